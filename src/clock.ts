@@ -1,0 +1,116 @@
+/**
+ * Now, and one coarse shared timer. Everything that happens "every so often" or "at about that moment" rides on a single tick
+ * of 20 ms: no timer per listener, session or watcher. Alarms lie in a wheel of buckets, one bucket per tick:
+ *
+ *   bucket = (due / 20) mod 512   …│ a b │   │ c │ …   an alarm further off than one turn is looked at once per turn
+ *
+ * Tests pass a clock of their own (test/kit/clock.ts); the system clock is made in app.ts and stopped by it.
+ */
+
+import { performance } from 'node:perf_hooks';
+
+export const TICK_MS = 20;
+const BUCKETS = 512;
+
+/** Something to be woken. `ring` runs at most TICK_MS late; it is free to set a new alarm. */
+export interface Ringer {
+  ring(nowMs: number): void;
+}
+
+export class Alarm {
+  readonly dueMs: number;
+  ringer: Ringer | null;
+  constructor(dueMs: number, ringer: Ringer) {
+    this.dueMs = dueMs;
+    this.ringer = ringer;
+  }
+  /** Never rings after this. Idempotent. */
+  cancel(): void {
+    this.ringer = null;
+  }
+}
+
+export interface Clock {
+  /** Monotonic milliseconds, for durations. */
+  now(): number;
+  /** Unix milliseconds, for what people read. */
+  wallMs(): number;
+  /** Calls `ring` on every tick, for ever. */
+  onTick(ringer: Ringer): void;
+  /** Rings once when now() ≥ dueMs. */
+  alarm(dueMs: number, ringer: Ringer): Alarm;
+}
+
+/** The wheel itself, driven by whoever owns the time: `turn(now)` rings all that is due. */
+export class Wheel {
+  readonly #buckets: Alarm[][] = Array.from({ length: BUCKETS }, () => []);
+  readonly #tickers: Ringer[] = [];
+  #doneTick: number;
+
+  constructor(nowMs: number) {
+    this.#doneTick = Math.floor(nowMs / TICK_MS);
+  }
+
+  add(dueMs: number, ringer: Ringer): Alarm {
+    const alarm = new Alarm(dueMs, ringer);
+    // Rounded up, so that nothing rings early; never into a bucket that this turn has passed already.
+    const tick = Math.max(Math.ceil(dueMs / TICK_MS), this.#doneTick + 1);
+    this.#buckets[tick % BUCKETS]!.push(alarm);
+    return alarm;
+  }
+
+  onTick(ringer: Ringer): void {
+    this.#tickers.push(ringer);
+  }
+
+  turn(nowMs: number): void {
+    const tick = Math.floor(nowMs / TICK_MS);
+    const first = Math.max(this.#doneTick + 1, tick - BUCKETS + 1);
+    for (let t = first; t <= tick; t++) {
+      this.#doneTick = t;
+      this.#turnBucket(t % BUCKETS, nowMs);
+    }
+    for (const ticker of this.#tickers) ticker.ring(nowMs);
+  }
+
+  #turnBucket(index: number, nowMs: number): void {
+    const bucket = this.#buckets[index]!;
+    if (bucket.length === 0) return;
+    const kept: Alarm[] = [];
+    this.#buckets[index] = kept;
+    for (const alarm of bucket) {
+      const ringer = alarm.ringer;
+      if (ringer === null) continue;
+      if (alarm.dueMs > nowMs) kept.push(alarm);
+      else {
+        alarm.ringer = null;
+        ringer.ring(nowMs);
+      }
+    }
+  }
+}
+
+export class SystemClock implements Clock {
+  readonly #wheel = new Wheel(performance.now());
+  readonly #timer = setInterval(() => this.#wheel.turn(performance.now()), TICK_MS);
+
+  now(): number {
+    return performance.now();
+  }
+
+  wallMs(): number {
+    return Date.now();
+  }
+
+  onTick(ringer: Ringer): void {
+    this.#wheel.onTick(ringer);
+  }
+
+  alarm(dueMs: number, ringer: Ringer): Alarm {
+    return this.#wheel.add(dueMs, ringer);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * A push as it came over HTTP, read into what was meant: the one door for pushed metadata. Everything behind it trusts what it
+ * gets: texts are NFC without controls, numbers whole and in range, times such that RFC 3339 can write them.
+ *
+ * A push is refused whole, and the refusal names every bad field at once. Owner of the rules: contract.md, "Push".
+ */
+
+import { type FieldError, Refusal } from '../refusal.js';
+import {
+  bodySchema,
+  isTooLarge,
+  type PushIssues,
+  type PushLimits,
+  type QueryFields,
+  querySchema,
+} from './push-schema.js';
+import { queryBytes } from './query.js';
+import { type RawValue, rawMembers } from './rawjson.js';
+import type { TrackType } from './record.js';
+import { cleanText, decodeUtf8, decodeWindows, utf8Bytes } from './text.js';
+
+export type { PushLimits } from './push-schema.js';
+
+/** What the sender said; members that he left out, or left empty where there is a default, are not there. */
+export interface PushInput {
+  readonly type: TrackType;
+  /** `""`: deliberately none. */
+  readonly artist: string;
+  readonly song: string;
+  readonly id?: string;
+  readonly separator?: string;
+  /** Whole seconds, 0 = no known end. */
+  readonly durationSeconds?: number;
+  /** Whole unix seconds, years 0000 to 9999. */
+  readonly timeSeconds?: number;
+  readonly etype?: number;
+  readonly isrc?: string;
+  readonly cover?: string;
+  readonly album?: string;
+  readonly timezone?: string;
+  /** JSON text of an object exactly as pushed, white space outside strings apart. */
+  readonly images?: string;
+  readonly extdata?: string;
+}
+
+interface BadField extends FieldError {
+  readonly kind: 'bad-request' | 'too-large' | 'invalid';
+}
+
+/** Making a schema costs far more than using it; a server has one set of limits. */
+const schemas = new WeakMap<
+  PushLimits,
+  { query: ReturnType<typeof querySchema>; body: ReturnType<typeof bodySchema> }
+>();
+
+function schemasFor(limits: PushLimits) {
+  let made = schemas.get(limits);
+  if (made === undefined) schemas.set(limits, (made = { query: querySchema(limits), body: bodySchema(limits) }));
+  return made;
+}
+
+/**
+ * A GET push.
+ * @param rawQuery the text after `?`, undecoded; `""` when there is none: an empty now, which clears the title
+ * @throws Refusal bad-request (broken percent-encoding, not UTF-8), too-large, invalid
+ */
+export function parsePushQuery(rawQuery: string, limits: PushLimits): PushInput {
+  const bad: BadField[] = [];
+  const parameters = queryBytes(rawQuery);
+  const windows = parameters.get('encoding')?.toString() === 'windows';
+  const { query } = schemasFor(limits);
+  const values: Record<string, string> = {};
+  for (const [field, bytes] of parameters) {
+    if (bytes === null) {
+      bad.push({ field, message: 'has a broken percent-encoding', kind: 'bad-request' });
+      continue;
+    }
+    if (!Object.hasOwn(query.shape, field)) continue;
+    const text = windows && WINDOWS_FIELDS.has(field) ? decodeWindows(bytes) : decodeUtf8(bytes);
+    if (text === null) bad.push({ field, message: NOT_UTF8, kind: 'bad-request' });
+    else values[field] = text;
+  }
+  // Literal `false`: this part is absent (contract); of a title with neither part nothing is left to say.
+  const noSong = values['song'] === 'false';
+  const noArtist = values['artist'] === 'false';
+  if (noSong) values['song'] = '';
+  if (noArtist) values['artist'] = '';
+  if (noSong && noArtist) {
+    for (const field of ['song', 'artist'])
+      bad.push({ field, message: 'song and artist cannot both be false', kind: 'invalid' });
+  }
+  const parsed = query.safeParse(values);
+  bad.push(...badFields(parsed));
+  if (bad.length > 0 || !parsed.success) throw refusal(bad);
+  const fields = parsed.data;
+  return given<PushInput>({
+    ...shared(fields),
+    artist: fields.artist ?? '',
+    song: fields.song ?? '',
+    durationSeconds: fields.duration,
+  });
+}
+
+/** Only these are written in the encoding that the sender names (contract, `encoding=windows`). */
+const WINDOWS_FIELDS: ReadonlySet<string> = new Set(['song', 'artist', 'separator', 'seperator']);
+const NOT_UTF8 = 'is not UTF-8; if it is ISO 8859-1 or Windows-1252, say encoding=windows';
+
+/**
+ * The body of a POST push. Its size and content type have been checked.
+ * @throws Refusal bad-request (not UTF-8, broken JSON), too-large, invalid
+ */
+export function parsePushBody(body: Buffer, limits: PushLimits): PushInput {
+  const decoded = decodeUtf8(body);
+  if (decoded === null) {
+    throw new Refusal('bad-request', 'The body is not UTF-8, as JSON has to be (encoding=windows is for GET only)');
+  }
+  const json = decoded.replace(/^\ufeff/, ''); // some Windows software writes a byte order mark
+  const parsed = schemasFor(limits).body.safeParse(parseObject(json));
+  const bad = badFields(parsed);
+  const raw = rawMembers(json);
+  for (const field of ['images', 'extdata'] as const) bad.push(...oversize(field, raw.get(field), limits));
+  if (bad.length > 0 || !parsed.success) throw refusal(bad);
+  const fields = parsed.data;
+  return given<PushInput>({
+    ...shared(fields),
+    artist: fields.artist,
+    song: fields.song,
+    durationSeconds: fields.duration,
+    cover: fields.cover ?? undefined,
+    album: fields.album ?? undefined,
+    timezone: fields.timezone || undefined,
+    images: fields.images ? raw.get('images')?.text : undefined,
+    extdata: fields.extdata ? raw.get('extdata')?.text : undefined,
+  });
+}
+
+function parseObject(json: string): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    throw new Refusal('bad-request', `The body is not JSON: ${cleanText((error as Error).message)}`);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new Refusal('invalid', 'The body has to be a JSON object');
+}
+
+/** What is passed on untouched is measured as it is kept. Images are bounded by the body and their urls; but readers must not drown in depth. */
+function* oversize(field: 'images' | 'extdata', raw: RawValue | undefined, limits: PushLimits): Generator<BadField> {
+  if (raw === undefined) return;
+  if (field === 'extdata' && utf8Bytes(raw.text) > limits.extdataBytes) {
+    yield { field, message: `has to be at most ${limits.extdataBytes} bytes long`, kind: 'too-large' };
+  }
+  if (raw.depth > limits.extdataDepth) {
+    yield { field, message: `has to be at most ${limits.extdataDepth} levels deep`, kind: 'too-large' };
+  }
+}
+
+/** The members that GET and POST share. What cleaning has emptied is as good as not given where there is a default. */
+function shared(fields: Pick<QueryFields, 'tracktype' | 'id' | 'separator' | 'seperator' | 'time' | 'etype' | 'isrc'>) {
+  return {
+    type: fields.tracktype ?? 'now',
+    id: fields.id || undefined,
+    separator: fields.separator || fields.seperator || undefined,
+    timeSeconds: fields.time,
+    etype: fields.etype,
+    isrc: fields.isrc ?? undefined,
+  };
+}
+
+function badFields(parsed: PushIssues): BadField[] {
+  const issues = parsed.error?.issues ?? [];
+  return issues.map((issue) => ({
+    field: issue.path.join('.'),
+    message: issue.message,
+    kind: isTooLarge(issue) ? 'too-large' : 'invalid',
+  }));
+}
+
+/** Unreadable outweighs too large outweighs invalid; every bad field is named whatever its kind. */
+function refusal(bad: readonly BadField[]): Refusal {
+  const kind = (['bad-request', 'too-large', 'invalid'] as const).find((kind) => bad.some((one) => one.kind === kind))!;
+  const names = [...new Set(bad.map(({ field }) => field))].join(', ');
+  const errors = bad.map(({ field, message }) => ({ field, message }));
+  return new Refusal(kind, `Nothing was applied; look at: ${names}`, { errors });
+}
+
+/** Leaves out what is undefined. */
+function given<T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}

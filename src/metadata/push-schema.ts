@@ -1,0 +1,147 @@
+/**
+ * The shapes of a push, as zod schemas: the rules of the contract's Push section, each with a message for a person. The API
+ * document is made from the same schemas. zod enters this folder here only.
+ *
+ * What leaves a schema is clean and within its limits. `null` is no value in any member that may be missing; an empty time,
+ * tracktype, etype or encoding is none either.
+ */
+
+import { z } from 'zod';
+import { ETYPES } from './record.js';
+import { cleanText, utf8Bytes } from './text.js';
+import { parseQueryTime, parseRfc3339 } from './time.js';
+
+export interface PushLimits {
+  /** Of each text, in bytes of UTF-8 after cleaning. */
+  readonly textBytes: number;
+  /** Of the cover and of each image's url. */
+  readonly urlBytes: number;
+  /** Unicode characters. */
+  readonly timezoneCharacters: number;
+  /** Of extdata as it is kept: as sent, without white space. */
+  readonly extdataBytes: number;
+  /** Levels of objects and arrays in extdata, itself included; likewise in images. */
+  readonly extdataDepth: number;
+}
+
+/** Marks an issue as one of size: the answer is then 413 rather than 422. */
+const TOO_LARGE = { tooLarge: true };
+
+export function isTooLarge(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'custom' && issue.params?.['tooLarge'] === true;
+}
+
+export type QueryFields = z.output<ReturnType<typeof querySchema>>;
+export type PushIssues = z.ZodSafeParseResult<unknown>;
+
+/** The fields of a GET push: all texts, none mandatory. Charset and literal `false` have been dealt with before. */
+export function querySchema(limits: PushLimits) {
+  const text = cleaned(limits.textBytes);
+  return z.object({
+    encoding: defaulted(z.enum(['utf8', 'windows'], { error: 'has to be utf8 or windows' })),
+    ...common(limits),
+    song: text.optional(),
+    artist: text.optional(),
+    time: defaulted(moment(parseQueryTime, 'has to be unix seconds or RFC 3339, such as 2026-11-20T12:37:28Z')),
+    duration: z
+      .string()
+      .transform((value) => (value === '' || value === 'null' ? null : value))
+      .transform(wholeSeconds)
+      .optional(),
+  });
+}
+
+/** The body of a POST push: `song`, `artist` and `duration` are mandatory, unknown members are ignored. */
+export function bodySchema(limits: PushLimits) {
+  const text = cleaned(limits.textBytes);
+  const image = z.looseObject(
+    { url: z.string({ error: missingOr('has to be a text') }).refine(...fits(limits.urlBytes)) },
+    { error: 'has to be an object with a url' },
+  );
+  return z.object({
+    ...common(limits),
+    song: text,
+    artist: text,
+    time: defaulted(moment(parseRfc3339, 'has to be RFC 3339, such as 2026-11-20T12:37:28Z')),
+    duration: z
+      .union([z.number(), z.string(), z.null()], { error: missingOr('has to be a number of seconds, 0 or null') })
+      .transform(wholeSeconds),
+    cover: cleaned(limits.urlBytes).nullish(),
+    album: text.nullish(),
+    timezone: z
+      .string({ error: 'has to be a text' })
+      .transform(cleanText)
+      .refine((value) => [...value].length <= limits.timezoneCharacters, {
+        error: `has to be at most ${limits.timezoneCharacters} characters long`,
+        params: TOO_LARGE,
+      })
+      .nullish(),
+    images: z
+      .looseObject(
+        { small: image.optional(), medium: image.optional(), large: image.optional() },
+        { error: 'has to be an object with small, medium and large' },
+      )
+      .nullish(),
+    extdata: z.looseObject({}, { error: 'has to be an object' }).nullish(),
+  });
+}
+
+/** The optional fields that both ways share. */
+function common(limits: PushLimits) {
+  const text = cleaned(limits.textBytes);
+  return {
+    id: text.nullish(),
+    tracktype: defaulted(z.enum(['now', 'next'], { error: 'has to be now or next' })),
+    etype: defaulted(
+      z
+        .union([z.int(), z.string().regex(/^\d{1,9}$/, { error: ETYPE_MESSAGE })], { error: ETYPE_MESSAGE })
+        .transform(Number)
+        .refine((id) => ETYPES.has(id), { error: ETYPE_MESSAGE }),
+    ),
+    isrc: text.nullish(),
+    separator: text.nullish(),
+    // Another spelling that is in use (contract, "separator").
+    seperator: text.nullish(),
+  };
+}
+
+const ETYPE_MESSAGE = `has to be one of ${Array.from(ETYPES, ([id, name]) => `${id} (${name})`).join(', ')}`;
+
+function cleaned(limitBytes: number) {
+  return z
+    .string({ error: missingOr('has to be a text') })
+    .transform(cleanText)
+    .refine(...fits(limitBytes));
+}
+
+function fits(limitBytes: number) {
+  const error = `has to be at most ${limitBytes} bytes of UTF-8 long`;
+  return [(value: string) => utf8Bytes(value) <= limitBytes, { error, params: TOO_LARGE }] as const;
+}
+
+function missingOr(message: string) {
+  return (issue: { input?: unknown }) => (issue.input === undefined ? 'is missing' : message);
+}
+
+/** Nothing, null and the empty text alike become undefined: the default holds. */
+function defaulted<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (value === '' || value === null ? undefined : value), schema.optional()).optional();
+}
+
+function moment(parse: (text: string) => number | null, message: string) {
+  return z.string({ error: message }).transform((value, context) => {
+    const seconds = parse(value);
+    if (seconds !== null) return seconds;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
+}
+
+/** Fractions are cut; null and 0 mean no known end; no upper bound but the exactness of a number (contract, "duration"). */
+function wholeSeconds(value: number | string | null, context: z.RefinementCtx): number {
+  const numeric = typeof value !== 'string' || /^\d+(\.\d*)?$/.test(value.trim());
+  const seconds = Number(value ?? 0);
+  if (numeric && seconds >= 0 && Math.trunc(seconds) <= Number.MAX_SAFE_INTEGER) return Math.trunc(seconds) + 0;
+  context.addIssue({ code: 'custom', message: 'has to be a number of seconds, 0 or more' });
+  return z.NEVER;
+}

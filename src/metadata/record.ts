@@ -1,0 +1,64 @@
+/**
+ * A track as it was accepted, and the record it becomes when it takes effect on a channel.
+ *
+ * Values only: everything that enters is parsed at the door (push-input.ts, an encoder's or an upstream's title), everything
+ * that leaves is rendered by view.ts (JSON, text) and title.ts (ICY). A record never changes after it was made.
+ */
+
+export type TrackType = 'now' | 'next';
+
+/** Who told us this title. `fallback` is the channel's own, configured title. */
+export type TitleSource = 'metapush' | 'encoder' | 'upstream' | 'fallback';
+
+/** Written between artist and song where a pusher names none (spec, "Metadata element as sent"). */
+export const DEFAULT_SEPARATOR = ' - ';
+
+/** The content-type ids of the specification: id → name. */
+export const ETYPES: ReadonlyMap<number, string> = new Map([
+  [0, 'unknown'],
+  [101, 'Jingles'],
+  [102, 'Promo'],
+  [103, 'Advertising'],
+  [104, 'News'],
+  [105, 'Article'],
+  ...Array.from({ length: 8 }, (_, i): [number, string] => [1001 + i, `Music ${i + 1}`]),
+]);
+
+export interface Track {
+  readonly id: string;
+  readonly type: TrackType;
+  /** `""` when it is not known or deliberately empty. */
+  readonly artist: string;
+  readonly song: string;
+  readonly separator: string;
+  /** Whole seconds; 0 = no known end. */
+  readonly durationSeconds: number;
+  readonly etype: number;
+  readonly isrc: string;
+  readonly cover: string;
+  readonly album: string;
+  /** As pushed, default `UTC`; never used to read `time`. */
+  readonly timezone: string;
+  /** JSON text exactly as pushed (white space outside strings apart), or null when never pushed. */
+  readonly images: string | null;
+  readonly extdata: string | null;
+  readonly source: TitleSource;
+  /** When the track starts, whole unix seconds. */
+  readonly startSeconds: number;
+}
+
+export interface TrackRecord extends Track {
+  /** The channel key. */
+  readonly channel: string;
+  /** Rises by one with every change of this channel; the order that every reader sees. */
+  readonly version: number;
+  /** When it took effect here: unix milliseconds. */
+  readonly effectAtMs: number;
+}
+
+/** The title line as listeners see it: both parts with the separator, or the only non-empty part (contract, `rawdata`). */
+export function titleLine(track: Pick<Track, 'artist' | 'song' | 'separator'>): string {
+  if (track.artist === '') return track.song;
+  if (track.song === '') return track.artist;
+  return track.artist + track.separator + track.song;
+}

@@ -1,0 +1,50 @@
+/**
+ * The one error that says "no" to a stranger. Every refusal is a row of the table below; http/problem.ts turns it into RFC 9457
+ * problem+json. Code that finds bad input throws a Refusal; nothing of the refused input has been applied by then.
+ */
+
+/** kind → HTTP status and the title a person reads. The kind is also the metric label and the last part of the problem's type. */
+export const REFUSALS = {
+  'bad-request': { status: 400, title: 'The request cannot be read' },
+  forbidden: { status: 403, title: 'Unknown channel or wrong token' },
+  'not-found': { status: 404, title: 'Not found' },
+  'method-not-allowed': { status: 405, title: 'Method not allowed' },
+  'too-large': { status: 413, title: 'Too large' },
+  'unsupported-media-type': { status: 415, title: 'Unsupported content type' },
+  invalid: { status: 422, title: 'Fields are missing or invalid' },
+  'upgrade-required': { status: 426, title: 'This address speaks WebSocket' },
+  'head-too-large': { status: 431, title: 'The request head is too large' },
+  internal: { status: 500, title: 'Internal error' },
+  unavailable: { status: 503, title: 'Not available now' },
+} as const;
+
+export type RefusalKind = keyof typeof REFUSALS;
+
+/** One bad field: its name as the sender wrote it and a sentence for a person. */
+export interface FieldError {
+  readonly field: string;
+  readonly message: string;
+}
+
+export class Refusal extends Error {
+  readonly kind: RefusalKind;
+  readonly errors: readonly FieldError[];
+  /** Extra response heads, such as Allow or Retry-After. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    kind: RefusalKind,
+    detail: string,
+    options: { errors?: readonly FieldError[]; headers?: Record<string, string> } = {},
+  ) {
+    super(detail);
+    this.name = 'Refusal';
+    this.kind = kind;
+    this.errors = options.errors ?? [];
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return REFUSALS[this.kind].status;
+  }
+}

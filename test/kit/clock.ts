@@ -1,0 +1,43 @@
+/** A clock that stands still until a test moves it. Ticks and alarms ring in order while it is advanced. */
+
+import { type Alarm, type Clock, type Ringer, TICK_MS, Wheel } from '../../src/clock.js';
+
+export class FakeClock implements Clock {
+  #nowMs: number;
+  #wallMs: number;
+  readonly #wheel: Wheel;
+
+  constructor(nowMs = 1_000_000, wallMs = Date.UTC(2026, 10, 20, 12, 37, 28)) {
+    this.#nowMs = nowMs;
+    this.#wallMs = wallMs;
+    this.#wheel = new Wheel(nowMs);
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  wallMs(): number {
+    return this.#wallMs;
+  }
+
+  onTick(ringer: Ringer): void {
+    this.#wheel.onTick(ringer);
+  }
+
+  alarm(dueMs: number, ringer: Ringer): Alarm {
+    return this.#wheel.add(dueMs, ringer);
+  }
+
+  /** Moves both clocks on, tick by tick. */
+  advance(ms: number): void {
+    let left = ms;
+    while (left > 0) {
+      const step = Math.min(left, TICK_MS);
+      this.#nowMs += step;
+      this.#wallMs += step;
+      left -= step;
+      this.#wheel.turn(this.#nowMs);
+    }
+  }
+}

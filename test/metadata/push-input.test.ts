@@ -1,0 +1,327 @@
+/** The push contract as tables: what was sent → what was meant, or the refusal with the exact names of the bad fields. */
+
+import t, { type Test } from 'tap';
+import { type PushInput, type PushLimits, parsePushBody, parsePushQuery } from '../../src/metadata/push-input.js';
+import { Refusal, type RefusalKind } from '../../src/refusal.js';
+
+const LIMITS: PushLimits = {
+  textBytes: 1024,
+  urlBytes: 4096,
+  timezoneCharacters: 64,
+  extdataBytes: 16384,
+  extdataDepth: 32,
+};
+
+const EMPTY = { type: 'now', artist: '', song: '' } as const;
+type No = readonly [RefusalKind, ...string[]];
+
+const query = (raw: string) => parsePushQuery(raw, LIMITS);
+const body = (json: string | Buffer) => parsePushBody(Buffer.from(json as string), LIMITS);
+/** A body with the mandatory members and these. */
+const post = (members: string) => body(`{"song":"s","artist":"a","duration":9${members === '' ? '' : `,${members}`}}`);
+
+function refusalOf(push: () => unknown): Refusal {
+  try {
+    push();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  throw new Error('was accepted');
+}
+
+function refused(t: Test, name: string, push: () => unknown, [kind, ...fields]: No): void {
+  const refusal = refusalOf(push);
+  t.equal(refusal.kind, kind, `${name}: ${refusal.message}`);
+  t.strictSame(refusal.errors.map(({ field }) => field).sort(), [...fields].sort(), name);
+  for (const { message } of refusal.errors) t.match(message, /^(has|is|song and)/, `${name}: a sentence for a person`);
+}
+
+t.test('GET: accepted', async (t) => {
+  const table: readonly [string, Partial<PushInput>][] = [
+    ['', {}],
+    ['&&', {}],
+    ['song=Song&artist=Artist', { song: 'Song', artist: 'Artist' }],
+    ['song=a+b%2Bc%20d', { song: 'a b+c d' }],
+    ['encoding=windows&song=a+b%2Bc', { song: 'a b+c' }],
+    ['song=1&song=2&song=3', { song: '3' }],
+    ['song=%zz&song=ok', { song: 'ok' }],
+    ['song=a=b', { song: 'a=b' }],
+    ['s%6Fng=x', { song: 'x' }],
+    ['song', { song: '' }],
+    ['other=1&cover=http://x/&extdata={}&toString=1&__proto__=2', {}],
+    ['other=%E4', {}],
+    ['song=false', {}],
+    ['song=false&artist=A', { artist: 'A' }],
+    ['artist=false&song=S', { song: 'S' }],
+    ['song=False&artist=FALSE', { song: 'False', artist: 'FALSE' }],
+    ['separator=+/+', { separator: ' / ' }],
+    ['seperator=+/+', { separator: ' / ' }],
+    ['separator=&seperator=*', { separator: '*' }],
+    ['separator=', {}],
+    ['separator=%00', {}],
+    ['duration=180', { durationSeconds: 180 }],
+    ['duration=180.97', { durationSeconds: 180 }],
+    ['duration=0', { durationSeconds: 0 }],
+    ['duration=null', { durationSeconds: 0 }],
+    ['duration=', { durationSeconds: 0 }],
+    ['duration=9007199254740991', { durationSeconds: 9007199254740991 }],
+    ['time=1795178248', { timeSeconds: 1795178248 }],
+    ['time=0', { timeSeconds: 0 }],
+    ['time=-1', { timeSeconds: -1 }],
+    ['time=253402300799', { timeSeconds: 253402300799 }],
+    ['time=2026-11-20T12:37:28Z', { timeSeconds: 1795178248 }],
+    ['time=2026-11-20T13:37:28%2B01:00', { timeSeconds: 1795178248 }],
+    ['time=2026-11-20T13:37:28+01:00', { timeSeconds: 1795178248 }],
+    ['time=2026-11-20+07:07:28.999-05:30', { timeSeconds: 1795178248 }],
+    ['time=2026-11-20t12:37:28z', { timeSeconds: 1795178248 }],
+    ['time=2016-12-31T23:59:60Z', { timeSeconds: 1483228800 }],
+    ['time=0099-03-01T00:00:00Z', { timeSeconds: Date.parse('0099-03-01T00:00:00Z') / 1000 }],
+    ['time=2024-02-29T00:00:00Z', { timeSeconds: 1709164800 }],
+    ['time=9999-12-31T23:59:59Z', { timeSeconds: 253402300799 }],
+    ['time=', {}],
+    ['tracktype=next', { type: 'next' }],
+    ['tracktype=now', {}],
+    ['tracktype=', {}],
+    ['etype=1008', { etype: 1008 }],
+    ['etype=0', { etype: 0 }],
+    ['etype=', {}],
+    ['id=x1', { id: 'x1' }],
+    ['id=', {}],
+    ['id=%01%7F', {}],
+    ['isrc=DEA123', { isrc: 'DEA123' }],
+    ['isrc=', { isrc: '' }],
+    ['encoding=utf8&song=%C3%A4', { song: 'ä' }],
+    ['encoding=&song=%C3%A4', { song: 'ä' }],
+    ['song=a%CC%88', { song: 'ä' }],
+    ['song=a%00b%1Fc%7Fd%C2%80e%C2%9Ff', { song: 'abcdef' }],
+    ['song=%F0%9F%8E%B5%D7%A9', { song: '🎵ש' }],
+    ['song=\u00c3\u00a4', { song: 'ä' }], // bytes that were not percent-encoded, as Node's parser hands them over
+    ['encoding=windows&song=\u00e4', { song: 'ä' }],
+    [
+      'encoding=windows&song=%93Caf%E9%94&artist=%80&separator=+%96+&id=%C3%A4',
+      { song: '“Café”', artist: '€', separator: ' – ', id: 'ä' },
+    ],
+    ['seperator=%B7&encoding=windows', { separator: '·' }],
+  ];
+  for (const [raw, expected] of table) t.strictSame(query(raw), { ...EMPTY, ...expected }, raw);
+});
+
+t.test('GET: refused', async (t) => {
+  const table: readonly [string, ...No][] = [
+    ['song=false&artist=false', 'invalid', 'song', 'artist'],
+    ['song=%', 'bad-request', 'song'],
+    ['song=100%25%&artist=%4', 'bad-request', 'song', 'artist'],
+    ['song=%+1', 'bad-request', 'song'],
+    ['song=ħ', 'bad-request', 'song'],
+    ['song=Rock&Roll 100%', 'bad-request', 'Roll 100%'],
+    ['song=%E4', 'bad-request', 'song'],
+    ['song=%C0%80', 'bad-request', 'song'],
+    ['song=%ED%A0%BD', 'bad-request', 'song'],
+    ['encoding=windows&id=%E4', 'bad-request', 'id'],
+    ['encoding=latin1', 'invalid', 'encoding'],
+    ['encoding=UTF8&duration=x', 'invalid', 'encoding', 'duration'],
+    ['duration=-1', 'invalid', 'duration'],
+    ['duration=3:20', 'invalid', 'duration'],
+    ['duration=1e3', 'invalid', 'duration'],
+    ['duration=0x10', 'invalid', 'duration'],
+    ['duration=9007199254740992', 'invalid', 'duration'],
+    ['time=253402300800', 'invalid', 'time'],
+    ['time=1795178248000', 'invalid', 'time'],
+    ['time=8640000000001', 'invalid', 'time'],
+    ['time=1795178248.5', 'invalid', 'time'],
+    ['time=yesterday', 'invalid', 'time'],
+    ['time=2026-11-20', 'invalid', 'time'],
+    ['time=2026-11-20T12:37:28', 'invalid', 'time'],
+    ['time=2026-11-20T24:00:00Z', 'invalid', 'time'],
+    ['time=2026-11-20T12:60:00Z', 'invalid', 'time'],
+    ['time=2026-11-20T12:00:61Z', 'invalid', 'time'],
+    ['time=2026-11-20T12:00:00-24:00', 'invalid', 'time'],
+    ['time=2026-11-20T12:00:00-01:60', 'invalid', 'time'],
+    ['time=2026-13-20T12:00:00Z', 'invalid', 'time'],
+    ['time=2026-00-20T12:00:00Z', 'invalid', 'time'],
+    ['time=2026-11-31T12:00:00Z', 'invalid', 'time'],
+    ['time=2026-11-00T12:00:00Z', 'invalid', 'time'],
+    ['time=2025-02-29T00:00:00Z', 'invalid', 'time'],
+    ['time=9999-12-31T23:59:59-00:01', 'invalid', 'time'],
+    ['time=0000-01-01T00:00:00%2B00:01', 'invalid', 'time'],
+    ['tracktype=later', 'invalid', 'tracktype'],
+    ['tracktype=Now', 'invalid', 'tracktype'],
+    ['etype=1', 'invalid', 'etype'],
+    ['etype=1009', 'invalid', 'etype'],
+    ['etype=music', 'invalid', 'etype'],
+    ['etype=-101', 'invalid', 'etype'],
+    [`song=${'x'.repeat(5000)}`, 'too-large', 'song'],
+    [`song=${'x'.repeat(5000)}&etype=7&duration=x`, 'too-large', 'song', 'etype', 'duration'],
+    [`song=${'x'.repeat(5000)}&artist=%E4&time=x`, 'bad-request', 'song', 'artist', 'time'],
+    ['song=false&artist=false&tracktype=x&time=x&etype=x', 'invalid', 'song', 'artist', 'tracktype', 'time', 'etype'],
+  ];
+  for (const [raw, ...no] of table) refused(t, raw.slice(0, 80), () => query(raw), no);
+  t.match(refusalOf(() => query('song=%E4')).errors[0]?.message, /encoding=windows/);
+  t.match(
+    refusalOf(() => query('etype=7')).errors[0]?.message,
+    /0 \(unknown\), 101 \(Jingles\).*105 \(Article\), 1001 \(Music 1\).*1008 \(Music 8\)/,
+    'the ids are listed',
+  );
+});
+
+t.test('windows encoding: every byte from 0x80 to 0xFF', async (t) => {
+  const high = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'; // 0x80-0x9F; a blank where Windows-1252 has nothing
+  for (let byte = 0x80; byte <= 0xff; byte++) {
+    const expected = byte < 0xa0 ? high[byte - 0x80]!.trim() : String.fromCharCode(byte);
+    const raw = `encoding=windows&song=x%${byte.toString(16)}`;
+    t.equal(query(raw).song, `x${expected}`, raw);
+  }
+});
+
+t.test('POST: accepted', async (t) => {
+  const needed = { type: 'now', song: 's', artist: 'a', durationSeconds: 9 } as const;
+  const table: readonly [string, Partial<PushInput>][] = [
+    ['', {}],
+    ['"unknown":1,"encoding":"windows","toString":null', {}],
+    ['"song":""', { song: '' }],
+    ['"song":"","artist":""', { song: '', artist: '' }],
+    ['"song":"false","artist":"false"', { song: 'false', artist: 'false' }],
+    ['"song":"first","song":"last"', { song: 'last' }],
+    ['"duration":0', { durationSeconds: 0 }],
+    ['"duration":null', { durationSeconds: 0 }],
+    ['"duration":-0', { durationSeconds: 0 }],
+    ['"duration":180.9', { durationSeconds: 180 }],
+    ['"duration":1.5e2', { durationSeconds: 150 }],
+    ['"duration":"180.9"', { durationSeconds: 180 }],
+    ['"duration":" 180 "', { durationSeconds: 180 }],
+    ['"duration":9007199254740991', { durationSeconds: 9007199254740991 }],
+    ['"time":"2026-11-20T13:37:28+01:00"', { timeSeconds: 1795178248 }],
+    ['"time":""', {}],
+    ['"id":null,"time":null,"tracktype":null,"etype":null,"isrc":null,"separator":null', {}],
+    ['"cover":null,"album":null,"timezone":null,"images":null,"extdata":null', {}],
+    ['"id":"","separator":"","timezone":"","tracktype":"","etype":""', {}],
+    ['"isrc":"","cover":"","album":""', { isrc: '', cover: '', album: '' }],
+    ['"seperator":"*"', { separator: '*' }],
+    ['"tracktype":"next"', { type: 'next' }],
+    ['"etype":1001', { etype: 1001 }],
+    ['"etype":"103"', { etype: 103 }],
+    ['"album":"a\\u0308\\u0000\\n\\u009f"', { album: 'ä' }],
+    ['"album":"x\\ud83d"', { album: 'x\ufffd' }],
+    ['"album":"\\ud83c\\u0000\\udfb5"', { album: '🎵' }],
+    ['"timezone":"Europe/Berlin"', { timezone: 'Europe/Berlin' }],
+    ['"images":{}', { images: '{}' }],
+    [
+      '"images" : { "large" : { "url" : "http://x/ y" , "w" : 1.0 } , "k" : [ 1 , 2 ] }',
+      {
+        images: '{"large":{"url":"http://x/ y","w":1.0},"k":[1,2]}',
+      },
+    ],
+    ['"extdata":{}', { extdata: '{}' }],
+    [
+      '"extdata":{\n\t"b" : 12345678901234567890, "a":1.0, "2":-0.0, "1":1E400, "a":[true,null,"x \\" } , : \\\\"] \r}',
+      { extdata: '{"b":12345678901234567890,"a":1.0,"2":-0.0,"1":1E400,"a":[true,null,"x \\" } , : \\\\"]}' },
+    ],
+    ['"extdata":{"v":1},"x":{"extdata":{"v":2}},"\\u0065xtdata":{"v":3.0}', { extdata: '{"v":3.0}' }],
+    ['"extdata":{"v":1},"extdata":null', {}],
+    ['"extdata":{"__proto__":{"x":"\\ud83d"}}', { extdata: '{"__proto__":{"x":"\\ud83d"}}' }],
+  ];
+  for (const [members, expected] of table) t.strictSame(post(members), { ...needed, ...expected }, members);
+  t.equal(body('\ufeff{"song":"ä","artist":"","duration":1}').song, 'ä', 'a byte order mark');
+});
+
+t.test('POST: refused', async (t) => {
+  const table: readonly [string, ...No][] = [
+    ['{}', 'invalid', 'song', 'artist', 'duration'],
+    ['{"song":1,"artist":null,"duration":true}', 'invalid', 'song', 'artist', 'duration'],
+    ['{"song":false,"artist":"a","duration":1}', 'invalid', 'song'],
+    ['{"song":"s","artist":"a"}', 'invalid', 'duration'],
+    ['[]', 'invalid'],
+    ['null', 'invalid'],
+    ['"x"', 'invalid'],
+    ['', 'bad-request'],
+    ['{"song":', 'bad-request'],
+    ["{'song':1}", 'bad-request'],
+  ];
+  for (const [json, ...no] of table) refused(t, json, () => body(json), no);
+  const members: readonly [string, ...No][] = [
+    ['"duration":""', 'invalid', 'duration'],
+    ['"duration":"null"', 'invalid', 'duration'],
+    ['"duration":-1', 'invalid', 'duration'],
+    ['"duration":-0.5', 'invalid', 'duration'],
+    ['"duration":1e400', 'invalid', 'duration'],
+    ['"duration":9007199254740992', 'invalid', 'duration'],
+    ['"duration":{}', 'invalid', 'duration'],
+    ['"time":1795178248', 'invalid', 'time'],
+    ['"time":"1795178248"', 'invalid', 'time'],
+    ['"time":"2026-11-20T13:37:28 01:00"', 'invalid', 'time'],
+    [
+      '"id":7,"isrc":7,"separator":7,"album":7,"cover":7,"timezone":7',
+      'invalid',
+      'id',
+      'isrc',
+      'separator',
+      'album',
+      'cover',
+      'timezone',
+    ],
+    ['"etype":1,"tracktype":"x"', 'invalid', 'etype', 'tracktype'],
+    ['"etype":101.5', 'invalid', 'etype'],
+    ['"images":[]', 'invalid', 'images'],
+    ['"images":"x"', 'invalid', 'images'],
+    [
+      '"images":{"small":"http://x","medium":{},"large":{"url":1}}',
+      'invalid',
+      'images.small',
+      'images.medium.url',
+      'images.large.url',
+    ],
+    ['"images":{"small":null}', 'invalid', 'images.small'],
+    ['"extdata":[]', 'invalid', 'extdata'],
+    ['"extdata":"{}"', 'invalid', 'extdata'],
+    [`"song":"${'x'.repeat(5000)}","etype":9`, 'too-large', 'song', 'etype'],
+  ];
+  for (const [text, ...no] of members) refused(t, text.slice(0, 80), () => post(text), no);
+  refused(t, 'not UTF-8', () => body(Buffer.from([0x7b, 0xe4, 0x7d])), ['bad-request']);
+  t.match(refusalOf(() => body(Buffer.from([0xe4]))).message, /encoding=windows/);
+});
+
+t.test('every limit: accepted at it, refused one past it', async (t) => {
+  const nested = (levels: number) => `${'{"x":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
+  const long = (n: number) => 'x'.repeat(n);
+  const extdata = (bytes: number) => `{ "x" : "${'ä'.repeat((bytes - 8) / 2)}${long(bytes % 2)}" }`;
+  const table: readonly [string, number, (n: number) => unknown][] = [
+    ['song', 1024, (n) => query(`song=${long(n)}`)],
+    ['artist', 1024, (n) => query(`artist=${long(n)}`)],
+    ['id', 1024, (n) => query(`id=${long(n)}`)],
+    ['isrc', 1024, (n) => query(`isrc=${long(n)}`)],
+    ['separator', 1024, (n) => query(`separator=${long(n)}`)],
+    ['seperator', 1024, (n) => query(`seperator=${long(n)}`)],
+    ['song', 1024, (n) => query(`song=%00${'%C3%A4'.repeat(511)}${long(n - 1022)}`)],
+    ['song', 1024, (n) => query(`song=a%CC%88${long(n - 2)}`)],
+    ['song', 1024, (n) => query(`encoding=windows&song=%80${long(n - 3)}`)],
+    ['song', 1024, (n) => post(`"song":"${long(n)}"`)],
+    ['artist', 1024, (n) => post(`"artist":"${long(n)}"`)],
+    ['id', 1024, (n) => post(`"id":"${long(n)}"`)],
+    ['isrc', 1024, (n) => post(`"isrc":"${long(n)}"`)],
+    ['separator', 1024, (n) => post(`"separator":"${long(n)}"`)],
+    ['album', 1024, (n) => post(`"album":"${long(n)}"`)],
+    ['cover', 4096, (n) => post(`"cover":"${long(n)}"`)],
+    ['timezone', 64, (n) => post(`"timezone":"${'🎵'.repeat(n)}"`)],
+    ['images.small.url', 4096, (n) => post(`"images":{"small":{"url":"${long(n)}"}}`)],
+    ['images.large.url', 4096, (n) => post(`"images":{"large":{"url":"ä${long(n - 2)}"}}`)],
+    ['images', 32, (n) => post(`"images":${nested(n)}`)],
+    ['extdata', 32, (n) => post(`"extdata":${nested(n)}`)],
+    ['extdata', 32, (n) => post(`"extdata":{"x":${'['.repeat(n - 1)}${']'.repeat(n - 1)}}`)],
+    ['extdata', 16384, (n) => post(`"extdata":${extdata(n)}`)],
+  ];
+  for (const [field, limit, push] of table) {
+    t.doesNotThrow(() => push(limit), `${field} at ${limit}`);
+    refused(t, `${field} past ${limit}`, () => push(limit + 1), ['too-large', field]);
+  }
+});
+
+t.test('a deep or long body does not exhaust the parser', async (t) => {
+  const levels = 32_000;
+  refused(t, 'deep', () => post(`"extdata":{"x":${'['.repeat(levels)}${']'.repeat(levels)}}`), [
+    'too-large',
+    'extdata',
+    'extdata',
+  ]);
+  t.strictSame(Object.keys(post(`"x":"${'\\"'.repeat(levels)}"`)).length, 4);
+});

@@ -1,0 +1,191 @@
+/** Blocks made here, read back by icecast-metadata-js (an independent reader) and by our own parser. */
+
+import fc from 'fast-check';
+import { IcecastMetadataReader } from 'icecast-metadata-js';
+import t, { type Test } from 'tap';
+import { parsePushBody } from '../../src/metadata/push-input.js';
+import { decodeIcyText, icyBlock, NO_CHANGE, parseIcyText, splitTitle } from '../../src/metadata/title.js';
+
+const METAINT = 32;
+
+/** What a player sees of a stream: audio, block, audio, "no change", audio. */
+function read(block: Buffer): { fields: Record<string, string>[]; audioBytes: number } {
+  const fields: Record<string, string>[] = [];
+  let audioBytes = 0;
+  const reader = new IcecastMetadataReader({
+    icyMetaInt: METAINT,
+    onMetadata: ({ metadata }) => void fields.push({ ...metadata }),
+    onStream: ({ stream }) => void (audioBytes += stream!.length),
+  });
+  const audio = Buffer.alloc(METAINT, "';StreamTitle='audio");
+  reader.readAll(Buffer.concat([audio, block, audio, NO_CHANGE, audio]));
+  return { fields, audioBytes };
+}
+
+function checkBlock(block: Buffer): void {
+  if (block.length > 4081) throw new Error(`${block.length} bytes`);
+  if (block.length !== 1 + block[0]! * 16) throw new Error(`length byte ${block[0]} of ${block.length} bytes`);
+  if (block.length > 17 && block[block.length - 16] === 0) throw new Error('sixteen bytes of padding too many');
+}
+
+function roundTrip(t: Test, title: string, expected: string, name = title.slice(0, 60)): void {
+  const block = icyBlock(title);
+  checkBlock(block);
+  t.strictSame(read(block), { fields: [{ StreamTitle: expected }], audioBytes: 3 * METAINT }, name);
+  t.strictSame(parseIcyText(block.subarray(1)), { title: expected }, name);
+}
+
+t.test('titles through a block and back', async (t) => {
+  const kept = [
+    '',
+    'Artist - Song',
+    "Don't Stop 'Til You Get Enough",
+    "ends with '",
+    "'",
+    "''",
+    'a; b;',
+    "a='b",
+    'Motörhead – Ænima “€”',
+    '🎵👨‍👩‍👧‍👦🏳️‍🌈',
+    'שלום - مرحبا',
+    'Café',
+    '\ufffd\ufeffx',
+    'x'.repeat(1024),
+    'é'.repeat(512),
+    '🎵'.repeat(256),
+    'x'.repeat(4065),
+  ];
+  for (const title of kept) roundTrip(t, title, title);
+  const changed: readonly [string, string][] = [
+    ["';StreamUrl='http://x", "' ;StreamUrl='http://x"],
+    ["a';b';;c'';", "a' ;b' ;;c'' ;"],
+    [';begins', ' ;begins'],
+    ["'\0;StreamUrl='x", "' ;StreamUrl='x"],
+    ['a\0\0b\r\nc\x7f\u0085d', 'abcd'],
+    ['Cafe\u0301', 'Café'],
+    ['x\ud83d', 'x\ufffd'],
+    ['\udfb5x', '\ufffdx'],
+    ['\ud83c\0\udfb5', '🎵'],
+  ];
+  for (const [title, expected] of changed) roundTrip(t, title, expected, JSON.stringify(title));
+  t.strictSame(NO_CHANGE, Buffer.from([0]));
+  t.equal(icyBlock('').toString('latin1'), "\x01StreamTitle='';\0");
+});
+
+t.test('hostile titles all the way from a push', async (t) => {
+  const limits = { textBytes: 1024, urlBytes: 4096, timezoneCharacters: 64, extdataBytes: 16384, extdataDepth: 32 };
+  const table: readonly [string, string][] = [
+    ["';StreamUrl='http://x", "' ;StreamUrl='http://x"],
+    ["'\\u0000;StreamTitle='y", "' ;StreamTitle='y"],
+    ['\\ud83d', '\ufffd'],
+    ['\\ud83d\\ud83c\\udfb5\\udfb5', '\ufffd🎵\ufffd'],
+    ['e\\u0301\\u202e!', 'é\u202e!'],
+    ['ħ'.repeat(512), 'ħ'.repeat(512)],
+  ];
+  for (const [json, expected] of table) {
+    const { song } = parsePushBody(Buffer.from(`{"song":"${json}","artist":"","duration":0}`), limits);
+    roundTrip(t, song, expected, json.slice(0, 60));
+  }
+});
+
+t.test('a title that does not fit is cut, at the end of a character', async (t) => {
+  const cases: readonly [string, string, string][] = [
+    ['ascii', 'x'.repeat(5000), 'x'.repeat(4065)],
+    ['one past', 'x'.repeat(4066), 'x'.repeat(4065)],
+    ['two bytes', 'é'.repeat(4000), 'é'.repeat(2032)],
+    ['four bytes', '🎵'.repeat(2000), '🎵'.repeat(1016)],
+    ['a family of 25 bytes', '👨‍👩‍👧‍👦'.repeat(200), '👨‍👩‍👧‍👦'.repeat(162)],
+    ['a mark that has no composed form', `${'x'.repeat(4064)}q\u0301`, 'x'.repeat(4064)],
+    ['a quote at the cut', `${'x'.repeat(4064)}'y`, `${'x'.repeat(4064)}'`],
+    ['broken pairs count', "';".repeat(2000), `${"' ;".repeat(1355)}`],
+  ];
+  for (const [name, title, expected] of cases) roundTrip(t, title, expected, name);
+  const zalgo = read(icyBlock(`q${'\u0301'.repeat(3000)}`)).fields[0]!['StreamTitle']!;
+  t.equal(
+    zalgo,
+    `q${'\u0301'.repeat(2032)}`,
+    'one character longer than a block is cut inside: an update is never dropped',
+  );
+});
+
+t.test('property: any text', async (t) => {
+  const hostile = fc.constantFrom(
+    "'",
+    ';',
+    "';",
+    "='",
+    'StreamUrl',
+    '\0',
+    '\n',
+    '\ud83d',
+    '\udfb5',
+    '🎵',
+    '\u0301',
+    'ħ',
+  );
+  const text = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 300 }),
+    fc.string({ unit: fc.oneof(hostile, fc.string({ unit: 'binary', maxLength: 1 })), maxLength: 2000 }),
+  );
+  const check = fc.property(text, (title) => {
+    const block = icyBlock(title);
+    checkBlock(block);
+    const own = parseIcyText(block.subarray(1));
+    const other = read(block);
+    if (other.fields.length !== 1 || other.audioBytes !== 3 * METAINT) return false;
+    if (own.url !== undefined || other.fields[0]!['StreamUrl'] !== undefined) return false;
+    if (other.fields[0]!['StreamTitle'] !== own.title) return false;
+    const clean = title.replace(/[\u0000-\u001f\u007f-\u009f]/g, '').normalize('NFC');
+    const isWhole = !/^;|';|\p{Surrogate}/u.test(clean) && Buffer.byteLength(clean) <= 4065;
+    return !isWhole || own.title === clean;
+  });
+  const result = fc.check(check, { numRuns: 500, seed: Number(process.env['SEED'] ?? Date.now() % 1e9) });
+  t.notOk(result.failed, fc.defaultReportMessage(result) ?? 'held');
+});
+
+t.test('blocks of upstreams', async (t) => {
+  const table: readonly [string | number[], { title?: string; url?: string }][] = [
+    ["StreamTitle='A - B';StreamUrl='http://x/1.jpg';\0\0\0", { title: 'A - B', url: 'http://x/1.jpg' }],
+    ["StreamUrl='u';StreamTitle='t';", { title: 't', url: 'u' }],
+    ["StreamTitle='';", { title: '' }],
+    ["StreamTitle='Don't';\0", { title: "Don't" }],
+    ["StreamTitle='a;b';", { title: 'a;b' }],
+    ["StreamTitle='no end\0\0", { title: 'no end' }],
+    ["StreamTitle='no semicolon'\0\0", { title: 'no semicolon' }],
+    ["StreamTitle='first';StreamTitle='second';", { title: 'first' }],
+    ["streamtitle='lower';", { title: 'lower' }],
+    ["StreamTitle='two\nlines';adw_ad='true';", { title: 'twolines' }],
+    ["StreamTitle='Mote\u0301';", { title: 'Moté' }],
+    ["StreamUrl='u';", { url: 'u' }],
+    ['', {}],
+    ['\0\0', {}],
+    ['nonsense', {}],
+    [[...Buffer.from("StreamTitle='"), 0xe4, 0x80, 0x93, 0x81, ...Buffer.from("';\0")], { title: 'ä€“' }],
+  ];
+  for (const [text, expected] of table) {
+    t.strictSame(parseIcyText(Buffer.from(text as string)), expected, JSON.stringify(text).slice(0, 60));
+  }
+});
+
+t.test('a value read as iso-8859-1 by this Node or a newer one', async (t) => {
+  for (const title of ['Motörhead €', '🎵 “x”', 'plain']) {
+    const bytes = Buffer.from(title);
+    t.equal(decodeIcyText(bytes.toString('latin1')), title, 'code points of ISO 8859-1');
+    t.equal(decodeIcyText(new TextDecoder('iso-8859-1').decode(bytes)), title, 'whatever this Node makes of it');
+  }
+  // The euro sign's UTF-8 is E2 82 AC; the encoding standard reads 82 as a low quotation mark.
+  t.equal(decodeIcyText('\u00e2\u201a\u00ac'), '€', 'code points of Windows-1252');
+  t.equal(decodeIcyText('\u00e4\u0080'), 'ä€', 'bytes that are not UTF-8');
+});
+
+t.test('splitting a line', async (t) => {
+  const table: readonly [string, string, string][] = [
+    ['A - B', 'A', 'B'],
+    ['A - B - C', 'A', 'B - C'],
+    ['A-B', '', 'A-B'],
+    ['', '', ''],
+    [' - B', '', 'B'],
+    ['A - ', 'A', ''],
+  ];
+  for (const [line, artist, song] of table) t.strictSame(splitTitle(line), { artist, song }, line);
+});
