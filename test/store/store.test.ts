@@ -1,0 +1,305 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { open } from 'lmdb';
+import t, { type Test } from 'tap';
+import { openLmdbStore } from '../../src/store/lmdb.js';
+import { lockFolder, lockFolderByFile } from '../../src/store/lock.js';
+import { MemoryStore } from '../../src/store/memory.js';
+import { stateOf, storeContract } from './contract.js';
+
+const SAVER = fileURLToPath(new URL('saver.ts', import.meta.url));
+const FILE = 'airsplice.mdb';
+
+t.test('memory keeps the contract', (t) => storeContract(t, async () => new MemoryStore()));
+t.test('lmdb keeps the contract', (t) => storeContract(t, () => openLmdbStore(t.testdir())));
+
+t.test('what is loaded from memory is not what a caller still holds', async (t) => {
+  const store = new MemoryStore();
+  const state = { ...stateOf(1) };
+  await store.save('a', state);
+  state.version = 2;
+  t.equal(store.load('a')?.version, 1);
+});
+
+t.test('lmdb: the folder is made for its owner alone, and a store opens again with what it had', async (t) => {
+  const folder = join(t.testdir(), 'not', 'yet', 'there.d');
+  const store = await openLmdbStore(folder);
+  t.equal(statSync(folder).mode & 0o777, 0o700);
+  const saves = Array.from({ length: 50 }, (_, i) => store.save(`c${i}`, stateOf(i)));
+  await store.close();
+  await Promise.all(saves);
+
+  const again = await openLmdbStore(folder);
+  for (let i = 0; i < 50; i++) t.same(again.load(`c${i}`), stateOf(i));
+  await again.close();
+});
+
+t.test('lmdb: an unreadable value is an error that names its channel', async (t) => {
+  const folder = t.testdir();
+  const store = await openLmdbStore(folder);
+  await store.save('good', stateOf(1));
+  await store.close();
+  const values = {
+    text: 'now',
+    later: '{"format":2,"state":{}}',
+    null: 'null',
+    half: '{"format":1}',
+    bare: '{"version":1}',
+  };
+  const root = open({ path: join(folder, FILE), noSubdir: true, overlappingSync: false });
+  const channels = root.openDB<string, string>({ name: 'channels', encoding: 'string' });
+  for (const [channel, value] of Object.entries(values)) await channels.put(channel, value);
+  await root.close();
+
+  const again = await openLmdbStore(folder);
+  t.throws(() => again.load('text'), { message: /channel text cannot be read: it is not JSON/ });
+  t.throws(() => again.load('later'), { message: /channel later cannot be read: its format is 2, .*format 1/ });
+  t.throws(() => again.load('null'), { message: /channel null cannot be read/ });
+  t.throws(() => again.load('half'), { message: /channel half cannot be read/ });
+  t.throws(() => again.load('bare'), { message: /channel bare cannot be read/ });
+  t.same(again.load('good'), stateOf(1), 'the others can');
+  await again.save('text', stateOf(2));
+  t.same(again.load('text'), stateOf(2), 'and a new save mends it');
+  await again.close();
+});
+
+t.test('lmdb: a damaged file is the text of a refusal, not the death of the server', async (t) => {
+  const folder = t.testdir();
+  const file = join(folder, FILE);
+  const store = await openLmdbStore(folder);
+  for (let i = 0; i < 40; i++) await store.save(`c${i}`, stateOf(i, 'x'.repeat(3000)));
+  await store.close();
+  const whole = readFileSync(file);
+
+  for (const bytes of [100, 4096, 8192, whole.length >> 1]) {
+    truncateSync(file, bytes);
+    await t.rejects(openLmdbStore(folder), { message: /airsplice\.mdb is damaged \(.*SIG/ }, `cut at ${bytes}`);
+    writeFileSync(file, whole);
+  }
+  writeFileSync(file, 'this is a shopping list\n'.repeat(1000));
+  await t.rejects(openLmdbStore(folder), { message: /airsplice\.mdb is damaged/ });
+  writeFileSync(file, whole);
+  const again = await openLmdbStore(folder);
+  t.equal(again.load('c39')?.version, 39, 'each refusal has let go of the folder');
+  await again.close();
+});
+
+/** Small and seeded (mulberry32): 0 <= n < 1. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let n = Math.imul(state ^ (state >>> 15), 1 | state);
+    n = (n + Math.imul(n ^ (n >>> 7), 61 | n)) ^ n;
+    return ((n ^ (n >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A saver at work on a folder, and what it has said. */
+class Saver {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  /** Channel → the version that resolved last. */
+  readonly saved = new Map<string, number>();
+  readonly lines: string[] = [];
+  #complaint = '';
+
+  /** `before` is what sh does first, in the process that becomes the saver. */
+  constructor(t: Test, folder: string, options: { before?: string; largeBytes?: number; launcher?: string[] } = {}) {
+    const script = `${options.before ?? ':'}; exec "$0" --import tsx "$@"`;
+    const [command, ...argv] = [...(options.launcher ?? []), 'sh', '-c', script, process.execPath, SAVER, folder];
+    if (options.largeBytes !== undefined) argv.push(String(options.largeBytes));
+    // Without the test runner's own hooks, which triple the time to start.
+    const env = { ...process.env, NODE_OPTIONS: '' };
+    this.child = spawn(command!, argv, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    t.teardown(() => this.child.kill('SIGKILL'));
+    this.child.stderr.on('data', (text) => {
+      this.#complaint += text;
+    });
+    let text = '';
+    this.child.stdout.setEncoding('latin1').on('data', (more: string) => {
+      const lines = (text + more).split('\n');
+      text = lines.pop()!;
+      for (const line of lines) {
+        this.lines.push(line);
+        const [word, channel, version] = line.split(' ');
+        if (word === 'saved') this.saved.set(channel!, Number(version));
+      }
+    });
+  }
+
+  /** Resolves when it has said this many more lines that begin so. */
+  async said(begin: string, count = 1): Promise<void> {
+    const from = this.lines.length;
+    while (this.lines.slice(from).filter((line) => line.startsWith(begin)).length < count) {
+      if (this.child.exitCode !== null || this.child.signalCode !== null) {
+        throw new Error(`The saver ended: ${this.child.signalCode} ${this.#complaint.slice(-500)}`);
+      }
+      await sleep(2);
+    }
+  }
+
+  async kill(): Promise<void> {
+    const closed = once(this.child, 'close');
+    this.child.kill('SIGKILL');
+    await closed;
+  }
+
+  /** Whether after every refused save the channel still had the state saved before it. */
+  refusalsChangedNothing(): boolean {
+    const before = new Map<string, string>();
+    return this.lines.every((line) => {
+      const [word, channel, version] = line.split(' ');
+      if (word === 'saved') before.set(channel!, version!);
+      return version === before.get(channel!);
+    });
+  }
+}
+
+t.test('lmdb: kill -9 at any moment loses no save that had resolved', async (t) => {
+  const seed = Number(process.env['SEED'] ?? Date.now() % 1e6);
+  const random = randomOf(seed);
+  const folder = t.testdir();
+  for (let round = 1; round <= 10; round++) {
+    const saver = new Saver(t, folder);
+    await saver.said('saved', 8);
+    await sleep(random() * 60);
+    await saver.kill();
+
+    const store = await openLmdbStore(folder);
+    for (const [channel, last] of saver.saved) {
+      const state = store.load(channel);
+      const kept = state?.version ?? -1;
+      const why = `seed ${seed}, round ${round}: ${channel} ${last} had resolved, ${kept} is there`;
+      t.ok(kept === last || kept === last + 1, why);
+      t.same(state, stateOf(kept, `${channel} ${kept}`), `${why}, and is whole`);
+    }
+    await store.close();
+  }
+});
+
+t.test('lmdb: two processes on one folder', async (t) => {
+  const folder = t.testdir();
+  const first = new Saver(t, folder);
+  await first.said('saved', 4);
+
+  await t.rejects(openLmdbStore(folder), { message: `The folder ${folder} is in use by another airsplice server` });
+  const second = new Saver(t, folder);
+  await once(second.child, 'close');
+  t.equal(second.child.exitCode, 1);
+  t.match(second.lines, [/^closed The folder .* is in use by another airsplice server$/]);
+  await first.said('saved', 4);
+
+  await first.kill();
+  const store = await openLmdbStore(folder);
+  t.ok(store.load('a')!.version >= first.saved.get('a')!, 'after SIGKILL of the first it opens at once');
+  await store.close();
+});
+
+t.test('lmdb: a save that cannot be written rejects, and changes nothing', async (t) => {
+  const folder = t.testdir();
+  // A file may not become larger than 1 MiB (dash counts blocks of 512 bytes, bash of 1,024), some states are.
+  const saver = new Saver(t, folder, { before: 'ulimit -f 2048', largeBytes: 2_500_000 });
+  await saver.said('refused', 10);
+  await saver.said('saved', 50);
+  await saver.kill();
+  t.ok(saver.refusalsChangedNothing(), 'the state before is in force');
+  t.match(
+    saver.lines.find((line) => line.startsWith('refused')),
+    /The state of channel . cannot be saved: .*Input\/output error/,
+  );
+  const store = await openLmdbStore(folder);
+  for (const [channel, last] of saver.saved)
+    t.ok(store.load(channel)!.version >= last, 'the saves between them are there');
+  await store.close();
+});
+
+t.test(
+  'lmdb: on a full disk saves reject until there is space again',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const folder = t.testdir();
+    // A small disk of the saver's own, gone with it. Seen from here through /proc.
+    const launcher = process.getuid?.() === 0 ? ['unshare', '-m'] : ['unshare', '-rm'];
+    const before = `mount -t tmpfs -o size=12m tmpfs '${folder}' || exit 9`;
+    const saver = new Saver(t, folder, { launcher, before });
+    const started = await Promise.race([saver.said('saved', 20), once(saver.child, 'close')]).catch(() => ['failed']);
+    if (started !== undefined) return t.plan(0, 'a file system cannot be mounted here');
+    const filler = join(`/proc/${saver.child.pid}/root`, folder, 'filler');
+    writeFileSync(filler, Buffer.alloc(6 * 1024 * 1024));
+    await saver.said('refused', 20);
+    t.match(saver.lines.at(-1), /refused . \d+ The state of channel . cannot be saved: the disk of .* is full/);
+    rmSync(filler);
+    await saver.said('saved', 20);
+    t.ok(saver.refusalsChangedNothing());
+    await saver.kill();
+  },
+);
+
+t.test('lock: one of many starters at once gets the folder, by any of its names', async (t) => {
+  const folder = t.testdir({ data: {} });
+  const data = join(folder, 'data');
+  symlinkSync(data, join(folder, 'link'), 'dir');
+  const paths = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? data : join(folder, 'link', '.')));
+  const outcomes = await Promise.allSettled(paths.map((path) => lockFolder(path)));
+  const held = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+  t.equal(held.length, 1);
+  t.match(outcomes.find((outcome) => outcome.status === 'rejected')?.reason, {
+    message: /in use by another airsplice server/,
+  });
+
+  await held[0]!.value.release();
+  await held[0]!.value.release();
+  const next = await lockFolder(data);
+  await t.rejects(lockFolder(data), 'an earlier release does not let go of a later lock');
+  await next.release();
+  await t.rejects(lockFolder(join(folder, 'missing')), { code: 'ENOENT' });
+});
+
+t.test('lock by file, as on macOS', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'airsplice-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const lock = await lockFolderByFile(folder);
+  const refusals = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolderByFile(folder)));
+  t.ok(refusals.every((outcome) => outcome.status === 'rejected' && /in use by another/.test(outcome.reason.message)));
+  await lock.release();
+  t.same(readdirSync(folder), [], 'nothing stays behind');
+
+  for (let round = 0; round < 20; round++) {
+    const starters = await Promise.allSettled(Array.from({ length: 5 }, () => lockFolderByFile(folder)));
+    const held = starters.filter((outcome) => outcome.status === 'fulfilled');
+    t.ok(held.length <= 1, 'never two');
+    await held[0]?.value.release();
+  }
+
+  // A socket file whose process is gone: bound, then closed by the kernel without being unlinked.
+  const script = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`;
+  await once(spawn(process.execPath, ['-e', script, join(folder, 'lock-stale')], { stdio: 'ignore' }), 'close');
+  t.same(readdirSync(folder), ['lock-stale']);
+  const after = await lockFolderByFile(folder);
+  t.equal(readdirSync(folder).length, 1, 'the stale file is gone, ours is there');
+  t.not(readdirSync(folder)[0], 'lock-stale');
+  await after.release();
+
+  const other = createServer().listen(join(folder, 'lock-other'));
+  await once(other, 'listening');
+  await t.rejects(lockFolderByFile(folder), { message: /in use by another/ });
+  t.same(readdirSync(folder), ['lock-other'], 'a living one is left alone');
+  other.close();
+  await t.rejects(lockFolderByFile(join(folder, 'x'.repeat(120))), { message: /too long for a socket/ });
+});
