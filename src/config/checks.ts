@@ -1,0 +1,119 @@
+/**
+ * Rules that span several members: what is unique, what is reserved, and what the demo's secrets forbid.
+ * They look at the data as it was read, not at what the schema made of it, so that they are told together with the schema's
+ * problems: a member of the wrong type is simply passed over here. Pure functions.
+ */
+
+import { BlockList, isIP } from 'node:net';
+import type { Path } from './document.js';
+import { KEY, MOUNT } from './field.js';
+import { IN_SO_MANY_WORDS } from './schema.js';
+import { parseSecret } from './secret.js';
+
+export interface Finding {
+  readonly path: Path;
+  readonly at: 'key' | 'value';
+  readonly message: string;
+}
+
+/** First path segments that are routes of ours; no mount may be or lie under one (contract.md, opening). */
+const RESERVED = new Set(
+  `metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json status-json.xsl 7.html web
+  favicon.ico robots.txt`.split(/\s+/),
+);
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+interface RawChannel {
+  readonly key: string;
+  readonly path: Path;
+  readonly value: unknown;
+}
+
+/** Finds everything wrong that no single member shows. `raw` is the file's data with variables filled in. */
+export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
+  const channels = entries(member(raw, 'stations')).flatMap(([station, value]) =>
+    entries(member(value, 'channels')).map(
+      ([key, channel]): RawChannel => ({ key, path: ['stations', station, 'channels', key], value: channel }),
+    ),
+  );
+  return [...checkPaths(channels), ...checkEncoders(channels), ...checkDemoSecrets(raw, channels, env)];
+}
+
+/** Each URL path is heard as one channel only, and none hides a route of ours. */
+function checkPaths(channels: readonly RawChannel[]): Finding[] {
+  const findings: Finding[] = [];
+  const owners = new Map<string, string>();
+  const claim = (mount: string, key: string, path: Path, at: Finding['at']): void => {
+    const owner = owners.get(mount);
+    if (RESERVED.has(mount.split('/')[1] ?? '')) {
+      findings.push({ path, at, message: `is a path that this server uses itself (/${mount.split('/')[1]})` });
+    } else if (owner !== undefined) {
+      const listed = at === 'value' && owner === key && mount === `/${key}`;
+      const taken = `is already taken by the channel ${owner}`;
+      findings.push({ path, at, message: listed ? 'need not be listed: the key is always a mount' : taken });
+    } else owners.set(mount, key);
+  };
+  // Keys first: they are always mounts, so of a key and an equal mount the mount is the one to change.
+  for (const { key, path } of channels) if (KEY.test(key)) claim(`/${key}`, key, path, 'key');
+  for (const { key, path, value } of channels) {
+    for (const [index, mount] of items(member(value, 'mounts'))) {
+      if (typeof mount === 'string' && MOUNT.test(mount)) claim(mount, key, [...path, 'mounts', index], 'value');
+    }
+  }
+  return findings;
+}
+
+/** Two encoders would fight over one channel; the second gets 409 instead (protocol.md, "Encoders"). */
+function checkEncoders(channels: readonly RawChannel[]): Finding[] {
+  return channels.flatMap(({ path, value }) =>
+    items(member(value, 'sources'))
+      .filter(([, source]) => member(source, 'type') === 'encoder')
+      .slice(1)
+      .map(([i]) => ({ path: [...path, 'sources', i], at: 'value', message: 'is a second encoder of this channel' })),
+  );
+}
+
+/** Secrets that everybody can read in the repository may not guard an address that others can reach. */
+function checkDemoSecrets(raw: unknown, channels: readonly RawChannel[], env: NodeJS.ProcessEnv): Finding[] {
+  if (member(raw, 'demoSecretsInPublic') === IN_SO_MANY_WORDS) return [];
+  const demo = channels.find(({ value }) =>
+    [
+      ...items(member(value, 'pushTokens')).map(([, token]) => token),
+      ...items(member(value, 'sources')).map(([, source]) => member(source, 'password')),
+    ].some((secret) => isDemoSecret(secret, env)),
+  );
+  if (demo === undefined) return [];
+  const message =
+    `can be reached by others, while the channel ${demo.key} has a secret of the demo: change it, ` +
+    `or set demoSecretsInPublic to "${IN_SO_MANY_WORDS}"`;
+  return items(member(raw, 'addresses'))
+    .map(([index, address]) => ({ index, host: member(address, 'host') }))
+    .filter(({ host }) => typeof host === 'string' && !isLoopback(host))
+    .map(({ index }) => ({ path: ['addresses', index, 'host'], at: 'value', message }));
+}
+
+function isDemoSecret(text: unknown, env: NodeJS.ProcessEnv): boolean {
+  const secret = typeof text === 'string' ? parseSecret(text, env) : undefined;
+  return secret !== undefined && 'demo' in secret && secret.demo;
+}
+
+function isLoopback(host: string): boolean {
+  const version = isIP(host);
+  if (version === 0) return host.toLowerCase() === 'localhost';
+  return LOOPBACK.check(host.replace(/%.*/, ''), version === 6 ? 'ipv6' : 'ipv4');
+}
+
+function entries(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+}
+
+function items(value: unknown): [number, unknown][] {
+  return Array.isArray(value) ? [...value.entries()] : [];
+}
+
+function member(value: unknown, name: string): unknown {
+  return entries(value).find(([key]) => key === name)?.[1];
+}

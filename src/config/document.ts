@@ -1,0 +1,147 @@
+/**
+ * The YAML text of a configuration: read, filled from the environment, and able to say where each member stands.
+ * Invariant: no problem found here repeats a text of the file, since any text may be a secret; only names of variables appear.
+ */
+
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+
+/** Where a member stands: map keys and list indices (from 0), from the top. */
+export type Path = readonly (string | number)[];
+
+/** Something wrong in the file. Line and column count from 1. */
+export interface Problem {
+  readonly line: number;
+  readonly column: number;
+  /** As in `addresses[0].port`; empty for the file as a whole. */
+  readonly path: string;
+  /** A sentence for a person about the member at `path`. */
+  readonly message: string;
+}
+
+// ${NAME} or ${NAME:-default}; the last branch catches what was meant to be one and is none.
+const VARIABLE = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|)/g;
+
+// For these the parser's own sentence quotes the file, or speaks to programmers.
+const SENTENCES: Readonly<Record<string, string>> = {
+  BAD_DIRECTIVE: 'A line that starts with % is no option',
+  DUPLICATE_KEY: 'This name is used twice here',
+  MULTIPLE_DOCS: 'Only one document is read; take out the line ---',
+  NON_STRING_KEY: 'The name of an option must be plain text',
+  BAD_DQ_ESCAPE: 'Invalid escape sequence after \\ in a text in double quotes',
+  RESOURCE_EXHAUSTION: 'Too deeply nested',
+  TAG_RESOLVE_FAILED: 'Tags (words that start with !) are not used here; put a text that starts with ! in quotes',
+  UNEXPECTED_TOKEN: 'Unexpected text here; is a quote, a bracket or an indentation wrong?',
+};
+
+export class ConfigDocument {
+  /** Plain data, variables filled in; undefined when `broken`. */
+  readonly value: unknown;
+  readonly problems: readonly Problem[];
+  /** The YAML itself is wrong, so that what it seems to say cannot be checked. */
+  readonly broken: boolean;
+  readonly #document: Document.Parsed;
+  readonly #lines = new LineCounter();
+
+  constructor(text: string, env: NodeJS.ProcessEnv) {
+    const options = { lineCounter: this.#lines, prettyErrors: false, stringKeys: true, strict: true };
+    this.#document = parseDocument(text, options);
+    const faults = [...this.#document.errors, ...this.#document.warnings];
+    const problems = faults.map((fault) => this.#problem(fault.pos[0], [], SENTENCES[fault.code] ?? fault.message));
+    let broken = faults.some((fault) => fault.code !== 'DUPLICATE_KEY');
+    this.#fill(this.#document.contents, [], env, (node, path, message) => {
+      problems.push(this.#problem(start(node) ?? 0, path, message));
+      broken ||= isAlias(node);
+    });
+    try {
+      this.value = broken ? undefined : this.#document.toJS();
+    } catch {
+      // Every alias is known by now, so what fails is aliases of aliases that multiply without end.
+      broken = true;
+      problems.push(this.#problem(0, [], 'Aliases (*name) are used too often'));
+    }
+    this.problems = problems;
+    this.broken = broken;
+  }
+
+  /** A problem with the member at `path`: at its key, at its value, or, when it is missing, at its parent. */
+  problemAt(path: Path, at: 'key' | 'value', message: string): Problem {
+    return this.#problem(this.#offset(path, at), path, message);
+  }
+
+  /** Offset: UTF-16 units from the start of the text. */
+  #problem(offset: number, path: Path, message: string): Problem {
+    const { line, col } = this.#lines.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1), path: pathText(path), message };
+  }
+
+  #fill(node: unknown, path: Path, env: NodeJS.ProcessEnv, tell: Tell): void {
+    if (isMap(node)) {
+      for (const pair of node.items) {
+        const name = keyText(pair.key);
+        // As a member of a plain object, everything after this would skip it without a word.
+        if (name === '__proto__') tell(pair.key, [...path, name], 'is not an option');
+        this.#fill(pair.value, [...path, name], env, tell);
+      }
+    } else if (isSeq(node)) {
+      for (const [index, item] of node.items.entries()) this.#fill(item, [...path, index], env, tell);
+    } else if (isScalar(node) && typeof node.value === 'string' && node.value.includes('${')) {
+      const text = fromEnvironment(node.value, env, (message) => tell(node, path, message));
+      node.value = node.type === 'PLAIN' ? typed(text) : text;
+    } else if (isAlias(node) && !node.resolve(this.#document)) {
+      tell(node, path, 'An alias (*name) needs an anchor (&name) before it');
+    }
+  }
+
+  #offset(path: Path, at: 'key' | 'value'): number {
+    let node: unknown = this.#document.contents;
+    let offset = 0;
+    for (const step of path) {
+      if (isAlias(node)) node = node.resolve(this.#document);
+      if (isMap(node)) {
+        const pair = node.items.findLast((item) => keyText(item.key) === String(step));
+        if (!pair) return offset;
+        offset = start(pair.key) ?? offset;
+        node = pair.value;
+      } else {
+        const item: unknown = isSeq(node) ? node.items[Number(step)] : undefined;
+        if (!item) return offset;
+        offset = start(item) ?? offset;
+        node = item;
+      }
+    }
+    return (at === 'value' ? start(node) : undefined) ?? offset;
+  }
+}
+
+type Tell = (node: unknown, path: Path, message: string) => void;
+
+function start(node: unknown): number | undefined {
+  return isAlias(node) || isScalar(node) || isMap(node) || isSeq(node) ? node.range?.[0] : undefined;
+}
+
+function keyText(key: unknown): string {
+  return isScalar(key) ? String(key.value) : '';
+}
+
+/** Fills in variables as a shell does: with `:-`, an empty variable takes the default too. */
+function fromEnvironment(text: string, env: NodeJS.ProcessEnv, tell: (message: string) => void): string {
+  return text.replace(VARIABLE, (_, name?: string, otherwise?: string) => {
+    if (name === undefined) {
+      tell(`must name a variable as \${NAME} or \${NAME:-default}`);
+      return '';
+    }
+    const value = otherwise === undefined ? env[name] : env[name] || otherwise;
+    if (value === undefined) tell(`uses the environment variable ${name}, which is not set`);
+    return value ?? '';
+  });
+}
+
+// What YAML makes of a text without quotes; it is not parsed as YAML again, so a variable cannot bring structure with it.
+function typed(text: string): string | number | boolean {
+  if (/^-?[0-9]+(\.[0-9]+)?$/.test(text)) return Number(text);
+  return text === 'true' || (text === 'false' ? false : text);
+}
+
+function pathText(path: Path): string {
+  return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : i > 0 ? `.${step}` : step)).join('');
+}

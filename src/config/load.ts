@@ -1,0 +1,77 @@
+/**
+ * Reads the configuration file, checks it whole, and either returns it whole or throws every problem at once with its place.
+ * The only way in: nothing else of the program reads the file, and of the environment only what the file names is read.
+ */
+
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { z } from 'zod';
+import { crossCheck } from './checks.js';
+import { ConfigDocument, type Path, type Problem } from './document.js';
+import { type Config, configSchema } from './schema.js';
+
+export type LoadedConfig = Config;
+
+/** The configuration cannot be used. Its message has a line `file:line:column: path: message` for each problem. */
+export class ConfigError extends Error {
+  readonly problems: readonly Problem[];
+
+  constructor(file: string, problems: readonly Problem[]) {
+    const sorted = unique(problems).sort((a, b) => a.line - b.line || a.column - b.column);
+    super(sorted.map((p) => `${file}:${p.line}:${p.column}: ${p.path && `${p.path}: `}${p.message}`).join('\n'));
+    this.name = 'ConfigError';
+    this.problems = sorted;
+  }
+}
+
+/**
+ * Loads the configuration at `path` (YAML; `${NAME}` and `${NAME:-default}` in values are taken from `env`).
+ * Synchronous, for the start of the process. Throws ConfigError.
+ */
+export function loadConfig(path: string, env: NodeJS.ProcessEnv): LoadedConfig {
+  const document = new ConfigDocument(read(path), env);
+  if (document.broken) throw new ConfigError(path, document.problems);
+  const result = configSchema({ env, folder: dirname(resolve(path)) }).safeParse(document.value);
+  const found = [
+    ...(result.error?.issues ?? []).flatMap((issue) => explain(issue, document)),
+    ...crossCheck(document.value, env).map(({ path, at, message }) => document.problemAt(path, at, message)),
+    // A variable that is not set makes its member wrong in other ways too; one sentence about it is enough.
+  ].filter((problem) => !document.problems.some(({ path }) => path !== '' && path === problem.path));
+  if (document.problems.length > 0 || !result.success || found.length > 0) {
+    throw new ConfigError(path, [...document.problems, ...found]);
+  }
+  return result.data;
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    throw new ConfigError(path, [{ line: 1, column: 1, path: '', message: `The file cannot be read (${code})` }]);
+  }
+}
+
+/** One zod issue as problems with their places; an issue about unknown members is one problem for each of them. */
+function explain(issue: z.core.$ZodIssue, document: ConfigDocument): Problem[] {
+  const path = issue.path as Path;
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => document.problemAt([...path, key], 'key', 'is not an option'));
+  }
+  if (issue.code === 'invalid_key') {
+    return issue.issues.map((inner) => document.problemAt(path, 'key', inner.message));
+  }
+  const value = valueAt(document.value, path);
+  const state =
+    issue.code === 'custom' ? '' : value === undefined ? 'is missing; ' : value === null ? 'is empty; ' : '';
+  return [document.problemAt(path, 'value', state + issue.message)];
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((at, step) => (at as Record<string | number, unknown> | null | undefined)?.[step], value);
+}
+
+// Several checks of one member may fail with the same sentence.
+function unique(problems: readonly Problem[]): Problem[] {
+  return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
+}

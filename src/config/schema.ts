@@ -1,0 +1,107 @@
+/**
+ * The configuration: one literal with every option, its bounds and its default (design.md, principle 10). Every map refuses
+ * members that it does not know. Stations are in channel.ts; rules that span several members are in checks.ts;
+ * config/example.yaml explains each option, and a test holds the two together.
+ */
+
+import { z } from 'zod';
+import { type Surroundings, stationSchema } from './channel.js';
+import { choice, host, keyed, list, onAnyMap, seconds, section, text, whole } from './field.js';
+
+/** What an address may serve. */
+export const ROLES = ['push', 'poll', 'watch', 'stream', 'encoder', 'ops'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The one sentence that allows the demo's secrets on an address that others can reach. */
+export const IN_SO_MANY_WORDS = 'yes, anybody may push and stream to this server';
+
+// Field names and field contents of RFC 9110 section 5; framing and metaint are ours, listeners were promised them.
+const HEAD_NAME = /^(?!(?:connection|content-length|transfer-encoding|icy-metaint)$)[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i;
+
+/** Builds the zod schema. `surroundings` are needed for secrets (environment) and file sources (folder). */
+export function configSchema(surroundings: Surroundings) {
+  return section({
+    addresses: list(
+      section({
+        host: host(),
+        port: whole(0, 65_535),
+        // Absent: all roles, and `ops` answers loopback peers only (contract.md, "Addresses"; the HTTP side does it).
+        roles: list(choice(ROLES), 1, ROLES.length).optional(),
+      }),
+      1,
+      16,
+    ).default([{ host: '127.0.0.1', port: 8000 }]),
+    demoSecretsInPublic: choice(['', IN_SO_MANY_WORDS]).default(''),
+    data: section({
+      folder: text(1, 4096).default('./data'), // relative to the working directory
+    }).prefault({}),
+    log: section({
+      level: choice(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
+    }).prefault({}),
+    shutdown: section({
+      graceSeconds: seconds(0, 600).default(8),
+    }).prefault({}),
+    sessions: section({
+      keepSeconds: seconds(0, 86_400).default(60),
+      max: whole(1, 10_000_000).default(100_000),
+    }).prefault({}),
+    titles: section({
+      pushHoldSeconds: seconds(0, 86_400).default(600),
+      graceSeconds: seconds(0, 3600).default(5),
+    }).prefault({}),
+    limits: section({
+      connections: whole(1, 1_000_000).default(25_000),
+      listeners: whole(1, 1_000_000).default(20_000),
+      watchers: whole(1, 1_000_000).default(20_000),
+      watchersPerAddress: whole(1, 1_000_000).default(200),
+      headBytes: whole(256, 65_536).default(8192),
+      headLines: whole(8, 1000).default(64),
+      headSeconds: seconds(0.1, 300).default(10),
+      httpHeadBytes: whole(1024, 1_048_576).default(32_768),
+      pushBodyBytes: whole(256, 16_777_216).default(65_536),
+      textBytes: whole(16, 65_536).default(1024),
+      urlBytes: whole(16, 65_536).default(4096),
+      timezoneCharacters: whole(3, 1024).default(64),
+      extdataBytes: whole(2, 16_777_216).default(16_384),
+      extdataDepth: whole(1, 1000).default(32),
+    }).prefault({}),
+    streams: section({
+      burstSeconds: seconds(0, 60).default(5),
+      lagSeconds: seconds(5, 600).default(30),
+      startTimeoutSeconds: seconds(0.1, 300).default(10),
+      silenceSeconds: seconds(0.1, 600).default(15),
+      server: text(1, 255).default('airsplice'),
+      headers: z
+        .record(
+          z.string().regex(HEAD_NAME, { error: 'must be a head name, and none that frames the stream' }),
+          text(0, 1024),
+          { error: 'must be a map from head names to texts' },
+        )
+        .default({}),
+    })
+      .refine((streams) => !(streams.lagSeconds < streams.burstSeconds + 5), {
+        path: ['lagSeconds'],
+        error: 'must be at least 5 more than streams.burstSeconds',
+        when: onAnyMap,
+      })
+      .prefault({}),
+    sources: section({
+      stallMs: whole(50, 60_000).default(1500),
+      bodyTimeoutSeconds: seconds(0.1, 600).default(15),
+      aheadSeconds: seconds(0, 60).default(10),
+    }).prefault({}),
+    watch: section({
+      pingSeconds: seconds(0.1, 600).default(25),
+      bufferBytes: whole(1024, 16_777_216).default(65_536),
+      drainSeconds: seconds(0.1, 600).default(30),
+    }).prefault({}),
+    stations: keyed(stationSchema(surroundings)).default({}),
+  });
+}
+
+/** A configuration that was read and found right: every default filled in, secrets as digests, file paths absolute. */
+export type Config = z.output<ReturnType<typeof configSchema>>;
+export type AddressConfig = Config['addresses'][number];
+export type StationConfig = Config['stations'][string];
+export type ChannelConfig = StationConfig['channels'][string];
+export type SourceConfig = ChannelConfig['sources'][number];

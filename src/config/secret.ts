@@ -1,0 +1,61 @@
+/**
+ * Push tokens and encoder passwords. The configuration names a secret as `sha256:<64 hex>` or `env:NAME`, or uses one of the
+ * demo's own words; what is kept is its SHA-256. The plain text is dropped at once and stands in no error: a rejected secret is
+ * named by its place only.
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+
+export interface Secret {
+  /** SHA-256 of the secret's UTF-8 bytes: 32 bytes. */
+  readonly sha256: Buffer;
+  /** Whether it is one of the words that everybody can read in config/demo.yaml. */
+  readonly demo: boolean;
+}
+
+const DEMO_WORDS = ['demo-token', 'studio-token', 'relay-token', 'demo-source'];
+const DEMO_DIGESTS = DEMO_WORDS.map(digest);
+const HASHED = /^sha256:([0-9a-f]{64})$/i;
+const FROM_ENVIRONMENT = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text, 'utf8').digest();
+}
+
+/**
+ * Reads a secret as the configuration writes it, or says what is wrong with it (never with its text).
+ * A variable may hold the secret itself or its `sha256:` form, so that the plain text need not lie on the server.
+ */
+export function parseSecret(text: string, env: NodeJS.ProcessEnv): Secret | { readonly problem: string } {
+  const variable = FROM_ENVIRONMENT.exec(text)?.[1];
+  const value = variable === undefined ? text : (env[variable] ?? '');
+  const hashed = HASHED.exec(value)?.[1];
+  if (hashed === undefined && variable === undefined && !DEMO_WORDS.includes(text)) {
+    return { problem: 'must be sha256: and 64 hexadecimal digits, or env: and the name of an environment variable' };
+  }
+  if (value === '') return { problem: 'names an environment variable that is unset or empty' };
+  const sha256 = hashed === undefined ? digest(value) : Buffer.from(hashed, 'hex');
+  return { sha256, demo: DEMO_DIGESTS.some((demo) => demo.equals(sha256)) };
+}
+
+/** The zod type of a secret: text in, Secret out. */
+export function secretSchema(env: NodeJS.ProcessEnv) {
+  return z.string({ error: 'must be text: env:NAME or sha256:<64 hexadecimal digits>' }).transform((text, context) => {
+    const secret = parseSecret(text, env);
+    if (!('problem' in secret)) return secret;
+    context.addIssue({ code: 'custom', message: secret.problem });
+    return z.NEVER;
+  });
+}
+
+/**
+ * Whether `given` (plain text from a stranger) is one of the secrets. Takes the same time whichever it equals, if any: digests
+ * are compared in constant time, and always all of them. No secrets: false.
+ */
+export function secretMatches(secrets: readonly Secret[], given: string): boolean {
+  const sha256 = digest(given);
+  let matches = false;
+  for (const secret of secrets) matches = timingSafeEqual(secret.sha256, sha256) || matches;
+  return matches;
+}

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { loadConfig } from '../../src/config/load.js';
+import { configSchema } from '../../src/config/schema.js';
+import { secretMatches } from '../../src/config/secret.js';
+
+const ENV = { WAVE_PUSH_TOKEN: 'push me', WAVE_STUDIO_PASSWORD: 'let me in' };
+const RECORDS = ['stations', 'stations.*.channels', 'streams.headers'];
+
+type Json = Record<string, unknown>;
+
+/** Every option of the schema as `stations.*.channels.*.sources[encoder].user`. */
+function schemaPaths(schema: Json, path = ''): string[] {
+  const at = (name: string) => (path === '' ? name : `${path}.${name}`);
+  const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Json>);
+  const members = properties.flatMap(([name, member]) => [at(name), ...schemaPaths(member, at(name))]);
+  const variants = ((schema['oneOf'] ?? schema['anyOf'] ?? []) as Json[]).flatMap((variant) => {
+    const type = (variant['properties'] as Record<string, Json> | undefined)?.['type']?.['const'];
+    return schemaPaths(variant, type === undefined ? path : path.replace('[]', `[${type}]`));
+  });
+  const items = schema['items'] ? schemaPaths(schema['items'] as Json, `${path}[]`) : [];
+  const values = RECORDS.includes(path) ? schemaPaths(schema['additionalProperties'] as Json, at('*')) : [];
+  return [...members, ...variants, ...items, ...values];
+}
+
+/** The same of a file. */
+function filePaths(value: unknown, path = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => filePaths(item, `${path}[${item.type ?? ''}]`));
+  if (typeof value !== 'object' || value === null) return [];
+  const at = (name: string) => (path === '' ? name : `${path}.${name}`);
+  return Object.entries(value).flatMap(([name, member]) =>
+    RECORDS.includes(path) ? filePaths(member, at('*')) : [at(name), ...filePaths(member, at(name))],
+  );
+}
+
+t.test('config/example.yaml explains every option of the schema, and no other', async (t) => {
+  const schema = z.toJSONSchema(configSchema({ env: {}, folder: '/' }), { io: 'input' });
+  const inSchema = new Set(schemaPaths(schema as Json));
+  const inFile = new Set(filePaths(parse(readFileSync('config/example.yaml', 'utf8'))));
+  t.ok(inSchema.size > 70, `found ${inSchema.size} options`);
+  t.strictSame([...inSchema].sort(), [...inFile].sort());
+});
+
+t.test('config/example.yaml is valid as it stands, and mostly the defaults', async (t) => {
+  const { stations, ...config } = loadConfig('config/example.yaml', ENV);
+  const { stations: _, ...defaults } = configSchema({ env: {}, folder: '/' }).parse({});
+  t.strictSame(config, {
+    ...defaults,
+    addresses: [...defaults.addresses, { host: '127.0.0.1', port: 8001, roles: ['poll', 'ops'] }],
+    streams: { ...defaults.streams, headers: { 'X-Station-Channel': '{channelkey}' } },
+  });
+  const channel = stations['wave']?.channels['wave-live'];
+  t.equal(secretMatches(channel?.pushTokens ?? [], 'push me'), true);
+  t.strictSame(
+    channel?.sources.map(({ type }) => type),
+    ['encoder', 'pull', 'file'],
+  );
+  t.throws(() => loadConfig('config/example.yaml', {}), /pushTokens.0.: names .*\n.*password: names /);
+});
+
+t.test('config/demo.yaml: three channels, on this machine only', async (t) => {
+  const config = loadConfig('config/demo.yaml', {});
+  t.strictSame(config.addresses, [{ host: '127.0.0.1', port: 8000 }]);
+  const channels = config.stations['demo']?.channels ?? {};
+  t.strictSame(
+    Object.entries(channels).map(([key, { mounts, bitrateKbps, sources }]) => [
+      key,
+      mounts,
+      bitrateKbps,
+      sources.map(({ type }) => type),
+    ]),
+    [
+      ['demo', ['/demo.mp3'], 128, ['file']],
+      ['studio', ['/studio.mp3'], 128, ['encoder', 'file']],
+      ['relay', ['/relay.mp3'], undefined, ['pull']],
+    ],
+  );
+  for (const [key, { pushTokens }] of Object.entries(channels)) t.ok(secretMatches(pushTokens, `${key}-token`));
+
+  const moved = loadConfig('config/demo.yaml', { HOST: '::1', PORT: '9001', DATA: '/srv/air' });
+  t.strictSame(moved.addresses, [{ host: '::1', port: 9001 }]);
+  t.equal(moved.data.folder, '/srv/air');
+  t.match(moved.stations['demo']?.channels['relay']?.sources[0], {
+    url: 'http://127.0.0.1:9001/demo.mp3',
+    onDemand: true,
+  });
+  t.throws(
+    () => loadConfig('config/demo.yaml', { HOST: '0.0.0.0' }),
+    /^config.demo.yaml:6:11: addresses.0..host: can be/,
+  );
+});

@@ -1,0 +1,291 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { ConfigError, loadConfig } from '../../src/config/load.js';
+import { IN_SO_MANY_WORDS } from '../../src/config/schema.js';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** Writes the text beside a readable tone.mp3 and returns its path. */
+function write(t: Test, text: string): string {
+  return join(t.testdir({ 'airsplice.yaml': text, 'tone.mp3': 'tone', folder: {} }), 'airsplice.yaml');
+}
+
+/** Every problem as `line:column path: message`, after checking that the error's message says the same. */
+function problems(t: Test, text: string, env: NodeJS.ProcessEnv = {}): string[] {
+  const file = write(t, text);
+  try {
+    loadConfig(file, env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const lines = error.problems.map((p) => `${p.line}:${p.column} ${p.path}: ${p.message}`);
+    const told = error.problems.map((p) => `${file}:${p.line}:${p.column}: ${p.path && `${p.path}: `}${p.message}`);
+    t.equal(error.message, told.join('\n'));
+    return lines;
+  }
+  return [];
+}
+
+/** A station whose one channel `live` has these lines (indented by 6) and a file as its source. */
+const channel = (lines = '', key = 'live') => `stations:
+  st:
+    channels:
+      ${key}:
+        sources: [{ type: file, path: tone.mp3 }]
+${lines.replace(/^(?=.)/gm, '        ')}
+`;
+
+t.test('a small file gives every default', async (t) => {
+  const file = write(t, channel());
+  const config = loadConfig(file, {});
+  t.strictSame(config.addresses, [{ host: '127.0.0.1', port: 8000 }]);
+  t.equal(config.limits.connections, 25_000);
+  t.match(config.streams, { burstSeconds: 5, lagSeconds: 30, server: 'airsplice', headers: {} });
+  t.strictSame(config.stations['st'], {
+    name: '',
+    timezone: 'UTC',
+    channels: {
+      live: {
+        ...{ name: '', genre: '', url: '', description: '', public: false, mounts: [], pushTokens: [] },
+        sources: [{ type: 'file', path: join(file, '../tone.mp3') }],
+      },
+    },
+  });
+});
+
+t.test('keys stay as they are written, also those that YAML would read as numbers', async (t) => {
+  const config = loadConfig(write(t, channel('', '007')), {});
+  t.strictSame(Object.keys(config.stations['st']?.channels ?? {}), ['007']);
+});
+
+t.test('everything wrong is told at once, with line and column', async (t) => {
+  const text = `port: 8000
+addresses:
+  - port: 70000
+  - host: 127.0.0.1
+    port: "8000"
+    roles: [push, polling]
+log:
+  level: loud
+  level: louder
+shutdown:
+streams:
+  burstSeconds: 10
+  lagSeconds: 14
+  headers: { "X Bad": a, Connection: b, X-Good: "a\\nb" }
+stations:
+  st:
+    timezone: Europe/Nowhere
+    channels:
+      "a b": {}
+      one:
+        metaint: 255
+        mounts: [/ok, no, //x, /a/../b, /a/, /., /a..b]
+        pushTokens: [env:A, env:A, env:A]
+        sources:
+          - type: files
+          - path: tone.mp3
+          - { type: file, path: missing.mp3 }
+          - { type: file, path: folder }
+          - { type: pull, url: "ftp://x/" , retrySeconds: { min: 5, max: 4 } }
+          - { type: pull, url: "http://me:word@x/", lingerSecond: 1, retrySeconds: null }
+`;
+  t.strictSame(
+    problems(t, text, { A: 'x' }).map((line) =>
+      line.replace(/: (?:must|a key is|is missing; must|is empty; must).*/, ''),
+    ),
+    [
+      '1:1 port: is not an option',
+      '3:5 addresses[0].host',
+      '3:11 addresses[0].port',
+      '5:11 addresses[1].port',
+      '6:19 addresses[1].roles[1]',
+      '9:3 : This name is used twice here',
+      '9:10 log.level',
+      '10:10 shutdown',
+      '13:15 streams.lagSeconds',
+      '14:14 streams.headers.X Bad',
+      '14:26 streams.headers.Connection',
+      '14:49 streams.headers.X-Good',
+      '17:15 stations.st.timezone',
+      '19:7 stations.st.channels.a b',
+      '21:18 stations.st.channels.one.metaint',
+      '22:23 stations.st.channels.one.mounts[1]',
+      '22:27 stations.st.channels.one.mounts[2]',
+      '22:32 stations.st.channels.one.mounts[3]',
+      '22:41 stations.st.channels.one.mounts[4]',
+      '22:46 stations.st.channels.one.mounts[5]',
+      '22:50 stations.st.channels.one.mounts[6]',
+      '23:21 stations.st.channels.one.pushTokens',
+      '25:19 stations.st.channels.one.sources[0].type',
+      '26:13 stations.st.channels.one.sources[1].type',
+      '27:33 stations.st.channels.one.sources[2].path',
+      '28:33 stations.st.channels.one.sources[3].path',
+      '29:32 stations.st.channels.one.sources[4].url',
+      '29:74 stations.st.channels.one.sources[4].retrySeconds.max',
+      '30:32 stations.st.channels.one.sources[5].url',
+      '30:53 stations.st.channels.one.sources[5].lingerSecond: is not an option',
+      '30:84 stations.st.channels.one.sources[5].retrySeconds',
+    ],
+  );
+});
+
+t.test('sentences are for a person', async (t) => {
+  t.strictSame(problems(t, 'addresses:\n  - host: 127.0.0.1\n'), [
+    '2:5 addresses[0].port: is missing; must be a whole number from 0 to 65535',
+  ]);
+  t.strictSame(problems(t, 'log:\nstreams:\nlimits: 5\n'), [
+    '1:5 log: is empty; must be a map of options',
+    '2:9 streams: is empty; must be a map of options',
+    '3:9 limits: must be a map of options',
+  ]);
+  t.strictSame(problems(t, 'stations:\n  st:\n    name: 104.6\n'), [
+    '2:3 stations.st.channels: is missing; must be a map from keys to options',
+    '3:11 stations.st.name: must be text of 0 to 255 characters on one line (in quotes when it looks like a number)',
+  ]);
+  t.strictSame(problems(t, 'stations:\n  __proto__: { channels: {} }\n'), ['2:3 stations.__proto__: is not an option']);
+  t.match(problems(t, `data: { folder: "\\n${'x'.repeat(5000)}" }`), {
+    length: 1,
+    0: /^1:17 data.folder: must be text of 1 to 4096/,
+  });
+});
+
+t.test('what is not YAML, or no file', async (t) => {
+  t.strictSame(problems(t, 'log:\n  level: [info\nport: 1\n').slice(0, 1), [
+    '3:1 : Flow sequence in block collection must be sufficiently indented and end with a ]',
+  ]);
+  t.match(problems(t, ''), [/^1:1 : is empty/]);
+  t.match(problems(t, 'log: *a\n'), [/^1:6 log: An alias/]);
+  t.match(problems(t, `a: &a [x, x]\nb: &b [${'*a, '.repeat(60)}]\nc: [${'*b, '.repeat(60)}]\n`), [/^1:1 : Aliases/]);
+  const told = { message: '/nowhere/airsplice.yaml:1:1: The file cannot be read (ENOENT)' };
+  t.throws(() => loadConfig('/nowhere/airsplice.yaml', {}), told);
+});
+
+t.test('an anchor may be used again, and its problems have the place of the anchor', async (t) => {
+  const twice = (path: string) =>
+    `stations: { st: { channels: { a: { sources: &s [{ type: file, path: ${path} }] }, b: { sources: *s } } } }`;
+  t.equal(loadConfig(write(t, twice('tone.mp3')), {}).stations['st']?.channels['b']?.sources.length, 1);
+  t.match(problems(t, twice('none.mp3')), [/^1:69 .*channels.a.sources/, /^1:69 .*channels.b.sources/]);
+});
+
+t.test('limits: at the bound and one past it', async (t) => {
+  const bounds: [string, string, number, number][] = [
+    ['limits', 'headBytes', 256, 65_536],
+    ['limits', 'listeners', 1, 1_000_000],
+    ['limits', 'extdataDepth', 1, 1000],
+    ['sources', 'stallMs', 50, 60_000],
+    ['watch', 'bufferBytes', 1024, 16_777_216],
+    ['sessions', 'max', 1, 10_000_000],
+  ];
+  for (const [section, name, min, max] of bounds) {
+    for (const value of [min, max]) t.strictSame(problems(t, `${section}:\n  ${name}: ${value}\n`), []);
+    for (const value of [min - 1, max + 1, min + 0.5, '.nan', '.inf', 'text', 'true']) {
+      const told = [`2:${5 + name.length} ${section}.${name}: must be a whole number from ${min} to ${max}`];
+      t.strictSame(problems(t, `${section}:\n  ${name}: ${value}\n`), told, `${name} ${value}`);
+    }
+  }
+  t.strictSame(problems(t, 'streams:\n  burstSeconds: 2.5\n  lagSeconds: 7.5\n'), []);
+  t.match(problems(t, 'streams:\n  burstSeconds: 26\n'), [/^1:1 streams.lagSeconds: must be at least 5 more/]);
+  t.strictSame(problems(t, channel('', 'k'.repeat(64))), []);
+  t.match(problems(t, channel('', 'k'.repeat(65))), [/^4:7 .*: a key is 1 to 64/]);
+});
+
+t.test('variables: numbers, texts, defaults, unset and malformed ones', async (t) => {
+  const text = `addresses:
+  - host: \${HOST:-127.0.0.1}
+    port: \${PORT:-8000}
+data: { folder: "\${BASE}/a-\${EMPTY:-b}" }
+${channel(`name: "\${NUMBER}"\npublic: \${YES}`)}`;
+  const env = { PORT: '9000', BASE: '/srv', EMPTY: '', NUMBER: '7', YES: 'true' };
+  const config = loadConfig(write(t, text), env);
+  t.strictSame(config.addresses, [{ host: '127.0.0.1', port: 9000 }]);
+  t.equal(config.data.folder, '/srv/a-b');
+  t.match(config.stations['st']?.channels['live'], { name: '7', public: true });
+  t.match(loadConfig(write(t, text), { ...env, HOST: 'localhost', PORT: '' }).addresses, [
+    { host: 'localhost', port: 8000 },
+  ]);
+
+  t.strictSame(problems(t, `addresses:\n  - host: \${HOST}\n    port: \${PO RT}\n`), [
+    '2:11 addresses[0].host: uses the environment variable HOST, which is not set',
+    `3:11 addresses[0].port: must name a variable as \${NAME} or \${NAME:-default}`,
+  ]);
+  t.match(problems(t, `addresses:\n  - { host: localhost, port: "\${PORT}" }\n`, { PORT: '1' }), [
+    /^2:30 .*port: must/,
+  ]);
+  const structure = { PORT: '80, roles: [ops]' };
+  t.match(problems(t, `addresses:\n  - host: localhost\n    port: \${PORT}\n`, structure), [/^3:11 .*port: must/]);
+});
+
+t.test('paths: reserved, taken, listed without need', async (t) => {
+  const routes =
+    'metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json status-json.xsl 7.html web favicon.ico robots.txt';
+  for (const route of routes.split(' ')) {
+    for (const mount of [`/${route}`, `/${route}/x`]) {
+      const told = `6:18 stations.st.channels.live.mounts[0]: is a path that this server uses itself (/${route})`;
+      t.strictSame(problems(t, channel(`mounts: [${mount}]`)), [told], mount);
+    }
+    t.strictSame(problems(t, channel(`mounts: [/${route}x, /x/${route}]`)), []);
+  }
+  t.match(problems(t, channel('', 'metrics')), [
+    '4:7 stations.st.channels.metrics: is a path that this server uses itself (/metrics)',
+  ]);
+
+  const sources = 'sources: [{ type: file, path: tone.mp3 }]';
+  const two = `stations:
+  a:
+    channels:
+      one: { mounts: [/one.mp3, /one, /two], ${sources} }
+      two: { mounts: [/one.mp3], ${sources} }
+  b:
+    channels:
+      one: { ${sources} }
+`;
+  t.strictSame(problems(t, two), [
+    '4:33 stations.a.channels.one.mounts[1]: need not be listed: the key is always a mount',
+    '4:39 stations.a.channels.one.mounts[2]: is already taken by the channel two',
+    '5:23 stations.a.channels.two.mounts[0]: is already taken by the channel one',
+    '8:7 stations.b.channels.one: is already taken by the channel one',
+  ]);
+});
+
+t.test('one encoder per channel', async (t) => {
+  const text = `stations:
+  st:
+    channels:
+      live:
+        sources:
+          - { type: encoder, password: env:P }
+          - { type: file, path: tone.mp3 }
+          - { type: encoder, password: env:P, user: other }
+`;
+  const told = '8:13 stations.st.channels.live.sources[2]: is a second encoder of this channel';
+  t.strictSame(problems(t, text, { P: 'p' }), [told]);
+});
+
+t.test('demo secrets on an address that others can reach', async (t) => {
+  const at = (host: string, secret: string, words = '') =>
+    `demoSecretsInPublic: "${words}"\naddresses:\n  - { host: "${host}", port: 0 }\n${channel(`pushTokens: [${secret}]`)}`;
+  const forms = ['demo-token', `sha256:${sha256('studio-token')}`, 'env:PLAIN', 'env:HASHED'];
+  const env = { PLAIN: 'relay-token', HASHED: `sha256:${sha256('demo-source')}`, OWN: 'own' };
+  for (const secret of forms) {
+    for (const host of ['0.0.0.0', '::', '192.168.1.1', 'radio.example', '::ffff:10.0.0.1']) {
+      const told = problems(t, at(host, secret), env);
+      t.match(
+        told,
+        [/^3:13 addresses\[0\].host: can be reached by others, while the channel live has a secret/],
+        `${host} ${secret}`,
+      );
+      t.equal(told.length, 1);
+    }
+    for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', '::ffff:127.0.0.1']) {
+      t.strictSame(problems(t, at(host, secret), env), [], `${host} ${secret}`);
+    }
+    t.strictSame(problems(t, at('0.0.0.0', secret, IN_SO_MANY_WORDS), env), []);
+  }
+  t.match(problems(t, at('0.0.0.0', 'demo-token', 'yes')), [/^1:22 demoSecretsInPublic: must be one of/, /^3:13/]);
+  t.strictSame(problems(t, at('0.0.0.0', 'env:OWN'), env), []);
+  const encoder = channel().replace('{ type: file, path: tone.mp3 }', '{ type: encoder, password: demo-source }');
+  t.match(problems(t, `addresses: [{ host: "::", port: 0 }]\n${encoder}`), [
+    /^1:21 addresses\[0\].host: can be reached/,
+  ]);
+});
