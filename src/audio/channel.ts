@@ -1,0 +1,99 @@
+/**
+ * A channel's audio: its tape, and the title in force at the live edge. The one writer of the tape.
+ *
+ * A tape begins with the first audio; its metaint is chosen then (fixed by the channel, else about one second of the configured
+ * bitrate, else of the first frames) and again only while nobody listens: listeners were promised it (contract, "Streams").
+ * Sources know it as an output, listeners as something to read; it knows neither.
+ */
+
+import type { RecordView } from '../metadata/view.js';
+import { Mark } from './mark.js';
+import { Tape } from './tape.js';
+
+/** Where no bitrate is known: Icecast's interval (protocol.md, "ICY metadata"). */
+const DEFAULT_METAINT = 16_000;
+const MIN_METAINT = 1_000;
+const MAX_METAINT = 65_535;
+
+export interface ChannelOptions {
+  readonly key: string;
+  readonly lagMs: number;
+  /** Fixed by the configuration, bytes. */
+  readonly metaint?: number | undefined;
+  readonly bitrateKbps?: number | undefined;
+}
+
+/** About one second of audio at this bitrate, bytes. */
+export function metaintFor(bitrateKbps: number): number {
+  const bytes = Math.round((bitrateKbps * 1000) / 8);
+  return bytes > 0 ? Math.min(MAX_METAINT, Math.max(MIN_METAINT, bytes)) : DEFAULT_METAINT;
+}
+
+export class Channel {
+  readonly key: string;
+  /** Undefined until there is audio, and again after it was let go. */
+  tape: Tape | undefined;
+  /** Of the source now heard. */
+  bitrateKbps: number;
+  contentType = 'audio/mpeg';
+  /** Bytes and milliseconds of audio that went onto the tape, for metrics. */
+  audioBytes = 0;
+  audioMs = 0;
+  /** How many listeners are on this channel (the audience writes it): only without any may the tape be replaced. */
+  listeners = 0;
+  readonly #options: ChannelOptions;
+  #mark: Mark | null = null;
+  #sourceChanged = false;
+
+  constructor(options: ChannelOptions) {
+    this.#options = options;
+    this.key = options.key;
+    this.bitrateKbps = options.bitrateKbps ?? 0;
+  }
+
+  /** Whether a listener could be given audio from the tape right now. */
+  get hasSegments(): boolean {
+    return this.tape !== undefined && this.tape.head > this.tape.tail;
+  }
+
+  /** Whole frames from the source that is heard. */
+  write(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
+    this.bitrateKbps = bitrateKbps;
+    this.audioBytes += bytes.length;
+    this.audioMs += durationMs;
+    if (this.#sourceChanged) this.#suit();
+    this.tape ??= this.#begin();
+    this.tape.write(bytes, durationMs);
+  }
+
+  /** A title takes effect: it lies on the tape from here on. */
+  title(view: RecordView): void {
+    this.#mark = new Mark(view);
+    this.tape?.put(this.#mark);
+  }
+
+  /** Another source is heard from the next write on; undefined: what it sends is not known yet. */
+  sourceChanged(contentType: string | undefined): void {
+    this.#sourceChanged = true;
+    this.contentType = contentType ?? this.contentType;
+  }
+
+  /** Nothing feeds the channel and nobody listens: the tape is let go, so that nobody is ever given old audio. */
+  release(): void {
+    if (this.listeners === 0) this.tape = undefined;
+  }
+
+  /** Without listeners a tape whose metaint does not suit the new source is let go. */
+  #suit(): void {
+    this.#sourceChanged = false;
+    if (this.tape?.metaint !== this.#metaint()) this.release();
+  }
+
+  #begin(): Tape {
+    return new Tape(this.#metaint(), this.#options.lagMs, this.#mark);
+  }
+
+  #metaint(): number {
+    return this.#options.metaint ?? metaintFor(this.#options.bitrateKbps ?? this.bitrateKbps);
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * Finds the frames in a byte stream that comes in any chunking, and hands on those and nothing else, unchanged.
+ *
+ *     chunk   …tail][frame][frame][ID3…………][Xing][frame][fra          held in the scratch until its rest has come
+ *     sink          └── one view ─┘                └view ┘ └───────►
+ *
+ * Invariant: every byte that went in is handed on, belongs to a tag or an info frame, or is counted in `skippedBytes` (or still
+ * waits in the scratch). Memory is one scratch buffer of SCRATCH_BYTES, whatever is pushed in. Owned by one source.
+ */
+
+import {
+  type Codec,
+  emptyHeader,
+  type FrameHeader,
+  HEADER_BYTES,
+  isInfoFrame,
+  MAX_FRAME_BYTES,
+  mayBeTag,
+  readHeader,
+  TAG_HEAD_BYTES,
+  tagBytes,
+} from './header.js';
+
+export type { Codec } from './header.js';
+
+/** All that a Framer ever keeps: the largest frame and the head of the frame that confirms it. */
+export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
+
+export interface FrameSink {
+  /**
+   * One or more consecutive whole frames in stream order. The bytes are valid only during the call: copy them. The sink must
+   * not call the framer.
+   * @param durationMs exact playing time of these frames (samples / sample rate)
+   */
+  frames(bytes: Buffer, durationMs: number): void;
+}
+
+export class Framer {
+  /** Of the latest frame; undefined and 0 before the first. */
+  codec: Codec | undefined;
+  sampleRate = 0;
+  channels = 0;
+  /** kb/s: of the latest frame; for AAC, whose frames do not say, the mean of about the last second, rounded. */
+  bitrateKbps = 0;
+  /** Frames handed on, bytes of nothing known, tags and Xing/Info/VBRI frames dropped. */
+  readonly counters = { frames: 0, skippedBytes: 0, tags: 0, infoFrames: 0 };
+
+  readonly #sink: FrameSink;
+  readonly #header = emptyHeader();
+  readonly #following = emptyHeader();
+  readonly #scratch = Buffer.alloc(SCRATCH_BYTES);
+  /** Bytes in the scratch, and how many it must hold before the next step can be taken. */
+  #heldBytes = 0;
+  #neededBytes = HEADER_BYTES;
+  /** What is still to come of a tag. */
+  #tagLeftBytes = 0;
+  /** The fixed fields that each frame must have; 0 = no sync, the next frame must be confirmed by the one behind it. */
+  #key = 0;
+  /** Nothing has been skipped since the last frame, tag or start. */
+  #atBoundary = true;
+  /** Only the first frame behind a tag or a new sync can be an info frame. */
+  #atFirst = false;
+  #windowBytes = 0;
+  #windowSamples = 0;
+  #windowFull = false;
+
+  constructor(sink: FrameSink) {
+    this.#sink = sink;
+  }
+
+  /** Forgets all that is held and the sync, as at the start of a file. Counters and the facts of the latest frame stay. */
+  reset(): void {
+    this.counters.skippedBytes += this.#heldBytes;
+    this.#heldBytes = 0;
+    this.#tagLeftBytes = 0;
+    this.#key = 0;
+    this.#atBoundary = true;
+  }
+
+  /** The next bytes of the stream, in any number. Frames that are complete reach the sink before this returns. */
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#tagLeftBytes > 0) {
+        at = this.#passTag(at, chunk.length);
+      } else if (this.#heldBytes === 0) {
+        at = this.#walk(chunk, at, chunk.length);
+        if (at === chunk.length) return;
+        this.#heldBytes = chunk.copy(this.#scratch, 0, at);
+        return;
+      } else {
+        const copied = chunk.copy(this.#scratch, this.#heldBytes, at, at + this.#neededBytes - this.#heldBytes);
+        this.#heldBytes += copied;
+        at += copied;
+        if (this.#heldBytes < this.#neededBytes) return;
+        const done = this.#walk(this.#scratch, 0, this.#heldBytes);
+        const rest = this.#heldBytes - done;
+        if (rest <= copied) {
+          // what is left lies in this chunk too: go on there, where whole frames need no copy
+          at -= rest;
+          this.#heldBytes = 0;
+        } else {
+          this.#scratch.copyWithin(0, done, this.#heldBytes);
+          this.#heldBytes = rest;
+        }
+      }
+    }
+  }
+
+  /** Takes every step that bytes[at, end) allow, and returns where it stopped; there #neededBytes must be seen in one piece. */
+  #walk(bytes: Buffer, at: number, end: number): number {
+    const header = this.#header;
+    let runAt = at;
+    let runSamples = 0;
+    this.#neededBytes = HEADER_BYTES;
+    while (end - at >= HEADER_BYTES) {
+      const found = readHeader(bytes, at, header);
+      if (found && header.key === this.#key) {
+        if (end - at < header.lengthBytes) {
+          this.#neededBytes = header.lengthBytes;
+          break;
+        }
+        if (this.#atFirst && isInfoFrame(bytes, at, header)) {
+          this.counters.infoFrames++;
+          at += header.lengthBytes;
+          runAt = at; // nothing precedes the first frame in its run
+        } else {
+          this.#count(header);
+          at += header.lengthBytes;
+          runSamples += header.samples;
+        }
+        this.#atFirst = false;
+        continue;
+      }
+      if (runSamples > 0) this.#emit(bytes, runAt, at, runSamples);
+      runSamples = 0;
+      at = this.#seek(bytes, at, end, found);
+      runAt = at;
+      if (this.#neededBytes > HEADER_BYTES) break;
+    }
+    if (runSamples > 0) this.#emit(bytes, runAt, at, runSamples);
+    return at;
+  }
+
+  /** One step where no frame of this stream stands: past a tag, into sync (moving nothing), or past one byte of garbage. */
+  #seek(bytes: Buffer, at: number, end: number, found: boolean): number {
+    if (mayBeTag(bytes, at)) {
+      if (end - at < TAG_HEAD_BYTES) {
+        this.#neededBytes = TAG_HEAD_BYTES;
+        return at;
+      }
+      this.#tagLeftBytes = tagBytes(bytes, at, this.#atBoundary);
+      if (this.#tagLeftBytes > 0) {
+        this.counters.tags++;
+        this.#atBoundary = true;
+        this.#atFirst = true;
+        return this.#passTag(at, end);
+      }
+    }
+    this.#key = 0;
+    if (found) {
+      const next = at + this.#header.lengthBytes;
+      if (end - next < HEADER_BYTES) {
+        this.#neededBytes = this.#header.lengthBytes + HEADER_BYTES;
+        return at;
+      }
+      if (readHeader(bytes, next, this.#following) && this.#following.key === this.#header.key) {
+        this.#key = this.#header.key;
+        this.#atBoundary = true;
+        this.#atFirst = true;
+        return at;
+      }
+    }
+    this.#atBoundary = false;
+    this.counters.skippedBytes++;
+    return at + 1;
+  }
+
+  #passTag(at: number, end: number): number {
+    const passed = Math.min(this.#tagLeftBytes, end - at);
+    this.#tagLeftBytes -= passed;
+    return at + passed;
+  }
+
+  /** All frames of one run have one sample rate: another would have another key. */
+  #emit(bytes: Buffer, from: number, to: number, samples: number): void {
+    this.#sink.frames(bytes.subarray(from, to), (samples * 1000) / this.sampleRate);
+  }
+
+  #count(header: FrameHeader): void {
+    this.counters.frames++;
+    if (header.codec !== this.codec || header.sampleRate !== this.sampleRate) {
+      this.#windowBytes = 0;
+      this.#windowSamples = 0;
+      this.#windowFull = false;
+    }
+    this.codec = header.codec;
+    this.sampleRate = header.sampleRate;
+    this.channels = header.channels;
+    if (header.codec === 'mp3') {
+      this.bitrateKbps = header.bitrateKbps;
+      return;
+    }
+    this.#windowBytes += header.lengthBytes;
+    this.#windowSamples += header.samples;
+    const full = this.#windowSamples >= header.sampleRate;
+    if (full || !this.#windowFull) {
+      this.bitrateKbps = Math.round((this.#windowBytes * 8 * header.sampleRate) / (this.#windowSamples * 1000));
+    }
+    if (full) {
+      this.#windowFull = true;
+      this.#windowBytes = 0;
+      this.#windowSamples = 0;
+    }
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * All listeners of this process. Each is visited once a second, in one of 50 slots, so that a crowd's writes are spread over
+ * the second and never block the loop; whoever came last sits in the emptiest slot near its arrival.
+ *
+ *   tick 20 ms ─► slot 0 │ slot 1 │ … │ slot 49 │ slot 0 …      a late tick visits the slots it missed, each once
+ *
+ * Owns every listener's socket from `join` until its ending. The one writer of Channel.listeners.
+ */
+
+import type { Socket } from 'node:net';
+import type { Channel } from '../audio/channel.js';
+import type { Clock, Ringer } from '../clock.js';
+import { TICK_MS } from '../clock.js';
+import { ENDINGS, type Ending } from './ending.js';
+import { Listener } from './listener.js';
+import type { Session, Sessions } from './sessions.js';
+
+/** One turn takes a second, the playing time of a usual segment. */
+const SLOTS = 1000 / TICK_MS;
+
+export interface AudienceOutput {
+  /** The number of listeners of a channel went from 0 to 1 or back. */
+  wanted(channel: Channel, wanted: boolean): void;
+  ended(listener: Listener, ending: Ending, lastedMs: number): void;
+}
+
+export class Audience implements Ringer {
+  readonly #clock: Clock;
+  readonly #sessions: Sessions;
+  readonly #output: AudienceOutput;
+  readonly #slots: Listener[][] = Array.from({ length: SLOTS }, () => []);
+  #doneTick: number;
+  #count = 0;
+  /** Bytes that were given to sockets of listeners that have ended; live ones carry their own count. */
+  #endedBytes = new Map<string, number>();
+  readonly endings: Record<Ending, number> = { left: 0, lagged: 0, broken: 0, silence: 0, shutdown: 0 };
+
+  constructor(clock: Clock, sessions: Sessions, output: AudienceOutput) {
+    this.#clock = clock;
+    this.#sessions = sessions;
+    this.#output = output;
+    this.#doneTick = Math.floor(clock.now() / TICK_MS);
+    clock.onTick(this);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Takes a place on the channel, before there is a tape: it is what wakes a source on demand. Balance with `leave`. */
+  enter(channel: Channel): void {
+    this.#count++;
+    if (channel.listeners++ === 0) this.#output.wanted(channel, true);
+  }
+
+  leave(channel: Channel): void {
+    this.#count--;
+    if (--channel.listeners === 0) this.#output.wanted(channel, false);
+  }
+
+  /**
+   * Begins to play: the head has been written (or is corked), the channel has a tape, `enter` was called for this socket.
+   * The audience leaves the channel when the listener ends.
+   */
+  join(
+    socket: Socket,
+    channel: Channel,
+    options: { icy: boolean; burstMs: number; session: Session | null },
+  ): Listener {
+    const tape = channel.tape!;
+    const nowMs = this.#clock.now();
+    const cursor = tape.joinAt(options.burstMs);
+    const listener = new Listener(socket, tape, channel.key, cursor, options.icy, options.session, nowMs);
+    this.#seat(listener);
+    const gone = (ending: Ending) => this.#end(listener, channel, options.session, ending);
+    socket.on('error', () => gone('broken'));
+    socket.on('close', () => gone('left'));
+    // A half-closed player hears nothing: it has gone.
+    socket.on('end', () => gone('left'));
+    socket.resume();
+    listener.end = gone;
+    listener.advance(nowMs);
+    return listener;
+  }
+
+  /** Visits the slots that are due. */
+  ring(nowMs: number): void {
+    const tick = Math.floor(nowMs / TICK_MS);
+    for (let t = Math.max(this.#doneTick + 1, tick - SLOTS + 1); t <= tick; t++)
+      this.#visit(this.#slots[t % SLOTS]!, nowMs);
+    this.#doneTick = tick;
+  }
+
+  /** Ends every listener of a channel (all channels: undefined). */
+  endAll(ending: Ending, channel?: string): void {
+    for (const slot of this.#slots) {
+      for (let i = slot.length - 1; i >= 0; i--) {
+        const listener = slot[i]!;
+        if (channel === undefined || listener.channel === channel) listener.end(ending);
+      }
+    }
+  }
+
+  /** Bytes given to the sockets of each channel's listeners since start. */
+  bytesByChannel(): Map<string, number> {
+    const bytes = new Map(this.#endedBytes);
+    for (const slot of this.#slots) {
+      for (const listener of slot) bytes.set(listener.channel, (bytes.get(listener.channel) ?? 0) + listener.bytes);
+    }
+    return bytes;
+  }
+
+  #visit(slot: Listener[], nowMs: number): void {
+    for (let i = slot.length - 1; i >= 0; i--) {
+      const listener = slot[i]!;
+      if (!listener.advance(nowMs)) listener.end('lagged');
+    }
+  }
+
+  /** The emptiest of the slots that come up last: its first visit is then a whole second away, as the tape is. */
+  #seat(listener: Listener): void {
+    let best = 0;
+    for (let i = 1; i < SLOTS; i++) if (this.#slots[i]!.length < this.#slots[best]!.length) best = i;
+    listener.slot = best;
+    listener.place = this.#slots[best]!.push(listener) - 1;
+  }
+
+  #end(listener: Listener, channel: Channel, session: Session | null, ending: Ending): void {
+    if (listener.slot < 0) return;
+    const slot = this.#slots[listener.slot]!;
+    const last = slot.pop()!;
+    if (last !== listener) {
+      slot[listener.place] = last;
+      last.place = listener.place;
+    }
+    listener.slot = -1;
+    this.#endedBytes.set(channel.key, (this.#endedBytes.get(channel.key) ?? 0) + listener.bytes);
+    this.endings[ending]++;
+    if (session !== null) this.#sessions.close(session);
+    if (ENDINGS[ending].abrupt) listener.socket.destroy();
+    else listener.socket.destroySoon();
+    this.leave(channel);
+    this.#output.ended(listener, ending, this.#clock.now() - listener.startedMs);
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The head of a listener's answer, rendered once per channel and kind of listener (protocol.md, "Listeners"): HTTP/1.0 status
+ * line, close-delimited, never cached, readable by pages of any origin with `icy-metaint` exposed.
+ */
+
+export interface HeadFacts {
+  readonly key: string;
+  readonly name: string;
+  readonly genre: string;
+  readonly url: string;
+  readonly description: string;
+  readonly public: boolean;
+  readonly server: string;
+  /** Configured heads, name → value with {channelkey} in place already. They replace ours of the same name. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const EXPOSED =
+  'icy-metaint, icy-name, icy-genre, icy-br, icy-url, icy-description, icy-pub, ice-audio-info, x-channelkey';
+
+/** Header values are one line of Latin-1 or UTF-8 text; whatever could break out of the line is dropped. */
+function clean(value: string): string {
+  return value.replace(/[\u0000-\u001f\u007f]/g, ' ').trim();
+}
+
+/**
+ * @param audio content type and bitrate of what is heard now
+ * @param metaint bytes between blocks, or null for a player that did not ask for ICY
+ */
+export function streamHead(
+  facts: HeadFacts,
+  audio: { contentType: string; bitrateKbps: number },
+  metaint: number | null,
+): Buffer {
+  const heads: [string, string][] = [
+    ['Content-Type', audio.contentType],
+    ['Connection', 'close'],
+    ['Server', facts.server],
+    ['Cache-Control', 'no-store'],
+    ['Pragma', 'no-cache'],
+    ['Expires', 'Mon, 26 Jul 1997 05:00:00 GMT'],
+    ['Accept-Ranges', 'none'],
+    ['Access-Control-Allow-Origin', '*'],
+    ['Access-Control-Expose-Headers', EXPOSED],
+    ['X-Channelkey', facts.key],
+    ['icy-name', facts.name],
+    ['icy-genre', facts.genre],
+    ['icy-url', facts.url],
+    ['icy-description', facts.description],
+    ['icy-pub', facts.public ? '1' : '0'],
+  ];
+  if (audio.bitrateKbps > 0) {
+    heads.push(['icy-br', String(audio.bitrateKbps)], ['ice-audio-info', `bitrate=${audio.bitrateKbps}`]);
+  }
+  if (metaint !== null) heads.push(['icy-metaint', String(metaint)]);
+  return renderHead('HTTP/1.0 200 OK', heads, facts.headers);
+}
+
+/** CORS preflight for a stream (protocol.md, "Browsers"). */
+export const PREFLIGHT_HEADS: readonly [string, string][] = [
+  ['Access-Control-Allow-Origin', '*'],
+  ['Access-Control-Allow-Methods', 'GET, HEAD, OPTIONS'],
+  ['Access-Control-Allow-Headers', 'icy-metadata, range'],
+  ['Access-Control-Max-Age', '86400'],
+];
+
+function renderHead(
+  statusLine: string,
+  heads: readonly (readonly [string, string])[],
+  replaced: Readonly<Record<string, string>>,
+): Buffer {
+  const names = new Set(Object.keys(replaced).map((name) => name.toLowerCase()));
+  let text = `${statusLine}\r\n`;
+  for (const [name, value] of heads) {
+    if (value !== '' && !names.has(name.toLowerCase())) text += `${name}: ${clean(value)}\r\n`;
+  }
+  for (const [name, value] of Object.entries(replaced)) text += `${name}: ${clean(value)}\r\n`;
+  return Buffer.from(`${text}\r\n`, 'utf8');
+}

@@ -1,0 +1,99 @@
+/**
+ * A listener: a cursor on a tape and a socket. It has no queue: what its socket has not taken yet stays on the tape, and its
+ * lag is a subtraction. `advance` is the hot path: it writes shared buffers and remembers the mark it sent last.
+ *
+ * Every listener begins at a segment's first byte, so every ICY block it owes falls on a segment's end and the shared
+ * renderings are right for it from its first byte. Owned by the audience.
+ */
+
+import type { Socket } from 'node:net';
+import type { Mark } from '../audio/mark.js';
+import type { Tape } from '../audio/tape.js';
+import type { Ending } from './ending.js';
+import type { Session } from './sessions.js';
+
+/** At most this many segments are handed to the socket in one go; the rest stays on the tape until they are taken. */
+const MOST_AT_ONCE = 16;
+
+export class Listener {
+  readonly socket: Socket;
+  readonly channel: string;
+  readonly icy: boolean;
+  readonly startedMs: number;
+  /** The segment at which it began, and the next one to be written. */
+  readonly firstSeq: number;
+  cursor: number;
+  /** Place in its slot of the audience, for removal in constant time. */
+  slot = -1;
+  place = -1;
+  bytes = 0;
+  /** Ends it, once; set by the audience that owns it. */
+  end: (ending: Ending) => void = () => undefined;
+  readonly #tape: Tape;
+  readonly #session: Session | null;
+  #mark: Mark | null | undefined;
+  /** Audio time of its first byte on the tape; -1 before it was written. */
+  #joinMs = -1;
+
+  constructor(
+    socket: Socket,
+    tape: Tape,
+    channel: string,
+    cursor: number,
+    icy: boolean,
+    session: Session | null,
+    nowMs: number,
+  ) {
+    this.socket = socket;
+    this.#tape = tape;
+    this.channel = channel;
+    this.firstSeq = cursor;
+    this.cursor = cursor;
+    this.icy = icy;
+    this.#session = session;
+    this.startedMs = nowMs;
+  }
+
+  /** Its distance from the live edge, milliseconds of audio. */
+  get lagMs(): number {
+    const segment = this.#tape.at(this.cursor);
+    return segment === undefined ? 0 : this.#tape.edgeMs - segment.startMs;
+  }
+
+  /** Writes what is due, if the socket has taken all that it was given. False: the cursor has fallen off the tape. */
+  advance(nowMs: number): boolean {
+    const tape = this.#tape;
+    if (this.cursor < tape.tail) return false;
+    const socket = this.socket;
+    const due = Math.min(tape.head - this.cursor, MOST_AT_ONCE);
+    if (due === 0 || socket.writableLength > 0) return true;
+    if (due === 1) this.#write(nowMs);
+    else {
+      socket.cork();
+      for (let i = 0; i < due; i++) this.#write(nowMs);
+      socket.uncork();
+    }
+    return true;
+  }
+
+  #write(nowMs: number): void {
+    const segment = this.#tape.at(this.cursor++)!;
+    const mark = segment.mark;
+    const out = !this.icy ? segment.plain : mark === this.#mark ? segment.bytes : segment.titled;
+    this.bytes += out.length;
+    this.socket.write(out);
+    if (this.#joinMs < 0) this.#begin(segment.startMs, segment.before, nowMs);
+    const session = this.#session;
+    if (session !== null) {
+      const positionMs = segment.endMs - this.#joinMs;
+      session.progress(positionMs, nowMs);
+      if (mark !== this.#mark && mark !== null) session.written(mark, positionMs, nowMs);
+    }
+    this.#mark = mark;
+  }
+
+  #begin(startMs: number, before: Mark | null, nowMs: number): void {
+    this.#joinMs = startMs;
+    this.#session?.begin(before, nowMs);
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Sessions: what each listener with a metaid was sent and hears. A title is *written* when its ICY block goes to the socket and
+ * *heard* when a player that has played in real time since its first byte gets there (contract, "listener scope"):
+ *
+ *   session start ────────────── position ──────────►│ heard
+ *        └ first byte written    written │───── held ─┘
+ *
+ * A block that is written later than that moment moves the session's start by the difference: the player has stalled.
+ * Of several connections with one metaid the newest still playing is the session; it alone speaks on the feed.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Mark } from '../audio/mark.js';
+import type { Alarm, Clock, Ringer } from '../clock.js';
+import type { RecordView } from '../metadata/view.js';
+
+/** A title at its place in one listener's stream. */
+export interface Told {
+  readonly view: RecordView;
+  /** Milliseconds of audio between the listener's first byte and the title's block. */
+  readonly positionMs: number;
+}
+
+/** Where the titles go: the feed's listener topics. Wired in app.ts. */
+export interface SessionOutput {
+  written(session: Session, told: Told): void;
+  heard(session: Session, told: Told): void;
+}
+
+export class Session implements Ringer {
+  readonly id = randomUUID();
+  readonly metaid: string;
+  readonly channel: string;
+  readonly mount: string;
+  lastWritten: Told | null = null;
+  lastHeard: Told | null = null;
+  /** Whether it is the newest still playing of its metaid. */
+  speaks = false;
+  #startMs = 0;
+  /** The title in force at the first byte, until its own block has been written. */
+  #before: Mark | null = null;
+  readonly #held: Told[] = [];
+  #alarm: Alarm | null = null;
+  readonly #clock: Clock;
+  readonly #output: SessionOutput;
+
+  constructor(metaid: string, channel: string, mount: string, clock: Clock, output: SessionOutput) {
+    this.metaid = metaid;
+    this.channel = channel;
+    this.mount = mount;
+    this.#clock = clock;
+    this.#output = output;
+  }
+
+  /** The record of a title of this session, as readers of the listener scope get it. */
+  json(told: Told): string {
+    return told.view.listenerJson(this.id, String(Math.round(told.positionMs)), this.mount);
+  }
+
+  /** The first audio byte is written; `before` is the title in force there. */
+  begin(before: Mark | null, nowMs: number): void {
+    this.#startMs = nowMs;
+    this.#before = before;
+    if (before !== null) this.#hold({ view: before.view, positionMs: 0 }, nowMs);
+  }
+
+  /** Audio up to this position is written; late audio means that the player has stood still. */
+  progress(positionMs: number, nowMs: number): void {
+    const lateMs = nowMs - this.#startMs - positionMs;
+    if (lateMs > 0) this.#startMs += lateMs;
+  }
+
+  /** The block with this title is written. The title in force at the first byte keeps position 0. */
+  written(mark: Mark, positionMs: number, nowMs: number): void {
+    const first = mark === this.#before;
+    this.#before = null;
+    const told = { view: mark.view, positionMs: first ? 0 : positionMs };
+    this.lastWritten = told;
+    if (this.speaks) this.#output.written(this, told);
+    if (!first) this.#hold(told, nowMs);
+  }
+
+  ring(nowMs: number): void {
+    this.#alarm = null;
+    this.#release(nowMs);
+  }
+
+  /** The connection is gone: nothing more is heard. */
+  end(): void {
+    this.#alarm?.cancel();
+    this.#alarm = null;
+    this.#held.length = 0;
+  }
+
+  #hold(told: Told, nowMs: number): void {
+    this.#held.push(told);
+    if (this.#alarm === null) this.#release(nowMs);
+  }
+
+  #release(nowMs: number): void {
+    for (;;) {
+      const told = this.#held[0];
+      if (told === undefined) return;
+      const dueMs = this.#startMs + told.positionMs;
+      if (dueMs > nowMs) {
+        this.#alarm = this.#clock.alarm(dueMs, this);
+        return;
+      }
+      this.#held.shift();
+      this.lastHeard = told;
+      if (this.speaks) this.#output.heard(this, told);
+    }
+  }
+}
+
+export class Sessions {
+  readonly #live = new Map<string, Session[]>();
+  /** Those that speak, by channel: a `next` is told to all of them. */
+  readonly #speaking = new Map<string, Set<Session>>();
+  readonly #gone: LRUCache<string, Session>;
+  readonly #clock: Clock;
+  readonly #output: SessionOutput;
+
+  /** @param keepMs how long a session can be read after its connection has gone; @param max how many such are kept */
+  constructor(clock: Clock, output: SessionOutput, options: { keepMs: number; max: number }) {
+    this.#clock = clock;
+    this.#output = output;
+    this.#gone = new LRUCache({
+      max: options.max,
+      ttl: Math.max(1, options.keepMs),
+      // Our clock, without the cache's own notion of "a moment ago": tests move it.
+      perf: { now: () => clock.now() },
+      ttlResolution: 0,
+    });
+  }
+
+  /** A connection with this metaid begins to play; it is the session now. */
+  open(metaid: string, channel: string, mount: string): Session {
+    const session = new Session(metaid, channel, mount, this.#clock, this.#output);
+    const stack = this.#live.get(metaid);
+    if (stack === undefined) this.#live.set(metaid, [session]);
+    else {
+      this.#speak(stack.at(-1)!, false);
+      stack.push(session);
+    }
+    this.#speak(session, true);
+    return session;
+  }
+
+  /** The connection has gone. Where an older one with the same metaid still plays, that is the session again. */
+  close(session: Session): void {
+    session.end();
+    const stack = this.#live.get(session.metaid);
+    const index = stack?.indexOf(session) ?? -1;
+    if (stack === undefined || index < 0) return;
+    stack.splice(index, 1);
+    const wasNewest = session.speaks;
+    this.#speak(session, false);
+    const newest = stack.at(-1);
+    if (newest === undefined) {
+      this.#live.delete(session.metaid);
+      this.#gone.set(session.metaid, session);
+    } else if (wasNewest) {
+      this.#speak(newest, true);
+      if (newest.lastWritten !== null) this.#output.written(newest, newest.lastWritten);
+      if (newest.lastHeard !== null) this.#output.heard(newest, newest.lastHeard);
+    }
+  }
+
+  /** The session of this metaid: playing, or gone for less than the keeping time. */
+  get(metaid: string): Session | undefined {
+    return this.#live.get(metaid)?.at(-1) ?? this.#gone.get(metaid);
+  }
+
+  /** The session of this metaid while it plays. */
+  playing(metaid: string): Session | undefined {
+    return this.#live.get(metaid)?.at(-1);
+  }
+
+  /** All sessions that play on this channel, one per metaid. */
+  onChannel(channel: string): Iterable<Session> {
+    return this.#speaking.get(channel) ?? [];
+  }
+
+  get count(): number {
+    return this.#live.size;
+  }
+
+  /** Forgets those that have been gone for too long (no timer of its own: packages.md, lru-cache). */
+  purge(): void {
+    this.#gone.purgeStale();
+  }
+
+  #speak(session: Session, speaks: boolean): void {
+    session.speaks = speaks;
+    let speaking = this.#speaking.get(session.channel);
+    if (speaking === undefined) this.#speaking.set(session.channel, (speaking = new Set()));
+    if (speaks) speaking.add(session);
+    else speaking.delete(session);
+  }
+}

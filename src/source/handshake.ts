@@ -1,0 +1,131 @@
+/**
+ * The head of an encoder's request, read tolerantly: encoders end lines with LF, CRLF or CR CR LF, leave out blanks, send names in
+ * any charset, and speak protocols that Node's HTTP parser refuses (protocol.md, "Encoders"). Bytes come in any pieces; what was
+ * read of a head depends on its bytes only, never on where they were split. Owned by the door that reads the connection.
+ */
+
+import { decodeUndeclared } from '../metadata/text.js';
+
+export interface HandshakeLimits {
+  /** All bytes of the head: blank lines before it, request line, headers, and the line end of the blank line that ends it. */
+  readonly headBytes: number;
+  /** All lines of the head, but not the blank one that ends it. */
+  readonly headLines: number;
+}
+
+export interface Handshake {
+  /** As sent: `PUT`, `SOURCE`, `GET`, … */
+  readonly method: string;
+  /** Not decoded, without the query. */
+  readonly path: string;
+  /** What follows the first `?` of the target, or `""`. */
+  readonly query: string;
+  /** As sent: `HTTP/1.0`, `HTTP/1.1`, `ICE/1.0`, … */
+  readonly protocol: string;
+  /** Names in lower case, values trimmed; of a repeated header the last counts. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** The bytes of the body that came in the same piece as the end of the head. */
+  readonly rest: Buffer;
+}
+
+export interface HandshakeFault {
+  readonly kind: 'too-large' | 'malformed';
+  /** For a person. Holds nothing of what was sent: it may be a password. */
+  readonly message: string;
+}
+
+type RequestLine = Pick<Handshake, 'method' | 'path' | 'query' | 'protocol'>;
+
+const LF = 0x0a;
+const CR = 0x0d;
+const CONTROLS = /[\u0000-\u001f\u007f]/g;
+const METHOD = /^[A-Za-z]{1,20}$/;
+const PROTOCOL = /^[A-Za-z]{1,10}\/\d\.\d$/;
+
+/** Reads one head. After it has answered anything but `more` it is used up. */
+export class HandshakeParser {
+  readonly #limits: HandshakeLimits;
+  readonly #head: Buffer;
+  #length = 0;
+  #lineStart = 0;
+  #lines = 0;
+  #request: RequestLine | null = null;
+  readonly #headers = new Map<string, string>();
+
+  constructor(limits: HandshakeLimits) {
+    this.#limits = limits;
+    this.#head = Buffer.allocUnsafe(limits.headBytes);
+  }
+
+  /** Takes the bytes as they came. A fault is told with the first byte that makes it one. */
+  push(chunk: Buffer): Handshake | 'more' | HandshakeFault {
+    const { headBytes, headLines } = this.#limits;
+    for (let i = 0; i < chunk.length; i++) {
+      if (this.#length === headBytes) return tooLarge(`${headBytes} bytes`);
+      const byte = chunk[i]!;
+      this.#head[this.#length++] = byte;
+      if (byte !== LF) continue;
+
+      const line = this.#takeLine();
+      if (line === '' && this.#request !== null) {
+        return { ...this.#request, headers: this.#headers, rest: chunk.subarray(i + 1) };
+      }
+      if (++this.#lines > headLines) return tooLarge(`${headLines} lines`);
+      if (line === '') continue;
+      if (this.#request === null) {
+        this.#request = readRequestLine(line);
+        if (this.#request === null) {
+          return { kind: 'malformed', message: 'The request does not begin with a method, a path and a protocol' };
+        }
+      } else {
+        this.#takeHeader(line);
+      }
+    }
+    return 'more';
+  }
+
+  /** The line that ends with the LF just stored, without its end. Controls in it become blanks: nothing may begin a line of ours. */
+  #takeLine(): string {
+    let end = this.#length - 1;
+    while (end > this.#lineStart && this.#head[end - 1] === CR) end--;
+    const line = decodeUndeclared(this.#head.subarray(this.#lineStart, end)).replace(CONTROLS, ' ');
+    this.#lineStart = this.#length;
+    return line;
+  }
+
+  /** A line without a name, such as the second line of somebody's description, is skipped. */
+  #takeHeader(line: string): void {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(colon, 0)).trimEnd().toLowerCase();
+    if (name !== '' && !name.startsWith(' ')) this.#headers.set(name, line.slice(colon + 1).trim());
+  }
+}
+
+/** Split at the first and the last blank, since some encoders send a mount with blanks in it as it is. */
+function readRequestLine(line: string): RequestLine | null {
+  const text = line.trim();
+  const [first, last] = [text.indexOf(' '), text.lastIndexOf(' ')];
+  const [method, protocol] = [text.slice(0, Math.max(first, 0)), text.slice(last + 1)];
+  const target = text.slice(first, last).trim();
+  if (target === '' || !METHOD.test(method) || !PROTOCOL.test(protocol)) return null;
+  const mark = target.indexOf('?');
+  if (mark === -1) return { method, path: target, query: '', protocol };
+  return { method, path: target.slice(0, mark), query: target.slice(mark + 1), protocol };
+}
+
+function tooLarge(limit: string): HandshakeFault {
+  return { kind: 'too-large', message: `The head of the request is larger than ${limit}` };
+}
+
+/**
+ * The user and password of `Authorization: Basic` (RFC 7617; in UTF-8 where valid, else Windows-1252). The password begins after
+ * the first colon and may hold more of them. Null when there are none, or they are not base64 (padding may be missing).
+ */
+export function basicCredentials(handshake: Handshake): { user: string; password: string } | null {
+  const token = /^basic +([a-z0-9+/]+)={0,2}$/i.exec(handshake.headers.get('authorization') ?? '')?.[1];
+  // One character left over is not a byte.
+  if (token === undefined || token.length % 4 === 1) return null;
+  const text = decodeUndeclared(Buffer.from(token, 'base64'));
+  const colon = text.indexOf(':');
+  return colon === -1 ? null : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}

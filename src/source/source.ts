@@ -1,0 +1,38 @@
+/**
+ * The port of everything that feeds a channel: encoder, pull, file. A source is made with the input it feeds, delivers whole
+ * frames into it, and reports an ending as a value; which source is heard is the switch's business (switch.ts).
+ * A source never throws after it was made, and knows nothing of listeners, titles' rules or HTTP answers.
+ */
+
+export type SourceKind = 'encoder' | 'pull' | 'file';
+
+/** idle: not asked for, or nobody there. starting: trying to get audio. up: connected, audio may flow at any moment. */
+export type SourceState = 'idle' | 'starting' | 'up';
+
+/** What a source is given to feed; one for each source, owned by the switch. */
+export interface SourceInput {
+  /**
+   * One or more consecutive whole frames in stream order; the bytes are valid only during the call.
+   * @param durationMs exact playing time of these frames
+   * @param bitrateKbps of the latest frame, for heads and for choosing metaint
+   */
+  frames(bytes: Buffer, durationMs: number, bitrateKbps: number): void;
+  /**
+   * A title that stands in the stream at exactly this place. The source must not deliver the following frames before this
+   * resolves: the title is committed first, so that its mark lies on the tape where the upstream put it. Never rejects.
+   */
+  title(line: string): Promise<void>;
+  /** The audio has ended or could not be had. The source goes on trying by itself (or waits for an encoder). */
+  lost(reason: string): void;
+}
+
+export interface Source {
+  readonly kind: SourceKind;
+  readonly state: SourceState;
+  /** `audio/mpeg` or `audio/aac` once known from the frames, else undefined. */
+  readonly contentType: string | undefined;
+  /** Begins (again) to get audio. Idempotent. */
+  start(): void;
+  /** Lets go of everything; nothing is delivered afterwards. Idempotent; `start` may follow. */
+  stop(): void;
+}

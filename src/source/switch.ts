@@ -1,0 +1,191 @@
+/**
+ * Plays the best source that has bytes. Sources stand in order of preference; the first one that delivered within `stallMs` is
+ * heard, the others are silent. Whole frames come in, so a switch is always a cut between frames, and whoever listens notices
+ * nothing but the sound: the tape goes on.
+ *
+ *   encoder ─frames─►┐ 0
+ *   pull    ─frames─►┤ 1   ──► output (the channel's tape)
+ *   file    ─frames─►┘ 2
+ *
+ * A file runs only while nothing better has bytes; a pull on demand only while somebody listens. Owned by app.ts.
+ */
+
+import type { Clock, Ringer } from '../clock.js';
+import type { Source, SourceInput } from './source.js';
+
+/** How often stalls are looked for. Stall + this + the first frames stay under the 2 s that a fallback may take. */
+const CHECK_MS = 100;
+
+export interface SwitchOutput {
+  frames(bytes: Buffer, durationMs: number, bitrateKbps: number): void;
+  title(line: string, source: Source): Promise<void>;
+  /** Another source is heard now; null: none is. */
+  changed(source: Source | null, reason: string): void;
+}
+
+/** What the switch must know of a source beyond the port. */
+export interface Seat {
+  readonly onDemand: boolean;
+  readonly lingerMs: number;
+}
+
+class Input implements SourceInput {
+  readonly seat: Seat;
+  readonly #owner: Switch;
+  readonly #index: number;
+  readonly #clock: Clock;
+  source!: Source;
+  lastMs = Number.NEGATIVE_INFINITY;
+  /** The title in force in its stream, whether it is heard or not; undefined: none has come. */
+  lastTitle: string | undefined;
+  running = false;
+
+  constructor(owner: Switch, index: number, seat: Seat, clock: Clock) {
+    this.#owner = owner;
+    this.#index = index;
+    this.seat = seat;
+    this.#clock = clock;
+  }
+
+  frames(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
+    this.lastMs = this.#clock.now();
+    if (this.#owner.takes(this.#index)) this.#owner.output.frames(bytes, durationMs, bitrateKbps);
+  }
+
+  title(line: string): Promise<void> {
+    this.lastTitle = line;
+    return this.#owner.hears(this.#index) ? this.#owner.output.title(line, this.source) : Promise.resolve();
+  }
+
+  lost(reason: string): void {
+    this.forget();
+    this.#owner.check(reason);
+  }
+
+  /** What comes from now on is another stream. */
+  forget(): void {
+    this.lastMs = Number.NEGATIVE_INFINITY;
+    this.lastTitle = undefined;
+  }
+}
+
+export class Switch implements Ringer {
+  readonly output: SwitchOutput;
+  readonly #inputs: Input[] = [];
+  readonly #clock: Clock;
+  readonly #stallMs: number;
+  /** Index of the input that is heard; -1: none. */
+  #heard = -1;
+  #wanted = false;
+  #unwantedSinceMs = Number.NEGATIVE_INFINITY;
+  #open = false;
+
+  constructor(output: SwitchOutput, clock: Clock, stallMs: number) {
+    this.output = output;
+    this.#clock = clock;
+    this.#stallMs = stallMs;
+  }
+
+  /** Adds a source behind those that are there already (less preferred). Before start only. */
+  add(seat: Seat, make: (input: SourceInput) => Source): void {
+    const input = new Input(this, this.#inputs.length, seat, this.#clock);
+    input.source = make(input);
+    this.#inputs.push(input);
+  }
+
+  get sources(): readonly Source[] {
+    return this.#inputs.map((input) => input.source);
+  }
+
+  /** The source that is heard. */
+  get heard(): Source | null {
+    return this.#inputs[this.#heard]?.source ?? null;
+  }
+
+  /** Whether waiting for audio makes sense: some source is there or on its way. */
+  get hopeful(): boolean {
+    return this.#inputs.some((input) => input.source.state !== 'idle');
+  }
+
+  start(): void {
+    this.#open = true;
+    this.#clock.alarm(this.#clock.now() + CHECK_MS, this);
+    this.check('start');
+  }
+
+  stop(): void {
+    this.#open = false;
+    for (const input of this.#inputs) input.source.stop();
+  }
+
+  /** Somebody listens (or nobody any more): wakes sources on demand. */
+  want(wanted: boolean): void {
+    if (this.#wanted && !wanted) this.#unwantedSinceMs = this.#clock.now();
+    this.#wanted = wanted;
+    this.check('demand');
+  }
+
+  ring(nowMs: number): void {
+    if (!this.#open) return;
+    this.check('stalled');
+    this.#clock.alarm(nowMs + CHECK_MS, this);
+  }
+
+  hears(index: number): boolean {
+    return index === this.#heard;
+  }
+
+  /** The input has frames: whether they are heard. A better one takes over at once. */
+  takes(index: number): boolean {
+    if (index === this.#heard) return this.#open;
+    if (!this.#open || (this.#heard !== -1 && index > this.#heard)) return false;
+    this.#hear(index, 'has bytes');
+    return true;
+  }
+
+  /** Puts things right: who is heard, who has to run. */
+  check(reason: string): void {
+    if (!this.#open) return;
+    const nowMs = this.#clock.now();
+    const best = this.#inputs.findIndex((input) => nowMs - input.lastMs <= this.#stallMs);
+    if (best !== this.#heard) this.#hear(best, reason);
+    else this.#run(nowMs);
+  }
+
+  #hear(index: number, reason: string): void {
+    this.#heard = index;
+    this.output.changed(this.heard, reason);
+    // An upstream tells its title once: the one that came while another source was heard is in force from here on.
+    const input = this.#inputs[index];
+    if (input?.lastTitle !== undefined) void this.output.title(input.lastTitle, input.source);
+    this.#run(this.#clock.now());
+  }
+
+  /** Starts and stops sources as the present state asks. */
+  #run(nowMs: number): void {
+    for (let i = 0; i < this.#inputs.length; i++) {
+      const input = this.#inputs[i]!;
+      const needed = this.#needed(input, i, nowMs);
+      if (needed === input.running) continue;
+      input.running = needed;
+      if (needed) input.source.start();
+      else {
+        input.forget();
+        input.source.stop();
+      }
+      // A start may deliver at once and a stop may silence the one heard: look again from the top.
+      if (!needed && i === this.#heard) {
+        this.check('not wanted');
+        return;
+      }
+    }
+  }
+
+  #needed(input: Input, index: number, nowMs: number): boolean {
+    if (input.source.kind === 'encoder') return true;
+    const betterIsHeard = this.#heard !== -1 && this.#heard < index;
+    if (input.source.kind === 'file') return !betterIsHeard;
+    if (!input.seat.onDemand) return true;
+    return !betterIsHeard && (this.#wanted || nowMs - this.#unwantedSinceMs < input.seat.lingerMs);
+  }
+}

@@ -1,0 +1,191 @@
+/** Written and heard: when a listener's own titles are told, by a clock that the test moves. */
+
+import t from 'tap';
+import { Mark } from '../../src/audio/mark.js';
+import { type Session, Sessions } from '../../src/listener/sessions.js';
+import { FakeClock } from '../kit/clock.js';
+import { viewOf } from '../kit/record.js';
+
+interface Line {
+  readonly what: 'written' | 'heard';
+  readonly title: string;
+  readonly positionMs: number;
+  readonly atMs: number;
+  readonly session: string;
+}
+
+function setUp(options = { keepMs: 60_000, max: 3 }) {
+  const clock = new FakeClock(0);
+  const lines: Line[] = [];
+  const note = (what: Line['what']) => (session: Session, told: Session['lastHeard'] & object) =>
+    lines.push({ what, title: told.view.title, positionMs: told.positionMs, atMs: clock.now(), session: session.id });
+  const sessions = new Sessions(clock, { written: note('written'), heard: note('heard') }, options);
+  const told = (what: Line['what']) =>
+    lines.filter((line) => line.what === what).map((line) => [line.title, line.positionMs, line.atMs]);
+  return { clock, sessions, lines, told };
+}
+
+const A = new Mark(viewOf('A', { version: 1 }));
+const B = new Mark(viewOf('B', { version: 2 }));
+const C = new Mark(viewOf('C', { version: 3 }));
+
+t.test('the title in force at the first byte is told at once, with position 0', async (t) => {
+  const { sessions, clock, told } = setUp();
+  const session = sessions.open('m', 'demo', '/demo.mp3');
+  session.begin(A, clock.now());
+  session.progress(1000, clock.now());
+  session.written(A, 1000, clock.now());
+  t.same(told('heard'), [['A', 0, 0]]);
+  t.same(told('written'), [['A', 0, 0]]);
+  clock.advance(5000);
+  t.equal(told('heard').length, 1, 'and once only');
+  const record = JSON.parse(session.json(session.lastHeard!));
+  t.match(record, { rawdata: 'A', position: '0', session: session.id, mount: '/demo.mp3' });
+});
+
+t.test('a title in the burst is written at once and heard at its position', async (t) => {
+  const { sessions, clock, told } = setUp();
+  const session = sessions.open('m', 'demo', '/demo.mp3');
+  session.begin(A, 0);
+  for (const [second, mark] of [
+    [1, A],
+    [2, A],
+    [3, B],
+    [4, B],
+    [5, B],
+  ] as const) {
+    session.progress(second * 1000, 0);
+    if (second === 1 || second === 3) session.written(mark, second * 1000, 0);
+  }
+  t.same(told('written'), [
+    ['A', 0, 0],
+    ['B', 3000, 0],
+  ]);
+  t.same(told('heard'), [['A', 0, 0]]);
+  clock.advance(2980);
+  t.equal(told('heard').length, 1, 'not before its place');
+  t.equal(session.lastHeard?.view.title, 'A');
+  t.equal(session.lastWritten?.view.title, 'B');
+  clock.advance(40);
+  const [, b] = told('heard');
+  t.same(b?.slice(0, 2), ['B', 3000]);
+  t.ok(Number(b?.[2]) >= 3000 && Number(b?.[2]) <= 3040, `heard at ${b?.[2]}`);
+});
+
+t.test('where the title changes within the first segment, both are heard and the block alone is written', async (t) => {
+  const { sessions, clock, told } = setUp();
+  const session = sessions.open('m', 'demo', '/x');
+  session.begin(A, 0);
+  session.progress(1000, 0);
+  session.written(B, 1000, 0);
+  clock.advance(1100);
+  t.same(told('written'), [['B', 1000, 0]]);
+  t.same(
+    told('heard').map((row) => row.slice(0, 2)),
+    [
+      ['A', 0],
+      ['B', 1000],
+    ],
+  );
+});
+
+t.test('a block that is written late moves the start: the player has stalled', async (t) => {
+  const { sessions, clock, told } = setUp();
+  const session = sessions.open('m', 'demo', '/x');
+  session.begin(A, 0);
+  session.progress(1000, 0);
+  session.written(A, 1000, 0);
+  clock.advance(4000);
+  session.progress(2000, clock.now());
+  session.progress(3000, clock.now());
+  session.written(B, 3000, clock.now());
+  clock.advance(960);
+  t.equal(told('heard').length, 1, 'a second after the byte before it, not at once');
+  clock.advance(60);
+  const [, b] = told('heard');
+  t.ok(Number(b?.[2]) >= 5000 && Number(b?.[2]) <= 5040, `heard at ${b?.[2]}`);
+});
+
+t.test('a stall while titles are held holds them longer', async (t) => {
+  const { sessions, clock, told } = setUp();
+  const session = sessions.open('m', 'demo', '/x');
+  session.begin(A, 0);
+  for (let second = 1; second <= 5; second++) session.progress(second * 1000, 0);
+  session.written(A, 1000, 0);
+  session.written(B, 5000, 0);
+  clock.advance(4900);
+  // Nothing was written for long: at 8 s the block of 6 s goes out, so the start is now at 2 s.
+  session.progress(6000, 8000);
+  clock.advance(2000);
+  t.equal(told('heard').length, 1);
+  clock.advance(200);
+  t.equal(told('heard').length, 2);
+});
+
+t.test('titles are never told before they are written, and never twice', async (t) => {
+  const { sessions, clock, lines } = setUp();
+  const session = sessions.open('m', 'demo', '/x');
+  session.begin(null, 0);
+  const marks = [A, B, C];
+  for (let second = 1; second <= 30; second++) {
+    const mark = marks[Math.floor((second - 1) / 10)]!;
+    session.progress(second * 1000, clock.now());
+    if (second % 10 === 1) session.written(mark, second * 1000, clock.now());
+    clock.advance(1000);
+  }
+  const order = lines.map((line) => `${line.what} ${line.title}`);
+  t.same(order, ['written A', 'heard A', 'written B', 'heard B', 'written C', 'heard C']);
+});
+
+t.test('nothing is told after the stream has ended, and the session is kept for a while', async (t) => {
+  const { sessions, clock, told } = setUp({ keepMs: 2000, max: 3 });
+  const session = sessions.open('m', 'demo', '/x');
+  session.begin(A, 0);
+  session.written(A, 1000, 0);
+  session.written(B, 5000, 0);
+  clock.advance(20);
+  sessions.close(session);
+  t.equal(sessions.playing('m'), undefined);
+  clock.advance(1960);
+  t.equal(told('heard').length, 1, 'B was never heard');
+  t.equal(sessions.get('m')?.lastHeard?.view.title, 'A');
+  clock.advance(60);
+  sessions.purge();
+  t.equal(sessions.get('m'), undefined);
+});
+
+t.test('of gone sessions at most `max` are kept', async (t) => {
+  const { sessions } = setUp({ keepMs: 60_000, max: 3 });
+  for (const metaid of ['a', 'b', 'c', 'd']) sessions.close(sessions.open(metaid, 'demo', '/x'));
+  t.equal(sessions.get('a'), undefined);
+  for (const metaid of ['b', 'c', 'd']) t.ok(sessions.get(metaid));
+});
+
+t.test('of several connections with one metaid the newest still playing speaks', async (t) => {
+  const { sessions, clock, lines } = setUp();
+  const old = sessions.open('m', 'demo', '/old');
+  old.begin(A, 0);
+  old.written(A, 1000, 0);
+  const young = sessions.open('m', 'demo', '/young');
+  young.begin(B, 0);
+  young.written(B, 1000, 0);
+  t.equal(sessions.get('m'), young);
+  t.same([...sessions.onChannel('demo')], [young]);
+  lines.length = 0;
+  old.written(C, 2000, clock.now());
+  clock.advance(3000);
+  t.same(lines, [], 'the older one is silent');
+  sessions.close(young);
+  t.same(
+    lines.map((line) => [line.what, line.title, line.session]),
+    [
+      ['written', 'C', old.id],
+      ['heard', 'C', old.id],
+    ],
+    'and speaks again when the younger has gone',
+  );
+  t.equal(sessions.get('m'), old);
+  sessions.close(old);
+  t.equal(sessions.count, 0);
+  t.same([...sessions.onChannel('demo')], []);
+});

@@ -1,0 +1,135 @@
+/**
+ * The heart, as a property: whatever the metaint, the chunking, the moments of joining and of title changes, every listener gets
+ * the audio that went in, unbroken from its first byte, and each title in the first block at or after the byte where it took effect.
+ * Real sockets; read back by icecast-metadata-js, which is not ours.
+ */
+
+import net from 'node:net';
+import { IcecastMetadataReader } from 'icecast-metadata-js';
+import t, { type Test } from 'tap';
+import { Channel } from '../../src/audio/channel.js';
+import { Audience } from '../../src/listener/audience.js';
+import { Sessions } from '../../src/listener/sessions.js';
+import { FakeClock } from '../kit/clock.js';
+import { until } from '../kit/player.js';
+import { Random } from '../kit/random.js';
+import { viewOf } from '../kit/record.js';
+
+const ROUNDS = 40;
+
+interface Heard {
+  readonly icy: boolean;
+  /** Tape byte at which it began, known when it joined. */
+  fromByte: number;
+  bytes: Buffer[];
+  closed: boolean;
+}
+
+interface TitleAt {
+  readonly title: string;
+  readonly byte: number;
+}
+
+/** What a listener must see: the title in force at each block, where it differs from the block before. */
+function expectedTitles(titles: readonly TitleAt[], fromByte: number, toByte: number, metaint: number): TitleAt[] {
+  const expected: TitleAt[] = [];
+  let last: string | undefined;
+  for (let block = fromByte + metaint; block <= toByte; block += metaint) {
+    const inForce = titles.filter((change) => change.byte <= block).at(-1)?.title;
+    if (inForce !== undefined && inForce !== last) expected.push({ title: inForce, byte: block - fromByte });
+    last = inForce;
+  }
+  return expected;
+}
+
+/** Audio and titles of what a listener received. */
+function readBack(heard: Heard, metaint: number): { audio: Buffer; titles: TitleAt[] } {
+  const received = Buffer.concat(heard.bytes);
+  if (!heard.icy) return { audio: received, titles: [] };
+  const reader = new IcecastMetadataReader({ icyMetaInt: metaint, metadataTypes: ['icy'] });
+  const audio: Buffer[] = [];
+  const titles: TitleAt[] = [];
+  let byte = 0;
+  for (const item of reader.iterator(received)) {
+    if (item.stream !== undefined) {
+      audio.push(Buffer.from(item.stream));
+      byte += item.stream.length;
+    } else titles.push({ title: item.metadata!['StreamTitle']!, byte });
+  }
+  return { audio: Buffer.concat(audio), titles };
+}
+
+async function round(t: Test, random: Random): Promise<void> {
+  const clock = new FakeClock();
+  const metaint = random.int(1, 3) === 1 ? random.int(256, 600) : random.int(600, 20_000);
+  const channel = new Channel({ key: 'demo', lagMs: 3_600_000, metaint });
+  const quiet = { written: () => undefined, heard: () => undefined };
+  const sessions = new Sessions(clock, quiet, { keepMs: 1000, max: 10 });
+  const audience = new Audience(clock, sessions, { wanted: () => undefined, ended: () => undefined });
+  const listeners: Heard[] = [];
+  let joined = 0;
+  const server = net.createServer((socket) => {
+    const heard = listeners[joined++]!;
+    audience.enter(channel);
+    const burstMs = random.chance(0.3) ? 0 : random.int(0, 20_000);
+    const listener = audience.join(socket, channel, { icy: heard.icy, burstMs, session: null });
+    heard.fromByte = listener.firstSeq * metaint;
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as net.AddressInfo;
+
+  const join = async () => {
+    const heard: Heard = { icy: random.chance(0.8), fromByte: 0, bytes: [], closed: false };
+    listeners.push(heard);
+    const before = joined;
+    const socket = net.connect(port, '127.0.0.1');
+    socket.on('data', (chunk) => heard.bytes.push(chunk));
+    socket.on('close', () => {
+      heard.closed = true;
+    });
+    await until(() => joined > before, 2000);
+  };
+
+  const audio = random.bytes(metaint * random.int(8, 30) + random.int(0, metaint));
+  const titles: TitleAt[] = [];
+  let at = 0;
+  while (at < audio.length) {
+    if (random.chance(0.15)) {
+      const title = `Title ${titles.length} ${'é'.repeat(random.int(0, 40))}`;
+      titles.push({ title, byte: at });
+      channel.title(viewOf(title));
+    }
+    if (channel.tape !== undefined && random.chance(0.15) && listeners.length < 12) await join();
+    const chunk = audio.subarray(at, at + random.int(1, Math.ceil(metaint * 1.5)));
+    channel.write(chunk, (chunk.length / metaint) * random.int(500, 1500), 128);
+    at += chunk.length;
+    clock.advance(random.int(0, 1200));
+    if (random.chance(0.2)) await new Promise((done) => setImmediate(done));
+  }
+  // A listener that has not taken its bytes yet gets the rest on later visits.
+  for (let i = 0; i < 40; i++) {
+    clock.advance(1000);
+    await new Promise((done) => setImmediate(done));
+  }
+  audience.endAll('shutdown');
+  await until(
+    () => listeners.every((heard) => heard.closed),
+    5000,
+    () => `seed ${random.seed}: not all listeners ended`,
+  );
+  server.close();
+
+  const toByte = Math.floor(audio.length / metaint) * metaint;
+  for (const [i, heard] of listeners.entries()) {
+    const why = `seed ${random.seed}, metaint ${metaint}, listener ${i}${heard.icy ? '' : ' without ICY'}`;
+    const back = readBack(heard, metaint);
+    t.ok(back.audio.equals(audio.subarray(heard.fromByte, toByte)), `${why}: the audio is what went in`);
+    if (heard.icy)
+      t.same(back.titles, expectedTitles(titles, heard.fromByte, toByte, metaint), `${why}: titles in place`);
+  }
+}
+
+t.test('every listener gets the audio that went in, with each title at its byte', async (t) => {
+  const first = new Random();
+  for (let i = 0; i < ROUNDS; i++) await round(t, new Random(i === 0 ? first.seed : first.int(0, 2 ** 31 - 1)));
+});

@@ -1,0 +1,273 @@
+/**
+ * The looping file against a real clock (pace, catching up), and against a false one where only order matters (losses, retries).
+ * The bytes must be the file's frames, round after round, without the tag and the Info frame that ffmpeg writes in front.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { Framer } from '../../src/audio/frames.js';
+import { SystemClock } from '../../src/clock.js';
+import { FileSource } from '../../src/source/file.js';
+import type { SourceInput } from '../../src/source/source.js';
+import { FakeClock } from '../kit/clock.js';
+
+const folder = t.testdir();
+const make = (name: string, seconds: number, ...options: string[]) => {
+  const path = join(folder, name);
+  const sine = ['-f', 'lavfi', '-i', `aevalsrc=0.4*sin(900*t)+0.1*random(0):d=${seconds}`];
+  execFileSync('ffmpeg', ['-v', 'error', '-y', ...sine, '-metadata', 'title=x', ...options, path]);
+  return path;
+};
+const mp3 = make('song.mp3', 1.1, '-ar', '44100', '-b:a', '128k');
+const aac = make('song.aac', 0.7, '-ar', '48000', '-b:a', '64k');
+// its last frame is cut: nothing of it may run into the next round
+writeFileSync(mp3, readFileSync(mp3).subarray(0, -100));
+const slow = make('slow.mp3', 2, '-ar', '44100', '-b:a', '32k');
+
+/** All frames of one round and their duration. */
+function round(path: string): { bytes: Buffer; durationMs: number } {
+  const parts: Buffer[] = [];
+  let durationMs = 0;
+  const framer = new Framer({
+    frames(bytes, ms) {
+      parts.push(Buffer.from(bytes));
+      durationMs += ms;
+    },
+  });
+  framer.push(readFileSync(path));
+  return { bytes: Buffer.concat(parts), durationMs };
+}
+
+class Tap implements SourceInput {
+  readonly parts: Buffer[] = [];
+  readonly losses: string[] = [];
+  audioMs = 0;
+  bitrateKbps = 0;
+  /** Extremes of audio passed on minus time gone, looked at on every call. */
+  mostAheadMs = 0;
+  firstMs = 0;
+  onFrames: () => void = () => undefined;
+
+  frames(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
+    if (this.parts.length === 0) this.firstMs = performance.now();
+    this.parts.push(Buffer.from(bytes));
+    this.audioMs += durationMs;
+    this.bitrateKbps = bitrateKbps;
+    this.mostAheadMs = Math.max(this.mostAheadMs, this.aheadMs);
+    this.onFrames();
+  }
+  title(): Promise<void> {
+    return Promise.reject(new Error('a file has no titles'));
+  }
+  lost(reason: string): void {
+    this.losses.push(reason);
+  }
+  get bytes(): Buffer {
+    return Buffer.concat(this.parts);
+  }
+  get aheadMs(): number {
+    return this.audioMs - (performance.now() - this.firstMs);
+  }
+}
+
+/** Whether `got` is the file's frames, over and over. */
+function isLoopOf(got: Buffer, once: Buffer): boolean {
+  const times = Math.ceil(got.length / once.length);
+  return Buffer.concat(Array.from({ length: times }, () => once))
+    .subarray(0, got.length)
+    .equals(got);
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  for (let i = 0; i < 400 && !condition(); i++) await sleep(5);
+  if (!condition()) throw new Error(`never: ${what}`);
+}
+
+const openFiles = () =>
+  readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
+    } catch {
+      return false;
+    }
+  }).length;
+
+t.test('plays for ever at its own bitrate, and catches up after a hiccup', async (t) => {
+  const clock = new SystemClock();
+  t.teardown(() => clock.stop());
+  const taps = new Map([mp3, aac, slow].map((path) => [path, new Tap()]));
+  const sources = [...taps].map(([path, tap]) => new FileSource(tap, clock, path));
+  t.strictSame(
+    sources.map((source) => [source.kind, source.state, source.contentType]),
+    Array(3).fill(['file', 'idle', undefined]),
+  );
+  const startedMs = performance.now();
+  for (const source of sources) {
+    source.start();
+    source.start();
+  }
+  await until(() => [...taps.values()].every((tap) => tap.audioMs > 300), 'first pieces');
+  t.ok(performance.now() - startedMs < 500, 'the first piece comes at once');
+  t.strictSame(
+    sources.map((source) => [source.state, source.contentType]),
+    [
+      ['up', 'audio/mpeg'],
+      ['up', 'audio/aac'],
+      ['up', 'audio/mpeg'],
+    ],
+  );
+  for (let i = 0; i < 14; i++) {
+    await sleep(100);
+    for (const [path, tap] of taps) t.ok(tap.aheadMs > -100, `${path} is ${tap.aheadMs} ms ahead`);
+  }
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1300);
+  for (const tap of taps.values()) t.ok(tap.aheadMs < -500, 'the process stood still');
+  await sleep(150);
+  for (const [path, tap] of taps) t.ok(tap.aheadMs > -100, `${path} has caught up: ${tap.aheadMs} ms ahead`);
+  await sleep(700);
+  for (const source of sources) source.stop();
+  for (const [path, tap] of taps) {
+    const once = round(path);
+    t.ok(isLoopOf(tap.bytes, once.bytes), `${path}: frames only, round after round`);
+    t.ok(tap.audioMs > once.durationMs * 1.5, `${path}: more than one round`);
+    t.ok(tap.mostAheadMs < 600, `${path}: at most ${tap.mostAheadMs} ms ahead`);
+    t.strictSame(tap.losses, []);
+  }
+  const [fast, middle, low] = [...taps.values()].map((tap) => tap.bitrateKbps);
+  t.strictSame([fast, low], [128, 32]);
+  t.ok(middle! > 40 && middle! < 90, `AAC: ${middle} kb/s`);
+  const passed = [...taps.values()].map((tap) => tap.audioMs);
+  await sleep(500);
+  t.strictSame(
+    [...taps.values()].map((tap) => tap.audioMs),
+    passed,
+    'nothing after stop',
+  );
+  t.equal(openFiles(), 0, 'no file stays open');
+  t.strictSame(
+    sources.map((source) => source.state),
+    ['idle', 'idle', 'idle'],
+  );
+});
+
+t.test('losses are told and tried again every 5 s', async (t) => {
+  const path = join(folder, 'later.mp3');
+  const clock = new FakeClock();
+  const tap = new Tap();
+  const source = new FileSource(tap, clock, path);
+  t.teardown(() => source.stop());
+  source.start();
+  await until(() => tap.losses.length === 1, 'the loss of a missing file');
+  t.match(tap.losses[0], /ENOENT.*later\.mp3/);
+  t.equal(source.state, 'starting');
+
+  mkdirSync(path);
+  clock.advance(4900);
+  await sleep(60);
+  t.equal(tap.losses.length, 1, 'not before 5 s');
+  clock.advance(120);
+  await until(() => tap.losses.length === 2, 'the loss of a folder');
+  t.match(tap.losses[1], /is not a file/);
+
+  rmSync(path, { recursive: true });
+  writeFileSync(path, 'no audio at all '.repeat(2000));
+  clock.advance(5020);
+  await until(() => tap.losses.length === 3, 'the loss of a text');
+  t.match(tap.losses[2], /no MP3 or AAC frames/);
+
+  writeFileSync(path, Buffer.alloc(3_000_000, 'garbage'));
+  clock.advance(5020);
+  await until(() => tap.losses.length === 4, 'the loss of a large file');
+  t.match(tap.losses[3], /is not MP3 or AAC/);
+
+  writeFileSync(path, '');
+  clock.advance(5020);
+  await until(() => tap.losses.length === 5, 'the loss of an empty file');
+  t.equal(tap.parts.length, 0);
+
+  // there at last; and replaced while it plays: the other is heard from its beginning
+  copyFileSync(mp3, path);
+  clock.advance(5020);
+  await until(() => tap.audioMs >= 400, 'audio');
+  t.equal(source.state, 'up');
+  rmSync(path);
+  copyFileSync(aac, path);
+  const first = round(mp3);
+  await until(() => {
+    clock.advance(100);
+    return tap.audioMs > first.durationMs + 500;
+  }, 'the second file');
+  t.ok(tap.bytes.subarray(0, first.bytes.length).equals(first.bytes));
+  t.ok(isLoopOf(tap.bytes.subarray(first.bytes.length), round(aac).bytes));
+  t.equal(source.contentType, 'audio/aac');
+
+  rmSync(path);
+  await until(() => {
+    clock.advance(100);
+    return tap.losses.length === 6;
+  }, 'the loss of a file that played');
+  t.equal(source.state, 'starting');
+  source.stop();
+  clock.advance(20_000);
+  await sleep(60);
+  t.equal(tap.losses.length, 6, 'nothing after stop');
+  t.equal(openFiles(), 0);
+});
+
+t.test('stopped by its input, and started again', async (t) => {
+  const clock = new FakeClock();
+  const tap = new Tap();
+  // a tag behind each frame, so that one slice makes several calls
+  const path = join(folder, 'tagged.mp3');
+  const frame = round(slow).bytes.subarray(0, 104);
+  const tag = Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1');
+  writeFileSync(path, Buffer.concat([frame, ...Array.from({ length: 200 }, () => [frame, tag]).flat()]));
+  const source = new FileSource(tap, clock, path);
+  tap.onFrames = () => {
+    if (tap.parts.length === 2) source.stop();
+  };
+  source.start();
+  await until(() => source.state === 'idle', 'stop');
+  clock.advance(3000);
+  await sleep(60);
+  t.equal(tap.parts.length, 2);
+  t.equal(openFiles(), 0);
+
+  // stop and start in one breath, in every state: one player remains, from the beginning
+  for (const waitMs of [0, 0, 1, 5, 30]) {
+    source.stop();
+    tap.parts.length = 0;
+    tap.audioMs = 0;
+    tap.onFrames = () => undefined;
+    source.start();
+    await sleep(waitMs);
+    source.stop();
+    tap.parts.length = 0;
+    tap.audioMs = 0;
+    source.start();
+    await until(() => tap.audioMs >= 400, 'audio');
+    clock.advance(200);
+    await sleep(40);
+    t.ok(isLoopOf(tap.bytes, round(path).bytes), `after ${waitMs} ms`);
+    t.ok(tap.audioMs < 550, `one player: ${tap.audioMs} ms passed on`);
+  }
+  source.stop();
+  await until(() => openFiles() === 0, 'files closed');
+  t.strictSame(tap.losses, []);
+});
+
+t.test('a process that stood still for long does not play it all', async (t) => {
+  const clock = new FakeClock();
+  const tap = new Tap();
+  const source = new FileSource(tap, clock, mp3);
+  t.teardown(() => source.stop());
+  source.start();
+  await until(() => tap.audioMs >= 400, 'audio');
+  clock.advance(3_600_000);
+  await until(() => tap.audioMs >= 800, 'more audio');
+  await sleep(200);
+  t.ok(tap.audioMs < 2000, `${tap.audioMs} ms`);
+});

@@ -1,0 +1,376 @@
+/**
+ * Which source is heard, against a false clock. The sources are fakes: they are the port, and only so can a source deliver or be
+ * lost in the middle of its own `start`. The last test is a seeded random life against a naive model of who must be heard.
+ */
+
+import t from 'tap';
+import type { Source, SourceInput, SourceKind, SourceState } from '../../src/source/source.js';
+import { Switch } from '../../src/source/switch.js';
+import { FakeClock } from '../kit/clock.js';
+
+const STALL_MS = 1500;
+/** A stall is found at most this much later: the switch's own check and one tick of the clock. */
+const CHECK_MS = 120;
+const LINGER_MS = 10_000;
+
+class Fake implements Source {
+  state: SourceState = 'idle';
+  contentType = 'audio/mpeg';
+  starts = 0;
+  stops = 0;
+  onStart: () => void = () => undefined;
+
+  constructor(
+    readonly name: string,
+    readonly kind: SourceKind,
+    readonly input: SourceInput,
+  ) {}
+
+  start(): void {
+    this.starts++;
+    this.state = 'starting';
+    this.onStart();
+  }
+
+  stop(): void {
+    this.stops++;
+    this.state = 'idle';
+  }
+
+  get running(): boolean {
+    return this.state !== 'idle';
+  }
+
+  send(text = this.name): void {
+    this.state = 'up';
+    this.input.frames(Buffer.from(text), 26, 128);
+  }
+
+  lose(reason = `${this.name} lost`): void {
+    this.state = 'starting';
+    this.input.lost(reason);
+  }
+}
+
+/** A switch and its fakes: `encoder`, `pull`, `demand` (a pull on demand) or `file`, in order of preference. */
+function setUp(names: readonly string[]) {
+  const clock = new FakeClock();
+  const out: string[] = [];
+  const titles: string[] = [];
+  const changes: (string | null)[] = [];
+  const reasons: string[] = [];
+  const audio = new Switch(
+    {
+      frames: (bytes) => void out.push(bytes.toString()),
+      title: async (line, source) => void titles.push(`${(source as Fake).name}: ${line}`),
+      changed: (source, reason) => {
+        changes.push((source as Fake | null)?.name ?? null);
+        reasons.push(reason);
+      },
+    },
+    clock,
+    STALL_MS,
+  );
+  const fakes = names.map((name) => {
+    let made!: Fake;
+    const onDemand = name.startsWith('demand');
+    const kind = onDemand ? 'pull' : (name.replace(/\d/, '') as SourceKind);
+    audio.add({ onDemand, lingerMs: LINGER_MS }, (input) => (made = new Fake(name, kind, input)));
+    return made;
+  });
+  const heard = () => (audio.heard as Fake | null)?.name ?? null;
+  /** Time passes while these sources send every 100 ms. */
+  const pass = (ms: number, ...senders: Fake[]) => {
+    for (let left = ms; left > 0; left -= 100) {
+      for (const sender of senders) sender.send();
+      clock.advance(Math.min(left, 100));
+    }
+  };
+  return { clock, audio, fakes, out, titles, changes, reasons, heard, pass };
+}
+
+t.test('the better source takes over at once, and the file runs only while nothing better has bytes', async (t) => {
+  const { audio, fakes, out, changes, heard, clock } = setUp(['encoder', 'pull', 'file']);
+  const [encoder, pull, file] = fakes as [Fake, Fake, Fake];
+  t.strictSame([audio.heard, audio.hopeful], [null, false]);
+  audio.start();
+  t.strictSame(
+    fakes.map((source) => source.starts),
+    [1, 1, 1],
+  );
+  t.equal(audio.hopeful, true);
+  file.send('f1');
+  t.equal(heard(), 'file');
+  pull.send('p1');
+  t.equal(heard(), 'pull');
+  t.strictSame([file.running, pull.running], [false, true], 'the file is stopped in the same call');
+  encoder.send('e1');
+  pull.send('p2');
+  encoder.send('e2');
+  t.strictSame(out, ['f1', 'p1', 'e1', 'e2'], 'each chunk is heard from the first one on, no chunk of another between');
+  t.equal(pull.stops, 0, 'a pull that is not on demand stays connected');
+  t.strictSame(changes, ['file', 'pull', 'encoder']);
+  clock.advance(STALL_MS - CHECK_MS);
+  pull.send('p3');
+  t.equal(heard(), 'encoder', 'a short silence of the encoder changes nothing');
+  t.equal(out.at(-1), 'e2');
+});
+
+t.test('stall: the next one is heard after stallMs, the better one again with its first frames', async (t) => {
+  const { fakes, audio, heard, pass, clock, reasons, changes } = setUp(['encoder', 'pull', 'file']);
+  const [encoder, pull, file] = fakes as [Fake, Fake, Fake];
+  audio.start();
+  pass(1000, encoder, pull);
+  t.equal(heard(), 'encoder');
+  pass(STALL_MS - 200, pull);
+  t.equal(heard(), 'encoder');
+  pass(200 + CHECK_MS, pull);
+  t.equal(heard(), 'pull');
+  t.equal(reasons.at(-1), 'stalled');
+  t.equal(file.running, false, 'a pull that has bytes leaves no gap for the file');
+  encoder.send();
+  t.equal(heard(), 'encoder');
+  clock.advance(STALL_MS + CHECK_MS);
+  t.equal(heard(), null, 'both stalled');
+  t.equal(file.running, true);
+  file.send();
+  t.strictSame(changes.slice(-2), [null, 'file']);
+});
+
+t.test('loss: the next one is heard at once, and the file is started at once', async (t) => {
+  const { fakes, audio, heard, out, reasons } = setUp(['encoder', 'pull', 'file']);
+  const [encoder, pull, file] = fakes as [Fake, Fake, Fake];
+  audio.start();
+  pull.send();
+  encoder.send();
+  encoder.lose('the connection failed');
+  t.strictSame([heard(), reasons.at(-1)], ['pull', 'the connection failed']);
+  pull.lose();
+  t.equal(heard(), null);
+  t.strictSame([file.running, pull.running, pull.stops], [true, true, 0]);
+  file.send('f');
+  t.equal(out.at(-1), 'f');
+  file.lose();
+  t.equal(heard(), null, 'the loss of the last resort is a loss');
+  encoder.lose('again');
+  t.equal(heard(), null);
+  encoder.send();
+  t.equal(heard(), 'encoder');
+  t.equal(file.running, false);
+});
+
+t.test('titles: of the source that is heard; of another one when it is heard', async (t) => {
+  const { fakes, audio, titles } = setUp(['encoder', 'pull', 'file']);
+  const [encoder, pull] = fakes as [Fake, Fake, Fake];
+  audio.start();
+  await pull.input.title('early');
+  pull.send();
+  t.strictSame(titles, ['pull: early'], 'a block may stand before the first whole frame');
+  await pull.input.title('one');
+  encoder.send();
+  await pull.input.title('two');
+  await pull.input.title('three');
+  t.strictSame(titles, ['pull: early', 'pull: one'], 'nobody hears the pull now');
+  encoder.lose();
+  t.strictSame(titles, ['pull: early', 'pull: one', 'pull: three'], 'the title in force where it comes back');
+  encoder.send();
+  pull.lose();
+  pull.send();
+  encoder.lose();
+  t.equal(titles.length, 3, 'a title from before a loss is not told again');
+  encoder.send();
+  encoder.lose();
+  t.equal(titles.length, 3);
+});
+
+t.test('on demand: runs from the first listener until the last has been gone for lingerMs', async (t) => {
+  const { fakes, audio, heard, pass, clock, changes } = setUp(['demand']);
+  const [pull] = fakes as [Fake];
+  audio.start();
+  clock.advance(60_000);
+  t.strictSame([pull.starts, audio.hopeful], [0, false]);
+  audio.want(true);
+  t.strictSame([pull.starts, audio.hopeful], [1, true]);
+  pass(5000, pull);
+  t.equal(heard(), 'demand');
+  audio.want(false);
+  pass(LINGER_MS - 200, pull);
+  t.equal(pull.stops, 0);
+  audio.want(true);
+  pass(LINGER_MS * 2, pull);
+  t.strictSame([pull.stops, pull.starts, heard()], [0, 1, 'demand'], 'somebody came back in time: no new connection');
+  audio.want(false);
+  pass(LINGER_MS + 200, pull);
+  t.strictSame([pull.stops, pull.running], [1, true], 'the fake still sends: ');
+  pull.state = 'idle';
+  clock.advance(STALL_MS + CHECK_MS);
+  t.equal(heard(), null);
+  t.equal(changes.at(-1), null);
+  audio.want(true);
+  t.equal(pull.starts, 2);
+  audio.want(false);
+  audio.want(true);
+  audio.want(false);
+  t.strictSame([pull.starts, pull.stops], [2, 1]);
+  clock.advance(LINGER_MS + CHECK_MS);
+  t.equal(pull.stops, 2, 'one that never had bytes is stopped too');
+});
+
+t.test('on demand behind an encoder: runs only while it is needed', async (t) => {
+  const { fakes, audio, heard, pass } = setUp(['encoder', 'demand', 'file']);
+  const [encoder, pull, file] = fakes as [Fake, Fake, Fake];
+  audio.start();
+  pass(500, encoder);
+  audio.want(true);
+  pass(500, encoder);
+  t.equal(pull.starts, 0);
+  encoder.lose();
+  t.strictSame([pull.starts, file.running], [1, true]);
+  file.send();
+  pull.send();
+  t.strictSame([heard(), file.running], ['demand', false]);
+  encoder.send();
+  t.strictSame([heard(), pull.running], ['encoder', false]);
+  encoder.lose();
+  audio.want(false);
+  t.equal(pull.running, true, 'linger');
+  pass(LINGER_MS + CHECK_MS, file);
+  t.strictSame([heard(), pull.running], ['file', false]);
+});
+
+t.test('a source that delivers, or is lost, inside start()', async (t) => {
+  const a = setUp(['pull', 'file']);
+  const [pull, file] = a.fakes as [Fake, Fake];
+  file.onStart = () => file.send('f');
+  pull.onStart = () => pull.lose('refused');
+  a.audio.start();
+  t.strictSame([a.heard(), a.out, pull.starts, file.starts], ['file', ['f'], 1, 1]);
+  pull.send('p');
+  t.strictSame([a.heard(), file.running], ['pull', false]);
+  pull.lose('gone');
+  t.strictSame([a.heard(), a.out, file.starts, file.stops], ['file', ['f', 'p', 'f'], 2, 1]);
+
+  const b = setUp(['demand', 'file']);
+  const [demand, last] = b.fakes as [Fake, Fake];
+  demand.onStart = () => demand.send('d');
+  last.onStart = () => last.send('f');
+  b.audio.start();
+  b.audio.want(true);
+  t.strictSame([b.heard(), b.out, last.running], ['demand', ['f', 'd'], false]);
+  demand.onStart = () => demand.lose('refused');
+  demand.lose('gone');
+  t.strictSame([b.heard(), demand.running], ['file', true]);
+
+  const c = setUp(['file1', 'file2', 'file3']);
+  for (const source of c.fakes) {
+    source.onStart = () => {
+      source.lose();
+      source.send();
+    };
+  }
+  c.audio.start();
+  t.strictSame([c.heard(), c.fakes.map((source) => source.running)], ['file1', [true, false, false]]);
+});
+
+t.test('stop: everything is let go of, and what still comes is not heard', async (t) => {
+  const { fakes, audio, out, clock, changes } = setUp(['encoder', 'demand', 'file']);
+  const [encoder, pull, file] = fakes as [Fake, Fake, Fake];
+  audio.start();
+  audio.want(true);
+  encoder.send('e');
+  audio.stop();
+  t.strictSame(
+    fakes.map((source) => source.running),
+    [false, false, false],
+  );
+  encoder.send('late');
+  file.send('late');
+  encoder.lose();
+  audio.want(true);
+  clock.advance(60_000);
+  t.strictSame(out, ['e']);
+  t.strictSame(changes, ['encoder']);
+  t.strictSame([encoder.starts, pull.starts, file.starts], [1, 0, 1]);
+});
+
+t.test('a random life: heard is the best source that has bytes, and only those run that are needed', async (t) => {
+  const kinds = ['encoder', 'pull', 'demand', 'file', 'pull2', 'file2'];
+  for (let seed = 1; seed <= 300; seed++) {
+    const random = generator(seed);
+    const pick = (n: number) => Math.floor(random() * n);
+    const { audio, fakes, out, clock, heard } = setUp(
+      kinds
+        .map((name) => ({ name, at: random() }))
+        .sort((a, b) => a.at - b.at)
+        .slice(0, 1 + pick(kinds.length))
+        .map(({ name }) => name),
+    );
+    /** Of the last frames of each source since it was started or lost. */
+    const sentMs = fakes.map(() => Number.NEGATIVE_INFINITY);
+    let wanted = false;
+    let unwantedMs = Number.NEGATIVE_INFINITY;
+    let count = 0;
+    const send = (i: number) => {
+      const from = (j: number) => clock.now() - sentMs[j]!;
+      const better = [...sentMs.keys()].filter((j) => j < i && fakes[j]!.running);
+      const must = better.every((j) => from(j) > STALL_MS + CHECK_MS);
+      const may = better.every((j) => from(j) > STALL_MS);
+      const text = `${fakes[i]!.name} ${count++}`;
+      fakes[i]!.send(text);
+      sentMs[i] = clock.now();
+      const got = out.at(-1) === text;
+      if (must && !got) t.fail(`seed ${seed}: ${text} must be heard, heard is ${heard()}`);
+      if (got && !may) t.fail(`seed ${seed}: ${text} must not be heard`);
+    };
+    for (const [i, source] of fakes.entries()) {
+      source.onStart = () => {
+        sentMs[i] = Number.NEGATIVE_INFINITY;
+        const dice = random();
+        if (dice < 0.1) send(i);
+        else if (dice < 0.2) source.lose();
+      };
+    }
+    audio.start();
+    for (let step = 0; step < 150; step++) {
+      const i = pick(fakes.length);
+      const dice = random();
+      if (dice < 0.5) {
+        if (fakes[i]!.running) send(i);
+      } else if (dice < 0.6) {
+        if (fakes[i]!.running) {
+          sentMs[i] = Number.NEGATIVE_INFINITY;
+          fakes[i]!.lose();
+        }
+      } else if (dice < 0.7) {
+        if (wanted) unwantedMs = clock.now();
+        wanted = !wanted;
+        audio.want(wanted);
+      } else clock.advance([20, 100, 700, 2000, 12_000][pick(5)]!);
+      const now = fakes.findIndex((source) => source.name === heard());
+      for (const [j, source] of fakes.entries()) {
+        const covered = now !== -1 && now < j;
+        const asked = wanted || clock.now() - unwantedMs < LINGER_MS;
+        const nearly = Math.abs(clock.now() - unwantedMs - LINGER_MS) <= CHECK_MS;
+        if (source.name.startsWith('demand')) {
+          if (source.running !== (!covered && asked) && !nearly) t.fail(`seed ${seed}: demand ${source.running}`);
+        } else if (source.running !== (source.kind !== 'file' || !covered)) {
+          t.fail(`seed ${seed}: ${source.name} runs: ${source.running}, heard is ${heard()}`);
+        }
+      }
+      if (now !== -1 && !fakes[now]!.running) t.fail(`seed ${seed}: a stopped source is heard`);
+    }
+    audio.stop();
+  }
+  t.pass('300 seeds');
+});
+
+/** mulberry32 */
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let x = Math.imul(state ^ (state >>> 15), 1 | state);
+    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
+    return ((x ^ (x >>> 14)) >>> 0) / 4294967296;
+  };
+}
