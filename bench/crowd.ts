@@ -1,0 +1,192 @@
+/**
+ * A crowd of stream listeners on raw sockets in this process, each checked by a Reader from its first byte to its last. It only goes to
+ * loopback addresses, and ends by itself: ramp + at most JOIN_SECONDS + warm + window. Received bytes stand in one buffer that all
+ * sockets share, since a Reader is done with them before the next read. Owned by its caller: bench/listeners.ts, a test.
+ *
+ *   ramp (rate per second) ─► all joined: 'full' ─► warm ─► 'window' (bytes and own CPU are counted) ─► end
+ */
+
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Reader } from './reader.js';
+import { type CrowdReport, count, needleReport, type Outcome, percentiles, spread } from './report.js';
+
+const PER_LOCAL_ADDRESS = 20_000;
+const JOIN_SECONDS = 30;
+const TICK_MS = 10;
+const RECEIVE_BYTES = 65_536;
+/** Titles that differ are counted up to here. */
+const MAX_TITLES = 1_000;
+
+export interface CrowdOptions {
+  /** http:// and a loopback address. */
+  readonly url: string;
+  readonly listeners: number;
+  /** Listeners that arrive per second. */
+  readonly rate: number;
+  /** Seconds between the last arrival and the window. */
+  readonly warmSeconds: number;
+  /** Length of the window in seconds. */
+  readonly seconds: number;
+  /** Ask for ICY metadata (default true). */
+  readonly icy?: boolean;
+  /** Check that audio frames join (default true). */
+  readonly frames?: boolean;
+  /** Text of a title: when did each listener get it? */
+  readonly needle?: string;
+  /** Ends the run early; the report is then marked as interrupted. */
+  readonly signal?: AbortSignal;
+  readonly onPhase?: (phase: 'full' | 'window') => void;
+}
+
+/** The target's parts. Throws a RangeError for anything but http:// on 127.0.0.0/8, ::1 or localhost (taken as 127.0.0.1). */
+export function loopbackTarget(url: string): { host: string; port: number; path: string } {
+  const { protocol, hostname, port, pathname, search } = new URL(url);
+  const host = hostname === 'localhost' ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
+  if (protocol !== 'http:' || !(host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)))
+    throw new RangeError(`${url}: only http:// and loopback addresses`);
+  return { host, port: Number(port || 80), path: pathname + search };
+}
+
+/** Runs one crowd and reports. Listener faults are in the report; it rejects only for a target that is not loopback. */
+export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
+  const target = loopbackTarget(options.url);
+  const { listeners, signal } = options;
+  const icy = options.icy ?? true;
+  const request =
+    `GET ${target.path} HTTP/1.1\r\nHost: ${target.host}:${target.port}\r\nUser-Agent: airsplice-bench\r\n` +
+    `${icy ? 'Icy-MetaData: 1\r\n' : ''}\r\n`;
+  const shared = Buffer.allocUnsafeSlow(RECEIVE_BYTES);
+  const sockets: Socket[] = [];
+  const outcomes: Outcome[] = [];
+  const titles = new Map<string, number>();
+  let settled = 0;
+  let over = false;
+
+  function open(index: number): void {
+    const born = performance.now();
+    const outcome: Outcome = {
+      reader: new Reader({ icy, frames: options.frames ?? true, onTitle }),
+      connectMs: undefined,
+      firstByteMs: undefined,
+      needleAt: undefined,
+      bytes: 0,
+      bytesAtWindow: 0,
+      ending: undefined,
+    };
+    const { reader } = outcome;
+    let isSettled = false;
+    const socket = connect({
+      host: target.host,
+      port: target.port,
+      ...(target.host !== '::1' && { localAddress: `127.0.0.${2 + Math.floor(index / PER_LOCAL_ADDRESS)}` }),
+      onread: { buffer: shared, callback: onRead },
+    });
+    socket.once('connect', () => {
+      outcome.connectMs = performance.now() - born;
+      socket.write(request);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
+    socket.once('close', () => end('closed by the server'));
+    outcomes.push(outcome);
+    sockets.push(socket);
+
+    function onTitle(title: string): void {
+      if (titles.size < MAX_TITLES || titles.has(title)) count(titles, title);
+      if (options.needle !== undefined && title.includes(options.needle))
+        outcome.needleAt ??= performance.timeOrigin + performance.now();
+    }
+    function onRead(length: number): boolean {
+      outcome.bytes += length;
+      reader.push(shared, length);
+      if (isSettled) return true;
+      if (reader.refusal !== undefined) {
+        end(reader.refusal);
+        socket.destroy();
+      } else if (reader.audioBytes > 0) {
+        outcome.firstByteMs = performance.now() - born;
+        settle();
+      }
+      return true;
+    }
+    function settle(): void {
+      if (!isSettled) settled++;
+      isSettled = true;
+    }
+    function end(reason: string): void {
+      if (over) return;
+      outcome.ending ??= reason;
+      settle();
+    }
+  }
+
+  const interrupted = () => signal?.aborted === true;
+  async function pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, signal && { signal }).catch(() => {});
+  }
+
+  const started = performance.now();
+  while (sockets.length < listeners && !interrupted()) {
+    const due = Math.min(listeners, Math.ceil(((performance.now() - started + TICK_MS) / 1000) * options.rate));
+    while (sockets.length < due) open(sockets.length);
+    await pause(TICK_MS);
+  }
+  const deadline = performance.now() + JOIN_SECONDS * 1000;
+  while (settled < sockets.length && performance.now() < deadline && !interrupted()) await pause(TICK_MS);
+  const joinSeconds = (performance.now() - started) / 1000;
+  options.onPhase?.('full');
+  await pause(options.warmSeconds * 1000);
+
+  for (const outcome of outcomes) outcome.bytesAtWindow = outcome.bytes;
+  const windowAt = performance.now();
+  const cpu = process.cpuUsage();
+  options.onPhase?.('window');
+  await pause(options.seconds * 1000);
+  const used = process.cpuUsage(cpu);
+  const windowSeconds = (performance.now() - windowAt) / 1000;
+  over = true;
+  for (const socket of sockets) socket.destroy();
+
+  return report();
+
+  function report(): CrowdReport {
+    const refused = new Map<string, number>();
+    const dropped = new Map<string, number>();
+    const metaints = new Map<string, number>();
+    const faults: string[] = [];
+    const up = outcomes.filter(({ reader }) => reader.accepted);
+    for (const [index, { reader, ending, firstByteMs }] of outcomes.entries()) {
+      if (!reader.accepted) count(refused, ending ?? 'no answer');
+      else if (ending !== undefined) count(dropped, ending);
+      else if (firstByteMs === undefined) count(dropped, 'no audio');
+      if (reader.accepted) count(metaints, String(reader.metaint ?? 'none'));
+      if (reader.firstFault !== undefined && faults.length < 5) faults.push(`listener ${index}: ${reader.firstFault}`);
+    }
+    const windowBytes = spread(up.map(({ bytes, bytesAtWindow }) => bytes - bytesAtWindow));
+    return {
+      url: options.url,
+      listeners,
+      opened: outcomes.length,
+      connected: up.length,
+      refused: Object.fromEntries(refused),
+      dropped: Object.fromEntries(dropped),
+      interrupted: interrupted(),
+      joinSeconds,
+      windowSeconds,
+      connectMs: percentiles(outcomes.map(({ connectMs }) => connectMs)),
+      firstByteMs: percentiles(outcomes.map(({ firstByteMs }) => firstByteMs)),
+      bytes: spread(up.map(({ bytes }) => bytes)),
+      windowBytes,
+      kbitPerSecond: windowSeconds > 0 ? (windowBytes.median * 8) / 1000 / windowSeconds : 0,
+      metaints: Object.fromEntries(metaints),
+      icyErrors: up.reduce((sum, { reader }) => sum + reader.icyErrors, 0),
+      breaks: up.reduce((sum, { reader }) => sum + reader.breaks, 0),
+      frames: up.reduce((sum, { reader }) => sum + reader.frames, 0),
+      partialFirstFrames: up.filter(({ reader }) => (reader.leadBytes ?? 0) > 0).length,
+      faults,
+      titles: Object.fromEntries(titles),
+      ...(options.needle !== undefined && { needle: needleReport(outcomes.map(({ needleAt }) => needleAt)) }),
+      ownCores: windowSeconds > 0 ? (used.user + used.system) / 1e6 / windowSeconds : 0,
+    };
+  }
+}

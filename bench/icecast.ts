@@ -1,0 +1,57 @@
+/**
+ * The peer: Icecast 2 out of the box but for its limits, fed by ffmpeg with a tone at 128 kb/s. Needs `icecast2` and `ffmpeg` on the PATH;
+ * as root it also needs `setpriv`, since Icecast refuses to run as root. Config and logs stand in a folder that the owner removes. Owned by
+ * bench/run.ts.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { chownSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Party } from './party.js';
+import { freePort, Started } from './process.js';
+
+const NOBODY = 65_534;
+/** Debian's; a share folder is asked for even when no page is read. */
+const SHARE = '/usr/share/icecast2';
+
+/** `rate` should be low: its listen queue holds 5 connections, and who arrives too many comes again after one, three, seven seconds. */
+export async function startIcecast(folder: string, listeners: number, rate: number): Promise<Party> {
+  const port = await freePort();
+  const password = randomUUID();
+  const config = join(folder, 'icecast.xml');
+  writeFileSync(config, icecastConfig({ folder, port, password, clients: listeners + 100 }));
+  const asRoot = process.getuid?.() === 0;
+  if (asRoot) chownSync(folder, NOBODY, NOBODY);
+  const server = asRoot
+    ? new Started('setpriv', [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', 'icecast2', '-c', config])
+    : new Started('icecast2', ['-c', config]);
+  const origin = `http://127.0.0.1:${port}`;
+  await server.ready(`${origin}/status-json.xsl`);
+
+  const tone = 'sine=frequency=440:sample_rate=44100';
+  const format = ['-ac', '2', '-b:a', '128k', '-f', 'mp3', '-content_type', 'audio/mpeg'];
+  const target = `icecast://source:${password}@127.0.0.1:${port}/x.mp3`;
+  const encoder = new Started('ffmpeg', ['-loglevel', 'error', '-re', '-f', 'lavfi', '-i', tone, ...format, target]);
+  const url = `${origin}/x.mp3`;
+  await encoder.ready(url);
+  return { name: 'icecast', url, pid: server.pid, rate };
+}
+
+function icecastConfig(options: { folder: string; port: number; password: string; clients: number }): string {
+  const { folder, port, password, clients } = options;
+  return `<icecast>
+  <limits>
+    <clients>${clients}</clients><sources>2</sources><queue-size>1048576</queue-size>
+    <client-timeout>30</client-timeout><header-timeout>15</header-timeout><source-timeout>10</source-timeout>
+    <burst-on-connect>1</burst-on-connect><burst-size>65536</burst-size>
+  </limits>
+  <authentication><source-password>${password}</source-password><admin-password>${password}</admin-password></authentication>
+  <hostname>localhost</hostname>
+  <listen-socket><port>${port}</port><bind-address>127.0.0.1</bind-address></listen-socket>
+  <paths>
+    <basedir>${SHARE}</basedir><logdir>${folder}</logdir><webroot>${SHARE}/web</webroot><adminroot>${SHARE}/admin</adminroot>
+  </paths>
+  <logging><accesslog>access.log</accesslog><errorlog>error.log</errorlog><loglevel>2</loglevel></logging>
+</icecast>
+`;
+}

@@ -1,0 +1,142 @@
+/**
+ * Server processes of a benchmark: start, watch (CPU and memory out of /proc, so Linux only) and end. It ends only what it started, by pid,
+ * and whatever is still alive when this process exits. Owned by bench/run.ts.
+ */
+
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The unit of utime and stime in /proc/PID/stat (USER_HZ, 100 on every Linux that Node runs on). */
+const TICKS_PER_SECOND = 100;
+const STOP_MS = 5_000;
+const ANSWER_MS = 2_000;
+
+const running = new Set<Started>();
+process.once('exit', () => {
+  for (const each of running) each.kill();
+});
+
+/** What a process and its present descendants have used. */
+export interface Usage {
+  readonly cpuSeconds: number;
+  /** Resident memory. */
+  readonly bytes: number;
+}
+
+/** A program that was started. It must be stopped; see stopAll. */
+export class Started {
+  /** Resolves when it has ended, however that came. */
+  readonly ended: Promise<void>;
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>;
+  #ending: string | undefined;
+  #lastOutput = '';
+
+  constructor(command: string, args: readonly string[], env: Record<string, string> = {}) {
+    this.#child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(this);
+    for (const stream of [this.stdout, this.stderr])
+      stream.on('data', (text: Buffer) => {
+        this.#lastOutput = (this.#lastOutput + text).slice(-2000);
+      });
+    this.ended = new Promise((resolve) => {
+      const end = (ending: string) => {
+        this.#ending = ending;
+        running.delete(this);
+        resolve();
+      };
+      this.#child.once('error', (error) => end(error.message));
+      this.#child.once('close', (code, signal) => end(`ended with ${signal ?? code}`));
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  get stdout(): Readable {
+    return this.#child.stdout;
+  }
+
+  get stderr(): Readable {
+    return this.#child.stderr;
+  }
+
+  /** Waits until `url` answers 200. Throws with the program's last output when it ends before that, or after `seconds`. */
+  async ready(url: string, seconds = 20): Promise<void> {
+    const deadline = performance.now() + seconds * 1000;
+    while (this.#ending === undefined && performance.now() < deadline) {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => undefined);
+      await answer?.body?.cancel();
+      if (answer?.status === 200) return;
+      await sleep(100);
+    }
+    throw this.failure(`${url} is not ready`);
+  }
+
+  /** An error with the program's name, how it ended (or `otherwise`), and its last output. */
+  failure(otherwise: string): Error {
+    return new Error(`${this.#child.spawnargs.join(' ')}: ${this.#ending ?? otherwise}\n${this.#lastOutput}`);
+  }
+
+  /** Asks it to end, and insists after 5 seconds. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    const patience = setTimeout(() => this.kill(), STOP_MS);
+    await this.ended;
+    clearTimeout(patience);
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
+
+/** Ends all that is still running, the youngest first. */
+export async function stopAll(): Promise<void> {
+  for (const each of [...running].reverse()) await each.stop();
+}
+
+/** CPU and memory of a process and its present descendants; a process that is gone counts as nothing. */
+export function usage(pid: number): Usage {
+  let [cpuSeconds, bytes] = [0, 0];
+  for (const each of family(pid)) {
+    // Field 2, the name, may hold blanks: count from the last parenthesis. utime and stime are fields 14 and 15.
+    const fields = (read(`/proc/${each}/stat`).split(') ').at(-1) ?? '').split(' ');
+    cpuSeconds += (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND;
+    bytes += Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${each}/status`))?.[1] ?? 0) * 1024;
+  }
+  return { cpuSeconds, bytes };
+}
+
+function family(pid: number): number[] {
+  const children = tasks(pid).flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean));
+  return [pid, ...children.flatMap((child) => family(Number(child)))];
+}
+
+function tasks(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** A TCP port of 127.0.0.1 that is free now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,228 @@
+/**
+ * The composition root: builds every part from a configuration, wires them, starts them in order and stops them in reverse.
+ * The two places where data crosses against the flow are function values made here: a title onto the tape, and "written" and
+ * "heard" from listeners to the feed.
+ */
+
+import { resolve } from 'node:path';
+import { SystemClock } from './clock.js';
+import type { Config } from './config/schema.js';
+import { Door } from './door.js';
+import { LocalEngine } from './engine/local.js';
+import { EncoderDoor } from './http/encoder.js';
+import { Front } from './http/front.js';
+import { registerOps } from './http/ops.js';
+import { registerPage } from './http/page.js';
+import { Poll } from './http/poll.js';
+import { registerPush } from './http/push.js';
+import { Roles } from './http/roles.js';
+import { Router } from './http/server.js';
+import { Stream } from './http/stream.js';
+import { Watch } from './http/watch.js';
+import { Keeper } from './keeper.js';
+import { Audience } from './listener/audience.js';
+import { Sessions } from './listener/sessions.js';
+import { type Log, Repeats } from './log.js';
+import { Feed, Message } from './metadata/feed.js';
+import { Metrics } from './metrics.js';
+import { Programme } from './programme.js';
+import { openLmdbStore } from './store/lmdb.js';
+import type { Store } from './store/store.js';
+
+export interface App {
+  /** The port of each configured address, in order. */
+  readonly ports: readonly number[];
+  /**
+   * Drains: not ready any more, streams end at a segment's end, watchers hear 1001, pushes under way are committed. Resolves when
+   * all connections have ended or `graceSeconds` are over, whatever is still open. Idempotent.
+   */
+  stop(): Promise<void>;
+}
+
+/** Builds and starts everything; rejects, with nothing left open, when the data folder is in use or a port cannot be had. */
+export async function startApp(config: Config, log: Log): Promise<App> {
+  const store = await openLmdbStore(resolve(config.data.folder));
+  try {
+    return await startWith(config, store, log);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function startWith(config: Config, store: Store, log: Log): Promise<App> {
+  const clock = new SystemClock();
+  const repeats = new Repeats(log);
+  const report = (error: unknown) => repeats.warn('internal', { err: error }, 'internal error');
+  const feed = new Feed();
+  const programmes = new Map<string, Programme>();
+  const engine = new LocalEngine(store, (channel, change) => door.deliver(channel, change), report);
+  const sessions = new Sessions(
+    clock,
+    {
+      written: (session, told) => {
+        if (!feed.isWatched(session.metaid, 'wire')) return;
+        feed.publishListener(session.metaid, 'wire', new Message('now', '', session.json(told)));
+      },
+      heard: (session, told) => {
+        if (!feed.isWatched(session.metaid, 'audio')) return;
+        feed.publishListener(session.metaid, 'audio', new Message('now', '', session.json(told)));
+      },
+    },
+    { keepMs: config.sessions.keepSeconds * 1000, max: config.sessions.max },
+  );
+  const door = new Door({ engine, feed, sessions, clock, log, programmes, rules: config.titles });
+  for (const [stationKey, station] of Object.entries(config.stations)) {
+    const { timezone } = station;
+    feed.addStation(
+      stationKey,
+      Object.entries(station.channels).map(([key, { name }]) => ({ key, name, station: stationKey, timezone })),
+    );
+    for (const [key, channel] of Object.entries(station.channels)) {
+      programmes.set(key, new Programme(key, channel, config, { clock, log, title: door.streamTitle }));
+    }
+  }
+  door.restore();
+
+  const audience = new Audience(clock, sessions, {
+    wanted: (channel, wanted) => programmes.get(channel.key)!.switch.want(wanted),
+    ended: (listener, ending, lastedMs) =>
+      log.debug(
+        { channel: listener.channel, ending, seconds: Math.round(lastedMs / 1000), bytes: listener.bytes },
+        'listener ended',
+      ),
+  });
+  const keeper = new Keeper({
+    clock,
+    programmes,
+    audience,
+    sessions,
+    door,
+    silenceMs: config.streams.silenceSeconds * 1000,
+  });
+  const metrics = new Metrics(keeper.figures(() => watch.count));
+  keeper.everySecond(() => metrics.turn());
+
+  const mounts = new Map(
+    [...programmes.values()].flatMap((programme) => programme.mounts.map((mount) => [mount.path, mount])),
+  );
+  const stream = new Stream(audience, sessions, clock, {
+    burstMs: config.streams.burstSeconds * 1000,
+    startTimeoutMs: config.streams.startTimeoutSeconds * 1000,
+    listeners: config.limits.listeners,
+  });
+  const watch = new Watch(feed, sessions, clock, {
+    pingMs: config.watch.pingSeconds * 1000,
+    bufferBytes: config.watch.bufferBytes,
+    drainMs: config.watch.drainSeconds * 1000,
+    watchers: config.limits.watchers,
+    watchersPerAddress: config.limits.watchersPerAddress,
+  });
+  const headMs = config.limits.headSeconds * 1000;
+  const router = new Router({
+    mounts,
+    stream,
+    poll: new Poll(feed, sessions),
+    watch,
+    headBytes: config.limits.httpHeadBytes,
+    headMs,
+    report,
+  });
+  const encoders = new EncoderDoor({
+    headBytes: config.limits.headBytes,
+    headLines: config.limits.headLines,
+    headMs,
+    server: config.streams.server,
+    mount: (path) => {
+      const mount = mounts.get(path);
+      return mount === undefined ? undefined : programmes.get(mount.channel.key)!.encoder;
+    },
+    judged: (status, path, agent, why) => {
+      metrics.encoders.inc({ status });
+      if (status < 400) log.info({ path, agent, channel: why }, 'encoder connected');
+      else repeats.warn(`encoder ${status}`, { status, path, agent, why }, 'encoder refused');
+    },
+  });
+
+  let ready = false;
+  registerPush(
+    router.app,
+    {
+      authorized: (channel, token) => door.authorizes(channel, token),
+      push: (channel, input) => door.push(channel, input),
+      told: (tookMs) => metrics.pushSeconds.observe(tookMs / 1000),
+      counted: (channel, status) => {
+        metrics.pushes.inc({ channel, status });
+        if (status >= 400) repeats.warn(`push ${status}`, { channel, status }, 'push refused');
+      },
+    },
+    { ...config.limits, bodyBytes: config.limits.pushBodyBytes },
+  );
+  registerOps(router.app, {
+    get ready() {
+      return ready;
+    },
+    metricsType: metrics.contentType,
+    metrics: () => metrics.text(),
+  });
+  registerPage(router.app, pageChannels(config));
+  await router.ready();
+
+  for (const programme of programmes.values()) programme.switch.start();
+  const fronts = config.addresses.map((address) => {
+    const roles = new Roles(address.roles);
+    return new Front({
+      host: address.host,
+      port: address.port,
+      headMs,
+      connections: config.limits.connections,
+      http: router.server(roles),
+      encoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,
+    });
+  });
+
+  const halt = async (graceMs: number): Promise<void> => {
+    ready = false;
+    stream.close();
+    watch.close();
+    audience.endAll('shutdown');
+    encoders.close();
+    for (const programme of programmes.values()) programme.switch.stop();
+    await engine.close();
+    const gone = Promise.all(fronts.map((front) => front.close()));
+    await router.close();
+    await Promise.race([gone, new Promise((done) => setTimeout(done, graceMs).unref())]);
+    watch.terminate();
+    keeper.stop();
+    metrics.stop();
+    clock.stop();
+    await store.close();
+  };
+
+  let ports: number[];
+  try {
+    ports = [];
+    for (const front of fronts) ports.push(await front.listen());
+  } catch (error) {
+    await halt(0);
+    throw error;
+  }
+  ready = true;
+  let stopping: Promise<void> | undefined;
+  return {
+    ports,
+    stop: () => (stopping ??= halt(Math.max(0, config.shutdown.graceSeconds * 1000 - 500))),
+  };
+}
+
+function pageChannels(config: Config) {
+  return Object.entries(config.stations).flatMap(([stationKey, station]) =>
+    Object.entries(station.channels).map(([key, channel]) => ({
+      station: station.name || stationKey,
+      key,
+      name: channel.name || key,
+      description: channel.description,
+      mount: channel.mounts[0] ?? `/${key}`,
+    })),
+  );
+}

@@ -1,0 +1,145 @@
+/**
+ * The encoders' door: reads the head of PUT and SOURCE with a tolerant parser, judges it (credentials, mount, content type) and only
+ * then says 100 or 200, since some encoders look for the refusal in the same read (protocol.md, "Encoders"). After that the
+ * connection belongs to the channel's encoder source.
+ */
+
+import type { Socket } from 'node:net';
+import { basicCredentials, type Handshake, HandshakeParser } from '../source/handshake.js';
+
+/** A refused encoder that goes on sending is cut after this long. */
+const REFUSED_MS = 2000;
+
+/** What the door must know of the mounts that encoders may feed. */
+export interface EncoderMount {
+  readonly channel: string;
+  /** Whether this name and password may feed the channel; constant time. */
+  authorized(user: string, password: string): boolean;
+  readonly busy: boolean;
+  attach(socket: Socket, first: Buffer): void;
+}
+
+export interface EncoderDoorOptions {
+  readonly headBytes: number;
+  readonly headLines: number;
+  readonly headMs: number;
+  readonly server: string;
+  /** The channel behind a path that takes an encoder; undefined: none does. */
+  mount(path: string): EncoderMount | undefined;
+  /** Every verdict, for the log and the metrics; never with credentials. */
+  judged(status: number, path: string, agent: string, why: string): void;
+}
+
+interface Verdict {
+  readonly status: number;
+  readonly reason: string;
+  readonly heads?: readonly string[];
+  readonly why: string;
+}
+
+const ACCEPTED =
+  /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts)|application\/octet-stream)\s*(;|$)/i;
+
+export class EncoderDoor {
+  readonly #options: EncoderDoorOptions;
+  /** Connections whose head is still being read. */
+  readonly #reading = new Set<Socket>();
+
+  constructor(options: EncoderDoorOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a connection that began like an encoder. @param first the bytes that were read already */
+  take(socket: Socket, first: Buffer): void {
+    const parser = new HandshakeParser(this.#options);
+    this.#reading.add(socket);
+    const done = () => {
+      this.#reading.delete(socket);
+      clearTimeout(deadline);
+      for (const event of ['data', 'end', 'error', 'close']) socket.removeAllListeners(event);
+    };
+    const drop = () => {
+      done();
+      socket.on('error', () => undefined).destroy();
+    };
+    const read = (chunk: Buffer) => {
+      const result = parser.push(chunk);
+      if (result === 'more') return;
+      done();
+      socket.on('error', () => undefined);
+      if ('kind' in result) this.#refuse(socket, '', '', { status: 400, reason: 'Bad Request', why: result.message });
+      else this.#judge(socket, result);
+    };
+    // For the whole head: a byte now and then does not lengthen it.
+    const deadline = setTimeout(drop, this.#options.headMs);
+    socket.on('end', drop);
+    socket.on('error', drop);
+    socket.on('close', drop);
+    socket.on('data', read);
+    read(first);
+    if (this.#reading.has(socket)) socket.resume();
+  }
+
+  close(): void {
+    for (const socket of this.#reading) socket.destroy();
+  }
+
+  #judge(socket: Socket, head: Handshake): void {
+    const mount = this.#options.mount(head.path);
+    const agent = head.headers.get('user-agent') ?? '';
+    const refused = this.#verdict(head, mount);
+    if (refused !== null || mount === undefined) {
+      this.#refuse(socket, head.path, agent, refused ?? { status: 404, reason: 'Not Found', why: 'no such mount' });
+      return;
+    }
+    const expects = head.headers.get('expect')?.toLowerCase() === '100-continue';
+    // The status must be 100 even over HTTP/1.0 (Liquidsoap); without Expect the encoder waits for a 200 before it sends.
+    socket.write(
+      expects
+        ? 'HTTP/1.1 100 Continue\r\n\r\n'
+        : `HTTP/1.0 200 OK\r\nServer: ${this.#options.server}\r\nConnection: close\r\n\r\n`,
+    );
+    this.#options.judged(expects ? 100 : 200, head.path, agent, mount.channel);
+    mount.attach(socket, head.rest);
+  }
+
+  /** Null: may come in. Credentials first, so that a stranger learns nothing of the mounts. */
+  #verdict(head: Handshake, mount: EncoderMount | undefined): Verdict | null {
+    const given = basicCredentials(head);
+    if (given === null) {
+      const heads = ['WWW-Authenticate: Basic realm="airsplice"', 'Allow: PUT, SOURCE'];
+      return { status: 401, reason: 'Unauthorized', heads, why: 'no credentials' };
+    }
+    if (mount === undefined)
+      return { status: 404, reason: 'Not Found', why: 'no channel takes an encoder at this mount' };
+    if (!mount.authorized(given.user, given.password))
+      return { status: 403, reason: 'Forbidden', why: 'wrong password' };
+    if (mount.busy) return { status: 409, reason: 'Conflict', why: 'another encoder feeds this mount' };
+    if (head.headers.get('transfer-encoding') !== undefined) {
+      return { status: 501, reason: 'Not Implemented', why: 'chunked bodies are not taken yet' };
+    }
+    const type = head.headers.get('content-type');
+    if (type !== undefined && !ACCEPTED.test(type)) {
+      return { status: 415, reason: 'Unsupported Media Type', why: 'the content type must be MP3 or AAC (ADTS)' };
+    }
+    return null;
+  }
+
+  #refuse(socket: Socket, path: string, agent: string, verdict: Verdict): void {
+    const body = `${verdict.why}\n`;
+    const heads = [
+      `HTTP/1.0 ${verdict.status} ${verdict.reason}`,
+      `Server: ${this.#options.server}`,
+      'Connection: close',
+      'Content-Type: text/plain; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      ...(verdict.heads ?? []),
+    ];
+    this.#options.judged(verdict.status, path, agent, verdict.why);
+    // What the encoder still sends is read and dropped, so that the answer is not lost in a reset.
+    socket.resume();
+    socket.end(`${heads.join('\r\n')}\r\n\r\n${body}`);
+    const deadline = setTimeout(() => socket.destroy(), REFUSED_MS);
+    socket.once('close', () => clearTimeout(deadline));
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * The front of one address: a bare `net` server that looks at the first bytes of a connection and hands it on.
+ *
+ *   PUT, SOURCE  ─► the encoders' door (their heads are no HTTP that Node's parser takes: protocol.md, "Encoders")
+ *   a method of HTTP's ─► the HTTP server, by emit('connection') with the bytes put back
+ *   anything else ─► closed. SHOUTcast v1 passwords and TLS (first byte 0x16) will have their place here.
+ *
+ * Owns each socket until it is handed on. Sockets are half-open here: whoever takes one answers its 'end'.
+ */
+
+import type { Server as HttpServer } from 'node:http';
+import net from 'node:net';
+
+export interface FrontOptions {
+  readonly host: string;
+  readonly port: number;
+  /** A connection that has not said what it is by then is closed. */
+  readonly headMs: number;
+  readonly connections: number;
+  readonly http: HttpServer;
+  /** Undefined: this address serves no encoders, and answers them as HTTP. */
+  readonly encoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
+}
+
+type Verdict = 'http' | 'encoder' | 'more' | 'unknown';
+
+const ENCODER = ['PUT ', 'SOURCE '];
+const HTTP = ['GET ', 'HEAD ', 'POST ', 'OPTIONS ', 'DELETE ', 'PATCH ', 'TRACE ', 'CONNECT '];
+
+/** What a connection's first bytes say. `more`: they could still become a known word. */
+export function verdict(first: Buffer): Verdict {
+  let at = 0;
+  while (at < first.length && (first[at] === 0x0d || first[at] === 0x0a)) at++;
+  const word = first.toString('latin1', at, at + 8);
+  if (ENCODER.some((method) => word.startsWith(method))) return 'encoder';
+  if (HTTP.some((method) => word.startsWith(method))) return 'http';
+  return [...ENCODER, ...HTTP].some((method) => method.startsWith(word)) && at < 16 ? 'more' : 'unknown';
+}
+
+export class Front {
+  readonly #options: FrontOptions;
+  readonly #server: net.Server;
+  /** Connections that have not said yet what they are. */
+  readonly #undecided = new Set<net.Socket>();
+
+  constructor(options: FrontOptions) {
+    this.#options = options;
+    this.#server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
+    this.#server.maxConnections = options.connections;
+  }
+
+  /** Resolves with the port that was given (the configured one may be 0). Rejects when it cannot listen. */
+  listen(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host: this.#options.host, port: this.#options.port, backlog: 4096 }, () => {
+        this.#server.off('error', reject);
+        // The HTTP server never listens itself, but arms its head and request time-outs on this event.
+        this.#options.http.emit('listening');
+        resolve((this.#server.address() as net.AddressInfo).port);
+      });
+    });
+  }
+
+  /** Takes no more connections; those handed on live on with their owners. Resolves when the last of them has ended. */
+  close(): Promise<void> {
+    for (const socket of this.#undecided) socket.destroy();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  #accept(socket: net.Socket): void {
+    let seen: Buffer | null = null;
+    this.#undecided.add(socket);
+    const done = () => {
+      this.#undecided.delete(socket);
+      socket.setTimeout(0);
+      socket.off('data', look);
+      socket.off('timeout', drop);
+      socket.off('end', drop);
+      socket.off('error', drop);
+      socket.off('close', done);
+    };
+    const drop = () => {
+      done();
+      socket.on('error', () => undefined).destroy();
+    };
+    const look = (chunk: Buffer) => {
+      const first: Buffer = seen === null ? chunk : Buffer.concat([seen, chunk]);
+      const said = verdict(first);
+      if (said === 'more') {
+        seen = first;
+        return;
+      }
+      if (said === 'unknown') return drop();
+      done();
+      socket.pause();
+      this.#handOn(socket, said, first);
+    };
+    socket.setTimeout(this.#options.headMs);
+    socket.on('data', look);
+    socket.on('timeout', drop);
+    socket.on('end', drop);
+    socket.on('error', drop);
+    socket.on('close', done);
+  }
+
+  #handOn(socket: net.Socket, said: 'http' | 'encoder', first: Buffer): void {
+    if (said === 'encoder' && this.#options.encoder !== undefined) {
+      this.#options.encoder(socket, first);
+      return;
+    }
+    socket.unshift(first);
+    this.#options.http.emit('connection', socket);
+    socket.resume();
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * What an operator and his tools look at: is it alive, is it ready, what does it count.
+ */
+
+import type { FastifyInstance } from 'fastify';
+
+export interface Ops {
+  /** Configuration loaded, store open, listening, not shutting down (sources need not be there). */
+  readonly ready: boolean;
+  readonly metricsType: string;
+  metrics(): Promise<string>;
+}
+
+const TEXT = 'text/plain; charset=utf-8';
+
+export function registerOps(app: FastifyInstance, ops: Ops): void {
+  const head = { 'Content-Type': TEXT, 'Cache-Control': 'no-store' };
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/healthz',
+    handler: async (_, reply) => reply.headers(head).send('ok\n'),
+  });
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/readyz',
+    handler: async (_, reply) =>
+      reply
+        .code(ops.ready ? 200 : 503)
+        .headers(ops.ready ? head : { ...head, 'Retry-After': '5' })
+        .send(ops.ready ? 'ready\n' : 'not ready\n'),
+  });
+  app.route({
+    method: 'GET',
+    url: '/metrics',
+    handler: async (_, reply) => reply.header('Content-Type', ops.metricsType).send(await ops.metrics()),
+  });
+}

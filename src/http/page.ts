@@ -1,0 +1,106 @@
+/**
+ * The page a person opens at `/`: its files, the list of channels it shows, and an icon. Everything is read and rendered
+ * once, when the routes are registered; a request costs a lookup. The page takes scripts, styles, audio and titles from this
+ * host only (Content-Security-Policy); covers are the one thing that may come from elsewhere.
+ */
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../refusal.js';
+import { matchesTag } from './reads.js';
+
+/** A channel as the page shows it. */
+export interface PageChannel {
+  /** What the page groups by and writes above the group: the station's display name, or its key. */
+  readonly station: string;
+  readonly key: string;
+  /** The display name; `""`: the key is shown. */
+  readonly name: string;
+  readonly description: string;
+  /** The path at which it is heard, with its leading slash. */
+  readonly mount: string;
+}
+
+interface File {
+  readonly type: string;
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#1f6f66"/>
+<path d="M7 13v6M12 9v14M17 12v8M22 7v18M27 14v4" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>`;
+
+/** The page's modules; page.js takes the others in. */
+const SCRIPTS = ['page.js', 'card.js', 'player.js', 'link.js'];
+
+/** Hosts that a policy can name; an IPv6 address it cannot (CSP 3, host-source), there 'self' alone has to do. */
+const HOST = /^[A-Za-z0-9.-]+(?::\d{1,5})?$/;
+
+/**
+ * Registers `/`, what it is made of below `/web/`, `/web/channels.json` and `/favicon.ico`, for GET and HEAD.
+ * @throws Error when one of the files is not beside the code (a broken installation)
+ */
+export function registerPage(app: FastifyInstance, channels: readonly PageChannel[]): void {
+  // The same relative place from src/http and from dist/http.
+  const read = (name: string) => readFileSync(new URL(`../web/${name}`, import.meta.url));
+  // Members are named one by one: whatever else a channel object holds is nobody's business.
+  const list = channels.map(({ station, key, name, description, mount }) => ({
+    station,
+    key,
+    name,
+    description,
+    mount,
+  }));
+  serve(app, '/', fileOf('text/html; charset=utf-8', read('index.html')));
+  serve(app, '/web/page.css', fileOf('text/css; charset=utf-8', read('page.css')));
+  for (const name of SCRIPTS) serve(app, `/web/${name}`, fileOf('text/javascript; charset=utf-8', read(name)));
+  serve(app, '/web/channels.json', fileOf('application/json; charset=utf-8', Buffer.from(JSON.stringify(list))));
+  serve(app, '/favicon.ico', fileOf('image/svg+xml; charset=utf-8', Buffer.from(ICON)));
+}
+
+function fileOf(type: string, body: Buffer): File {
+  return { type, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` };
+}
+
+function serve(app: FastifyInstance, url: string, file: File): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url,
+    exposeHeadRoute: false,
+    handler: (request: FastifyRequest, reply: FastifyReply) => {
+      reply.headers({
+        ETag: file.etag,
+        'Cache-Control': 'no-cache',
+        'Content-Security-Policy': policy(request.headers.host),
+        'X-Content-Type-Options': 'nosniff',
+        'Referrer-Policy': 'no-referrer',
+      });
+      if (matchesTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
+      return reply.type(file.type).send(file.body);
+    },
+  });
+  app.route({
+    method: ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    url,
+    handler: async () => {
+      throw new Refusal('method-not-allowed', 'This address can only be read.', { headers: { Allow: 'GET, HEAD' } });
+    },
+  });
+}
+
+/** `connect-src` names the sockets of this host too: some browsers do not count them as 'self'. */
+function policy(host: string | undefined): string {
+  const sockets = host !== undefined && HOST.test(host) ? ` ws://${host} wss://${host}` : '';
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "media-src 'self'",
+    "img-src 'self' https: http:",
+    `connect-src 'self'${sockets}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+  ].join('; ');
+}

@@ -1,0 +1,140 @@
+/**
+ * Polling: the last records as JSON or text, rendered once and answered from memory (contract, "Reading").
+ *
+ *   /metadata/channel/{key}.json|.txt    /metadata/station/{key}.json    /metadata/listener/{metaid}.json
+ */
+
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Sessions } from '../listener/sessions.js';
+import type { Feed } from '../metadata/feed.js';
+import { Refusal } from '../refusal.js';
+import { asRefusal, sendProblem } from './problem.js';
+import {
+  matchesTag,
+  notFound,
+  READ_CORS,
+  READ_PREFLIGHT,
+  readSync,
+  readTarget,
+  readTypes,
+  type Target,
+} from './reads.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+const SHARED = 'public, max-age=1';
+const PRIVATE = 'private, no-cache';
+
+/** An answer ready to send; null body: 204. */
+interface Answer {
+  readonly body: string | null;
+  readonly type: string;
+  readonly etag: string;
+  readonly cache: string;
+}
+
+export class Poll {
+  readonly #feed: Feed;
+  readonly #sessions: Sessions;
+
+  constructor(feed: Feed, sessions: Sessions) {
+    this.#feed = feed;
+    this.#sessions = sessions;
+  }
+
+  /** Answers any request below /metadata/ that is no upgrade. */
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    try {
+      const method = request.method;
+      if (method === 'OPTIONS') {
+        response.writeHead(204, READ_PREFLIGHT).end();
+        return;
+      }
+      const target = readTarget(request.url!, true);
+      if (method !== 'GET' && method !== 'HEAD') {
+        throw new Refusal('method-not-allowed', 'This address can only be read.', {
+          headers: { Allow: 'GET, HEAD, OPTIONS' },
+        });
+      }
+      this.#send(request, response, this.#answer(target));
+    } catch (error) {
+      sendProblem(response, asRefusal(error), READ_CORS);
+    }
+  }
+
+  #answer(target: Target): Answer {
+    if (target.form === null) {
+      if (target.scope !== 'listener') this.#known(target);
+      throw new Refusal('upgrade-required', 'Connect by WebSocket, or add .json to poll.', {
+        headers: { Upgrade: 'websocket', Connection: 'Upgrade' },
+      });
+    }
+    if (target.form === 'txt' && target.scope !== 'channel') throw notFound('Text is served for channels only.');
+    if (target.scope === 'channel') return this.#channel(target);
+    return target.scope === 'station' ? this.#station(target) : this.#listener(target);
+  }
+
+  #channel(target: Target): Answer {
+    this.#known(target);
+    const [type] = readTypes(target.query, false);
+    const view = this.#feed.last(target.id, type!) ?? null;
+    const text = target.form === 'txt';
+    return {
+      body: view === null ? null : text ? view.text : view.json,
+      type: text ? TEXT_TYPE : JSON_TYPE,
+      etag: view?.etag ?? '',
+      cache: SHARED,
+    };
+  }
+
+  #station(target: Target): Answer {
+    this.#known(target);
+    const views = this.#feed.lastOfStation(target.id, readTypes(target.query, true));
+    const body = `[${views.map((view) => view.json).join(',')}]`;
+    return { body, type: JSON_TYPE, etag: tagOf(body), cache: SHARED };
+  }
+
+  #listener(target: Target): Answer {
+    const session = this.#sessions.get(target.id);
+    if (session === undefined) throw notFound('No listener has played with this metaid lately.');
+    const [type] = readTypes(target.query, false);
+    const told = readSync(target.query) === 'audio' ? session.lastHeard : session.lastWritten;
+    const next = type === 'next' ? this.#feed.last(session.channel, 'next') : undefined;
+    const body =
+      type === 'next'
+        ? (next?.listenerJson(session.id, '', session.mount) ?? null)
+        : told === null
+          ? null
+          : session.json(told);
+    return { body, type: JSON_TYPE, etag: body === null ? '' : tagOf(body), cache: PRIVATE };
+  }
+
+  #known(target: Target): void {
+    const known =
+      target.scope === 'channel' ? this.#feed.face(target.id) !== undefined : this.#feed.hasStation(target.id);
+    if (!known) throw notFound(`There is no ${target.scope} with this key.`);
+  }
+
+  #send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+    if (answer.body === null) {
+      response.writeHead(204, { ...READ_CORS, 'Cache-Control': answer.cache }).end();
+      return;
+    }
+    const heads = { ...READ_CORS, ETag: answer.etag, 'Cache-Control': answer.cache };
+    if (matchesTag(request.headers['if-none-match'], answer.etag)) {
+      response.writeHead(304, heads).end();
+      return;
+    }
+    response.writeHead(200, {
+      ...heads,
+      'Content-Type': answer.type,
+      'Content-Length': Buffer.byteLength(answer.body),
+    });
+    response.end(answer.body);
+  }
+}
+
+function tagOf(body: string): string {
+  return `"${createHash('sha1').update(body).digest('base64url')}"`;
+}

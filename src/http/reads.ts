@@ -1,0 +1,91 @@
+/**
+ * What every read has in common: the paths of the three scopes, CORS, cache heads, ETag. The path is parsed once, here, into a
+ * typed target (contract, "Reading").
+ */
+
+import type { Sync } from '../metadata/feed.js';
+import type { TrackType } from '../metadata/record.js';
+import { Refusal } from '../refusal.js';
+
+export type Scope = 'channel' | 'station' | 'listener';
+export type Form = 'json' | 'txt';
+
+export interface Target {
+  readonly scope: Scope;
+  readonly id: string;
+  /** The ending of the path: `.json`, `.txt`, or none (WebSocket). */
+  readonly form: Form | null;
+  readonly query: URLSearchParams;
+}
+
+export const READ_CORS: Readonly<Record<string, string>> = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'ETag, Retry-After',
+};
+
+export const READ_PREFLIGHT: Readonly<Record<string, string>> = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
+  'Access-Control-Allow-Headers': 'If-None-Match, Last-Event-ID, Cache-Control',
+  'Access-Control-Max-Age': '86400',
+};
+
+const PATH = /^\/metadata\/(channel|station|listener)\/([A-Za-z0-9._~-]{1,134})$/;
+const KEY = /^[A-Za-z0-9_-]{1,64}$/;
+const METAID = /^[A-Za-z0-9._~-]{1,128}$/;
+
+/** Whether a text can be a metaid (contract: 1–128 of A-Za-z0-9._~-). */
+export function isMetaid(text: string): boolean {
+  return METAID.test(text);
+}
+
+/**
+ * Reads a `/metadata/…` address.
+ * @param url path and query as requested @param forms whether the path ends in `.json` or `.txt` (polling) or in nothing (watching)
+ * @throws Refusal not-found
+ */
+export function readTarget(url: string, forms: boolean): Target {
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const match = PATH.exec(path);
+  if (match === null) throw notFound();
+  const scope = match[1] as Scope;
+  let id = match[2]!;
+  let form: Form | null = null;
+  if (forms) {
+    if (id.endsWith('.json')) form = 'json';
+    else if (id.endsWith('.txt')) form = 'txt';
+    if (form !== null) id = id.slice(0, -form.length - 1);
+  }
+  if (!(scope === 'listener' ? METAID : KEY).test(id)) throw notFound();
+  return { scope, id, form, query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)) };
+}
+
+export function notFound(detail = 'There is nothing at this address.'): Refusal {
+  return new Refusal('not-found', detail);
+}
+
+/** `?type=`: which records are asked for. @throws Refusal invalid, naming the field */
+export function readTypes(query: URLSearchParams, all: boolean): readonly TrackType[] {
+  const type = query.get('type') ?? 'now';
+  if (type === 'now' || type === 'next') return [type];
+  if (all && type === 'all') return ['now', 'next'];
+  const words = all ? 'now, next or all' : 'now or next';
+  throw new Refusal('invalid', `type must be ${words}.`, { errors: [{ field: 'type', message: `must be ${words}` }] });
+}
+
+/** `?sync=`: when a listener's title is told. @throws Refusal invalid, naming the field */
+export function readSync(query: URLSearchParams): Sync {
+  const sync = query.get('sync') ?? 'audio';
+  if (sync === 'audio' || sync === 'wire') return sync;
+  throw new Refusal('invalid', 'sync must be audio or wire.', {
+    errors: [{ field: 'sync', message: 'must be audio or wire' }],
+  });
+}
+
+/** Whether an If-None-Match names this tag (RFC 9110, 13.1.2: weak comparison; `*` matches any). */
+export function matchesTag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}

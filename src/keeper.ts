@@ -1,0 +1,77 @@
+/**
+ * What happens once a second for the whole house: listeners of a channel without audio are let go, tapes nobody needs are
+ * dropped, stale nexts and sessions are forgotten. And what metrics see when somebody scrapes.
+ */
+
+import type { Alarm, Clock, Ringer } from './clock.js';
+import type { Door } from './door.js';
+import type { Audience } from './listener/audience.js';
+import type { Sessions } from './listener/sessions.js';
+import type { Figures } from './metrics.js';
+import type { Programme } from './programme.js';
+
+const SECOND_MS = 1000;
+
+export interface KeeperParts {
+  readonly clock: Clock;
+  readonly programmes: ReadonlyMap<string, Programme>;
+  readonly audience: Audience;
+  readonly sessions: Sessions;
+  readonly door: Door;
+  /** A listener who has had no audio for this long is let go. */
+  readonly silenceMs: number;
+}
+
+export class Keeper implements Ringer {
+  readonly #parts: KeeperParts;
+  readonly #also: (() => void)[] = [];
+  #alarm: Alarm;
+
+  constructor(parts: KeeperParts) {
+    this.#parts = parts;
+    this.#alarm = parts.clock.alarm(parts.clock.now() + SECOND_MS, this);
+  }
+
+  /** Something else that is due once a second. */
+  everySecond(task: () => void): void {
+    this.#also.push(task);
+  }
+
+  stop(): void {
+    this.#alarm.cancel();
+  }
+
+  ring(nowMs: number): void {
+    const { clock, programmes, audience, sessions, door, silenceMs } = this.#parts;
+    for (const { key, channel, silentSinceMs } of programmes.values()) {
+      const silentMs = nowMs - silentSinceMs;
+      if (silentMs > silenceMs && channel.listeners > 0) audience.endAll('silence', key);
+      if (silentMs > SECOND_MS) channel.release();
+    }
+    door.tidy();
+    sessions.purge();
+    for (const task of this.#also) task();
+    this.#alarm = clock.alarm(nowMs + SECOND_MS, this);
+  }
+
+  figures(watchers: () => number): Figures {
+    const { programmes, audience, sessions } = this.#parts;
+    return {
+      channels: () =>
+        [...programmes.values()].map((programme) => ({
+          channel: programme.key,
+          listeners: programme.channel.listeners,
+          audioSeconds: programme.channel.audioMs / 1000,
+          sources: programme.switch.sources.map((source) => ({
+            kind: source.kind,
+            up: source.state === 'up',
+            heard: programme.switch.heard === source,
+          })),
+        })),
+      bytesByChannel: () => audience.bytesByChannel(),
+      endings: () => audience.endings,
+      watchers,
+      sessions: () => sessions.count,
+    };
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The command: arguments, signals, exit codes. 0 after a clean stop, 2 for a wrong command line or configuration, 1 when the
+ * server cannot start (data folder in use, port taken).
+ */
+
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { startApp } from './app.js';
+import { banner } from './banner.js';
+import { ConfigError, loadConfig } from './config/load.js';
+import type { Config } from './config/schema.js';
+import { makeLog } from './log.js';
+
+const DEMO = fileURLToPath(new URL('../config/demo.yaml', import.meta.url));
+const USAGE = `usage: npm start -- [--port PORT] [CONFIG.yaml]     (without a configuration: the demo, ${DEMO})`;
+
+/** Reads arguments and configuration; ends the process with 2 when they are wrong. */
+function readConfig(): Config {
+  try {
+    const { values, positionals } = parseArgs({
+      options: { port: { type: 'string', short: 'p' }, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    });
+    if (values.help) {
+      process.stdout.write(`${USAGE}\n`);
+      process.exit(0);
+    }
+    if (positionals.length > 1) throw new Error('only one configuration can be given');
+    const env = values.port === undefined ? process.env : { ...process.env, PORT: values.port };
+    const config = loadConfig(positionals[0] ?? DEMO, env);
+    if (values.port !== undefined) config.addresses[0]!.port = readPort(values.port);
+    return config;
+  } catch (error) {
+    const usage = error instanceof ConfigError ? '' : `${USAGE}\n`;
+    process.stderr.write(`airsplice: ${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    return process.exit(2);
+  }
+}
+
+function readPort(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error('--port must be a number from 0 to 65535');
+  return port;
+}
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  const log = makeLog(config.log.level);
+  const app = await startApp(config, log).catch((error: unknown) => {
+    process.stderr.write(`airsplice: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
+    return process.exit(1);
+  });
+  log.info({ ports: app.ports }, 'listening');
+  process.stdout.write(banner(config, app.ports));
+
+  const stop = (signal: string) => {
+    log.info({ signal }, 'stopping');
+    // Whatever hangs: out within the promised time.
+    setTimeout(() => process.exit(0), config.shutdown.graceSeconds * 1000).unref();
+    app.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'stopping failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+}
+
+await main();

@@ -1,0 +1,53 @@
+// @ts-check
+/**
+ * The page's start: asks for the list of channels and makes a card for each, grouped by station where there are several.
+ * Shows how the connections are doing.
+ */
+
+import { Card, say, stamp } from './card.js';
+import { address, Link, waitMs } from './link.js';
+
+/** @typedef {import('./card.js').Channel} Channel */
+
+/** @param {string} id */
+const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/** @param {import('./link.js').State} state */
+function showState(state) {
+  element('state').dataset['state'] = state;
+  say(element('state-text'), state);
+}
+
+/** Asks until there is an answer: the server may just be starting. @returns {Promise<Channel[]>} */
+async function listChannels() {
+  for (let tries = 0; ; tries++) {
+    try {
+      const answer = await fetch(address('web/channels.json'));
+      if (answer.ok) return await answer.json();
+    } catch {
+      // Not reachable: the same as any other answer than a good one.
+    }
+    showState('reconnecting');
+    await new Promise((done) => setTimeout(done, waitMs(tries)));
+  }
+}
+
+/** @param {Channel[]} channels */
+function show(channels) {
+  const names = [...new Set(channels.map(({ station }) => station))];
+  for (const name of names) {
+    const members = channels.filter(({ station }) => station === name);
+    const section = stamp('station');
+    const heading = /** @type {HTMLElement} */ (section.querySelector('h2'));
+    say(heading, name);
+    heading.hidden = names.length === 1;
+    section.querySelector('.channels')?.append(...members.map((channel) => new Card(channel).element));
+    element('stations').append(section);
+  }
+  if (names.length === 1) say(element('heading'), names.join());
+  document.title = element('heading').textContent ?? '';
+}
+
+Link.onstate = showState;
+addEventListener('online', () => Link.hurry());
+show(await listChannels());

@@ -1,0 +1,113 @@
+// @ts-check
+/**
+ * One channel's audio element and the titles of the very stream that it plays.
+ *
+ *   /metadata/listener/{metaid}?sync=wire ─ title, position ─► held ─ currentTime reaches position ─► heard
+ *
+ * The server tells a title when it is written to our connection, seconds before it sounds. The audio element knows what sounds,
+ * however long the browser has buffered or stood still: so the page holds the title, not the server.
+ * Each play has a stream and a metaid of its own, and a pause ends the download: live radio cannot wait.
+ */
+
+import { address, Link, waitMs } from './link.js';
+
+/** @typedef {import('./link.js').Title} Title */
+/** @typedef {'stopped' | 'connecting' | 'untitled' | 'hearing' | 'retrying' | 'gone'} Play */
+
+/** How often a stream that broke off is asked for again before the listener has to do it. */
+const MOST_TRIES = 5;
+
+export class Player {
+  static #all = /** @type {Player[]} */ ([]);
+
+  #audio;
+  #mount;
+  #tell;
+  #metaid = '';
+  #feed = /** @type {Link | null} */ (null);
+  /** Written to us, not audible yet; in order of position. */
+  #coming = /** @type {Title[]} */ ([]);
+  #heard = /** @type {Title | null} */ (null);
+  #timer = 0;
+  #tries = 0;
+
+  /**
+   * @param {HTMLAudioElement} audio
+   * @param {string} mount the path it plays
+   * @param {(play: Play, heard: Title | null) => void} tell a title comes with 'hearing', null with the others
+   */
+  constructor(audio, mount, tell) {
+    this.#audio = audio;
+    this.#mount = mount;
+    this.#tell = tell;
+    audio.onplay = () => this.#start();
+    // The end of a stream pauses too.
+    audio.onpause = () => this.#stop(audio.ended);
+    audio.onerror = () => this.#stop(true);
+    audio.ontimeupdate = () => this.#listen();
+    Player.#all.push(this);
+    this.#arm();
+    tell('stopped', null);
+  }
+
+  static get anyPlays() {
+    return Player.#all.some((player) => player.#feed !== null);
+  }
+
+  /** Ready to be played with a metaid of 128 random bits; nothing is loaded before. */
+  #arm() {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    this.#metaid = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+    const url = address(this.#mount);
+    url.searchParams.set('metaid', this.#metaid);
+    this.#audio.src = url.href;
+  }
+
+  #start() {
+    clearTimeout(this.#timer);
+    for (const other of Player.#all) if (other !== this) other.#audio.pause();
+    this.#feed?.close();
+    this.#coming = [];
+    this.#feed = new Link(`metadata/listener/${this.#metaid}?sync=wire`, (title) => {
+      if (title.type !== 'now') return;
+      this.#coming.push(title);
+      this.#listen();
+    });
+    this.#tell('connecting', null);
+  }
+
+  /** @param {boolean} broken not by the listener's wish */
+  #stop(broken) {
+    clearTimeout(this.#timer);
+    this.#audio.removeAttribute('src');
+    this.#audio.load();
+    this.#arm();
+    this.#feed?.close();
+    this.#feed = null;
+    this.#heard = null;
+    const retry = broken && this.#tries < MOST_TRIES;
+    if (retry) this.#timer = setTimeout(() => this.#again(), waitMs(this.#tries++));
+    else this.#tries = 0;
+    this.#tell(retry ? 'retrying' : broken ? 'gone' : 'stopped', null);
+  }
+
+  /** A browser may not let a page begin to play by itself; then it is the listener's turn. */
+  #again() {
+    this.#audio.play().catch((error) => {
+      if (error.name === 'NotAllowedError') this.#tell('gone', null);
+    });
+  }
+
+  /** Tells what has become audible. */
+  #listen() {
+    const { currentTime } = this.#audio;
+    if (this.#feed === null || currentTime === 0) return;
+    this.#tries = 0;
+    let heard = this.#heard;
+    while (this.#coming[0] && Number(this.#coming[0].position) <= currentTime * 1000) {
+      heard = /** @type {Title} */ (this.#coming.shift());
+    }
+    if (heard === null) this.#tell('untitled', null);
+    else if (heard !== this.#heard) this.#tell('hearing', (this.#heard = heard));
+  }
+}

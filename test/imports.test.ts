@@ -1,0 +1,109 @@
+/**
+ * The house keeps its directions: who may import whom, and through which files npm packages enter. Part of `npm run check`.
+ */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, normalize, relative } from 'node:path';
+import t from 'tap';
+
+const SRC = new URL('../src', import.meta.url).pathname;
+
+/** Room → rooms it may import from. A root file is a room of its own name. */
+const MAY: Record<string, readonly string[]> = {
+  clock: [],
+  refusal: [],
+  log: [],
+  config: [],
+  metadata: ['clock', 'refusal'],
+  store: ['metadata'],
+  engine: ['metadata', 'store', 'refusal'],
+  audio: ['metadata', 'clock'],
+  source: ['audio', 'metadata', 'clock'],
+  listener: ['audio', 'metadata', 'clock'],
+  http: ['listener', 'audio', 'source', 'metadata', 'config', 'clock', 'refusal'],
+  metrics: [],
+  banner: ['config'],
+  programme: ['http', 'listener', 'source', 'audio', 'config', 'clock', 'log'],
+  door: ['programme', 'source', 'engine', 'listener', 'metadata', 'clock', 'log'],
+  keeper: ['programme', 'door', 'listener', 'metrics', 'clock'],
+  app: [
+    ...['programme', 'door', 'keeper', 'metrics', 'http', 'listener', 'source', 'audio', 'engine', 'store'],
+    ...['metadata', 'config', 'clock', 'refusal', 'log'],
+  ],
+  main: ['app', 'banner', 'config', 'log'],
+};
+
+/** Files of another room that a room may take nothing but these from. */
+const ONLY: Record<string, readonly string[]> = {
+  'engine store': ['store/store.ts'],
+  'http source': ['source/handshake.ts'],
+  'http config': ['config/schema.ts'],
+};
+
+/** Package → the files through which it enters (types may be named elsewhere). */
+const DOORS: Record<string, readonly string[]> = {
+  fastify: ['http/server.ts'],
+  'icecast-metadata-js': ['source/strip.ts'],
+  'iconv-lite': ['metadata/text.ts'],
+  lmdb: ['store/lmdb.ts'],
+  'lru-cache': ['listener/sessions.ts'],
+  pino: ['log.ts'],
+  'prom-client': ['metrics.ts'],
+  undici: ['source/pull.ts'],
+  ws: ['http/reader.ts', 'http/watch.ts'],
+  yaml: ['config/document.ts'],
+  zod: [
+    ...['config/schema.ts', 'config/channel.ts', 'config/field.ts', 'config/secret.ts', 'config/load.ts'],
+    'metadata/push-schema.ts',
+  ],
+};
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly typeOnly: boolean;
+}
+
+function files(): string[] {
+  return readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !file.endsWith('.d.ts'),
+  );
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  const found = [...text.matchAll(/^(?:import|export)\s+(type\s)?(?:[^;'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm)];
+  return found.map(([, type, to]) => ({ from: file, to: to!, typeOnly: type !== undefined }));
+}
+
+const room = (file: string) => file.replace(/\.ts$/, '').split('/')[0]!;
+
+t.test('every room imports only from rooms before it', async (t) => {
+  let seen = 0;
+  for (const file of files()) {
+    t.ok(MAY[room(file)] !== undefined, `${file}: its room stands in the table`);
+    for (const { to } of importsOf(file).filter((found) => found.to.startsWith('.'))) {
+      seen++;
+      const target = relative(SRC, normalize(join(SRC, dirname(file), to))).replace(/\.js$/, '.ts');
+      if (room(target) === room(file)) continue;
+      const only = ONLY[`${room(file)} ${room(target)}`];
+      const may = MAY[room(file)]!.includes(room(target)) && (only === undefined || only.includes(target));
+      if (!may) t.fail(`${file} imports ${target}`);
+    }
+  }
+  t.ok(seen > 60, 'imports were found');
+});
+
+t.test('every package enters through its door', async (t) => {
+  let seen = 0;
+  for (const file of files()) {
+    for (const { to, typeOnly } of importsOf(file)) {
+      if (to.startsWith('.') || to.startsWith('node:') || typeOnly) continue;
+      seen++;
+      if (builtinModules.includes(to)) t.fail(`${file}: write node:${to}`);
+      else if (!DOORS[to]?.includes(file)) t.fail(`${file} imports ${to}`);
+    }
+  }
+  t.ok(seen >= Object.keys(DOORS).length, 'packages were found');
+});

@@ -1,0 +1,127 @@
+/**
+ * A player for tests: a bare socket, ICY read by icecast-metadata-js (an independent reader). It keeps the audio bytes and each
+ * title with the audio byte at which its block stood and the moment at which it came.
+ */
+
+import net from 'node:net';
+import { IcecastMetadataReader } from 'icecast-metadata-js';
+
+export interface SeenTitle {
+  readonly title: string;
+  /** Audio bytes before the block. */
+  readonly atByte: number;
+  readonly atMs: number;
+}
+
+export class Player {
+  readonly socket: net.Socket;
+  status = 0;
+  statusLine = '';
+  readonly heads = new Map<string, string>();
+  readonly titles: SeenTitle[] = [];
+  audioBytes = 0;
+  closed = false;
+  firstByteMs = 0;
+  /** Everything after the head, as it came. */
+  body = Buffer.alloc(0);
+  readonly #keep: boolean;
+  #audio: Buffer[] = [];
+  #head = '';
+  #headDone = false;
+  #reader: IcecastMetadataReader | null = null;
+
+  constructor(
+    port: number,
+    path: string,
+    options: { icy?: boolean; keep?: boolean; method?: string; heads?: string } = {},
+  ) {
+    this.#keep = options.keep ?? false;
+    const icy = (options.icy ?? true) ? 'Icy-MetaData: 1\r\n' : '';
+    this.socket = net.connect({ host: '127.0.0.1', port });
+    this.socket.on('error', () => undefined);
+    this.socket.on('close', () => {
+      this.closed = true;
+    });
+    this.socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.socket.write(
+      `${options.method ?? 'GET'} ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: test\r\n${icy}${options.heads ?? ''}\r\n`,
+    );
+  }
+
+  get audio(): Buffer {
+    return Buffer.concat(this.#audio);
+  }
+
+  get metaint(): number {
+    return Number(this.heads.get('icy-metaint') ?? 0);
+  }
+
+  /** Waits until `ready` holds, at most `ms`. */
+  async until(ready: (player: Player) => boolean, ms = 10_000): Promise<void> {
+    await until(
+      () => ready(this),
+      ms,
+      () => `player: status ${this.status}, ${this.audioBytes} bytes, ${this.titles.map((x) => x.title)}`,
+    );
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#headDone) {
+      this.#take(chunk);
+      return;
+    }
+    this.#head += chunk.toString('latin1');
+    const end = this.#head.indexOf('\r\n\r\n');
+    if (end < 0) return;
+    this.#headDone = true;
+    const [first, ...lines] = this.#head.slice(0, end).split('\r\n');
+    this.statusLine = first!;
+    this.status = Number(first!.split(' ')[1]);
+    for (const line of lines) {
+      const colon = line.indexOf(':');
+      const value = Buffer.from(line.slice(colon + 1).trim(), 'latin1').toString('utf8');
+      this.heads.set(line.slice(0, colon).toLowerCase(), value);
+    }
+    if (this.metaint > 0)
+      this.#reader = new IcecastMetadataReader({ icyMetaInt: this.metaint, metadataTypes: ['icy'] });
+    this.#take(Buffer.from(this.#head.slice(end + 4), 'latin1'));
+  }
+
+  #take(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    if (this.firstByteMs === 0) this.firstByteMs = performance.now();
+    if (this.status !== 200) this.body = Buffer.concat([this.body, chunk]);
+    if (this.#reader === null) {
+      this.#add(chunk);
+      return;
+    }
+    for (const item of this.#reader.iterator(chunk)) {
+      if (item.stream !== undefined) this.#add(item.stream);
+      else if (item.metadata !== undefined) {
+        this.titles.push({
+          title: item.metadata['StreamTitle'] ?? '',
+          atByte: this.audioBytes,
+          atMs: performance.now(),
+        });
+      }
+    }
+  }
+
+  #add(bytes: Uint8Array): void {
+    this.audioBytes += bytes.length;
+    if (this.#keep) this.#audio.push(Buffer.from(bytes));
+  }
+}
+
+/** Waits until `ready` holds; throws with what `told` says after `ms`. */
+export async function until(ready: () => boolean, ms: number, told: () => string = () => ''): Promise<void> {
+  const endMs = performance.now() + ms;
+  while (!ready()) {
+    if (performance.now() > endMs) throw new Error(`waited ${ms} ms in vain. ${told()}`);
+    await new Promise((done) => setTimeout(done, 10));
+  }
+}

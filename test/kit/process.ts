@@ -1,0 +1,71 @@
+/** The server as its own process, as an operator starts it: for signals, crashes and exit codes. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import net from 'node:net';
+import type { Test } from 'tap';
+import { until } from './player.js';
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+
+/** A loopback port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = net.createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+export class ServerProcess {
+  readonly child: ChildProcess;
+  readonly port: number;
+  out = '';
+  err = '';
+  /** Exit code or signal, once it has ended. */
+  ended: number | string | undefined;
+
+  constructor(t: Test, port: number, args: readonly string[], env: NodeJS.ProcessEnv) {
+    this.port = port;
+    this.child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+      env: { ...process.env, PORT: String(port), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child.stdout!.on('data', (chunk: Buffer) => {
+      this.out += chunk.toString();
+    });
+    this.child.stderr!.on('data', (chunk: Buffer) => {
+      this.err += chunk.toString();
+    });
+    this.child.on('exit', (code, signal) => {
+      this.ended = code ?? signal ?? 'unknown';
+    });
+    t.teardown(() => this.child.kill('SIGKILL'));
+  }
+
+  get base(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Waits until it answers on /readyz. */
+  async ready(): Promise<void> {
+    let answered = false;
+    const ask = () => {
+      fetch(`${this.base}/readyz`).then(
+        (response) => (answered = answered || response.ok),
+        () => undefined,
+      );
+      if (this.ended !== undefined) throw new Error(`the server ended with ${this.ended}: ${this.err}`);
+      return answered;
+    };
+    await until(ask, 20_000, () => this.err);
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    this.child.kill(signal);
+    await until(
+      () => this.ended !== undefined,
+      20_000,
+      () => this.err,
+    );
+  }
+}

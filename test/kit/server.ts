@@ -1,0 +1,68 @@
+/** Starts the whole server from a YAML text, in this process, on free loopback ports, with a data folder of its own. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { type App, startApp } from '../../src/app.js';
+import { loadConfig } from '../../src/config/load.js';
+import { type Log, makeLog } from '../../src/log.js';
+
+export const DEMO_AUDIO = new URL('../../config/demo/airsplice.mp3', import.meta.url).pathname;
+
+export interface TestServer {
+  readonly app: App;
+  readonly port: number;
+  /** `http://127.0.0.1:port` */
+  readonly base: string;
+  readonly ws: string;
+  readonly folder: string;
+}
+
+/** A folder that goes when the test has ended. */
+export function tempFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'airsplice-test-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The demo's three channels on a free port (the relay's URL must be given where it is used), and whatever is added. */
+export function demoYaml(extra = '', port = 0): string {
+  return `
+addresses: [{ host: 127.0.0.1, port: ${port} }]
+stations:
+  demo:
+    name: Demo
+    timezone: Europe/Zurich
+    channels:
+      demo:
+        name: Demo Channel
+        bitrateKbps: 128
+        mounts: [/demo.mp3]
+        pushTokens: [demo-token]
+        sources: [{ type: file, path: ${DEMO_AUDIO} }]
+      studio:
+        name: Studio
+        bitrateKbps: 128
+        mounts: [/studio.mp3]
+        pushTokens: [studio-token]
+        sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }]
+${extra}
+`;
+}
+
+/** @param log `silent` unless something has to be looked at */
+export async function startServer(
+  t: Test,
+  yaml: string,
+  folder = tempFolder(t),
+  log: Log = makeLog('silent'),
+): Promise<TestServer> {
+  const path = join(folder, 'config.yaml');
+  writeFileSync(path, yaml);
+  const config = loadConfig(path, process.env);
+  const app = await startApp({ ...config, data: { folder: join(folder, 'data') } }, log);
+  t.teardown(() => app.stop());
+  const port = app.ports[0]!;
+  return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder };
+}
