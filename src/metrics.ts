@@ -3,7 +3,7 @@
  * of metrics. Labels are channels and rows of fixed tables, never a listener or an address.
  */
 
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { RecordableHistogram } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface SourceFigures {
@@ -28,57 +28,48 @@ export interface Figures {
   sessions(): number;
 }
 
-const LOOP_RESOLUTION_MS = 20;
 const LOOP_WINDOW_MS = 60_000;
 const QUANTILES = [0.5, 0.99, 0.999, 1] as const;
 
 /** Event-loop delay over the last minute: the running minute once it is half over, else the one before. */
 class LoopDelay {
-  readonly #histogram = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
+  readonly #lateMicros: RecordableHistogram;
   #previous: readonly number[] | null = null;
   #sinceMs = performance.now();
 
-  constructor() {
-    this.#histogram.enable();
+  constructor(lateMicros: RecordableHistogram) {
+    this.#lateMicros = lateMicros;
   }
 
   /** Seconds for each of QUANTILES. */
   read(): readonly number[] {
-    return this.#previous !== null && performance.now() - this.#sinceMs < LOOP_WINDOW_MS / 2
-      ? this.#previous
-      : this.#now();
+    const young = performance.now() - this.#sinceMs < LOOP_WINDOW_MS / 2;
+    return this.#previous !== null && young ? this.#previous : this.#now();
   }
 
   turn(): void {
     if (performance.now() - this.#sinceMs < LOOP_WINDOW_MS) return;
     this.#previous = this.#now();
-    this.#histogram.reset();
+    this.#lateMicros.reset();
     this.#sinceMs = performance.now();
   }
 
-  stop(): void {
-    this.#histogram.disable();
-  }
-
-  /** The histogram holds the time between two samples, so the sampling interval itself is taken off. */
   #now(): readonly number[] {
-    return QUANTILES.map((q) =>
-      Math.max(
-        0,
-        (q === 1 ? this.#histogram.max : this.#histogram.percentile(q * 100)) / 1e9 - LOOP_RESOLUTION_MS / 1000,
-      ),
-    );
+    const late = this.#lateMicros;
+    return QUANTILES.map((q) => (q === 1 ? late.max : late.percentile(q * 100)) / 1e6);
   }
 }
 
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #loop = new LoopDelay();
+  readonly #loop: LoopDelay;
   readonly pushes: Counter<'channel' | 'status'>;
   readonly pushSeconds: Histogram;
   readonly encoders: Counter<'status'>;
 
-  constructor(figures: Figures) {
+  /** @param lateMicros how late the clock's ticks came */
+  constructor(figures: Figures, lateMicros: RecordableHistogram) {
+    this.#loop = new LoopDelay(lateMicros);
     const registers = [this.#registry];
     this.pushes = new Counter({
       name: 'airsplice_pushes_total',
@@ -113,10 +104,6 @@ export class Metrics {
   /** Called about once a second, so that the event-loop figures cover a minute. */
   turn(): void {
     this.#loop.turn();
-  }
-
-  stop(): void {
-    this.#loop.stop();
   }
 
   #gauges(figures: Figures): void {

@@ -25,7 +25,7 @@ const MAY: Record<string, readonly string[]> = {
   metrics: [],
   banner: ['config'],
   programme: ['http', 'listener', 'source', 'audio', 'config', 'clock', 'log'],
-  door: ['programme', 'source', 'engine', 'listener', 'metadata', 'clock', 'log'],
+  door: ['programme', 'source', 'engine', 'listener', 'metadata', 'config', 'clock', 'log'],
   keeper: ['programme', 'door', 'listener', 'metrics', 'clock'],
   app: [
     ...['programme', 'door', 'keeper', 'metrics', 'http', 'listener', 'source', 'audio', 'engine', 'store'],
@@ -50,7 +50,6 @@ const DOORS: Record<string, readonly string[]> = {
   'lru-cache': ['listener/sessions.ts'],
   pino: ['log.ts'],
   'prom-client': ['metrics.ts'],
-  undici: ['source/pull.ts'],
   ws: ['http/reader.ts', 'http/watch.ts'],
   yaml: ['config/document.ts'],
   zod: [

@@ -39,10 +39,13 @@ export class Channel {
   /** Bytes and milliseconds of audio that went onto the tape, for metrics. */
   audioBytes = 0;
   audioMs = 0;
-  /** How many listeners are on this channel (the audience writes it): only without any may the tape be replaced. */
+  /** How many listeners are on this channel, and how many of them have begun to play (the audience writes both). */
   listeners = 0;
+  /** Only while nobody plays may the tape be replaced. */
+  playing = 0;
   readonly #options: ChannelOptions;
   #mark: Mark | null = null;
+  /** A source has come whose bitrate the tape's metaint was not held against yet. */
   #sourceChanged = false;
 
   constructor(options: ChannelOptions) {
@@ -61,7 +64,7 @@ export class Channel {
     this.bitrateKbps = bitrateKbps;
     this.audioBytes += bytes.length;
     this.audioMs += durationMs;
-    if (this.#sourceChanged) this.#suit();
+    if (this.#sourceChanged && this.playing === 0) this.#suit();
     this.tape ??= this.#begin();
     this.tape.write(bytes, durationMs);
   }
@@ -75,15 +78,18 @@ export class Channel {
   /** Another source is heard from the next write on; undefined: what it sends is not known yet. */
   sourceChanged(contentType: string | undefined): void {
     this.#sourceChanged = true;
-    this.contentType = contentType ?? this.contentType;
+    if (contentType === undefined || contentType === this.contentType) return;
+    this.contentType = contentType;
+    // A burst must be what the head says that it is.
+    this.tape?.fence();
   }
 
-  /** Nothing feeds the channel and nobody listens: the tape is let go, so that nobody is ever given old audio. */
+  /** Nothing feeds the channel and nobody plays: the tape is let go, so that whoever comes or waits is never given old audio. */
   release(): void {
-    if (this.listeners === 0) this.tape = undefined;
+    if (this.playing === 0) this.tape = undefined;
   }
 
-  /** Without listeners a tape whose metaint does not suit the new source is let go. */
+  /** A tape whose metaint does not suit the new source is let go: at once, or when the last listener has left. */
   #suit(): void {
     this.#sourceChanged = false;
     if (this.tape?.metaint !== this.#metaint()) this.release();

@@ -24,6 +24,8 @@ export class Tape {
   tail = 0;
   head = 0;
 
+  /** Nobody joins before this segment. */
+  #fence = 0;
   #slots: (Segment | undefined)[] = new Array(FIRST_SLOTS).fill(undefined);
   #open: Buffer;
   #fill = 0;
@@ -56,17 +58,20 @@ export class Tape {
     if (this.#fill === 0) this.#before = mark;
   }
 
-  /** Appends audio; `durationMs` is the playing time of exactly these bytes. */
+  /**
+   * Appends audio; `durationMs` is the playing time of exactly these bytes. A full segment is closed by the byte after it, so that
+   * a title which takes effect exactly at its end still goes into its block: the first block at or after that byte.
+   */
   write(bytes: Buffer, durationMs: number): void {
     const msPerByte = durationMs / bytes.length;
     let from = 0;
     while (from < bytes.length) {
+      if (this.#fill === this.metaint) this.#close();
       const n = Math.min(this.metaint - this.#fill, bytes.length - from);
       bytes.copy(this.#open, this.#fill, from, from + n);
       this.#fill += n;
       this.#nowMs += n * msPerByte;
       from += n;
-      if (this.#fill === this.metaint) this.#close();
     }
   }
 
@@ -75,13 +80,18 @@ export class Tape {
    * it, else the oldest; `head` when the burst is 0 or nothing is closed yet.
    */
   joinAt(burstMs: number): number {
-    if (burstMs <= 0) return this.head;
-    let seq = this.head;
-    while (seq > this.tail) {
+    let seq = Math.max(this.head, this.#fence);
+    if (burstMs <= 0) return seq;
+    while (seq > this.tail && seq > this.#fence) {
       seq--;
       if (this.#openStartMs - this.#slots[seq & (this.#slots.length - 1)]!.startMs >= burstMs) break;
     }
     return seq;
+  }
+
+  /** What lies on the tape so far is nothing for those who join from here on. */
+  fence(): void {
+    this.#fence = this.#fill === 0 ? this.head : this.head + 1;
   }
 
   #close(): void {

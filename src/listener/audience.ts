@@ -1,10 +1,10 @@
 /**
- * All listeners of this process. Each is visited once a second, in one of 50 slots, so that a crowd's writes are spread over
- * the second and never block the loop; whoever came last sits in the emptiest slot near its arrival.
+ * All listeners of this process. Each is visited once a second, in one of 25 slots, so that a crowd's writes are spread over
+ * the second and never block the loop.
  *
- *   tick 20 ms ─► slot 0 │ slot 1 │ … │ slot 49 │ slot 0 …      a late tick visits the slots it missed, each once
+ *   tick 40 ms ─► slot 0 │ slot 1 │ … │ slot 24 │ slot 0 …      a late tick visits the slots it missed, each once
  *
- * Owns every listener's socket from `join` until its ending. The one writer of Channel.listeners.
+ * Owns every listener's socket from `join` until its ending. The one writer of Channel.listeners and playing.
  */
 
 import type { Socket } from 'node:net';
@@ -22,6 +22,12 @@ export interface AudienceOutput {
   /** The number of listeners of a channel went from 0 to 1 or back. */
   wanted(channel: Channel, wanted: boolean): void;
   ended(listener: Listener, ending: Ending, lastedMs: number): void;
+}
+
+export interface JoinOptions {
+  readonly icy: boolean;
+  readonly burstMs: number;
+  readonly session: Session | null;
 }
 
 export class Audience implements Ringer {
@@ -59,15 +65,12 @@ export class Audience implements Ringer {
   }
 
   /**
-   * Begins to play: the head has been written (or is corked), the channel has a tape, `enter` was called for this socket.
-   * The audience leaves the channel when the listener ends.
+   * Begins to play: `head` is the answer's head, the channel has a tape, `enter` was called for this socket. The audience leaves
+   * the channel when the listener ends.
    */
-  join(
-    socket: Socket,
-    channel: Channel,
-    options: { icy: boolean; burstMs: number; session: Session | null },
-  ): Listener {
+  join(socket: Socket, channel: Channel, head: Buffer, options: JoinOptions): Listener {
     const tape = channel.tape!;
+    channel.playing++;
     const nowMs = this.#clock.now();
     const cursor = tape.joinAt(options.burstMs);
     const listener = new Listener(socket, tape, channel.key, cursor, options.icy, options.session, nowMs);
@@ -79,7 +82,7 @@ export class Audience implements Ringer {
     socket.on('end', () => gone('left'));
     socket.resume();
     listener.end = gone;
-    listener.advance(nowMs);
+    listener.start(head, nowMs);
     return listener;
   }
 
@@ -117,7 +120,7 @@ export class Audience implements Ringer {
     }
   }
 
-  /** The emptiest of the slots that come up last: its first visit is then a whole second away, as the tape is. */
+  /** Into the emptiest slot. */
   #seat(listener: Listener): void {
     let best = 0;
     for (let i = 1; i < SLOTS; i++) if (this.#slots[i]!.length < this.#slots[best]!.length) best = i;
@@ -139,6 +142,7 @@ export class Audience implements Ringer {
     if (session !== null) this.#sessions.close(session);
     if (ENDINGS[ending].abrupt) listener.socket.destroy();
     else listener.socket.destroySoon();
+    channel.playing--;
     this.leave(channel);
     this.#output.ended(listener, ending, this.#clock.now() - listener.startedMs);
   }

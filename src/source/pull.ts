@@ -1,10 +1,14 @@
 /**
  * A stream pulled over HTTP: another station's server, or another node of ours. ICY blocks are taken out, their titles go through
  * the one door before the audio behind them is passed on, so that each title lies on our tape where it lay on theirs.
- * Every end of the body is a loss (a FIN and a RST look alike: packages.md, undici); it tries again, backing off with jitter.
+ * Every end of the body is a loss; it tries again, backing off with jitter.
+ *
+ * By Node's own client: undici 7 throws where nobody can catch it when a stream ends whose body is held back (its issue 5360).
  */
 
-import { Agent, type Dispatcher, interceptors, request } from 'undici';
+import http from 'node:http';
+import https from 'node:https';
+import type { Socket } from 'node:net';
 import { Framer, type FrameSink } from '../audio/frames.js';
 import type { Alarm, Clock } from '../clock.js';
 import { Ahead } from './ahead.js';
@@ -13,11 +17,15 @@ import type { Source, SourceInput, SourceState } from './source.js';
 import { IcyStripper, type Piece } from './strip.js';
 
 const MOST_REDIRECTS = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const ICY = Buffer.from('ICY ');
+const HTTP = Buffer.from('HTTP/1.0 ');
 /** An upstream that sent this much since its last frame (or none) sends no audio that we know. */
 const MOST_WITHOUT_FRAMES = 256 * 1024;
 
 export interface PullOptions {
   readonly url: string;
+  /** From the first packet to the end of the head, redirects and all. */
   readonly connectTimeoutMs: number;
   /** Without a byte for this long the upstream is given up. */
   readonly stallMs: number;
@@ -33,11 +41,11 @@ export class PullSource implements Source, FrameSink {
   readonly #input: SourceInput;
   readonly #clock: Clock;
   readonly #options: PullOptions;
-  readonly #agent: Dispatcher;
   readonly #ahead: Ahead;
   #framer: Framer;
   #abort: AbortController | null = null;
-  #retry: Alarm | null = null;
+  /** The next try, or the end of this one's patience. */
+  #alarm: Alarm | null = null;
   #failures = 0;
   #waitMs = 0;
   #skippedAtFrame = 0;
@@ -48,9 +56,6 @@ export class PullSource implements Source, FrameSink {
     this.#options = options;
     this.#ahead = new Ahead(options.aheadMs);
     this.#framer = new Framer(this);
-    this.#agent = new Agent({ connect: { timeout: options.connectTimeoutMs }, pipelining: 0 }).compose(
-      interceptors.redirect({ maxRedirections: MOST_REDIRECTS }),
-    );
   }
 
   get contentType(): string | undefined {
@@ -65,8 +70,7 @@ export class PullSource implements Source, FrameSink {
 
   stop(): void {
     this.state = 'idle';
-    this.#retry?.cancel();
-    this.#retry = null;
+    this.#alarm?.cancel();
     this.#abort?.abort();
     this.#abort = null;
   }
@@ -82,37 +86,53 @@ export class PullSource implements Source, FrameSink {
     this.state = 'starting';
     const abort = new AbortController();
     this.#abort = abort;
-    this.#connect(abort).catch((error: unknown) =>
-      this.#lost(abort, error instanceof Error ? error.message : 'failed'),
-    );
+    this.#alarm = this.#clock.alarm(this.#clock.now() + this.#options.connectTimeoutMs, {
+      ring: () => this.#lost(abort, 'the upstream does not answer'),
+    });
+    this.#ask(abort, this.#options.url, MOST_REDIRECTS);
   }
 
-  async #connect(abort: AbortController): Promise<void> {
-    const response = await request(this.#options.url, {
-      dispatcher: this.#agent,
+  #ask(abort: AbortController, url: string, redirectsLeft: number): void {
+    const request = (url.startsWith('https:') ? https : http).get(url, {
+      agent: false,
       signal: abort.signal,
-      headers: { 'icy-metadata': '1', 'user-agent': 'airsplice', accept: '*/*' },
-      headersTimeout: this.#options.connectTimeoutMs,
-      bodyTimeout: this.#options.stallMs,
+      headers: { 'icy-metadata': '1', 'user-agent': 'airsplice', accept: '*/*', connection: 'close' },
+      insecureHTTPParser: true, // some end their lines with a bare LF
     });
-    if (response.statusCode !== 200) {
-      response.body.on('error', () => undefined).destroy();
-      throw new Error(`the upstream answered ${response.statusCode}`);
-    }
-    if (abort.signal.aborted) return;
+    request.on('socket', readIcyAsHttp);
+    request.on('error', (error) => this.#lost(abort, error.message));
+    request.on('response', (response) => {
+      if (this.#abort !== abort) return;
+      const { statusCode = 0, headers } = response;
+      if (statusCode === 200) {
+        this.#receive(abort, response);
+        return;
+      }
+      response.resume().on('error', () => undefined);
+      const to = REDIRECTS.has(statusCode) && redirectsLeft > 0 ? redirected(headers.location, url) : null;
+      if (to === null) this.#lost(abort, `the upstream answered ${statusCode}`);
+      else {
+        request.destroy();
+        this.#ask(abort, to, redirectsLeft - 1);
+      }
+    });
+  }
+
+  #receive(abort: AbortController, body: http.IncomingMessage): void {
+    this.#alarm?.cancel();
     this.state = 'up';
     this.#framer = new Framer(this);
     this.#skippedAtFrame = 0;
     this.#ahead.reset();
-    const stripper = new IcyStripper(Number(response.headers['icy-metaint'] ?? 0));
-    const body = response.body;
+    const stripper = new IcyStripper(Number.parseInt(String(body.headers['icy-metaint']), 10));
+    body.socket.setTimeout(this.#options.stallMs, () => this.#lost(abort, 'no bytes from the upstream'));
     body.on('data', (chunk: Buffer) => this.#drain(body, stripper.pieces(chunk), abort));
     body.on('end', () => this.#lost(abort, 'the upstream closed the stream'));
-    body.on('error', (error: Error) => this.#lost(abort, error.message));
+    body.on('error', (error) => this.#lost(abort, error.message));
   }
 
   /** Passes on what lies in a chunk, in order. A title stops the flow until it is committed, and so does audio ahead of time. */
-  #drain(body: Dispatcher.ResponseData['body'], pieces: Iterator<Piece>, abort: AbortController): void {
+  #drain(body: http.IncomingMessage, pieces: Iterator<Piece>, abort: AbortController): void {
     const goOn = () => this.#drain(body, pieces, abort);
     for (let step = pieces.next(); !step.done; step = pieces.next()) {
       if (this.#abort !== abort) return;
@@ -125,10 +145,12 @@ export class PullSource implements Source, FrameSink {
       }
       if (title === undefined && this.#waitMs === 0) continue;
       body.pause();
+      body.socket.setTimeout(0); // that nothing comes while it is held back is our doing
       if (title !== undefined) void this.#input.title(title).then(goOn);
       else this.#clock.alarm(this.#clock.now() + this.#waitMs, { ring: goOn });
       return;
     }
+    body.socket.setTimeout(this.#options.stallMs);
     body.resume();
   }
 
@@ -139,7 +161,24 @@ export class PullSource implements Source, FrameSink {
     this.state = 'starting';
     const ceilingMs = Math.min(this.#options.retryMaxMs, this.#options.retryMinMs * 2 ** this.#failures++);
     const pauseMs = ceilingMs * (0.5 + Math.random() / 2);
-    this.#retry = this.#clock.alarm(this.#clock.now() + pauseMs, { ring: () => this.#try() });
+    this.#alarm?.cancel();
+    this.#alarm = this.#clock.alarm(this.#clock.now() + pauseMs, { ring: () => this.#try() });
     this.#input.lost(reason);
   }
+}
+
+/** Where a redirect leads; null: nowhere that we go. */
+function redirected(location: string | undefined, from: string): string | null {
+  const to = location !== undefined && URL.canParse(location, from) ? new URL(location, from) : null;
+  return to?.protocol === 'http:' || to?.protocol === 'https:' ? to.href : null;
+}
+
+/** Old servers answer `ICY 200 OK`, which is no HTTP (protocol.md, "Pulled sources"): the first bytes are read as if it were. */
+function readIcyAsHttp(socket: Socket): void {
+  const push = socket.push;
+  socket.push = (chunk: Buffer | null) => {
+    socket.push = push;
+    const icy = chunk?.subarray(0, ICY.length).equals(ICY) ?? false;
+    return socket.push(icy ? Buffer.concat([HTTP, chunk!.subarray(ICY.length)]) : chunk);
+  };
 }

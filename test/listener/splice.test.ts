@@ -72,7 +72,7 @@ async function round(t: Test, random: Random): Promise<void> {
     const heard = listeners[joined++]!;
     audience.enter(channel);
     const burstMs = random.chance(0.3) ? 0 : random.int(0, 20_000);
-    const listener = audience.join(socket, channel, { icy: heard.icy, burstMs, session: null });
+    const listener = audience.join(socket, channel, Buffer.alloc(0), { icy: heard.icy, burstMs, session: null });
     heard.fromByte = listener.firstSeq * metaint;
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -119,7 +119,8 @@ async function round(t: Test, random: Random): Promise<void> {
   );
   server.close();
 
-  const toByte = Math.floor(audio.length / metaint) * metaint;
+  // A segment is closed by the byte after it.
+  const toByte = Math.floor((audio.length - 1) / metaint) * metaint;
   for (const [i, heard] of listeners.entries()) {
     const why = `seed ${random.seed}, metaint ${metaint}, listener ${i}${heard.icy ? '' : ' without ICY'}`;
     const back = readBack(heard, metaint);

@@ -265,7 +265,7 @@ t.test('credentials', async (t) => {
   }
   for (const bad of [
     'Basic c291cmNlOmhhY2tt_-',
-    'Basic a',
+    'Basic YTpia',
     'Bearer c291cmNlOmhhY2ttZQ==',
     `Basic ${encoded('nocolon')}`,
   ]) {

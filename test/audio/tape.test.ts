@@ -1,0 +1,88 @@
+/** The ring: what lies on the tape, what is forgotten, and where a listener begins. */
+
+import t from 'tap';
+import { Mark } from '../../src/audio/mark.js';
+import { Tape } from '../../src/audio/tape.js';
+import { viewOf } from '../kit/record.js';
+
+const METAINT = 100;
+
+/** Seconds of audio, a segment each, and the byte that closes the last. */
+function tapeOf(seconds: number, lagMs = 60_000): Tape {
+  const tape = new Tape(METAINT, lagMs, null);
+  for (let i = 0; i < seconds; i++) tape.write(Buffer.alloc(METAINT, i), 1000);
+  tape.write(Buffer.alloc(1, 255), 0);
+  return tape;
+}
+
+t.test('segments hold what was written, with their audio time', async (t) => {
+  const tape = tapeOf(200);
+  t.equal(tape.head, 200);
+  for (const seq of [tape.tail, 170, 199]) {
+    const segment = tape.at(seq)!;
+    t.equal(segment.startMs, seq * 1000);
+    t.equal(segment.endMs, (seq + 1) * 1000);
+    t.same(segment.plain, Buffer.alloc(METAINT, seq));
+    t.equal(segment.bytes.length, METAINT + 1);
+    t.equal(segment.bytes[METAINT], 0);
+  }
+  t.equal(tape.at(200), undefined);
+});
+
+t.test('what is older than the lag is forgotten, at the limit and one past it', async (t) => {
+  const tape = tapeOf(30, 10_000);
+  t.equal(tape.head, 30);
+  t.equal(tape.tail, 19, 'the segment that ends exactly 10 s before the edge is the oldest');
+  t.ok(tape.at(19));
+  t.equal(tape.at(18), undefined);
+  tape.write(Buffer.alloc(METAINT), 1000);
+  t.equal(tape.at(19), undefined);
+});
+
+t.test('a listener begins at the newest segment with its burst behind it', async (t) => {
+  const tape = tapeOf(30);
+  for (const [burstMs, seq] of [
+    [0, 30],
+    [1, 29],
+    [1000, 29],
+    [1001, 28],
+    [5000, 25],
+    [29_999, 0],
+    [90_000, 0],
+  ] as const) {
+    t.equal(tape.joinAt(burstMs), seq, `${burstMs} ms`);
+  }
+  t.equal(new Tape(METAINT, 1000, null).joinAt(5000), 0, 'an empty tape');
+});
+
+t.test('nobody joins before a fence', async (t) => {
+  const tape = tapeOf(30);
+  tape.fence();
+  t.equal(tape.joinAt(5000), 31, 'the open segment is begun by the old source');
+  t.equal(tape.joinAt(0), 31);
+  for (let i = 0; i < 3; i++) tape.write(Buffer.alloc(METAINT), 1000);
+  t.equal(tape.head, 33);
+  t.equal(tape.joinAt(5000), 31);
+  t.equal(tape.joinAt(1000), 32);
+  for (let i = 0; i < 10; i++) tape.write(Buffer.alloc(METAINT), 1000);
+  t.equal(tape.joinAt(5000), 38, 'and is of no matter later');
+});
+
+t.test('a title goes into the first block at or after the byte where it took effect', async (t) => {
+  const [a, b, c] = ['a', 'b', 'c'].map((song) => new Mark(viewOf(song)));
+  const tape = new Tape(METAINT, 60_000, a!);
+  tape.write(Buffer.alloc(METAINT), 1000);
+  tape.put(b!);
+  tape.write(Buffer.alloc(METAINT - 1), 1000);
+  tape.write(Buffer.alloc(1), 0);
+  tape.write(Buffer.alloc(1), 0);
+  tape.put(c!);
+  tape.write(Buffer.alloc(METAINT), 1000);
+  t.equal(tape.at(0)!.before, a);
+  t.equal(tape.at(0)!.mark, b, 'exactly at the end of the segment: its own block');
+  t.equal(tape.at(1)!.before, b);
+  t.equal(tape.at(1)!.mark, b, 'a byte later: the next');
+  t.equal(tape.at(2)!.before, b);
+  t.equal(tape.at(2)!.mark, c);
+  t.equal(tape.at(2)!.titled.subarray(METAINT).toString('latin1', 1, 16), "StreamTitle='c'");
+});

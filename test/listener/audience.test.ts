@@ -1,0 +1,165 @@
+/** The crowd: who does not read is told to go and harms nobody; a crowd is spread over the second. Real sockets, false clock. */
+
+import net from 'node:net';
+import t, { type Test } from 'tap';
+import { Channel } from '../../src/audio/channel.js';
+import { Audience } from '../../src/listener/audience.js';
+import type { Listener } from '../../src/listener/listener.js';
+import { Sessions } from '../../src/listener/sessions.js';
+import { FakeClock } from '../kit/clock.js';
+import { until } from '../kit/player.js';
+
+const METAINT = 65_000;
+const HEAD = Buffer.from('HTTP/1.0 200 OK\r\n\r\n');
+
+class Crowd {
+  readonly clock = new FakeClock();
+  readonly channel: Channel;
+  readonly audience: Audience;
+  readonly listeners: Listener[] = [];
+  readonly endings: string[] = [];
+  readonly wanted: boolean[] = [];
+  readonly #server: net.Server;
+  #port = 0;
+
+  constructor(t: Test, lagMs: number) {
+    this.channel = new Channel({ key: 'demo', lagMs, metaint: METAINT });
+    const quiet = { written: () => undefined, heard: () => undefined };
+    const sessions = new Sessions(this.clock, quiet, { keepMs: 1000, max: 10 });
+    this.audience = new Audience(this.clock, sessions, {
+      wanted: (_, wanted) => this.wanted.push(wanted),
+      ended: (_, ending) => this.endings.push(ending),
+    });
+    this.#server = net.createServer((socket) => {
+      this.audience.enter(this.channel);
+      this.listeners.push(this.audience.join(socket, this.channel, HEAD, { icy: true, burstMs: 0, session: null }));
+    });
+    t.teardown(() => {
+      this.audience.endAll('broken');
+      this.#server.close();
+    });
+  }
+
+  async listen(): Promise<this> {
+    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+    this.#port = (this.#server.address() as net.AddressInfo).port;
+    this.write(1);
+    return this;
+  }
+
+  /** So many seconds of audio, a segment each. */
+  write(seconds: number): void {
+    for (let i = 0; i < seconds; i++) this.channel.write(Buffer.alloc(METAINT, 1), 1000, 520);
+  }
+
+  /** So many at once. */
+  async connectAll(count: number, reads: boolean): Promise<{ socket: net.Socket; bytes: () => number }[]> {
+    const all = await Promise.all(Array.from({ length: count }, () => this.connect(reads)));
+    await until(() => this.listeners.length >= count, 3000);
+    return all;
+  }
+
+  async connect(reads: boolean): Promise<{ socket: net.Socket; bytes: () => number }> {
+    const before = this.listeners.length;
+    const socket = net.connect(this.#port, '127.0.0.1');
+    let bytes = 0;
+    socket.on('error', () => undefined);
+    if (reads) socket.on('data', (chunk) => (bytes += chunk.length));
+    await until(() => this.listeners.length > before, 2000);
+    return { socket, bytes: () => bytes };
+  }
+
+  /** A second goes by: audio comes, everybody is visited. */
+  async second(): Promise<void> {
+    this.write(1);
+    this.clock.advance(1000);
+    await new Promise((done) => setImmediate(done));
+  }
+}
+
+t.test('who does not read ends as lagged; who reads is unharmed, and memory stays flat', async (t) => {
+  const crowd = await new Crowd(t, 10_000).listen();
+  const good = await crowd.connect(true);
+  const stuck = await crowd.connectAll(10, false);
+  let most = 0;
+  const before = process.memoryUsage().arrayBuffers;
+  let seconds = 0;
+  // What lies in the kernel is out of our sight: some 10 MB a connection before the socket takes no more.
+  for (; seconds < 600 && crowd.endings.length < stuck.length; seconds++) {
+    await crowd.second();
+    most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+  }
+  t.same(new Set(crowd.endings), new Set(['lagged']));
+  t.equal(crowd.endings.length, stuck.length);
+  t.equal(crowd.audience.endings.lagged, stuck.length);
+  t.equal(crowd.channel.listeners, 1);
+  // The tape, the little that each socket holds, and what the collector has not come to yet.
+  t.ok(most < 64 * 1024 * 1024, `buffers grew by at most ${Math.round(most / 1024)} KB in ${seconds} s`);
+  await until(
+    () => good.bytes() === HEAD.length + seconds * (METAINT + 1),
+    3000,
+    () => `${good.bytes()} of ${seconds}`,
+  );
+  t.pass('who reads has every byte');
+  for (const { socket } of [good, ...stuck]) socket.destroy();
+});
+
+t.test('a listener that catches up in time stays', async (t) => {
+  const crowd = await new Crowd(t, 10_000).listen();
+  const { socket, bytes } = await crowd.connect(true);
+  for (let i = 0; i < 9; i++) crowd.write(1);
+  t.equal(crowd.listeners[0]!.lagMs, 9000);
+  for (let i = 0; i < 10; i++) await crowd.second();
+  await until(
+    () => bytes() === HEAD.length + 19 * (METAINT + 1),
+    3000,
+    () => String(bytes()),
+  );
+  t.same(crowd.endings, []);
+  socket.destroy();
+  await until(() => crowd.endings.length === 1, 2000);
+  t.same(crowd.endings, ['left']);
+});
+
+t.test('one second past the tape it is told to go, at its end it is not', async (t) => {
+  for (const [behindSeconds, ending] of [
+    [10, []],
+    [12, ['lagged']],
+  ] as const) {
+    const crowd = await new Crowd(t, 10_000).listen();
+    const { socket } = await crowd.connect(true);
+    crowd.write(behindSeconds);
+    crowd.clock.advance(1000);
+    t.same(crowd.endings, ending, `${behindSeconds} s behind`);
+    socket.destroy();
+  }
+});
+
+t.test('listeners come and go: counted, wanted, and nothing is left', async (t) => {
+  const crowd = await new Crowd(t, 10_000).listen();
+  const all = await crowd.connectAll(60, true);
+  t.equal(crowd.channel.listeners, 60);
+  for (let i = 0; i < 3; i++) await crowd.second();
+  for (const { socket } of all.slice(0, 30)) socket.destroy();
+  await until(() => crowd.channel.listeners === 30, 2000);
+  for (let i = 0; i < 3; i++) await crowd.second();
+  const full = HEAD.length + 6 * (METAINT + 1);
+  await until(
+    () => all.slice(30).every(({ bytes }) => bytes() === full),
+    3000,
+    () => String(all.at(-1)!.bytes()),
+  );
+  for (const { socket } of all.slice(30)) socket.destroy();
+  await until(() => crowd.audience.count === 0, 2000);
+  t.same(crowd.wanted, [true, false]);
+  t.equal(crowd.audience.endings.left, 60);
+  t.equal(crowd.audience.bytesByChannel().get('demo')! > 60 * METAINT, true);
+});
+
+t.test('a crowd is visited evenly over the second', async (t) => {
+  const crowd = await new Crowd(t, 10_000).listen();
+  await crowd.connectAll(50, true);
+  const perSlot = new Map<number, number>();
+  for (const { slot } of crowd.listeners) perSlot.set(slot, (perSlot.get(slot) ?? 0) + 1);
+  t.same([...new Set(perSlot.values())], [50 / perSlot.size], 'every slot has its share');
+});
