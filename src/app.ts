@@ -6,11 +6,12 @@
 
 import { resolve } from 'node:path';
 import { SystemClock } from './clock.js';
-import type { Config } from './config/schema.js';
+import type { LoadedConfig } from './config/load.js';
 import { Door } from './door.js';
 import { LocalEngine } from './engine/local.js';
 import { EncoderDoor } from './http/encoder.js';
 import { Front } from './http/front.js';
+import { ListenerDoor } from './http/listener-door.js';
 import { registerOps } from './http/ops.js';
 import { registerPage } from './http/page.js';
 import { Poll } from './http/poll.js';
@@ -40,7 +41,7 @@ export interface App {
 }
 
 /** Builds and starts everything; rejects, with nothing left open, when the data folder is in use or a port cannot be had. */
-export async function startApp(config: Config, log: Log): Promise<App> {
+export async function startApp(config: LoadedConfig, log: Log): Promise<App> {
   const store = await openLmdbStore(resolve(config.data.folder));
   try {
     return await startWith(config, store, log);
@@ -50,7 +51,7 @@ export async function startApp(config: Config, log: Log): Promise<App> {
   }
 }
 
-async function startWith(config: Config, store: Store, log: Log): Promise<App> {
+async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<App> {
   const clock = new SystemClock();
   const repeats = new Repeats(log);
   const report = (error: unknown) => repeats.warn('internal', { err: error }, 'internal error');
@@ -72,14 +73,14 @@ async function startWith(config: Config, store: Store, log: Log): Promise<App> {
     { keepMs: config.sessions.keepSeconds * 1000, max: config.sessions.max },
   );
   const door = new Door({ engine, feed, sessions, clock, log, programmes, rules: config.titles });
-  for (const [stationKey, station] of Object.entries(config.stations)) {
-    const { timezone } = station;
+  for (const { station, channels } of config.order) {
+    const { timezone, channels: configs } = config.stations[station]!;
     feed.addStation(
-      stationKey,
-      Object.entries(station.channels).map(([key, { name }]) => ({ key, name, station: stationKey, timezone })),
+      station,
+      channels.map((key) => ({ key, name: configs[key]!.name, station, timezone })),
     );
-    for (const [key, channel] of Object.entries(station.channels)) {
-      programmes.set(key, new Programme(key, channel, config, { clock, log, title: door.streamTitle }));
+    for (const key of channels) {
+      programmes.set(key, new Programme(key, configs[key]!, config, { clock, log, title: door.streamTitle }));
     }
   }
   door.restore();
@@ -100,7 +101,10 @@ async function startWith(config: Config, store: Store, log: Log): Promise<App> {
     door,
     silenceMs: config.streams.silenceSeconds * 1000,
   });
-  const metrics = new Metrics(keeper.figures(() => watch.count));
+  const metrics = new Metrics(
+    keeper.figures(() => watch.count),
+    clock.lateMicros,
+  );
   keeper.everySecond(() => metrics.turn());
 
   const mounts = new Map(
@@ -127,6 +131,11 @@ async function startWith(config: Config, store: Store, log: Log): Promise<App> {
     headBytes: config.limits.httpHeadBytes,
     headMs,
     report,
+  });
+  const listeners = new ListenerDoor(mounts, stream, {
+    headBytes: config.limits.httpHeadBytes,
+    headLines: config.limits.headLines,
+    headMs,
   });
   const encoders = new EncoderDoor({
     headBytes: config.limits.headBytes,
@@ -178,6 +187,7 @@ async function startWith(config: Config, store: Store, log: Log): Promise<App> {
       connections: config.limits.connections,
       http: router.server(roles),
       encoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,
+      listener: roles.has('stream') ? (socket, first) => listeners.take(socket, first) : undefined,
     });
   });
 
@@ -187,6 +197,7 @@ async function startWith(config: Config, store: Store, log: Log): Promise<App> {
     watch.close();
     audience.endAll('shutdown');
     encoders.close();
+    listeners.close();
     for (const programme of programmes.values()) programme.switch.stop();
     await engine.close();
     const gone = Promise.all(fronts.map((front) => front.close()));
@@ -194,7 +205,6 @@ async function startWith(config: Config, store: Store, log: Log): Promise<App> {
     await Promise.race([gone, new Promise((done) => setTimeout(done, graceMs).unref())]);
     watch.terminate();
     keeper.stop();
-    metrics.stop();
     clock.stop();
     await store.close();
   };
@@ -215,14 +225,12 @@ async function startWith(config: Config, store: Store, log: Log): Promise<App> {
   };
 }
 
-function pageChannels(config: Config) {
-  return Object.entries(config.stations).flatMap(([stationKey, station]) =>
-    Object.entries(station.channels).map(([key, channel]) => ({
-      station: station.name || stationKey,
-      key,
-      name: channel.name || key,
-      description: channel.description,
-      mount: channel.mounts[0] ?? `/${key}`,
-    })),
+function pageChannels(config: LoadedConfig) {
+  return config.order.flatMap(({ station, channels }) =>
+    channels.map((key) => {
+      const { name, description, mounts } = config.stations[station]!.channels[key]!;
+      const mount = mounts[0] ?? `/${key}`;
+      return { station: config.stations[station]!.name || station, key, name: name || key, description, mount };
+    }),
   );
 }

@@ -7,15 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startApp } from './app.js';
 import { banner } from './banner.js';
-import { ConfigError, loadConfig } from './config/load.js';
-import type { Config } from './config/schema.js';
+import { ConfigError, type LoadedConfig, loadConfig } from './config/load.js';
 import { makeLog } from './log.js';
 
 const DEMO = fileURLToPath(new URL('../config/demo.yaml', import.meta.url));
 const USAGE = `usage: npm start -- [--port PORT] [CONFIG.yaml]     (without a configuration: the demo, ${DEMO})`;
 
 /** Reads arguments and configuration; ends the process with 2 when they are wrong. */
-function readConfig(): Config {
+function readConfig(): LoadedConfig {
   try {
     const { values, positionals } = parseArgs({
       options: { port: { type: 'string', short: 'p' }, help: { type: 'boolean', short: 'h' } },

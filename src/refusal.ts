@@ -9,6 +9,7 @@ export const REFUSALS = {
   forbidden: { status: 403, title: 'Unknown channel or wrong token' },
   'not-found': { status: 404, title: 'Not found' },
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
+  timeout: { status: 408, title: 'The request took too long' },
   'too-large': { status: 413, title: 'Too large' },
   'unsupported-media-type': { status: 415, title: 'Unsupported content type' },
   invalid: { status: 422, title: 'Fields are missing or invalid' },

@@ -68,6 +68,13 @@ export class ConfigDocument {
     return this.#problem(this.#offset(path, at), path, message);
   }
 
+  /** The names of a map's members as they stand in the file (a plain object puts those that look like numbers first). */
+  keysAt(path: Path): readonly string[] {
+    const node = path.length === 0 ? this.#document.contents : this.#document.getIn(path, true);
+    const map = isAlias(node) ? node.resolve(this.#document) : node;
+    return isMap(map) ? map.items.map((item) => keyText(item.key)) : [];
+  }
+
   /** Offset: UTF-16 units from the start of the text. */
   #problem(offset: number, path: Path, message: string): Problem {
     const { line, col } = this.#lines.linePos(offset);

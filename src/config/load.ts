@@ -10,7 +10,10 @@ import { crossCheck } from './checks.js';
 import { ConfigDocument, type Path, type Problem } from './document.js';
 import { type Config, configSchema } from './schema.js';
 
-export type LoadedConfig = Config;
+export interface LoadedConfig extends Config {
+  /** Station and channel keys in the order of the file, which readers of a station rely on. */
+  readonly order: readonly { readonly station: string; readonly channels: readonly string[] }[];
+}
 
 /** The configuration cannot be used. Its message has a line `file:line:column: path: message` for each problem. */
 export class ConfigError extends Error {
@@ -40,7 +43,10 @@ export function loadConfig(path: string, env: NodeJS.ProcessEnv): LoadedConfig {
   if (document.problems.length > 0 || !result.success || found.length > 0) {
     throw new ConfigError(path, [...document.problems, ...found]);
   }
-  return result.data;
+  const order = document.keysAt(['stations']).map((station) => {
+    return { station, channels: document.keysAt(['stations', station, 'channels']) };
+  });
+  return { ...result.data, order };
 }
 
 function read(path: string): string {

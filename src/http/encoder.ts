@@ -5,7 +5,8 @@
  */
 
 import type { Socket } from 'node:net';
-import { basicCredentials, type Handshake, HandshakeParser } from '../source/handshake.js';
+import { basicCredentials, type Handshake } from '../source/handshake.js';
+import { type HeadLimits, HeadReader } from './head-reader.js';
 
 /** A refused encoder that goes on sending is cut after this long. */
 const REFUSED_MS = 2000;
@@ -19,10 +20,7 @@ export interface EncoderMount {
   attach(socket: Socket, first: Buffer): void;
 }
 
-export interface EncoderDoorOptions {
-  readonly headBytes: number;
-  readonly headLines: number;
-  readonly headMs: number;
+export interface EncoderDoorOptions extends HeadLimits {
   readonly server: string;
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
@@ -42,46 +40,24 @@ const ACCEPTED =
 
 export class EncoderDoor {
   readonly #options: EncoderDoorOptions;
-  /** Connections whose head is still being read. */
-  readonly #reading = new Set<Socket>();
+  readonly #heads: HeadReader;
 
   constructor(options: EncoderDoorOptions) {
     this.#options = options;
+    this.#heads = new HeadReader(options);
   }
 
   /** Takes a connection that began like an encoder. @param first the bytes that were read already */
   take(socket: Socket, first: Buffer): void {
-    const parser = new HandshakeParser(this.#options);
-    this.#reading.add(socket);
-    const done = () => {
-      this.#reading.delete(socket);
-      clearTimeout(deadline);
-      for (const event of ['data', 'end', 'error', 'close']) socket.removeAllListeners(event);
-    };
-    const drop = () => {
-      done();
-      socket.on('error', () => undefined).destroy();
-    };
-    const read = (chunk: Buffer) => {
-      const result = parser.push(chunk);
-      if (result === 'more') return;
-      done();
+    this.#heads.read(socket, first, (result) => {
       socket.on('error', () => undefined);
       if ('kind' in result) this.#refuse(socket, '', '', { status: 400, reason: 'Bad Request', why: result.message });
       else this.#judge(socket, result);
-    };
-    // For the whole head: a byte now and then does not lengthen it.
-    const deadline = setTimeout(drop, this.#options.headMs);
-    socket.on('end', drop);
-    socket.on('error', drop);
-    socket.on('close', drop);
-    socket.on('data', read);
-    read(first);
-    if (this.#reading.has(socket)) socket.resume();
+    });
   }
 
   close(): void {
-    for (const socket of this.#reading) socket.destroy();
+    this.#heads.close();
   }
 
   #judge(socket: Socket, head: Handshake): void {

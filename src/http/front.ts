@@ -2,7 +2,8 @@
  * The front of one address: a bare `net` server that looks at the first bytes of a connection and hands it on.
  *
  *   PUT, SOURCE  ─► the encoders' door (their heads are no HTTP that Node's parser takes: protocol.md, "Encoders")
- *   a method of HTTP's ─► the HTTP server, by emit('connection') with the bytes put back
+ *   GET of a mount ─► the listeners' door (no HTTP objects stay behind in a crowd of listeners)
+ *   a method of HTTP's, and PUT to a path of our own ─► the HTTP server, by emit('connection') with the bytes put back
  *   anything else ─► closed. SHOUTcast v1 passwords and TLS (first byte 0x16) will have their place here.
  *
  * Owns each socket until it is handed on. Sockets are half-open here: whoever takes one answers its 'end'.
@@ -20,20 +21,26 @@ export interface FrontOptions {
   readonly http: HttpServer;
   /** Undefined: this address serves no encoders, and answers them as HTTP. */
   readonly encoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
+  /** Takes a connection whose first bytes ask for a mount; false: they do not. Undefined: this address serves no streams. */
+  readonly listener?: ((socket: net.Socket, first: Buffer) => boolean) | undefined;
 }
 
 type Verdict = 'http' | 'encoder' | 'more' | 'unknown';
 
 const ENCODER = ['PUT ', 'SOURCE '];
-const HTTP = ['GET ', 'HEAD ', 'POST ', 'OPTIONS ', 'DELETE ', 'PATCH ', 'TRACE ', 'CONNECT '];
+/** No mount begins like these two paths (contract, opening): there a PUT is a mistake, and told so by HTTP. */
+const OURS = ['PUT /metapush/', 'PUT /metadata/'];
+const HTTP = ['GET ', 'HEAD ', 'POST ', 'OPTIONS ', 'DELETE ', 'PATCH ', 'TRACE ', 'CONNECT ', ...OURS];
+const LONGEST = Math.max(...[...ENCODER, ...HTTP].map((word) => word.length));
 
 /** What a connection's first bytes say. `more`: they could still become a known word. */
 export function verdict(first: Buffer): Verdict {
   let at = 0;
   while (at < first.length && (first[at] === 0x0d || first[at] === 0x0a)) at++;
-  const word = first.toString('latin1', at, at + 8);
-  if (ENCODER.some((method) => word.startsWith(method))) return 'encoder';
+  const word = first.toString('latin1', at, at + LONGEST);
   if (HTTP.some((method) => word.startsWith(method))) return 'http';
+  if (OURS.some((start) => start.startsWith(word)) && word.length > 0) return 'more';
+  if (ENCODER.some((method) => word.startsWith(method))) return 'encoder';
   return [...ENCODER, ...HTTP].some((method) => method.startsWith(word)) && at < 16 ? 'more' : 'unknown';
 }
 
@@ -73,9 +80,8 @@ export class Front {
     this.#undecided.add(socket);
     const done = () => {
       this.#undecided.delete(socket);
-      socket.setTimeout(0);
+      clearTimeout(deadline);
       socket.off('data', look);
-      socket.off('timeout', drop);
       socket.off('end', drop);
       socket.off('error', drop);
       socket.off('close', done);
@@ -96,9 +102,9 @@ export class Front {
       socket.pause();
       this.#handOn(socket, said, first);
     };
-    socket.setTimeout(this.#options.headMs);
+    // A deadline: the socket's own time-out begins anew with every byte that trickles in.
+    const deadline = setTimeout(drop, this.#options.headMs);
     socket.on('data', look);
-    socket.on('timeout', drop);
     socket.on('end', drop);
     socket.on('error', drop);
     socket.on('close', done);
@@ -109,6 +115,7 @@ export class Front {
       this.#options.encoder(socket, first);
       return;
     }
+    if (this.#options.listener?.(socket, first)) return;
     socket.unshift(first);
     this.#options.http.emit('connection', socket);
     socket.resume();

@@ -3,9 +3,12 @@
  */
 
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { REFUSALS, Refusal } from '../refusal.js';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+/** How long what still comes is read and dropped after a refusal on a bare socket. */
+const LINGER_MS = 2000;
 
 /** The body: type, title, status, detail and, where fields are at fault, errors. */
 export function problemJson(refusal: Refusal): string {
@@ -40,4 +43,25 @@ export function sendProblem(
     ...refusal.headers,
   });
   response.end(body);
+}
+
+/**
+ * Answers on a bare socket that HTTP's parser has given up, or given away, and closes it. What the other side still sends is
+ * dropped for a moment: closing over unread bytes would reset the connection and take the answer with it.
+ */
+export function endWithProblem(socket: Socket, refusal: Refusal, heads: Readonly<Record<string, string>> = {}): void {
+  const body = problemJson(refusal);
+  const lines = Object.entries({
+    'Content-Type': PROBLEM_TYPE,
+    'Content-Length': String(Buffer.byteLength(body)),
+    'Cache-Control': 'no-store',
+    ...heads,
+    ...refusal.headers,
+    Connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.removeAllListeners('data').on('data', () => undefined);
+  socket.on('error', () => undefined);
+  socket.resume();
+  socket.end(`HTTP/1.1 ${refusal.status} ${REFUSALS[refusal.kind].title}\r\n${lines.join('')}\r\n${body}`);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

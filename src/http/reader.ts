@@ -73,6 +73,7 @@ export class Reader implements Watcher {
       // Deleted first: what is kept stays in the order in which it happened.
       this.#kept.delete(message.slot);
       this.#kept.set(message.slot, message);
+      this.#flush();
     }
   }
 
@@ -82,6 +83,8 @@ export class Reader implements Watcher {
       this.#ws.terminate();
       return;
     }
+    // 'drain' is told only above the socket's own mark, which may lie higher than ours.
+    this.#flush();
     const waiting = this.#socket.writableLength;
     const taken = this.#socket.bytesWritten - waiting;
     if (waiting === 0 || taken !== this.#taken) this.#takenMs = nowMs;
@@ -107,12 +110,15 @@ export class Reader implements Watcher {
       this.#ws.terminate();
       return;
     }
-    this.#answered = false;
     this.#pingedMs = nowMs;
-    if (this.#socket.writableLength < this.#limits.bufferBytes) this.#ws.ping();
+    // Who takes too little to be sent a PING is not asked: drainMs is the measure for him.
+    if (this.#socket.writableLength >= this.#limits.bufferBytes) return;
+    this.#answered = false;
+    this.#ws.ping();
   }
 
   #flush(): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) return;
     for (const [slot, message] of this.#kept) {
       if (this.#socket.writableLength >= this.#limits.bufferBytes) return;
       this.#kept.delete(slot);

@@ -13,17 +13,16 @@ import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { Role } from '../config/schema.js';
 import { REFUSALS, Refusal, type RefusalKind } from '../refusal.js';
 import type { Poll } from './poll.js';
-import { asRefusal, PROBLEM_TYPE, problemJson, sendProblem } from './problem.js';
+import { asRefusal, endWithProblem, PROBLEM_TYPE, problemJson, sendProblem } from './problem.js';
 import type { Roles } from './roles.js';
 import type { Mount, Stream } from './stream.js';
+import { HttpVisit } from './visit.js';
 import type { Watch } from './watch.js';
 
 /** Idle keep-alive connections and slow requests are closed by Node within these times. */
 const KEEP_ALIVE_MS = 65_000;
 const REQUEST_MS = 30_000;
 const SWEEP_MS = 2_000;
-/** Longer than any path of ours may be: a metaid of 128 and its address (fastify answers 414 past it). */
-const MOST_PARAM = 256;
 
 export interface RouterParts {
   readonly mounts: ReadonlyMap<string, Mount>;
@@ -35,10 +34,10 @@ export interface RouterParts {
   report(error: unknown): void;
 }
 
-/** The role that a path outside mounts and reads belongs to; null: open to all. */
-function roleOf(path: string): Role | null {
-  if (path.startsWith('/metapush/')) return 'push';
-  return path === '/metrics' ? 'ops' : null;
+/** The role that a route of fastify's belongs to; null: open to all. */
+function roleOf(route: string): Role | null {
+  if (route.startsWith('/metapush/')) return 'push';
+  return route === '/metrics' ? 'ops' : null;
 }
 
 export class Router {
@@ -46,18 +45,28 @@ export class Router {
   readonly app: FastifyInstance;
   readonly #parts: RouterParts;
   readonly #servers: http.Server[] = [];
+  /** The roles of the address at which a request came in, for fastify's part. */
+  readonly #roles = new WeakMap<http.IncomingMessage, Roles>();
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
     this.app = fastify({
       logger: false,
-      routerOptions: { maxParamLength: MOST_PARAM },
+      // As long as a head can be: what is too long for a key or a token is just a wrong one (fastify would answer 414).
+      routerOptions: { maxParamLength: parts.headBytes },
       exposeHeadRoutes: false,
+      // The engine itself refuses what comes while it closes, as a problem and with Retry-After.
+      return503OnClosing: false,
       frameworkErrors: (error, _request, reply) => {
         // Before routing (a path that cannot be decoded): the bare response, as for everything outside fastify.
         reply.hijack();
         sendProblem(reply.raw, translate(error));
       },
+    });
+    // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
+    this.app.addHook('onRequest', async ({ raw, routeOptions }) => {
+      const role = roleOf(routeOptions.url ?? '');
+      if (role !== null && this.#roles.get(raw)?.allows(role, raw) !== true) throw notServed();
     });
     this.app.setErrorHandler((error: FastifyError, _request, reply) => {
       const refusal = translate(error);
@@ -77,12 +86,16 @@ export class Router {
     const server = http.createServer({
       maxHeaderSize: this.#parts.headBytes,
       headersTimeout: this.#parts.headMs,
-      requestTimeout: REQUEST_MS,
+      // Node demands that a request has no less time than its head.
+      requestTimeout: Math.max(REQUEST_MS, this.#parts.headMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: SWEEP_MS,
     });
     server.on('request', (request, response) => this.#request(request, response, roles));
-    server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket as Socket, head, roles));
+    server.on('upgrade', (request, socket, head) => {
+      if (request.headers.upgrade?.toLowerCase() === 'websocket') this.#upgrade(request, socket as Socket, head, roles);
+      else goOnWithout(server, request, socket as Socket, head);
+    });
     server.on('checkContinue', (request, response) => {
       response.writeContinue();
       this.#request(request, response, roles);
@@ -106,7 +119,8 @@ export class Router {
   }
 
   #request(request: http.IncomingMessage, response: http.ServerResponse, roles: Roles): void {
-    const url = request.url!;
+    // RFC 9112, 3.2.2: the absolute form must be understood.
+    const url = (request.url = request.url!.replace(/^https?:\/\/[^/?#]*/i, ''));
     const mark = url.indexOf('?');
     const path = mark < 0 ? url : url.slice(0, mark);
     if (path.startsWith('/metadata/')) {
@@ -116,18 +130,17 @@ export class Router {
     }
     const mount = this.#parts.mounts.get(path);
     if (mount !== undefined) {
-      if (roles.allows('stream', request)) this.#parts.stream.handle(request, response, mount);
+      if (roles.allows('stream', request)) this.#parts.stream.handle(new HttpVisit(request, response), mount);
       else sendProblem(response, notServed());
       return;
     }
-    const role = roleOf(path);
-    if (role !== null && !roles.allows(role, request)) sendProblem(response, notServed());
-    else this.app.routing(request, response);
+    this.#roles.set(request, roles);
+    this.app.routing(request, response);
   }
 
   #upgrade(request: http.IncomingMessage, socket: Socket, head: Buffer, roles: Roles): void {
     if (roles.allows('watch', request)) this.#parts.watch.upgrade(request, socket, head);
-    else answerBroken({ name: 'Error', message: '', code: 'NOT_SERVED' }, socket);
+    else endWithProblem(socket, notServed());
   }
 }
 
@@ -140,10 +153,32 @@ function translate(error: FastifyError | Error): Refusal {
   if (error instanceof Refusal) return error;
   const status = 'statusCode' in error ? error.statusCode : undefined;
   const kind = (Object.keys(REFUSALS) as RefusalKind[]).find((name) => REFUSALS[name].status === status);
-  return kind === undefined || kind === 'internal' ? asRefusal(error) : new Refusal(kind, error.message);
+  if (kind !== undefined && kind !== 'internal') return new Refusal(kind, error.message);
+  return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error);
 }
 
-/** What Node's parser refused: answered in kind where the connection can still be written to. */
+/**
+ * An offer to speak another protocol than WebSocket is passed over (RFC 9110, 7.8): the request is read again without it. Java's
+ * HTTP client offers h2c with its first request, and Node takes every offer for an upgrade.
+ */
+function goOnWithout(server: http.Server, request: http.IncomingMessage, socket: Socket, rest: Buffer): void {
+  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
+  for (let i = 0; i < request.rawHeaders.length; i += 2) {
+    const name = request.rawHeaders[i]!;
+    if (!/^(upgrade|http2-settings|connection)$/i.test(name)) lines.push(`${name}: ${request.rawHeaders[i + 1]}`);
+  }
+  if (/\bclose\b/i.test(request.headers.connection ?? '')) lines.push('Connection: close');
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), rest]));
+  server.emit('connection', socket);
+  socket.resume();
+}
+
+/** What Node's parser refused, for a person. */
+const BROKEN: Readonly<Record<string, string>> = {
+  HPE_INVALID_URL: 'The address holds characters that have to be percent-encoded.',
+};
+
+/** Answered in kind where the connection can still be written to. */
 function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -152,10 +187,8 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   const refusal =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new Refusal('head-too-large', 'The request line and heads are too long.')
-      : error.code === 'NOT_SERVED'
-        ? notServed()
-        : new Refusal('bad-request', 'This is not an HTTP request that can be read.');
-  const body = problemJson(refusal);
-  const head = `HTTP/1.1 ${refusal.status} ${REFUSALS[refusal.kind].title}\r\nConnection: close\r\n`;
-  socket.end(`${head}Content-Type: ${PROBLEM_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new Refusal('timeout', 'The request did not come in time.')
+        : new Refusal('bad-request', BROKEN[error.code ?? ''] ?? 'This is not an HTTP request that can be read.');
+  endWithProblem(socket, refusal);
 }

@@ -1,22 +1,20 @@
 /**
- * `GET /{mount}`: admits a listener, waits for audio where there is hope of some, writes the head and hands the bare socket to the
- * audience. HTTP's part is over then: the body is close-delimited (protocol.md, "Listeners").
+ * `GET /{mount}`: admits a listener, waits for audio where there is hope of some, and hands its bare socket with the answer's head
+ * to the audience. HTTP's part is over then: the body is close-delimited (protocol.md, "Listeners").
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Channel } from '../audio/channel.js';
 import type { Clock, Ringer } from '../clock.js';
 import type { Audience } from '../listener/audience.js';
 import { type HeadFacts, PREFLIGHT_HEADS, streamHead } from '../listener/head.js';
 import type { Session, Sessions } from '../listener/sessions.js';
 import { Refusal } from '../refusal.js';
-import { asRefusal, sendProblem } from './problem.js';
+import { asRefusal } from './problem.js';
 import { isMetaid } from './reads.js';
+import type { Visit } from './visit.js';
 
 /** How often waiting listeners are looked at. */
 const WAIT_MS = 100;
-const CORS = { 'Access-Control-Allow-Origin': '*' };
 
 /** A mount as a listener meets it. */
 export interface Mount {
@@ -37,11 +35,9 @@ export interface StreamOptions {
 
 /** A listener for whom there is no audio yet. */
 interface Waiting {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly visit: Visit;
   readonly mount: Mount;
   readonly untilMs: number;
-  gone: boolean;
 }
 
 export class Stream implements Ringer {
@@ -61,17 +57,18 @@ export class Stream implements Ringer {
   }
 
   /** Answers any request for this mount. */
-  handle(request: IncomingMessage, response: ServerResponse, mount: Mount): void {
+  handle(visit: Visit, mount: Mount): void {
     try {
-      if (request.method === 'OPTIONS') response.writeHead(204, Object.fromEntries(PREFLIGHT_HEADS)).end();
-      else if (request.method === 'GET') this.#admit(request, response, mount);
-      else if (request.method === 'HEAD') this.#headOnly(request, response, mount);
+      const { method } = visit;
+      if (method === 'GET') this.#admit(visit, mount);
+      else if (method === 'HEAD') this.#headOnly(visit, mount);
+      else if (method === 'OPTIONS') visit.allow(PREFLIGHT_HEADS);
       else
         throw new Refusal('method-not-allowed', 'A mount can only be heard.', {
           headers: { Allow: 'GET, HEAD, OPTIONS' },
         });
     } catch (error) {
-      sendProblem(response, asRefusal(error), CORS);
+      visit.refuse(asRefusal(error));
     }
   }
 
@@ -86,64 +83,52 @@ export class Stream implements Ringer {
     this.ring(this.#clock.now());
   }
 
-  #admit(request: IncomingMessage, response: ServerResponse, mount: Mount): void {
+  #admit(visit: Visit, mount: Mount): void {
     const { channel } = mount;
     if (this.#closed) throw unavailable('The server is shutting down.', 5);
-    if (this.#audience.count >= this.#options.listeners)
+    if (this.#audience.count >= this.#options.listeners) {
       throw unavailable('This server has no room for more listeners.', 30);
-    if (channel.listeners >= mount.maxListeners) throw unavailable('This channel has no room for more listeners.', 30);
+    }
+    if (channel.listeners >= mount.maxListeners) {
+      throw unavailable('This channel has no room for more listeners.', 30);
+    }
     this.#audience.enter(channel);
-    if (mount.hasAudio && channel.hasSegments) this.#play(request, response, mount);
-    else if (mount.hopeful) this.#wait(request, response, mount);
-    else {
+    if (mount.hasAudio && channel.hasSegments) this.#play(visit, mount);
+    else if (mount.hopeful) {
+      this.#waiting.push({ visit, mount, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+    } else {
       this.#audience.leave(channel);
       throw noAudio();
     }
   }
 
-  #wait(request: IncomingMessage, response: ServerResponse, mount: Mount): void {
-    const untilMs = this.#clock.now() + this.#options.startTimeoutMs;
-    const waiting: Waiting = { request, response, mount, untilMs, gone: false };
-    response.once('close', () => {
-      waiting.gone = true;
-    });
-    this.#waiting.push(waiting);
-  }
-
   /** True: it waits no more. */
-  #settle(waiting: Waiting, nowMs: number): boolean {
-    const { request, response, mount } = waiting;
-    if (waiting.gone) this.#audience.leave(mount.channel);
-    else if (mount.hasAudio && mount.channel.hasSegments && !this.#closed) this.#play(request, response, mount);
-    else if (nowMs >= waiting.untilMs || !mount.hopeful || this.#closed) {
+  #settle({ visit, mount, untilMs }: Waiting, nowMs: number): boolean {
+    if (visit.gone) this.#audience.leave(mount.channel);
+    else if (mount.hasAudio && mount.channel.hasSegments && !this.#closed) this.#play(visit, mount);
+    else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
       this.#audience.leave(mount.channel);
-      sendProblem(response, noAudio(), CORS);
+      visit.refuse(noAudio());
     } else return false;
     return true;
   }
 
-  #play(request: IncomingMessage, response: ServerResponse, mount: Mount): void {
+  #play(visit: Visit, mount: Mount): void {
     const { channel } = mount;
-    const icy = wantsIcy(request);
+    const icy = wantsIcy(visit);
     const head = streamHead(mount.facts, channel, icy ? channel.tape!.metaint : null);
-    const session = this.#session(request, mount);
-    const socket = takeSocket(request, response);
-    socket.cork();
-    socket.write(head);
-    this.#audience.join(socket, channel, { icy, burstMs: this.#options.burstMs, session });
-    socket.uncork();
+    const session = this.#session(visit, mount);
+    this.#audience.join(visit.take(), channel, head, { icy, burstMs: this.#options.burstMs, session });
   }
 
-  #headOnly(request: IncomingMessage, response: ServerResponse, mount: Mount): void {
+  #headOnly(visit: Visit, mount: Mount): void {
     if (!mount.hasAudio) throw noAudio();
-    const metaint = wantsIcy(request) ? (mount.channel.tape?.metaint ?? null) : null;
-    const head = streamHead(mount.facts, mount.channel, metaint);
-    takeSocket(request, response).end(head);
+    const metaint = wantsIcy(visit) ? (mount.channel.tape?.metaint ?? null) : null;
+    visit.answer(streamHead(mount.facts, mount.channel, metaint));
   }
 
   /** A malformed metaid plays, without a session. `sabcsid` is its older name (contract, "Deprecated host"). */
-  #session(request: IncomingMessage, mount: Mount): Session | null {
-    const url = request.url!;
+  #session({ url }: Visit, mount: Mount): Session | null {
     const mark = url.indexOf('?');
     if (mark < 0) return null;
     const query = new URLSearchParams(url.slice(mark + 1));
@@ -153,17 +138,9 @@ export class Stream implements Ringer {
 }
 
 /** Asked for with a non-zero integer (protocol.md, "ICY metadata"). */
-function wantsIcy(request: IncomingMessage): boolean {
-  const value = request.headers['icy-metadata'];
-  return typeof value === 'string' && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
-}
-
-/** Takes the connection out of HTTP's hands: what is written from here on goes out as it is. */
-function takeSocket(request: IncomingMessage, response: ServerResponse): Socket {
-  const socket = request.socket;
-  response.detachSocket(socket);
-  socket.setTimeout(0);
-  return socket;
+function wantsIcy(visit: Visit): boolean {
+  const value = visit.head('icy-metadata');
+  return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
 }
 
 function unavailable(detail: string, retrySeconds: number): Refusal {

@@ -12,10 +12,10 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock, Ringer } from '../clock.js';
 import type { Sessions } from '../listener/sessions.js';
 import { type Feed, Message, type Sync } from '../metadata/feed.js';
-import { REFUSALS, Refusal } from '../refusal.js';
-import { asRefusal, PROBLEM_TYPE, problemJson } from './problem.js';
+import { Refusal } from '../refusal.js';
+import { asRefusal, endWithProblem } from './problem.js';
 import { GOING_AWAY, Reader, type ReaderLimits } from './reader.js';
-import { notFound, readSync, readTarget, type Target } from './reads.js';
+import { notFound, READ_CORS, readSync, readTarget, type Target } from './reads.js';
 
 const CHECK_MS = 1000;
 /** Readers have nothing to say; whatever is longer closes the connection with 1009. */
@@ -64,7 +64,7 @@ export class Watch implements Ringer {
       this.#admit(address);
       this.#server.handleUpgrade(request, socket, head, (ws) => this.#open(ws, socket, address, target, sync));
     } catch (error) {
-      refuse(socket, asRefusal(error));
+      endWithProblem(socket, asRefusal(error), READ_CORS);
     }
   }
 
@@ -133,17 +133,4 @@ export class Watch implements Ringer {
 
 function busy(detail: string): Refusal {
   return new Refusal('unavailable', detail, { headers: { 'Retry-After': '10' } });
-}
-
-/** A refusal before the upgrade is an ordinary HTTP answer on the bare socket. */
-function refuse(socket: Socket, refusal: Refusal): void {
-  const body = problemJson(refusal);
-  const heads = Object.entries({
-    'Content-Type': PROBLEM_TYPE,
-    'Content-Length': String(Buffer.byteLength(body)),
-    'Access-Control-Allow-Origin': '*',
-    Connection: 'close',
-    ...refusal.headers,
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${refusal.status} ${REFUSALS[refusal.kind].title}\r\n${heads.join('')}\r\n${body}`);
 }

@@ -15,7 +15,7 @@ const WORDS = {
   stopped: ['Not playing', 'Press play: each title stands here from the moment you hear it.'],
   connecting: ['Connecting …', ''],
   untitled: ['No title yet', ''],
-  retrying: ['The stream broke off', 'Trying again …'],
+  retrying: ['No audio at the moment', 'Trying again …'],
   gone: ['No audio at the moment', 'Press play to try again.'],
 };
 
@@ -43,6 +43,8 @@ export class Card {
   #airMs = Number.NaN;
   #next = /** @type {Title | null} */ (null);
   #nowsSinceNext = 0;
+  /** Whether a connection that has just opened has told a next: none told means that none is in force. */
+  #nextTold = false;
   #heard = /** @type {Title | null} */ (null);
   /** How long after it had come on air it was heard; NaN where we have not seen both. */
   #lagSeconds = Number.NaN;
@@ -97,7 +99,10 @@ export class Card {
     if (title.type === 'next') {
       this.#next = title;
       this.#nowsSinceNext = 0;
+      this.#nextTold = first;
     } else if (title.type === 'now') {
+      if (first && !this.#nextTold) this.#next = null;
+      this.#nextTold = false;
       if (!first && title.id !== this.#air?.id) this.#nowsSinceNext++;
       // Its turn has come, or it was passed over (contract, "Push", `next`).
       if (this.#next !== null && (isSameTrack(this.#next, title) || this.#nowsSinceNext >= 2)) this.#next = null;

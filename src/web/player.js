@@ -2,10 +2,10 @@
 /**
  * One channel's audio element and the titles of the very stream that it plays.
  *
- *   /metadata/listener/{metaid}?sync=wire ─ title, position ─► held ─ currentTime reaches position ─► heard
+ *   /metadata/listener/{metaid} ─ title, position ─► held ─ currentTime reaches position ─► heard
  *
- * The server tells a title when it is written to our connection, seconds before it sounds. The audio element knows what sounds,
- * however long the browser has buffered or stood still: so the page holds the title, not the server.
+ * The server tells a title when a player in real time would reach it. A browser starts later than that, and may stand still; only
+ * the audio element knows what sounds. So the page holds each title until `currentTime` is at its `position`.
  * Each play has a stream and a metaid of its own, and a pause ends the download: live radio cannot wait.
  */
 
@@ -25,9 +25,10 @@ export class Player {
   #tell;
   #metaid = '';
   #feed = /** @type {Link | null} */ (null);
-  /** Written to us, not audible yet; in order of position. */
+  /** Told, not audible yet; in order of position. */
   #coming = /** @type {Title[]} */ ([]);
   #heard = /** @type {Title | null} */ (null);
+  /** Of the next try; 0: none is due. */
   #timer = 0;
   #tries = 0;
 
@@ -64,11 +65,11 @@ export class Player {
   }
 
   #start() {
-    clearTimeout(this.#timer);
-    for (const other of Player.#all) if (other !== this) other.#audio.pause();
+    this.#cancelTry();
+    for (const other of Player.#all) if (other !== this && other.#isBusy) other.#stop(false);
     this.#feed?.close();
     this.#coming = [];
-    this.#feed = new Link(`metadata/listener/${this.#metaid}?sync=wire`, (title) => {
+    this.#feed = new Link(`metadata/listener/${this.#metaid}`, (title) => {
       if (title.type !== 'now') return;
       this.#coming.push(title);
       this.#listen();
@@ -76,9 +77,18 @@ export class Player {
     this.#tell('connecting', null);
   }
 
+  get #isBusy() {
+    return this.#feed !== null || this.#timer !== 0;
+  }
+
+  #cancelTry() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+  }
+
   /** @param {boolean} broken not by the listener's wish */
   #stop(broken) {
-    clearTimeout(this.#timer);
+    this.#cancelTry();
     this.#audio.removeAttribute('src');
     this.#audio.load();
     this.#arm();
@@ -93,6 +103,7 @@ export class Player {
 
   /** A browser may not let a page begin to play by itself; then it is the listener's turn. */
   #again() {
+    this.#timer = 0;
     this.#audio.play().catch((error) => {
       if (error.name === 'NotAllowedError') this.#tell('gone', null);
     });

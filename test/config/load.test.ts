@@ -289,3 +289,12 @@ t.test('demo secrets on an address that others can reach', async (t) => {
     /^1:21 addresses\[0\].host: can be reached/,
   ]);
 });
+
+t.test('stations and channels keep the order of the file, numbers too', async (t) => {
+  const channel = '{ sources: [{ type: file, path: tone.mp3 }] }';
+  const text = `stations:\n  zz: { channels: { b: ${channel}, '7': ${channel}, a: ${channel}, '3': ${channel} } }\n  '1': { channels: {} }\n`;
+  t.strictSame(loadConfig(write(t, text), {}).order, [
+    { station: 'zz', channels: ['b', '7', 'a', '3'] },
+    { station: '1', channels: [] },
+  ]);
+});

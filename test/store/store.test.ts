@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -26,8 +27,15 @@ import { stateOf, storeContract } from './contract.js';
 const SAVER = fileURLToPath(new URL('saver.ts', import.meta.url));
 const FILE = 'airsplice.mdb';
 
+/** Not t.testdir, whose path is the same for everybody who runs this test here, and too long for a socket. */
+function newFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'airsplice-store-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
 t.test('memory keeps the contract', (t) => storeContract(t, async () => new MemoryStore()));
-t.test('lmdb keeps the contract', (t) => storeContract(t, () => openLmdbStore(t.testdir())));
+t.test('lmdb keeps the contract', (t) => storeContract(t, () => openLmdbStore(newFolder(t))));
 
 t.test('what is loaded from memory is not what a caller still holds', async (t) => {
   const store = new MemoryStore();
@@ -38,7 +46,7 @@ t.test('what is loaded from memory is not what a caller still holds', async (t) 
 });
 
 t.test('lmdb: the folder is made for its owner alone, and a store opens again with what it had', async (t) => {
-  const folder = join(t.testdir(), 'not', 'yet', 'there.d');
+  const folder = join(newFolder(t), 'not', 'yet', 'there.d');
   const store = await openLmdbStore(folder);
   t.equal(statSync(folder).mode & 0o777, 0o700);
   const saves = Array.from({ length: 50 }, (_, i) => store.save(`c${i}`, stateOf(i)));
@@ -51,7 +59,7 @@ t.test('lmdb: the folder is made for its owner alone, and a store opens again wi
 });
 
 t.test('lmdb: an unreadable value is an error that names its channel', async (t) => {
-  const folder = t.testdir();
+  const folder = newFolder(t);
   const store = await openLmdbStore(folder);
   await store.save('good', stateOf(1));
   await store.close();
@@ -80,7 +88,7 @@ t.test('lmdb: an unreadable value is an error that names its channel', async (t)
 });
 
 t.test('lmdb: a damaged file is the text of a refusal, not the death of the server', async (t) => {
-  const folder = t.testdir();
+  const folder = newFolder(t);
   const file = join(folder, FILE);
   const store = await openLmdbStore(folder);
   for (let i = 0; i < 40; i++) await store.save(`c${i}`, stateOf(i, 'x'.repeat(3000)));
@@ -118,15 +126,17 @@ class Saver {
   readonly saved = new Map<string, number>();
   readonly lines: string[] = [];
   #complaint = '';
+  readonly #closed: Promise<unknown[]>;
 
   /** `before` is what sh does first, in the process that becomes the saver. */
-  constructor(t: Test, folder: string, options: { before?: string; largeBytes?: number; launcher?: string[] } = {}) {
+  constructor(t: Test, folder: string, options: { before?: string; growBytes?: number; launcher?: string[] } = {}) {
     const script = `${options.before ?? ':'}; exec "$0" --import tsx "$@"`;
     const [command, ...argv] = [...(options.launcher ?? []), 'sh', '-c', script, process.execPath, SAVER, folder];
-    if (options.largeBytes !== undefined) argv.push(String(options.largeBytes));
+    if (options.growBytes !== undefined) argv.push(String(options.growBytes));
     // Without the test runner's own hooks, which triple the time to start.
     const env = { ...process.env, NODE_OPTIONS: '' };
     this.child = spawn(command!, argv, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#closed = once(this.child, 'close');
     t.teardown(() => this.child.kill('SIGKILL'));
     this.child.stderr.on('data', (text) => {
       this.#complaint += text;
@@ -145,19 +155,21 @@ class Saver {
 
   /** Resolves when it has said this many more lines that begin so. */
   async said(begin: string, count = 1): Promise<void> {
-    const from = this.lines.length;
+    const [from, giveUpMs] = [this.lines.length, Date.now() + 20_000];
     while (this.lines.slice(from).filter((line) => line.startsWith(begin)).length < count) {
       if (this.child.exitCode !== null || this.child.signalCode !== null) {
         throw new Error(`The saver ended: ${this.child.signalCode} ${this.#complaint.slice(-500)}`);
       }
+      if (Date.now() > giveUpMs)
+        throw new Error(`The saver is silent: ${this.lines.slice(-2)} ${this.#complaint.slice(-500)}`);
       await sleep(2);
     }
   }
 
   async kill(): Promise<void> {
-    const closed = once(this.child, 'close');
     this.child.kill('SIGKILL');
-    await closed;
+    const [, signal] = await this.#closed;
+    if (signal !== 'SIGKILL') throw new Error(`The saver had ended before: ${this.#complaint.slice(-500)}`);
   }
 
   /** Whether after every refused save the channel still had the state saved before it. */
@@ -174,7 +186,7 @@ class Saver {
 t.test('lmdb: kill -9 at any moment loses no save that had resolved', async (t) => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1e6);
   const random = randomOf(seed);
-  const folder = t.testdir();
+  const folder = newFolder(t);
   for (let round = 1; round <= 10; round++) {
     const saver = new Saver(t, folder);
     await saver.said('saved', 8);
@@ -194,7 +206,7 @@ t.test('lmdb: kill -9 at any moment loses no save that had resolved', async (t) 
 });
 
 t.test('lmdb: two processes on one folder', async (t) => {
-  const folder = t.testdir();
+  const folder = newFolder(t);
   const first = new Saver(t, folder);
   await first.said('saved', 4);
 
@@ -212,11 +224,11 @@ t.test('lmdb: two processes on one folder', async (t) => {
 });
 
 t.test('lmdb: a save that cannot be written rejects, and changes nothing', async (t) => {
-  const folder = t.testdir();
-  // A file may not become larger than 1 MiB (dash counts blocks of 512 bytes, bash of 1,024), some states are.
-  const saver = new Saver(t, folder, { before: 'ulimit -f 2048', largeBytes: 2_500_000 });
-  await saver.said('refused', 10);
-  await saver.said('saved', 50);
+  const folder = newFolder(t);
+  // The file's limit (dash counts blocks of 512 bytes, bash of 1,024) is within a page, so that a write is cut short there.
+  const saver = new Saver(t, folder, { before: 'ulimit -f 1001', growBytes: 2000 });
+  await saver.said('refused', 40);
+  await saver.said('saved', 20);
   await saver.kill();
   t.ok(saver.refusalsChangedNothing(), 'the state before is in force');
   t.match(
@@ -233,7 +245,7 @@ t.test(
   'lmdb: on a full disk saves reject until there is space again',
   { skip: process.platform !== 'linux' },
   async (t) => {
-    const folder = t.testdir();
+    const folder = newFolder(t);
     // A small disk of the saver's own, gone with it. Seen from here through /proc.
     const launcher = process.getuid?.() === 0 ? ['unshare', '-m'] : ['unshare', '-rm'];
     const before = `mount -t tmpfs -o size=12m tmpfs '${folder}' || exit 9`;
@@ -252,8 +264,9 @@ t.test(
 );
 
 t.test('lock: one of many starters at once gets the folder, by any of its names', async (t) => {
-  const folder = t.testdir({ data: {} });
+  const folder = newFolder(t);
   const data = join(folder, 'data');
+  mkdirSync(data);
   symlinkSync(data, join(folder, 'link'), 'dir');
   const paths = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? data : join(folder, 'link', '.')));
   const outcomes = await Promise.allSettled(paths.map((path) => lockFolder(path)));
@@ -272,8 +285,7 @@ t.test('lock: one of many starters at once gets the folder, by any of its names'
 });
 
 t.test('lock by file, as on macOS', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'airsplice-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const lock = await lockFolderByFile(folder);
   const refusals = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolderByFile(folder)));
   t.ok(refusals.every((outcome) => outcome.status === 'rejected' && /in use by another/.test(outcome.reason.message)));

@@ -1,0 +1,64 @@
+/**
+ * Reads the heads of connections that do not go through Node's HTTP parser: encoders' and listeners'. A head that lies whole in the
+ * first bytes, as nearly all do, costs no timer and no listener; one that trickles has a deadline for all of it.
+ */
+
+import type { Socket } from 'node:net';
+import { type Handshake, type HandshakeFault, HandshakeParser } from '../source/handshake.js';
+
+export interface HeadLimits {
+  readonly headBytes: number;
+  readonly headLines: number;
+  /** For the whole head: a byte now and then does not lengthen it. */
+  readonly headMs: number;
+}
+
+export class HeadReader {
+  readonly #limits: HeadLimits;
+  /** Connections whose head is still being read. */
+  readonly #reading = new Set<Socket>();
+
+  constructor(limits: HeadLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Calls `done` once with the head or its fault; a connection that ends or does not finish in time is closed without it.
+   * @param first the bytes that were read already; the socket is paused
+   */
+  read(socket: Socket, first: Buffer, done: (result: Handshake | HandshakeFault) => void): void {
+    const parser = new HandshakeParser(this.#limits);
+    const result = parser.push(first);
+    if (result === 'more') this.#readOn(socket, parser, done);
+    else done(result);
+  }
+
+  close(): void {
+    for (const socket of this.#reading) socket.destroy();
+  }
+
+  #readOn(socket: Socket, parser: HandshakeParser, done: (result: Handshake | HandshakeFault) => void): void {
+    this.#reading.add(socket);
+    const stop = () => {
+      this.#reading.delete(socket);
+      clearTimeout(deadline);
+      for (const event of ['data', 'end', 'error', 'close']) socket.removeAllListeners(event);
+    };
+    const drop = () => {
+      stop();
+      socket.on('error', () => undefined).destroy();
+    };
+    const deadline = setTimeout(drop, this.#limits.headMs);
+    socket.on('end', drop);
+    socket.on('error', drop);
+    socket.on('close', drop);
+    socket.on('data', (chunk: Buffer) => {
+      const result = parser.push(chunk);
+      if (result === 'more') return;
+      stop();
+      socket.pause();
+      done(result);
+    });
+    socket.resume();
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The listeners' door: takes connections that begin by asking for a mount straight off the front. They never see Node's HTTP
+ * server, whose objects would stay with each listener as long as it plays.
+ */
+
+import type { Socket } from 'node:net';
+import { Refusal } from '../refusal.js';
+import { type HeadLimits, HeadReader } from './head-reader.js';
+import { endWithProblem } from './problem.js';
+import type { Mount, Stream } from './stream.js';
+import { BareVisit } from './visit.js';
+
+const GET = Buffer.from('GET /');
+const BLANK = 0x20;
+const QUESTION = 0x3f;
+
+export class ListenerDoor {
+  readonly #mounts: ReadonlyMap<string, Mount>;
+  readonly #stream: Stream;
+  readonly #heads: HeadReader;
+
+  constructor(mounts: ReadonlyMap<string, Mount>, stream: Stream, limits: HeadLimits) {
+    this.#mounts = mounts;
+    this.#stream = stream;
+    this.#heads = new HeadReader(limits);
+  }
+
+  /** Takes the connection when its first bytes name a mount; false: somebody else's. */
+  take(socket: Socket, first: Buffer): boolean {
+    const mount = this.#mountOf(first);
+    if (mount === undefined) return false;
+    this.#heads.read(socket, first, (result) => {
+      if (!('kind' in result)) this.#stream.handle(new BareVisit(socket, result), mount);
+      else if (result.kind === 'too-large') endWithProblem(socket, new Refusal('head-too-large', `${result.message}.`));
+      else endWithProblem(socket, new Refusal('bad-request', `${result.message}.`));
+    });
+    return true;
+  }
+
+  close(): void {
+    this.#heads.close();
+  }
+
+  #mountOf(first: Buffer): Mount | undefined {
+    if (first.length <= GET.length || !first.subarray(0, GET.length).equals(GET)) return undefined;
+    let end = GET.length;
+    while (end < first.length && first[end] !== BLANK && first[end] !== QUESTION) end++;
+    // A path that is cut here may go on: that connection takes the other road.
+    return end === first.length ? undefined : this.#mounts.get(first.toString('latin1', GET.length - 1, end));
+  }
+}

@@ -1,0 +1,281 @@
+/**
+ * The real ffmpeg as encoder and as an independent reader of ICY, against the whole server: titles reach players, watchers and
+ * pollers when they should; an encoder that is killed or frozen is replaced within two seconds, and no listener notices more than
+ * the sound. ffmpeg sends 48 kHz, the fallback file has 44.1 kHz: so a Player can tell what it hears.
+ */
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { WebSocket } from 'ws';
+import { FrameWalk } from '../../bench/frames.js';
+import { Framer } from '../../src/audio/frames.js';
+import type { Log } from '../../src/log.js';
+import { Player, until } from '../kit/player.js';
+import { freePort } from '../kit/process.js';
+import { demoYaml, startServer } from '../kit/server.js';
+
+const FFMPEG_HERTZ = 48_000;
+const FILE_HERTZ = 44_100;
+const MP3 = ['-ac', '2', '-b:a', '128k', '-f', 'mp3', '-content_type', 'audio/mpeg'];
+const AAC = ['-ac', '2', '-c:a', 'aac', '-b:a', '96k', '-f', 'adts', '-content_type', 'audio/aac'];
+
+class Ffmpeg {
+  readonly child: ChildProcess;
+  err = '';
+
+  constructor(t: Test, port: number, ...options: string[]) {
+    const sine = ['-re', '-f', 'lavfi', '-i', `sine=frequency=500:sample_rate=${FFMPEG_HERTZ}`];
+    const url = `icecast://source:demo-source@127.0.0.1:${port}/studio.mp3`;
+    this.child = spawn('ffmpeg', ['-v', 'error', '-nostdin', ...sine, ...options, url], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.child.stderr!.on('data', (chunk: Buffer) => {
+      this.err += chunk.toString();
+    });
+    t.teardown(() => this.child.kill('SIGKILL'));
+  }
+}
+
+/** What a Player hears: the sample rate of the newest frames, and whether it would ever have run dry. */
+class Ear {
+  hertz = 0;
+  /** When, on the monotonic clock, frames of this rate were first received after others. */
+  sinceMs = 0;
+  /** Audio in hand of a player that has played in real time since its first byte; its least. */
+  leastHandMs = Number.POSITIVE_INFINITY;
+  #audioMs = 0;
+  #done = 0;
+  readonly #player: Player;
+  readonly #walk = new FrameWalk();
+  readonly #framer: Framer = new Framer({
+    frames: (_, durationMs) => {
+      this.#audioMs += durationMs;
+      if (this.#framer.sampleRate === this.hertz) return;
+      this.hertz = this.#framer.sampleRate;
+      this.sinceMs = performance.now();
+    },
+  });
+
+  constructor(t: Test, player: Player) {
+    this.#player = player;
+    const timer = setInterval(() => this.listen(), 50);
+    t.teardown(() => clearInterval(timer));
+  }
+
+  listen(): void {
+    const audio = this.#player.audio.subarray(this.#done);
+    if (this.#audioMs > 0) {
+      this.leastHandMs = Math.min(this.leastHandMs, this.#audioMs - (performance.now() - this.#player.firstByteMs));
+    }
+    this.#done += audio.length;
+    this.#framer.push(audio);
+    if (audio.length > 0) this.#walk.feed(audio, 0, audio.length);
+  }
+
+  /** Places where a frame does not join the one before: a switch of sources is one. */
+  get breaks(): number {
+    return this.#walk.breaks;
+  }
+}
+
+interface Message {
+  readonly atMs: number;
+  readonly record: Record<string, unknown>;
+}
+
+function watch(t: Test, url: string): Message[] {
+  const messages: Message[] = [];
+  const ws = new WebSocket(url);
+  ws.on('message', (data) => messages.push({ atMs: performance.now(), record: JSON.parse(String(data)) }));
+  t.teardown(() => ws.terminate());
+  return messages;
+}
+
+async function probe(url: string): Promise<{ codec: string; bitrate: string; title: string }> {
+  const show = 'format_tags:stream=codec_name,bit_rate';
+  const args = ['-v', 'error', '-show_entries', show, '-of', 'json', url];
+  const { stdout } = await promisify(execFile)('ffprobe', args, { timeout: 15_000 });
+  const told = JSON.parse(stdout);
+  return {
+    codec: told.streams[0].codec_name,
+    bitrate: told.streams[0].bit_rate,
+    title: told.format.tags?.StreamTitle ?? '',
+  };
+}
+
+t.test('ffmpeg', async (t) => {
+  const port = await freePort();
+  const relay = `
+      relay:
+        mounts: [/relay.mp3]
+        sources: [{ type: pull, url: 'http://127.0.0.1:${port}/demo.mp3', onDemand: true }]`;
+  const changes: { heard: string | null; atMs: number }[] = [];
+  const note = (fields: Record<string, unknown>, message: string) => {
+    if (message === 'source changed' && fields['channel'] === 'studio') {
+      changes.push({ heard: fields['heard'] as string | null, atMs: performance.now() });
+    }
+  };
+  const quiet = () => undefined;
+  const log = { debug: quiet, info: note, warn: quiet, error: quiet } as unknown as Log;
+  const { base, ws } = await startServer(t, demoYaml(relay, port), undefined, log);
+  const heard = () => changes.at(-1)?.heard;
+  const poll = async (path: string) => {
+    const response = await fetch(base + path);
+    return response.status === 200 ? ((await response.json()) as Record<string, unknown>) : { status: response.status };
+  };
+  const push = async (channel: string, query: string) => {
+    const response = await fetch(`${base}/metapush/${channel}/${channel}-token?${query}`);
+    t.equal(response.status, 200);
+    return performance.now();
+  };
+
+  let ffmpeg = new Ffmpeg(t, port, ...MP3);
+  await until(
+    () => heard() === 'encoder',
+    5000,
+    () => ffmpeg.err,
+  );
+  const onAirMs = performance.now();
+
+  await t.test('a relay of our own demo, on demand, brings its titles along', async (t) => {
+    await push('demo', 'artist=Clara&song=Nocturne');
+    t.strictSame(await poll('/metadata/channel/relay.json'), { status: 204 });
+    const player = new Player(port, '/relay.mp3');
+    t.teardown(() => player.close());
+    await player.until(() => player.titles.length > 0);
+    t.equal(player.titles[0]!.title, 'Clara - Nocturne');
+    t.match(await poll('/metadata/channel/relay.json'), { rawdata: 'Clara - Nocturne', source: 'upstream' });
+    await push('demo', 'song=Next%20one');
+    await player.until(() => player.titles.at(-1)!.title === 'Next one', 4000);
+    t.match(await poll('/metadata/channel/relay.json'), { artist: '', song: 'Next one', source: 'upstream' });
+  });
+  // A whole burst of ffmpeg's sound, so that players that come now hear nothing of the file before it.
+  await sleep(onAirMs + 6500 - performance.now());
+
+  await t.test('a push: the channel at once; the listener when it is heard; ffprobe reads it', async (t) => {
+    const onChannel = watch(t, `${ws}/metadata/channel/studio`);
+    const onAudio = watch(t, `${ws}/metadata/listener/ear-1`);
+    const onWire = watch(t, `${ws}/metadata/listener/ear-1?sync=wire`);
+    const player = new Player(port, '/studio.mp3?metaid=ear-1');
+    t.teardown(() => player.close());
+    await player.until(() => player.audioBytes > 0);
+    await sleep(1300);
+    const pushedMs = await push('studio', 'artist=Anna&song=Lied&duration=60');
+    t.match(await poll('/metadata/channel/studio.json'), { rawdata: 'Anna - Lied', source: 'metapush' });
+    await until(() => onChannel.length > 0, 500);
+    t.match(onChannel[0]!.record, { type: 'now', artist: 'Anna', song: 'Lied', session: '', position: '' });
+    t.ok(onChannel[0]!.atMs < pushedMs + 100);
+    t.strictSame(await poll('/metadata/listener/ear-1.json'), { status: 204 }, 'heard nothing yet');
+
+    await until(() => player.titles.length > 0, 3000);
+    await until(() => onWire.length > 0, 500);
+    const seen = player.titles[0]!;
+    const written = onWire[0]!;
+    t.equal(seen.title, 'Anna - Lied');
+    const early = `written ${written.atMs - seen.atMs} ms after its block was read`;
+    t.ok(written.atMs > seen.atMs - 30 && written.atMs < seen.atMs + 100, early);
+    t.match(await poll('/metadata/listener/ear-1.json?sync=wire'), { rawdata: 'Anna - Lied', mount: '/studio.mp3' });
+    const position = Number(written.record['position']);
+    t.ok(Math.abs(position - seen.atByte / 16) < 30, `position ${position}, the block stands at ${seen.atByte}`);
+    const dueMs = player.firstByteMs + position;
+    t.ok(dueMs > seen.atMs + 2000, 'a burst lies between writing and hearing');
+    t.strictSame(onAudio, []);
+    await sleep(dueMs - performance.now() - 250);
+    t.strictSame(await poll('/metadata/listener/ear-1.json'), { status: 204 });
+    await until(() => onAudio.length > 0, 1000);
+    const lateMs = onAudio[0]!.atMs - dueMs;
+    t.comment(`heard ${lateMs.toFixed(1)} ms off start + position`);
+    t.ok(Math.abs(lateMs) < 150, `${lateMs} ms off`);
+    t.strictSame(onAudio[0]!.record, written.record);
+    t.match(await poll('/metadata/listener/ear-1.json'), { rawdata: 'Anna - Lied', position: String(position) });
+    const probing = probe(`${base}/studio.mp3`);
+    await sleep(1200);
+    t.strictSame([onChannel.length, onAudio.length, onWire.length, player.titles.length], [1, 1, 1, 1], 'once each');
+    t.strictSame(await probing, { codec: 'mp3', bitrate: '128000', title: 'Anna - Lied' });
+  });
+
+  const players = Array.from({ length: 20 }, () => new Player(port, '/studio.mp3', { keep: true }));
+  const ears = players.map((player) => new Ear(t, player));
+  t.teardown(() => {
+    for (const player of players) player.close();
+  });
+  const ear = ears[0]!;
+  await until(() => ears.every((one) => one.hertz === FFMPEG_HERTZ), 5000);
+  const from = changes.length;
+
+  /** Waits until `kind` is heard and every Player has its sound; tells how long both took. */
+  const turnsTo = async (kind: string, hertz: number, what: string) => {
+    const startMs = performance.now();
+    await until(
+      () => heard() === kind && ears.every((one) => one.hertz === hertz),
+      8000,
+      () => `${what}: ${heard()}`,
+    );
+    const turnedMs = changes.at(-1)!.atMs - startMs;
+    const socketMs = Math.max(...ears.map((one) => one.sinceMs)) - startMs;
+    t.comment(
+      `${what}: ${kind} heard after ${turnedMs.toFixed(0)} ms, at the last Player's socket after ${socketMs.toFixed(0)} ms`,
+    );
+    return turnedMs;
+  };
+
+  ffmpeg.child.kill('SIGKILL');
+  t.ok((await turnsTo('file', FILE_HERTZ, 'killed')) < 500);
+  ffmpeg = new Ffmpeg(t, port, '-legacy_icecast', '1', ...MP3);
+  await turnsTo('encoder', FFMPEG_HERTZ, 'restarted, by SOURCE');
+  await sleep(1500);
+  ffmpeg.child.kill('SIGSTOP');
+  t.ok((await turnsTo('file', FILE_HERTZ, 'frozen')) < 2000);
+  await push('studio', 'artist=Berta&song=Walzer');
+  await sleep(1500);
+  ffmpeg.child.kill('SIGCONT');
+  await turnsTo('encoder', FFMPEG_HERTZ, 'thawed');
+  await until(() => players.every((player) => player.titles.at(-1)?.title === 'Berta - Walzer'), 3000);
+  t.strictSame(
+    changes
+      .slice(from)
+      .map((change) => change.heard)
+      .filter((kind) => kind !== null),
+    ['file', 'encoder', 'file', 'encoder'],
+    'no flapping',
+  );
+  for (const [i, player] of players.entries()) {
+    t.equal(player.closed, false);
+    t.strictSame(
+      player.titles.map((seen) => seen.title),
+      ['Anna - Lied', 'Berta - Walzer'],
+      'its phase is right all along',
+    );
+    t.ok(ears[i]!.breaks <= 4, `${ears[i]!.breaks} breaks: one for each switch`);
+  }
+  t.comment(
+    `least audio in hand of a player in real time: ${Math.min(...ears.map((one) => one.leastHandMs)).toFixed(0)} ms`,
+  );
+  t.ok(
+    ears.every((one) => one.leastHandMs > 0),
+    'nobody would have run dry',
+  );
+
+  await t.test('AAC is heard too', async (t) => {
+    ffmpeg.child.kill('SIGKILL');
+    await until(() => heard() === 'file', 2000);
+    ffmpeg = new Ffmpeg(t, port, ...AAC);
+    await until(
+      () => heard() === 'encoder',
+      5000,
+      () => ffmpeg.err,
+    );
+    const startMs = performance.now();
+    await until(() => performance.now() - startMs > 6500 && ear.hertz === FFMPEG_HERTZ, 9000);
+    const player = new Player(port, '/studio.mp3');
+    await player.until(() => player.titles.length > 0);
+    t.equal(player.titles[0]!.title, 'Berta - Walzer');
+    t.equal(player.heads.get('content-type'), 'audio/aac');
+    player.close();
+    t.equal((await probe(`${base}/studio.mp3`)).codec, 'aac');
+    t.notOk(players.some((one) => one.closed));
+    ffmpeg.child.kill('SIGKILL');
+  });
+});

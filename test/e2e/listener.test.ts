@@ -1,0 +1,206 @@
+/** What a player meets at a mount, and what becomes of one that does not read. Real server, real sockets. */
+
+import { createReadStream } from 'node:fs';
+import net from 'node:net';
+import t from 'tap';
+import { FrameWalk } from '../../bench/frames.js';
+import { Player, until } from '../kit/player.js';
+import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
+
+async function metrics(base: string): Promise<string> {
+  return (await fetch(`${base}/metrics`)).text();
+}
+
+async function figure(base: string, line: string): Promise<number> {
+  const text = await metrics(base);
+  const found = text.split('\n').find((candidate) => candidate.startsWith(`${line} `));
+  return Number(found?.split(' ').at(-1) ?? Number.NaN);
+}
+
+t.test('a player at a mount', async (t) => {
+  const { port, base } = await startServer(t, demoYaml());
+  const first = new Player(port, '/demo.mp3');
+  await first.until((p) => p.audioBytes >= 16_000);
+
+  await t.test('the head', async (t) => {
+    t.equal(first.statusLine, 'HTTP/1.0 200 OK');
+    const expected = {
+      'content-type': 'audio/mpeg',
+      connection: 'close',
+      'accept-ranges': 'none',
+      'cache-control': 'no-store',
+      pragma: 'no-cache',
+      'access-control-allow-origin': '*',
+      'icy-name': 'Demo Channel',
+      'icy-br': '128',
+      'icy-pub': '0',
+      'icy-metaint': '16000',
+      'x-channelkey': 'demo',
+      'ice-audio-info': 'bitrate=128',
+    };
+    for (const [name, value] of Object.entries(expected)) t.equal(first.heads.get(name), value, name);
+    t.ok(Date.parse(first.heads.get('expires')!) < Date.now(), 'expires in the past');
+    for (const name of [
+      'icy-metaint',
+      'icy-name',
+      'icy-genre',
+      'icy-br',
+      'icy-url',
+      'icy-description',
+      'x-channelkey',
+    ]) {
+      t.ok(first.heads.get('access-control-expose-headers')!.split(', ').includes(name), `${name} is exposed`);
+    }
+    for (const name of ['content-length', 'transfer-encoding']) t.notOk(first.heads.has(name), `no ${name}`);
+  });
+
+  await t.test(
+    'the channel key is a mount, a query is fine, ICY only when asked for with a non-zero integer',
+    async (t) => {
+      for (const [heads, asked] of [
+        ['', false],
+        ['Icy-MetaData: 0\r\n', false],
+        ['Icy-MetaData: yes\r\n', false],
+        ['icy-metadata:2\r\n', true],
+      ] as const) {
+        const player = new Player(port, '/demo?x=1', { icy: false, heads });
+        await player.until((p) => p.audioBytes > 0);
+        t.equal(player.heads.has('icy-metaint'), asked, JSON.stringify(heads));
+        player.close();
+      }
+    },
+  );
+
+  await t.test('HEAD, OPTIONS, Range, other methods, unknown mounts', async (t) => {
+    const head = new Player(port, '/demo.mp3', { method: 'HEAD' });
+    await head.until((p) => p.closed);
+    t.equal(head.status, 200);
+    t.equal(head.heads.get('icy-metaint'), '16000');
+    t.equal(head.audioBytes, 0);
+    const range = new Player(port, '/demo.mp3', { heads: 'Range: bytes=0-1\r\n' });
+    await range.until((p) => p.audioBytes > 16_000);
+    t.equal(range.status, 200);
+    range.close();
+    const options = await fetch(`${base}/demo.mp3`, { method: 'OPTIONS' });
+    t.equal(options.status, 204);
+    t.match(options.headers.get('access-control-allow-headers'), /icy-metadata, range/);
+    const post = await fetch(`${base}/demo.mp3`, { method: 'POST' });
+    t.equal(post.status, 405);
+    t.match(post.headers.get('allow'), /GET/);
+    t.match(post.headers.get('content-type'), /problem\+json/);
+    for (const path of ['/demo.mp4', '/demo.mp3/', '/Demo', '/%64emo']) {
+      t.equal((await fetch(base + path)).status, 404, path);
+    }
+  });
+
+  await t.test('the burst is five seconds, and unbroken frames follow', async (t) => {
+    await until(() => first.audioBytes > 16_000 * 8, 15_000);
+    const startMs = performance.now();
+    const player = new Player(port, '/demo.mp3', { keep: true });
+    await player.until((p) => p.audioBytes >= 5 * 16_000, 1000);
+    t.ok(performance.now() - startMs < 500, 'at once');
+    await player.until((p) => p.audioBytes >= 8 * 16_000);
+    const walk = new FrameWalk();
+    const { audio } = player;
+    walk.feed(audio, 0, audio.length);
+    t.equal(walk.breaks, 0);
+    t.ok(walk.frames > 250, `${walk.frames} frames`);
+    player.close();
+  });
+  first.close();
+});
+
+t.test('a new listener hears the title of its place, not of the live edge', async (t) => {
+  const { port, base } = await startServer(t, demoYaml());
+  const before = new Player(port, '/demo.mp3');
+  await fetch(`${base}/metapush/demo/demo-token?song=Old`);
+  await before.until((p) => p.audioBytes >= 8 * 16_000, 15_000);
+  await fetch(`${base}/metapush/demo/demo-token?song=New`);
+  await before.until((p) => p.titles.length === 2, 3000);
+  const player = new Player(port, '/demo.mp3');
+  await player.until((p) => p.titles.length === 2, 3000);
+  t.same(
+    player.titles.map((seen) => seen.title),
+    ['Old', 'New'],
+  );
+  t.equal(player.titles[0]!.atByte, 16_000, 'the first block carries the title');
+  t.ok(player.titles[1]!.atByte >= 4 * 16_000, `the new one lies ${player.titles[1]!.atByte} bytes in`);
+  player.close();
+  before.close();
+});
+
+t.test('limits: at the limit it plays, one past it is 503', async (t) => {
+  const yaml = demoYaml(`
+      small:
+        maxListeners: 2
+        sources: [{ type: file, path: ${DEMO_AUDIO} }]
+limits: { listeners: 5 }
+`);
+  const { port, base } = await startServer(t, yaml);
+  const players: Player[] = [];
+  const plays = async (path: string) => {
+    const player = new Player(port, path);
+    players.push(player);
+    await player.until((p) => p.status === 200 && p.audioBytes > 0);
+  };
+  const refused = async (path: string) => {
+    const response = await fetch(base + path);
+    t.equal(response.status, 503, path);
+    t.ok(Number(response.headers.get('retry-after')) > 0);
+    t.match(response.headers.get('content-type'), /problem\+json/);
+    await response.arrayBuffer();
+  };
+  await plays('/small');
+  await plays('/small');
+  await refused('/small');
+  for (let i = 0; i < 3; i++) await plays('/demo');
+  await refused('/demo');
+  players[0]!.close();
+  await until(() => true, 100);
+  let again = 503;
+  while (again === 503) {
+    const player = new Player(port, '/small');
+    await player.until((p) => p.status > 0);
+    again = player.status;
+    players.push(player);
+  }
+  t.equal(again, 200, 'a place that was left is free');
+  for (const player of players) player.close();
+});
+
+t.test('a mount without audio: 503 with Retry-After, for HEAD too', async (t) => {
+  const { base } = await startServer(
+    t,
+    demoYaml('      empty: { sources: [{ type: encoder, password: demo-source }] }\n'),
+  );
+  const startMs = performance.now();
+  for (const method of ['GET', 'HEAD']) {
+    const response = await fetch(`${base}/empty`, { method });
+    t.equal(response.status, 503);
+    t.ok(Number(response.headers.get('retry-after')) > 0);
+    await response.arrayBuffer();
+  }
+  t.ok(performance.now() - startMs < 1000, 'without waiting: no source is on its way');
+});
+
+t.test('a channel that has lost its audio lets its listeners go after silenceSeconds', async (t) => {
+  const yaml = demoYaml('      live: { sources: [{ type: encoder, password: demo-source }] }\n').replace(
+    'stations:',
+    'streams: { silenceSeconds: 1 }\nstations:',
+  );
+  const { port, base } = await startServer(t, yaml);
+  const encoder = net.connect(port, '127.0.0.1');
+  const login = Buffer.from('source:demo-source').toString('base64');
+  encoder.write(`PUT /live HTTP/1.1\r\nAuthorization: Basic ${login}\r\nContent-Type: audio/mpeg\r\n\r\n`);
+  await new Promise((done) => encoder.once('data', done));
+  for await (const chunk of createReadStream(DEMO_AUDIO, { end: 64_000 })) encoder.write(chunk as Buffer);
+  const player = new Player(port, '/live');
+  await player.until((p) => p.audioBytes > 0);
+  encoder.end();
+  const startMs = performance.now();
+  await player.until((p) => p.closed, 6000);
+  const tookMs = performance.now() - startMs;
+  t.ok(tookMs > 900 && tookMs < 5000, `after ${Math.round(tookMs)} ms`);
+  t.equal(await figure(base, 'airsplice_listener_endings_total{reason="silence"}'), 1);
+  t.equal((await fetch(`${base}/live`)).status, 503);
+});

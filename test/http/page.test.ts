@@ -1,0 +1,195 @@
+/**
+ * The page in a real browser before the whole server: titles come as text whatever they hold, and a listener sees what he hears.
+ * Skipped only where there is no Chromium.
+ */
+
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chromium, type Page } from 'playwright-core';
+import t from 'tap';
+import { demoYaml, startServer } from '../kit/server.js';
+
+const CHROMIUM = '/usr/bin/chromium';
+const skip = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;
+const BROWSER_ARGS = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+  ...['--disable-component-update', '--disable-sync', '--mute-audio', '--autoplay-policy=no-user-gesture-required'],
+];
+/** A short burst: what is pushed is heard soon. */
+const YAML = `streams: { burstSeconds: 1 }`;
+
+/** What is used of an audio element; Node's types know none. */
+interface Playable {
+  readonly currentTime: number;
+  play(): Promise<void>;
+  pause(): void;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly heads: http.IncomingHttpHeaders;
+  readonly body: string;
+}
+
+function ask(port: number, path: string, options: http.RequestOptions = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = http.request({ host: '127.0.0.1', port, path, agent: false, ...options }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (text: string) => {
+        body += text;
+      });
+      response.on('end', () => resolve({ status: response.statusCode!, heads: response.headers, body }));
+    });
+    request.on('error', reject).end();
+  });
+}
+
+async function push(base: string, track: Record<string, unknown>): Promise<void> {
+  const answer = await fetch(`${base}/metapush/demo/demo-token`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ duration: 180, ...track }),
+  });
+  if (answer.status !== 200) throw new Error(`push: ${answer.status} ${await answer.text()}`);
+}
+
+/** Waits until the first element of this kind (so, in a card, the demo channel's) has this text. */
+async function shows(page: Page, selector: string, text: string, withinMs = 10_000): Promise<void> {
+  const element = page.locator(selector).first();
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const seen = await element.textContent();
+    if (seen === text) return;
+    if (performance.now() > deadline) throw new Error(`${selector} shows "${seen}", not "${text}"`);
+    await sleep(50);
+  }
+}
+
+t.test('the page and its files are served with the heads they need', async (t) => {
+  const { port } = await startServer(t, demoYaml(YAML));
+  const types: Record<string, string> = {
+    '/': 'text/html; charset=utf-8',
+    '/web/page.css': 'text/css; charset=utf-8',
+    '/web/page.js': 'text/javascript; charset=utf-8',
+    '/web/channels.json': 'application/json; charset=utf-8',
+    '/favicon.ico': 'image/svg+xml; charset=utf-8',
+  };
+  for (const [path, type] of Object.entries(types)) {
+    const got = await ask(port, path);
+    t.equal(got.status, 200, path);
+    t.equal(got.heads['content-type'], type, path);
+    t.equal(got.heads['cache-control'], 'no-cache', path);
+    t.equal(got.heads['x-content-type-options'], 'nosniff', path);
+    const again = await ask(port, path, { headers: { 'If-None-Match': got.heads.etag! } });
+    t.strictSame([again.status, again.body, again.heads.etag], [304, '', got.heads.etag], path);
+    const head = await ask(port, path, { method: 'HEAD' });
+    t.strictSame([head.status, head.body], [200, ''], path);
+    t.equal(head.heads['content-length'], String(Buffer.byteLength(got.body)), path);
+    const post = await ask(port, path, { method: 'POST' });
+    t.strictSame([post.status, post.heads.allow], [405, 'GET, HEAD'], path);
+  }
+  t.strictSame(JSON.parse((await ask(port, '/web/channels.json')).body)[0], {
+    station: 'Demo',
+    key: 'demo',
+    name: 'Demo Channel',
+    description: '',
+    mount: '/demo.mp3',
+  });
+  for (const path of ['/web/', '/web/card.ts', '/web/..%2fapp.js', '/index.html']) {
+    t.equal((await ask(port, path)).status, 404, path);
+  }
+  const policyFor = async (host: string) =>
+    (await ask(port, '/', { headers: { Host: host } })).heads['content-security-policy'] as string;
+  t.match(
+    await policyFor('radio.example:8000'),
+    "connect-src 'self' ws://radio.example:8000 wss://radio.example:8000;",
+  );
+  for (const host of ["x; script-src 'unsafe-inline'", '[::1]:8000', 'a b']) {
+    t.match(await policyFor(host), "connect-src 'self';", `a host that no policy can name: ${host}`);
+  }
+});
+
+t.test('in a browser', { skip }, async (t) => {
+  let server = await startServer(t, demoYaml(YAML));
+  const profile = mkdtempSync(join(tmpdir(), 'airsplice-chromium-'));
+  const context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: BROWSER_ARGS });
+  t.teardown(async () => {
+    await context.close();
+    rmSync(profile, { recursive: true, force: true });
+  });
+  const page = await context.newPage();
+  const audio = page.locator('audio').first();
+  const complaints: string[] = [];
+  const sockets: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => message.text().includes('Content Security') && complaints.push(message.text()));
+  page.on('websocket', (socket) => sockets.push(socket.url()));
+
+  await t.test('titles arrive as text, hostile ones too', async (t) => {
+    await push(server.base, { artist: 'Nina Simone', song: 'Sinnerman' });
+    await page.goto(server.base);
+    await shows(page, '.song', 'Sinnerman');
+    await shows(page, '.artist', 'Nina Simone');
+    const hostile = '<img src=x onerror="document.title=1"><script>alert(1)</script>';
+    await push(server.base, { artist: '', song: 'Coming <b>up</b>', tracktype: 'next' });
+    await push(server.base, { artist: hostile, song: hostile, cover: 'javascript:alert(1)' });
+    await shows(page, '.song', hostile);
+    await shows(page, '.artist', hostile);
+    await shows(page, '.next-title', 'Coming <b>up</b>');
+    t.equal(
+      await page.locator('.channel:first-child :is(script, b, .on-air *:not(p))').count(),
+      0,
+      'nothing became an element',
+    );
+    t.equal(await page.locator('.cover').first().isVisible(), false, 'what is no web address is no cover');
+    await push(server.base, { artist: '', song: 'Coming <b>up</b>', cover: `${server.base}/favicon.ico` });
+    await shows(page, '.next-title', '');
+    await page.locator('.cover').first().waitFor({ state: 'visible' });
+    t.equal(await page.locator('#state-text').textContent(), 'connected');
+    t.strictSame(complaints, []);
+  });
+
+  await t.test('who plays sees what he hears, and a stop ends the download', async (t) => {
+    await push(server.base, { artist: 'A', song: 'on air before' });
+    const asked = page.waitForRequest((request) => request.url().includes('/demo.mp3'));
+    await audio.evaluate((element: Playable) => element.play());
+    const metaid = new URL((await asked).url()).searchParams.get('metaid')!;
+    t.match(metaid, /^[0-9a-f]{32}$/);
+    t.ok(sockets.includes(`${server.ws}/metadata/listener/${metaid}`), 'the listener feed is open');
+    await shows(page, '.heard', 'A - on air before', 20_000);
+
+    await push(server.base, { artist: 'B', song: 'pushed meanwhile' });
+    await shows(page, '.song', 'pushed meanwhile');
+    await shows(page, '.heard', 'A - on air before');
+    await shows(page, '.hint', 'The title on air is on its way to you.');
+    await shows(page, '.heard', 'B - pushed meanwhile', 20_000);
+    const heard = await audio.evaluate((element: Playable) => element.currentTime * 1000);
+    const session = JSON.parse((await ask(server.port, `/metadata/listener/${metaid}.json`)).body);
+    t.ok(heard >= Number(session.position), `shown at ${heard} ms of audio, stands at ${session.position}`);
+    t.ok(heard < Number(session.position) + 1500, `shown at ${heard} ms of audio, stands at ${session.position}`);
+    t.match(await page.locator('.hint').first().textContent(), /^It reached you \d+ seconds? after it came on air\.$/);
+    t.match(await page.title(), 'B - pushed meanwhile');
+
+    await audio.evaluate((element: Playable) => element.pause());
+    await shows(page, '.heard', 'Not playing');
+    const deadline = Date.now() + 5000;
+    const playing = async () =>
+      /airsplice_listeners\{channel="demo"\} (\d+)/.exec((await ask(server.port, '/metrics')).body)?.[1];
+    while ((await playing()) !== '0' && Date.now() < deadline) await sleep(50);
+    t.equal(await playing(), '0', 'no listener is left');
+    t.notMatch((await audio.getAttribute('src')) ?? '', metaid, 'the next play has a metaid of its own');
+    t.strictSame(complaints, []);
+  });
+
+  await t.test('after a restart of the server the titles come back by themselves', async () => {
+    await server.app.stop();
+    await shows(page, '#state-text', 'reconnecting');
+    server = await startServer(t, demoYaml(YAML, server.port));
+    await push(server.base, { artist: 'C', song: 'after the restart' });
+    await shows(page, '.song', 'after the restart', 20_000);
+    await shows(page, '#state-text', 'connected', 20_000);
+  });
+});

@@ -1,0 +1,198 @@
+/**
+ * HTTP and WebSocket as bytes on a bare socket, for what no client library would send: requests in pieces, pipelined, broken,
+ * never finished. Beside it a WebSocket reader that keeps what it was told.
+ */
+
+import net from 'node:net';
+import type { Test } from 'tap';
+import { WebSocket } from 'ws';
+import { until } from './player.js';
+
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly heads: ReadonlyMap<string, string>;
+  readonly body: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
+  json(): any;
+}
+
+export class Wire {
+  readonly socket: net.Socket;
+  /** All that came, one character a byte. */
+  got = '';
+  /** The server has said that it will send no more. */
+  ended = false;
+  closed = false;
+
+  constructor(t: Test, port: number, options: { halfOpen?: boolean; host?: string } = {}) {
+    this.socket = net.connect({
+      host: options.host ?? '127.0.0.1',
+      port,
+      allowHalfOpen: options.halfOpen ?? false,
+      noDelay: true,
+    });
+    t.teardown(() => this.socket.destroy());
+    this.socket.on('error', () => undefined);
+    this.socket.on('data', (chunk: Buffer) => {
+      this.got += chunk.toString('latin1');
+    });
+    this.socket.on('end', () => {
+      this.ended = true;
+    });
+    this.socket.on('close', () => {
+      this.closed = true;
+    });
+  }
+
+  send(bytes: string | Buffer): this {
+    this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
+    return this;
+  }
+
+  /** The answers that are complete so far, 1xx included. @param bodiless how many of them, from the first, answer a HEAD */
+  answers(bodiless = 0): Answer[] {
+    const answers: Answer[] = [];
+    let rest = this.got;
+    for (;;) {
+      const end = rest.indexOf('\r\n\r\n');
+      if (end < 0) return answers;
+      const [first, ...lines] = rest.slice(0, end).split('\r\n');
+      const status = Number(first!.split(' ')[1]);
+      const heads = new Map(
+        lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+      );
+      const none = status < 200 || status === 204 || status === 304 || answers.length < bodiless;
+      const length = none ? 0 : Number(heads.get('content-length') ?? Number.NaN);
+      const whole = Number.isNaN(length) ? this.ended : rest.length >= end + 4 + length;
+      if (!whole) return answers;
+      const taken = Number.isNaN(length) ? rest.length : end + 4 + length;
+      const body = Buffer.from(rest.slice(end + 4, taken), 'latin1').toString('utf8');
+      answers.push({ status, heads, body, json: () => JSON.parse(body) });
+      rest = rest.slice(taken);
+    }
+  }
+
+  /** Waits for this many whole answers; gives them all. */
+  async take(count: number, ms = 5000, bodiless = 0): Promise<Answer[]> {
+    await until(
+      () => this.answers(bodiless).length >= count,
+      ms,
+      () => `wire: ${JSON.stringify(this.got.slice(0, 400))}`,
+    );
+    return this.answers(bodiless);
+  }
+
+  async untilClosed(ms = 5000): Promise<void> {
+    await until(
+      () => this.closed,
+      ms,
+      () => `wire still open: ${JSON.stringify(this.got.slice(0, 400))}`,
+    );
+  }
+}
+
+/** One request on a connection of its own; `text` is the head without its blank line. */
+export async function ask(t: Test, port: number, text: string, body: string | Buffer = ''): Promise<Answer> {
+  const wire = new Wire(t, port);
+  const lines = text.split('\n').map((line) => `${line.trim()}\r\n`);
+  wire.send(Buffer.concat([Buffer.from(`${lines.join('')}Host: x\r\n\r\n`, 'latin1'), Buffer.from(body)]));
+  const head = text.startsWith('HEAD') ? 1 : 0;
+  const answers = await wire.take(1, 5000, head);
+  const last = answers.find((answer) => answer.status >= 200) ?? (await wire.take(2, 5000, head))[1]!;
+  wire.socket.destroy();
+  return last;
+}
+
+/** A WebSocket reader: what it was told, and how it ended. */
+export class Watching {
+  readonly ws: WebSocket;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
+  readonly told: any[] = [];
+  open = false;
+  pings = 0;
+  /** Of the close frame; 1006 where there was none. */
+  code = 0;
+  /** Where the upgrade was refused. */
+  refused: Answer | undefined;
+
+  constructor(t: Test, url: string, options: { pong?: boolean; from?: string } = {}) {
+    this.ws = new WebSocket(url, {
+      autoPong: options.pong ?? true,
+      ...(options.from === undefined ? {} : { localAddress: options.from }),
+    });
+    t.teardown(() => this.ws.terminate());
+    this.ws.on('error', () => undefined);
+    this.ws.on('open', () => {
+      this.open = true;
+    });
+    this.ws.on('ping', () => this.pings++);
+    this.ws.on('message', (data, binary) => this.told.push(binary ? 'binary' : JSON.parse(data.toString())));
+    this.ws.on('close', (code) => {
+      this.code = code;
+    });
+    this.ws.on('unexpected-response', (_, response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (text: string) => {
+        body += text;
+      });
+      response.on('end', () => {
+        const heads = new Map(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
+        this.refused = { status: response.statusCode!, heads, body, json: () => JSON.parse(body) };
+      });
+    });
+  }
+
+  /** Whatever was told, as `type song`. */
+  get songs(): string[] {
+    return this.told.map((record) => `${record.type} ${record.song}`);
+  }
+
+  async opened(): Promise<this> {
+    await until(
+      () => this.open,
+      5000,
+      () => `watching: refused ${this.refused?.status}, closed ${this.code}`,
+    );
+    return this;
+  }
+
+  async has(count: number, ms = 5000): Promise<this> {
+    await until(
+      () => this.told.length >= count,
+      ms,
+      () => `watching: ${this.songs.slice(-20)}`,
+    );
+    return this;
+  }
+
+  async ends(ms = 5000): Promise<number> {
+    await until(
+      () => this.code !== 0,
+      ms,
+      () => `watching: still open, told ${this.told.length}`,
+    );
+    return this.code;
+  }
+
+  async isRefused(): Promise<Answer> {
+    await until(
+      () => this.refused !== undefined,
+      5000,
+      () => `watching: not refused, open ${this.open}`,
+    );
+    return this.refused!;
+  }
+}
+
+/** The connections that this process has accepted on a port. */
+export function accepted(port: number): net.Socket[] {
+  const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
+  return handles.filter((handle): handle is net.Socket => handle instanceof net.Socket && handle.localPort === port);
+}
+
+/** The server's end of a client's connection. */
+export function peerOf(client: net.Socket): net.Socket {
+  return accepted(client.remotePort!).find((socket) => socket.remotePort === client.localPort)!;
+}
