@@ -86,3 +86,11 @@ t.test('a title goes into the first block at or after the byte where it took eff
   t.equal(tape.at(2)!.mark, c);
   t.equal(tape.at(2)!.titled.subarray(METAINT).toString('latin1', 1, 16), "StreamTitle='c'");
 });
+
+t.test('a title before the first byte is in force there', async (t) => {
+  const [a, b] = ['a', 'b'].map((song) => new Mark(viewOf(song)));
+  const tape = new Tape(METAINT, 60_000, a!);
+  tape.put(b!);
+  tape.write(Buffer.alloc(METAINT + 1), 1000);
+  t.equal(tape.at(0)!.before, b);
+});
