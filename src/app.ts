@@ -61,6 +61,15 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   const sessions = new Sessions(
     clock,
     {
+      began: (session) => {
+        const next = feed.last(session.channel, 'next');
+        if (next == null) return;
+        for (const sync of ['audio', 'wire'] as const) {
+          if (!feed.isWatched(session.metaid, sync)) continue;
+          const json = next.listenerJson(session.id, '', session.mount);
+          feed.publishListener(session.metaid, sync, new Message('next', '', json));
+        }
+      },
       written: (session, told) => {
         if (!feed.isWatched(session.metaid, 'wire')) return;
         feed.publishListener(session.metaid, 'wire', new Message('now', '', session.json(told)));
@@ -148,8 +157,11 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     },
     judged: (status, path, agent, why) => {
       metrics.encoders.inc({ status });
-      if (status < 400) log.info({ path, agent, channel: why }, 'encoder connected');
-      else repeats.warn(`encoder ${status}`, { status, path, agent, why }, 'encoder refused');
+      // Only a path that is a mount: an encoder pointed at the push address shows its token in it.
+      const mount = mounts.has(path) ? path : undefined;
+      const fields = { mount, agent: agent.slice(0, 100) };
+      if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
+      else repeats.warn(`encoder ${status}`, { ...fields, status, why }, 'encoder refused');
     },
   });
 

@@ -52,7 +52,11 @@ async function main(): Promise<void> {
   log.info({ ports: app.ports }, 'listening');
   process.stdout.write(banner(config, app.ports));
 
+  let stopping = false;
   const stop = (signal: string) => {
+    // Asked again while it drains: it goes on draining.
+    if (stopping) return;
+    stopping = true;
     log.info({ signal }, 'stopping');
     // Whatever hangs: out within the promised time.
     setTimeout(() => process.exit(0), config.shutdown.graceSeconds * 1000).unref();
@@ -64,8 +68,8 @@ async function main(): Promise<void> {
       },
     );
   };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
 }
 
 await main();

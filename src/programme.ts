@@ -69,10 +69,6 @@ export class Programme {
     return secretMatches(this.#config.pushTokens, token);
   }
 
-  get usesDemoSecrets(): boolean {
-    return this.#config.pushTokens.some((token) => token.demo);
-  }
-
   #addSource(config: SourceConfig, all: Config, clock: Clock): void {
     const onDemand = config.type === 'pull' && config.onDemand;
     const lingerMs = config.type === 'pull' ? config.lingerSeconds * 1000 : 0;
@@ -109,6 +105,7 @@ export class Programme {
       get hopeful() {
         return audio.hopeful;
       },
+      onDemand: audio.onDemand,
     }));
   }
 }

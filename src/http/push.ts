@@ -34,6 +34,8 @@ export function registerPush(
   target: PushTarget,
   limits: PushLimits & { bodyBytes: number },
 ): void {
+  /** What a stranger writes into a path must not become a label of the metrics. */
+  const known = new WeakSet<FastifyRequest>();
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: limits.bodyBytes }, (_, body, done) =>
     done(null, body),
   );
@@ -44,10 +46,10 @@ export function registerPush(
     onRequest: async (request: FastifyRequest) => {
       const { channel, token } = request.params as PushParams;
       if (!target.authorized(channel, token)) throw forbidden();
+      known.add(request);
     },
     onResponse: async (request: FastifyRequest, reply: FastifyReply) => {
-      const known = reply.statusCode === 403 ? '' : (request.params as PushParams).channel;
-      target.counted(known, reply.statusCode);
+      target.counted(known.has(request) ? (request.params as PushParams).channel : '', reply.statusCode);
     },
   };
   const answer = async (request: FastifyRequest, reply: FastifyReply, input: PushInput) => {

@@ -23,6 +23,7 @@ import type { Watch } from './watch.js';
 const KEEP_ALIVE_MS = 65_000;
 const REQUEST_MS = 30_000;
 const SWEEP_MS = 2_000;
+const IDLE_MS = 120_000;
 
 export interface RouterParts {
   readonly mounts: ReadonlyMap<string, Mount>;
@@ -45,6 +46,11 @@ export class Router {
   readonly app: FastifyInstance;
   readonly #parts: RouterParts;
   readonly #servers: http.Server[] = [];
+  /**
+   * Connections that were given away to a listener. Node's parser still reads them: whatever it makes of what comes must not be
+   * answered, and answering would trip over the request that was never finished.
+   */
+  readonly #given = new WeakSet<Socket>();
   /** The roles of the address at which a request came in, for fastify's part. */
   readonly #roles = new WeakMap<http.IncomingMessage, Roles>();
 
@@ -91,16 +97,23 @@ export class Router {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: SWEEP_MS,
     });
+    // An answer that nobody reads must not keep its connection; streams and WebSockets have taken theirs out by then.
+    server.timeout = IDLE_MS;
     server.on('request', (request, response) => this.#request(request, response, roles));
     server.on('upgrade', (request, socket, head) => {
-      if (request.headers.upgrade?.toLowerCase() === 'websocket') this.#upgrade(request, socket as Socket, head, roles);
+      if (this.#given.has(socket as Socket)) socket.destroy();
+      else if (request.headers.upgrade?.toLowerCase() === 'websocket')
+        this.#upgrade(request, socket as Socket, head, roles);
       else goOnWithout(server, request, socket as Socket, head);
     });
     server.on('checkContinue', (request, response) => {
-      response.writeContinue();
+      if (!this.#given.has(request.socket)) response.writeContinue();
       this.#request(request, response, roles);
     });
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBroken(error, socket as Socket));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      if (this.#given.has(socket as Socket)) socket.destroy();
+      else answerBroken(error, socket as Socket);
+    });
     this.#servers.push(server);
     return server;
   }
@@ -119,8 +132,11 @@ export class Router {
   }
 
   #request(request: http.IncomingMessage, response: http.ServerResponse, roles: Roles): void {
-    // RFC 9112, 3.2.2: the absolute form must be understood.
-    const url = (request.url = request.url!.replace(/^https?:\/\/[^/?#]*/i, ''));
+    if (this.#given.has(request.socket)) {
+      request.socket.destroy();
+      return;
+    }
+    const url = originForm(request);
     const mark = url.indexOf('?');
     const path = mark < 0 ? url : url.slice(0, mark);
     if (path.startsWith('/metadata/')) {
@@ -130,8 +146,9 @@ export class Router {
     }
     const mount = this.#parts.mounts.get(path);
     if (mount !== undefined) {
-      if (roles.allows('stream', request)) this.#parts.stream.handle(new HttpVisit(request, response), mount);
-      else sendProblem(response, notServed());
+      if (!roles.allows('stream', request)) sendProblem(response, notServed());
+      else if (response.socket === null) sendProblem(response, behindAnother());
+      else this.#parts.stream.handle(new HttpVisit(request, response, this.#given), mount);
       return;
     }
     this.#roles.set(request, roles);
@@ -139,9 +156,22 @@ export class Router {
   }
 
   #upgrade(request: http.IncomingMessage, socket: Socket, head: Buffer, roles: Roles): void {
+    originForm(request);
     if (roles.allows('watch', request)) this.#parts.watch.upgrade(request, socket, head);
     else endWithProblem(socket, notServed());
   }
+}
+
+/** The request's address without the host. RFC 9112, 3.2.2: the absolute form must be understood. */
+function originForm(request: http.IncomingMessage): string {
+  return (request.url = request.url!.replace(/^https?:\/\/[^/?#]*/i, '') || '/');
+}
+
+/** A stream takes its whole connection, so it cannot wait behind an answer that is not finished. */
+function behindAnother(): Refusal {
+  return new Refusal('unavailable', 'Ask for a stream on a connection of its own.', {
+    headers: { Connection: 'close', 'Retry-After': '1' },
+  });
 }
 
 function notServed(): Refusal {

@@ -13,8 +13,8 @@ import { asRefusal } from './problem.js';
 import { isMetaid } from './reads.js';
 import type { Visit } from './visit.js';
 
-/** How often waiting listeners are looked at. */
-const WAIT_MS = 100;
+/** So many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
+const MOST_PER_TICK = 50;
 
 /** A mount as a listener meets it. */
 export interface Mount {
@@ -25,6 +25,8 @@ export interface Mount {
   /** Whether audio is being heard now, and whether waiting for some makes sense. */
   readonly hasAudio: boolean;
   readonly hopeful: boolean;
+  /** Whether a listener would wake a source. */
+  readonly onDemand: boolean;
 }
 
 export interface StreamOptions {
@@ -53,7 +55,7 @@ export class Stream implements Ringer {
     this.#sessions = sessions;
     this.#clock = clock;
     this.#options = options;
-    clock.alarm(clock.now() + WAIT_MS, this);
+    clock.onTick(this);
   }
 
   /** Answers any request for this mount. */
@@ -73,8 +75,9 @@ export class Stream implements Ringer {
   }
 
   ring(nowMs: number): void {
-    if (this.#waiting.length > 0) this.#waiting = this.#waiting.filter((waiting) => !this.#settle(waiting, nowMs));
-    this.#clock.alarm(nowMs + WAIT_MS, this);
+    if (this.#waiting.length === 0) return;
+    let budget = this.#closed ? Number.POSITIVE_INFINITY : MOST_PER_TICK;
+    this.#waiting = this.#waiting.filter((waiting) => budget === 0 || !this.#settle(waiting, nowMs) || budget-- === 0);
   }
 
   /** Takes no more listeners; those who wait are sent away. */
@@ -117,12 +120,14 @@ export class Stream implements Ringer {
     const { channel } = mount;
     const icy = wantsIcy(visit);
     const head = streamHead(mount.facts, channel, icy ? channel.tape!.metaint : null);
+    const socket = visit.take();
     const session = this.#session(visit, mount);
-    this.#audience.join(visit.take(), channel, head, { icy, burstMs: this.#options.burstMs, session });
+    this.#audience.join(socket, channel, head, { icy, burstMs: this.#options.burstMs, session });
   }
 
   #headOnly(visit: Visit, mount: Mount): void {
-    if (!mount.hasAudio) throw noAudio();
+    // An on-demand source is not woken for a head: its metaint is not known yet.
+    if (!mount.hasAudio && !mount.onDemand) throw noAudio();
     const metaint = wantsIcy(visit) ? (mount.channel.tape?.metaint ?? null) : null;
     visit.answer(streamHead(mount.facts, mount.channel, metaint));
   }

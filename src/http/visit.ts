@@ -33,10 +33,13 @@ export interface Visit {
 export class HttpVisit implements Visit {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #given: WeakSet<Socket>;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  /** @param given where the connection is noted once it is taken: HTTP must not answer on it any more */
+  constructor(request: IncomingMessage, response: ServerResponse, given: WeakSet<Socket>) {
     this.#request = request;
     this.#response = response;
+    this.#given = given;
   }
 
   get method(): string {
@@ -58,6 +61,7 @@ export class HttpVisit implements Visit {
 
   take(): Socket {
     const { socket } = this.#request;
+    this.#given.add(socket);
     this.#response.detachSocket(socket);
     socket.setTimeout(0);
     return socket;

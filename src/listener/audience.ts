@@ -17,6 +17,8 @@ import type { Session, Sessions } from './sessions.js';
 
 /** One turn takes a second, the playing time of a usual segment. */
 const SLOTS = 1000 / TICK_MS;
+/** So long may the last bytes of a polite ending take. */
+const LINGER_MS = 10_000;
 
 export interface AudienceOutput {
   /** The number of listeners of a channel went from 0 to 1 or back. */
@@ -120,6 +122,16 @@ export class Audience implements Ringer {
     }
   }
 
+  #letGo(socket: Socket, ending: Ending): void {
+    // A FIN would first deliver whatever the kernel holds, up to minutes of audio of the past; TLS knows no reset.
+    if (ending === 'lagged' && !('encrypted' in socket)) socket.resetAndDestroy();
+    else if (ENDINGS[ending].abrupt) socket.destroy();
+    else {
+      socket.destroySoon();
+      this.#clock.alarm(this.#clock.now() + LINGER_MS, { ring: () => void socket.destroy() });
+    }
+  }
+
   /** Into the emptiest slot. */
   #seat(listener: Listener): void {
     let best = 0;
@@ -140,8 +152,7 @@ export class Audience implements Ringer {
     this.#endedBytes.set(channel.key, (this.#endedBytes.get(channel.key) ?? 0) + listener.bytes);
     this.endings[ending]++;
     if (session !== null) this.#sessions.close(session);
-    if (ENDINGS[ending].abrupt) listener.socket.destroy();
-    else listener.socket.destroySoon();
+    this.#letGo(listener.socket, ending);
     channel.playing--;
     this.leave(channel);
     this.#output.ended(listener, ending, this.#clock.now() - listener.startedMs);

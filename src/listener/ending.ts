@@ -1,6 +1,6 @@
 /**
  * Every way in which a listener's stream ends: one table, used alike for log lines, metric labels and tests.
- * `abrupt` endings reset the connection (its buffers are stale or nobody reads them); the others let written bytes arrive.
+ * `abrupt` endings cut the connection, and reset it where what lies in its buffers is stale; the others let written bytes arrive.
  */
 
 export const ENDINGS = {

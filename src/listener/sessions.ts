@@ -24,6 +24,8 @@ export interface Told {
 
 /** Where the titles go: the feed's listener topics. Wired in app.ts. */
 export interface SessionOutput {
+  /** This session speaks from now on, before any title of it. */
+  began(session: Session): void;
   written(session: Session, told: Told): void;
   heard(session: Session, told: Told): void;
 }
@@ -145,6 +147,7 @@ export class Sessions {
       stack.push(session);
     }
     this.#speak(session, true);
+    this.#output.began(session);
     return session;
   }
 
@@ -163,8 +166,10 @@ export class Sessions {
       this.#gone.set(session.metaid, session);
     } else if (wasNewest) {
       this.#speak(newest, true);
-      if (newest.lastWritten !== null) this.#output.written(newest, newest.lastWritten);
-      if (newest.lastHeard !== null) this.#output.heard(newest, newest.lastHeard);
+      if (newest.channel !== session.channel) this.#output.began(newest);
+      // What was told last with this metaid is not told again.
+      if (differs(newest.lastWritten, session.lastWritten)) this.#output.written(newest, newest.lastWritten);
+      if (differs(newest.lastHeard, session.lastHeard)) this.#output.heard(newest, newest.lastHeard);
     }
   }
 
@@ -199,4 +204,11 @@ export class Sessions {
     if (speaks) speaking.add(session);
     else speaking.delete(session);
   }
+}
+
+/** Whether `told` is another record than `last`. */
+function differs(told: Told | null, last: Told | null): told is Told {
+  if (told === null) return false;
+  const [a, b] = [told.view.record, last?.view.record];
+  return a.channel !== b?.channel || a.version !== b.version;
 }

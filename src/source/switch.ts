@@ -107,6 +107,11 @@ export class Switch implements Ringer {
     return this.#inputs.some((input) => input.source.state !== 'idle');
   }
 
+  /** Whether some source waits for a listener to be asked for. */
+  get onDemand(): boolean {
+    return this.#inputs.some((input) => input.seat.onDemand);
+  }
+
   start(): void {
     this.#open = true;
     this.#clock.alarm(this.#clock.now() + CHECK_MS, this);

@@ -106,6 +106,9 @@ t.test('SIGTERM drains: not ready, 1001, streams end at a segment, exit 0', asyn
   half.socket.on('error', () => undefined);
 
   const startMs = performance.now();
+  server.child.kill('SIGTERM');
+  await new Promise((done) => setTimeout(done, 200));
+  server.child.kill('SIGINT');
   await server.end('SIGTERM');
   const tookMs = performance.now() - startMs;
   t.equal(server.ended, 0, server.err);

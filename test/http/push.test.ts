@@ -486,7 +486,11 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   const log = makeLog('silent');
   const feed = new Feed();
   feed.addStation('house', [{ key: 'demo', name: 'Demo', station: 'house', timezone: 'UTC' }]);
-  const sessions = new Sessions(clock, { written: () => undefined, heard: () => undefined }, { keepMs: 1, max: 1 });
+  const sessions = new Sessions(
+    clock,
+    { began: () => undefined, written: () => undefined, heard: () => undefined },
+    { keepMs: 1, max: 1 },
+  );
   const programme = new Programme('demo', config.stations['house']!.channels['demo']!, config, {
     clock,
     log,

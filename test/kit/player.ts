@@ -118,9 +118,13 @@ export class Player {
 }
 
 /** Waits until `ready` holds; throws with what `told` says after `ms`. */
-export async function until(ready: () => boolean, ms: number, told: () => string = () => ''): Promise<void> {
+export async function until(
+  ready: () => boolean | Promise<boolean>,
+  ms: number,
+  told: () => string = () => '',
+): Promise<void> {
   const endMs = performance.now() + ms;
-  while (!ready()) {
+  while (!(await ready())) {
     if (performance.now() > endMs) throw new Error(`waited ${ms} ms in vain. ${told()}`);
     await new Promise((done) => setTimeout(done, 10));
   }

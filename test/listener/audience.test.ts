@@ -24,7 +24,7 @@ class Crowd {
 
   constructor(t: Test, lagMs: number) {
     this.channel = new Channel({ key: 'demo', lagMs, metaint: METAINT });
-    const quiet = { written: () => undefined, heard: () => undefined };
+    const quiet = { began: () => undefined, written: () => undefined, heard: () => undefined };
     const sessions = new Sessions(this.clock, quiet, { keepMs: 1000, max: 10 });
     this.audience = new Audience(this.clock, sessions, {
       wanted: (_, wanted) => this.wanted.push(wanted),

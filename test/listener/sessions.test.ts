@@ -17,12 +17,17 @@ interface Line {
 function setUp(options = { keepMs: 60_000, max: 3 }) {
   const clock = new FakeClock(0);
   const lines: Line[] = [];
+  const began: string[] = [];
   const note = (what: Line['what']) => (session: Session, told: Session['lastHeard'] & object) =>
     lines.push({ what, title: told.view.title, positionMs: told.positionMs, atMs: clock.now(), session: session.id });
-  const sessions = new Sessions(clock, { written: note('written'), heard: note('heard') }, options);
+  const sessions = new Sessions(
+    clock,
+    { began: (session) => began.push(session.mount), written: note('written'), heard: note('heard') },
+    options,
+  );
   const told = (what: Line['what']) =>
     lines.filter((line) => line.what === what).map((line) => [line.title, line.positionMs, line.atMs]);
-  return { clock, sessions, lines, told };
+  return { clock, sessions, lines, told, began };
 }
 
 const A = new Mark(viewOf('A', { version: 1 }));
@@ -188,4 +193,18 @@ t.test('of several connections with one metaid the newest still playing speaks',
   sessions.close(old);
   t.equal(sessions.count, 0);
   t.same([...sessions.onChannel('demo')], []);
+});
+
+t.test('a switch back tells no record again that was told last', async (t) => {
+  const { sessions, lines, began } = setUp();
+  const old = sessions.open('m', 'demo', '/old');
+  old.begin(A, 0);
+  old.written(A, 1000, 0);
+  const young = sessions.open('m', 'demo', '/young');
+  young.begin(A, 0);
+  young.written(A, 1000, 0);
+  t.same(began, ['/old', '/young'], 'each beginning is told');
+  lines.length = 0;
+  sessions.close(young);
+  t.same(lines, [], 'the older one says nothing new');
 });

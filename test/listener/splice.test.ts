@@ -63,7 +63,7 @@ async function round(t: Test, random: Random): Promise<void> {
   const clock = new FakeClock();
   const metaint = random.int(1, 3) === 1 ? random.int(256, 600) : random.int(600, 20_000);
   const channel = new Channel({ key: 'demo', lagMs: 3_600_000, metaint });
-  const quiet = { written: () => undefined, heard: () => undefined };
+  const quiet = { began: () => undefined, written: () => undefined, heard: () => undefined };
   const sessions = new Sessions(clock, quiet, { keepMs: 1000, max: 10 });
   const audience = new Audience(clock, sessions, { wanted: () => undefined, ended: () => undefined });
   const listeners: Heard[] = [];
