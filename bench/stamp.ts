@@ -1,0 +1,26 @@
+/**
+ * What a message of the metadata benchmark carries as its song: its number and the moment of its push, always of one length, so that each
+ * message has the same size. The moment is of the monotonic clock that all processes of a machine share. Pure.
+ */
+
+export const STAMP_CHARACTERS = 24;
+
+/** Milliseconds of the machine's monotonic clock. */
+export function nowMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+export function stamp(number: number): string {
+  return `${String(number).padStart(7, '0')} ${nowMs().toFixed(3).padStart(16, '0')}`;
+}
+
+/** The stamp in a record's `song`, or undefined where there is none. */
+export function readStamp(record: Buffer): { number: number; sentMs: number } | undefined {
+  const at = record.indexOf('"song":"');
+  const [number, sentMs] = record
+    .toString('latin1', at + 8, at + 8 + STAMP_CHARACTERS)
+    .split(' ')
+    .map(Number);
+  if (at < 0 || !Number.isInteger(number) || !Number.isFinite(sentMs)) return undefined;
+  return { number: number!, sentMs: sentMs! };
+}

@@ -1,0 +1,81 @@
+/**
+ * The bytes that one WebSocket reader receives, in any chunking: checks the answer to the upgrade, then cuts frames and hands each text
+ * message out as a view that is good only during the call. Whatever a feed must not send (another opcode, a mask, a fragment, a close)
+ * is a fault, and after a fault nothing more is taken. It knows no socket. Owned by bench/watchers.ts, one for each reader.
+ */
+
+export const UPGRADE_HEADS =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+/** The answer to that key (RFC 6455, section 1.3). */
+const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
+
+export interface WatcherEvents {
+  readonly onOpen: () => void;
+  readonly onMessage: (payload: Buffer) => void;
+  /** The frame to send back. */
+  readonly onPing: (pong: Buffer) => void;
+  readonly onFault: (text: string) => void;
+}
+
+export class Watcher {
+  readonly #events: WatcherEvents;
+  #isOpen = false;
+  #hasFault = false;
+  /** The beginning of a head or a frame that has not come whole. */
+  #rest: Buffer | undefined;
+
+  constructor(events: WatcherEvents) {
+    this.#events = events;
+  }
+
+  /** Takes what came. The buffer may be used again after the call. */
+  push(received: Buffer): void {
+    if (this.#hasFault) return;
+    const bytes = this.#rest === undefined ? received : Buffer.concat([this.#rest, received]);
+    let from = 0;
+    if (!this.#isOpen) {
+      const end = bytes.indexOf('\r\n\r\n');
+      if (end >= 0) {
+        const head = bytes.toString('latin1', 0, end + 2);
+        if (!(head.startsWith('HTTP/1.1 101 ') && /^sec-websocket-accept: (\S+)\r$/im.exec(head)?.[1] === ACCEPT)) {
+          this.#fault(head.split('\r\n')[0]!);
+          return;
+        }
+        this.#isOpen = true;
+        this.#events.onOpen();
+        from = end + 4;
+      }
+    }
+    while (this.#isOpen && !this.#hasFault) {
+      const after = this.#frame(bytes, from);
+      if (after === from) break;
+      from = after;
+    }
+    this.#rest = from < bytes.length ? Buffer.from(bytes.subarray(from)) : undefined;
+  }
+
+  /** Where the frame at `from` ends, or `from` while it is not whole. */
+  #frame(bytes: Buffer, from: number): number {
+    if (bytes.length < from + 2) return from;
+    const length = bytes[from + 1]!;
+    const start = from + (length === 126 ? 4 : 2);
+    if (length > 126) {
+      this.#fault('a masked or a huge frame');
+      return from;
+    }
+    if (bytes.length < start) return from;
+    const end = start + (length === 126 ? bytes.readUInt16BE(from + 2) : length);
+    if (bytes.length < end) return from;
+    if (bytes[from] === 0x81) this.#events.onMessage(bytes.subarray(start, end));
+    // Masked with zeros: the payload stands as it is.
+    else if (bytes[from] === 0x89)
+      this.#events.onPing(Buffer.concat([Buffer.from([0x8a, 0x80 | length, 0, 0, 0, 0]), bytes.subarray(start, end)]));
+    else this.#fault(`a frame that begins with 0x${bytes[from]!.toString(16)}`);
+    return end;
+  }
+
+  #fault(text: string): void {
+    this.#hasFault = true;
+    this.#events.onFault(text);
+  }
+}

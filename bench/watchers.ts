@@ -1,0 +1,89 @@
+/**
+ * The reader process of the metadata benchmark: WebSocket readers on raw sockets, each checked. Every reader must get the messages 1, 2, 3 …
+ * in order and of the same bytes as the others; anything else ends the process with 1. It goes to 127.0.0.1 only and ends by itself.
+ * Prints `ready`, `got N` when the last reader has message N, and at the end a line of JSON. Owned by bench/fanout.ts.
+ *
+ *   watchers.ts PORT PATH READERS MESSAGES
+ */
+
+import { connect, type Socket } from 'node:net';
+import { percentiles } from './report.js';
+import { nowMs, readStamp } from './stamp.js';
+import { UPGRADE_HEADS, Watcher } from './watcher.js';
+
+/** A server's listen queue is short, so only so many connect at once. */
+const CONNECTING = 64;
+const PER_LOCAL_ADDRESS = 1000;
+const LIFE_MS = 600_000;
+
+const [portText, path, readersText, messagesText] = process.argv.slice(2);
+const [port, readers, messages] = [Number(portText), Number(readersText), Number(messagesText)];
+const shared = Buffer.allocUnsafeSlow(65_536);
+const delaysMs: number[] = [];
+/** Of each message: the bytes, when its first reader had it, and how many have it. */
+const seen: { bytes: Buffer; firstMs: number; count: number }[] = [];
+const spansMs: number[] = [];
+let [begun, ready, arrivedMs] = [0, 0, 0];
+
+setTimeout(() => fail('not done in time'), LIFE_MS).unref();
+while (begun < Math.min(CONNECTING, readers)) open(begun++);
+
+function open(index: number): void {
+  const localAddress = `127.0.0.${2 + Math.floor(index / PER_LOCAL_ADDRESS)}`;
+  const name = `reader ${index}`;
+  let last = 0;
+  const watcher = new Watcher({
+    onOpen() {
+      if (++ready === readers) process.stdout.write('ready\n');
+      if (begun < readers) open(begun++);
+    },
+    onMessage(payload) {
+      const read = readStamp(payload);
+      if (read?.number !== last + 1) return fail(`${name}: message ${read?.number} after ${last}`);
+      last++;
+      take(last, read.sentMs, payload, name);
+    },
+    onPing: (pong) => socket.write(pong),
+    onFault: (text) => fail(`${name}: ${text}`),
+  });
+  const socket: Socket = connect({
+    host: '127.0.0.1',
+    port,
+    localAddress,
+    onread: {
+      buffer: shared,
+      callback(length) {
+        arrivedMs = nowMs();
+        watcher.push(shared.subarray(0, length));
+        return true;
+      },
+    },
+  });
+  socket.once('connect', () => socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${UPGRADE_HEADS}\r\n`));
+  socket.once('error', (error) => fail(`${name}: ${error.message}`));
+  socket.once('close', () => fail(`${name}: closed by the server`));
+}
+
+function take(number: number, sentMs: number, payload: Buffer, name: string): void {
+  delaysMs.push(arrivedMs - sentMs);
+  const message = (seen[number] ??= { bytes: Buffer.from(payload), firstMs: arrivedMs, count: 0 });
+  if (!message.bytes.equals(payload)) fail(`${name}: message ${number} differs from the others'`);
+  if (++message.count < readers) return;
+  spansMs.push(arrivedMs - message.firstMs);
+  if (number < messages) return void process.stdout.write(`got ${number}\n`);
+  const { user, system } = process.cpuUsage();
+  process.stdout.write(
+    `got ${number}\n${JSON.stringify({
+      deliveries: delaysMs.length,
+      messageBytes: message.bytes.length,
+      delayMs: percentiles(delaysMs),
+      spanMs: percentiles(spansMs),
+      ownCpuSeconds: (user + system) / 1e6,
+    })}\n`,
+    () => process.exit(0),
+  );
+}
+
+function fail(text: string): void {
+  process.stderr.write(`${text}\n`, () => process.exit(1));
+}
