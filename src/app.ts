@@ -7,24 +7,32 @@
 import { resolve } from 'node:path';
 import { SystemClock } from './clock.js';
 import type { LoadedConfig } from './config/load.js';
+import { documents } from './docs/documents.js';
 import { Door } from './door.js';
 import { LocalEngine } from './engine/local.js';
+import { stamped } from './engine/stamped.js';
+import { Certificate } from './http/certificate.js';
+import { registerDocuments } from './http/documents.js';
 import { EncoderDoor } from './http/encoder.js';
 import { Front } from './http/front.js';
+import { legacyHeads } from './http/legacy.js';
 import { ListenerDoor } from './http/listener-door.js';
+import { Nes } from './http/nes.js';
 import { registerOps } from './http/ops.js';
 import { registerPage } from './http/page.js';
 import { Poll } from './http/poll.js';
 import { registerPush } from './http/push.js';
+import { Rate } from './http/rate.js';
 import { Roles } from './http/roles.js';
 import { Router } from './http/server.js';
 import { Stream } from './http/stream.js';
+import { Updinfo } from './http/updinfo.js';
 import { Watch } from './http/watch.js';
 import { Keeper } from './keeper.js';
 import { Audience } from './listener/audience.js';
 import { Sessions } from './listener/sessions.js';
 import { type Log, Repeats } from './log.js';
-import { Feed, Message } from './metadata/feed.js';
+import { Feed } from './metadata/feed.js';
 import { Metrics } from './metrics.js';
 import { Programme } from './programme.js';
 import { openLmdbStore } from './store/lmdb.js';
@@ -42,7 +50,7 @@ export interface App {
 
 /** Builds and starts everything; rejects, with nothing left open, when the data folder is in use or a port cannot be had. */
 export async function startApp(config: LoadedConfig, log: Log): Promise<App> {
-  const store = await openLmdbStore(resolve(config.data.folder));
+  const store = await openLmdbStore(resolve(config.data.folder), config.history);
   try {
     return await startWith(config, store, log);
   } catch (error) {
@@ -57,7 +65,8 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   const report = (error: unknown) => repeats.warn('internal', { err: error }, 'internal error');
   const feed = new Feed();
   const programmes = new Map<string, Programme>();
-  const engine = new LocalEngine(store, (channel, change) => door.deliver(channel, change), report);
+  const local = new LocalEngine(store, (channel, change) => door.deliver(channel, change), report);
+  const engine = stamped(local, feed.sequence, () => clock.wallMs());
   const sessions = new Sessions(
     clock,
     {
@@ -66,22 +75,26 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
         if (next == null) return;
         for (const sync of ['audio', 'wire'] as const) {
           if (!feed.isWatched(session.metaid, sync)) continue;
-          const json = next.listenerJson(session.id, '', session.mount);
-          feed.publishListener(session.metaid, sync, new Message('next', '', json));
+          feed.publishListener(session.metaid, sync, session.nextMessage(next));
         }
       },
       written: (session, told) => {
         if (!feed.isWatched(session.metaid, 'wire')) return;
-        feed.publishListener(session.metaid, 'wire', new Message('now', '', session.json(told)));
+        feed.publishListener(session.metaid, 'wire', session.nowMessage(told));
       },
       heard: (session, told) => {
         if (!feed.isWatched(session.metaid, 'audio')) return;
-        feed.publishListener(session.metaid, 'audio', new Message('now', '', session.json(told)));
+        feed.publishListener(session.metaid, 'audio', session.nowMessage(told));
       },
     },
     { keepMs: config.sessions.keepSeconds * 1000, max: config.sessions.max },
   );
-  const door = new Door({ engine, feed, sessions, clock, log, programmes, rules: config.titles });
+  const door = new Door({
+    ...{ engine, feed, sessions, clock, log, programmes, report },
+    rules: config.titles,
+    heldPushes: config.metadata.heldPushes,
+  });
+  const parts = { clock, log, title: door.streamTitle, sourceChanged: door.sourceChanged };
   for (const { station, channels } of config.order) {
     const { timezone, channels: configs } = config.stations[station]!;
     feed.addStation(
@@ -89,10 +102,10 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
       channels.map((key) => ({ key, name: configs[key]!.name, station, timezone })),
     );
     for (const key of channels) {
-      programmes.set(key, new Programme(key, configs[key]!, config, { clock, log, title: door.streamTitle }));
+      programmes.set(key, new Programme(key, configs[key]!, config, parts));
     }
   }
-  door.restore();
+  await door.restore();
 
   const audience = new Audience(clock, sessions, {
     wanted: (channel, wanted) => programmes.get(channel.key)!.switch.want(wanted),
@@ -132,11 +145,35 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     watchersPerAddress: config.limits.watchersPerAddress,
   });
   const headMs = config.limits.headSeconds * 1000;
+  const { pushesPerMinute, pushBurst, wrongSecretsPerMinute, addressesRemembered } = config.limits;
+  const pushes = new Rate(clock, { perMinute: pushesPerMinute, burst: pushBurst, remembered: programmes.size });
+  const wrongSecrets = new Rate(clock, {
+    perMinute: wrongSecretsPerMinute,
+    burst: wrongSecretsPerMinute,
+    remembered: addressesRemembered,
+  });
+  const desks = [...programmes.values()].flatMap(({ titleDesk }) => titleDesk ?? []);
+  const updinfo = new Updinfo({
+    desks,
+    channelAt: (path) => mounts.get(path)?.channel.key,
+    wrongSecrets,
+    bodyBytes: config.limits.pushBodyBytes,
+    textBytes: config.limits.textBytes,
+    urlBytes: config.limits.urlBytes,
+    answered: (status, channel, why) => {
+      if (status >= 400) repeats.warn(`title ${status}`, { channel, status, why }, "an encoder's title was refused");
+    },
+  });
   const router = new Router({
     mounts,
     stream,
-    poll: new Poll(feed, sessions),
+    poll: new Poll(feed, sessions, (channel, page) => store.history(channel, page)),
     watch,
+    nes: new Nes(watch.watchers, {
+      pingMs: config.watch.pingSeconds * 1000,
+      subscriptions: config.limits.nesSubscriptions,
+    }),
+    updinfo,
     headBytes: config.limits.httpHeadBytes,
     headMs,
     report,
@@ -151,6 +188,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     headLines: config.limits.headLines,
     headMs,
     server: config.streams.server,
+    wrongSecrets,
     mount: (path) => {
       const mount = mounts.get(path);
       return mount === undefined ? undefined : programmes.get(mount.channel.key)!.encoder;
@@ -178,6 +216,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
       },
     },
     { ...config.limits, bodyBytes: config.limits.pushBodyBytes },
+    { pushes, wrongSecrets },
   );
   registerOps(router.app, {
     get ready() {
@@ -187,20 +226,37 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     metrics: () => metrics.text(),
   });
   registerPage(router.app, pageChannels(config));
+  registerDocuments(router.app, documents(config.limits));
   await router.ready();
 
   for (const programme of programmes.values()) programme.switch.start();
+  const certificates: Certificate[] = [];
   const fronts = config.addresses.map((address) => {
-    const roles = new Roles(address.roles);
-    return new Front({
+    const heads = address.roles?.includes('legacy') ? legacyHeads(config.legacy!) : undefined;
+    const roles = new Roles(address.roles, heads);
+    const { certFile } = address.tls ?? {};
+    const certificate =
+      address.tls &&
+      new Certificate(address.tls, clock, {
+        renewed: (pair) => {
+          front.renew(pair);
+          log.info({ certFile }, 'certificate renewed');
+        },
+        refused: (reason) =>
+          log.error({ certFile, reason }, 'the changed certificate cannot be used, the old one stays'),
+      });
+    if (certificate !== undefined) certificates.push(certificate);
+    const front: Front = new Front({
       host: address.host,
       port: address.port,
       headMs,
       connections: config.limits.connections,
+      tls: certificate?.first,
       http: router.server(roles),
       encoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,
-      listener: roles.has('stream') ? (socket, first) => listeners.take(socket, first) : undefined,
+      listener: roles.has('stream') ? (socket, first) => listeners.take(socket, first, roles.heads) : undefined,
     });
+    return front;
   });
 
   const halt = async (graceMs: number): Promise<void> => {
@@ -216,6 +272,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     await router.close();
     await Promise.race([gone, new Promise((done) => setTimeout(done, graceMs).unref())]);
     watch.terminate();
+    for (const certificate of certificates) certificate.stop();
     keeper.stop();
     clock.stop();
     await store.close();

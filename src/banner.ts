@@ -11,21 +11,22 @@ export function banner(config: Config, ports: readonly number[]): string {
   const shown = channels.find(([, channel]) => encoderOf(channel) !== undefined) ?? channels[0];
   const host = hostOf(config.addresses[0]!.host);
   const base = `${host}:${ports[0]}`;
+  const s = config.addresses[0]!.tls === undefined ? '' : 's';
   if (shown === undefined)
-    return `\n  airsplice listens on http://${base}/ without a channel: add a station to the configuration.\n\n`;
+    return `\n  airsplice listens on http${s}://${base}/ without a channel: add a station to the configuration.\n\n`;
   const [key, channel] = shown;
   const demo = channel.pushTokens.some((token) => token.demo);
   const mount = channel.mounts[0] ?? `/${key}`;
-  const push = `http://${base}/metapush/${key}/${demo ? `${key}-token` : 'TOKEN'}`;
+  const push = `http${s}://${base}/metapush/${key}/${demo ? `${key}-token` : 'TOKEN'}`;
   const encoder = encoderOf(channel);
   const lines: [string, string][] = [
-    ['open', `http://${base}/`],
-    ['hear', `ffplay -nodisp http://${base}${mount}`],
+    ['open', `http${s}://${base}/`],
+    ['hear', `ffplay -nodisp http${s}://${base}${mount}`],
     ['push', `curl '${push}?artist=Nina+Simone&song=Feeling+Good&duration=174'`],
-    ['poll', `curl http://${base}/metadata/channel/${key}.json`],
+    ['poll', `curl http${s}://${base}/metadata/channel/${key}.json`],
     [
       'watch',
-      `node -e "new (require('ws'))('ws://${base}/metadata/channel/${key}').on('message', (m) => console.log(String(m)))"`,
+      `node -e "new (require('ws'))('ws${s}://${base}/metadata/channel/${key}').on('message', (m) => console.log(String(m)))"`,
     ],
   ];
   if (encoder !== undefined) {
@@ -33,7 +34,7 @@ export function banner(config: Config, ports: readonly number[]): string {
     const file = demo ? 'config/demo/airsplice.mp3' : 'YOUR.mp3';
     lines.push([
       'feed',
-      `ffmpeg -re -stream_loop -1 -i ${file} -c copy -f mp3 -content_type audio/mpeg icecast://${login}@${base}${mount}`,
+      `ffmpeg -re -stream_loop -1 -i ${file} -c copy -f mp3 -content_type audio/mpeg ${s && '-tls 1 '}icecast://${login}@${base}${mount}`,
     ]);
   }
   return `\n  airsplice plays.\n\n${lines.map(([what, line]) => `  ${what.padEnd(6)} ${line}\n`).join('')}\n`;

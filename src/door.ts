@@ -3,24 +3,26 @@
  * back through `deliver` to the tape and to the readers. Commit, then readers, then the answer (contract, "what 200 promises").
  */
 
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { Agenda } from './agenda.js';
 import type { Clock } from './clock.js';
-import { type Secret, secretMatches } from './config/secret.js';
-import type { Change, Engine } from './engine/engine.js';
+import { secretMatches } from './config/secret.js';
+import type { Engine } from './engine/engine.js';
 import type { Sessions } from './listener/sessions.js';
 import type { Log } from './log.js';
-import { type Feed, Message } from './metadata/feed.js';
-import { acceptPush, acceptTitle, currentNext, type Moment, type TitleRules } from './metadata/now-playing.js';
+import { currentNext, type Moment } from './metadata/effect.js';
+import type { Feed } from './metadata/feed.js';
+import { acceptPush, acceptTitle, type PlainTitle, type Pushed } from './metadata/now-playing.js';
 import type { PushInput } from './metadata/push-input.js';
 import type { TrackRecord } from './metadata/record.js';
+import type { Change } from './metadata/state.js';
 import { cleanText } from './metadata/text.js';
 import { splitTitle } from './metadata/title.js';
+import type { TrustRules } from './metadata/trust.js';
 import { RecordView } from './metadata/view.js';
 import type { Programme } from './programme.js';
-import type { Source } from './source/source.js';
-
-/** 256 random bits that no text is known to hash to. */
-const NOBODYS: Secret = { sha256: randomBytes(32), demo: false };
+import { Refusal } from './refusal.js';
+import type { Source, SourceTitle } from './source/source.js';
 
 export interface DoorParts {
   readonly engine: Engine;
@@ -29,18 +31,41 @@ export interface DoorParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly programmes: ReadonlyMap<string, Programme>;
-  readonly rules: TitleRules;
+  readonly rules: Pick<TrustRules, 'pushHoldSeconds' | 'graceSeconds'>;
+  /** How many pushes of a channel wait for their time at most. */
+  readonly heldPushes: number;
+  /** Told of what should not happen. */
+  report(error: unknown): void;
 }
+
+/** How often it is told that a channel's pushes come with times too far ahead. */
+const TOLD_EVERY_MS = 60_000;
 
 export class Door {
   readonly #parts: DoorParts;
+  readonly #agenda: Agenda;
+  /** Channel → pushes whose time was too far ahead to hold them, and when that was last told (monotonic milliseconds). */
+  readonly #farAhead = new Map<string, { count: number; toldMs: number }>();
 
   constructor(parts: DoorParts) {
+    const { engine, clock, programmes } = parts;
     this.#parts = parts;
+    this.#agenda = new Agenda({
+      engine,
+      clock,
+      moment: (channel) => this.#moment(channel),
+      holdSeconds: (channel) => programmes.get(channel)!.holdSeconds,
+      fallback: (channel) => programmes.get(channel)!.fallback,
+      isSourceLost: (channel) => programmes.get(channel)!.isSourceLost,
+      report: parts.report,
+    });
   }
 
-  /** Puts what was committed before back in force, on the tapes and for readers. Before anybody can read. */
-  restore(): void {
+  /**
+   * Puts what was committed before back in force, on the tapes and for readers; then lets happen, in order, what came due while the
+   * server was down. Before anybody can read.
+   */
+  async restore(): Promise<void> {
     const { engine, feed, programmes, clock } = this.#parts;
     for (const [channel, programme] of programmes) {
       const state = engine.state(channel);
@@ -52,28 +77,44 @@ export class Door {
       const next = currentNext(state, clock.wallMs());
       if (next !== null) feed.set(channel, 'next', this.#view(next));
     }
+    await Promise.all([...programmes.keys()].map((channel) => this.#agenda.look(channel)));
   }
 
-  /** Whether the token may push to the channel. For an unknown one a token that nobody has is compared, which takes the same time. */
+  /** Whether the token may push to the channel. Finding out takes the same time for an unknown channel. */
   authorizes(channel: string, token: string): boolean {
     const programme = this.#parts.programmes.get(channel);
-    return programme === undefined ? secretMatches([NOBODYS], token) : programme.authorizesPush(token);
+    return programme === undefined ? secretMatches([], token) : programme.authorizesPush(token);
   }
 
   /** Takes a push; resolves with the answer's JSON after commit and readers. Rejects with a Refusal. */
   async push(channel: string, input: PushInput): Promise<string> {
-    const change = await this.#parts.engine.update(channel, (state) => acceptPush(state, input, this.#moment(channel)));
-    return this.#view(change!.record!).pushAnswer();
+    if (!this.#parts.programmes.get(channel)!.titlesFrom.includes('metapush')) {
+      throw new Refusal('invalid', 'This channel takes no pushed titles: metapush is not in its titlesFrom.');
+    }
+    const { engine, programmes, heldPushes } = this.#parts;
+    const rules = { holdSeconds: programmes.get(channel)!.holdSeconds, heldPushes };
+    // One that was held up to this moment comes before it.
+    void this.#agenda.look(channel);
+    let pushed: Pushed | undefined;
+    await engine.update(channel, (state) => (pushed = acceptPush(state, input, this.#moment(channel), rules)).change);
+    if (pushed!.isFarAhead) this.#countFarAhead(channel);
+    return this.#view(pushed!.answer).pushAnswer();
+  }
+
+  /** Channel → how many pushes had a time too far ahead, for metrics. */
+  get farAhead(): ReadonlyMap<string, { readonly count: number }> {
+    return this.#farAhead;
   }
 
   /** Takes a title out of the stream of a source. Never rejects: such a title has nobody to answer to. */
-  readonly streamTitle = async (channel: string, line: string, source: Source): Promise<void> => {
-    if (source.kind === 'file') return;
-    const from = source.kind === 'pull' ? 'upstream' : 'encoder';
-    const title = { ...splitTitle(cleanText(line)), source: from } as const;
+  readonly streamTitle = async (channel: string, told: SourceTitle, source: Source): Promise<void> => {
+    const from = tellerOf(source);
+    if (from === null) return;
+    const words = typeof told === 'string' ? splitTitle(cleanText(told)) : told;
+    const title = { ...words, source: from };
     try {
       await this.#parts.engine.update(channel, (state) =>
-        acceptTitle(state, title, this.#moment(channel), this.#parts.rules),
+        acceptTitle(state, title, this.#moment(channel), this.#trust(channel)),
       );
     } catch (error) {
       this.#parts.log.warn({ channel, err: error }, 'a title from the stream was not taken');
@@ -83,6 +124,7 @@ export class Door {
   /** A committed change takes effect here: the tape first, then the readers. */
   deliver(channel: string, change: Change): void {
     const { feed, programmes, sessions, log } = this.#parts;
+    void this.#agenda.look(channel);
     if (change.state.next === null) feed.set(channel, 'next', null);
     if (change.record === null) return;
     const view = this.#view(change.record);
@@ -93,10 +135,17 @@ export class Door {
     log.info({ channel, type, source, title: view.title }, 'title');
   }
 
-  /** Drops a next whose time has passed. */
+  /** Another source of a channel is heard, or none. */
+  readonly sourceChanged = (channel: string): void => {
+    void this.#agenda.lookAtSource(channel);
+  };
+
+  /** Once a second: what is due happens, and a next whose time has passed is dropped. */
   tidy(): void {
     const { engine, feed, programmes, clock } = this.#parts;
     for (const channel of programmes.keys()) {
+      void this.#agenda.look(channel);
+      void this.#agenda.lookAtSource(channel);
       if (feed.last(channel, 'next') == null) continue;
       if (currentNext(engine.state(channel), clock.wallMs()) === null) feed.set(channel, 'next', null);
     }
@@ -108,10 +157,30 @@ export class Door {
       const audio = feed.isWatched(session.metaid, 'audio');
       const wire = feed.isWatched(session.metaid, 'wire');
       if (!audio && !wire) continue;
-      const message = new Message('next', '', view.listenerJson(session.id, '', session.mount));
+      const message = session.nextMessage(view);
       if (audio) feed.publishListener(session.metaid, 'audio', message);
       if (wire) feed.publishListener(session.metaid, 'wire', message);
     }
+  }
+
+  /** The clock of the sender is wrong, or ours: somebody should know, but not with every title. */
+  #countFarAhead(channel: string): void {
+    const { clock, log } = this.#parts;
+    const nowMs = clock.now();
+    const far = this.#farAhead.get(channel) ?? { count: 0, toldMs: Number.NEGATIVE_INFINITY };
+    this.#farAhead.set(channel, far);
+    far.count++;
+    if (nowMs - far.toldMs < TOLD_EVERY_MS) return;
+    far.toldMs = nowMs;
+    log.warn(
+      { channel, pushes: far.count },
+      'pushes come with a time too far ahead: it is passed over; is a clock wrong?',
+    );
+  }
+
+  #trust(channel: string): TrustRules {
+    const { titlesFrom, switch: audio } = this.#parts.programmes.get(channel)!;
+    return { ...this.#parts.rules, titlesFrom, heard: audio.heard === null ? null : tellerOf(audio.heard) };
   }
 
   #view(record: TrackRecord): RecordView {
@@ -121,4 +190,10 @@ export class Door {
   #moment(channel: string): Moment {
     return { channel, wallMs: this.#parts.clock.wallMs(), newId: randomUUID };
   }
+}
+
+/** Who speaks when this source tells a title; null: it has none to tell. */
+function tellerOf(source: Source): PlainTitle['source'] | null {
+  if (source.kind === 'file') return null;
+  return source.kind === 'pull' ? 'upstream' : 'encoder';
 }

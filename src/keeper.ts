@@ -55,7 +55,7 @@ export class Keeper implements Ringer {
   }
 
   figures(watchers: () => number): Figures {
-    const { programmes, audience, sessions } = this.#parts;
+    const { programmes, audience, sessions, door } = this.#parts;
     return {
       channels: () =>
         [...programmes.values()].map((programme) => ({
@@ -72,6 +72,7 @@ export class Keeper implements Ringer {
       endings: () => audience.endings,
       watchers,
       sessions: () => sessions.count,
+      farAhead: () => door.farAhead,
     };
   }
 }

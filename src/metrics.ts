@@ -26,6 +26,8 @@ export interface Figures {
   endings(): Readonly<Record<string, number>>;
   watchers(): number;
   sessions(): number;
+  /** Pushes whose time was too far ahead. */
+  farAhead(): ReadonlyMap<string, { readonly count: number }>;
 }
 
 const LOOP_WINDOW_MS = 60_000;
@@ -121,6 +123,14 @@ export class Metrics {
     this.#counter('airsplice_listener_endings_total', 'Ended listeners by reason', ['reason'], (counter) => {
       for (const [reason, count] of Object.entries(figures.endings())) counter.inc({ reason }, count);
     });
+    this.#counter(
+      'airsplice_pushes_far_ahead_total',
+      'Pushes with a time too far ahead to wait',
+      ['channel'],
+      (counter) => {
+        for (const [channel, { count }] of figures.farAhead()) counter.inc({ channel }, count);
+      },
+    );
     this.#gauge('airsplice_watchers', 'Open WebSocket readers', [], (gauge) => gauge.set(figures.watchers()));
     this.#gauge('airsplice_sessions', 'Listeners playing with a metaid', [], (gauge) => gauge.set(figures.sessions()));
   }

@@ -14,8 +14,10 @@ export const REFUSALS = {
   'unsupported-media-type': { status: 415, title: 'Unsupported content type' },
   invalid: { status: 422, title: 'Fields are missing or invalid' },
   'upgrade-required': { status: 426, title: 'This address speaks WebSocket' },
+  'too-many': { status: 429, title: 'Too many' },
   'head-too-large': { status: 431, title: 'The request head is too large' },
   internal: { status: 500, title: 'Internal error' },
+  'not-implemented': { status: 501, title: 'Not offered here' },
   unavailable: { status: 503, title: 'Not available now' },
 } as const;
 

@@ -16,6 +16,7 @@ const MAY: Record<string, readonly string[]> = {
   log: [],
   config: [],
   metadata: ['clock', 'refusal'],
+  docs: ['metadata', 'refusal'],
   store: ['metadata'],
   engine: ['metadata', 'store', 'refusal'],
   audio: ['metadata', 'clock'],
@@ -24,11 +25,13 @@ const MAY: Record<string, readonly string[]> = {
   http: ['listener', 'audio', 'source', 'metadata', 'config', 'clock', 'refusal'],
   metrics: [],
   banner: ['config'],
-  programme: ['http', 'listener', 'source', 'audio', 'config', 'clock', 'log'],
-  door: ['programme', 'source', 'engine', 'listener', 'metadata', 'config', 'clock', 'log'],
+  token: ['config'],
+  programme: ['http', 'listener', 'source', 'audio', 'metadata', 'config', 'clock', 'log'],
+  agenda: ['engine', 'metadata', 'clock', 'refusal'],
+  door: ['programme', 'agenda', 'source', 'engine', 'listener', 'metadata', 'config', 'clock', 'log', 'refusal'],
   keeper: ['programme', 'door', 'listener', 'metrics', 'clock'],
   app: [
-    ...['programme', 'door', 'keeper', 'metrics', 'http', 'listener', 'source', 'audio', 'engine', 'store'],
+    ...['programme', 'door', 'keeper', 'metrics', 'http', 'listener', 'source', 'audio', 'engine', 'store', 'docs'],
     ...['metadata', 'config', 'clock', 'refusal', 'log'],
   ],
   main: ['app', 'banner', 'config', 'log'],
@@ -38,11 +41,13 @@ const MAY: Record<string, readonly string[]> = {
 const ONLY: Record<string, readonly string[]> = {
   'engine store': ['store/store.ts'],
   'http source': ['source/handshake.ts'],
-  'http config': ['config/schema.ts'],
+  'http config': ['config/schema.ts', 'config/tls.ts'],
 };
 
 /** Package → the files through which it enters (types may be named elsewhere). */
 const DOORS: Record<string, readonly string[]> = {
+  '@fastify/swagger': ['http/documents.ts'],
+  '@fastify/swagger-ui': ['http/documents.ts'],
   fastify: ['http/server.ts'],
   'icecast-metadata-js': ['source/strip.ts'],
   'iconv-lite': ['metadata/text.ts'],
@@ -50,11 +55,11 @@ const DOORS: Record<string, readonly string[]> = {
   'lru-cache': ['listener/sessions.ts'],
   pino: ['log.ts'],
   'prom-client': ['metrics.ts'],
-  ws: ['http/reader.ts', 'http/watch.ts'],
+  ws: ['http/upgrader.ts', 'http/websocket.ts'],
   yaml: ['config/document.ts'],
   zod: [
     ...['config/schema.ts', 'config/channel.ts', 'config/field.ts', 'config/secret.ts', 'config/load.ts'],
-    'metadata/push-schema.ts',
+    ...['metadata/push-schema.ts', 'docs/schemas.ts'],
   ],
 };
 

@@ -6,6 +6,7 @@
  * Sources know it as an output, listeners as something to read; it knows neither.
  */
 
+import { blockFor, type IcyOptions } from '../metadata/icy.js';
 import type { RecordView } from '../metadata/view.js';
 import { Mark } from './mark.js';
 import { Tape } from './tape.js';
@@ -21,6 +22,8 @@ export interface ChannelOptions {
   /** Fixed by the configuration, bytes. */
   readonly metaint?: number | undefined;
   readonly bitrateKbps?: number | undefined;
+  /** How titles stand in the stream; undefined: as they are. */
+  readonly icy?: IcyOptions | undefined;
 }
 
 /** About one second of audio at this bitrate, bytes. */
@@ -71,7 +74,8 @@ export class Channel {
 
   /** A title takes effect: it lies on the tape from here on. */
   title(view: RecordView): void {
-    this.#mark = new Mark(view);
+    const { icy } = this.#options;
+    this.#mark = icy === undefined ? new Mark(view) : new Mark(view, blockFor(view, this.#mark?.block ?? null, icy));
     this.tape?.put(this.#mark);
   }
 

@@ -10,8 +10,9 @@ export class Mark {
   readonly view: RecordView;
   readonly block: Buffer;
 
-  constructor(view: RecordView) {
+  /** @param block what of it stands in the stream; the channel's options decide (icy.ts) */
+  constructor(view: RecordView, block: Buffer = icyBlock(view.title)) {
     this.view = view;
-    this.block = icyBlock(view.title);
+    this.block = block;
   }
 }

@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import {
+  choice,
   flag,
   keyed,
   list,
@@ -63,6 +64,28 @@ function unionProblem(issue: { readonly code?: string }): string {
   return issue.code === 'invalid_union' ? 'must be one of: encoder, file, pull' : 'must be a map of options';
 }
 
+/** The content types that icy.etypes may name: a word of metadata/icy.ts, or an id of the specification. */
+const ETYPE = /^(unknown|jingle|promo|advertising|news|article|music|0|10[1-5]|100[1-8])$/;
+const ETYPE_ERROR = 'must be one of: unknown, jingle, promo, advertising, news, article, music, or an etype id';
+
+function icySchema() {
+  const error = 'must be none, cover, or an http:// or https:// URL';
+  const isUrl = (value: string) => webUrl().safeParse(value).success;
+  return section({
+    charset: choice(['utf-8', 'iso-8859-1']).default('utf-8'),
+    apostrophe: choice(['keep', 'typographic']).default('keep'),
+    streamUrl: z
+      .string({ error })
+      .refine((value) => value === 'none' || value === 'cover' || isUrl(value), { error })
+      .default('none'),
+    etypes: z
+      .record(z.string().regex(ETYPE, { error: ETYPE_ERROR }), text(0, 255), {
+        error: 'must be a map from content types to pass, keep or a text',
+      })
+      .default({}),
+  });
+}
+
 function channelSchema(surroundings: Surroundings) {
   return section({
     name: text(0, 255).default(''),
@@ -75,6 +98,17 @@ function channelSchema(surroundings: Surroundings) {
     bitrateKbps: whole(8, 2000).optional(),
     maxListeners: whole(1, 1_000_000).optional(),
     pushTokens: list(secretSchema(surroundings.env), 0, 2).default([]),
+    titlesFrom: list(choice(['metapush', 'encoder', 'upstream']), 0, 3)
+      .refine((tellers) => new Set(tellers).size === tellers.length, { error: 'must name nobody twice' })
+      .default(['metapush', 'encoder', 'upstream']),
+    icy: icySchema().prefault({}),
+    holdSeconds: seconds(0, 86_400).optional(),
+    fallback: section({
+      artist: text(0, 255).default(''),
+      song: text(0, 255).default(''),
+      graceSeconds: seconds(0, 3600).default(5),
+      whenSourceLost: flag().default(false),
+    }).optional(),
     sources: list(sourceSchema(surroundings), 1, 16),
   });
 }

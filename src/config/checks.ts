@@ -18,8 +18,8 @@ export interface Finding {
 
 /** First path segments that are routes of ours; no mount may be or lie under one (contract.md, opening). */
 const RESERVED = new Set(
-  `metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json status-json.xsl 7.html web
-  favicon.ico robots.txt`.split(/\s+/),
+  `metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl
+  7.html web favicon.ico robots.txt`.split(/\s+/),
 );
 
 const LOOPBACK = new BlockList();
@@ -39,7 +39,12 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
       ([key, channel]): RawChannel => ({ key, path: ['stations', station, 'channels', key], value: channel }),
     ),
   );
-  return [...checkPaths(channels), ...checkEncoders(channels), ...checkDemoSecrets(raw, channels, env)];
+  return [
+    ...checkPaths(channels),
+    ...checkEncoders(channels),
+    ...checkLegacy(raw),
+    ...checkDemoSecrets(raw, channels, env),
+  ];
 }
 
 /** Each URL path is heard as one channel only, and none hides a route of ours. */
@@ -73,6 +78,16 @@ function checkEncoders(channels: readonly RawChannel[]): Finding[] {
       .filter(([, source]) => member(source, 'type') === 'encoder')
       .slice(1)
       .map(([i]) => ({ path: [...path, 'sources', i], at: 'value', message: 'is a second encoder of this channel' })),
+  );
+}
+
+/** A deprecated host says since when, until when and where to go (contract, "Deprecated host"). */
+function checkLegacy(raw: unknown): Finding[] {
+  if (member(raw, 'legacy') !== undefined) return [];
+  return items(member(raw, 'addresses')).flatMap(([a, address]) =>
+    items(member(address, 'roles'))
+      .filter(([, role]) => role === 'legacy')
+      .map(([r]) => ({ path: ['addresses', a, 'roles', r], at: 'value', message: 'needs the options of legacy' })),
   );
 }
 

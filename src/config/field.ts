@@ -91,6 +91,12 @@ function isTimezone(name: string): boolean {
   }
 }
 
+/** A day as `2024-01-31`, which stands for its first moment in UTC. */
+export const date = () => {
+  const error = 'must be a day such as 2024-01-31';
+  return z.iso.date({ error });
+};
+
 /** An http or https URL without a user and password: those would be a secret in plain text, and nothing would send them. */
 export const webUrl = () => {
   const error = 'must be an http:// or https:// URL of at most 4096 characters, without user and password';

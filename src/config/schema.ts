@@ -6,10 +6,11 @@
 
 import { z } from 'zod';
 import { type Surroundings, stationSchema } from './channel.js';
-import { choice, host, keyed, list, onAnyMap, seconds, section, text, whole } from './field.js';
+import { choice, date, host, keyed, list, onAnyMap, seconds, section, text, webUrl, whole } from './field.js';
+import { tlsSchema } from './tls.js';
 
 /** What an address may serve. */
-export const ROLES = ['push', 'poll', 'watch', 'stream', 'encoder', 'ops'] as const;
+export const ROLES = ['push', 'poll', 'watch', 'stream', 'encoder', 'ops', 'legacy'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** The one sentence that allows the demo's secrets on an address that others can reach. */
@@ -27,10 +28,22 @@ export function configSchema(surroundings: Surroundings) {
         port: whole(0, 65_535),
         // Absent: all roles, and `ops` answers loopback peers only (contract.md, "Addresses"; the HTTP side does it).
         roles: list(choice(ROLES), 1, ROLES.length).optional(),
+        tls: tlsSchema(surroundings.folder).optional(),
       }),
       1,
       16,
     ).default([{ host: '127.0.0.1', port: 8000 }]),
+    // Needed where an address has the role legacy, and only there (checks.ts).
+    legacy: section({
+      deprecatedOn: date(),
+      sunsetOn: date(),
+      successor: webUrl(),
+    })
+      .refine(({ deprecatedOn, sunsetOn }) => sunsetOn >= deprecatedOn, {
+        path: ['sunsetOn'],
+        error: 'must not be before legacy.deprecatedOn',
+      })
+      .optional(),
     demoSecretsInPublic: choice(['', IN_SO_MANY_WORDS]).default(''),
     data: section({
       folder: text(1, 4096).default('./data'), // relative to the working directory
@@ -45,6 +58,14 @@ export function configSchema(surroundings: Surroundings) {
       keepSeconds: seconds(0, 86_400).default(60),
       max: whole(1, 10_000_000).default(100_000),
     }).prefault({}),
+    metadata: section({
+      holdSeconds: seconds(0, 86_400).default(300),
+      heldPushes: whole(1, 10_000).default(64),
+    }).prefault({}),
+    history: section({
+      days: whole(1, 3650).default(30),
+      entries: whole(1, 1_000_000).default(10_000),
+    }).prefault({}),
     titles: section({
       pushHoldSeconds: seconds(0, 86_400).default(600),
       graceSeconds: seconds(0, 3600).default(5),
@@ -54,10 +75,15 @@ export function configSchema(surroundings: Surroundings) {
       listeners: whole(1, 1_000_000).default(20_000),
       watchers: whole(1, 1_000_000).default(20_000),
       watchersPerAddress: whole(1, 1_000_000).default(200),
+      nesSubscriptions: whole(1, 10_000).default(50),
       headBytes: whole(256, 65_536).default(8192),
       headLines: whole(8, 1000).default(64),
       headSeconds: seconds(0.1, 300).default(10),
       httpHeadBytes: whole(1024, 1_048_576).default(32_768),
+      pushesPerMinute: whole(1, 1_000_000).default(600),
+      pushBurst: whole(1, 1_000_000).default(100),
+      wrongSecretsPerMinute: whole(1, 1_000_000).default(60),
+      addressesRemembered: whole(1, 1_000_000).default(10_000),
       pushBodyBytes: whole(256, 16_777_216).default(65_536),
       textBytes: whole(16, 65_536).default(1024),
       urlBytes: whole(16, 65_536).default(4096),
@@ -101,6 +127,7 @@ export function configSchema(surroundings: Surroundings) {
 
 /** A configuration that was read and found right: every default filled in, secrets as digests, file paths absolute. */
 export type Config = z.output<ReturnType<typeof configSchema>>;
+export type LegacyConfig = NonNullable<Config['legacy']>;
 export type AddressConfig = Config['addresses'][number];
 export type StationConfig = Config['stations'][string];
 export type ChannelConfig = StationConfig['channels'][string];

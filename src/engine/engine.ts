@@ -1,17 +1,10 @@
 /**
  * The port through which every change of metadata goes, whether this is one process or many machines: a change is decided on the
- * channel's last state, committed, and then heard by every node in version order. Implementations: local.ts (default).
+ * channel's last state, committed, and then heard by every node in version order. Every change has a version that is one more than
+ * the state's before it. Implementations: local.ts (default); all pass test/engine/contract.ts.
  */
 
-import type { TrackRecord } from '../metadata/record.js';
-import type { ChannelState } from '../metadata/state.js';
-
-/** What a change makes of a channel's state. Pure and repeatable: an engine may ask again on a newer state. */
-export interface Change {
-  readonly state: ChannelState;
-  /** What readers are told, or null when only the state changes. */
-  readonly record: TrackRecord | null;
-}
+import type { Change, ChannelState } from '../metadata/state.js';
 
 /** Every node hears every change of a channel, in version order, after its commit. */
 export type Deliver = (channel: string, change: Change) => void;
@@ -20,8 +13,10 @@ export interface Engine {
   /** The committed state of a channel. */
   state(channel: string): ChannelState;
   /**
-   * Decides, commits, delivers; resolves with the change after this node's readers have been written to, or with null when
-   * `decide` finds nothing to change. Rejects with Refusal `unavailable` when it cannot be made durable: nothing has changed then.
+   * Decides, commits, delivers; resolves with the change after this node's readers have been written to, or with null when `decide`
+   * finds nothing to change. What `decide` throws comes back as the rejection. Rejects with Refusal `unavailable` when it cannot be
+   * made durable: nothing has changed then.
+   * @param decide pure and repeatable: an engine may ask again on a newer state
    */
   update(channel: string, decide: (state: ChannelState) => Change | null): Promise<Change | null>;
   /** Refuses new changes, waits for those under way. Idempotent. */

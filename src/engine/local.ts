@@ -3,10 +3,10 @@
  * is decided is always decided on committed ground); changes of different channels share the store's commits.
  */
 
-import { type ChannelState, EMPTY_STATE } from '../metadata/state.js';
+import { type Change, type ChannelState, EMPTY_STATE } from '../metadata/state.js';
 import { Refusal } from '../refusal.js';
 import type { Store } from '../store/store.js';
-import type { Change, Deliver, Engine } from './engine.js';
+import type { Deliver, Engine } from './engine.js';
 
 interface Lane {
   state: ChannelState;
@@ -48,7 +48,7 @@ export class LocalEngine implements Engine {
     const change = decide(lane.state);
     if (change === null) return null;
     try {
-      await this.#store.save(channel, change.state);
+      await this.#store.save(channel, change.state, change.history);
     } catch (error) {
       this.#report(error);
       throw unavailable('The change could not be made durable. Nothing was applied.');

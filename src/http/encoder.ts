@@ -7,6 +7,7 @@
 import type { Socket } from 'node:net';
 import { basicCredentials, type Handshake } from '../source/handshake.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
+import { originOf, type Rate } from './rate.js';
 
 /** A refused encoder that goes on sending is cut after this long. */
 const REFUSED_MS = 2000;
@@ -22,6 +23,8 @@ export interface EncoderMount {
 
 export interface EncoderDoorOptions extends HeadLimits {
   readonly server: string;
+  /** Wrong passwords, by address. */
+  readonly wrongSecrets: Rate;
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
   /** Every verdict, for the log and the metrics; never with credentials. */
@@ -63,7 +66,7 @@ export class EncoderDoor {
   #judge(socket: Socket, head: Handshake): void {
     const mount = this.#options.mount(head.path);
     const agent = head.headers.get('user-agent') ?? '';
-    const refused = this.#verdict(head, mount);
+    const refused = this.#verdict(head, mount, originOf(socket.remoteAddress));
     if (refused !== null || mount === undefined) {
       this.#refuse(socket, head.path, agent, refused ?? { status: 404, reason: 'Not Found', why: 'no such mount' });
       return;
@@ -80,7 +83,7 @@ export class EncoderDoor {
   }
 
   /** Null: may come in. Credentials first, so that a stranger learns nothing of the mounts. */
-  #verdict(head: Handshake, mount: EncoderMount | undefined): Verdict | null {
+  #verdict(head: Handshake, mount: EncoderMount | undefined, origin: string): Verdict | null {
     const given = basicCredentials(head);
     if (given === null) {
       const heads = ['WWW-Authenticate: Basic realm="airsplice"', 'Allow: PUT, SOURCE'];
@@ -88,8 +91,7 @@ export class EncoderDoor {
     }
     if (mount === undefined)
       return { status: 404, reason: 'Not Found', why: 'no channel takes an encoder at this mount' };
-    if (!mount.authorized(given.user, given.password))
-      return { status: 403, reason: 'Forbidden', why: 'wrong password' };
+    if (!mount.authorized(given.user, given.password)) return this.#wrong(origin);
     if (mount.busy) return { status: 409, reason: 'Conflict', why: 'another encoder feeds this mount' };
     if (head.headers.get('transfer-encoding') !== undefined) {
       return { status: 501, reason: 'Not Implemented', why: 'chunked bodies are not taken yet' };
@@ -99,6 +101,13 @@ export class EncoderDoor {
       return { status: 415, reason: 'Unsupported Media Type', why: 'the content type must be MP3 or AAC (ADTS)' };
     }
     return null;
+  }
+
+  #wrong(origin: string): Verdict {
+    const waitSeconds = this.#options.wrongSecrets.take(origin);
+    if (waitSeconds === 0) return { status: 403, reason: 'Forbidden', why: 'wrong password' };
+    const heads = [`Retry-After: ${waitSeconds}`];
+    return { status: 429, reason: 'Too Many Requests', heads, why: 'too many wrong passwords from this address' };
   }
 
   #refuse(socket: Socket, path: string, agent: string, verdict: Verdict): void {

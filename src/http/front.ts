@@ -1,16 +1,19 @@
 /**
- * The front of one address: a bare `net` server that looks at the first bytes of a connection and hands it on.
+ * The front of one address: a bare `net` or `tls` server that looks at the first bytes of a connection (of a TLS one: decrypted) and
+ * hands it on.
  *
  *   PUT, SOURCE  ─► the encoders' door (their heads are no HTTP that Node's parser takes: protocol.md, "Encoders")
  *   GET of a mount ─► the listeners' door (no HTTP objects stay behind in a crowd of listeners)
  *   a method of HTTP's, and PUT to a path of our own ─► the HTTP server, by emit('connection') with the bytes put back
- *   anything else ─► closed. SHOUTcast v1 passwords and TLS (first byte 0x16) will have their place here.
+ *   anything else ─► closed. SHOUTcast v1 passwords will have their place here.
  *
  * Owns each socket until it is handed on. Sockets are half-open here: whoever takes one answers its 'end'.
  */
 
 import type { Server as HttpServer } from 'node:http';
 import net from 'node:net';
+import tls from 'node:tls';
+import type { Pair } from './certificate.js';
 
 export interface FrontOptions {
   readonly host: string;
@@ -18,6 +21,8 @@ export interface FrontOptions {
   /** A connection that has not said what it is by then is closed. */
   readonly headMs: number;
   readonly connections: number;
+  /** Undefined: everything here is in the clear. */
+  readonly tls?: Pair | undefined;
   readonly http: HttpServer;
   /** Undefined: this address serves no encoders, and answers them as HTTP. */
   readonly encoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
@@ -46,13 +51,15 @@ export function verdict(first: Buffer): Verdict {
 
 export class Front {
   readonly #options: FrontOptions;
-  readonly #server: net.Server;
+  readonly #server: net.Server | tls.Server;
   /** Connections that have not said yet what they are. */
   readonly #undecided = new Set<net.Socket>();
+  /** Connections whose TLS handshake is not over, by the peer's address. */
+  readonly #handshaking = new Map<string, net.Socket>();
 
   constructor(options: FrontOptions) {
     this.#options = options;
-    this.#server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
+    this.#server = options.tls === undefined ? this.#bareServer() : this.#tlsServer(options.tls);
     this.#server.maxConnections = options.connections;
   }
 
@@ -71,8 +78,33 @@ export class Front {
 
   /** Takes no more connections; those handed on live on with their owners. Resolves when the last of them has ended. */
   close(): Promise<void> {
-    for (const socket of this.#undecided) socket.destroy();
+    for (const socket of [...this.#undecided, ...this.#handshaking.values()]) socket.destroy();
     return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  /** Connections from now on are made with this certificate; those that are open keep theirs. Only where TLS is spoken. */
+  renew(pair: Pair): void {
+    if ('setSecureContext' in this.#server) this.#server.setSecureContext(pair);
+  }
+
+  #bareServer(): net.Server {
+    return net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  #tlsServer(pair: Pair): tls.Server {
+    const options = { ...pair, allowHalfOpen: true, noDelay: true, handshakeTimeout: this.#options.headMs };
+    const server = tls.createServer({ ...options, ALPNProtocols: ['http/1.1'] });
+    server.on('connection', (socket: net.Socket) => {
+      const peer = peerOf(socket);
+      this.#handshaking.set(peer, socket);
+      socket.on('close', () => this.#handshaking.delete(peer));
+    });
+    server.on('secureConnection', (socket) => {
+      this.#handshaking.delete(peerOf(socket));
+      this.#accept(socket);
+    });
+    server.on('tlsClientError', (_, socket) => socket.destroy());
+    return server;
   }
 
   #accept(socket: net.Socket): void {
@@ -120,4 +152,8 @@ export class Front {
     this.#options.http.emit('connection', socket);
     socket.resume();
   }
+}
+
+function peerOf(socket: net.Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort}`;
 }

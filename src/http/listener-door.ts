@@ -6,6 +6,7 @@
 import type { Socket } from 'node:net';
 import { Refusal } from '../refusal.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
+import type { AddressHeads } from './legacy.js';
 import { endWithProblem } from './problem.js';
 import type { Mount, Stream } from './stream.js';
 import { BareVisit } from './visit.js';
@@ -25,14 +26,16 @@ export class ListenerDoor {
     this.#heads = new HeadReader(limits);
   }
 
-  /** Takes the connection when its first bytes name a mount; false: somebody else's. */
-  take(socket: Socket, first: Buffer): boolean {
+  /** Takes the connection when its first bytes name a mount; false: somebody else's. @param heads of the address */
+  take(socket: Socket, first: Buffer, heads: AddressHeads): boolean {
     const mount = this.#mountOf(first);
     if (mount === undefined) return false;
     this.#heads.read(socket, first, (result) => {
-      if (!('kind' in result)) this.#stream.handle(new BareVisit(socket, result), mount);
-      else if (result.kind === 'too-large') endWithProblem(socket, new Refusal('head-too-large', `${result.message}.`));
-      else endWithProblem(socket, new Refusal('bad-request', `${result.message}.`));
+      if (!('kind' in result)) this.#stream.handle(new BareVisit(socket, result, heads), mount);
+      else {
+        const kind = result.kind === 'too-large' ? 'head-too-large' : 'bad-request';
+        endWithProblem(socket, new Refusal(kind, `${result.message}.`), heads);
+      }
     });
     return true;
   }

@@ -2,6 +2,7 @@
  * Polling: the last records as JSON or text, rendered once and answered from memory (contract, "Reading").
  *
  *   /metadata/channel/{key}.json|.txt    /metadata/station/{key}.json    /metadata/listener/{metaid}.json
+ *   /metadata/channel/{key}/history.json|.csv    (history.ts; read from the store)
  */
 
 import { createHash } from 'node:crypto';
@@ -9,6 +10,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Sessions } from '../listener/sessions.js';
 import type { Feed } from '../metadata/feed.js';
 import { Refusal } from '../refusal.js';
+import { Body, sendCompressed } from './compression.js';
+import { answerHistory, type HistoryTarget, type ReadHistory, readHistoryTarget } from './history.js';
 import { asRefusal, sendProblem } from './problem.js';
 import {
   matchesTag,
@@ -26,21 +29,26 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 const SHARED = 'public, max-age=1';
 const PRIVATE = 'private, no-cache';
 
-/** An answer ready to send; null body: 204. */
+/** An answer ready to send; null body: 204; a Body is compressed where it pays, and has tags of its own. */
 interface Answer {
-  readonly body: string | null;
+  readonly body: string | Body | null;
   readonly type: string;
   readonly etag: string;
   readonly cache: string;
+  readonly heads?: Readonly<Record<string, string>>;
 }
 
 export class Poll {
   readonly #feed: Feed;
   readonly #sessions: Sessions;
+  readonly #readHistory: ReadHistory;
+  /** Station and types → what was rendered last, and of which changes. */
+  readonly #stations = new Map<string, { readonly changes: number; readonly body: Body }>();
 
-  constructor(feed: Feed, sessions: Sessions) {
+  constructor(feed: Feed, sessions: Sessions, readHistory: ReadHistory) {
     this.#feed = feed;
     this.#sessions = sessions;
+    this.#readHistory = readHistory;
   }
 
   /** Answers any request below /metadata/ that is no upgrade. */
@@ -51,13 +59,13 @@ export class Poll {
         response.writeHead(204, READ_PREFLIGHT).end();
         return;
       }
-      const target = readTarget(request.url!, true);
+      const target = readHistoryTarget(request.url!) ?? readTarget(request.url!, true);
       if (method !== 'GET' && method !== 'HEAD') {
         throw new Refusal('method-not-allowed', 'This address can only be read.', {
           headers: { Allow: 'GET, HEAD, OPTIONS' },
         });
       }
-      this.#send(request, response, this.#answer(target));
+      this.#send(request, response, 'scope' in target ? this.#answer(target) : this.#history(target));
     } catch (error) {
       sendProblem(response, asRefusal(error), READ_CORS);
     }
@@ -90,9 +98,16 @@ export class Poll {
 
   #station(target: Target): Answer {
     this.#known(target);
-    const views = this.#feed.lastOfStation(target.id, readTypes(target.query, true));
-    const body = `[${views.map((view) => view.json).join(',')}]`;
-    return { body, type: JSON_TYPE, etag: tagOf(body), cache: SHARED };
+    const types = readTypes(target.query, true);
+    const key = `${target.id} ${types.join()}`;
+    const changes = this.#feed.changesOfStation(target.id);
+    let kept = this.#stations.get(key);
+    if (kept?.changes !== changes) {
+      const views = this.#feed.lastOfStation(target.id, types);
+      kept = { changes, body: new Body(`[${views.map((view) => view.json).join(',')}]`) };
+      this.#stations.set(key, kept);
+    }
+    return { body: kept.body, type: JSON_TYPE, etag: '', cache: SHARED };
   }
 
   #listener(target: Target): Answer {
@@ -110,6 +125,11 @@ export class Poll {
     return { body, type: JSON_TYPE, etag: body === null ? '' : tagOf(body), cache: PRIVATE };
   }
 
+  #history(target: HistoryTarget): Answer {
+    const answer = answerHistory(target, this.#feed, this.#readHistory);
+    return { ...answer, body: new Body(answer.body), etag: '', cache: SHARED };
+  }
+
   #known(target: Target): void {
     const known =
       target.scope === 'channel' ? this.#feed.face(target.id) !== undefined : this.#feed.hasStation(target.id);
@@ -119,6 +139,11 @@ export class Poll {
   #send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
     if (answer.body === null) {
       response.writeHead(204, { ...READ_CORS, 'Cache-Control': answer.cache }).end();
+      return;
+    }
+    if (answer.body instanceof Body) {
+      const heads = { ...READ_CORS, ...answer.heads, 'Content-Type': answer.type, 'Cache-Control': answer.cache };
+      void sendCompressed(request, response, answer.body, heads);
       return;
     }
     const heads = { ...READ_CORS, ETag: answer.etag, 'Cache-Control': answer.cache };

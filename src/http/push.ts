@@ -1,5 +1,6 @@
 /**
- * `/metapush/{channelkey}/{token}`: who may push, what was pushed, and the answer (specification, "Push metadata"; contract, "Push").
+ * `/metapush/{channelkey}/{token}`, or `/metapush/{channelkey}` with a bearer token (RFC 6750): who may push and how often, what was
+ * pushed, and the answer (specification, "Push metadata"; contract, "Push").
  * The answer comes after the commit and after this node's readers have been written to.
  */
 
@@ -7,6 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
 import { Refusal } from '../refusal.js';
+import { originOf, type Rate } from './rate.js';
 
 /** What pushing needs of the rest of the house; wired in app.ts. */
 export interface PushTarget {
@@ -16,16 +18,24 @@ export interface PushTarget {
   push(channel: string, input: PushInput): Promise<string>;
   /** An accepted push has been written to this node's readers, so long after it came in. */
   told(tookMs: number): void;
-  /** Every push by the status of its answer; channel `""` where it was not known. */
+  /** Every push by the status of its answer; channel `""` where nobody was let in. */
   counted(channel: string, status: number): void;
+}
+
+export interface PushRates {
+  /** Accepted pushes, by channel. */
+  readonly pushes: Rate;
+  /** Wrong tokens and passwords, by address. */
+  readonly wrongSecrets: Rate;
 }
 
 interface PushParams {
   readonly channel: string;
-  readonly token: string;
+  /** Absent in the bearer form. */
+  readonly token?: string;
 }
 
-const PATH = '/metapush/:channel/:token';
+const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 const ANSWER_HEADS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
 /** @param limits of the fields and, in bytes, of a POST's body */
@@ -33,6 +43,7 @@ export function registerPush(
   app: FastifyInstance,
   target: PushTarget,
   limits: PushLimits & { bodyBytes: number },
+  rates: PushRates,
 ): void {
   /** What a stranger writes into a path must not become a label of the metrics. */
   const known = new WeakSet<FastifyRequest>();
@@ -40,12 +51,11 @@ export function registerPush(
     done(null, body),
   );
   const route = {
-    url: PATH,
     exposeHeadRoute: false,
     // Before the body is read: a stranger learns nothing but that he is one.
     onRequest: async (request: FastifyRequest) => {
       const { channel, token } = request.params as PushParams;
-      if (!target.authorized(channel, token)) throw forbidden();
+      if (!target.authorized(channel, token ?? bearerToken(request))) throw forbidden(request, rates.wrongSecrets);
       known.add(request);
     },
     onResponse: async (request: FastifyRequest, reply: FastifyReply) => {
@@ -53,43 +63,67 @@ export function registerPush(
     },
   };
   const answer = async (request: FastifyRequest, reply: FastifyReply, input: PushInput) => {
-    const json = await target.push((request.params as PushParams).channel, input);
+    const { channel } = request.params as PushParams;
+    const waitSeconds = rates.pushes.take(channel);
+    if (waitSeconds > 0) throw tooMany('Too many pushes to this channel.', waitSeconds);
+    const json = await target.push(channel, input).catch((error: unknown) => {
+      rates.pushes.giveBack(channel);
+      throw error;
+    });
     target.told(reply.elapsedTime);
     return reply.headers(ANSWER_HEADS).send(json);
   };
 
-  app.route({
-    ...route,
-    method: 'GET',
-    handler: (request, reply) => {
-      const mark = request.url.indexOf('?');
-      return answer(request, reply, parsePushQuery(mark < 0 ? '' : request.url.slice(mark + 1), limits));
-    },
-  });
-  app.route({
-    ...route,
-    method: 'POST',
-    handler: (request, reply) => {
-      if (!Buffer.isBuffer(request.body)) {
-        throw new Refusal(
-          'unsupported-media-type',
-          'The body must be a JSON object with Content-Type: application/json.',
-        );
-      }
-      return answer(request, reply, parsePushBody(request.body, limits));
-    },
-  });
-  app.route({
-    // HEAD is refused too: a link checker must not push.
-    method: ['HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
-    url: PATH,
-    handler: async () => {
-      throw new Refusal('method-not-allowed', 'Push with GET or POST.', { headers: { Allow: 'GET, POST' } });
-    },
-  });
+  for (const url of PATHS) {
+    app.route({
+      ...route,
+      url,
+      method: 'GET',
+      handler: (request, reply) => {
+        const mark = request.url.indexOf('?');
+        return answer(request, reply, parsePushQuery(mark < 0 ? '' : request.url.slice(mark + 1), limits));
+      },
+    });
+    app.route({
+      ...route,
+      url,
+      method: 'POST',
+      handler: (request, reply) => {
+        if (!Buffer.isBuffer(request.body)) {
+          throw new Refusal(
+            'unsupported-media-type',
+            'The body must be a JSON object with Content-Type: application/json.',
+          );
+        }
+        return answer(request, reply, parsePushBody(request.body, limits));
+      },
+    });
+    app.route({
+      // HEAD is refused too: a link checker must not push.
+      method: ['HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
+      url,
+      handler: async () => {
+        throw new Refusal('method-not-allowed', 'Push with GET or POST.', { headers: { Allow: 'GET, POST' } });
+      },
+    });
+  }
 }
 
-/** One and the same answer for an unknown channel and a wrong token. */
-function forbidden(): Refusal {
-  return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.');
+/** The token of `Authorization: Bearer`, or "". Heads come as Latin-1, tokens are compared as UTF-8. */
+function bearerToken(request: FastifyRequest): string {
+  const given = /^bearer +(.*\S)/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+  return Buffer.from(given, 'latin1').toString('utf8');
+}
+
+/** One and the same answer for an unknown channel and a wrong token; another after too many of them. */
+function forbidden(request: FastifyRequest, wrongSecrets: Rate): Refusal {
+  const waitSeconds = wrongSecrets.take(originOf(request.socket.remoteAddress));
+  if (waitSeconds > 0) return tooMany('Too many wrong tokens from this address.', waitSeconds);
+  const headers: Record<string, string> =
+    (request.params as PushParams).token === undefined ? { 'WWW-Authenticate': 'Bearer' } : {};
+  return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.', { headers });
+}
+
+function tooMany(detail: string, waitSeconds: number): Refusal {
+  return new Refusal('too-many', detail, { headers: { 'Retry-After': String(waitSeconds) } });
 }

@@ -1,17 +1,14 @@
 /**
- * One WebSocket connection that watches. A slow one is never waited for: while `bufferBytes` wait in its buffer nothing is written,
- * and only the newest record per channel and type is kept for it; when nothing has drained for `drainMs` it is told to go.
+ * One connection that watches, by whatever transport. A slow one is never waited for: while `bufferBytes` wait in its buffer nothing
+ * is written, the first messages stay where they come from, and of the others only the newest per channel and type is kept for it;
+ * when nothing has drained for `drainMs` it is told to go.
+ *
+ * Invariant: what it is told comes in the order in which it happened, the first messages before all.
  */
 
-import type { Socket } from 'node:net';
-import type { WebSocket } from 'ws';
-import * as wsModule from 'ws';
-import type { Message, Watcher } from '../metadata/feed.js';
+import type { Firsts, Message, Watcher } from '../metadata/feed.js';
 
-/** RFC 6455, 7.4.1 and its registry: going away; try again later. */
-export const GOING_AWAY = 1001;
-export const TRY_AGAIN_LATER = 1013;
-/** How long a connection has to answer a close before it is cut. */
+/** How long a connection has to answer a goodbye before it is cut. */
 const CLOSE_MS = 2000;
 
 export interface ReaderLimits {
@@ -20,109 +17,113 @@ export interface ReaderLimits {
   readonly drainMs: number;
 }
 
-/** Exported by ws, missing in its types. */
-const { Sender } = wsModule as unknown as { Sender: { frame(data: Buffer, options: object): Buffer[] } };
+export type Goodbye = 'shutdown' | 'too slow';
 
-/** Sends a text message that many readers receive; framed once, through a private field of ws where that is there. */
-function sendShared(ws: WebSocket, message: Message): void {
-  const sender = (ws as unknown as { _sender?: { sendFrame?: (list: readonly Buffer[]) => void } })._sender;
-  if (typeof sender?.sendFrame !== 'function') {
-    ws.send(message.json);
-    return;
-  }
-  message.frame ??= [frameOf(message.json)];
-  sender.sendFrame(message.frame);
-}
-
-function frameOf(text: string): Buffer {
-  return Buffer.concat(
-    Sender.frame(Buffer.from(text), { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true }),
-  );
+/** How a reader is written to: websocket.ts, event-stream.ts. */
+export interface Transport {
+  readonly open: boolean;
+  /** Bytes that wait to be taken, and those that have been. */
+  readonly waiting: number;
+  readonly taken: number;
+  /** @param firsts where it is one of the first messages: where it came from */
+  send(message: Message, firsts: Firsts | null): void;
+  /** False: the other side has not answered the last sign of life. */
+  readonly alive: boolean;
+  ping(): void;
+  /** Politely: the other side may still take what waits. */
+  close(why: Goodbye): void;
+  cut(): void;
 }
 
 export class Reader implements Watcher {
-  readonly address: string;
-  readonly #ws: WebSocket;
-  readonly #socket: Socket;
+  readonly #transport: Transport;
   readonly #limits: ReaderLimits;
+  #firsts: Firsts | null = null;
   /** What waits for a slow connection: slot → newest message. */
   readonly #kept = new Map<string, Message>();
   #pingedMs: number;
-  #answered = true;
   #taken = 0;
   #takenMs: number;
   #closeMs = Number.POSITIVE_INFINITY;
 
-  constructor(ws: WebSocket, socket: Socket, address: string, limits: ReaderLimits, nowMs: number) {
-    this.#ws = ws;
-    this.#socket = socket;
-    this.address = address;
+  constructor(transport: Transport, limits: ReaderLimits, nowMs: number) {
+    this.#transport = transport;
     this.#limits = limits;
     this.#pingedMs = nowMs;
     this.#takenMs = nowMs;
-    ws.on('pong', () => {
-      this.#answered = true;
-    });
-    socket.on('drain', () => this.#flush());
+  }
+
+  begin(firsts: Firsts): void {
+    this.#firsts = firsts;
+    this.flush();
   }
 
   tell(message: Message): void {
-    if (this.#ws.readyState !== this.#ws.OPEN) return;
-    if (this.#kept.size === 0 && this.#socket.writableLength < this.#limits.bufferBytes) sendShared(this.#ws, message);
+    if (!this.#transport.open) return;
+    if (this.#firsts === null && this.#kept.size === 0 && !this.#full) this.#transport.send(message, null);
     else {
       // Deleted first: what is kept stays in the order in which it happened.
       this.#kept.delete(message.slot);
       this.#kept.set(message.slot, message);
-      this.#flush();
+      this.flush();
+    }
+  }
+
+  /** The connection has taken something: writes what it may. */
+  flush(): void {
+    if (!this.#transport.open) return;
+    while (this.#firsts !== null) {
+      if (this.#full) return;
+      const message = this.#firsts.next();
+      if (message === null) this.#firsts = null;
+      else this.#transport.send(message, this.#firsts);
+    }
+    for (const [slot, message] of this.#kept) {
+      if (this.#full) return;
+      this.#kept.delete(slot);
+      this.#transport.send(message, null);
     }
   }
 
   /** Looked at about once a second: pings, gives up the dead, tells the stuck to go. */
   check(nowMs: number): void {
     if (nowMs >= this.#closeMs) {
-      this.#ws.terminate();
+      this.#transport.cut();
       return;
     }
     // 'drain' is told only above the socket's own mark, which may lie higher than ours.
-    this.#flush();
-    const waiting = this.#socket.writableLength;
-    const taken = this.#socket.bytesWritten - waiting;
+    this.flush();
+    const { waiting, taken } = this.#transport;
     if (waiting === 0 || taken !== this.#taken) this.#takenMs = nowMs;
     this.#taken = taken;
-    if (nowMs - this.#takenMs >= this.#limits.drainMs) this.close(TRY_AGAIN_LATER, 'too slow', nowMs);
+    if (nowMs - this.#takenMs >= this.#limits.drainMs) this.close('too slow', nowMs);
     else if (nowMs - this.#pingedMs >= this.#limits.pingMs) this.#ping(nowMs);
   }
 
   /** Says goodbye; a connection that does not answer is cut soon after. Idempotent. */
-  close(code: number, reason: string, nowMs: number): void {
+  close(why: Goodbye, nowMs: number): void {
     if (this.#closeMs !== Number.POSITIVE_INFINITY) return;
     this.#closeMs = nowMs + CLOSE_MS;
+    this.#firsts = null;
     this.#kept.clear();
-    this.#ws.close(code, reason);
+    this.#transport.close(why);
   }
 
-  terminate(): void {
-    this.#ws.terminate();
+  cut(): void {
+    this.#transport.cut();
+  }
+
+  get #full(): boolean {
+    return this.#transport.waiting >= this.#limits.bufferBytes;
   }
 
   #ping(nowMs: number): void {
-    if (!this.#answered) {
-      this.#ws.terminate();
+    if (!this.#transport.alive) {
+      this.#transport.cut();
       return;
     }
     this.#pingedMs = nowMs;
-    // Who takes too little to be sent a PING is not asked: drainMs is the measure for him.
-    if (this.#socket.writableLength >= this.#limits.bufferBytes) return;
-    this.#answered = false;
-    this.#ws.ping();
-  }
-
-  #flush(): void {
-    if (this.#ws.readyState !== this.#ws.OPEN) return;
-    for (const [slot, message] of this.#kept) {
-      if (this.#socket.writableLength >= this.#limits.bufferBytes) return;
-      this.#kept.delete(slot);
-      sendShared(this.#ws, message);
-    }
+    // Who takes too little to be sent a sign of life is not asked: drainMs is the measure for him.
+    if (!this.#full) this.#transport.ping();
   }
 }

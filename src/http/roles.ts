@@ -1,27 +1,33 @@
 /**
  * What an address serves, and to whom. An address without a list of roles serves all but `legacy`, and there `ops` is for
- * this machine only: loopback peers that come directly, not through a proxy (contract, "Addresses").
+ * this machine only: loopback peers that come directly, not through a proxy (contract, "Addresses"). `legacy` serves what the
+ * old host served, and its old WebSocket: not encoders or ops, unless they are named too.
  */
 
 import type { IncomingMessage } from 'node:http';
 import type { Role } from '../config/schema.js';
+import { type AddressHeads, NO_HEADS } from './legacy.js';
+
+const OLD_HOST: readonly Role[] = ['push', 'poll', 'watch', 'stream'];
 
 export class Roles {
   readonly #named: ReadonlySet<Role> | null;
+  /** What every answer of the address has among its heads: something where it is deprecated. */
+  readonly heads: AddressHeads;
 
   /** @param named the configured list, or undefined */
-  constructor(named: readonly Role[] | undefined) {
-    this.#named = named === undefined ? null : new Set(named);
+  constructor(named: readonly Role[] | undefined, heads: AddressHeads = NO_HEADS) {
+    this.heads = heads;
+    this.#named = named === undefined ? null : new Set(named.includes('legacy') ? [...named, ...OLD_HOST] : named);
   }
 
   has(role: Role): boolean {
-    return this.#named === null || this.#named.has(role);
+    return this.#named === null ? role !== 'legacy' : this.#named.has(role);
   }
 
   /** Whether this request may be served in this role. */
   allows(role: Role, request: IncomingMessage): boolean {
-    if (this.#named !== null) return this.#named.has(role);
-    return role !== 'ops' || isDirectLoopback(request);
+    return this.has(role) && (this.#named !== null || role !== 'ops' || isDirectLoopback(request));
   }
 }
 

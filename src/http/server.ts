@@ -3,7 +3,8 @@
  * (the hot paths), everything else goes through fastify.
  *
  *   front ─► http.Server ─┬─ /{mount}      ─► stream.ts
- *                         ├─ /metadata/…   ─► poll.ts        upgrade ─► watch.ts
+ *                         ├─ /metadata/…   ─► poll.ts        upgrade ─► watch.ts, nes.ts
+ *                         ├─ /admin…       ─► updinfo.ts
  *                         └─ anything else ─► fastify: push, ops, the page
  */
 
@@ -12,10 +13,14 @@ import type { Socket } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { Role } from '../config/schema.js';
 import { REFUSALS, Refusal, type RefusalKind } from '../refusal.js';
+import { type AddressHeads, responseWith } from './legacy.js';
+import type { Nes } from './nes.js';
 import type { Poll } from './poll.js';
 import { asRefusal, endWithProblem, PROBLEM_TYPE, problemJson, sendProblem } from './problem.js';
 import type { Roles } from './roles.js';
+import { isSse } from './sse.js';
 import type { Mount, Stream } from './stream.js';
+import type { Updinfo } from './updinfo.js';
 import { HttpVisit } from './visit.js';
 import type { Watch } from './watch.js';
 
@@ -30,6 +35,10 @@ export interface RouterParts {
   readonly stream: Stream;
   readonly poll: Poll;
   readonly watch: Watch;
+  /** Undefined: no address is a deprecated one. */
+  readonly nes?: Nes;
+  /** Undefined: nobody takes encoders' titles here. */
+  readonly updinfo?: Updinfo;
   readonly headBytes: number;
   readonly headMs: number;
   report(error: unknown): void;
@@ -90,6 +99,7 @@ export class Router {
   /** An HTTP server for one address; it never listens, the front hands it connections. */
   server(roles: Roles): http.Server {
     const server = http.createServer({
+      ...(roles.has('legacy') && { ServerResponse: responseWith(roles.heads) }),
       maxHeaderSize: this.#parts.headBytes,
       headersTimeout: this.#parts.headMs,
       // Node demands that a request has no less time than its head.
@@ -112,7 +122,7 @@ export class Router {
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       if (this.#given.has(socket as Socket)) socket.destroy();
-      else answerBroken(error, socket as Socket);
+      else answerBroken(error, socket as Socket, roles.heads);
     });
     this.#servers.push(server);
     return server;
@@ -139,6 +149,11 @@ export class Router {
     const url = originForm(request);
     const mark = url.indexOf('?');
     const path = mark < 0 ? url : url.slice(0, mark);
+    if (isSse(path)) {
+      if (roles.allows('watch', request)) this.#parts.watch.sse.handle(request, response);
+      else sendProblem(response, notServed());
+      return;
+    }
     if (path.startsWith('/metadata/')) {
       if (roles.allows('poll', request)) this.#parts.poll.handle(request, response);
       else sendProblem(response, notServed());
@@ -148,7 +163,12 @@ export class Router {
     if (mount !== undefined) {
       if (!roles.allows('stream', request)) sendProblem(response, notServed());
       else if (response.socket === null) sendProblem(response, behindAnother());
-      else this.#parts.stream.handle(new HttpVisit(request, response, this.#given), mount);
+      else this.#parts.stream.handle(new HttpVisit(request, response, this.#given, roles.heads), mount);
+      return;
+    }
+    if (this.#parts.updinfo?.takes(path)) {
+      if (roles.allows('encoder', request)) this.#parts.updinfo.handle(request, response);
+      else sendProblem(response, notServed());
       return;
     }
     this.#roles.set(request, roles);
@@ -156,9 +176,12 @@ export class Router {
   }
 
   #upgrade(request: http.IncomingMessage, socket: Socket, head: Buffer, roles: Roles): void {
-    originForm(request);
-    if (roles.allows('watch', request)) this.#parts.watch.upgrade(request, socket, head);
-    else endWithProblem(socket, notServed());
+    const url = originForm(request);
+    const { nes, watch } = this.#parts;
+    if (nes !== undefined && roles.allows('legacy', request) && /^\/(\?|$)/.test(url)) {
+      nes.upgrade(request, socket, head, roles.heads);
+    } else if (roles.allows('watch', request)) watch.upgrade(request, socket, head, roles.heads);
+    else endWithProblem(socket, notServed(), roles.heads);
   }
 }
 
@@ -209,7 +232,7 @@ const BROKEN: Readonly<Record<string, string>> = {
 };
 
 /** Answered in kind where the connection can still be written to. */
-function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heads: AddressHeads): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
@@ -220,5 +243,5 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? new Refusal('timeout', 'The request did not come in time.')
         : new Refusal('bad-request', BROKEN[error.code ?? ''] ?? 'This is not an HTTP request that can be read.');
-  endWithProblem(socket, refusal);
+  endWithProblem(socket, refusal, heads);
 }

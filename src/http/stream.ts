@@ -119,7 +119,7 @@ export class Stream implements Ringer {
   #play(visit: Visit, mount: Mount): void {
     const { channel } = mount;
     const icy = wantsIcy(visit);
-    const head = streamHead(mount.facts, channel, icy ? channel.tape!.metaint : null);
+    const head = streamHead(mount.facts, channel, icy ? channel.tape!.metaint : null, visit.heads);
     const socket = visit.take();
     const session = this.#session(visit, mount);
     this.#audience.join(socket, channel, head, { icy, burstMs: this.#options.burstMs, session });
@@ -129,7 +129,7 @@ export class Stream implements Ringer {
     // An on-demand source is not woken for a head: its metaint is not known yet.
     if (!mount.hasAudio && !mount.onDemand) throw noAudio();
     const metaint = wantsIcy(visit) ? (mount.channel.tape?.metaint ?? null) : null;
-    visit.answer(streamHead(mount.facts, mount.channel, metaint));
+    visit.answer(streamHead(mount.facts, mount.channel, metaint, visit.heads));
   }
 
   /** A malformed metaid plays, without a session. `sabcsid` is its older name (contract, "Deprecated host"). */

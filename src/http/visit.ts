@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Refusal } from '../refusal.js';
 import type { Handshake } from '../source/handshake.js';
+import type { AddressHeads } from './legacy.js';
 import { endWithProblem, sendProblem } from './problem.js';
 
 const CORS = { 'Access-Control-Allow-Origin': '*' };
@@ -16,6 +17,8 @@ export interface Visit {
   readonly method: string;
   /** Path and query as requested. */
   readonly url: string;
+  /** What every answer of this address has; whoever writes one to the taken connection puts them in. */
+  readonly heads: AddressHeads;
   /** The value of a head, by its lower-case name. */
   head(name: string): string | undefined;
   /** Whether the visitor has gone while it waited. */
@@ -31,12 +34,14 @@ export interface Visit {
 
 /** Read by Node's HTTP server. */
 export class HttpVisit implements Visit {
+  readonly heads: AddressHeads;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #given: WeakSet<Socket>;
 
   /** @param given where the connection is noted once it is taken: HTTP must not answer on it any more */
-  constructor(request: IncomingMessage, response: ServerResponse, given: WeakSet<Socket>) {
+  constructor(request: IncomingMessage, response: ServerResponse, given: WeakSet<Socket>, heads: AddressHeads) {
+    this.heads = heads;
     this.#request = request;
     this.#response = response;
     this.#given = given;
@@ -86,11 +91,13 @@ export class HttpVisit implements Visit {
 export class BareVisit implements Visit {
   readonly method: string;
   readonly url: string;
+  readonly heads: AddressHeads;
   readonly #socket: Socket;
   readonly #heads: ReadonlyMap<string, string>;
 
-  constructor(socket: Socket, handshake: Handshake) {
+  constructor(socket: Socket, handshake: Handshake, heads: AddressHeads) {
     this.#socket = socket;
+    this.heads = heads;
     this.method = handshake.method;
     this.url = handshake.query === '' ? handshake.path : `${handshake.path}?${handshake.query}`;
     this.#heads = handshake.headers;
@@ -120,11 +127,11 @@ export class BareVisit implements Visit {
   }
 
   refuse(refusal: Refusal): void {
-    endWithProblem(this.take(), refusal, CORS);
+    endWithProblem(this.take(), refusal, { ...CORS, ...this.heads });
   }
 
   allow(heads: readonly (readonly [string, string])[]): void {
-    const lines = heads.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    const lines = [...heads, ...Object.entries(this.heads)].map(([name, value]) => `${name}: ${value}\r\n`).join('');
     this.answer(Buffer.from(`HTTP/1.1 204 No Content\r\n${lines}Connection: close\r\n\r\n`));
   }
 }

@@ -78,7 +78,10 @@ export class Audience implements Ringer {
     const listener = new Listener(socket, tape, channel.key, cursor, options.icy, options.session, nowMs);
     this.#seat(listener);
     const gone = (ending: Ending) => this.#end(listener, channel, options.session, ending);
-    socket.on('error', () => gone('broken'));
+    // A player that closes over unread audio resets the connection: it has left like any other.
+    socket.on('error', ({ code }: NodeJS.ErrnoException) =>
+      gone(code === 'ECONNRESET' || code === 'EPIPE' ? 'left' : 'broken'),
+    );
     socket.on('close', () => gone('left'));
     // A half-closed player hears nothing: it has gone.
     socket.on('end', () => gone('left'));

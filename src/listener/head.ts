@@ -26,11 +26,13 @@ function clean(value: string): string {
 /**
  * @param audio content type and bitrate of what is heard now
  * @param metaint bytes between blocks, or null for a player that did not ask for ICY
+ * @param more heads of the address at which the player asked
  */
 export function streamHead(
   facts: HeadFacts,
   audio: { contentType: string; bitrateKbps: number },
   metaint: number | null,
+  more: Readonly<Record<string, string>>,
 ): Buffer {
   const heads: [string, string][] = [
     ['Content-Type', audio.contentType],
@@ -53,6 +55,7 @@ export function streamHead(
     heads.push(['icy-br', String(audio.bitrateKbps)], ['ice-audio-info', `bitrate=${audio.bitrateKbps}`]);
   }
   if (metaint !== null) heads.push(['icy-metaint', String(metaint)]);
+  heads.push(...Object.entries(more));
   return renderHead('HTTP/1.0 200 OK', heads, facts.headers);
 }
 

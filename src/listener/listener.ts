@@ -93,7 +93,9 @@ export class Listener {
   #write(nowMs: number): void {
     const segment = this.#tape.at(this.cursor++)!;
     const mark = segment.mark;
-    const out = !this.icy ? segment.plain : mark === this.#mark ? segment.bytes : segment.titled;
+    // A title that leaves the last one standing in the stream has its very block: nothing new is said there.
+    const same = mark === this.#mark || (mark !== null && mark.block === this.#mark?.block);
+    const out = !this.icy ? segment.plain : same ? segment.bytes : segment.titled;
     this.bytes += out.length;
     this.socket.write(out);
     if (this.#joinMs < 0) this.#begin(segment.startMs, segment.before, nowMs);

@@ -13,6 +13,7 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Mark } from '../audio/mark.js';
 import type { Alarm, Clock, Ringer } from '../clock.js';
+import { Message } from '../metadata/feed.js';
 import type { RecordView } from '../metadata/view.js';
 
 /** A title at its place in one listener's stream. */
@@ -58,6 +59,17 @@ export class Session implements Ringer {
   /** The record of a title of this session, as readers of the listener scope get it. */
   json(told: Told): string {
     return told.view.listenerJson(this.id, String(Math.round(told.positionMs)), this.mount);
+  }
+
+  /** The same as a message; its id says session and position. */
+  nowMessage(told: Told): Message {
+    return new Message('now', `${this.id}~${Math.round(told.positionMs)}`, this.json(told));
+  }
+
+  /** A following track, which has no position. */
+  nextMessage(view: RecordView): Message {
+    const id = `${this.id}~${(view.record.stamp ?? 0).toString(36)}`;
+    return new Message('next', id, view.listenerJson(this.id, '', this.mount));
   }
 
   /** The first audio byte is written; `before` is the title in force there. */

@@ -1,32 +1,51 @@
 /**
  * The feed: what every reader is told, by topic: a channel, a station, a listener. It keeps the last now and next of every channel
  * in memory (polling, first messages and marks read them here), and hands each new message to whoever watches.
- * A message is rendered once and shared by all its watchers; its WebSocket frame is made on first use by http/watch.ts.
+ * A message is rendered once and shared by all its watchers; its WebSocket frame and its SSE event are made on first use by
+ * whoever writes them.
  *
- * Invariant: within one topic, watchers see versions rise. `subscribe` reads and registers without a pause in between.
+ * Invariant: within one topic, watchers see versions rise. Whoever watches is told what is in force and is registered without a
+ * pause in between; first messages that he takes later pass over what was told since.
  */
 
 import type { TrackType } from './record.js';
+import { orderName, Seen } from './seen.js';
+import { Sequence } from './sequence.js';
 import type { ChannelFace, RecordView } from './view.js';
 
 /** One message to readers: a record as JSON. `slot` names what a newer message replaces for a slow reader. */
 export class Message {
   readonly slot: string;
   readonly json: string;
-  /** `version` of the record: rises within one channel. */
+  /** What whoever has it has seen (seen.ts); in listener scope that of its slot only (sessions.ts). */
   readonly id: string;
-  /** The framed bytes, cached by whoever writes frames. */
+  /** Rises with every message of this process. */
+  readonly turn: number;
+  /** The framed bytes, the event with its id, the event's data alone: cached by whoever writes them. */
   frame: readonly Buffer[] | undefined;
+  event: Buffer | undefined;
+  data: Buffer | undefined;
 
-  constructor(slot: string, id: string, json: string) {
+  constructor(slot: string, id: string, json: string, turn = 0) {
     this.slot = slot;
     this.id = id;
     this.json = json;
+    this.turn = turn;
   }
+}
+
+/** What a watcher is told first, taken one by one: it costs no memory, however many channels there are. */
+export interface Firsts {
+  /** Null: that was all. */
+  next(): Message | null;
+  /** The id of the message that `next` gave last. */
+  readonly id: string;
 }
 
 export interface Watcher {
   tell(message: Message): void;
+  /** Takes the first messages, now or little by little, and before whatever it is told meanwhile. Absent: they are told. */
+  begin?(firsts: Firsts): void;
 }
 
 /** What a channel says right now. */
@@ -38,19 +57,25 @@ interface Last {
   nextMessage: Message | null;
 }
 
+interface Station {
+  readonly channels: readonly string[];
+  /** Rises with whatever changes what is in force. */
+  changes: number;
+}
+
 export type Sync = 'audio' | 'wire';
 
 export class Feed {
   readonly #channels = new Map<string, Last>();
-  readonly #stations = new Map<string, readonly string[]>();
+  readonly #stations = new Map<string, Station>();
   readonly #topics = new Map<string, Set<Watcher>>();
+  /** The order of all that is told here. */
+  readonly sequence = new Sequence();
+  #turn = 0;
 
   /** Declares a station and its channels, in configured order. */
   addStation(station: string, faces: readonly ChannelFace[]): void {
-    this.#stations.set(
-      station,
-      faces.map((face) => face.key),
-    );
+    this.#stations.set(station, { channels: faces.map((face) => face.key), changes: 0 });
     for (const face of faces) {
       this.#channels.set(face.key, { face, now: null, next: null, nowMessage: null, nextMessage: null });
     }
@@ -69,10 +94,15 @@ export class Feed {
     return this.#channels.get(channel)?.[type];
   }
 
+  /** As long as this number stays, so does what `lastOfStation` gives. */
+  changesOfStation(station: string): number {
+    return this.#stations.get(station)?.changes ?? 0;
+  }
+
   /** The records in force of a station's channels, in configured order. */
   lastOfStation(station: string, types: readonly TrackType[]): RecordView[] {
     const views: RecordView[] = [];
-    for (const key of this.#stations.get(station) ?? []) {
+    for (const key of this.#stations.get(station)?.channels ?? []) {
       for (const type of types) {
         const view = this.#channels.get(key)![type];
         if (view !== null) views.push(view);
@@ -84,8 +114,11 @@ export class Feed {
   /** Sets what is in force without telling anybody: at start, and when a next is spent. */
   set(channel: string, type: TrackType, view: RecordView | null): void {
     const last = this.#channels.get(channel)!;
+    if (view === null && last[type] === null) return;
     last[type] = view;
-    const message = view === null ? null : new Message(`${channel} ${type}`, String(view.record.version), view.json);
+    this.#stations.get(last.face.station)!.changes++;
+    if (view !== null) this.sequence.tell(stampOf(view));
+    const message = view && new Message(`${channel} ${type}`, this.sequence.text, view.json, ++this.#turn);
     if (type === 'now') last.nowMessage = message;
     else last.nextMessage = message;
   }
@@ -105,14 +138,18 @@ export class Feed {
     this.#tell(`listener ${sync} ${metaid}`, message);
   }
 
-  /** First `next`, then `now` (some clients show the last frame whatever its type), then every change. */
-  watchChannel(channel: string, watcher: Watcher): () => void {
-    this.#first(channel, watcher);
+  /**
+   * First `next`, then `now` (some clients show the last frame whatever its type), then every change.
+   * @param seen the id of the last message that this reader had on an earlier connection: none that it has seen is told again
+   */
+  watchChannel(channel: string, watcher: Watcher, seen?: string): () => void {
+    this.#begin([channel], watcher, seen);
     return this.#subscribe(`channel ${channel}`, watcher);
   }
 
-  watchStation(station: string, watcher: Watcher): () => void {
-    for (const channel of this.#stations.get(station) ?? []) this.#first(channel, watcher);
+  /** The same for each channel, in configured order. */
+  watchStation(station: string, watcher: Watcher, seen?: string): () => void {
+    this.#begin(this.#stations.get(station)?.channels ?? [], watcher, seen);
     return this.#subscribe(`station ${station}`, watcher);
   }
 
@@ -126,10 +163,31 @@ export class Feed {
     return this.#topics.has(`listener ${sync} ${metaid}`);
   }
 
-  #first(channel: string, watcher: Watcher): void {
-    const last = this.#channels.get(channel)!;
-    if (last.nextMessage !== null) watcher.tell(last.nextMessage);
-    if (last.nowMessage !== null) watcher.tell(last.nowMessage);
+  #begin(channels: readonly string[], watcher: Watcher, seen: string | undefined): void {
+    const firsts = this.#firsts(channels, Seen.read(seen, orderName(channels)));
+    if (watcher.begin !== undefined) watcher.begin(firsts);
+    else for (let message = firsts.next(); message !== null; message = firsts.next()) watcher.tell(message);
+  }
+
+  /** Two places for each channel: its next, its now. What was told after this moment is passed over. */
+  #firsts(channels: readonly string[], seen: Seen): Firsts {
+    const { text: covered } = this.sequence;
+    const turn = this.#turn;
+    let place = -1;
+    const next = () => {
+      while (++place < 2 * channels.length) {
+        const { now, next, nowMessage, nextMessage } = this.#channels.get(channels[place >> 1]!)!;
+        const [view, message] = place % 2 === 0 ? [next, nextMessage] : [now, nowMessage];
+        if (message !== null && message.turn <= turn && !seen.has(place, stampOf(view!))) return message;
+      }
+      return null;
+    };
+    return {
+      next,
+      get id() {
+        return place === 2 * channels.length - 1 ? covered : seen.idAfter(place, covered);
+      },
+    };
   }
 
   #subscribe(topic: string, watcher: Watcher): () => void {
@@ -146,4 +204,9 @@ export class Feed {
     const watchers = this.#topics.get(topic);
     if (watchers !== undefined) for (const watcher of watchers) watcher.tell(message);
   }
+}
+
+/** A record that was stored by a version without stamps comes before all others. */
+function stampOf(view: RecordView): number {
+  return view.record.stamp ?? 1;
 }

@@ -1,135 +1,116 @@
 /**
- * What is on the air and what follows: the state machine of one channel, as pure functions. Time and new ids are passed in, the
- * new state is handed back; whoever calls commits it before anybody sees it.
+ * What is on the air and what follows: the state machine of one channel, as pure functions. Time and new ids are passed in, a
+ * change is handed back; whoever calls commits it before anybody sees it. What a record does when it takes effect is in effect.ts,
+ * what waits for its time in held.ts, what repeats or corrects in repeat.ts, the channel's own title in fallback.ts.
  *
  *   metapush now ─┐                      ┌─► now   replaced by the last one accepted
  *   encoder,      ├─► version + 1 ──────►┤
  *   upstream      │   (silenced while    └─► next  replaced by the last pushed, spent by its own now, dropped when stale
  *   metapush next ┘    a pushed now holds)
  *
- * Invariant: versions rise by one with every record; a next never becomes now by itself. Owner of the rules: contract.md, "Push".
+ * Invariant: versions rise by one with every change; a next never becomes now by itself. Owner of the rules: contract.md, "Push".
  */
 
+import { correctNow, currentNext, type Moment, realNow, silently, takeNext, takeNow } from './effect.js';
+import { type HoldRules, holdPush } from './held.js';
 import type { PushInput } from './push-input.js';
 import { DEFAULT_SEPARATOR, type Track, type TrackRecord, titleLine } from './record.js';
-import type { ChannelState } from './state.js';
-
-/** Where and when something is accepted. */
-export interface Moment {
-  /** The channel key. */
-  readonly channel: string;
-  /** Unix milliseconds. */
-  readonly wallMs: number;
-  /** A fresh UUID, asked for only where the sender gave no id. */
-  readonly newId: () => string;
-}
+import { corrected, DEFAULTS, likeness, makeTrack } from './repeat.js';
+import type { Change, ChannelState } from './state.js';
+import { mayReplace, type TrustRules } from './trust.js';
 
 /** A title without more, as encoders and upstreams send it; clean (text.ts). Both parts empty: it clears. */
 export interface PlainTitle {
   readonly artist: string;
   readonly song: string;
   readonly source: 'encoder' | 'upstream';
+  /** The URL of an image; absent: none. */
+  readonly cover?: string;
 }
 
-export interface TitleRules {
-  /** How long a pushed now without a duration keeps other titles out. */
-  readonly pushHoldSeconds: number;
-  /** How much longer than its duration a pushed now does. */
-  readonly graceSeconds: number;
-}
-
-export interface Accepted {
-  readonly state: ChannelState;
-  readonly record: TrackRecord;
-}
-
-/** After its start a next that was pushed with one is of no more use than this long. */
-const NEXT_KEPT_MS = 60_000;
-
-/** A push takes effect. A now that starts in the future is applied at once and carries the moment of arrival. */
-export function acceptPush(state: ChannelState, input: PushInput, at: Moment): Accepted {
-  const arrivalSeconds = Math.floor(at.wallMs / 1000);
-  const pushedSeconds = input.timeSeconds ?? arrivalSeconds;
-  const record = makeRecord(state, at, {
-    id: input.id ?? at.newId(),
-    type: input.type,
-    artist: input.artist,
-    song: input.song,
-    separator: input.separator ?? DEFAULT_SEPARATOR,
-    durationSeconds: input.durationSeconds ?? 0,
-    etype: input.etype ?? 0,
-    isrc: input.isrc ?? '',
-    cover: input.cover ?? '',
-    album: input.album ?? '',
-    timezone: input.timezone ?? 'UTC',
-    images: input.images ?? null,
-    extdata: input.extdata ?? null,
-    source: 'metapush',
-    startSeconds: input.type === 'now' ? Math.min(pushedSeconds, arrivalSeconds) : pushedSeconds,
-  });
-  if (input.type === 'now') return withNow(state, record);
-  const nextHasTime = input.timeSeconds !== undefined;
-  return { state: { ...state, version: record.version, next: record, nowsSinceNext: 0, nextHasTime }, record };
+/** What becomes of a push. */
+export interface Pushed {
+  /** Null: it says nothing new. */
+  readonly change: Change | null;
+  /** The record for the answer: the one in force, or the one that will be. */
+  readonly answer: TrackRecord;
+  /** Its time was further ahead than pushes are held: the clock of the sender is wrong, or ours. */
+  readonly isFarAhead: boolean;
 }
 
 /**
- * A title from the stream itself takes effect, or null: nothing changes. That is so when it is in force already, while a pushed
- * now holds, and when an empty title comes from another source than the title in force.
+ * A push: it takes effect, is held for its time, corrects what is in force, or repeats it. A now whose time is further ahead than
+ * that is applied at once and carries the moment of arrival.
+ * @throws Refusal too-many
  */
-export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, rules: TitleRules): Accepted | null {
-  const { now } = state;
+export function acceptPush(state: ChannelState, input: PushInput, at: Moment, rules: HoldRules): Pushed {
+  return input.type === 'now' ? pushNow(state, input, at, rules) : pushNext(state, input, at);
+}
+
+function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldRules): Pushed {
+  const arrivalSeconds = Math.floor(at.wallMs / 1000);
+  const { timeSeconds = arrivalSeconds } = input;
+  const isFarAhead = timeSeconds > arrivalSeconds + rules.holdSeconds;
+  const isAhead = timeSeconds > arrivalSeconds && !isFarAhead;
+  const now = realNow(state);
+  const { saidSeconds } = state;
+  const like = now === null ? 'other' : likeness(now, input, { saidSeconds, isAhead, wallMs: at.wallMs });
+  if (now !== null && like === 'equal') return { change: null, answer: now, isFarAhead };
+  if (now !== null && like === 'correction') return told(correctNow(state, corrected(now, input), at), isFarAhead);
+  if (isAhead) return { ...holdPush(state, { ...input, timeSeconds }, at, rules), isFarAhead };
+  const held = state.held.filter(({ id }) => id !== input.id);
+  const track = makeTrack(input, input.id ?? at.newId(), Math.min(timeSeconds, arrivalSeconds));
+  return told(takeNow({ ...state, held }, track, at, isFarAhead ? timeSeconds : null), isFarAhead);
+}
+
+function told(change: Change, isFarAhead: boolean): Pushed {
+  return { change, answer: realNow(change.state)!, isFarAhead };
+}
+
+/** A next is told at once whatever its time, and is never held. Nothing of it has begun: a time that is sent moves it. */
+function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
+  const next = currentNext(state, at.wallMs);
+  const like =
+    next === null ? 'other' : likeness(next, input, { saidSeconds: null, isAhead: false, wallMs: at.wallMs });
+  const { timeSeconds } = input;
+  const hasTime = timeSeconds !== undefined;
+  if (next === null || like === 'other') {
+    const track = makeTrack(input, input.id ?? at.newId(), timeSeconds ?? Math.floor(at.wallMs / 1000));
+    return nextTold(takeNext(state, track, hasTime, at));
+  }
+  const isTimed = hasTime || state.nextHasTime;
+  if (like === 'correction' || (hasTime && timeSeconds !== next.startSeconds)) {
+    const track = { ...corrected(next, input), startSeconds: timeSeconds ?? next.startSeconds };
+    return nextTold(takeNext(state, track, isTimed, at));
+  }
+  const isSame = state.nowsSinceNext === 0 && isTimed === state.nextHasTime;
+  const change = isSame ? null : silently(state, { nowsSinceNext: 0, nextHasTime: isTimed });
+  return { change, answer: next, isFarAhead: false };
+}
+
+function nextTold(change: Change): Pushed {
+  return { change, answer: change.record!, isFarAhead: false };
+}
+
+/**
+ * A title from the stream itself takes effect, or null: nothing changes. That is so when it is in force already, while one that is
+ * trusted more holds (trust.ts), while the source is lost, and when an empty title comes from another source than the title in force.
+ */
+export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, rules: TrustRules): Change | null {
+  const { now, lost } = state;
+  if (lost) return null;
   const line = titleLine({ ...title, separator: DEFAULT_SEPARATOR });
-  if (now === null ? line === '' : !replaces(title.source, line, now, at.wallMs, rules)) return null;
-  const record = makeRecord(state, at, {
+  const said = now?.source === title.source ? titleLine(now) : '';
+  if (line === said || !mayReplace(now, title.source, at.wallMs, rules)) return null;
+  const track: Track = {
+    ...DEFAULTS,
     id: at.newId(),
     type: 'now',
     artist: title.artist,
     song: title.song,
-    separator: DEFAULT_SEPARATOR,
-    durationSeconds: 0,
-    etype: 0,
-    isrc: '',
-    cover: '',
-    album: '',
-    timezone: 'UTC',
-    images: null,
-    extdata: null,
+    cover: title.cover ?? '',
     source: title.source,
     startSeconds: Math.floor(at.wallMs / 1000),
-  });
-  return withNow(state, record);
-}
-
-/** The following track as readers see it at this moment: null when there is none, or its start (if pushed with one) + 60 s has passed. */
-export function currentNext(state: ChannelState, wallMs: number): TrackRecord | null {
-  const { next } = state;
-  if (next === null) return null;
-  return state.nextHasTime && wallMs >= next.startSeconds * 1000 + NEXT_KEPT_MS ? null : next;
-}
-
-function replaces(source: string, line: string, now: TrackRecord, wallMs: number, rules: TitleRules): boolean {
-  if (now.source === source) return titleLine(now) !== line;
-  if (line === '') return false;
-  if (now.source !== 'metapush') return true;
-  const heldSeconds = now.durationSeconds > 0 ? now.durationSeconds + rules.graceSeconds : rules.pushHoldSeconds;
-  return wallMs >= now.effectAtMs + heldSeconds * 1000;
-}
-
-function makeRecord(state: ChannelState, at: Moment, track: Track): TrackRecord {
-  return { ...track, channel: at.channel, version: state.version + 1, effectAtMs: at.wallMs };
-}
-
-/** The next is spent by a now with its id, or with its artist and song; the second other now drops it. */
-function withNow(state: ChannelState, record: TrackRecord): Accepted {
-  const next = currentNext(state, record.effectAtMs);
-  const nowsSinceNext = state.nowsSinceNext + 1;
-  const kept = next !== null && !isSameTrack(next, record) && nowsSinceNext < 2;
-  const following = kept
-    ? { next, nowsSinceNext, nextHasTime: state.nextHasTime }
-    : { next: null, nowsSinceNext: 0, nextHasTime: false };
-  return { state: { version: record.version, now: record, ...following }, record };
-}
-
-function isSameTrack(one: TrackRecord, other: TrackRecord): boolean {
-  return one.id === other.id || (one.artist === other.artist && one.song === other.song);
+  };
+  return takeNow(state, track, at);
 }

@@ -54,6 +54,8 @@ export interface TrackRecord extends Track {
   readonly version: number;
   /** When it took effect here: unix milliseconds. */
   readonly effectAtMs: number;
+  /** Its place among the records of all channels (sequence.ts), put on by the engine. */
+  readonly stamp?: number;
 }
 
 /** The title line as listeners see it: both parts with the separator, or the only non-empty part (contract, `rawdata`). */

@@ -37,6 +37,16 @@ export function decodeWindows(bytes: Buffer): string {
   return iconv.decode(bytes, 'windows-1252').replaceAll('\ufffd', '');
 }
 
+/** One byte a character; what ISO 8859-1 does not have becomes `?` (latin.ts leaves nothing of that kind). */
+export function encodeLatin1(text: string): Buffer {
+  return iconv.encode(text, 'iso-8859-1');
+}
+
+/** In the charset that a sender names, such as `windows-1251`; null when nobody knows that name. */
+export function decodeNamed(bytes: Buffer, charset: string): string | null {
+  return iconv.encodingExists(charset) ? iconv.decode(bytes, charset) : null;
+}
+
 /** UTF-8 where it is valid, else Windows-1252: for titles whose charset nobody declared (protocol.md, ICY and updinfo). */
 export function decodeUndeclared(bytes: Buffer): string {
   return decodeUtf8(bytes) ?? decodeWindows(bytes);

@@ -36,6 +36,14 @@ export function parseQueryTime(text: string): number | null {
   return parseRfc3339(text.replace(/ (?=\d\d:\d\d$)/, '+'));
 }
 
+/** RFC 3339 in a query, as unix milliseconds: what is finer is cut. Null when it is none. */
+export function parseQueryMs(text: string): number | null {
+  const seconds = parseRfc3339(text.replace(/ (?=\d\d:\d\d$)/, '+'));
+  if (seconds === null) return null;
+  const fraction = /\.(\d{1,3})/.exec(text)?.[1] ?? '';
+  return seconds * 1000 + Number(fraction.padEnd(3, '0'));
+}
+
 function inRange(seconds: number): number | null {
   return seconds >= FIRST_SECONDS && seconds <= LAST_SECONDS ? seconds + 0 : null;
 }

@@ -5,7 +5,8 @@
  *   02 │ S t r e a m T i t l e = ' … ' ; NUL NUL …
  */
 
-import { bytesOfSingleByteText, cleanText, decodeUndeclared } from './text.js';
+import { latin } from './latin.js';
+import { bytesOfSingleByteText, cleanText, decodeUndeclared, encodeLatin1, utf8Bytes } from './text.js';
 
 const BEFORE = "StreamTitle='";
 const AFTER = "';";
@@ -13,29 +14,59 @@ const AFTER = "';";
 const MAX_TEXT_BYTES = 4080;
 const MAX_TITLE_BYTES = MAX_TEXT_BYTES - BEFORE.length - AFTER.length;
 
+/** How a channel's blocks are written. */
+export interface BlockOptions {
+  readonly charset: 'utf-8' | 'iso-8859-1';
+  /** `typographic`: no `'` in a title, for players that end it there. */
+  readonly apostrophe: 'keep' | 'typographic';
+  /** The second field, `StreamUrl`; `""` says that there is none now, undefined says nothing. */
+  readonly url?: string | undefined;
+}
+
+const AS_IT_IS: BlockOptions = { charset: 'utf-8', apostrophe: 'keep' };
+
 /** The block that says "title unchanged": one zero byte, to be shared and never written to. */
 export const NO_CHANGE: Buffer = Buffer.from([0]);
 
 /**
- * The block that sets a title, UTF-8, 17 to 4081 bytes; `""` clears it. A `';` inside gets a blank between, as does a `;` right
+ * The block that sets a title, 17 to 4081 bytes; `""` clears it. A `';` inside gets a blank between, as does a `;` right
  * after the opening quote (ffmpeg looks for the end from that quote on). A title too long is cut where a reader sees a character end.
+ * A URL that does not fit beside the title is left empty, or out.
  */
-export function icyBlock(title: string): Buffer {
-  const value = cut(cleanText(title).replace(/^;/, ' ;').replaceAll("';", "' ;"));
-  const textBytes = BEFORE.length + Buffer.byteLength(value) + AFTER.length;
-  const length = Math.ceil(textBytes / 16);
+export function icyBlock(title: string, options: BlockOptions = AS_IT_IS): Buffer {
+  const isLatin = options.charset === 'iso-8859-1';
+  const clean = isLatin ? latin(cleanText(title)) : cleanText(title);
+  const quoted = options.apostrophe === 'keep' ? clean : clean.replaceAll("'", isLatin ? '\u00b4' : '\u2019');
+  const safe = quoted.replace(/^;/, ' ;').replaceAll("';", "' ;");
+  // In ISO 8859-1 a character is a byte, and no accent stands alone.
+  const value = isLatin ? safe.slice(0, MAX_TITLE_BYTES) : cutText(safe, MAX_TITLE_BYTES);
+  const field = BEFORE + value + AFTER;
+  const fieldBytes = isLatin ? field.length : utf8Bytes(field);
+  const text = field + urlField(options.url, MAX_TEXT_BYTES - fieldBytes);
+  const bytes = isLatin ? encodeLatin1(text) : Buffer.from(text);
+  const length = Math.ceil(bytes.length / 16);
   const block = Buffer.alloc(1 + length * 16);
   block[0] = length;
-  block.write(BEFORE + value + AFTER, 1, 'utf8');
+  bytes.copy(block, 1);
   return block;
+}
+
+/** Percent-encoded down to ASCII and without `'`: nothing in a URL can end its field. */
+function urlField(url: string | undefined, roomBytes: number): string {
+  if (url === undefined) return '';
+  const safe = cleanText(url).replace(/[^!-~]|'/gu, (character) =>
+    character === "'" ? '%27' : encodeURIComponent(character),
+  );
+  return [`StreamUrl='${safe}';`, "StreamUrl='';"].find((field) => field.length <= roomBytes) ?? '';
 }
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-function cut(value: string): string {
+/** As much of a clean text as fits into so many bytes of UTF-8, without half a character as a reader sees it. */
+export function cutText(value: string, maxBytes: number): string {
   const bytes = Buffer.from(value);
-  if (bytes.length <= MAX_TITLE_BYTES) return value;
-  let end = MAX_TITLE_BYTES;
+  if (bytes.length <= maxBytes) return value;
+  let end = maxBytes;
   while ((bytes[end]! & 0xc0) === 0x80) end--; // inside a code point
   const whole = bytes.toString('utf8', 0, end);
   // A single grapheme may be longer than a block: it is cut between code points then, since an update is never dropped.

@@ -50,6 +50,11 @@ export class RecordView {
     return (this.#title ??= titleLine(this.record));
   }
 
+  /** The URL of an image, or `""` (contract, `cover`). */
+  get cover(): string {
+    return coverOf(this.record);
+  }
+
   /** Strong and quoted, of the JSON's content: after a restart a version may come again with another title. */
   get etag(): string {
     return (this.#etag ??= `"${createHash('sha256').update(this.json).digest('base64url').slice(0, 22)}"`);
@@ -113,7 +118,7 @@ export class RecordView {
       etype: record.etype,
       isrc: record.isrc,
       asin: '',
-      cover: coverOf(record),
+      cover: this.cover,
       album: record.album,
     });
     const untouched = `"images":${record.images ?? 'null'},"extdata":${record.extdata ?? 'null'}`;

@@ -9,6 +9,9 @@ export type SourceKind = 'encoder' | 'pull' | 'file';
 /** idle: not asked for, or nobody there. starting: trying to get audio. up: connected, audio may flow at any moment. */
 export type SourceState = 'idle' | 'starting' | 'up';
 
+/** A title as a source tells it: the line that stands in its stream, or, told beside the stream, its parts, clean (text.ts). */
+export type SourceTitle = string | { readonly artist: string; readonly song: string; readonly cover: string };
+
 /** What a source is given to feed; one for each source, owned by the switch. */
 export interface SourceInput {
   /**

@@ -11,14 +11,14 @@
  */
 
 import type { Clock, Ringer } from '../clock.js';
-import type { Source, SourceInput } from './source.js';
+import type { Source, SourceInput, SourceTitle } from './source.js';
 
 /** How often stalls are looked for. Stall + this + the first frames stay under the 2 s that a fallback may take. */
 const CHECK_MS = 100;
 
 export interface SwitchOutput {
   frames(bytes: Buffer, durationMs: number, bitrateKbps: number): void;
-  title(line: string, source: Source): Promise<void>;
+  title(title: SourceTitle, source: Source): Promise<void>;
   /** Another source is heard now; null: none is. */
   changed(source: Source | null, reason: string): void;
 }
@@ -37,7 +37,7 @@ class Input implements SourceInput {
   source!: Source;
   lastMs = Number.NEGATIVE_INFINITY;
   /** The title in force in its stream, whether it is heard or not; undefined: none has come. */
-  lastTitle: string | undefined;
+  lastTitle: SourceTitle | undefined;
   running = false;
 
   constructor(owner: Switch, index: number, seat: Seat, clock: Clock) {
@@ -52,9 +52,9 @@ class Input implements SourceInput {
     if (this.#owner.takes(this.#index)) this.#owner.output.frames(bytes, durationMs, bitrateKbps);
   }
 
-  title(line: string): Promise<void> {
-    this.lastTitle = line;
-    return this.#owner.hears(this.#index) ? this.#owner.output.title(line, this.source) : Promise.resolve();
+  title(title: SourceTitle): Promise<void> {
+    this.lastTitle = title;
+    return this.#owner.hears(this.#index) ? this.#owner.output.title(title, this.source) : Promise.resolve();
   }
 
   lost(reason: string): void {
@@ -146,6 +146,15 @@ export class Switch implements Ringer {
     if (!this.#open || (this.#heard !== -1 && index > this.#heard)) return false;
     this.#hear(index, 'has bytes');
     return true;
+  }
+
+  /**
+   * A title that was told beside a source's stream. While the source is connected but not heard, it waits until it is; for one that
+   * is not connected somebody else speaks, and is taken at his word at once.
+   */
+  title(source: Source, title: SourceTitle): Promise<void> {
+    if (source.state !== 'up') return this.output.title(title, source);
+    return this.#inputs.find((input) => input.source === source)!.title(title);
   }
 
   /** Puts things right: who is heard, who has to run. */

@@ -1,6 +1,8 @@
 /**
- * The store on disk: one LMDB file in a folder that this process alone may use (lock.ts). An entry per channel: JSON, with the
- * number of its format, so that a later version can tell what it reads.
+ * The store on disk: one LMDB file in a folder that this process alone may use (lock.ts). A state per channel: JSON, with the
+ * number of its format, so that a later version can tell what it reads. Beside it the history, an entry per title:
+ *
+ *   channels  jazz → {"format":2,"state":{…}}        history  [jazz, from ms, version] → {"format":2,"entry":{…}}
  *
  * A save resolves when its transaction has been flushed to the disk. Saves of one turn of the event loop, and those that come while
  * another is being flushed, share a transaction and so its fate.
@@ -8,15 +10,16 @@
 
 import { spawn } from 'node:child_process';
 import { statfsSync } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { access, constants, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import type { ChannelState } from '../metadata/state.js';
+import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../metadata/state.js';
 import { type FolderLock, lockFolder } from './lock.js';
-import type { Store } from './store.js';
+import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP, type Store } from './store.js';
 
 const FILE = 'airsplice.mdb';
-const FORMAT = 1;
+/** 2 added members to the state, and history; a state of format 1 is read as one that has none of them. */
+const FORMAT = 2;
 
 /**
  * overlappingSync off: else a commit resolves before its flush, and what a kill -9 leaves is taken up again only where the system
@@ -32,17 +35,31 @@ const OPTIONS = { noSubdir: true, overlappingSync: false, eventTurnBatching: fal
  */
 const LEAST_FREE_BYTES = 8 * 1024 * 1024;
 
+const DEFAULT_BOUNDS: HistoryBounds = { days: 30, entries: 10_000 };
+
+/** Channel, since when (unix milliseconds), version of the record. */
+type HistoryKey = [string, number, number];
+
+/** lmdb gives the reason of a failure in a promise of its own. */
+interface CommitFailure {
+  readonly commitError?: Promise<never>;
+}
+
+/** Sorts after every number. */
+const AFTER_ALL = '\uffff';
+
 /**
  * Opens (or makes) the store in a folder, which is made with mode 0700 where it is missing.
- * Rejects when another process has the folder, and when the file is damaged or is not ours.
+ * Rejects when another process has the folder, when it cannot be written to, and when the file is damaged or is not ours.
  */
-export async function openLmdbStore(folder: string): Promise<Store> {
+export async function openLmdbStore(folder: string, bounds: HistoryBounds = DEFAULT_BOUNDS): Promise<Store> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const lock = await lockFolder(folder);
   try {
     const file = join(folder, FILE);
+    await mustBeWritable(folder, file);
     await check(file);
-    return new LmdbStore(file, lock);
+    return new LmdbStore(file, lock, bounds);
   } catch (error) {
     await lock.release();
     throw error;
@@ -52,13 +69,19 @@ export async function openLmdbStore(folder: string): Promise<Store> {
 class LmdbStore implements Store {
   readonly #root: RootDatabase;
   readonly #channels: Database<string, string>;
+  readonly #history: Database<string, HistoryKey>;
+  /** How many entries a channel has; counted when it is first needed. */
+  readonly #counts = new Map<string, number>();
+  readonly #bounds: HistoryBounds;
   readonly #folder: string;
   readonly #lock: FolderLock;
   #closing: Promise<void> | undefined;
 
-  constructor(file: string, lock: FolderLock) {
+  constructor(file: string, lock: FolderLock, bounds: HistoryBounds) {
     this.#root = open({ path: file, ...OPTIONS });
     this.#channels = this.#root.openDB({ name: 'channels', encoding: 'string' });
+    this.#history = this.#root.openDB({ name: 'history', encoding: 'string' });
+    this.#bounds = bounds;
     this.#folder = dirname(file);
     this.#lock = lock;
   }
@@ -69,7 +92,7 @@ class LmdbStore implements Store {
     return text === undefined ? undefined : parse(channel, text);
   }
 
-  async save(channel: string, state: ChannelState): Promise<void> {
+  async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
     // lmdb itself forbids it to its root database only; here it would throw later, where nothing can catch it.
     if (this.#closing !== undefined) throw new Error('The store is closed');
     const { bavail, bsize } = statfsSync(this.#folder);
@@ -77,13 +100,75 @@ class LmdbStore implements Store {
       throw new Error(`The state of channel ${channel} cannot be saved: the disk of ${this.#folder} is full`);
     }
     try {
-      await this.#channels.put(channel, JSON.stringify({ format: FORMAT, state }));
+      const text = JSON.stringify({ format: FORMAT, state });
+      if (history.length === 0) await this.#channels.put(channel, text);
+      else await this.#saveBoth(channel, text, history);
     } catch (error) {
-      // lmdb gives the reason in a promise of its own, which must not be left without a handler.
-      const reason = (error as { commitError?: Promise<never> }).commitError;
+      this.#counts.delete(channel);
+      // The reason must not be left without a handler.
+      const reason = (error as CommitFailure).commitError;
       const cause = reason === undefined ? error : await reason.catch((rejected: unknown) => rejected);
       throw new Error(`The state of channel ${channel} cannot be saved: ${(cause as Error).message}`, { cause });
     }
+  }
+
+  /** State, entries and what they push out, as one transaction. */
+  async #saveBoth(channel: string, text: string, history: readonly HistoryEntry[]): Promise<void> {
+    const added = history.filter(({ toMs }) => toMs === null).length;
+    const count = this.#count(channel) + added;
+    const goners = added === 0 ? [] : this.#goners(channel, count - this.#bounds.entries);
+    // Each has a promise of its own, which must not be left without a handler.
+    const writes: Promise<unknown>[] = [];
+    writes.push(
+      this.#root.batch(() => {
+        writes.push(this.#channels.put(channel, text));
+        for (const entry of history) {
+          const key: HistoryKey = [channel, entry.fromMs, entry.record.version];
+          writes.push(this.#history.put(key, JSON.stringify({ format: FORMAT, entry })));
+        }
+        for (const key of goners) writes.push(this.#history.remove(key));
+      }),
+    );
+    const failed = (await Promise.allSettled(writes)).filter((write) => write.status === 'rejected');
+    if (failed.length > 0) {
+      for (const { reason } of failed) (reason as CommitFailure).commitError?.catch(() => undefined);
+      throw failed[0]!.reason;
+    }
+    this.#counts.set(channel, count - goners.length);
+  }
+
+  /** The oldest entries, as far as they are too many or too old. */
+  #goners(channel: string, surplus: number): HistoryKey[] {
+    const range = { start: [channel] as unknown as HistoryKey, end: [channel, AFTER_ALL] as unknown as HistoryKey };
+    const goners: HistoryKey[] = [];
+    const wallMs = Date.now();
+    for (const { key, value } of this.#history.getRange({ ...range, limit: PRUNE_STEP })) {
+      if (goners.length >= surplus && !isTooOld(parseEntry(channel, value), this.#bounds, wallMs)) break;
+      goners.push(key);
+    }
+    return goners;
+  }
+
+  #count(channel: string): number {
+    const known = this.#counts.get(channel);
+    if (known !== undefined) return known;
+    const range = { start: [channel] as unknown as HistoryKey, end: [channel, AFTER_ALL] as unknown as HistoryKey };
+    return this.#history.getKeysCount(range);
+  }
+
+  history(channel: string, { limit, beforeMs }: HistoryPage): HistoryEntry[] {
+    const wallMs = Date.now();
+    const start = beforeMs === undefined ? [channel, AFTER_ALL] : [channel, beforeMs];
+    const range = { start: start as unknown as HistoryKey, end: [channel] as unknown as HistoryKey, reverse: true };
+    const page: HistoryEntry[] = [];
+    for (const { key, value } of this.#history.getRange(range)) {
+      if (page.length === limit) break;
+      // A reverse range begins at its start, which is not wanted.
+      if (beforeMs !== undefined && key[1] >= beforeMs) continue;
+      const entry = parseEntry(channel, value);
+      if (!isTooOld(entry, this.#bounds, wallMs)) page.push(entry);
+    }
+    return page;
   }
 
   close(): Promise<void> {
@@ -95,17 +180,39 @@ class LmdbStore implements Store {
 
 function parse(channel: string, text: string): ChannelState {
   const unreadable = `The stored state of channel ${channel} cannot be read`;
-  let stored: { format?: unknown; state?: ChannelState } | null;
+  let stored: { format?: unknown; state?: Partial<ChannelState> } | null;
   try {
     stored = JSON.parse(text);
   } catch (cause) {
     throw new Error(`${unreadable}: it is not JSON`, { cause });
   }
-  if (stored?.format !== FORMAT) {
-    throw new Error(`${unreadable}: its format is ${stored?.format}, this version of airsplice reads format ${FORMAT}`);
+  if (stored?.format !== FORMAT && stored?.format !== 1) {
+    throw new Error(
+      `${unreadable}: its format is ${stored?.format}, this version of airsplice reads formats 1 and ${FORMAT}`,
+    );
   }
   if (typeof stored.state?.version !== 'number') throw new Error(`${unreadable}: it has no version`);
-  return stored.state;
+  const state = { ...EMPTY_STATE, ...stored.state };
+  return stored.format === 1 ? { ...state, onAirSinceMs: state.now?.effectAtMs ?? 0 } : state;
+}
+
+function parseEntry(channel: string, text: string): HistoryEntry {
+  try {
+    return (JSON.parse(text) as { entry: HistoryEntry }).entry;
+  } catch (cause) {
+    throw new Error(`The stored history of channel ${channel} cannot be read: it is not JSON`, { cause });
+  }
+}
+
+/** Before lmdb tries: a file that may only be read would look like a damaged one. A file that is missing will be made. */
+async function mustBeWritable(folder: string, file: string): Promise<void> {
+  const { R_OK, W_OK, X_OK } = constants;
+  for (const [path, mode] of [[folder, R_OK | W_OK | X_OK] as const, [file, R_OK | W_OK] as const]) {
+    await access(path, mode).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'ENOENT') return;
+      throw new Error(`The store cannot be used: ${path} cannot be read and written (${cause.code})`, { cause });
+    });
+  }
 }
 
 /** Opens the file as the store does and reads every entry of every database in it. Arguments: lmdb's URL, the path, the options. */

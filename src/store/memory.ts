@@ -3,24 +3,58 @@
  * still holds can change it.
  */
 
-import type { ChannelState } from '../metadata/state.js';
-import type { Store } from './store.js';
+import type { ChannelState, HistoryEntry } from '../metadata/state.js';
+import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP, type Store } from './store.js';
 
 export class MemoryStore implements Store {
   readonly #texts = new Map<string, string>();
+  /** Oldest first. */
+  readonly #history = new Map<string, HistoryEntry[]>();
+  readonly #bounds: HistoryBounds;
+  readonly #wallMs: () => number;
   #closed = false;
+
+  constructor(bounds: HistoryBounds = { days: 30, entries: 10_000 }, wallMs: () => number = Date.now) {
+    this.#bounds = bounds;
+    this.#wallMs = wallMs;
+  }
 
   load(channel: string): ChannelState | undefined {
     const text = this.#texts.get(channel);
     return text === undefined ? undefined : JSON.parse(text);
   }
 
-  async save(channel: string, state: ChannelState): Promise<void> {
+  async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
     if (this.#closed) throw new Error('The store is closed');
     this.#texts.set(channel, JSON.stringify(state));
+    for (const entry of history) this.#put(channel, structuredClone(entry));
+  }
+
+  history(channel: string, { limit, beforeMs = Number.POSITIVE_INFINITY }: HistoryPage): HistoryEntry[] {
+    const entries = this.#history.get(channel) ?? [];
+    const page = entries.filter(({ fromMs }) => fromMs < beforeMs).toReversed();
+    return page.filter((entry) => !isTooOld(entry, this.#bounds, this.#wallMs())).slice(0, limit);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
   }
+
+  #put(channel: string, entry: HistoryEntry): void {
+    const entries = this.#history.get(channel) ?? [];
+    const at = entries.findIndex(({ fromMs, record }) => !isBefore(fromMs, record.version, entry));
+    const there = entries[at];
+    const same = there?.fromMs === entry.fromMs && there.record.version === entry.record.version;
+    entries.splice(at === -1 ? entries.length : at, same ? 1 : 0, entry);
+    this.#history.set(channel, entries);
+    if (same) return;
+    for (let i = 0; i < PRUNE_STEP; i++) {
+      const isOver = entries.length > this.#bounds.entries || isTooOld(entries[0]!, this.#bounds, this.#wallMs());
+      if (isOver) entries.shift();
+    }
+  }
+}
+
+function isBefore(fromMs: number, version: number, entry: HistoryEntry): boolean {
+  return fromMs < entry.fromMs || (fromMs === entry.fromMs && version < entry.record.version);
 }

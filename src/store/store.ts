@@ -3,16 +3,45 @@
  * test/store/contract.ts. The state machine (metadata/now-playing.ts) owns what is in a ChannelState; a store only keeps it.
  */
 
-import type { ChannelState } from '../metadata/state.js';
+import type { ChannelState, HistoryEntry } from '../metadata/state.js';
+
+/** How much history is kept of each channel. */
+export interface HistoryBounds {
+  /** An entry that ended longer ago than this is dropped. */
+  readonly days: number;
+  /** Of more entries the oldest are dropped. */
+  readonly entries: number;
+}
+
+export interface HistoryPage {
+  /** At most so many entries. */
+  readonly limit: number;
+  /** Only titles that began before this moment, unix milliseconds. */
+  readonly beforeMs?: number | undefined;
+}
 
 export interface Store {
   /** The last committed state of a channel, or undefined when nothing was ever saved. Read at start. */
   load(channel: string): ChannelState | undefined;
   /**
-   * Commits a channel's state as one transaction; resolves when a kill -9 of this process can no longer lose it.
+   * Commits a channel's state and the history entries that come with it as one transaction; resolves when a kill -9 of this process
+   * can no longer lose it. An entry takes the place of one with the same `fromMs` and record version. What is past the bounds goes
+   * in small steps: a few of the oldest entries with each new one.
    * Rejects when it cannot be made durable, and then nothing of it is visible. One save at a time per channel (the caller's duty).
    */
-  save(channel: string, state: ChannelState): Promise<void>;
+  save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void>;
+  /** What was on air, newest first; nothing that is older than the bounds. Unknown channel: empty. */
+  history(channel: string, page: HistoryPage): HistoryEntry[];
   /** Waits for what is under way, then lets go of the folder. Idempotent. */
   close(): Promise<void>;
+}
+
+/** How many entries go at most with each new one. */
+export const PRUNE_STEP = 8;
+
+const DAY_MS = 86_400_000;
+
+/** Whether an entry ended too long ago. @param wallMs unix milliseconds */
+export function isTooOld(entry: HistoryEntry, bounds: HistoryBounds, wallMs: number): boolean {
+  return entry.toMs !== null && entry.toMs < wallMs - bounds.days * DAY_MS;
 }

@@ -6,8 +6,15 @@ import { loadConfig } from '../../src/config/load.js';
 import { configSchema } from '../../src/config/schema.js';
 import { secretMatches } from '../../src/config/secret.js';
 
-const ENV = { WAVE_PUSH_TOKEN: 'push me', WAVE_STUDIO_PASSWORD: 'let me in' };
-const RECORDS = ['stations', 'stations.*.channels', 'streams.headers'];
+const PEM = new URL('../kit/certificate', import.meta.url).pathname;
+const TLS = { certFile: `${PEM}/one.cert.pem`, keyFile: `${PEM}/one.key.pem` };
+const ENV = {
+  WAVE_PUSH_TOKEN: 'push me',
+  WAVE_STUDIO_PASSWORD: 'let me in',
+  WAVE_CERT_FILE: TLS.certFile,
+  WAVE_KEY_FILE: TLS.keyFile,
+};
+const RECORDS = ['stations', 'stations.*.channels', 'stations.*.channels.*.icy.etypes', 'streams.headers'];
 
 type Json = Record<string, unknown>;
 
@@ -48,7 +55,8 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
   const { stations: _, ...defaults } = configSchema({ env: {}, folder: '/' }).parse({});
   t.strictSame(config, {
     ...defaults,
-    addresses: [...defaults.addresses, { host: '127.0.0.1', port: 8001, roles: ['poll', 'ops'] }],
+    addresses: [...defaults.addresses, { host: '127.0.0.1', port: 8001, roles: ['poll', 'ops'], tls: TLS }],
+    legacy: { deprecatedOn: '2024-01-01', sunsetOn: '2027-12-31', successor: 'https://api.example.com/' },
     streams: { ...defaults.streams, headers: { 'X-Station-Channel': '{channelkey}' } },
   });
   const channel = stations['wave']?.channels['wave-live'];

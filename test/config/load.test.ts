@@ -47,10 +47,48 @@ t.test('a small file gives every default', async (t) => {
     channels: {
       live: {
         ...{ name: '', genre: '', url: '', description: '', public: false, mounts: [], pushTokens: [] },
+        titlesFrom: ['metapush', 'encoder', 'upstream'],
+        icy: { charset: 'utf-8', apostrophe: 'keep', streamUrl: 'none', etypes: {} },
         sources: [{ type: 'file', path: join(file, '../tone.mp3') }],
       },
     },
   });
+});
+
+t.test('whose titles are taken, and how they stand in the stream', async (t) => {
+  const icy = '{ charset: iso-8859-1, streamUrl: cover, etypes: { music: pass, 101: keep, news: "" } }';
+  const config = loadConfig(write(t, channel(`titlesFrom: [upstream]\nicy: ${icy}\n`)), {});
+  t.match(config.stations['st']!.channels['live'], {
+    titlesFrom: ['upstream'],
+    icy: {
+      charset: 'iso-8859-1',
+      apostrophe: 'keep',
+      streamUrl: 'cover',
+      etypes: { music: 'pass', 101: 'keep', news: '' },
+    },
+  });
+  t.strictSame(problems(t, channel(`titlesFrom: []\nicy: { streamUrl: https://a.example/x.png }\n`)), []);
+  t.strictSame(problems(t, channel(`icy: { etypes: { promo: ${'x'.repeat(255)} } }\n`)), []);
+  const path = 'stations.st.channels.live';
+  const lines = [
+    'titlesFrom: [metapush, encoder, metapush]',
+    'icy: { charset: latin1, apostrophe: curly, streamUrl: ftp://x/, etypes: { jingles: keep, 106: keep, 1009: pass } }',
+  ];
+  t.strictSame(
+    problems(t, channel(`${lines.join('\n')}\n`)).map((line) => line.replace(/^\d+:\d+ /, '').replace(path, '')),
+    [
+      '.titlesFrom: must name nobody twice',
+      '.icy.charset: must be one of: utf-8, iso-8859-1',
+      '.icy.apostrophe: must be one of: keep, typographic',
+      '.icy.streamUrl: must be none, cover, or an http:// or https:// URL',
+      ...['jingles', '106', '1009'].map(
+        (name) =>
+          `.icy.etypes.${name}: must be one of: unknown, jingle, promo, advertising, news, article, music, or an etype id`,
+      ),
+    ],
+  );
+  t.match(problems(t, channel('titlesFrom: [everybody]\n')), [/one of: metapush, encoder, upstream$/]);
+  t.match(problems(t, channel(`icy: { etypes: { promo: ${'x'.repeat(256)} } }\n`)), [/text of 0 to 255 characters/]);
 });
 
 t.test('keys stay as they are written, also those that YAML would read as numbers', async (t) => {
@@ -218,7 +256,7 @@ ${channel(`name: "\${NUMBER}"\npublic: \${YES}`)}`;
 
 t.test('paths: reserved, taken, listed without need', async (t) => {
   const routes =
-    'metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json status-json.xsl 7.html web favicon.ico robots.txt';
+    'metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl 7.html web favicon.ico robots.txt';
   for (const route of routes.split(' ')) {
     for (const mount of [`/${route}`, `/${route}/x`]) {
       const told = `6:18 stations.st.channels.live.mounts[0]: is a path that this server uses itself (/${route})`;

@@ -340,7 +340,7 @@ t.test('addresses and their roles', { buffered: true }, async (t) => {
 });
 
 t.test('thousands of connects and aborts leave nothing behind', { buffered: true }, async (t) => {
-  const { port, ws } = await startServer(t, yaml());
+  const { port, ws } = await startServer(t, yaml('limits: { pushesPerMinute: 100000, pushBurst: 10000 }'));
   const watching = await new Watching(t, `${ws}/metadata/channel/demo`).opened();
   const wares = [
     '',

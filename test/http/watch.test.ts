@@ -12,6 +12,7 @@ t.jobs = 4;
 const yaml = (extra = '') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
 shutdown: { graceSeconds: 2 }
+${extra.includes('limits:') ? '' : 'limits: { pushesPerMinute: 1000000, pushBurst: 1000000 }'}
 ${extra}
 stations:
   house:

@@ -29,6 +29,11 @@ export class FakeClock implements Clock {
     return this.#wheel.add(dueMs, ringer);
   }
 
+  /** Sets the wall clock, as an operator or NTP does; the monotonic one knows nothing of it. */
+  stepWall(ms: number): void {
+    this.#wallMs += ms;
+  }
+
   /** Moves both clocks on, tick by tick. */
   advance(ms: number): void {
     let left = ms;

@@ -4,6 +4,7 @@
  */
 
 import net from 'node:net';
+import tls from 'node:tls';
 import { IcecastMetadataReader } from 'icecast-metadata-js';
 
 export interface SeenTitle {
@@ -33,11 +34,12 @@ export class Player {
   constructor(
     port: number,
     path: string,
-    options: { icy?: boolean; keep?: boolean; method?: string; heads?: string } = {},
+    options: { icy?: boolean; keep?: boolean; method?: string; heads?: string; ca?: Buffer } = {},
   ) {
     this.#keep = options.keep ?? false;
     const icy = (options.icy ?? true) ? 'Icy-MetaData: 1\r\n' : '';
-    this.socket = net.connect({ host: '127.0.0.1', port });
+    const to = { host: '127.0.0.1', port };
+    this.socket = options.ca === undefined ? net.connect(to) : tls.connect({ ...to, ca: options.ca });
     this.socket.on('error', () => undefined);
     this.socket.on('close', () => {
       this.closed = true;

@@ -24,9 +24,17 @@ export class ServerProcess {
   /** Exit code or signal, once it has ended. */
   ended: number | string | undefined;
 
-  constructor(t: Test, port: number, args: readonly string[], env: NodeJS.ProcessEnv) {
+  /** @param launcher a command that becomes the server, with its own arguments before the server's */
+  constructor(
+    t: Test,
+    port: number,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv,
+    launcher: readonly string[] = [],
+  ) {
     this.port = port;
-    this.child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+    const [command, ...before] = [...launcher, process.execPath];
+    this.child = spawn(command!, [...before, '--import', 'tsx', MAIN, ...args], {
       env: { ...process.env, PORT: String(port), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -6,6 +6,7 @@
 import net from 'node:net';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
+import { answerProblems, messageProblems } from './documents.js';
 import { until } from './player.js';
 
 export interface Answer {
@@ -25,12 +26,13 @@ export class Wire {
   ended = false;
   closed = false;
 
-  constructor(t: Test, port: number, options: { halfOpen?: boolean; host?: string } = {}) {
+  constructor(t: Test, port: number, options: { halfOpen?: boolean; host?: string; from?: string } = {}) {
     this.socket = net.connect({
       host: options.host ?? '127.0.0.1',
       port,
       allowHalfOpen: options.halfOpen ?? false,
       noDelay: true,
+      ...(options.from === undefined ? {} : { localAddress: options.from }),
     });
     t.teardown(() => this.socket.destroy());
     this.socket.on('error', () => undefined);
@@ -101,6 +103,8 @@ export async function ask(t: Test, port: number, text: string, body: string | Bu
   const answers = await wire.take(1, 5000, head);
   const last = answers.find((answer) => answer.status >= 200) ?? (await wire.take(2, 5000, head))[1]!;
   wire.socket.destroy();
+  const [method = '', url = ''] = text.split(/[ \n]/);
+  for (const problem of answerProblems(method, url, last)) t.fail(`not in the document: ${problem}`);
   return last;
 }
 
@@ -127,7 +131,10 @@ export class Watching {
       this.open = true;
     });
     this.ws.on('ping', () => this.pings++);
-    this.ws.on('message', (data, binary) => this.told.push(binary ? 'binary' : JSON.parse(data.toString())));
+    this.ws.on('message', (data, binary) => {
+      this.told.push(binary ? 'binary' : JSON.parse(data.toString()));
+      for (const problem of messageProblems(url, this.told.at(-1))) t.fail(`not in the document: ${problem}`);
+    });
     this.ws.on('close', (code) => {
       this.code = code;
     });

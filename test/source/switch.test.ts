@@ -184,6 +184,29 @@ t.test('titles: of the source that is heard; of another one when it is heard', a
   t.equal(titles.length, 3);
 });
 
+t.test(
+  'a title told beside the stream: of the source that is heard; of one that is connected when it is heard',
+  async (t) => {
+    const { fakes, audio, titles } = setUp(['encoder', 'pull']);
+    const [encoder, pull] = fakes as [Fake, Fake];
+    audio.start();
+    pull.send();
+    await audio.title(encoder, 'nobody connected');
+    t.strictSame(titles, ['encoder: nobody connected'], 'somebody else speaks for it: at once');
+    encoder.state = 'up';
+    await audio.title(encoder, 'before its audio');
+    t.equal(titles.length, 1);
+    encoder.send();
+    t.equal(titles.at(-1), 'encoder: before its audio');
+    await audio.title(encoder, 'live');
+    t.equal(titles.at(-1), 'encoder: live');
+    encoder.lose();
+    pull.send();
+    encoder.send();
+    t.equal(titles.length, 3, 'a title from before a loss is not told again');
+  },
+);
+
 t.test('on demand: runs from the first listener until the last has been gone for lingerMs', async (t) => {
   const { fakes, audio, heard, pass, clock, changes } = setUp(['demand']);
   const [pull] = fakes as [Fake];

@@ -2,8 +2,8 @@
 
 import type { Test } from 'tap';
 import type { TrackRecord } from '../../src/metadata/record.js';
-import { type ChannelState, EMPTY_STATE } from '../../src/metadata/state.js';
-import type { Store } from '../../src/store/store.js';
+import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../../src/metadata/state.js';
+import type { HistoryBounds, Store } from '../../src/store/store.js';
 
 /** A state with everything in it, told apart by its version. */
 export function stateOf(version: number, song = `song ${version}`): ChannelState {
@@ -27,11 +27,31 @@ export function stateOf(version: number, song = `song ${version}`): ChannelState
     version,
     effectAtMs: 1_763_642_248_123,
   };
-  return { version, now, next: { ...now, type: 'next', images: null }, nowsSinceNext: 1, nextHasTime: true };
+  return {
+    version,
+    now,
+    next: { ...now, type: 'next', images: null },
+    nowsSinceNext: 1,
+    nextHasTime: true,
+    held: [{ ...now, id: 'held' }],
+    saidSeconds: 1_763_700_000,
+    lost: true,
+    covered: { ...now, song: 'covered' },
+    onAirSinceMs: 1_763_642_248_124,
+  };
 }
 
-export async function storeContract(t: Test, openStore: () => Promise<Store>): Promise<void> {
-  const store = await openStore();
+/** The title of `stateOf(version)` in the history. */
+export function entryOf(version: number, fromMs: number, toMs: number | null): HistoryEntry {
+  return { record: { ...stateOf(version).now!, channel: 'jazz' }, fromMs, toMs };
+}
+
+const DAY_MS = 86_400_000;
+
+/** @param openStore with these bounds of history */
+export async function storeContract(t: Test, openStore: (bounds: HistoryBounds) => Promise<Store>): Promise<void> {
+  await t.test('history', (t) => historyContract(t, openStore));
+  const store = await openStore({ days: 30, entries: 100 });
 
   t.equal(store.load('jazz'), undefined, 'nothing was saved yet');
   await store.save('jazz', EMPTY_STATE);
@@ -76,4 +96,55 @@ export async function storeContract(t: Test, openStore: () => Promise<Store>): P
   await t.resolves(again, 'close is idempotent');
   await t.resolves(store.close());
   await t.rejects(store.save('jazz', stateOf(10)), 'a closed store takes nothing');
+}
+
+async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Promise<Store>): Promise<void> {
+  const store = await openStore({ days: 2, entries: 10 });
+  const nowMs = Date.now();
+  const versions = (page: { limit: number; beforeMs?: number }, channel = 'jazz') =>
+    store
+      .history(channel, page)
+      .map(({ record, toMs }) => (toMs === null ? `${record.version} on air` : `${record.version}`));
+  /** As the state machine does: ends the last title and begins another. */
+  let last: HistoryEntry | null = null;
+  const play = async (version: number, fromMs: number, channel = 'jazz') => {
+    const ended = last === null ? [] : [{ ...last, toMs: fromMs }];
+    last = entryOf(version, fromMs, null);
+    await store.save(channel, stateOf(version), [...ended, last]);
+  };
+
+  t.same(store.history('jazz', { limit: 5 }), []);
+  for (let i = 1; i <= 10; i++) await play(i, nowMs - 20_000 + i * 1000);
+  t.same(store.history('jazz', { limit: 1 }), [last], 'every field comes back');
+  t.same(versions({ limit: 3 }), ['10 on air', '9', '8'], 'newest first; an entry takes the place of its first form');
+  t.same(versions({ limit: 1000 }).length, 10, 'as many as the bound');
+  t.same(versions({ limit: 2, beforeMs: nowMs - 15_000 }), ['4', '3'], 'begun before a moment, not at it');
+  t.same(versions({ limit: 2, beforeMs: nowMs - 14_999 }), ['5', '4']);
+  t.same(versions({ limit: 2, beforeMs: nowMs - 19_000 }), []);
+  await play(11, nowMs - 9000);
+  t.same(versions({ limit: 1000 }).slice(-2), ['3', '2'], 'one past it: the oldest has gone');
+  t.equal(versions({ limit: 1000 }).length, 10);
+
+  last = null;
+  for (const channel of ['jaz', 'jazz-2', 'JAZZ']) await store.save(channel, stateOf(1), [entryOf(77, nowMs, null)]);
+  t.equal(versions({ limit: 1000 }).length, 10, 'other channels, also those that sort beside it, are not mixed in');
+  t.same(versions({ limit: 1000 }, 'jaz'), ['77 on air']);
+  t.same(versions({ limit: 1000 }, 'none'), []);
+
+  const old = 'old';
+  for (let i = 1; i <= 3; i++) await play(i, nowMs - 3 * DAY_MS + i, old);
+  t.same(
+    versions({ limit: 10 }, old),
+    ['3 on air'],
+    'what ended too long ago is not shown; what is on air is never too old',
+  );
+  await play(4, nowMs - 2 * DAY_MS + 60_000, old);
+  t.same(versions({ limit: 10 }, old), ['4 on air', '3'], 'it counts when a title ended');
+
+  // A clock that was set back: titles stand where they said they were.
+  last = null;
+  await play(1, nowMs, 'back');
+  await play(2, nowMs - 3_600_000, 'back');
+  t.same(versions({ limit: 10 }, 'back'), ['1', '2 on air']);
+  await store.close();
 }

@@ -7,7 +7,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openLmdbStore } from '../../src/store/lmdb.js';
-import { stateOf } from './contract.js';
+import { entryOf, stateOf } from './contract.js';
 
 const store = await openLmdbStore(process.argv[2]!).catch((error: Error) => {
   process.stdout.write(`closed ${error.message}\n`);
@@ -18,7 +18,7 @@ const growBytes = Number(process.argv[3] ?? 0);
 
 async function save(channel: string, version: number, song: string): Promise<boolean> {
   try {
-    await store.save(channel, stateOf(version, song));
+    await store.save(channel, stateOf(version, song), [entryOf(version, version, null)]);
     process.stdout.write(`saved ${channel} ${version}\n`);
     return true;
   } catch (error) {

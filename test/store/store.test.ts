@@ -22,7 +22,7 @@ import t, { type Test } from 'tap';
 import { openLmdbStore } from '../../src/store/lmdb.js';
 import { lockFolder, lockFolderByFile } from '../../src/store/lock.js';
 import { MemoryStore } from '../../src/store/memory.js';
-import { stateOf, storeContract } from './contract.js';
+import { entryOf, stateOf, storeContract } from './contract.js';
 
 const SAVER = fileURLToPath(new URL('saver.ts', import.meta.url));
 const FILE = 'airsplice.mdb';
@@ -34,8 +34,8 @@ function newFolder(t: Test): string {
   return folder;
 }
 
-t.test('memory keeps the contract', (t) => storeContract(t, async () => new MemoryStore()));
-t.test('lmdb keeps the contract', (t) => storeContract(t, () => openLmdbStore(newFolder(t))));
+t.test('memory keeps the contract', (t) => storeContract(t, async (bounds) => new MemoryStore(bounds)));
+t.test('lmdb keeps the contract', (t) => storeContract(t, (bounds) => openLmdbStore(newFolder(t), bounds)));
 
 t.test('what is loaded from memory is not what a caller still holds', async (t) => {
   const store = new MemoryStore();
@@ -65,7 +65,7 @@ t.test('lmdb: an unreadable value is an error that names its channel', async (t)
   await store.close();
   const values = {
     text: 'now',
-    later: '{"format":2,"state":{}}',
+    later: '{"format":3,"state":{}}',
     null: 'null',
     half: '{"format":1}',
     bare: '{"version":1}',
@@ -77,13 +77,49 @@ t.test('lmdb: an unreadable value is an error that names its channel', async (t)
 
   const again = await openLmdbStore(folder);
   t.throws(() => again.load('text'), { message: /channel text cannot be read: it is not JSON/ });
-  t.throws(() => again.load('later'), { message: /channel later cannot be read: its format is 2, .*format 1/ });
+  t.throws(() => again.load('later'), { message: /channel later cannot be read: its format is 3, .*formats 1 and 2/ });
   t.throws(() => again.load('null'), { message: /channel null cannot be read/ });
   t.throws(() => again.load('half'), { message: /channel half cannot be read/ });
   t.throws(() => again.load('bare'), { message: /channel bare cannot be read/ });
   t.same(again.load('good'), stateOf(1), 'the others can');
   await again.save('text', stateOf(2));
   t.same(again.load('text'), stateOf(2), 'and a new save mends it');
+  await again.close();
+});
+
+t.test('lmdb: what format 1 has stored is read', async (t) => {
+  const folder = newFolder(t);
+  const { version, now, next, nowsSinceNext, nextHasTime } = stateOf(3);
+  const root = open({ path: join(folder, FILE), noSubdir: true, overlappingSync: false });
+  const channels = root.openDB<string, string>({ name: 'channels', encoding: 'string' });
+  const state = { version, now, next, nowsSinceNext, nextHasTime };
+  await channels.put('a', JSON.stringify({ format: 1, state }));
+  await channels.put('b', JSON.stringify({ format: 1, state: { ...state, now: null } }));
+  await root.close();
+
+  const store = await openLmdbStore(folder);
+  const added = { held: [], saidSeconds: null, lost: false, covered: null };
+  t.same(store.load('a'), { ...state, ...added, onAirSinceMs: now!.effectAtMs });
+  t.same(store.load('b'), { ...state, ...added, now: null, onAirSinceMs: 0 });
+  t.same(store.history('a', { limit: 1 }), []);
+  await store.close();
+});
+
+t.test('lmdb: history opens again with what it had, and its bounds with it', async (t) => {
+  const folder = newFolder(t);
+  const first = await openLmdbStore(folder, { days: 30, entries: 100 });
+  const nowMs = Date.now();
+  for (let i = 1; i <= 50; i++) await first.save('a', stateOf(i), [entryOf(i, nowMs + i, null)]);
+  await first.close();
+  const again = await openLmdbStore(folder, { days: 30, entries: 10 });
+  t.equal(again.history('a', { limit: 1000 }).length, 50);
+  await again.save('a', stateOf(51), [entryOf(51, nowMs + 51, null)]);
+  t.equal(again.history('a', { limit: 1000 }).length, 43, 'in small steps: 8 go with each new one');
+  for (let i = 52; i <= 57; i++) await again.save('a', stateOf(i), [entryOf(i, nowMs + i, null)]);
+  t.same(
+    again.history('a', { limit: 1000 }).map(({ record }) => record.version),
+    [57, 56, 55, 54, 53, 52, 51, 50, 49, 48],
+  );
   await again.close();
 });
 
@@ -200,6 +236,7 @@ t.test('lmdb: kill -9 at any moment loses no save that had resolved', async (t) 
       const why = `seed ${seed}, round ${round}: ${channel} ${last} had resolved, ${kept} is there`;
       t.ok(kept === last || kept === last + 1, why);
       t.same(state, stateOf(kept, `${channel} ${kept}`), `${why}, and is whole`);
+      t.equal(store.history(channel, { limit: 1 })[0]?.record.version, kept, `${why}, with its history`);
     }
     await store.close();
   }

@@ -1,0 +1,138 @@
+/**
+ * What has to happen to titles by the clock: a held push whose moment has come, a title that has run out, the fallback title while
+ * a channel's own source is lost. It decides nothing itself: what is due goes through the engine like any other change.
+ *
+ * Two clocks. A held push waits for its time by the wall clock; but where that clock is set back, no longer than it would have waited
+ * when it came. A title runs out by the monotonic clock; what took effect before a restart, by the wall clock up to there.
+ * Whatever is due is looked for once a second, so that a clock that is set cannot hide it; an alarm makes it exact. Owned by door.ts.
+ */
+
+import type { Alarm, Clock, Ringer } from './clock.js';
+import type { Engine } from './engine/engine.js';
+import { type Moment, realNow } from './metadata/effect.js';
+import { type FallbackRules, runOut, sourceFound, sourceLost } from './metadata/fallback.js';
+import { takeHeld } from './metadata/held.js';
+import type { Track, TrackRecord } from './metadata/record.js';
+import type { Change, ChannelState } from './metadata/state.js';
+import { Refusal } from './refusal.js';
+
+/** How far ahead an alarm is set; what is further off is found by a later look. */
+const SOON_MS = 1500;
+/** How much later than first thought a held push may come when the wall clock is a little slow. */
+const SLACK_MS = 1000;
+
+export interface AgendaParts {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  moment(channel: string): Moment;
+  /** How far ahead pushes are held, seconds. */
+  holdSeconds(channel: string): number;
+  fallback(channel: string): FallbackRules | null;
+  /** Whether the first of a channel's sources is not the one that is heard. */
+  isSourceLost(channel: string): boolean;
+  report(error: unknown): void;
+}
+
+export class Agenda {
+  readonly #parts: AgendaParts;
+  readonly #pages = new Map<string, Page>();
+
+  constructor(parts: AgendaParts) {
+    this.#parts = parts;
+  }
+
+  /** Does what is due on a channel by the clock, and sees to what will be soon. Resolves when it has been committed. Never rejects. */
+  async look(channel: string): Promise<void> {
+    let page = this.#pages.get(channel);
+    if (page === undefined) this.#pages.set(channel, (page = new Page(channel, this.#parts)));
+    await page.look();
+  }
+
+  /** The same for sources: shows the fallback title where one is lost, takes it back where it is heard again. */
+  async lookAtSource(channel: string): Promise<void> {
+    const { engine, fallback, isSourceLost, moment } = this.#parts;
+    const rules = fallback(channel);
+    const isLost = rules?.whenSourceLost === true && isSourceLost(channel);
+    if (isLost === engine.state(channel).lost) return;
+    const decide = (state: ChannelState) =>
+      isLost ? sourceLost(state, rules.title, moment(channel)) : sourceFound(state, moment(channel));
+    await settle(engine.update(channel, decide), this.#parts);
+  }
+}
+
+/** One channel's part. */
+class Page implements Ringer {
+  readonly #channel: string;
+  readonly #parts: AgendaParts;
+  /** Held push → when it is due at the latest, monotonic milliseconds. */
+  readonly #latestMs = new WeakMap<Track, number>();
+  /** The title that may run out: which, and since when it has been in force, monotonic milliseconds. */
+  #play = { effectAtMs: Number.NaN, id: '', sinceMs: 0 };
+  #alarm: Alarm | null = null;
+
+  constructor(channel: string, parts: AgendaParts) {
+    this.#channel = channel;
+    this.#parts = parts;
+  }
+
+  ring(): void {
+    void this.look();
+  }
+
+  async look(): Promise<void> {
+    const { engine, clock, fallback, moment } = this.#parts;
+    const channel = this.#channel;
+    const state = engine.state(channel);
+    const rules = fallback(channel);
+    const now = realNow(state);
+    const updates: Promise<Change | null>[] = [];
+    let soonMs = Number.POSITIVE_INFINITY;
+    for (const track of state.held) {
+      const waitMs = this.#waitMs(track);
+      if (waitMs > 0) soonMs = Math.min(soonMs, waitMs);
+      else
+        updates.push(
+          engine.update(channel, (fresh) => takeHeld(fresh, (one) => this.#waitMs(one) <= 0, moment(channel))),
+        );
+    }
+    if (now !== null && rules !== null && now.durationSeconds > 0) {
+      const leftMs = this.#sinceMs(now) + (now.durationSeconds + rules.graceSeconds) * 1000 - clock.now();
+      if (leftMs > 0) soonMs = Math.min(soonMs, leftMs);
+      else updates.push(engine.update(channel, (fresh) => runOut(fresh, now.effectAtMs, rules.title, moment(channel))));
+    }
+    this.#alarm?.cancel();
+    this.#alarm = soonMs <= SOON_MS ? clock.alarm(clock.now() + soonMs, this) : null;
+    await Promise.all(updates.map((update) => settle(update, this.#parts)));
+  }
+
+  /** How long a held push has still to wait, milliseconds; 0 or less: it is due. */
+  #waitMs(track: Track): number {
+    const { clock, holdSeconds } = this.#parts;
+    const byWallMs = track.startSeconds * 1000 - clock.wallMs();
+    let latestMs = this.#latestMs.get(track);
+    if (latestMs === undefined) {
+      latestMs = clock.now() + Math.min(byWallMs, holdSeconds(this.#channel) * 1000) + SLACK_MS;
+      this.#latestMs.set(track, latestMs);
+    }
+    return Math.min(byWallMs, latestMs - clock.now());
+  }
+
+  #sinceMs(now: TrackRecord): number {
+    if (this.#play.effectAtMs !== now.effectAtMs || this.#play.id !== now.id) {
+      const { clock } = this.#parts;
+      // Just now, unless it stood in the store. A clock that was set back meanwhile tells nothing.
+      const ageMs = Math.max(0, clock.wallMs() - now.effectAtMs);
+      this.#play = { effectAtMs: now.effectAtMs, id: now.id, sinceMs: clock.now() - ageMs };
+    }
+    return this.#play.sinceMs;
+  }
+}
+
+/** Nobody waits for an answer: what the store refused is tried again at the next look. */
+async function settle(update: Promise<Change | null>, parts: AgendaParts): Promise<void> {
+  try {
+    await update;
+  } catch (error) {
+    if (!(error instanceof Refusal)) parts.report(error);
+  }
+}

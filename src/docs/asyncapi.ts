@@ -1,0 +1,100 @@
+/**
+ * The AsyncAPI 3.0 document: what WebSocket and server-sent events tell, on the three scopes. Every message is one record. The test
+ * suite's messages are held against it.
+ */
+
+import type { PushLimits } from '../metadata/push-schema.js';
+import { type Json, schemas } from './schemas.js';
+
+const SCOPES = {
+  channel: {
+    id: 'channelkey',
+    about: "One channel's titles: at once the next one, if there is one, then the current; then every change.",
+    of: "The channel's key.",
+  },
+  station: {
+    id: 'stationkey',
+    about: 'The titles of all channels of a station: at once each next and each current one; then every change.',
+    of: "The station's key.",
+  },
+  listener: {
+    id: 'metaid',
+    about:
+      'What one listener hears. A page may watch before its stream starts, and stays when that ends. With ?sync=wire a message ' +
+      'comes when its title is written to the stream, with the position at which it will be heard.',
+    of: 'The id that its player made, 1 to 128 of A-Z a-z 0-9 . _ ~ -, at least 128 random bits.',
+  },
+} as const;
+
+const SYNC = {
+  type: 'object',
+  properties: { sync: { enum: ['audio', 'wire'], default: 'audio', description: 'heard, or written' } },
+};
+const MESSAGES = ['now', 'next'];
+
+/** @param limits as openApi takes them @param version of this server */
+export function asyncApi(limits: PushLimits, version: string): Json {
+  const { ChannelRecord } = schemas(limits);
+  const channels: Record<string, Json> = {};
+  const operations: Record<string, Json> = {};
+  for (const [scope, { id, about, of }] of Object.entries(SCOPES)) {
+    const query = scope === 'listener' ? { query: SYNC } : {};
+    for (const server of ['ws', 'sse']) {
+      const name = `${server}-${scope}`;
+      const events = server === 'sse' ? '/sse' : '';
+      channels[name] = {
+        address: `/metadata${events}/${scope}/{${id}}`,
+        servers: [{ $ref: `#/servers/${server}` }],
+        description: about,
+        parameters: { [id]: { description: of } },
+        messages: Object.fromEntries(MESSAGES.map((type) => [type, { $ref: `#/components/messages/${type}` }])),
+        ...(server === 'ws' ? { bindings: { ws: { method: 'GET', ...query, bindingVersion: '0.1.0' } } } : {}),
+      };
+      operations[`tell-${name}`] = {
+        action: 'send',
+        channel: { $ref: `#/channels/${name}` },
+        messages: MESSAGES.map((type) => ({ $ref: `#/channels/${name}/messages/${type}` })),
+        ...(server === 'sse' ? { bindings: { http: { method: 'GET', ...query, bindingVersion: '0.3.0' } } } : {}),
+      };
+    }
+  }
+  const host = { default: '127.0.0.1:8000', description: 'The host and port at which you read this.' };
+  const protocol = {
+    ws:
+      'Text frames, no sub-protocol, nothing to say: connect and listen. Answer PING with PONG, as browsers do. Closed with ' +
+      '1001 when the server stops and 1013 when a reader takes nothing: connect again after a pause.',
+    sse: 'Unnamed events: data is the record, id goes back in Last-Event-ID, so that nothing is told twice.',
+  };
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'airsplice',
+      version,
+      description: 'The titles of radio streams, as they change. Polling and pushing are in /openapi.json.',
+      license: { name: 'MIT' },
+    },
+    defaultContentType: 'application/json',
+    servers: {
+      ws: { host: '{host}', protocol: 'ws', description: protocol.ws, variables: { host } },
+      sse: { host: '{host}', protocol: 'http', description: protocol.sse, variables: { host } },
+    },
+    channels,
+    operations,
+    components: {
+      messages: Object.fromEntries(
+        MESSAGES.map((type) => [
+          type,
+          {
+            name: type,
+            title: type === 'now' ? 'The current track' : 'The following track',
+            contentType: 'application/json',
+            payload: {
+              allOf: [{ $ref: '#/components/schemas/ChannelRecord' }, { properties: { type: { const: type } } }],
+            },
+          },
+        ]),
+      ),
+      schemas: { ChannelRecord },
+    },
+  };
+}

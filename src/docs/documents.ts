@@ -1,0 +1,25 @@
+/** The three documents together, made once at start. They describe the interface of one server: its limits and its version. */
+
+import { readFileSync } from 'node:fs';
+import type { PushLimits } from '../metadata/push-schema.js';
+import { asyncApi } from './asyncapi.js';
+import { openApi } from './openapi.js';
+import { type Json, recordSchema, schemas } from './schemas.js';
+
+export interface Documents {
+  readonly openApi: Json;
+  readonly asyncApi: Json;
+  /** JSON Schema 2020-12 of the channel record. */
+  readonly record: Json;
+}
+
+/** @param limits of a push, told in its fields */
+export function documents(limits: PushLimits): Documents {
+  // The same relative place from src/docs and from dist/docs.
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return {
+    openApi: openApi(limits, version),
+    asyncApi: asyncApi(limits, version),
+    record: recordSchema(schemas(limits)),
+  };
+}

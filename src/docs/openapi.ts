@@ -1,0 +1,154 @@
+/**
+ * The OpenAPI 3.1 document: every path of the interface with its parameters, answers and heads. Built at start from the schemas that
+ * validate and from the limits of the configuration. test/docs/documents.test.ts drives the server through all of it, and the whole
+ * test suite's answers are held against it, so it cannot drift.
+ */
+
+import type { PushLimits } from '../metadata/push-schema.js';
+import { channelKey, content, contentType, inPath, inQuery, METAID, ref, TEXT_TYPE } from './parameters.js';
+import { histories, polls, readable } from './reads.js';
+import { ANYWHERE, head, JSON_TYPE, refused, withoutBodies } from './responses.js';
+import { type Json, type ObjectSchema, type Schemas, schemas } from './schemas.js';
+import { events, sockets } from './watches.js';
+
+const token = inPath('token', "A push token of the channel's.", { type: 'string' });
+
+/** A push, by GET or POST, with the token in the path or as a bearer. */
+function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
+  const form = method === 'post' ? 'JSON' : 'parameters';
+  return {
+    operationId: `push${method === 'post' ? 'Post' : 'Get'}${bearer ? 'Bearer' : ''}`,
+    tags: ['Push'],
+    summary: `Push a title as ${form}${bearer ? ', the token in a head' : ''}`,
+    ...(bearer ? { security: [{ pushToken: [] }] } : {}),
+    ...(method === 'get'
+      ? { parameters: parametersOf(all.PushQuery) }
+      : { requestBody: { required: true, content: content('application/json', ref('PushBody')) } }),
+    responses: {
+      ...ANYWHERE,
+      '200': {
+        description: 'It is committed, and unless it waits for its time, the readers of this server have been told.',
+        headers: { 'Content-Type': contentType, 'Cache-Control': head('Never kept.', { const: 'no-store' }) },
+        content: content(JSON_TYPE, ref('PushAnswer')),
+      },
+      ...refused(
+        'forbidden',
+        'The channel is unknown or the token is not its own: one answer, in the same time.',
+        bearer ? { 'WWW-Authenticate': head('Which way there is.', { const: 'Bearer' }) } : {},
+      ),
+      ...refused('too-large', 'The body, a text or extdata is too large.'),
+      ...(method === 'post' ? refused('unsupported-media-type', 'The body has to be application/json.') : {}),
+      ...refused('invalid', 'Fields are missing or invalid; all of them are named.'),
+      ...refused('too-many', 'Too many pushes to this channel, or too many wrong tokens from this address.'),
+      ...refused('unavailable', 'Shutting down, or it cannot be kept durably now. Push again.'),
+    },
+  };
+}
+
+/** One parameter for each field of a GET push. */
+function parametersOf({ properties }: ObjectSchema): Json[] {
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    ...inQuery(name, String(description), schema),
+  }));
+}
+
+/** HEAD is refused on purpose. */
+function refusedHead(operationId: string): Json {
+  const responses = { ...ANYWHERE, ...refused('method-not-allowed', 'A link checker must not push.') };
+  return { operationId, tags: ['Push'], summary: 'Refused', responses: withoutBodies(responses) };
+}
+
+function streams(): Json {
+  const heads = {
+    'Access-Control-Allow-Origin': head('Any.', { const: '*' }),
+    'Access-Control-Expose-Headers': head('icy-metaint among them.'),
+    'X-Channelkey': head("The channel's key."),
+    'icy-metaint': head('Bytes of audio between two blocks of titles; only when asked for.', { type: 'string' }, false),
+    'icy-name': head("The channel's name.", { type: 'string' }, false),
+    'icy-br': head('kb/s.', { type: 'string' }, false),
+  };
+  const audio = { type: 'string', contentMediaType: 'application/octet-stream' };
+  return {
+    '/{mount}': readable([inPath('mount', 'A mount, which may hold slashes, or a channel key.', { type: 'string' })], {
+      operationId: 'hear',
+      tag: 'Hear',
+      summary: 'The stream',
+      description:
+        'It never ends. Configured heads are added, and replace these. No OpenAPI can say what ICY blocks are.',
+      parameters: [
+        inQuery('metaid', 'Names this listener, for the listener scope.', METAID),
+        inQuery('sabcsid', 'The older name of metaid.', { ...METAID, deprecated: true }),
+        { name: 'Icy-MetaData', in: 'header', description: '1: with titles.', schema: { type: 'string' } },
+      ],
+      responses: {
+        '200': { description: 'Audio.', headers: heads, content: { 'audio/mpeg': audio, 'audio/aac': audio } },
+        ...refused('unavailable', 'No audio now, or no room.', { 'Access-Control-Allow-Origin': head('Any.') }),
+        ...refused('not-found', 'There is no such mount.'),
+      },
+    }),
+  };
+}
+
+function operations(): Json {
+  const text = (description: string) => ({ description, content: content(TEXT_TYPE, { type: 'string' }) });
+  const retry = { 'Retry-After': head('Seconds.') };
+  const once = (operationId: string, summary: string, responses: Json, withHead = true) => {
+    const get = { operationId, tags: ['Operate'], summary, responses: { ...ANYWHERE, ...responses } };
+    const headOp = { ...get, operationId: `${operationId}Head`, responses: withoutBodies(get.responses) };
+    return withHead ? { get, head: headOp } : { get };
+  };
+  const figures = { description: 'For Prometheus.', content: { 'text/plain': { schema: { type: 'string' } } } };
+  return {
+    '/healthz': once('healthz', 'Is it alive?', { '200': text('Yes.') }),
+    '/readyz': once('readyz', 'Is it ready?', { '200': text('Yes.'), '503': { ...text('No.'), headers: retry } }),
+    '/metrics': once('metrics', 'Figures, at addresses with the role ops', { '200': figures }, false),
+  };
+}
+
+/** @param limits of a push, told in its fields @param version of this server */
+export function openApi(limits: PushLimits, version: string): Json {
+  const all = schemas(limits);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'airsplice',
+      version,
+      description:
+        'Push the titles of radio streams, and read them by polling, WebSocket (see /asyncapi.json) or server-sent events. ' +
+        'Refusals are problem+json (RFC 9457). A deprecated host answers the same, and says so by Deprecation, Sunset and Link.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    tags: ['Push', 'Poll', 'Watch', 'History', 'Hear', 'Operate'].map((name) => ({ name })),
+    paths: {
+      '/metapush/{channelkey}/{token}': {
+        parameters: [channelKey, token],
+        get: push('get', false, all),
+        post: push('post', false, all),
+        head: refusedHead('pushHead'),
+      },
+      '/metapush/{channelkey}': {
+        parameters: [channelKey],
+        get: push('get', true, all),
+        post: push('post', true, all),
+        head: refusedHead('pushHeadBearer'),
+      },
+      ...polls(),
+      ...sockets(),
+      ...events(),
+      ...histories(),
+      ...streams(),
+      ...operations(),
+    },
+    components: {
+      schemas: all,
+      securitySchemes: {
+        pushToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The push token, so that it need not stand in a URL.',
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** The parameters and contents that operations share. Used by the parts of the OpenAPI document only. */
+
+import { head } from './responses.js';
+import type { Json, Schemas } from './schemas.js';
+
+const KEY = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' };
+export const METAID = { type: 'string', pattern: '^[A-Za-z0-9._~-]{1,128}$' };
+export const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+export const inPath = (name: string, description: string, schema: Json = KEY) => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema,
+});
+export const inQuery = (name: string, description: string, schema: Json) => ({
+  name,
+  in: 'query',
+  description,
+  schema,
+});
+
+export const channelKey = inPath('channelkey', "The channel's key.");
+export const stationKey = inPath('stationkey', "The station's key.");
+export const metaid = inPath('metaid', "The id that this listener's player made, at least 128 random bits.", METAID);
+export const type = inQuery('type', 'The current track, or the following one.', {
+  enum: ['now', 'next'],
+  default: 'now',
+});
+export const types = inQuery('type', 'The current tracks, the following ones, or both.', {
+  enum: ['now', 'next', 'all'],
+  default: 'now',
+});
+export const sync = inQuery(
+  'sync',
+  'audio: what is heard, by a player in real time since its first byte. wire: what was written to its connection.',
+  { enum: ['audio', 'wire'], default: 'audio' },
+);
+export const ifNoneMatch = { name: 'If-None-Match', in: 'header', description: 'An ETag.', schema: { type: 'string' } };
+export const contentType = head('The type of the content.');
+
+export const ref = (name: keyof Schemas) => ({ $ref: `#/components/schemas/${name}` });
+export const content = (mediaType: string, schema: Json) => ({ [mediaType]: { schema } });

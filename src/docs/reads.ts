@@ -1,0 +1,112 @@
+/** The OpenAPI document's reads: polling and history, and what all reads have in common (contract, "Reading"). */
+
+import {
+  channelKey,
+  content,
+  ifNoneMatch,
+  inQuery,
+  metaid,
+  ref,
+  stationKey,
+  sync,
+  TEXT_TYPE,
+  type,
+  types,
+} from './parameters.js';
+import { ANYWHERE, CORS, CORS_WHERE_SERVED, head, JSON_TYPE, PREFLIGHT, refused, withoutBodies } from './responses.js';
+import type { Json } from './schemas.js';
+
+interface Read {
+  readonly operationId: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters: readonly Json[];
+  readonly responses: Json;
+}
+
+/** A path that is read by GET and HEAD, by pages of any origin. */
+export function readable(path: readonly Json[], { operationId, tag, responses, ...told }: Read): Json {
+  const all = { ...ANYWHERE, ...refused('not-found', 'Not known here.', CORS_WHERE_SERVED), ...responses };
+  return {
+    parameters: path,
+    get: { operationId, tags: [tag], ...told, responses: all },
+    head: { operationId: `${operationId}Head`, tags: [tag], ...told, responses: withoutBodies(all) },
+    options: { operationId: `${operationId}Preflight`, tags: [tag], summary: 'CORS preflight', responses: PREFLIGHT },
+  };
+}
+
+/** Where an answer may be long. */
+const COMPRESSED: Json = {
+  Vary: head('Accept-Encoding; each coding has an ETag of its own.', { const: 'Accept-Encoding' }),
+  'Content-Encoding': head('br or gzip, where asked for and worth it.', { enum: ['br', 'gzip'] }, false),
+};
+
+/** The answers of a read that is kept by its ETag. @param empty said of 204, where that is an answer @param heads of 200 */
+function cached(mediaType: string, schema: Json, cache: string, empty?: string, heads: Json = {}): Json {
+  const kept = { ...CORS, 'Cache-Control': head('How long it may be kept.', { const: cache }) };
+  const tagged = { ...kept, ETag: head('A strong validator, for If-None-Match.', { type: 'string', pattern: '^"' }) };
+  return {
+    '200': { description: 'OK', headers: { ...tagged, ...heads }, content: content(mediaType, schema) },
+    ...(empty === undefined ? {} : { '204': { description: empty, headers: kept } }),
+    '304': { description: 'Not changed since that ETag.', headers: tagged },
+    ...refused('invalid', 'A parameter is invalid; all such are named.', CORS),
+  };
+}
+
+const SHARED = 'public, max-age=1';
+const LISTENER_HINT = 'In step with what this listener hears; WebSocket or SSE is better, since it tells at once.';
+
+export function polls(): Json {
+  const one = (form: string, mediaType: string, schema: Json) =>
+    readable([channelKey], {
+      operationId: `pollChannel${form}`,
+      tag: 'Poll',
+      summary: `A channel's title as ${form.toUpperCase()}`,
+      parameters: [type, ifNoneMatch],
+      responses: cached(mediaType, schema, SHARED, 'Nothing was pushed yet.'),
+    });
+  return {
+    '/metadata/channel/{channelkey}.json': one('Json', JSON_TYPE, ref('ChannelRecord')),
+    '/metadata/channel/{channelkey}.txt': one('Txt', TEXT_TYPE, { type: 'string', pattern: '\\n$' }),
+    '/metadata/station/{stationkey}.json': readable([stationKey], {
+      operationId: 'pollStation',
+      tag: 'Poll',
+      summary: 'The titles of all channels of a station, in configured order',
+      parameters: [types, ifNoneMatch],
+      responses: cached(JSON_TYPE, { type: 'array', items: ref('ChannelRecord') }, SHARED, undefined, COMPRESSED),
+    }),
+    '/metadata/listener/{metaid}.json': readable([metaid], {
+      operationId: 'pollListener',
+      tag: 'Poll',
+      summary: 'What one listener hears now',
+      description: LISTENER_HINT,
+      parameters: [sync, type, ifNoneMatch],
+      responses: cached(JSON_TYPE, ref('ChannelRecord'), 'private, no-cache', 'It has heard no title yet.'),
+    }),
+  };
+}
+
+export function histories(): Json {
+  const limit = inQuery('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1000, default: 50 });
+  const before = inQuery('before', 'Only what began before this time.', { type: 'string', format: 'date-time' });
+  const one = (form: string, mediaType: string, schema: Json) =>
+    readable([channelKey], {
+      operationId: `history${form}`,
+      tag: 'History',
+      summary: `What was on air, newest first, as ${form.toUpperCase()}`,
+      parameters: [limit, before, ifNoneMatch],
+      responses: cached(mediaType, schema, SHARED, undefined, COMPRESSED),
+    });
+  const columns = '^from,to,artist,song,etype,source,id,isrc\\r\\n';
+  return {
+    '/metadata/channel/{channelkey}/history.json': one('Json', JSON_TYPE, {
+      type: 'array',
+      items: ref('HistoryRecord'),
+    }),
+    '/metadata/channel/{channelkey}/history.csv': one('Csv', 'text/csv; charset=utf-8', {
+      type: 'string',
+      pattern: columns,
+    }),
+  };
+}

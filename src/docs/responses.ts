@@ -1,0 +1,76 @@
+/**
+ * The answers that operations share, and their heads: each refusal of the table (refusal.ts) by its status, what every address
+ * may answer whatever is asked, and CORS. Used by openapi.ts only.
+ */
+
+import { REFUSALS, type RefusalKind } from '../refusal.js';
+import type { Json } from './schemas.js';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+
+/** What is always there is `required`: clients may count on it, and the tests do. */
+export function head(description: string, schema: Json = { type: 'string' }, required = true): Json {
+  return { description, required, schema };
+}
+
+const RETRY_AFTER = head('Seconds until it makes sense to come again.', { type: 'string', pattern: '^\\d+$' });
+const ALLOW = head('The methods that this address takes.');
+/** Reads may be made by pages of any origin. */
+export const CORS: Json = {
+  'Access-Control-Allow-Origin': head('Pages of any origin may read this.', { const: '*' }),
+  'Access-Control-Expose-Headers': head('The heads that such pages may read.'),
+};
+/** An address that does not serve reads at all answers without them. */
+export const CORS_WHERE_SERVED: Json = Object.fromEntries(
+  Object.entries(CORS).map(([name, told]) => [name, { ...(told as Json), required: false }]),
+);
+const NO_STORE: Json = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
+
+/** What a refusal of this kind says here. @param heads beside its own */
+export function refused(kind: RefusalKind, description: string, heads: Json = {}): Json {
+  const retry = kind === 'unavailable' || kind === 'too-many' ? { 'Retry-After': RETRY_AFTER } : {};
+  const allow = kind === 'method-not-allowed' ? { Allow: ALLOW } : {};
+  return {
+    [REFUSALS[kind].status]: {
+      description,
+      headers: { ...NO_STORE, ...retry, ...allow, ...heads },
+      content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
+    },
+  };
+}
+
+/** What any address may answer to anything. */
+export const ANYWHERE: Json = {
+  ...refused(
+    'bad-request',
+    'This is not HTTP, or has a broken percent-encoding. Fields that cannot be read are named.',
+  ),
+  ...refused('not-found', 'There is nothing here, or this address does not serve it.'),
+  ...refused('timeout', 'The request did not come in time.'),
+  ...refused('head-too-large', 'The request line and its heads are too long.'),
+  ...refused('internal', 'A fault of ours; nothing was applied.'),
+};
+
+/** HEAD answers what GET does, without the body. */
+export function withoutBodies(responses: Json): Json {
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => {
+      const { content: _, ...kept } = response as Json;
+      return [status, kept];
+    }),
+  );
+}
+
+/** The answer to a preflight request. */
+export const PREFLIGHT: Json = {
+  '204': {
+    description: 'What pages of other origins may do.',
+    headers: {
+      'Access-Control-Allow-Origin': head('Any.', { const: '*' }),
+      'Access-Control-Allow-Methods': head('The methods.'),
+      'Access-Control-Allow-Headers': head('The heads that a page may set.'),
+      'Access-Control-Max-Age': head('Seconds for which this may be remembered.'),
+    },
+  },
+};

@@ -1,0 +1,185 @@
+/**
+ * The shapes that the documents describe, as JSON Schema 2020-12. What is pushed comes from the very schemas that validate it
+ * (metadata/push-schema.ts), so that these documents cannot say anything else; what is answered is written here, member by member
+ * in the contract's order, and every answer of the test suite is held against it.
+ */
+
+import { z } from 'zod';
+import { bodySchema, type PushLimits, querySchema } from '../metadata/push-schema.js';
+import { ETYPES } from '../metadata/record.js';
+import { REFUSALS } from '../refusal.js';
+
+/** A part of a document: JSON, to be read only. */
+export interface Json {
+  readonly [name: string]: unknown;
+}
+
+/** The shape of an object, as much as is looked into. */
+export interface ObjectSchema extends Json {
+  readonly properties: Readonly<Record<string, Json>>;
+  readonly required?: readonly string[];
+}
+
+const ETYPE = Array.from(ETYPES, ([id, name]) => `${id} ${name}`).join(', ');
+const SECONDS = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$';
+const MILLIS = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$';
+const LOCAL = '^\\d\\d\\.\\d\\d\\.\\d{4} \\d\\d:\\d\\d:\\d\\d$';
+
+const text = (description: string) => z.string().describe(description);
+const utc = (description: string) => z.string().regex(new RegExp(SECONDS)).describe(description);
+const etype = z.literal([...ETYPES.keys()]).describe(`What kind of content this is: ${ETYPE}.`);
+const type = z.enum(['now', 'next']).describe('now: the current track; next: the following one.');
+const start = z
+  .string()
+  .regex(new RegExp(LOCAL))
+  .describe("The start in the station's time zone, DD.MM.YYYY HH:MM:SS.");
+const startTimestamp = z.int().describe('The start in unix seconds.');
+const duration = z.int().min(0).describe('Seconds; 0: no known end.');
+const userplayout = z.literal(false).describe('true for a personalised stream; there are none here.');
+const untouched = z.looseObject({}).nullable();
+
+const record = z.strictObject({
+  rawdata: text('The title line as listeners see it: artist, separator, song; or the one part that is not empty.'),
+  userplayout,
+  channel: text("The channel's display name, or its key where it has none."),
+  session: text('Listener scope: a UUID for each connection; else "".'),
+  position: z
+    .string()
+    .regex(/^\d*$/)
+    .describe('Listener scope: milliseconds of audio, as text, from the first audio byte to this title; else "".'),
+  marker: text('Always "".'),
+  id: text('The reference id: as pushed, or a UUID.'),
+  mount: text('Listener scope: the path that is played; else "".'),
+  channelkey: text("The channel's key."),
+  timestamp: utc('The start in UTC.'),
+  artist: text('"" when it is not known.'),
+  song: text('"" when it is not known.'),
+  station: text("The station's key."),
+  start,
+  duration,
+  start_timestamp: startTimestamp,
+  type,
+  etype,
+  isrc: text('As pushed, or "".'),
+  asin: text('Always "".'),
+  cover: text('The URL of an image: as pushed, else of the medium, large or small one of images, else "".'),
+  album: text('As pushed, or "".'),
+  images: untouched.describe('As pushed: small, medium and large, each with its url; null when there are none.'),
+  extdata: untouched.describe('As pushed, untouched; null when there is none.'),
+  source: z
+    .enum(['metapush', 'encoder', 'upstream', 'fallback'])
+    .describe("Who told it: a push, the encoder's own title, a pulled stream, or the channel's configured title."),
+  time: utc('The same instant as timestamp.'),
+  code: text("The channel's key."),
+  timezone: text('As pushed, or UTC; never used to read times.'),
+  separator: text('What stands between artist and song.'),
+});
+
+const moment = (description: string) => z.string().regex(new RegExp(MILLIS)).describe(description);
+const history = z.strictObject({
+  ...record.shape,
+  from: moment('When it came on air, UTC with milliseconds.'),
+  to: moment('When the next one did.').nullable().describe('When it went off air; null while it is on.'),
+});
+
+const pushAnswer = z.strictObject({
+  time: utc('The start.'),
+  start,
+  start_timestamp: startTimestamp,
+  duration,
+  song: text('As it was understood.'),
+  artist: text('As it was understood.'),
+  code: text('The same as channelkey.'),
+  channelkey: text("The channel's key."),
+  channel: text('The same as channelkey.'),
+  timezone: text('As pushed, or UTC.'),
+  id: text('As pushed, or a new UUID.'),
+  userplayout,
+  separator: text('Between artist and song.'),
+  etype,
+  album: text('As pushed, or "".'),
+  type,
+  isrc: text('As pushed, or "".'),
+});
+
+const problem = z.strictObject({
+  type: z.enum(Object.keys(REFUSALS).map((kind) => `urn:airsplice:problem:${kind}`)).describe('Which problem it is.'),
+  title: text('The same for every problem of this type.'),
+  status: z.literal([...new Set(Object.values(REFUSALS).map(({ status }) => status))]).describe('The HTTP status.'),
+  detail: text('What happened here, for a person.'),
+  errors: z
+    .array(z.strictObject({ field: text('As it was sent.'), message: text('What is wrong with it.') }))
+    .min(1)
+    .optional()
+    .describe('All fields that are wrong.'),
+});
+
+/** What a field of a push is for; where GET and POST differ, both are told. */
+const PUSHED: Readonly<Record<string, string>> = {
+  id: 'Your reference id. Empty: a UUID is made. The same id again corrects the record.',
+  time: 'When the track starts: RFC 3339 (GET: or unix seconds). A now that lies ahead waits for its time. Default: now.',
+  duration: 'Seconds; 0 or null: no known end. Fractions are cut, numbers in a text are read.',
+  song: 'Song. Empty: none. GET: the word false leaves this part and the separator out.',
+  artist: 'Artist. Empty: none. GET: the word false leaves this part and the separator out.',
+  encoding: 'How song, artist and separator are percent-encoded: utf8 (default), or windows for ISO 8859-1.',
+  tracktype: 'now (default): the current track; next: the following one.',
+  etype: `Content type, default 0: ${ETYPE}.`,
+  isrc: 'ISRC.',
+  separator: 'Between artist and song; default " - ".',
+  seperator: 'Another spelling of separator that is in use.',
+  cover: 'The URL of an image.',
+  images: 'Images in three sizes, each an object with a url.',
+  album: 'Album.',
+  timezone: 'Told to readers as it is; should be UTC.',
+  extdata: 'Anything of yours, passed on untouched.',
+};
+
+/** @param zodSchema read as what comes in: before defaults and cleaning */
+function jsonSchema(zodSchema: z.ZodType): ObjectSchema {
+  const { $schema, ...schema } = z.toJSONSchema(zodSchema, {
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
+  return schema as unknown as ObjectSchema;
+}
+
+/** The push's schema with what each field is for, and how long it may be. */
+function pushed(zodSchema: z.ZodType, limits: PushLimits): ObjectSchema {
+  const schema = jsonSchema(zodSchema);
+  const most = (name: string) => {
+    if (['time', 'duration', 'encoding', 'tracktype', 'etype', 'images'].includes(name)) return '';
+    if (name === 'extdata') return ` At most ${limits.extdataBytes} bytes, ${limits.extdataDepth} levels deep.`;
+    if (name === 'timezone') return ` At most ${limits.timezoneCharacters} characters.`;
+    return ` At most ${name === 'cover' ? limits.urlBytes : limits.textBytes} bytes of UTF-8.`;
+  };
+  const properties = Object.fromEntries(
+    Object.entries(schema.properties).map(([name, property]) => {
+      const described: Json = { description: `${PUSHED[name] ?? ''}${most(name)}`, ...property };
+      // The ids are no mere range: the rule of the schema is a function, this is its list.
+      return [name, name === 'etype' ? { description: described['description'], enum: [...ETYPES.keys()] } : described];
+    }),
+  );
+  return { ...schema, properties };
+}
+
+/** Every shape by its name, as the documents' `components.schemas`. @param limits of a push, told in its fields */
+export function schemas(limits: PushLimits) {
+  return {
+    ChannelRecord: { title: 'Channel record', ...jsonSchema(record) },
+    HistoryRecord: { title: 'Channel record of the history', ...jsonSchema(history) },
+    PushQuery: { title: 'Push as parameters', ...pushed(querySchema(limits), limits) },
+    PushBody: { title: 'Push as JSON', ...pushed(bodySchema(limits), limits) },
+    PushAnswer: { title: 'Answer to a push', ...jsonSchema(pushAnswer) },
+    Problem: { title: 'Problem (RFC 9457)', ...jsonSchema(problem) },
+  } as const;
+}
+
+export type Schemas = ReturnType<typeof schemas>;
+
+/** The channel record alone, as `/schemas/record.json`. */
+export function recordSchema(all: Schemas): Json {
+  return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...all.ChannelRecord };
+}

@@ -1,0 +1,73 @@
+/** The OpenAPI document's watching, as far as OpenAPI can say it: how a WebSocket or a stream of events begins. The rest: asyncapi.ts. */
+
+import { channelKey, content, type inPath, inQuery, metaid, stationKey, sync } from './parameters.js';
+import { readable } from './reads.js';
+import { CORS, head, refused, withoutBodies } from './responses.js';
+import type { Json } from './schemas.js';
+
+/** WebSocket; what its messages hold is in the AsyncAPI document. HEAD is no handshake. */
+export function sockets(): Json {
+  return eachScope((scope, name, id, parameters) => {
+    const upgrade = { name: 'Upgrade', in: 'header', description: 'websocket', schema: { type: 'string' } };
+    const paths = readable([id], {
+      operationId: `watch${name}`,
+      tag: 'Watch',
+      summary: `WebSocket: the records of one ${scope}, one a message`,
+      parameters: [...parameters, upgrade],
+      responses: {
+        '101': { description: 'A WebSocket is open; see /asyncapi.json.' },
+        ...(scope === 'listener' ? BAD_SYNC : {}),
+        ...refused('upgrade-required', 'This is no WebSocket handshake.', CORS),
+        ...BUSY,
+      },
+    });
+    const get = paths['get'] as { readonly responses: Json };
+    const { 101: _, 422: __, 503: ___, ...responses } = withoutBodies(get.responses);
+    return [`/metadata/${scope}/{${id.name}}`, { ...paths, head: { ...(paths['head'] as Json), responses } }];
+  });
+}
+
+/** Server-sent events. */
+export function events(): Json {
+  return eachScope((scope, name, id, parameters) => {
+    const since = 'What was seen last, so that it is not told again; EventSource says it by itself.';
+    const paths = readable([id], {
+      operationId: `events${name}`,
+      tag: 'Watch',
+      summary: `Server-sent events: the records of one ${scope}, one an event`,
+      parameters: [
+        ...parameters,
+        { name: 'Last-Event-ID', in: 'header', description: since, schema: { type: 'string' } },
+        inQuery('lastEventId', 'The same, for pages that make their own EventSource anew.', { type: 'string' }),
+      ],
+      responses: {
+        '200': {
+          description: 'Unnamed events whose data is a record; see /asyncapi.json.',
+          headers: {
+            'Access-Control-Allow-Origin': head('Any.', { const: '*' }),
+            'Cache-Control': head('Never kept.'),
+          },
+          content: content('text/event-stream', { type: 'string' }),
+        },
+        ...(scope === 'listener' ? BAD_SYNC : {}),
+        ...BUSY,
+      },
+    });
+    const get = paths['get'] as { readonly responses: Json };
+    const { 503: _, ...responses } = withoutBodies(get.responses);
+    return [`/metadata/sse/${scope}/{${id.name}}`, { ...paths, head: { ...(paths['head'] as Json), responses } }];
+  });
+}
+
+const BUSY = refused('unavailable', 'Too many watchers, or shutting down.', CORS);
+const BAD_SYNC = refused('invalid', 'A parameter is invalid.', CORS);
+
+function eachScope(
+  make: (scope: string, name: string, id: ReturnType<typeof inPath>, parameters: readonly Json[]) => [string, Json],
+): Json {
+  return Object.fromEntries([
+    make('channel', 'Channel', channelKey, []),
+    make('station', 'Station', stationKey, []),
+    make('listener', 'Listener', metaid, [sync]),
+  ]);
+}

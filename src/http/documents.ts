@@ -1,0 +1,66 @@
+/**
+ * The documents of the interface, for programs (`/openapi.json`, `/asyncapi.json`, `/schemas/record.json`) and for people (`/docs`).
+ * Open to all, also to pages of other origins. The readable page takes everything from this host: its policy lets nothing else in.
+ */
+
+import { createHash } from 'node:crypto';
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../refusal.js';
+import { matchesTag } from './reads.js';
+
+export interface Documents {
+  readonly openApi: object;
+  readonly asyncApi: object;
+  readonly record: object;
+}
+
+/** Where `/docs` may take things from. The page styles itself from its script, and draws its icons from data: URLs. */
+const POLICY = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'self'",
+};
+
+export function registerDocuments(app: FastifyInstance, documents: Documents): void {
+  serve(app, '/openapi.json', documents.openApi);
+  serve(app, '/asyncapi.json', documents.asyncApi);
+  serve(app, '/schemas/record.json', documents.record);
+  // The types of these two know no document of version 3.1 that was not made by them.
+  void app.register(swagger, { mode: 'static', specification: { document: documents.openApi as never } });
+  void app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: POLICY,
+    theme: { title: 'airsplice: the interface' },
+    uiConfig: { layout: 'BaseLayout', docExpansion: 'list', defaultModelsExpandDepth: 0, supportedSubmitMethods: [] },
+  });
+}
+
+function serve(app: FastifyInstance, url: string, document: object): void {
+  const body = JSON.stringify(document);
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  const heads = { ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' };
+  app.route({
+    method: ['GET', 'HEAD'],
+    url,
+    exposeHeadRoute: false,
+    handler: (request: FastifyRequest, reply: FastifyReply) => {
+      reply.headers(heads);
+      if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      return reply.type('application/json; charset=utf-8').send(body);
+    },
+  });
+  app.route({
+    method: ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    url,
+    handler: async () => {
+      throw new Refusal('method-not-allowed', 'This address can only be read.', { headers: { Allow: 'GET, HEAD' } });
+    },
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * The old service's WebSocket on `/` of a deprecated address: hapi nes, version 2 (contract, "Deprecated host"). Its clients are
+ * readers like any other: they take a seat among the watchers and are told by the same feed, each record in a `pub` message.
+ *
+ *   {"type":"pub","path":"/metachannel/studio","message":{…record…}}
+ *
+ * Such a message is rendered once for all clients that have subscribed to the path.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import { type Firsts, Message } from '../metadata/feed.js';
+import type { AddressHeads } from './legacy.js';
+import { NES_PING, NesSession } from './nes-session.js';
+import { asRefusal, endWithProblem } from './problem.js';
+import type { Reader } from './reader.js';
+import { READ_CORS } from './reads.js';
+import { Upgrader } from './upgrader.js';
+import type { Topic, Watchers } from './watchers.js';
+import { WebSocketTransport } from './websocket.js';
+
+/** Room in a hello for each path that it subscribes to, beside that of any message. */
+const PATH_BYTES = 160;
+const MESSAGE_BYTES = 4096;
+/** Pings are sent to the second: a client that counts on them must have this much patience. */
+const LEAST_TIMEOUT_MS = 2000;
+
+export interface NesOptions {
+  readonly pingMs: number;
+  /** Of one connection. */
+  readonly subscriptions: number;
+}
+
+type Render = (path: string, message: Message) => Message;
+
+export class Nes {
+  readonly #watchers: Watchers;
+  readonly #options: NesOptions;
+  readonly #upgrader: Upgrader;
+  /** Record → path → what is sent. */
+  readonly #rendered = new WeakMap<Message, Map<string, Message>>();
+
+  constructor(watchers: Watchers, options: NesOptions) {
+    this.#watchers = watchers;
+    this.#options = options;
+    this.#upgrader = new Upgrader(MESSAGE_BYTES + options.subscriptions * PATH_BYTES);
+  }
+
+  /** Takes an upgrade request for `/`, or answers it with a problem. @param heads of the address, in every answer */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, heads: AddressHeads): void {
+    socket.on('error', () => undefined);
+    try {
+      const address = socket.remoteAddress ?? '';
+      this.#watchers.admit(address);
+      this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address));
+    } catch (error) {
+      endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...heads });
+    }
+  }
+
+  #open(ws: WebSocket, socket: Socket, address: string): void {
+    const transport = new WebSocketTransport(ws, socket, () => ws.send(NES_PING));
+    const { reader, gone } = this.#watchers.seat(transport, address);
+    const { pingMs } = this.#options;
+    const subscriptions = new Subscriptions(this.#watchers, reader, this.#render);
+    const session = new NesSession({
+      answer: (json) => {
+        if (!transport.open) return;
+        ws.send(json);
+        // Who asks faster than it takes the answers is read no further until it has.
+        if (socket.writableNeedDrain) ws.pause();
+      },
+      known: (topic) => this.#watchers.known(topic),
+      subscribe: (path, topic) => subscriptions.begin(path, topic),
+      heartbeat: { interval: Math.round(pingMs), timeout: Math.round(Math.max(pingMs, LEAST_TIMEOUT_MS)) },
+      mostSubscriptions: this.#options.subscriptions,
+    });
+    socket.on('drain', () => {
+      ws.resume();
+      reader.flush();
+    });
+    ws.on('message', (data) => {
+      transport.heard();
+      session.take(data.toString());
+    });
+    ws.on('error', () => undefined);
+    ws.on('close', () => {
+      session.close();
+      gone();
+    });
+  }
+
+  readonly #render: Render = (path, message) => {
+    let byPath = this.#rendered.get(message);
+    if (byPath === undefined) this.#rendered.set(message, (byPath = new Map()));
+    let rendered = byPath.get(path);
+    if (rendered === undefined) {
+      const json = `{"type":"pub","path":${JSON.stringify(path)},"message":${message.json}}`;
+      byPath.set(path, (rendered = new Message(`${path} ${message.slot}`, message.id, json)));
+    }
+    return rendered;
+  };
+}
+
+/** What one client watches. Its reader takes one list of first messages: those of all subscriptions, one after the other. */
+class Subscriptions implements Firsts {
+  readonly id = '';
+  readonly #watchers: Watchers;
+  readonly #reader: Reader;
+  readonly #render: Render;
+  /** Path → first messages that were not taken yet. */
+  readonly #firsts = new Map<string, Firsts>();
+
+  constructor(watchers: Watchers, reader: Reader, render: Render) {
+    this.#watchers = watchers;
+    this.#reader = reader;
+    this.#render = render;
+  }
+
+  begin(path: string, target: Topic): () => void {
+    const watcher = {
+      tell: (message: Message) => this.#reader.tell(this.#render(path, message)),
+      begin: (firsts: Firsts) => {
+        this.#firsts.set(path, firsts);
+        this.#reader.begin(this);
+      },
+    };
+    const unsubscribe = this.#watchers.subscribe(watcher, { target, sync: 'audio' });
+    return () => {
+      this.#firsts.delete(path);
+      unsubscribe();
+    };
+  }
+
+  next(): Message | null {
+    for (const [path, firsts] of this.#firsts) {
+      const message = firsts.next();
+      if (message !== null) return this.#render(path, message);
+      this.#firsts.delete(path);
+    }
+    return null;
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * How often something may happen, by a key: a bucket of tokens each, filled steadily. Only buckets that are not full are remembered,
+ * at most `remembered` of them, without a timer: whoever comes looks at the oldest and drops what has filled up again.
+ *
+ *   buckets, oldest use first:  a(3, 12:00:01) · b(59.5, 12:00:40) · c(0, 12:00:41)      full after at most burst / rate
+ *
+ * When there are too many keys the longest unused is forgotten, that is, forgiven: memory counts for more than one stranger's due.
+ */
+
+import type { Clock } from '../clock.js';
+
+export interface RateLimits {
+  readonly perMinute: number;
+  /** How many at once. */
+  readonly burst: number;
+  /** How many keys are remembered at most. */
+  readonly remembered: number;
+}
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+export class Rate {
+  readonly #clock: Clock;
+  readonly #limits: RateLimits;
+  readonly #perMs: number;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock, limits: RateLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#perMs = limits.perMinute / 60_000;
+  }
+
+  /** The number of keys remembered now. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  /** Takes a token of this key's. 0: it may; else in how many whole seconds it may again (nothing was taken). */
+  take(key: string): number {
+    const nowMs = this.#clock.now();
+    const bucket = this.#buckets.get(key) ?? { tokens: this.#limits.burst, atMs: nowMs };
+    const tokens = this.#tokens(bucket, nowMs);
+    if (tokens < 1) return Math.ceil((1 - tokens) / this.#perMs / 1000);
+    this.#keep(key, { tokens: tokens - 1, atMs: nowMs });
+    return 0;
+  }
+
+  /** Gives a token back that was taken for something that did not happen after all. */
+  giveBack(key: string): void {
+    const bucket = this.#buckets.get(key);
+    if (bucket !== undefined) bucket.tokens++;
+  }
+
+  #tokens({ tokens, atMs }: Bucket, nowMs: number): number {
+    return Math.min(this.#limits.burst, tokens + (nowMs - atMs) * this.#perMs);
+  }
+
+  #keep(key: string, bucket: Bucket): void {
+    // Deleted first: the map stays in the order of last use.
+    this.#buckets.delete(key);
+    for (const [oldest, { atMs }] of this.#buckets) {
+      const full = (bucket.atMs - atMs) * this.#perMs >= this.#limits.burst;
+      if (!full && this.#buckets.size < this.#limits.remembered) break;
+      this.#buckets.delete(oldest);
+    }
+    this.#buckets.set(key, bucket);
+  }
+}
+
+/**
+ * The address that wrong secrets are counted for: an IPv4 address, or the first 64 bits of an IPv6 one, since a single customer has
+ * all the others. @param address as the socket tells it; undefined when the peer has gone
+ */
+export function originOf(address: string | undefined): string {
+  const plain = (address ?? '').replace(/^::ffff:(?=[\d.]+$)/i, '').replace(/%.*/, '');
+  if (!plain.includes(':')) return plain;
+  const [left, right] = plain.split('::').map((half) => (half === '' ? [] : half.split(':')));
+  const zeros = right === undefined ? [] : Array<string>(8 - left!.length - right.length).fill('0');
+  return `${[...left!, ...zeros, ...(right ?? [])].slice(0, 4).join(':')}::/64`;
+}

@@ -1,0 +1,96 @@
+/**
+ * Watching by Server-Sent Events, for whoever cannot or need not speak WebSocket: the same three scopes, first messages and changes.
+ *
+ *   /metadata/sse/channel/{key}   /metadata/sse/station/{key}   /metadata/sse/listener/{metaid}[?sync=wire]
+ *
+ * Who comes back says by `Last-Event-ID` (or `?lastEventId=`, as pages do that make their own EventSource) what it saw last:
+ * in channel and station scope an id of metadata/seen.ts, in listener scope `sync.now.next`, each the id of a message of its session.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Sync } from '../metadata/feed.js';
+import { Refusal } from '../refusal.js';
+import { beginEvents, EventStream, headOfEvents, type IdFor } from './event-stream.js';
+import { asRefusal, sendProblem } from './problem.js';
+import { READ_CORS, READ_PREFLIGHT, readSync, readTarget } from './reads.js';
+import type { ListenerSeen, Watchers } from './watchers.js';
+
+const PREFIX = '/metadata/sse/';
+
+/** Whether a path (without query) is one of an event stream. */
+export function isSse(path: string): boolean {
+  return path.startsWith(PREFIX);
+}
+
+export class Sse {
+  readonly #watchers: Watchers;
+
+  constructor(watchers: Watchers) {
+    this.#watchers = watchers;
+  }
+
+  /** Answers any request below /metadata/sse/. */
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    try {
+      if (request.method === 'OPTIONS') response.writeHead(204, READ_PREFLIGHT).end();
+      else this.#watch(request, response);
+    } catch (error) {
+      sendProblem(response, asRefusal(error), READ_CORS);
+    }
+  }
+
+  #watch(request: IncomingMessage, response: ServerResponse): void {
+    const target = readTarget(`/metadata/${request.url!.slice(PREFIX.length)}`, false);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw new Refusal('method-not-allowed', 'This address can only be read.', {
+        headers: { Allow: 'GET, HEAD, OPTIONS' },
+      });
+    }
+    const sync = readSync(target.query);
+    this.#watchers.known(target);
+    if (request.method === 'HEAD') {
+      headOfEvents(response);
+      return;
+    }
+    const address = request.socket.remoteAddress ?? '';
+    this.#watchers.admit(address);
+    // A stream of events never ends, so it cannot wait behind an answer that is not finished.
+    if (response.socket === null) {
+      throw new Refusal('unavailable', 'Ask for events on a connection of its own.', {
+        headers: { Connection: 'close', 'Retry-After': '1' },
+      });
+    }
+    const seen = lastEventId(request) ?? target.query.get('lastEventId') ?? undefined;
+    const seenOfListener = readListenerId(seen, sync);
+    const ids = target.scope === 'listener' ? listenerIds(sync, seenOfListener) : topicIds;
+    const socket = beginEvents(response);
+    const transport = new EventStream(response, socket, ids);
+    const { reader, gone } = this.#watchers.open(transport, address, { target, sync, seen, seenOfListener });
+    socket.on('drain', () => reader.flush());
+    response.on('close', gone);
+  }
+}
+
+/** Only the first messages have ids of their own: they go out in another order than that in which they happened. */
+const topicIds: IdFor = (_message, firsts) => firsts?.id ?? null;
+
+/** Each connection remembers its last now and next. */
+function listenerIds(sync: Sync, seen: ListenerSeen): IdFor {
+  let { now, next } = seen;
+  return (message) => {
+    if (message.slot === 'now') now = message.id;
+    else next = message.id;
+    return `${sync}.${now}.${next}`;
+  };
+}
+
+/** The other timing's ids say nothing about what was told in this one. */
+function readListenerId(id: string | undefined, sync: Sync): ListenerSeen {
+  const [timing, now, next] = (id ?? '').split('.');
+  const read = timing === sync && id!.length <= 256 && !/[^\w.~-]/.test(id!);
+  return read ? { now: now ?? '', next: next ?? '' } : { now: '', next: '' };
+}
+
+function lastEventId(request: IncomingMessage): string | undefined {
+  return request.headers['last-event-id'] as string | undefined;
+}

@@ -1,0 +1,41 @@
+/**
+ * What was on air, as readers receive it: channel records with `from` and `to`, or an as-run log in CSV (RFC 4180). Pure.
+ */
+
+import type { HistoryEntry } from './state.js';
+import { type ChannelFace, RecordView } from './view.js';
+
+const CSV_HEAD = 'from,to,artist,song,etype,source,id,isrc';
+
+/** What a spreadsheet takes for a formula, also after blanks and in the wide forms of East Asian keyboards. */
+const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
+
+/** An array of channel records, each with `from` and `to` (contract, "history"). */
+export function historyJson(entries: readonly HistoryEntry[], face: ChannelFace): string {
+  const records = entries.map(({ record, fromMs, toMs }) => {
+    const to = toMs === null ? 'null' : `"${utcMs(toMs)}"`;
+    return `${new RecordView(record, face).json.slice(0, -1)},"from":"${utcMs(fromMs)}","to":${to}}`;
+  });
+  return `[${records.join(',')}]`;
+}
+
+/** The same as CSV; `to` is empty while a title is on air. Cells that a spreadsheet would run get an apostrophe before them. */
+export function historyCsv(entries: readonly HistoryEntry[]): string {
+  const lines = entries.map(({ record, fromMs, toMs }) => {
+    const { artist, song, etype, source, id, isrc } = record;
+    const times = [utcMs(fromMs), toMs === null ? '' : utcMs(toMs)];
+    return [...times, artist, song, String(etype), source, id, isrc].map(cell).join(',');
+  });
+  return [CSV_HEAD, ...lines, ''].join('\r\n');
+}
+
+/** Controls cannot occur (text.ts), so there is no line break to quote. */
+function cell(text: string): string {
+  const harmless = FORMULA.test(text) ? `'${text}` : text;
+  return /[",]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** `2026-11-20T12:37:28.123Z` */
+function utcMs(unixMs: number): string {
+  return new Date(unixMs).toISOString();
+}

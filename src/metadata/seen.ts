@@ -1,0 +1,71 @@
+/**
+ * What a reader has seen of a topic, as the id that it sends back when it resumes (SSE's Last-Event-ID).
+ *
+ *   places    n0 n1 │ n2 n3 n4 │ n5 …        two for each channel, in configured order: its next, its now
+ *   covered   by S2   by S1      by B        id "S2.1,S1.4,B@order"
+ *
+ * Usually one step, B, is all: what the sequence had told when the last message went out. The first messages go out in configured
+ * order and not in the sequence's, so each of them adds a step: all that S covers is seen up to this place. A reader that is cut
+ * off within them, again and again, has more steps; a place further on swallows those before it.
+ *
+ * `order` tells whether the places are still those that the id means: after a change of configuration only B holds.
+ */
+
+import { createHash } from 'node:crypto';
+import { type Covered, readCovered } from './sequence.js';
+
+interface Step {
+  /** The last place that it speaks of. */
+  readonly upTo: number;
+  readonly covered: Covered;
+}
+
+const NOTHING = readCovered('0')!;
+
+/** A short name for an order of channels. */
+export function orderName(channels: readonly string[]): string {
+  return createHash('sha256').update(channels.join(',')).digest('base64url').slice(0, 6);
+}
+
+export class Seen {
+  readonly #steps: readonly Step[];
+  readonly #base: Covered;
+  readonly #order: string;
+
+  private constructor(steps: readonly Step[], base: Covered, order: string) {
+    this.#steps = steps;
+    this.#base = base;
+    this.#order = order;
+  }
+
+  /** @param id what the reader says it saw last; what is no id of ours counts as nothing @param order the order of its channels now */
+  static read(id: string | undefined, order: string): Seen {
+    const [steps, named] = (id ?? '').split('@') as [string, string?];
+    const parts = steps.split(',');
+    const base = readCovered(parts.pop()!) ?? NOTHING;
+    const read: Step[] = [];
+    if (named === order) {
+      for (const part of parts) {
+        const dot = part.indexOf('.');
+        const covered = readCovered(part.slice(0, dot));
+        const upTo = Number.parseInt(part.slice(dot + 1), 36);
+        if (covered === null || Number.isNaN(upTo)) return new Seen([], NOTHING, order);
+        read.push({ upTo, covered });
+      }
+    }
+    return new Seen(read, base, order);
+  }
+
+  has(place: number, stamp: number): boolean {
+    return (this.#steps.find((step) => place <= step.upTo)?.covered ?? this.#base).has(stamp);
+  }
+
+  /** The id of a first message at this place, where all that `covered` says has been told up to there. */
+  idAfter(place: number, covered: string): string {
+    const steps = [`${covered}.${place.toString(36)}`];
+    for (const step of this.#steps) {
+      if (step.upTo > place) steps.push(`${step.covered.text}.${step.upTo.toString(36)}`);
+    }
+    return `${steps.join(',')},${this.#base.text}@${this.#order}`;
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * The order of everything that readers are told, over all channels. Each record gets a stamp while it is decided, which is stored
+ * with it, so the order survives a crash; a stamp is close to the wall clock, but rises whatever that clock does.
+ *
+ *   issue ──► commit ──► told        told = 7, open = {5}:  text "7-2", all up to 7 were told except 5
+ *
+ * Changes of different channels are committed side by side and may overtake each other: what is still open below the highest
+ * stamp told is part of the text. Invariant: whoever has what a text says has exactly the records that it covers.
+ */
+
+/** What a text of the sequence covers. */
+export interface Covered {
+  /** As it stands in ids. */
+  readonly text: string;
+  has(stamp: number): boolean;
+}
+
+const TEXT = /^[0-9a-z]{1,10}(?:-[0-9a-z]{1,10})*$/;
+
+export class Sequence {
+  #last = 0;
+  #told = 0;
+  readonly #open = new Set<number>();
+  #text: string | undefined;
+
+  /** The highest stamp given, told or not. To be stored with every change: the clock may stand further back after a restart. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Takes up where the process before this one stopped: no stamp is given twice. */
+  follow(last: number): void {
+    this.#last = Math.max(this.#last, last);
+  }
+
+  /** A stamp for a record that is about to be committed. */
+  issue(wallMs: number): number {
+    this.#last = Math.max(this.#last + 1, Math.floor(wallMs));
+    this.#open.add(this.#last);
+    return this.#last;
+  }
+
+  /** The record is about to be told to readers, or was told by the process before this one. */
+  tell(stamp: number): void {
+    this.#open.delete(stamp);
+    this.#last = Math.max(this.#last, stamp);
+    this.#told = Math.max(this.#told, stamp);
+    this.#text = undefined;
+  }
+
+  /** Told or not, nothing more will come of it. Idempotent. */
+  settle(stamp: number): void {
+    if (this.#open.delete(stamp)) this.#text = undefined;
+  }
+
+  /** What has been told by now. */
+  get text(): string {
+    if (this.#text !== undefined) return this.#text;
+    let text = this.#told.toString(36);
+    for (const stamp of this.#open) if (stamp < this.#told) text += `-${(this.#told - stamp).toString(36)}`;
+    return (this.#text = text);
+  }
+}
+
+/** Reads a text of a sequence; null: it is none. */
+export function readCovered(text: string): Covered | null {
+  if (!TEXT.test(text)) return null;
+  const [told, ...open] = text.split('-').map((digits) => Number.parseInt(digits, 36));
+  const missing = new Set(open.map((back) => told! - back));
+  return { text, has: (stamp) => stamp <= told! && !missing.has(stamp) };
+}

@@ -1,0 +1,291 @@
+/**
+ * The documents say what the server does: every operation they name is driven here, with every status it knows, and each answer
+ * and message is held against them. What the documents name and nobody saw is a failure too.
+ */
+
+import t from 'tap';
+import { answerProblems, asyncAddresses, messageProblems, operations, seenAs } from '../kit/documents.js';
+import { Events } from '../kit/events.js';
+import { Player, until } from '../kit/player.js';
+import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
+import { type Answer, ask, Watching, Wire } from '../kit/wire.js';
+
+/**
+ * Statuses that any operation may answer, seen once each. Not seen: 408 needs a connection that no `ask` makes (front.test.ts
+ * makes it), 500 would be a fault of ours.
+ */
+const ANYWHERE = [400, 404, 408, 431, 500];
+const UNSEEN_ANYWHERE = [408, 500];
+
+const PUSH = '/metapush/demo/demo-token';
+const LISTENER = 'listener-of-the-documents-test';
+
+const YAML = demoYaml(`
+      mute:
+        sources: [{ type: encoder, password: demo-source }]
+streams: { burstSeconds: 1 }
+limits: { pushesPerMinute: 60, pushBurst: 60, wrongSecretsPerMinute: 8, watchersPerAddress: 6 }
+shutdown: { graceSeconds: 2 }
+`);
+
+function json(fields: object = {}): string {
+  return JSON.stringify({ song: 'S', artist: 'A', duration: 10, ...fields });
+}
+
+t.test('every documented operation and status is answered, and every message told', async (t) => {
+  const { app, port, ws } = await startServer(t, YAML);
+  const seen = new Set<string>();
+  const told = new Set<string>();
+
+  /** @param from an address of this machine's of its own, where a limit is counted by address */
+  const say = async (method: string, path: string, heads: string[] = [], body = ''): Promise<Answer> => {
+    const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
+    const answer = await ask(t, port, [`${method} ${path} HTTP/1.1`, ...heads, ...length].join('\n'), body);
+    seen.add(seenAs(method, path, answer.status));
+    return answer;
+  };
+  const says = async (status: number, method: string, path: string, heads: string[] = [], body = '') => {
+    const answer = await say(method, path, heads, body);
+    t.equal(answer.status, status, `${method} ${path.slice(0, 80)}`);
+    return answer;
+  };
+  const JSON_HEAD = 'Content-Type: application/json';
+
+  // Nothing was pushed yet.
+  for (const method of ['GET', 'HEAD']) {
+    for (const form of ['json', 'txt']) await says(204, method, `/metadata/channel/demo.${form}`);
+  }
+
+  // A player with a metaid.
+  for (const method of ['GET', 'HEAD']) await says(404, method, `/metadata/listener/${LISTENER}.json`);
+  const player = new Player(port, `/demo.mp3?metaid=${LISTENER}`);
+  t.teardown(() => player.close());
+  await player.until((p) => p.audioBytes > 0);
+  for (const method of ['GET', 'HEAD']) await says(204, method, `/metadata/listener/${LISTENER}.json`);
+
+  // Watchers of all scopes, by WebSocket and SSE.
+  const scopes = { channel: 'demo', station: 'demo', listener: LISTENER };
+  const sockets: Watching[] = [];
+  for (const [scope, id] of Object.entries(scopes)) {
+    const watching = new Watching(t, `${ws}/metadata/${scope}/${id}`);
+    sockets.push(await watching.opened());
+    seen.add(seenAs('GET', `/metadata/${scope}/${id}`, 101));
+  }
+  const events = Object.entries(scopes).map(([scope, id]) => new Events(t, port, `${scope}/${id}`));
+  for (const each of events) {
+    await each.opened();
+    const heads = new Map([...each.heads].map(([name, value]) => [name.toLowerCase(), value]));
+    t.strictSame(answerProblems('GET', each.path, { status: each.status, heads, body: '' }), []);
+    seen.add(seenAs('GET', each.path, each.status));
+  }
+  for (const scope of Object.keys(scopes)) {
+    const refused = await new Watching(t, `${ws}/metadata/${scope}/demo`).isRefused();
+    t.equal(refused.status, 503, 'the seventh watcher of one address');
+    t.strictSame(answerProblems('GET', `/metadata/${scope}/demo`, refused), []);
+    seen.add(seenAs('GET', `/metadata/${scope}/demo`, refused.status));
+    await says(503, 'GET', `/metadata/sse/${scope}/demo`);
+  }
+
+  // Pushes, accepted and refused. The bearer form is another operation.
+  for (const [path, heads] of [
+    [PUSH, []],
+    ['/metapush/demo', ['Authorization: Bearer demo-token']],
+  ] as const) {
+    await says(200, 'GET', `${path}?artist=A&song=next+one&tracktype=next`, [...heads]);
+    await says(200, 'GET', `${path}?artist=A&song=One&duration=3&etype=1001`, [...heads]);
+    await says(400, 'GET', `${path}?song=%FF`, [...heads]);
+    await says(413, 'GET', `${path}?song=${'x'.repeat(1025)}`, [...heads]);
+    await says(422, 'GET', `${path}?etype=7`, [...heads]);
+    const full = {
+      images: { small: { url: 'https://x.example/s.png' } },
+      extdata: { any: [1] },
+      ...{ cover: 'https://x.example/c.png', album: 'Al', isrc: 'DE', timezone: 'UTC', id: 'mine', etype: 101 },
+    };
+    await says(200, 'POST', path, [JSON_HEAD, ...heads], json(full));
+    await says(400, 'POST', path, [JSON_HEAD, ...heads], '{');
+    await says(413, 'POST', path, [JSON_HEAD, ...heads], json({ song: 'x'.repeat(1025) }));
+    await says(415, 'POST', path, ['Content-Type: text/plain', ...heads], json());
+    await says(422, 'POST', path, [JSON_HEAD, ...heads], '{}');
+    await says(405, 'HEAD', path, [...heads]);
+    await says(405, 'PUT', path, [...heads]);
+  }
+
+  // Reads.
+  const reads = ['/metadata/channel/demo.json', '/metadata/channel/demo.txt', '/metadata/station/demo.json'];
+  reads.push('/metadata/channel/demo/history.json', '/metadata/channel/demo/history.csv');
+  await until(() => sockets[2]!.told.some(({ type }) => type === 'now'), 10_000);
+  reads.push(`/metadata/listener/${LISTENER}.json`);
+  for (const path of reads) {
+    const bad = path.includes('history') ? 'limit=0' : 'type=x';
+    for (const method of ['GET', 'HEAD']) {
+      const { heads } = await says(200, method, path);
+      await says(304, method, path, [`If-None-Match: ${heads.get('etag')}`]);
+      await says(422, method, `${path}?${bad}`);
+    }
+    await says(404, 'GET', path.replace(/demo|listener-of-the-documents-test/, 'unknown'));
+    await says(204, 'OPTIONS', path);
+    await says(405, 'POST', path);
+  }
+  for (const [scope, id] of Object.entries(scopes)) {
+    for (const method of ['GET', 'HEAD']) await says(426, method, `/metadata/${scope}/${id}`);
+    await says(204, 'OPTIONS', `/metadata/${scope}/${id}`);
+    await says(204, 'OPTIONS', `/metadata/sse/${scope}/${id}`);
+    await says(200, 'HEAD', `/metadata/sse/${scope}/${id}`);
+  }
+  for (const method of ['GET', 'HEAD']) await says(422, method, `/metadata/sse/listener/${LISTENER}?sync=x`);
+  const unclear = await new Watching(t, `${ws}/metadata/listener/${LISTENER}?sync=x`).isRefused();
+  t.strictSame(answerProblems('GET', `/metadata/listener/${LISTENER}`, unclear), []);
+  seen.add(seenAs('GET', `/metadata/listener/${LISTENER}`, unclear.status));
+
+  // Streams.
+  for (const method of ['GET', 'HEAD']) {
+    const heard = new Player(port, '/demo.mp3', { method });
+    await heard.until((p) => p.status !== 0);
+    heard.close();
+    t.strictSame(answerProblems(method, '/demo.mp3', { status: heard.status, heads: heard.heads, body: '' }), []);
+    seen.add(seenAs(method, '/demo.mp3', heard.status));
+    await says(503, method, '/mute');
+    await says(404, method, '/nothing-here');
+  }
+  await says(204, 'OPTIONS', '/demo.mp3');
+  await says(405, 'DELETE', '/demo.mp3');
+
+  // Who operates it.
+  for (const path of ['/healthz', '/readyz']) for (const method of ['GET', 'HEAD']) await says(200, method, path);
+  await says(200, 'GET', '/metrics');
+  await says(431, 'GET', '/healthz', [`X-Long: ${'x'.repeat(40_000)}`]);
+
+  // Messages.
+  for (const each of events) {
+    await each.has(2, 10_000);
+    for (const { record } of each.told) told.add(`${each.path} ${record.type}`);
+  }
+  for (const [index, path] of Object.entries(scopes)
+    .map(([scope, id]) => `/metadata/${scope}/${id}`)
+    .entries()) {
+    for (const record of sockets[index]!.told) told.add(`${path} ${record.type}`);
+  }
+  for (const address of asyncAddresses()) {
+    const path = address.replace(/\{\w+\}/, address.includes('/listener/') ? LISTENER : 'demo');
+    for (const type of ['now', 'next']) t.ok(told.has(`${path} ${type}`), `a ${type} came by ${path}`);
+  }
+
+  // Too many wrong tokens; then too many pushes.
+  for (const path of ['/metapush/demo', '/metapush/demo/wrong']) {
+    await says(403, 'GET', path);
+    await says(403, 'POST', path, [JSON_HEAD], json());
+  }
+  while ((await say('GET', '/metapush/demo/wrong')).status === 403);
+  for (const path of ['/metapush/demo', '/metapush/demo/wrong']) {
+    await says(429, 'GET', path);
+    await says(429, 'POST', path, [JSON_HEAD], json());
+  }
+
+  // While it stops: on connections that were open before, with a head that was not finished.
+  const lines = [
+    'GET /readyz',
+    'HEAD /readyz',
+    `GET ${PUSH}`,
+    `POST ${PUSH}`,
+    'GET /metapush/demo',
+    'POST /metapush/demo',
+  ];
+  const late = lines.map((line) => {
+    const body = line.startsWith('POST') ? json() : '';
+    const heads = [JSON_HEAD, 'Authorization: Bearer demo-token', `Content-Length: ${body.length}`].join('\r\n');
+    return { line, body, wire: new Wire(t, port).send(`${line} HTTP/1.1\r\nHost: x\r\n${heads}\r\n`) };
+  });
+  // An answer on a connection that was made later: those before it have been read.
+  await says(200, 'GET', '/readyz');
+  const stopped = app.stop();
+  for (const { line, body, wire } of late) {
+    const [method, path] = line.split(' ') as [string, string];
+    const [answer] = await wire.send(`\r\n${body}`).take(1, 2000, method === 'HEAD' ? 1 : 0);
+    t.equal(answer!.status, 503, `${line} while it stops`);
+    t.strictSame(answerProblems(method, path, answer!), []);
+    seen.add(seenAs(method, path, answer!.status));
+  }
+  await stopped;
+
+  const missing: string[] = [];
+  for (const [operation, statuses] of operations()) {
+    const own = statuses.filter((status) => !ANYWHERE.includes(status));
+    missing.push(...own.map((status) => `${operation} ${status}`).filter((each) => !seen.has(each)));
+    if (![...seen].some((each) => each.startsWith(`${operation} `))) missing.push(operation);
+  }
+  t.strictSame(missing, [], 'what the document names was seen');
+  for (const status of ANYWHERE.filter((each) => !UNSEEN_ANYWHERE.includes(each))) {
+    t.ok(
+      [...seen].some((each) => each.endsWith(` ${status}`)),
+      `${status} was seen`,
+    );
+  }
+});
+
+t.test('the documents are served, whole in themselves, and a page may read them', async (t) => {
+  const { port, base } = await startServer(t, demoYaml());
+  for (const path of ['/openapi.json', '/asyncapi.json', '/schemas/record.json']) {
+    const answer = await ask(t, port, `GET ${path} HTTP/1.1`);
+    t.equal(answer.status, 200, path);
+    t.equal(answer.heads.get('content-type'), 'application/json; charset=utf-8');
+    t.equal(answer.heads.get('access-control-allow-origin'), '*');
+    const again = await ask(t, port, `GET ${path} HTTP/1.1\nIf-None-Match: ${answer.heads.get('etag')}`);
+    t.equal(again.status, 304, path);
+    const post = await ask(t, port, `POST ${path} HTTP/1.1`);
+    t.strictSame([post.status, post.heads.get('allow')], [405, 'GET, HEAD'], path);
+    const document = answer.json();
+    const pointers = [...answer.body.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, pointer]) => pointer!);
+    t.ok(path === '/schemas/record.json' || pointers.length > 10, `${path}: references`);
+    for (const pointer of new Set(pointers)) {
+      // biome-ignore lint/suspicious/noExplicitAny: as below
+      const found = pointer.split('/').reduce((part: any, name) => part?.[name], document);
+      t.ok(found !== undefined, `${path}: #/${pointer} is there`);
+    }
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: it is walked by names
+  const read = async (path: string) => (await (await fetch(base + path)).json()) as any;
+  const record = await read('/schemas/record.json');
+  const contract =
+    'rawdata, userplayout, channel, session, position, marker, id, mount, channelkey, timestamp, artist, song, station, ' +
+    'start, duration, start_timestamp, type, etype, isrc, asin, cover, album, images, extdata, source, time, code, ' +
+    'timezone, separator';
+  t.equal(Object.keys(record.properties).join(', '), contract, 'the contract gives the members and their order');
+  t.strictSame(record.required, contract.split(', '), 'all are always there');
+  const openapi = await read('/openapi.json');
+  for (const name of ['PushQuery', 'PushBody', 'PushAnswer', 'ChannelRecord', 'HistoryRecord', 'Problem']) {
+    for (const [field, { description }] of Object.entries<{ description?: string }>(
+      openapi.components.schemas[name].properties,
+    )) {
+      t.match(description, /^[^ ].{4,}/, `${name}.${field} is explained`);
+    }
+  }
+  t.match(openapi.components.schemas.PushBody.properties.song.description, /At most 1024 bytes/, 'limits are told');
+});
+
+t.test('the checker finds what is not in the documents', async (t) => {
+  const { port } = await startServer(t, demoYaml(`      x: { sources: [{ type: file, path: ${DEMO_AUDIO} }] }`));
+  await ask(t, port, `GET ${PUSH}?song=S HTTP/1.1`);
+  const path = '/metadata/channel/demo.json';
+  const good = await ask(t, port, `GET ${path} HTTP/1.1`);
+  t.strictSame(answerProblems('GET', path, good), []);
+  const problems = (change: Partial<Answer>) => answerProblems('GET', path, { ...good, ...change }).length;
+  const record = good.json();
+  const without = new Map(good.heads);
+  without.delete('etag');
+  t.ok(problems({ status: 201 }), 'a status');
+  t.ok(problems({ heads: without }), 'a missing head');
+  t.ok(problems({ heads: new Map([...good.heads, ['content-type', 'application/json']]) }), 'a content type');
+  t.ok(problems({ heads: new Map([...good.heads, ['cache-control', 'no-store']]) }), "a head's value");
+  t.ok(problems({ body: JSON.stringify({ ...record, more: 1 }) }), 'a member');
+  t.ok(problems({ body: JSON.stringify({ ...record, duration: '3' }) }), 'a type');
+  t.ok(problems({ body: JSON.stringify({ ...record, album: undefined }) }), 'a missing member');
+  const { rawdata, ...rest } = record;
+  t.ok(problems({ body: JSON.stringify({ ...rest, rawdata }) }), 'another order');
+  t.ok(answerProblems('TRACE', path, good).length, 'a method');
+  const url = 'ws://x/metadata/channel/demo';
+  t.strictSame(messageProblems(url, record), []);
+  for (const bad of [{ ...record, type: 'soon' }, { ...record, more: 1 }, 'binary']) {
+    t.ok(messageProblems(url, bad).length, `a message: ${JSON.stringify(bad).slice(-20)}`);
+  }
+  t.ok(messageProblems('ws://x/metadata/planet/demo', record).length, 'an address');
+});

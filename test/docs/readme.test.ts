@@ -1,0 +1,231 @@
+/**
+ * The README's examples, run from its own text against a real server: only host and port are put in. Shell and Python run as they
+ * are, JavaScript and HTML in Chromium in a page of another origin. Nothing here runs PowerShell: of that example the URL and the
+ * body are read out by regular expressions and pushed. Every example of a section is run, or its test fails.
+ */
+
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import { chromium, type Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { until } from '../kit/player.js';
+import { demoYaml, startServer, type TestServer } from '../kit/server.js';
+
+const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const HERE = '127.0.0.1:8000';
+const CHROMIUM = '/usr/bin/chromium';
+const noChromium = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;
+const YAML = demoYaml('streams: { burstSeconds: 1 }');
+const run = promisify(execFile);
+
+interface Example {
+  readonly language: string;
+  readonly text: string;
+}
+
+/** The fenced examples of one section, in order. */
+function examples(section: string): Example[] {
+  const start = README.indexOf(`\n## ${section}\n`);
+  const end = README.indexOf('\n## ', start + 1);
+  if (start < 0) throw new Error(`the README has no section ${section}`);
+  const fences = README.slice(start, end).matchAll(/^```(\w+)\n(.*?)^```$/gms);
+  return Array.from(fences, ([, language, text]) => ({ language: language!, text: text! }));
+}
+
+/** The example's text at this server's port. */
+function at(server: TestServer, text: string): string {
+  if (!text.includes(HERE)) throw new Error(`no ${HERE} in: ${text}`);
+  return text.replaceAll(HERE, `127.0.0.1:${server.port}`);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
+async function record(server: TestServer, type = 'now'): Promise<any> {
+  const answer = await fetch(`${server.base}/metadata/channel/studio.json?type=${type}`);
+  return answer.status === 200 ? answer.json() : null;
+}
+
+async function push(server: TestServer, song: string, channel = 'studio'): Promise<void> {
+  const url = `${server.base}/metapush/${channel}/${channel}-token?artist=A&song=${encodeURIComponent(song)}`;
+  const answer = await fetch(url);
+  if (answer.status !== 200) throw new Error(`push: ${answer.status}`);
+}
+
+t.test('for playout systems', async (t) => {
+  const server = await startServer(t, YAML);
+  const all = examples('For playout systems');
+  const only = (language: string) => all.find((example) => example.language === language)!.text;
+  t.strictSame(
+    all.map(({ language }) => language),
+    ['sh', 'template', 'powershell', 'python'],
+    'an example for each',
+  );
+
+  await t.test('curl', async (t) => {
+    const { stdout } = await run('sh', ['-ec', at(server, only('sh'))]);
+    t.equal(stdout.match(/"start_timestamp":\d+/g)?.length, 2, 'two records came back');
+    t.match(await record(server), { artist: 'Nina Simone', song: 'Feeling Good', duration: 174, etype: 1001 });
+    t.match(await record(server, 'next'), { artist: 'Sigur Rós', song: 'Hoppípolla', type: 'next' });
+  });
+
+  await t.test('URL templates', async (t) => {
+    const latin = (text: string) => text.replace(/[^A-Za-z0-9]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+    const templates = at(server, only('template')).trim().split('\n');
+    t.equal(templates.length, 2);
+    for (const [index, template] of templates.entries()) {
+      const values: Record<string, string> = { '%a': 'Édith Piaf', '%b': 'Milord & Cie', '%l': '271.52' };
+      Object.assign(values, { $artist$: 'Édith Piaf', $title$: 'Milord & Cie' });
+      const write = template.includes('encoding=windows') ? latin : encodeURIComponent;
+      const url = template.replace(/%[a-z](?=&|$)|\$\w+\$/g, (name) => write(values[name]!));
+      await push(server, `before ${index}`);
+      t.equal((await fetch(url)).status, 200, template);
+      t.match(await record(server), { artist: 'Édith Piaf', song: 'Milord & Cie', duration: index === 0 ? 271 : 0 });
+    }
+  });
+
+  await t.test('PowerShell, by its text', async (t) => {
+    const text = at(server, only('powershell'));
+    const url = /-Uri '([^']+)'/.exec(text)![1]!;
+    const members = [.../@\{ (.*) \}/.exec(text)![1]!.matchAll(/(\w+) = (?:'([^']*)'|(\d+))/g)];
+    const body = Object.fromEntries(members.map(([, name, word, number]) => [name, word ?? Number(number)]));
+    const type = /-ContentType '([^']+)'/.exec(text)![1]!;
+    const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': type }, body: JSON.stringify(body) });
+    t.equal(answer.status, 200);
+    t.match(await record(server), { artist: 'Björk', song: 'Jóga', duration: 305 });
+    t.match(text, /UTF8\.GetBytes/, 'PowerShell 5 would send ISO 8859-1');
+  });
+
+  const python = await run('python3', ['--version']).then(
+    () => false,
+    () => 'python3 is missing',
+  );
+  await t.test('Python', { skip: python }, async (t) => {
+    const { stdout } = await run('python3', ['-c', at(server, only('python'))]);
+    t.equal(stdout, 'item-4711\n');
+    t.not((await record(server)).song, 'Pata Pata', 'it waits for its time');
+    await run('python3', ['-c', at(server, only('python')).replace('seconds=60', 'seconds=0')]);
+    t.match(
+      await record(server),
+      { artist: 'Miriam Makeba', song: 'Pata Pata' },
+      'a push with the same id replaces it',
+    );
+  });
+});
+
+/** A page of another origin, and the titles that it shows. */
+async function otherOrigin(t: Test, html = ''): Promise<{ page: Page; shown: () => Promise<string[]> }> {
+  const site = http.createServer((_, response) => {
+    response.setHeader('Content-Type', 'text/html; charset=utf-8').end(`<!doctype html><title>Station</title>${html}`);
+  });
+  await new Promise<void>((done) => site.listen(0, '127.0.0.1', done));
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--mute-audio',
+      '--autoplay-policy=no-user-gesture-required',
+    ],
+  });
+  t.teardown(async () => {
+    await browser.close();
+    site.closeAllConnections();
+    site.close();
+  });
+  const page = await browser.newPage();
+  page.on('pageerror', (error) => t.fail(String(error)));
+  await page.goto(`http://localhost:${(site.address() as AddressInfo).port}/`);
+  await page.evaluate(
+    "window.shown = []; window.show = (record) => window.shown.push(record.type + ' ' + record.song);",
+  );
+  return { page, shown: () => page.evaluate('window.shown') };
+}
+
+t.test('for apps', { skip: noChromium }, async (t) => {
+  let server = await startServer(t, YAML);
+  const all = examples('For apps');
+  t.strictSame(
+    all.map(({ language }) => language),
+    ['js', 'js', 'js', 'js'],
+    'WebSocket, SSE, polling, listener',
+  );
+  const [socket, events, poll, listener] = all.map(({ text }) => text);
+  await push(server, 'first');
+  const has = async (shown: () => Promise<string[]>, title: string, ms = 15_000) => {
+    let last: string[] = [];
+    const ready = async () => (last = await shown()).at(-1) === title;
+    await until(ready, ms, () => `${title} is not shown last: ${last}`);
+  };
+
+  for (const [name, text] of [
+    ['WebSocket', socket!],
+    ['SSE', events!],
+  ] as const) {
+    await t.test(`${name}, over a restart of the server`, async (t) => {
+      const { page, shown } = await otherOrigin(t);
+      await page.addScriptTag({ content: at(server, text) });
+      const first = (await record(server)).song;
+      await has(shown, `now ${first}`);
+      await push(server, `by ${name}`);
+      await has(shown, `now by ${name}`);
+      await server.app.stop();
+      server = await startServer(
+        t.parent as Test,
+        demoYaml('streams: { burstSeconds: 1 }', server.port),
+        server.folder,
+      );
+      await push(server, `${name} again`);
+      await has(shown, `now ${name} again`);
+    });
+  }
+
+  await t.test('polling', async (t) => {
+    const { page, shown } = await otherOrigin(t);
+    const statuses: number[] = [];
+    page.on('response', (response) => response.url().endsWith('.json') && statuses.push(response.status()));
+    await page.addScriptTag({ content: at(server, poll!).replace('5000', '200') });
+    t.match(poll, ', 5000)');
+    await push(server, 'polled');
+    await has(shown, 'now polled');
+    await until(() => statuses.includes(304), 5000);
+    t.equal((await shown()).filter((title) => title === 'now polled').length, 1, 'what is known is not shown again');
+  });
+
+  await t.test('as one listener hears it', async (t) => {
+    const { page, shown } = await otherOrigin(t);
+    await page.addScriptTag({ content: at(server, listener!) });
+    await has(shown, `now ${(await record(server)).song}`);
+    await push(server, 'for ears');
+    await has(shown, 'now for ears');
+  });
+});
+
+t.test('for station pages', { skip: noChromium }, async (t) => {
+  const server = await startServer(t, YAML);
+  const all = examples('For station pages');
+  t.strictSame(
+    all.map(({ language }) => language),
+    ['html'],
+  );
+  const hostile = '<b>bold</b>';
+  await push(server, hostile);
+  const { page } = await otherOrigin(t, at(server, all[0]!.text));
+  const shows = async (text: string) =>
+    until(
+      async () => (await page.locator('#on-air').textContent()) === text,
+      10_000,
+      () => `not shown: ${text}`,
+    );
+  await shows(`A - ${hostile}`);
+  await push(server, 'second');
+  await shows('A - second');
+  await page.locator('audio').evaluate((audio: { play(): Promise<void> }) => audio.play());
+  await until(
+    async () => (await page.locator('audio').evaluate((audio: { currentTime: number }) => audio.currentTime)) > 0.2,
+    10_000,
+    () => 'it does not play',
+  );
+});

@@ -1,0 +1,96 @@
+/** Held pushes, the fallback title and history through kill -9 and a restart of the real server. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { Player, until } from '../kit/player.js';
+import { freePort, ServerProcess } from '../kit/process.js';
+import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+
+t.test('held pushes, the fallback title and history survive kill -9', async (t) => {
+  const folder = tempFolder(t);
+  const port = await freePort();
+  const path = join(folder, 'config.yaml');
+  const channel = (more: string) =>
+    `{ pushTokens: [demo-token], ${more} sources: [{ type: file, path: ${DEMO_AUDIO} }] }`;
+  writeFileSync(
+    path,
+    `
+data: { folder: ${join(folder, 'data')} }
+addresses: [{ host: 127.0.0.1, port: ${port} }]
+metadata: { heldPushes: 3 }
+stations:
+  house:
+    channels:
+      a: ${channel('')}
+      own: ${channel('fallback: { artist: Radio, song: Own, graceSeconds: 0 },')}
+      short: ${channel('holdSeconds: 0,')}
+`,
+  );
+  const push = (key: string, query: string) => fetch(`http://127.0.0.1:${port}/metapush/${key}/demo-token?${query}`);
+  const songOf = async (key: string, query = '') => {
+    const response = await fetch(`http://127.0.0.1:${port}/metadata/channel/${key}.json${query}`);
+    return response.status === 200 ? ((await response.json()) as { song: string; source: string }) : null;
+  };
+  const songs = async (key: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}/metadata/channel/${key}/history.json`);
+    return ((await response.json()) as { song: string }[]).map(({ song }) => song);
+  };
+  let server = new ServerProcess(t, port, [path], {});
+  await server.ready();
+
+  const startS = Math.floor(Date.now() / 1000);
+  await push('a', 'song=on+air');
+  const held = await push('a', `song=second&id=2&time=${startS + 3}`);
+  t.equal(held.status, 200);
+  t.match(await held.json(), { song: 'second', id: '2', type: 'now', start_timestamp: startS + 3 });
+  await push('a', `song=first&id=1&time=${startS + 2}`);
+  await push('a', `song=third&id=3&time=${startS + 120}`);
+  const fourth = await push('a', `song=fourth&id=4&time=${startS + 130}`);
+  t.equal(fourth.status, 429, 'one past the limit');
+  t.match(fourth.headers.get('content-type'), /problem\+json/);
+  t.match(Number(fourth.headers.get('retry-after')), 2);
+  await push('own', 'song=short&duration=2');
+  await push('short', `song=at+once&time=${startS + 60}`);
+  t.match(await songOf('a'), { song: 'on air' });
+  t.match(await songOf('short'), { song: 'at once', start_timestamp: startS }, 'a channel that holds nothing');
+  server.child.kill('SIGKILL');
+  await server.end('SIGKILL');
+  await sleep(Math.max(0, (startS + 3) * 1000 + 100 - Date.now()));
+
+  server = new ServerProcess(t, port, [path], {});
+  await server.ready();
+  t.match(await songOf('a'), { song: 'second', start_timestamp: startS + 3 });
+  t.same(await songs('a'), ['second', 'first', 'on air'], 'both have taken effect at start, in order');
+  t.match(await songOf('own'), { song: 'Own', artist: 'Radio', source: 'fallback', etype: 0 });
+  t.same(await songs('own'), ['Own', 'short']);
+
+  const player = new Player(port, '/own');
+  await player.until((p) => p.titles.length > 0);
+  t.equal(player.titles[0]!.title, 'Radio - Own', 'ICY included');
+  await push('own', 'song=Real&duration=3');
+  await until(() => player.titles.some(({ title }) => title === 'Real'), 8000);
+  await until(() => player.titles.filter(({ title }) => title === 'Radio - Own').length === 2, 8000);
+  player.close();
+
+  const soonS = Math.floor(Date.now() / 1000) + 2;
+  await push('a', `song=third&id=3&time=${soonS}`);
+  let seenMs = 0;
+  const look = async () => {
+    while ((await songOf('a'))?.song !== 'third') await sleep(5);
+    seenMs = Date.now();
+  };
+  await look();
+  t.ok(
+    seenMs >= soonS * 1000 && seenMs - soonS * 1000 < 400,
+    `the same id replaced it; ${seenMs - soonS * 1000} ms late`,
+  );
+  await push('a', `song=far&time=${soonS + 9999}`);
+  await push('a', `song=far+too&time=${soonS + 9999}`);
+  const metrics = await (await fetch(`${server.base}/metrics`)).text();
+  t.match(metrics, 'airsplice_pushes_far_ahead_total{channel="a"} 2');
+  t.equal(server.err.match(/too far ahead/g)?.length, 1, 'told once a minute for each channel');
+  await server.end('SIGTERM');
+  t.equal(server.ended, 0);
+});

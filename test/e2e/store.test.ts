@@ -1,0 +1,176 @@
+/** The disk's faults, with the server as its own process: full, read-only, truncated, scribbled over. Words, never a signal's death. */
+
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { until } from '../kit/player.js';
+import { freePort, ServerProcess } from '../kit/process.js';
+import { Random } from '../kit/random.js';
+import { demoYaml, tempFolder } from '../kit/server.js';
+import { Watching } from '../kit/wire.js';
+
+const FILE = 'airsplice.mdb';
+/** Without the test runner's own hooks, which triple the time to start. */
+const ENV = { NODE_OPTIONS: '' };
+
+function configIn(folder: string, port: number, extra = ''): string {
+  const path = join(folder, 'config.yaml');
+  writeFileSync(path, `data: { folder: ${join(folder, 'data')} }\n${demoYaml(extra, port)}`);
+  return path;
+}
+
+const push = (base: string, song: string) => fetch(`${base}/metapush/demo/demo-token?song=${song}`);
+
+async function song(base: string): Promise<string> {
+  return ((await (await fetch(`${base}/metadata/channel/demo.json`)).json()) as { song: string }).song;
+}
+
+/** Runs a server on this folder that must not come up; gives what it said. */
+async function refusal(t: Test, folder: string, why: string, launcher: readonly string[] = []): Promise<string> {
+  const server = new ServerProcess(t, 0, [configIn(folder, 0)], ENV, launcher);
+  await until(
+    () => server.ended !== undefined,
+    20_000,
+    () => `${why}: it runs. ${server.err}`,
+  );
+  t.equal(server.ended, 1, `${why}: ${server.err}`);
+  t.match(server.err, /^airsplice: cannot start: /, why);
+  t.notMatch(server.err, /^\s+at .*:\d+:\d+/m, `${why}: words, no stack`);
+  return server.err;
+}
+
+/** Commands that mount a file system of their own for the server, gone with it; `$D` is the data folder. */
+function mounted(folder: string, mount: string): string[] {
+  const unshare = process.getuid?.() === 0 ? ['unshare', '-m'] : ['unshare', '-rm'];
+  return [...unshare, 'sh', '-c', `D='${join(folder, 'data')}'; { ${mount}; } || exit 9; exec "$0" "$@"`];
+}
+
+/** A folder with a store in it that some pushes have been written to. */
+async function used(t: Test, folder: string): Promise<string> {
+  const port = await freePort();
+  const server = new ServerProcess(t, port, [configIn(folder, port)], ENV);
+  await server.ready();
+  for (let i = 0; i < 30; i++) {
+    const body = JSON.stringify({ song: `s${i}`, artist: '', duration: 1, extdata: { x: 'y'.repeat(300 * i) } });
+    const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body };
+    const channel = i % 2 === 0 ? 'demo' : 'studio';
+    t.equal((await fetch(`${server.base}/metapush/${channel}/${channel}-token`, post)).status, 200);
+  }
+  await server.end('SIGTERM');
+  t.equal(server.ended, 0, server.err);
+  return join(folder, 'data', FILE);
+}
+
+t.test('a full disk: 503, nothing is shown, and pushes work again when there is space', async (t) => {
+  const folder = tempFolder(t);
+  mkdirSync(join(folder, 'data'));
+  const port = await freePort();
+  const launcher = mounted(folder, 'mount -t tmpfs -o size=12m tmpfs "$D"');
+  // Two pushes may come, and no more: those that are answered 503 must not count.
+  const config = configIn(folder, port, 'limits: { pushesPerMinute: 1, pushBurst: 2 }');
+  const server = new ServerProcess(t, port, [config], ENV, launcher);
+  await server.ready().catch((error: Error) => {
+    if (server.ended === undefined || server.ended === 1) throw error;
+  });
+  if (server.ended !== undefined) return t.plan(0, 'a file system cannot be mounted here');
+
+  t.equal((await push(server.base, 'before')).status, 200);
+  const watching = await new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/demo`).has(1);
+  // Seen from here through /proc: all that the disk can hold.
+  const filler = join(`/proc/${server.child.pid}/root`, folder, 'data', 'filler');
+  t.throws(() => writeFileSync(filler, Buffer.alloc(16 * 1024 * 1024)), { code: 'ENOSPC' });
+  for (let i = 0; i < 5; i++) {
+    const answer = await push(server.base, `full${i}`);
+    t.equal(answer.status, 503);
+    t.ok(Number(answer.headers.get('retry-after')) > 0);
+    t.match(await answer.json(), { type: 'urn:airsplice:problem:unavailable', status: 503 });
+  }
+  t.equal(await song(server.base), 'before');
+  t.equal((await fetch(`${server.base}/metadata/channel/demo.json?type=next`)).status, 204);
+  t.equal((await fetch(`${server.base}/healthz`)).status, 200);
+
+  rmSync(filler);
+  t.equal((await push(server.base, 'after')).status, 200);
+  t.equal(await song(server.base), 'after');
+  await watching.has(2);
+  t.same(watching.songs, ['now before', 'now after'], 'readers were told nothing of the refused ones');
+  t.match(server.err, /is full/, 'the operator is told why');
+  await server.end('SIGTERM');
+  t.equal(server.ended, 0, server.err);
+});
+
+t.test('a folder that can only be read: a refusal to start', async (t) => {
+  const folder = tempFolder(t);
+  const file = await used(t, folder);
+  const data = join(folder, 'data');
+  const readOnly = 'mount --bind "$D" "$D" && mount -o remount,bind,ro "$D"';
+  const probe = new ServerProcess(t, 0, ['--help'], ENV, mounted(folder, readOnly));
+  await until(() => probe.ended !== undefined, 20_000);
+  if (probe.ended === 0) {
+    const said = await refusal(t, folder, 'read-only mount', mounted(folder, readOnly));
+    t.match(said, new RegExp(`${data} cannot be read and written \\(EROFS\\)`));
+  } else t.comment('a file system cannot be mounted here');
+
+  // Not for root, who may write everywhere.
+  if (process.getuid?.() !== 0) {
+    chmodSync(file, 0o400);
+    t.match(await refusal(t, folder, 'read-only file'), /airsplice\.mdb cannot be read and written \(EACCES\)/);
+    chmodSync(data, 0o500);
+    t.match(await refusal(t, folder, 'read-only folder'), /data cannot be read and written \(EACCES\)/);
+    chmodSync(data, 0o700);
+    chmodSync(file, 0o600);
+  }
+  rmSync(data, { recursive: true });
+  writeFileSync(data, 'a file where the folder should be');
+  t.match(await refusal(t, folder, 'no folder'), /EEXIST|ENOTDIR/);
+});
+
+t.test('truncated or scribbled over: a refusal with words, or a server that works', async (t) => {
+  const random = new Random();
+  const folder = tempFolder(t);
+  const file = await used(t, folder);
+  const whole = readFileSync(file);
+  const pages = Math.floor(whole.length / 4096);
+
+  const noise = Buffer.concat([random.bytes(2 * 4096), whole.subarray(2 * 4096)]);
+  const cases: [why: string, bytes: Buffer][] = [
+    ['cut within a page', whole.subarray(0, 100)],
+    ['cut in half', whole.subarray(0, whole.length >> 1)],
+    ['no store at all', Buffer.from('this is a shopping list\n'.repeat(1000))],
+    ['both roots scribbled over', noise],
+  ];
+  await Promise.all(
+    cases.map(async ([why, bytes]) => {
+      const other = tempFolder(t);
+      mkdirSync(join(other, 'data'));
+      writeFileSync(join(other, 'data', FILE), bytes);
+      t.match(await refusal(t, other, why), /airsplice\.mdb is damaged \(.*move it away to start empty/);
+    }),
+  );
+
+  for (let round = 0; round < 4; round++) {
+    const at = random.int(0, pages - 1) * 4096;
+    const why = `seed ${random.seed}, round ${round}, page ${at / 4096} of ${pages}`;
+    const scribbled = Buffer.from(whole);
+    random.bytes(random.chance(0.5) ? 4096 : 64).copy(scribbled, at);
+    writeFileSync(file, scribbled);
+    const port = await freePort();
+    const server = new ServerProcess(t, port, [configIn(folder, port)], ENV);
+    // A page that is not in use does no harm: then pushes must work.
+    await server.ready().catch(() => undefined);
+    if (server.ended === undefined) {
+      for (let i = 0; i < 20; i++) t.equal((await push(server.base, `r${i}`)).status, 200, why);
+      await server.end('SIGTERM');
+      t.equal(server.ended, 0, `${why}: ${server.err}`);
+    } else {
+      t.equal(server.ended, 1, `${why}: ${server.err}`);
+      t.match(server.err, /^airsplice: cannot start: .*(damaged|cannot be read)/, why);
+    }
+  }
+  writeFileSync(file, whole);
+  const port = await freePort();
+  const server = new ServerProcess(t, port, [configIn(folder, port)], ENV);
+  await server.ready();
+  t.equal(await song(server.base), 's28', 'the copy put in its place has what was pushed');
+  await server.end('SIGTERM');
+});

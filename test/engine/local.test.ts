@@ -1,0 +1,72 @@
+/** The engine of one process keeps the port's contract. */
+
+import t from 'tap';
+import { LocalEngine } from '../../src/engine/local.js';
+import { takeNow } from '../../src/metadata/effect.js';
+import { makeTrack } from '../../src/metadata/repeat.js';
+import type { ChannelState, HistoryEntry } from '../../src/metadata/state.js';
+import { MemoryStore } from '../../src/store/memory.js';
+import { type Bench, engineContract } from './contract.js';
+
+/** Commits take their time, differently long; they can be made to wait, or to fail. */
+class SlowStore extends MemoryStore {
+  gate: Promise<void> = Promise.resolve();
+  failing = false;
+  #saves = 0;
+
+  override async save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void> {
+    await new Promise((done) => setTimeout(done, [3, 0, 1][this.#saves++ % 3]));
+    await this.gate;
+    if (this.failing) throw new Error('no');
+    await super.save(channel, state, history);
+  }
+}
+
+function open(): Bench {
+  const store = new SlowStore();
+  const deliver: Bench['onDeliver'] = (channel, change) => {
+    bench.delivered.push({ channel, change });
+    bench.onDeliver(channel, change);
+  };
+  const bench: Bench = {
+    engine: new LocalEngine(store, deliver, () => undefined),
+    delivered: [],
+    committed: (channel) => store.load(channel)?.version ?? 0,
+    pause: () => {
+      let go = () => {};
+      store.gate = new Promise((done) => {
+        go = done;
+      });
+      return go;
+    },
+    fail: (failing) => {
+      store.failing = failing;
+    },
+    onDeliver: () => undefined,
+  };
+  return bench;
+}
+
+t.test('local', (t) => engineContract(t, open));
+
+t.test('local: the state and its history are one save; a new engine goes on from it', async (t) => {
+  const store = new MemoryStore();
+
+  const engine = new LocalEngine(
+    store,
+    () => undefined,
+    () => undefined,
+  );
+  const track = makeTrack({ type: 'now', artist: '', song: 's' }, 'id', 1);
+  const at = { channel: 'a', wallMs: Date.now(), newId: () => '' };
+  await engine.update('a', (state) => takeNow(state, track, at));
+  t.match(store.history('a', { limit: 9 }), [{ record: { song: 's' }, toMs: null }]);
+  t.equal(
+    new LocalEngine(
+      store,
+      () => undefined,
+      () => undefined,
+    ).state('a').now?.song,
+    's',
+  );
+});

@@ -1,0 +1,169 @@
+/** How often: pushes of a channel, wrong tokens and passwords from an address; at each limit and one past it. */
+
+import { createHash } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { originOf, Rate } from '../../src/http/rate.js';
+import { FakeClock } from '../kit/clock.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { type Answer, ask, Watching, Wire } from '../kit/wire.js';
+
+const digest = (text: string) => createHash('sha256').update(text).digest('hex');
+const yaml = (limits: string, host = '127.0.0.1') => `
+addresses: [{ host: '${host}', port: 0 }]
+limits: { ${limits} }
+stations:
+  house:
+    channels:
+      demo: { pushTokens: ['sha256:${digest('right')}'], mounts: [/demo.mp3], sources: [{ type: encoder, password: 'sha256:${digest('secret')}' }, { type: file, path: ${DEMO_AUDIO} }] }
+      other: { pushTokens: ['sha256:${digest('right')}'], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+`;
+const push = (t: Test, port: number, path: string) => ask(t, port, `GET /metapush/${path} HTTP/1.1`);
+
+/** One request of an encoder; from another address of this machine where one is given. */
+async function encoder(t: Test, port: number, password: string): Promise<Answer> {
+  const wire = new Wire(t, port);
+  const login = Buffer.from(`source:${password}`).toString('base64');
+  wire.send(`SOURCE /demo.mp3 HTTP/1.0\r\nAuthorization: Basic ${login}\r\nContent-Type: audio/mpeg\r\n\r\n`);
+  if (password === 'secret') {
+    // Its answer has no end: the stream is what comes next.
+    while (!wire.got.includes('\r\n\r\n')) await new Promise((done) => setTimeout(done, 5));
+    wire.socket.destroy();
+    return { status: Number(wire.got.split(' ')[1]), heads: new Map(), body: '', json: () => undefined };
+  }
+  return (await wire.take(1))[0]!;
+}
+
+async function metric(t: Test, port: number, line: string): Promise<string | undefined> {
+  const { body } = await ask(t, port, 'GET /metrics HTTP/1.1');
+  return body.split('\n').find((each) => each.startsWith(line));
+}
+
+function isTooMany(t: Test, answer: Answer, mostSeconds: number): void {
+  t.equal(answer.status, 429, answer.body);
+  const retry = Number(answer.heads.get('retry-after'));
+  t.ok(Number.isInteger(retry) && retry >= 1 && retry <= mostSeconds, `Retry-After: ${retry}`);
+}
+
+t.test('a bucket: the burst, one past it, and what time brings back', async (t) => {
+  const clock = new FakeClock();
+  const rate = new Rate(clock, { perMinute: 600, burst: 100, remembered: 10 });
+  for (let i = 0; i < 100; i++) t.equal(rate.take('a'), 0);
+  t.equal(rate.take('a'), 1, 'one past the burst');
+  t.equal(rate.take('b'), 0, 'another key has its own');
+  clock.advance(80);
+  t.equal(rate.take('a'), 1);
+  clock.advance(40);
+  t.equal(rate.take('a'), 0, 'a tenth of a second brings one');
+  t.equal(rate.take('a'), 1);
+  clock.advance(60_000);
+  for (let i = 0; i < 100; i++) t.equal(rate.take('a'), 0);
+  t.equal(rate.take('a'), 1, 'never more than the burst is saved up');
+
+  let taken = 0;
+  for (let ms = 0; ms < 60_000; ms += 40) {
+    clock.advance(40);
+    while (rate.take('a') === 0) taken++;
+  }
+  t.ok(taken >= 599 && taken <= 601, `${taken} in a minute`);
+});
+
+t.test('a slow bucket tells how long to wait', async (t) => {
+  const clock = new FakeClock();
+  const rate = new Rate(clock, { perMinute: 2, burst: 1, remembered: 10 });
+  t.equal(rate.take('a'), 0);
+  t.equal(rate.take('a'), 30);
+  clock.advance(12_000);
+  t.equal(rate.take('a'), 18);
+  clock.advance(18_000);
+  t.equal(rate.take('a'), 0, 'it may when it was told that it may');
+  rate.giveBack('a');
+  t.equal(rate.take('a'), 0, 'what was given back can be taken again');
+  t.equal(rate.take('a'), 30);
+});
+
+t.test('no more keys are remembered than it may, and none for longer than it takes to fill up', async (t) => {
+  const clock = new FakeClock();
+  const rate = new Rate(clock, { perMinute: 60, burst: 60, remembered: 3 });
+  for (let i = 0; i < 60; i++) rate.take('a');
+  rate.take('b');
+  rate.take('c');
+  t.equal(rate.size, 3);
+  t.ok(rate.take('a') > 0, 'at the limit all are remembered');
+  rate.take('d');
+  t.equal(rate.size, 3);
+  t.equal(rate.take('a'), 0, 'one past it the longest unused is forgotten');
+  for (let i = 0; i < 10_000; i++) rate.take(`x${i}`);
+  t.equal(rate.size, 3);
+  clock.advance(60_000);
+  rate.take('a');
+  t.equal(rate.size, 1, 'full ones go when somebody comes');
+});
+
+t.test('an origin is an IPv4 address or an IPv6 network', async (t) => {
+  const same = ['2001:db8:0:1::1', '2001:db8::1:ffff:0:0:9', '2001:db8:0:1:a:b:c:d', '2001:db8:0:1::'];
+  t.strictSame([...new Set(same.map(originOf))], ['2001:db8:0:1::/64']);
+  t.not(originOf('2001:db8:0:2::1'), originOf(same[0]));
+  t.equal(originOf('::1'), '0:0:0:0::/64');
+  t.equal(originOf('fe80::1%eth0'), 'fe80:0:0:0::/64');
+  t.equal(originOf('::ffff:192.0.2.7'), '192.0.2.7');
+  t.equal(originOf('192.0.2.7'), '192.0.2.7');
+  t.equal(originOf(undefined), '');
+});
+
+t.test('pushes of a channel: at the limit 200, one past it 429, for both forms together', async (t) => {
+  const { port } = await startServer(t, yaml('pushesPerMinute: 2, pushBurst: 5'));
+  for (let i = 0; i < 3; i++) t.equal((await push(t, port, `demo/right?song=${i}`)).status, 200);
+  for (const query of ['song=%ff', 'song=x&etype=7', 'song=false&artist=false']) {
+    t.ok([400, 422].includes((await push(t, port, `demo/right?${query}`)).status), 'refused ones do not count');
+  }
+  const bearer = 'GET /metapush/demo?song=3 HTTP/1.1\nAuthorization: Bearer right';
+  t.equal((await ask(t, port, bearer)).status, 200);
+  t.equal((await push(t, port, 'demo/right?song=4')).status, 200);
+  const watching = await new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/demo`).has(1);
+  const refused = await push(t, port, 'demo/right?song=5');
+  isTooMany(t, refused, 30);
+  t.match(refused.json(), { type: 'urn:airsplice:problem:too-many', title: 'Too many', status: 429 });
+  isTooMany(t, await ask(t, port, bearer.replace('song=3', 'song=6')), 30);
+  t.equal((await push(t, port, 'other/right?song=7')).status, 200, 'another channel is not held back');
+  t.equal((await ask(t, port, 'GET /metadata/channel/demo.json HTTP/1.1')).json().song, '4');
+  t.same(watching.songs, ['now 4'], 'nothing of the refused ones was told');
+  t.match(await metric(t, port, 'airsplice_pushes_total{channel="demo",status="429"}'), / 2$/);
+  t.match(await metric(t, port, 'airsplice_pushes_total{channel="demo",status="200"}'), / 5$/);
+});
+
+t.test('wrong secrets of an address: at the limit 403, one past it 429; the right one is served', async (t) => {
+  const { port } = await startServer(t, yaml('wrongSecretsPerMinute: 4'));
+  t.equal((await push(t, port, 'demo/wrong?song=x')).status, 403);
+  t.equal((await push(t, port, 'made-up/right?song=x')).status, 403);
+  t.equal((await encoder(t, port, 'wrong')).status, 403);
+  t.equal((await ask(t, port, 'GET /metapush/demo?song=x HTTP/1.1')).status, 403);
+
+  const known = await push(t, port, 'demo/wrong?song=x');
+  const unknown = await push(t, port, 'made-up-2/wrong?song=x');
+  isTooMany(t, known, 15);
+  isTooMany(t, unknown, 15);
+  t.equal(known.body, unknown.body, 'unknown channel and wrong token say the same here too');
+  const refused = await encoder(t, port, 'wrong');
+  isTooMany(t, refused, 15);
+  t.notMatch(known.body + refused.body, /wrong\?|secret|right/);
+
+  t.equal((await push(t, port, 'demo/right?song=fine')).status, 200, 'the neighbour behind the same address');
+  t.equal((await encoder(t, port, 'secret')).status, 200);
+  t.match(await metric(t, port, 'airsplice_pushes_total{channel="",status="403"}'), / 3$/);
+  t.match(await metric(t, port, 'airsplice_pushes_total{channel="",status="429"}'), / 2$/);
+  t.match(await metric(t, port, 'airsplice_encoder_connections_total{status="429"}'), / 1$/);
+  const { body } = await ask(t, port, 'GET /metrics HTTP/1.1');
+  t.notOk(body.includes('made-up'), 'what strangers write is no label');
+});
+
+t.test('another address has its own count', { skip: process.platform !== 'linux' }, async (t) => {
+  const { port } = await startServer(t, yaml('wrongSecretsPerMinute: 1', '0.0.0.0'));
+  t.equal((await push(t, port, 'demo/wrong')).status, 403);
+  t.equal((await push(t, port, 'demo/wrong')).status, 429);
+  const wire = new Wire(t, port, { host: '127.0.0.2' });
+  wire.send('GET /metapush/demo/wrong HTTP/1.1\r\nHost: x\r\n\r\n');
+  t.equal((await wire.take(1))[0]!.status, 429, 'the address counts that it came from, not the one it came to');
+  const neighbour = new Wire(t, port, { from: '127.0.0.3' });
+  neighbour.send('GET /metapush/demo/wrong HTTP/1.1\r\nHost: x\r\n\r\n');
+  t.equal((await neighbour.take(1))[0]!.status, 403);
+});

@@ -1,0 +1,224 @@
+/** Encoders' own titles over HTTP, as their programs send them. Real server, bare sockets. */
+
+import t, { type Test } from 'tap';
+import { until } from '../kit/player.js';
+import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
+import { ask, Watching, Wire } from '../kit/wire.js';
+
+const CHANNELS = `
+      twin: { mounts: [/twin.mp3], sources: [{ type: encoder, password: demo-source }] }
+      own: { sources: [{ type: encoder, user: dj, password: relay-token }, { type: file, path: ${DEMO_AUDIO} }] }
+      deaf: { titlesFrom: [metapush, upstream], sources: [{ type: encoder, password: demo-token }] }
+`;
+const basic = (user: string, password: string) =>
+  `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+const STUDIO = basic('source', 'demo-source');
+const TAKEN =
+  '<?xml version="1.0"?>\n<iceresponse><message>Metadata update successful</message><return>1</return></iceresponse>\n';
+
+async function now(base: string, channel: string): Promise<Record<string, unknown>> {
+  const response = await fetch(`${base}/metadata/channel/${channel}.json`);
+  return response.status === 204 ? {} : ((await response.json()) as Record<string, unknown>);
+}
+
+/** A title told in the studio with these parameters; the record it became. */
+async function told(t: Test, server: { port: number; base: string }, query: string, body?: string | Buffer) {
+  const answer =
+    body === undefined
+      ? await ask(t, server.port, `GET /admin/metadata?mount=/studio.mp3&mode=updinfo&${query} HTTP/1.0\n${STUDIO}`)
+      : await ask(
+          t,
+          server.port,
+          `POST /admin/metadata?${query} HTTP/1.1\n${STUDIO}\nContent-Type: application/x-www-form-urlencoded\nContent-Length: ${body.length}`,
+          body,
+        );
+  t.equal(answer.status, 200, query);
+  return now(server.base, 'studio');
+}
+
+t.test('/admin/metadata', async (t) => {
+  const server = await startServer(t, demoYaml(CHANNELS));
+  const { port, base, ws } = server;
+
+  await t.test('the title takes effect, and the answer is Icecast’s', async (t) => {
+    const watching = new Watching(t, `${ws}/metadata/channel/studio`);
+    await until(() => watching.open, 5000);
+    const wire = new Wire(t, port);
+    wire.send(`GET /admin/metadata?mount=/studio.mp3&mode=updinfo&song=A+%2D+B%26C HTTP/1.0\r\n${STUDIO}\r\n\r\n`);
+    const [answer] = await wire.take(1);
+    t.equal(answer!.status, 200);
+    t.equal(answer!.body, TAKEN);
+    t.match(answer!.heads.get('content-type'), /^text\/xml/);
+    await wire.untilClosed();
+    t.match(await now(base, 'studio'), { artist: 'A', song: 'B&C', source: 'encoder', etype: 0, duration: 0 });
+    await until(() => watching.told.length > 0, 3000);
+    t.match(watching.told[0], { rawdata: 'A - B&C', source: 'encoder' });
+  });
+
+  await t.test('which fields make the title', async (t) => {
+    const table: readonly [string, string, string][] = [
+      ['artist=X&title=Y&song=ignored', 'X', 'Y'],
+      ['artist=X+-+Z&title=Y', 'X - Z', 'Y'],
+      ['artist=X&title=&song=S', '', 'S'],
+      ['artist=&title=Y&song=A+-+S', 'A', 'S'],
+      ['artist=&title=Only', '', 'Only'],
+      ['song=one&song=last', '', 'last'],
+      ['song=a%00b%0Ac', '', 'abc'],
+    ];
+    for (const [query, artist, song] of table) t.match(await told(t, server, query), { artist, song }, query);
+    t.match(await told(t, server, 'song='), { rawdata: '', source: 'encoder' }, 'an empty title clears');
+  });
+
+  await t.test('charsets', async (t) => {
+    const table: readonly [string, string][] = [
+      ['song=Mot%C3%B6rhead', 'Motörhead'],
+      ['song=Mot%F6rhead', 'Motörhead'],
+      ['song=%80+%93x%94', '€ “x”'],
+      ['charset=UTF-8&song=%E2%82%AC', '€'],
+      ['charset=iso-8859-2&song=%B3%F3d%BC', 'łódź'],
+      ['charset=windows-1251&song=%CA%E8%ED%EE', 'Кино'],
+      ['charset=martian&song=Mot%F6rhead2', 'Motörhead2'],
+    ];
+    for (const [query, song] of table) t.match(await told(t, server, query), { song }, query);
+  });
+
+  await t.test('url: an image is the cover, a page is none', async (t) => {
+    const at = (url: string) => told(t, server, `song=${Math.random()}&url=${encodeURIComponent(url)}`);
+    t.match(await at('https://img.example/a.JPG?x=1'), { cover: 'https://img.example/a.JPG?x=1' });
+    for (const url of ['https://station.example/', 'javascript:a.png', `https://a/${'x'.repeat(4100)}.png`]) {
+      t.match(await at(url), { cover: '' }, url.slice(0, 40));
+    }
+  });
+
+  await t.test('a form: its fields count more than those of the query', async (t) => {
+    const form = (body: string | Buffer) => told(t, server, 'mode=updinfo&song=query', body);
+    t.match(await form('mount=%2Fstudio.mp3&song=F%C3%B6rm\r\n'), { song: 'Förm' });
+    t.match(await form(Buffer.from('mount=/studio.mp3&song=F\xf6rm2', 'latin1')), { song: 'Förm2' });
+  });
+
+  await t.test('texts are cut at the limit, a form larger than its limit is refused', async (t) => {
+    t.equal((await told(t, server, `song=${'x'.repeat(1024)}`))['song'], 'x'.repeat(1024));
+    t.equal((await told(t, server, `song=y${'x'.repeat(1024)}`))['song'], `y${'x'.repeat(1023)}`);
+    t.equal((await told(t, server, `artist=${'%C3%A9'.repeat(513)}&title=t`))['artist'], 'é'.repeat(512));
+    const fill = (bytes: number) => {
+      const body = 'mount=/studio.mp3&mode=updinfo&song=big&x=';
+      return body + 'x'.repeat(bytes - body.length);
+    };
+    t.match(await told(t, server, '', fill(65_535)), { song: 'big' }, 'with the & between: 65,536');
+    const heads = `POST /admin/metadata HTTP/1.1\n${STUDIO}\nContent-Length: 65537`;
+    t.equal((await ask(t, port, heads, fill(65_537))).status, 413);
+  });
+
+  await t.test('the sender hangs up without reading the answer', async (t) => {
+    for (const [n, heads] of [`GET /admin/metadata?mount=/studio.mp3&mode=updinfo&song=gone`, ''].entries()) {
+      const wire = new Wire(t, port);
+      const body = 'mount=/studio.mp3&mode=updinfo&song=gone1';
+      wire.send(
+        heads === ''
+          ? `POST /admin/metadata HTTP/1.0\r\n${STUDIO}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+          : `${heads}${n} HTTP/1.0\r\n${STUDIO}\r\nUser-Agent: butt 0.1.40\r\n\r\n`,
+      );
+      await until(() => wire.socket.writableLength === 0 && !wire.socket.connecting, 1000);
+      wire.socket.destroy();
+      let song: unknown;
+      await until(() => {
+        void now(base, 'studio').then((record) => (song = record['song']));
+        return song === `gone${n}`;
+      }, 3000);
+    }
+  });
+
+  await t.test('who may not', async (t) => {
+    const before = await now(base, 'studio');
+    const get = (query: string, login = STUDIO) => ask(t, port, `GET /admin/metadata?${query} HTTP/1.1\n${login}`);
+    const ok = 'mode=updinfo&song=no';
+    const none = await get(`mount=/studio.mp3&${ok}`, 'X: y');
+    t.equal(none.status, 401);
+    t.match(none.heads.get('www-authenticate'), /^Basic realm=/);
+    t.match(none.heads.get('content-type'), /^text\/plain/);
+    const cases: readonly [number, string, string][] = [
+      [403, `mount=/studio.mp3&${ok}`, basic('source', 'wrong')],
+      [403, `mount=/studio.mp3&${ok}`, basic('dj', 'demo-source')],
+      [403, `mount=/studio.mp3&${ok}`, basic('dj', 'relay-token')],
+      [404, `mount=/nowhere&${ok}`, STUDIO],
+      [404, `mount=/demo.mp3&${ok}`, STUDIO],
+      [404, `mount=//studio.mp3&${ok}`, STUDIO],
+      [400, 'mount=/studio.mp3&song=no', STUDIO],
+      [400, 'mount=/studio.mp3&mode=viewxml', STUDIO],
+    ];
+    for (const [status, query, login] of cases) {
+      const answer = await get(query, login);
+      t.equal(answer.status, status, `${query} ${login}`);
+      t.notMatch(answer.body, /demo-source|relay-token|wrong$/);
+    }
+    for (const method of ['HEAD', 'PUT', 'DELETE']) {
+      const heads = `${method} /admin/metadata?mount=/studio.mp3&${ok} HTTP/1.1\n${STUDIO}`;
+      if (method !== 'PUT') t.equal((await ask(t, port, heads)).status, 405, method);
+    }
+    const json = `POST /admin/metadata?mount=/studio.mp3&${ok} HTTP/1.1\n${STUDIO}\nContent-Type: application/json\nContent-Length: 2`;
+    t.equal((await ask(t, port, json, '{}')).status, 415);
+    t.strictSame(await now(base, 'studio'), before, 'nothing was applied');
+  });
+
+  await t.test('the mount’s own user, a mount without its slash, the channel key', async (t) => {
+    for (const [user, mount] of [
+      ['dj', '/own'],
+      ['source', 'own'],
+    ] as const) {
+      const path = `/admin/metadata?mount=${mount}&mode=updinfo&song=${user}`;
+      t.equal((await ask(t, port, `GET ${path} HTTP/1.1\n${basic(user, 'relay-token')}`)).status, 200);
+      t.match(await now(base, 'own'), { song: user });
+    }
+  });
+
+  await t.test('a channel that does not take encoders’ titles says so', async (t) => {
+    const path = '/admin/metadata?mount=/deaf&mode=updinfo&song=no';
+    const answer = await ask(t, port, `GET ${path} HTTP/1.1\n${basic('source', 'demo-token')}`);
+    t.equal(answer.status, 200);
+    t.match(answer.body, /will not accept/);
+    t.strictSame(await now(base, 'deaf'), {});
+  });
+});
+
+t.test('/admin.cgi', async (t) => {
+  const { port, base } = await startServer(t, demoYaml(CHANNELS));
+  const get = (query: string) => ask(t, port, `GET /admin.cgi?${query} HTTP/1.0\nUser-Agent: x (Mozilla compatible)`);
+  const taken = await get('mode=updinfo&pass=relay-token&song=A%20-%20B');
+  t.equal(taken.status, 200);
+  t.equal(taken.body, TAKEN);
+  t.match(await now(base, 'own'), { artist: 'A', song: 'B', source: 'encoder' }, 'found by its password');
+
+  const shared = await get('mode=updinfo&pass=demo-source&song=x');
+  t.equal(shared.status, 403);
+  t.match(shared.body, /mount=/, 'a password of two channels: which one?');
+  t.equal((await get('mode=updinfo&pass=demo-source&song=x&mount=/twin.mp3')).status, 200);
+  t.match(await now(base, 'twin'), { song: 'x' });
+  t.strictSame(await now(base, 'studio'), {});
+
+  t.equal((await get('mode=updinfo&pass=nobodys&song=x')).status, 403);
+  t.equal((await get('mode=updinfo&song=x')).status, 403);
+  t.equal((await get('mode=updinfo&pass=relay-token&song=x&mount=/twin.mp3')).status, 403);
+  t.equal((await get('mode=updinfo&pass=relay-token&song=x&mount=/no')).status, 404);
+  const form = 'pass=relay-token&mode=updinfo&song=form';
+  t.equal((await ask(t, port, `POST /admin.cgi HTTP/1.1\nContent-Length: ${form.length}`, form)).status, 200);
+  t.match(await now(base, 'own'), { song: 'form' });
+});
+
+t.test('wrong passwords: at the limit 403, one past it 429; a right one is still served', async (t) => {
+  const yaml = `${demoYaml(CHANNELS)}\nlimits: { wrongSecretsPerMinute: 3 }\n`;
+  const { port } = await startServer(t, yaml);
+  const get = async (pass: string) => ask(t, port, `GET /admin.cgi?mode=updinfo&pass=${pass}&song=x HTTP/1.1`);
+  for (let i = 0; i < 3; i++) t.equal((await get('guess')).status, 403);
+  const late = await get('guess');
+  t.equal(late.status, 429);
+  t.ok(Number(late.heads.get('retry-after')) > 0);
+  t.equal((await get('relay-token')).status, 200);
+});
+
+t.test('only where encoders are served', async (t) => {
+  const yaml = demoYaml().replace('port: 0 }', 'port: 0, roles: [poll, stream] }');
+  const { port } = await startServer(t, yaml);
+  for (const path of ['/admin/metadata?mount=/studio.mp3&mode=updinfo&song=x', '/admin.cgi?pass=demo-source&song=x']) {
+    t.equal((await ask(t, port, `GET ${path} HTTP/1.1\n${STUDIO}`)).status, 404, path);
+  }
+});

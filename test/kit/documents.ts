@@ -1,0 +1,170 @@
+/**
+ * Holds answers and messages against the documents that the server itself gives out. `ask` and `Watching` (wire.ts) do so with all
+ * they receive, so that the whole suite keeps the documents true.
+ *
+ * An answer must have a status that the operation knows, the heads that are promised, one of its content types, and a body as its
+ * schema says, members in the documented order. A method that a path does not list must be answered with 405.
+ */
+
+import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { documents } from '../../src/docs/documents.js';
+import type { Json } from '../../src/docs/schemas.js';
+
+/** What is looked at of an answer. Names of heads in lower case. */
+interface Answer {
+  readonly status: number;
+  readonly heads: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+interface Response {
+  readonly headers?: Readonly<Record<string, { readonly required: boolean; readonly schema: Json }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: Json }>>;
+}
+
+const LIMITS = { textBytes: 1024, urlBytes: 4096, timezoneCharacters: 64, extdataBytes: 16_384, extdataDepth: 32 };
+const { openApi, asyncApi } = documents(LIMITS);
+type Path = Readonly<Record<string, Operation>>;
+const paths = openApi['paths'] as Readonly<Record<string, Path>>;
+const METHODS = ['get', 'head', 'post', 'options'];
+
+/** Not part of the described interface: the pages for people, and what encoders do (they read no problem+json). */
+const OTHERS = /^\/($|web\/|docs(\/|$)|favicon\.ico$|openapi\.json$|asyncapi\.json$|schemas\/|admin(\/|\.cgi|$)|\*)/;
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+formats.default(ajv);
+ajv.addSchema(openApi as AnySchema, 'openapi');
+ajv.addSchema(asyncApi as AnySchema, 'asyncapi');
+
+const compiled = new WeakMap<Json, ValidateFunction>();
+
+function problemsOf(schema: Json, document: string, value: unknown): string[] {
+  let check = compiled.get(schema);
+  if (check === undefined) {
+    check = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#', `"$ref":"${document}#`)));
+    compiled.set(schema, check);
+  }
+  check(value);
+  return (check.errors ?? []).map((error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`);
+}
+
+/** Longest literal part first: `/metadata/channel/{channelkey}.json` before `/metadata/channel/{channelkey}`. */
+const templates = Object.keys(paths)
+  .map((template) => {
+    const pattern = template
+      .replace(/[.]/g, '\\.')
+      .replace(/\{(\w+)\}/g, (_, name) => (name === 'mount' ? '.+' : '[^/]*'));
+    return { template, pattern: new RegExp(`^${pattern}$`), literal: template.replace(/\{\w+\}/g, '').length };
+  })
+  .sort((a, b) => b.literal - a.literal);
+
+function templateOf(path: string): string {
+  return templates.find(({ pattern }) => pattern.test(path))!.template;
+}
+
+/** Every operation of the OpenAPI document, as `METHOD template`, with the statuses it knows. */
+export function operations(): Map<string, readonly number[]> {
+  const all = new Map<string, readonly number[]>();
+  for (const [template, path] of Object.entries(paths)) {
+    for (const method of METHODS) {
+      const operation = path[method];
+      if (operation === undefined) continue;
+      all.set(`${method.toUpperCase()} ${template}`, Object.keys(operation.responses).map(Number));
+    }
+  }
+  return all;
+}
+
+/** Every channel of the AsyncAPI document: address template. */
+export function asyncAddresses(): string[] {
+  return Object.values(asyncApi['channels'] as Record<string, { address: string }>).map(({ address }) => address);
+}
+
+/** `METHOD template` and status of an answer, as `operations` names it. */
+export function seenAs(method: string, url: string, status: number): string {
+  return `${method} ${templateOf(pathOf(url))} ${status}`;
+}
+
+function pathOf(url: string): string {
+  return url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/';
+}
+
+/**
+ * What an answer has that the document does not know; nothing where the request was no HTTP, or went to no described address.
+ * @param url as it was asked for
+ */
+export function answerProblems(method: string, url: string, answer: Answer): string[] {
+  const path = pathOf(url);
+  const type = answer.heads.get('content-type') ?? '';
+  const sane = /^[A-Z]+$/.test(method) && /^\/[\x21-\x7e]*$/.test(path);
+  if (!sane || OTHERS.test(path) || method === 'PUT' || method === 'SOURCE') {
+    return type.startsWith('application/problem+json') && answer.body !== '' ? bodyProblems(PROBLEM, type, answer) : [];
+  }
+  const template = templateOf(path);
+  const operation = paths[template]![method.toLowerCase()];
+  const response = operation?.responses[String(answer.status)] ?? refusalOf(answer.status, operation);
+  if (response === undefined) return [`${method} ${template} does not know the status ${answer.status}`];
+  const problems: string[] = [];
+  for (const [name, { required, schema }] of Object.entries(response.headers ?? {})) {
+    const value = answer.heads.get(name.toLowerCase());
+    if (value === undefined && required) problems.push(`the head ${name} is missing`);
+    if (value !== undefined) {
+      problems.push(...problemsOf(schema, 'openapi', value).map((problem) => `the head ${name}: ${problem}`));
+    }
+  }
+  if (method !== 'HEAD') problems.push(...bodyProblems(response, type, answer));
+  return problems.map((problem) => `${method} ${template} ${answer.status}: ${problem}`);
+}
+
+const PROBLEM: Response = {
+  content: { 'application/problem+json; charset=utf-8': { schema: { $ref: '#/components/schemas/Problem' } } },
+};
+
+/** What a method that is not described gets: 405, or what anything can get. */
+function refusalOf(status: number, operation: Operation | undefined): Response | undefined {
+  if (operation !== undefined) return undefined;
+  if (status === 405) return { ...PROBLEM, headers: { Allow: { required: true, schema: { type: 'string' } } } };
+  // The token is looked at before the method; at shutdown all is refused.
+  return [400, 403, 404, 408, 429, 431, 503].includes(status) ? PROBLEM : undefined;
+}
+
+function bodyProblems(response: Response, type: string, answer: Answer): string[] {
+  const { content } = response;
+  if (content === undefined) return answer.body === '' ? [] : ['there is a body'];
+  // A media type without parameters speaks for all of its kind.
+  const media = content[type] ?? content[type.replace(/;.*/s, '')];
+  if (media === undefined) return [`the content type ${JSON.stringify(type)} is not known`];
+  if (answer.heads.has('content-encoding') || type.startsWith('audio/')) return [];
+  const value = type.includes('json') ? JSON.parse(answer.body) : answer.body;
+  return [...problemsOf(media.schema, 'openapi', value), ...orderProblems(media.schema, value)];
+}
+
+/** The contract gives an order of members; JSON Schema cannot, so it is the order in the document. */
+function orderProblems(schema: Json, value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => orderProblems(schema['items'] as Json, item));
+  if (typeof value !== 'object' || value === null) return [];
+  const name = String(schema['$ref']).split('/').at(-1)!;
+  const known = (openApi['components'] as { schemas: Record<string, { properties: Json }> }).schemas[name]!;
+  const order = Object.keys(known.properties).filter((member) => Object.hasOwn(value, member));
+  return String(order) === String(Object.keys(value)) ? [] : [`members in another order: ${Object.keys(value)}`];
+}
+
+/** What a message (a WebSocket's text frame, the data of an event) has that the document does not know. @param url of the watcher */
+export function messageProblems(url: string, message: unknown): string[] {
+  const path = new URL(url).pathname;
+  const known = asyncAddresses().some((address) => new RegExp(`^${address.replace(/\{\w+\}/, '[^/]+')}$`).test(path));
+  // The old service's WebSocket speaks a protocol of its own.
+  if (!known) return path === '/' ? [] : [`${path} is not in the document`];
+  const { type } = message as { readonly type?: unknown };
+  const { messages } = asyncApi['components'] as { messages: Record<string, { payload: Json }> };
+  const payload = messages[String(type)]?.payload;
+  if (payload === undefined) return [`there is no message of type ${type}`];
+  const record = { $ref: '#/components/schemas/ChannelRecord' };
+  return [...problemsOf(payload, 'asyncapi', message), ...orderProblems(record, message)];
+}
