@@ -9,6 +9,7 @@ import type { Clock } from './clock.js';
 import { secretMatches } from './config/secret.js';
 import type { Engine } from './engine/engine.js';
 import type { Sessions } from './listener/sessions.js';
+import type { ListenerFeed } from './listener-feed.js';
 import type { Log } from './log.js';
 import { currentNext, type Moment } from './metadata/effect.js';
 import type { Feed } from './metadata/feed.js';
@@ -27,6 +28,7 @@ import type { Source, SourceTitle } from './source/source.js';
 export interface DoorParts {
   readonly engine: Engine;
   readonly feed: Feed;
+  readonly listenerFeed: ListenerFeed;
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly log: Log;
@@ -123,7 +125,7 @@ export class Door {
 
   /** A committed change takes effect here: the tape first, then the readers. */
   deliver(channel: string, change: Change): void {
-    const { feed, programmes, sessions, log } = this.#parts;
+    const { feed, listenerFeed, programmes, sessions, log } = this.#parts;
     void this.#agenda.look(channel);
     if (change.state.next === null) feed.set(channel, 'next', null);
     if (change.record === null) return;
@@ -131,7 +133,7 @@ export class Door {
     const { type, source } = change.record;
     if (type === 'now') programmes.get(channel)!.channel.title(view);
     feed.publish(view);
-    if (type === 'next') this.#tellListeners(view, sessions, feed);
+    if (type === 'next') listenerFeed.next(view, sessions);
     log.info({ channel, type, source, title: view.title }, 'title');
   }
 
@@ -148,18 +150,6 @@ export class Door {
       void this.#agenda.lookAtSource(channel);
       if (feed.last(channel, 'next') == null) continue;
       if (currentNext(engine.state(channel), clock.wallMs()) === null) feed.set(channel, 'next', null);
-    }
-  }
-
-  /** A `next` is told to listeners on arrival, without a position. */
-  #tellListeners(view: RecordView, sessions: Sessions, feed: Feed): void {
-    for (const session of sessions.onChannel(view.record.channel)) {
-      const audio = feed.isWatched(session.metaid, 'audio');
-      const wire = feed.isWatched(session.metaid, 'wire');
-      if (!audio && !wire) continue;
-      const message = session.nextMessage(view);
-      if (audio) feed.publishListener(session.metaid, 'audio', message);
-      if (wire) feed.publishListener(session.metaid, 'wire', message);
     }
   }
 

@@ -28,11 +28,19 @@ const MAY: Record<string, readonly string[]> = {
   token: ['config'],
   programme: ['http', 'listener', 'source', 'audio', 'metadata', 'config', 'clock', 'log'],
   agenda: ['engine', 'metadata', 'clock', 'refusal'],
-  door: ['programme', 'agenda', 'source', 'engine', 'listener', 'metadata', 'config', 'clock', 'log', 'refusal'],
+  'listener-feed': ['listener', 'metadata'],
+  door: [
+    ...['programme', 'agenda', 'listener-feed', 'source', 'engine', 'listener', 'metadata', 'config', 'clock', 'log'],
+    'refusal',
+  ],
   keeper: ['programme', 'door', 'listener', 'metrics', 'clock'],
+  network: [
+    ...['programme', 'door', 'metrics', 'http', 'listener', 'store', 'docs', 'metadata', 'config', 'clock', 'log'],
+  ],
+  addresses: ['network', 'http', 'config', 'clock', 'log'],
   app: [
-    ...['programme', 'door', 'keeper', 'metrics', 'http', 'listener', 'source', 'audio', 'engine', 'store', 'docs'],
-    ...['metadata', 'config', 'clock', 'refusal', 'log'],
+    ...['addresses', 'network', 'programme', 'door', 'keeper', 'metrics', 'listener-feed', 'listener', 'engine'],
+    ...['store', 'metadata', 'config', 'clock', 'log'],
   ],
   main: ['app', 'banner', 'config', 'log'],
 };

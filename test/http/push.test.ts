@@ -18,6 +18,7 @@ import { Router } from '../../src/http/server.js';
 import type { Stream } from '../../src/http/stream.js';
 import { Watch } from '../../src/http/watch.js';
 import { Sessions } from '../../src/listener/sessions.js';
+import { ListenerFeed } from '../../src/listener-feed.js';
 import { makeLog } from '../../src/log.js';
 import { Feed } from '../../src/metadata/feed.js';
 import type { ChannelState } from '../../src/metadata/state.js';
@@ -479,11 +480,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   const log = makeLog('silent');
   const feed = new Feed();
   feed.addStation('house', [{ key: 'demo', name: 'Demo', station: 'house', timezone: 'UTC' }]);
-  const sessions = new Sessions(
-    clock,
-    { began: () => undefined, written: () => undefined, heard: () => undefined },
-    { keepMs: 1, max: 1 },
-  );
+  const sessions = new Sessions(clock, new ListenerFeed(feed), { keepMs: 1, max: 1 });
   const programme = new Programme('demo', config.stations['house']!.channels['demo']!, config, {
     clock,
     log,
@@ -500,6 +497,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   const door = new Door({
     engine,
     feed,
+    listenerFeed: new ListenerFeed(feed),
     sessions,
     clock,
     log,
