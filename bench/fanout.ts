@@ -21,6 +21,8 @@ export interface Fanout {
   readonly delayMs: Percentiles;
   /** From the first reader to the last, over the messages. */
   readonly spanMs: Percentiles;
+  /** What the server's resident memory grew by while the readers joined; exact only for the first crowd of a server. */
+  readonly bytesPerReader: number;
   /** Of the reader process, joining included. */
   readonly ownCpuSeconds: number;
 }
@@ -53,8 +55,10 @@ export async function measureFanout(feed: Feed, channel: string, readers: number
   }
 
   try {
+    const empty = usage(feed.pid).bytes;
     await printed('ready', 60);
-    const before = usage(feed.pid).cpuSeconds;
+    const { cpuSeconds: before, bytes } = usage(feed.pid);
+    const bytesPerReader = (bytes - empty) / readers;
     for (let number = 1; number <= messages; number++) {
       await feed.publish(channel, number);
       await printed(`got ${number}`, MESSAGE_SECONDS);
@@ -63,10 +67,11 @@ export async function measureFanout(feed: Feed, channel: string, readers: number
     await crowd.ended;
     const report = JSON.parse(output.trimEnd().split('\n').at(-1)!) as Omit<
       Fanout,
-      'party' | 'readers' | 'cpuMicrosecondsPerDelivery'
+      'party' | 'readers' | 'cpuMicrosecondsPerDelivery' | 'bytesPerReader'
     >;
     if (report.deliveries !== readers * messages) throw new Error(`${report.deliveries} deliveries`);
-    return { party: feed.name, readers, cpuMicrosecondsPerDelivery: (cpuSeconds * 1e6) / report.deliveries, ...report };
+    const cpuMicrosecondsPerDelivery = (cpuSeconds * 1e6) / report.deliveries;
+    return { party: feed.name, readers, cpuMicrosecondsPerDelivery, bytesPerReader, ...report };
   } finally {
     await crowd.stop();
   }

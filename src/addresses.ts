@@ -49,16 +49,18 @@ export class Addresses {
           log.error({ certFile, reason }, 'the changed certificate cannot be used, the old one stays'),
       });
     if (certificate !== undefined) this.#certificates.push(certificate);
-    const { encoders, listeners } = network;
+    const { encoders, listeners, polls } = network;
+    const http = network.router.server(roles);
     const front: Front = new Front({
       host: address.host,
       port: address.port,
       headMs: config.limits.headSeconds * 1000,
       connections: config.limits.connections,
       tls: certificate?.first,
-      http: network.router.server(roles),
+      http,
       encoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,
       listener: roles.has('stream') ? (socket, first) => listeners.take(socket, first, roles.heads) : undefined,
+      poll: roles.has('poll') ? polls.at(http, roles.heads) : undefined,
     });
     this.#fronts.push(front);
   }

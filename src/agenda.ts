@@ -1,19 +1,22 @@
 /**
- * What has to happen to titles by the clock: a held push whose moment has come, a title that has run out, the fallback title while
- * a channel's own source is lost. It decides nothing itself: what is due goes through the engine like any other change.
+ * What has to happen to titles by the clock: a held push whose moment has come, a title that has run out, the stream's own title
+ * when a push no longer keeps it out, the fallback title while a channel's own source is lost. It decides nothing itself: what is
+ * due goes through the engine like any other change.
  *
  * Two clocks. A held push waits for its time by the wall clock; but where that clock is set back, no longer than it would have waited
- * when it came. A title runs out by the monotonic clock; what took effect before a restart, by the wall clock up to there.
+ * when it came. How long a title has been in force is told by the monotonic clock; before a restart, by the wall clock up to there.
  * Whatever is due is looked for once a second, so that a clock that is set cannot hide it; an alarm makes it exact. Owned by door.ts.
  */
 
 import type { Alarm, Clock, Ringer } from './clock.js';
 import type { Engine } from './engine/engine.js';
 import { type Moment, realNow } from './metadata/effect.js';
-import { type FallbackRules, runOut, sourceFound, sourceLost } from './metadata/fallback.js';
+import { type FallbackRules, reword, runOut, sourceFound, sourceLost } from './metadata/fallback.js';
 import { takeHeld } from './metadata/held.js';
+import { type PlainTitle, returnTitle } from './metadata/now-playing.js';
 import type { Track, TrackRecord } from './metadata/record.js';
 import type { Change, ChannelState } from './metadata/state.js';
+import { holdMs, type TrustRules } from './metadata/trust.js';
 import { Refusal } from './refusal.js';
 
 /** How far ahead an alarm is set; what is further off is found by a later look. */
@@ -30,6 +33,9 @@ export interface AgendaParts {
   fallback(channel: string): FallbackRules | null;
   /** Whether the first of a channel's sources is not the one that is heard. */
   isSourceLost(channel: string): boolean;
+  /** The title that stands in the stream of the source that is heard; null: none does. */
+  streamTitle(channel: string): PlainTitle | null;
+  trust(channel: string): TrustRules;
   report(error: unknown): void;
 }
 
@@ -43,9 +49,12 @@ export class Agenda {
 
   /** Does what is due on a channel by the clock, and sees to what will be soon. Resolves when it has been committed. Never rejects. */
   async look(channel: string): Promise<void> {
-    let page = this.#pages.get(channel);
-    if (page === undefined) this.#pages.set(channel, (page = new Page(channel, this.#parts)));
-    await page.look();
+    await this.#page(channel).look();
+  }
+
+  /** For how long the real now of a channel has been in force, milliseconds. */
+  ageMs(channel: string, now: TrackRecord): number {
+    return this.#page(channel).ageMs(now);
   }
 
   /** The same for sources: shows the fallback title where one is lost, takes it back where it is heard again. */
@@ -58,15 +67,21 @@ export class Agenda {
       isLost ? sourceLost(state, rules.title, moment(channel)) : sourceFound(state, moment(channel));
     await settle(engine.update(channel, decide), this.#parts);
   }
+
+  #page(channel: string): Page {
+    let page = this.#pages.get(channel);
+    if (page === undefined) this.#pages.set(channel, (page = new Page(channel, this.#parts)));
+    return page;
+  }
 }
 
 /** One channel's part. */
 class Page implements Ringer {
   readonly #channel: string;
   readonly #parts: AgendaParts;
-  /** Held push → when it is due at the latest, monotonic milliseconds. */
-  readonly #latestMs = new WeakMap<Track, number>();
-  /** The title that may run out: which, and since when it has been in force, monotonic milliseconds. */
+  /** Held push (an engine may bring it as another object each time) → when it is due at the latest, monotonic milliseconds. */
+  readonly #latestMs = new Map<string, number>();
+  /** The real now: which, and since when it has been in force, monotonic milliseconds. */
   #play = { effectAtMs: Number.NaN, id: '', sinceMs: 0 };
   #alarm: Alarm | null = null;
 
@@ -80,26 +95,35 @@ class Page implements Ringer {
   }
 
   async look(): Promise<void> {
-    const { engine, clock, fallback, moment } = this.#parts;
+    const { engine, clock, fallback, moment, streamTitle, trust } = this.#parts;
     const channel = this.#channel;
     const state = engine.state(channel);
     const rules = fallback(channel);
     const now = realNow(state);
     const updates: Promise<Change | null>[] = [];
     let soonMs = Number.POSITIVE_INFINITY;
-    for (const track of state.held) {
-      const waitMs = this.#waitMs(track);
+    const due = (waitMs: number, decide: (state: ChannelState) => Change | null) => {
       if (waitMs > 0) soonMs = Math.min(soonMs, waitMs);
-      else
-        updates.push(
-          engine.update(channel, (fresh) => takeHeld(fresh, (one) => this.#waitMs(one) <= 0, moment(channel))),
-        );
+      else if (decide(state) !== null) updates.push(engine.update(channel, decide));
+    };
+    this.#forget(state.held);
+    for (const track of state.held) {
+      due(this.#waitMs(track), (fresh) => takeHeld(fresh, (one) => this.#waitMs(one) <= 0, moment(channel)));
     }
-    if (now !== null && rules !== null && now.durationSeconds > 0) {
-      const leftMs = this.#sinceMs(now) + (now.durationSeconds + rules.graceSeconds) * 1000 - clock.now();
-      if (leftMs > 0) soonMs = Math.min(soonMs, leftMs);
-      else updates.push(engine.update(channel, (fresh) => runOut(fresh, now.effectAtMs, rules.title, moment(channel))));
+    if (now !== null) {
+      // Always asked for, so that it is known since when even where it matters only later.
+      const ageMs = this.ageMs(now);
+      const stream = now.source === 'metapush' ? streamTitle(channel) : null;
+      if (stream !== null) {
+        const believed = trust(channel);
+        due(holdMs(now, believed) - ageMs, (fresh) => returnTitle(fresh, stream, moment(channel), believed));
+      }
+      if (rules !== null && now.durationSeconds > 0) {
+        const lastsMs = (now.durationSeconds + rules.graceSeconds) * 1000;
+        due(lastsMs - ageMs, (fresh) => runOut(fresh, now.effectAtMs, rules.title, moment(channel)));
+      }
     }
+    if (rules !== null) due(0, (fresh) => reword(fresh, rules.title, moment(channel)));
     this.#alarm?.cancel();
     this.#alarm = soonMs <= SOON_MS ? clock.alarm(clock.now() + soonMs, this) : null;
     await Promise.all(updates.map((update) => settle(update, this.#parts)));
@@ -109,23 +133,34 @@ class Page implements Ringer {
   #waitMs(track: Track): number {
     const { clock, holdSeconds } = this.#parts;
     const byWallMs = track.startSeconds * 1000 - clock.wallMs();
-    let latestMs = this.#latestMs.get(track);
+    let latestMs = this.#latestMs.get(nameOf(track));
     if (latestMs === undefined) {
       latestMs = clock.now() + Math.min(byWallMs, holdSeconds(this.#channel) * 1000) + SLACK_MS;
-      this.#latestMs.set(track, latestMs);
+      this.#latestMs.set(nameOf(track), latestMs);
     }
     return Math.min(byWallMs, latestMs - clock.now());
   }
 
-  #sinceMs(now: TrackRecord): number {
+  /** Forgets the times of pushes that are held no more. */
+  #forget(held: readonly Track[]): void {
+    if (this.#latestMs.size <= held.length) return;
+    const names = new Set(held.map(nameOf));
+    for (const name of this.#latestMs.keys()) if (!names.has(name)) this.#latestMs.delete(name);
+  }
+
+  ageMs(now: TrackRecord): number {
+    const { clock } = this.#parts;
     if (this.#play.effectAtMs !== now.effectAtMs || this.#play.id !== now.id) {
-      const { clock } = this.#parts;
       // Just now, unless it stood in the store. A clock that was set back meanwhile tells nothing.
       const ageMs = Math.max(0, clock.wallMs() - now.effectAtMs);
       this.#play = { effectAtMs: now.effectAtMs, id: now.id, sinceMs: clock.now() - ageMs };
     }
-    return this.#play.sinceMs;
+    return clock.now() - this.#play.sinceMs;
   }
+}
+
+function nameOf(track: Track): string {
+  return `${track.startSeconds} ${track.id}`;
 }
 
 /** Nobody waits for an answer: what the store refused is tried again at the next look. */

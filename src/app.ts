@@ -38,7 +38,9 @@ export interface App {
 
 /** Builds and starts everything; rejects when the data folder is in use or a port cannot be had, and leaves nothing running. */
 export async function startApp(config: LoadedConfig, log: Log): Promise<App> {
-  const store = await openLmdbStore(resolve(config.data.folder), config.history);
+  const store = await openLmdbStore(resolve(config.data.folder), config.history, (error) =>
+    log.error({ err: error }, 'the store is damaged'),
+  );
   try {
     return await startWith(config, store, log);
   } catch (error) {

@@ -59,6 +59,11 @@ export class Door {
       holdSeconds: (channel) => programmes.get(channel)!.holdSeconds,
       fallback: (channel) => programmes.get(channel)!.fallback,
       isSourceLost: (channel) => programmes.get(channel)!.isSourceLost,
+      streamTitle: (channel) => {
+        const { heard, heardTitle } = programmes.get(channel)!.switch;
+        return heard === null || heardTitle === undefined ? null : plainTitle(heardTitle, heard);
+      },
+      trust: (channel) => this.#trust(channel),
       report: parts.report,
     });
   }
@@ -110,10 +115,8 @@ export class Door {
 
   /** Takes a title out of the stream of a source. Never rejects: such a title has nobody to answer to. */
   readonly streamTitle = async (channel: string, told: SourceTitle, source: Source): Promise<void> => {
-    const from = tellerOf(source);
-    if (from === null) return;
-    const words = typeof told === 'string' ? splitTitle(cleanText(told)) : told;
-    const title = { ...words, source: from };
+    const title = plainTitle(told, source);
+    if (title === null) return;
     try {
       await this.#parts.engine.update(channel, (state) =>
         acceptTitle(state, title, this.#moment(channel), this.#trust(channel)),
@@ -169,8 +172,15 @@ export class Door {
   }
 
   #trust(channel: string): TrustRules {
-    const { titlesFrom, switch: audio } = this.#parts.programmes.get(channel)!;
-    return { ...this.#parts.rules, titlesFrom, heard: audio.heard === null ? null : tellerOf(audio.heard) };
+    const { titlesFrom, switch: audio, fallback } = this.#parts.programmes.get(channel)!;
+    const { pushHoldSeconds, graceSeconds } = this.#parts.rules;
+    return {
+      titlesFrom,
+      heard: audio.heard === null ? null : tellerOf(audio.heard),
+      pushHoldSeconds,
+      // Where a push would give way to the fallback title, it gives way to the stream's.
+      graceSeconds: Math.min(graceSeconds, fallback?.graceSeconds ?? graceSeconds),
+    };
   }
 
   #view(record: TrackRecord): RecordView {
@@ -178,8 +188,15 @@ export class Door {
   }
 
   #moment(channel: string): Moment {
-    return { channel, wallMs: this.#parts.clock.wallMs(), newId: randomUUID };
+    const wallMs = this.#parts.clock.wallMs();
+    return { channel, wallMs, newId: randomUUID, ageMs: (now) => this.#agenda.ageMs(channel, now) };
   }
+}
+
+/** A title as a source told it; null: it has none to tell. */
+function plainTitle(told: SourceTitle, source: Source): PlainTitle | null {
+  const from = tellerOf(source);
+  return from && { ...(typeof told === 'string' ? splitTitle(cleanText(told)) : told), source: from };
 }
 
 /** Who speaks when this source tells a title; null: it has none to tell. */

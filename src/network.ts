@@ -1,5 +1,5 @@
 /**
- * Everything that answers: the doors for encoders and listeners, the router with its reads, pushes, documents and the page. Built
+ * Everything that answers: the doors for encoders, listeners and polls, the router with its reads, pushes, documents and the page. Built
  * from the configuration by app.ts; the addresses (addresses.ts) hand connections to what is made here.
  */
 
@@ -14,6 +14,7 @@ import { Nes } from './http/nes.js';
 import { registerOps } from './http/ops.js';
 import { registerPage } from './http/page.js';
 import { Poll } from './http/poll.js';
+import { PollDoor } from './http/poll-door.js';
 import { registerPush } from './http/push.js';
 import { Rate } from './http/rate.js';
 import { Router } from './http/server.js';
@@ -49,6 +50,7 @@ export class Network {
   readonly router: Router;
   readonly encoders: EncoderDoor;
   readonly listeners: ListenerDoor;
+  readonly polls: PollDoor;
   readonly #watch: Watch;
   readonly #stream: Stream;
   readonly #audience: Audience;
@@ -76,6 +78,7 @@ export class Network {
       headLines: config.limits.headLines,
       headMs: config.limits.headSeconds * 1000,
     });
+    this.polls = new PollDoor(parts.feed, clock);
     this.encoders = makeEncoderDoor(parts, mounts, wrongSecrets);
     register(parts, this.router, wrongSecrets);
   }
@@ -101,6 +104,7 @@ export class Network {
 
   /** Closes what is idle; resolves when the router is closed. */
   async close(): Promise<void> {
+    this.polls.close();
     await this.router.close();
   }
 

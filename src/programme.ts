@@ -67,7 +67,7 @@ export class Programme {
     const { channel } = this;
     this.switch = new Switch(
       {
-        frames: (bytes, durationMs, bitrateKbps) => channel.write(bytes, durationMs, bitrateKbps),
+        frame: (bytes, durationMs, bitrateKbps, fresh) => channel.write(bytes, durationMs, bitrateKbps, fresh),
         title: (title, source) => parts.title(key, title, source),
         changed: (source, reason) => {
           log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
@@ -121,7 +121,7 @@ export class Programme {
     if (source === undefined || config === undefined) return undefined;
     return {
       channel: this.key,
-      hasPassword: (password) => secretMatches([config.password], password),
+      hasPassword: (sha256) => secretMatches([config.password], sha256),
       hasUser: (user) => user === 'source' || user === config.user,
       takesTitles: this.titlesFrom.includes('encoder'),
       title: (title) => this.switch.title(source, title),

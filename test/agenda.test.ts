@@ -2,11 +2,14 @@
 
 import t from 'tap';
 import { Agenda } from '../src/agenda.js';
+import type { Engine } from '../src/engine/engine.js';
 import { LocalEngine } from '../src/engine/local.js';
+import type { Moment } from '../src/metadata/effect.js';
 import type { FallbackRules } from '../src/metadata/fallback.js';
-import { acceptPush } from '../src/metadata/now-playing.js';
+import { acceptPush, acceptTitle, type PlainTitle } from '../src/metadata/now-playing.js';
 import type { PushInput } from '../src/metadata/push-input.js';
 import type { ChannelState, HistoryEntry } from '../src/metadata/state.js';
+import type { TrustRules } from '../src/metadata/trust.js';
 import { MemoryStore } from '../src/store/memory.js';
 import { FakeClock } from './kit/clock.js';
 
@@ -26,6 +29,11 @@ class Desk {
   fallback: FallbackRules | null = null;
   sourceLost = false;
   holdSeconds = 300;
+  /** What stands in the stream that is heard. */
+  standing: PlainTitle | null = null;
+  trust: TrustRules = {
+    ...{ titlesFrom: ['metapush', 'encoder', 'upstream'], heard: 'encoder', pushHoldSeconds: 600, graceSeconds: 5 },
+  };
   /** What readers were told, with the second (since the beginning) in which it was. */
   told: string[] = [];
   readonly #startMs = this.clock.now();
@@ -51,12 +59,15 @@ class Desk {
       () => undefined,
     );
     const agenda = new Agenda({
-      engine,
+      // Another engine may make the state anew each time it is asked.
+      engine: { ...bound(engine), state: (channel) => structuredClone(engine.state(channel)) },
       clock: this.clock,
-      moment: (channel) => ({ channel, wallMs: this.clock.wallMs(), newId: () => 'made' }),
+      moment: () => this.#at,
       holdSeconds: () => this.holdSeconds,
       fallback: () => this.fallback,
       isSourceLost: () => this.sourceLost,
+      streamTitle: () => this.standing,
+      trust: () => this.trust,
       report: (error) => {
         throw error;
       },
@@ -70,9 +81,23 @@ class Desk {
     const { in: seconds, ...rest } = input;
     const timeSeconds = seconds === undefined ? {} : { timeSeconds: Math.floor(this.clock.wallMs() / 1000) + seconds };
     const push = { type: 'now' as const, artist: '', song: '', ...rest, ...timeSeconds };
-    const at = { channel: 'a', wallMs: this.clock.wallMs(), newId: () => 'made' };
     const rules = { holdSeconds: this.holdSeconds, heldPushes: 64 };
-    await this.engine.update('a', (state) => acceptPush(state, push, at, rules).change);
+    await this.engine.update('a', (state) => acceptPush(state, push, this.#at, rules).change);
+  }
+
+  get #at(): Moment {
+    return {
+      channel: 'a',
+      wallMs: this.clock.wallMs(),
+      newId: () => 'made',
+      ageMs: (now) => this.agenda.ageMs('a', now),
+    };
+  }
+
+  async title(song: string): Promise<void> {
+    const title = { artist: '', song, source: 'encoder' } as const;
+    this.standing = title;
+    await this.engine.update('a', (state) => acceptTitle(state, title, this.#at, this.trust));
   }
 
   /** Time goes by; once a second the keeper looks. */
@@ -91,6 +116,12 @@ class Desk {
     return this.told.map((one) => one.split(' @')[0]!);
   }
 }
+
+const bound = (engine: LocalEngine): Engine => ({
+  state: (channel) => engine.state(channel),
+  update: (channel, decide) => engine.update(channel, (state) => decide(structuredClone(state))),
+  close: () => engine.close(),
+});
 
 /** The second in which the last record was told. */
 const whenTold = (desk: Desk) => Number(desk.told.at(-1)!.split('@')[1]);
@@ -159,6 +190,92 @@ t.test('a title runs out by the monotonic clock', async (t) => {
   await none.push({ song: 'S', durationSeconds: 1 });
   await none.pass(20);
   t.same(none.songs, ['S'], 'a channel without a fallback title');
+});
+
+t.test('the wall clock is set: a title has been in force for as long as it has', async (t) => {
+  for (const stepMs of [HOUR_MS, -HOUR_MS]) {
+    const name = `clock set by ${stepMs}`;
+    const desk = new Desk();
+    desk.fallback = OWN;
+    await desk.push({ song: 'S' });
+    await desk.pass(20);
+    desk.clock.stepWall(stepMs);
+    await desk.push({ song: 'S', durationSeconds: 60 });
+    await desk.pass(44.8);
+    t.same(desk.songs, ['S', 'S'], `${name}: a duration that comes as a correction`);
+    await desk.pass(0.4);
+    t.same(desk.songs, ['S', 'S', 'OWN'], name);
+
+    const repeats = new Desk();
+    await repeats.push({ song: 'S', durationSeconds: 60 });
+    await repeats.pass(10);
+    repeats.clock.stepWall(stepMs);
+    await repeats.push({ song: 'S', durationSeconds: 60 });
+    t.same(repeats.songs, ['S'], `${name}: a repeat is one`);
+    await repeats.pass(51);
+    await repeats.push({ song: 'S', durationSeconds: 60 });
+    t.same(repeats.songs, ['S', 'S'], `${name}: but a new record after its duration`);
+
+    const live = new Desk();
+    await live.title('Live');
+    await live.push({ song: 'P', durationSeconds: 60 });
+    await live.pass(10);
+    live.clock.stepWall(stepMs);
+    await live.title('Too early');
+    await live.pass(54.6);
+    t.same(live.songs, ['Live', 'P'], `${name}: a push keeps its time`);
+    await live.pass(0.8);
+    t.same(live.songs, ['Live', 'P', 'Too early'], name);
+  }
+});
+
+t.test('a push set aside by a clock that went back comes in its time, whatever is pushed meanwhile', async (t) => {
+  const desk = new Desk();
+  await desk.push({ song: 'held', in: 20 });
+  await desk.pass(5);
+  desk.clock.stepWall(-HOUR_MS);
+  for (let i = 0; i < 4; i++) {
+    await desk.push({ song: `${i}` });
+    await desk.pass(5);
+  }
+  t.ok(desk.songs.includes('held'), `${desk.told}`);
+});
+
+t.test('the title in the stream returns after a push', async (t) => {
+  const desk = new Desk();
+  await desk.title('Live');
+  await desk.push({ song: 'P', durationSeconds: 30 });
+  await desk.pass(34.8);
+  t.same(desk.songs, ['Live', 'P']);
+  await desk.pass(0.4);
+  t.same(desk.songs, ['Live', 'P', 'Live']);
+  t.ok(whenTold(desk) - 35 < 0.1, `by an alarm: ${desk.told}`);
+  await desk.push({ song: 'Q' });
+  await desk.title('Live later');
+  await desk.pass(601);
+  t.same(desk.songs, ['Live', 'P', 'Live', 'Q', 'Live later'], 'as it stands by then');
+  await desk.push({ song: 'R', durationSeconds: 30 });
+  await desk.push({ song: 'S', in: 35, durationSeconds: 30 });
+  await desk.pass(36);
+  t.same(desk.songs.slice(5), ['R', 'S'], 'a held push comes first');
+  desk.standing = null;
+  await desk.pass(1000);
+  t.same(desk.songs.slice(5), ['R', 'S'], 'no title stands in the stream: the record stays');
+
+  const own = new Desk();
+  own.fallback = OWN;
+  await own.title('Live');
+  await own.push({ song: 'P', durationSeconds: 30 });
+  await own.pass(40);
+  t.same(own.songs, ['Live', 'P', 'Live'], 'before the fallback title, which is for when nobody has a better one');
+  await own.push({ song: 'Live', durationSeconds: 30 });
+  await own.pass(40);
+  t.same(own.songs.slice(3), ['Live', 'OWN'], 'but a title that has run out does not return');
+  own.fallback = { ...OWN, whenSourceLost: true };
+  await own.push({ song: 'P', durationSeconds: 30 });
+  own.sourceLost = true;
+  await own.pass(40);
+  t.same(own.songs.slice(5), ['P', 'OWN'], 'nor does any while the source is lost');
 });
 
 t.test('while the source is lost', async (t) => {
@@ -246,6 +363,11 @@ t.test('a restart', async (t) => {
   await over.push({ song: 'S', durationSeconds: 60 });
   await down(over, 1000);
   t.same(over.songs, ['S', 'OWN'], 'it ran out meanwhile');
+  over.fallback = { ...OWN, title: { artist: '', song: 'NEW' } };
+  await down(over, 5);
+  t.same(over.songs, ['S', 'OWN', 'NEW'], 'the fallback title has other words in the configuration now');
+  await over.pass(5);
+  t.equal(over.told.length, 3);
   const back = new Desk();
   back.fallback = OWN;
   await back.push({ song: 'S', durationSeconds: 60 });

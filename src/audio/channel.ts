@@ -9,6 +9,7 @@
 import { blockFor, type IcyOptions } from '../metadata/icy.js';
 import type { RecordView } from '../metadata/view.js';
 import { Mark } from './mark.js';
+import { Reservoir } from './reservoir.js';
 import { Tape } from './tape.js';
 
 /** Where no bitrate is known: Icecast's interval (protocol.md, "ICY metadata"). */
@@ -39,14 +40,14 @@ export class Channel {
   /** Of the source now heard. */
   bitrateKbps: number;
   contentType = 'audio/mpeg';
-  /** Bytes and milliseconds of audio that went onto the tape, for metrics. */
-  audioBytes = 0;
+  /** Milliseconds of audio that went onto the tape, for metrics. */
   audioMs = 0;
   /** How many listeners are on this channel, and how many of them have begun to play (the audience writes both). */
   listeners = 0;
   /** Only while nobody plays may the tape be replaced. */
   playing = 0;
   readonly #options: ChannelOptions;
+  readonly #reservoir = new Reservoir();
   #mark: Mark | null = null;
   /** A source has come whose bitrate the tape's metaint was not held against yet. */
   #sourceChanged = false;
@@ -62,14 +63,14 @@ export class Channel {
     return this.tape !== undefined && this.tape.head > this.tape.tail;
   }
 
-  /** Whole frames from the source that is heard. */
-  write(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
+  /** A whole frame from the source that is heard. @param fresh what came before has nothing to do with it */
+  write(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh = false): void {
+    if (fresh) this.#reservoir.cut();
     this.bitrateKbps = bitrateKbps;
-    this.audioBytes += bytes.length;
     this.audioMs += durationMs;
     if (this.#sourceChanged && this.playing === 0) this.#suit();
     this.tape ??= this.#begin();
-    this.tape.write(bytes, durationMs);
+    this.tape.write(this.#reservoir.mend(bytes), durationMs);
   }
 
   /** A title takes effect: it lies on the tape from here on. */
@@ -82,6 +83,7 @@ export class Channel {
   /** Another source is heard from the next write on; undefined: what it sends is not known yet. */
   sourceChanged(contentType: string | undefined): void {
     this.#sourceChanged = true;
+    this.#reservoir.cut();
     if (contentType === undefined || contentType === this.contentType) return;
     this.contentType = contentType;
     // A burst must be what the head says that it is.

@@ -2,7 +2,7 @@
  * Finds the frames in a byte stream that comes in any chunking, and hands on those and nothing else, unchanged.
  *
  *     chunk   …tail][frame][frame][ID3…………][Xing][frame][fra          held in the scratch until its rest has come
- *     sink          └── one view ─┘                └view ┘ └───────►
+ *     sink          └view ┘└view ┘                 └view ┘ └───────►
  *
  * Invariant: every byte that went in is handed on, belongs to a tag or an info frame, or is counted in `skippedBytes` (or still
  * waits in the scratch). Memory is one scratch buffer of SCRATCH_BYTES, whatever is pushed in. Owned by one source.
@@ -28,11 +28,11 @@ export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
 
 export interface FrameSink {
   /**
-   * One or more consecutive whole frames in stream order. The bytes are valid only during the call: copy them. The sink must
-   * not call the framer.
-   * @param durationMs exact playing time of these frames (samples / sample rate)
+   * A whole frame, in stream order. The bytes are valid only during the call: copy them. The sink must not call the framer.
+   * @param durationMs its exact playing time (samples / sample rate)
+   * @param fresh the first one behind a start, a tag or a gap: what came before has nothing to do with it
    */
-  frames(bytes: Buffer, durationMs: number): void;
+  frame(bytes: Buffer, durationMs: number, fresh: boolean): void;
 }
 
 export class Framer {
@@ -60,6 +60,7 @@ export class Framer {
   #atBoundary = true;
   /** Only the first frame behind a tag or a new sync can be an info frame. */
   #atFirst = false;
+  #fresh = true;
   #windowBytes = 0;
   #windowSamples = 0;
   #windowFull = false;
@@ -110,8 +111,6 @@ export class Framer {
   /** Takes every step that bytes[at, end) allow, and returns where it stopped; there #neededBytes must be seen in one piece. */
   #walk(bytes: Buffer, at: number, end: number): number {
     const header = this.#header;
-    let runAt = at;
-    let runSamples = 0;
     this.#neededBytes = HEADER_BYTES;
     while (end - at >= HEADER_BYTES) {
       const found = readHeader(bytes, at, header);
@@ -120,25 +119,15 @@ export class Framer {
           this.#neededBytes = header.lengthBytes;
           break;
         }
-        if (this.#atFirst && isInfoFrame(bytes, at, header)) {
-          this.counters.infoFrames++;
-          at += header.lengthBytes;
-          runAt = at; // nothing precedes the first frame in its run
-        } else {
-          this.#count(header);
-          at += header.lengthBytes;
-          runSamples += header.samples;
-        }
+        if (this.#atFirst && isInfoFrame(bytes, at, header)) this.counters.infoFrames++;
+        else this.#handOn(bytes, at, header);
         this.#atFirst = false;
+        at += header.lengthBytes;
         continue;
       }
-      if (runSamples > 0) this.#emit(bytes, runAt, at, runSamples);
-      runSamples = 0;
       at = this.#seek(bytes, at, end, found);
-      runAt = at;
       if (this.#neededBytes > HEADER_BYTES) break;
     }
-    if (runSamples > 0) this.#emit(bytes, runAt, at, runSamples);
     return at;
   }
 
@@ -154,6 +143,7 @@ export class Framer {
         this.counters.tags++;
         this.#atBoundary = true;
         this.#atFirst = true;
+        this.#fresh = true;
         return this.#passTag(at, end);
       }
     }
@@ -168,6 +158,7 @@ export class Framer {
         this.#key = this.#header.key;
         this.#atBoundary = true;
         this.#atFirst = true;
+        this.#fresh = true;
         return at;
       }
     }
@@ -182,9 +173,12 @@ export class Framer {
     return at + passed;
   }
 
-  /** All frames of one run have one sample rate: another would have another key. */
-  #emit(bytes: Buffer, from: number, to: number, samples: number): void {
-    this.#sink.frames(bytes.subarray(from, to), (samples * 1000) / this.sampleRate);
+  #handOn(bytes: Buffer, at: number, header: FrameHeader): void {
+    this.#count(header);
+    const durationMs = (header.samples * 1000) / header.sampleRate;
+    const fresh = this.#fresh;
+    this.#fresh = false;
+    this.#sink.frame(bytes.subarray(at, at + header.lengthBytes), durationMs, fresh);
   }
 
   #count(header: FrameHeader): void {

@@ -2,31 +2,49 @@
  * A segment: exactly `metaint` audio bytes of the tape and what is said at its end. Never changes after it was closed, and is
  * rendered once for everybody:
  *
- *   bytes     │ audio … metaint │ 0 │        title unchanged: one buffer, made by the tape
- *   plain     │ audio … metaint │            a view of it, for players without ICY
- *   titled    │ audio … metaint │ L │ text…│ title changed or just joined; made on first use
+ *   bytes     │ audio ………… metaint │ 0 │        title unchanged: one buffer, made by the tape
+ *   plain     │ audio ………… metaint │            a view of it, for players without ICY
+ *   titled    │ audio ………… metaint │ L │ text…│ title changed; made on first use
+ *   entered   │ tag │ audio … metaint │ L │ text…│ a listener's first (entry.ts); made on first use
  */
 
+import { enter } from './entry.js';
 import type { Mark } from './mark.js';
 
-export class Segment {
+export interface SegmentFacts {
   /** metaint + 1 bytes, the last one 0 (protocol.md, "ICY metadata": L = 0 says "no change"). */
   readonly bytes: Buffer;
   /** Audio time on the tape, milliseconds, at the first byte and after the last. */
   readonly startMs: number;
   readonly endMs: number;
+  /** Offset of the first frame with which a listener can begin: 0, or room for a tag; -1: there is none. And its audio time. */
+  readonly entry: number;
+  readonly entryMs: number;
   /** The title in force at the first byte, and at the block after the last byte. */
+  readonly before: Mark | null;
+  readonly mark: Mark | null;
+}
+
+export class Segment implements SegmentFacts {
+  readonly bytes: Buffer;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly entry: number;
+  readonly entryMs: number;
   readonly before: Mark | null;
   readonly mark: Mark | null;
   #plain: Buffer | undefined;
   #titled: Buffer | undefined;
+  #entered: Buffer | undefined;
 
-  constructor(bytes: Buffer, startMs: number, endMs: number, before: Mark | null, mark: Mark | null) {
-    this.bytes = bytes;
-    this.startMs = startMs;
-    this.endMs = endMs;
-    this.before = before;
-    this.mark = mark;
+  constructor(facts: SegmentFacts) {
+    this.bytes = facts.bytes;
+    this.startMs = facts.startMs;
+    this.endMs = facts.endMs;
+    this.entry = facts.entry;
+    this.entryMs = facts.entryMs;
+    this.before = facts.before;
+    this.mark = facts.mark;
   }
 
   get plain(): Buffer {
@@ -37,6 +55,12 @@ export class Segment {
     return (this.#titled ??= this.#renderTitled());
   }
 
+  /** A listener's first segment, with its block or without. Only where there is an entry. */
+  entered(icy: boolean): Buffer {
+    this.#entered ??= this.#renderEntered();
+    return icy ? this.#entered : this.#entered.subarray(0, this.bytes.length - 1);
+  }
+
   #renderTitled(): Buffer {
     const mark = this.mark;
     if (mark === null) return this.bytes;
@@ -44,6 +68,14 @@ export class Segment {
     const out = Buffer.allocUnsafeSlow(metaint + mark.block.length);
     this.bytes.copy(out, 0, 0, metaint);
     mark.block.copy(out, metaint);
+    return out;
+  }
+
+  #renderEntered(): Buffer {
+    const titled = this.titled;
+    const out = Buffer.allocUnsafeSlow(titled.length);
+    titled.copy(out);
+    enter(out, this.entry, this.bytes.length - 1);
     return out;
   }
 }

@@ -6,10 +6,12 @@
  *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │  open     audio is cut in here, chunk by chunk
  *    └────┴────┴────┴────┴────┴────┴────┘└ ─ ─ ┘
  *
- * Invariants: segments tail ≤ seq < head can be read; what is older than `lagMs` of audio is forgotten, whatever the crowd
+ * Frames have nothing to do with segments: a listener begins at a segment's *entry*, the first frame in it that it can begin with
+ * (entry.ts). Invariants: segments tail ≤ seq < head can be read; what is older than `lagMs` of audio is forgotten, whatever the crowd
  * does; a chunk is copied once and never kept. Owned by one channel, written by nobody else.
  */
 
+import { LEAST_TAG_BYTES } from './entry.js';
 import type { Mark } from './mark.js';
 import { Segment } from './segment.js';
 
@@ -31,6 +33,9 @@ export class Tape {
   #fill = 0;
   #openStartMs = 0;
   #nowMs = 0;
+  /** Where in the open segment a listener may begin; -1: no such frame has begun yet. */
+  #entry = -1;
+  #entryMs = 0;
   #before: Mark | null;
   #mark: Mark | null;
 
@@ -59,34 +64,38 @@ export class Tape {
   }
 
   /**
-   * Appends audio; `durationMs` is the playing time of exactly these bytes. A full segment is closed by the byte after it, so that
-   * a title which takes effect exactly at its end still goes into its block: the first block at or after that byte.
+   * Appends a whole frame; `durationMs` is its playing time. A full segment is closed by the byte after it, so that a title which
+   * takes effect exactly at its end still goes into its block: the first block at or after that byte.
    */
-  write(bytes: Buffer, durationMs: number): void {
-    const msPerByte = durationMs / bytes.length;
+  write(frame: Buffer, durationMs: number): void {
+    const msPerByte = durationMs / frame.length;
+    const frameMs = this.#nowMs;
     let from = 0;
-    while (from < bytes.length) {
+    while (from < frame.length) {
       if (this.#fill === this.metaint) this.#close();
-      const n = Math.min(this.metaint - this.#fill, bytes.length - from);
-      bytes.copy(this.#open, this.#fill, from, from + n);
+      if (from === 0) this.#enter();
+      const n = Math.min(this.metaint - this.#fill, frame.length - from);
+      frame.copy(this.#open, this.#fill, from, from + n);
       this.#fill += n;
-      this.#nowMs += n * msPerByte;
       from += n;
+      this.#nowMs = from === frame.length ? frameMs + durationMs : frameMs + from * msPerByte;
     }
   }
 
   /**
-   * Where a listener begins who shall get `burstMs` of audio at once: the newest segment that has at least that much behind
-   * it, else the oldest; `head` when the burst is 0 or nothing is closed yet.
+   * Where a listener begins who shall get `burstMs` of audio at once: the newest segment with an entry that has at least that much
+   * behind it, else the oldest with an entry; `head` when the burst is 0 or nothing is closed yet.
    */
   joinAt(burstMs: number): number {
-    let seq = Math.max(this.head, this.#fence);
-    if (burstMs <= 0) return seq;
-    while (seq > this.tail && seq > this.#fence) {
-      seq--;
-      if (this.#openStartMs - this.#slots[seq & (this.#slots.length - 1)]!.startMs >= burstMs) break;
+    let found = Math.max(this.head, this.#fence);
+    if (burstMs <= 0) return found;
+    for (let seq = found - 1; seq >= this.tail && seq >= this.#fence; seq--) {
+      const { entry, entryMs } = this.#slots[seq & (this.#slots.length - 1)]!;
+      if (entry < 0) continue;
+      found = seq;
+      if (this.#openStartMs - entryMs >= burstMs) break;
     }
-    return seq;
+    return found;
   }
 
   /** What lies on the tape so far is nothing for those who join from here on. */
@@ -94,15 +103,31 @@ export class Tape {
     this.#fence = this.#fill === 0 ? this.head : this.head + 1;
   }
 
+  /** A frame begins here. A listener can begin with it when it is the segment's first byte, or a tag fits in before it. */
+  #enter(): void {
+    if (this.#entry >= 0 || (this.#fill > 0 && this.#fill < LEAST_TAG_BYTES)) return;
+    this.#entry = this.#fill;
+    this.#entryMs = this.#nowMs;
+  }
+
   #close(): void {
     if (this.head - this.tail === this.#slots.length) this.#grow();
-    const segment = new Segment(this.#open, this.#openStartMs, this.#nowMs, this.#before, this.#mark);
+    const segment = new Segment({
+      bytes: this.#open,
+      startMs: this.#openStartMs,
+      endMs: this.#nowMs,
+      entry: this.#entry,
+      entryMs: this.#entryMs,
+      before: this.#before,
+      mark: this.#mark,
+    });
     this.#slots[this.head & (this.#slots.length - 1)] = segment;
     this.head++;
     this.#before = this.#mark;
     this.#openStartMs = this.#nowMs;
     this.#open = this.#blank();
     this.#fill = 0;
+    this.#entry = -1;
     this.#forget();
   }
 

@@ -129,6 +129,6 @@ export function configSchema(surroundings: Surroundings) {
 export type Config = z.output<ReturnType<typeof configSchema>>;
 export type LegacyConfig = NonNullable<Config['legacy']>;
 export type AddressConfig = Config['addresses'][number];
-export type StationConfig = Config['stations'][string];
+type StationConfig = Config['stations'][string];
 export type ChannelConfig = StationConfig['channels'][string];
 export type SourceConfig = ChannelConfig['sources'][number];

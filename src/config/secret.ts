@@ -58,11 +58,11 @@ const NOBODYS: Secret = { sha256: randomBytes(32), demo: false };
 const COMPARED = 2;
 
 /**
- * Whether `given` (plain text from a stranger) is one of the secrets. Takes the same time whichever it equals, if any, and however
+ * Whether `given` (plain text from a stranger, or its SHA-256 where many are asked about one text) is one of the secrets. Takes the same time whichever it equals, if any, and however
  * few there are: digests are compared in constant time, always all of them, and never fewer than two. No secrets: false.
  */
-export function secretMatches(secrets: readonly Secret[], given: string): boolean {
-  const sha256 = digest(given);
+export function secretMatches(secrets: readonly Secret[], given: string | Buffer): boolean {
+  const sha256 = typeof given === 'string' ? digest(given) : given;
   let matches = false;
   for (let i = 0; i < Math.max(COMPARED, secrets.length); i++) {
     matches = timingSafeEqual((secrets[i] ?? NOBODYS).sha256, sha256) || matches;

@@ -5,7 +5,9 @@
  */
 
 import type { PushLimits } from '../metadata/push-schema.js';
-import { channelKey, content, contentType, inPath, inQuery, METAID, ref, TEXT_TYPE } from './parameters.js';
+import { encoders } from './encoders.js';
+import { operations, ownDocuments } from './operate.js';
+import { channelKey, content, contentType, inPath, inQuery, METAID, ref } from './parameters.js';
 import { histories, polls, readable } from './reads.js';
 import { ANYWHERE, head, JSON_TYPE, refused, withoutBodies } from './responses.js';
 import { type Json, type ObjectSchema, type Schemas, schemas } from './schemas.js';
@@ -64,8 +66,18 @@ function streams(): Json {
     'Access-Control-Expose-Headers': head('icy-metaint among them.'),
     'X-Channelkey': head("The channel's key."),
     'icy-metaint': head('Bytes of audio between two blocks of titles; only when asked for.', { type: 'string' }, false),
-    'icy-name': head("The channel's name.", { type: 'string' }, false),
+    'icy-name': head("The channel's name, or its key."),
+    'icy-genre': head('Its genre.', { type: 'string' }, false),
+    'icy-url': head("The station's page.", { type: 'string' }, false),
+    'icy-description': head('What it is about.', { type: 'string' }, false),
+    'icy-pub': head('1: directories may list it.'),
     'icy-br': head('kb/s.', { type: 'string' }, false),
+    'ice-audio-info': head('The same, as bitrate=…', { type: 'string' }, false),
+    Server: head('As configured.'),
+    'Accept-Ranges': head('none: a stream has no parts.'),
+    'Cache-Control': head('Never kept.'),
+    Pragma: head('The same, for old players.'),
+    Expires: head('The same; a time that has passed.'),
   };
   const audio = { type: 'string', contentMediaType: 'application/octet-stream' };
   return {
@@ -89,21 +101,18 @@ function streams(): Json {
   };
 }
 
-function operations(): Json {
-  const text = (description: string) => ({ description, content: content(TEXT_TYPE, { type: 'string' }) });
-  const retry = { 'Retry-After': head('Seconds.') };
-  const once = (operationId: string, summary: string, responses: Json, withHead = true) => {
-    const get = { operationId, tags: ['Operate'], summary, responses: { ...ANYWHERE, ...responses } };
-    const headOp = { ...get, operationId: `${operationId}Head`, responses: withoutBodies(get.responses) };
-    return withHead ? { get, head: headOp } : { get };
-  };
-  const figures = { description: 'For Prometheus.', content: { 'text/plain': { schema: { type: 'string' } } } };
-  return {
-    '/healthz': once('healthz', 'Is it alive?', { '200': text('Yes.') }),
-    '/readyz': once('readyz', 'Is it ready?', { '200': text('Yes.'), '503': { ...text('No.'), headers: retry } }),
-    '/metrics': once('metrics', 'Figures, at addresses with the role ops', { '200': figures }, false),
-  };
-}
+/** What each group is for, and the role of the addresses that serve it. */
+const TAGS: Readonly<Record<string, string>> = {
+  Push: 'Titles from playout systems. Role push.',
+  Poll: 'The records in force. Role poll.',
+  Watch: 'The records as they change; see /asyncapi.json too. Role watch.',
+  History: 'What was on air. Role poll.',
+  Hear: 'The streams. Role stream.',
+  Encode:
+    "Encoders' own titles. Role encoder; encoders read plain text and a status. Their audio comes by PUT or SOURCE to a mount.",
+  Operate: 'Alive and ready: at every address. Figures: role ops, or a peer on this machine.',
+  Documents: 'At every address.',
+};
 
 /** @param limits of a push, told in its fields @param version of this server */
 export function openApi(limits: PushLimits, version: string): Json {
@@ -115,11 +124,12 @@ export function openApi(limits: PushLimits, version: string): Json {
       version,
       description:
         'Push the titles of radio streams, and read them by polling, WebSocket (see /asyncapi.json) or server-sent events. ' +
-        'Refusals are problem+json (RFC 9457). A deprecated host answers the same, and says so by Deprecation, Sunset and Link.',
+        'Refusals are problem+json (RFC 9457). A method that a path does not list is answered with 405 and Allow. ' +
+        'A deprecated host (role legacy) serves push, poll, watch and stream too, and says so by Deprecation, Sunset and Link.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    tags: ['Push', 'Poll', 'Watch', 'History', 'Hear', 'Operate'].map((name) => ({ name })),
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: {
       '/metapush/{channelkey}/{token}': {
         parameters: [channelKey, token],
@@ -138,7 +148,9 @@ export function openApi(limits: PushLimits, version: string): Json {
       ...events(),
       ...histories(),
       ...streams(),
+      ...encoders(),
       ...operations(),
+      ...ownDocuments(),
     },
     components: {
       schemas: all,
@@ -147,6 +159,11 @@ export function openApi(limits: PushLimits, version: string): Json {
           type: 'http',
           scheme: 'bearer',
           description: 'The push token, so that it need not stand in a URL.',
+        },
+        encoder: {
+          type: 'http',
+          scheme: 'basic',
+          description: "The user source or the encoder's own, and its password.",
         },
       },
     },

@@ -42,14 +42,18 @@ const COMPRESSED: Json = {
   'Content-Encoding': head('br or gzip, where asked for and worth it.', { enum: ['br', 'gzip'] }, false),
 };
 
-/** The answers of a read that is kept by its ETag. @param empty said of 204, where that is an answer @param heads of 200 */
+/**
+ * The answers of a read that is kept by its ETag.
+ * @param empty said of 204, where that is an answer @param heads of 200, which but for Content-Encoding 304 has too
+ */
 function cached(mediaType: string, schema: Json, cache: string, empty?: string, heads: Json = {}): Json {
+  const { 'Content-Encoding': _, ...unchanged } = heads;
   const kept = { ...CORS, 'Cache-Control': head('How long it may be kept.', { const: cache }) };
   const tagged = { ...kept, ETag: head('A strong validator, for If-None-Match.', { type: 'string', pattern: '^"' }) };
   return {
     '200': { description: 'OK', headers: { ...tagged, ...heads }, content: content(mediaType, schema) },
     ...(empty === undefined ? {} : { '204': { description: empty, headers: kept } }),
-    '304': { description: 'Not changed since that ETag.', headers: tagged },
+    '304': { description: 'Not changed since that ETag.', headers: { ...tagged, ...unchanged } },
     ...refused('invalid', 'A parameter is invalid; all such are named.', CORS),
   };
 }
@@ -90,13 +94,13 @@ export function polls(): Json {
 export function histories(): Json {
   const limit = inQuery('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1000, default: 50 });
   const before = inQuery('before', 'Only what began before this time.', { type: 'string', format: 'date-time' });
-  const one = (form: string, mediaType: string, schema: Json) =>
+  const one = (form: string, mediaType: string, schema: Json, heads: Json = {}) =>
     readable([channelKey], {
       operationId: `history${form}`,
       tag: 'History',
       summary: `What was on air, newest first, as ${form.toUpperCase()}`,
       parameters: [limit, before, ifNoneMatch],
-      responses: cached(mediaType, schema, SHARED, undefined, COMPRESSED),
+      responses: cached(mediaType, schema, SHARED, undefined, { ...COMPRESSED, ...heads }),
     });
   const columns = '^from,to,artist,song,etype,source,id,isrc\\r\\n';
   return {
@@ -104,9 +108,11 @@ export function histories(): Json {
       type: 'array',
       items: ref('HistoryRecord'),
     }),
-    '/metadata/channel/{channelkey}/history.csv': one('Csv', 'text/csv; charset=utf-8', {
-      type: 'string',
-      pattern: columns,
-    }),
+    '/metadata/channel/{channelkey}/history.csv': one(
+      'Csv',
+      'text/csv; charset=utf-8',
+      { type: 'string', pattern: columns },
+      { 'Content-Disposition': head('A name for the file.') },
+    ),
   };
 }

@@ -67,6 +67,7 @@ export const PREFLIGHT: Json = {
   '204': {
     description: 'What pages of other origins may do.',
     headers: {
+      Allow: head('The methods.'),
       'Access-Control-Allow-Origin': head('Any.', { const: '*' }),
       'Access-Control-Allow-Methods': head('The methods.'),
       'Access-Control-Allow-Headers': head('The heads that a page may set.'),

@@ -17,7 +17,10 @@ export function sockets(): Json {
       responses: {
         '101': { description: 'A WebSocket is open; see /asyncapi.json.' },
         ...(scope === 'listener' ? BAD_SYNC : {}),
-        ...refused('upgrade-required', 'This is no WebSocket handshake.', CORS),
+        ...refused('upgrade-required', 'This is no WebSocket handshake.', {
+          ...CORS,
+          Upgrade: head('Which way there is.'),
+        }),
         ...BUSY,
       },
     });
@@ -46,6 +49,7 @@ export function events(): Json {
           headers: {
             'Access-Control-Allow-Origin': head('Any.', { const: '*' }),
             'Cache-Control': head('Never kept.'),
+            'X-Accel-Buffering': head('So that a proxy passes each event on at once.', { const: 'no' }),
           },
           content: content('text/event-stream', { type: 'string' }),
         },

@@ -66,7 +66,8 @@ export class Certificate implements Ringer {
   async #look(): Promise<void> {
     const { certFile, keyFile } = this.#files;
     // Before reading: what changes in between is seen the next time.
-    const seen = (await Promise.all([certFile, keyFile].map(stampOf))).join();
+    // One after the other: where both are missing it is always the first that is told.
+    const seen = `${await stampOf(certFile)} ${await stampOf(keyFile)}`;
     if (seen === this.#seen) return;
     const pair = { cert: await readFile(certFile), key: await readFile(keyFile) };
     this.#seen = seen;

@@ -5,10 +5,10 @@
  * Invariant: every coding has an ETag of its own (RFC 9110, 8.8.3.3), and it is known before anything is compressed.
  */
 
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { contentTag } from '../metadata/etag.js';
 import { asRefusal, sendProblem } from './problem.js';
 import { matchesTag, READ_CORS } from './reads.js';
 
@@ -33,7 +33,7 @@ export class Body {
   constructor(text: string) {
     this.text = text;
     this.bytes = Buffer.byteLength(text);
-    this.#tag = createHash('sha1').update(text).digest('base64url');
+    this.#tag = contentTag(text);
   }
 
   /** Strong and quoted. @param coding null: as it is */

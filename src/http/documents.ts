@@ -3,11 +3,11 @@
  * Open to all, also to pages of other origins. The readable page takes everything from this host: its policy lets nothing else in.
  */
 
-import { createHash } from 'node:crypto';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal } from '../refusal.js';
+import { contentTag } from '../metadata/etag.js';
+import { refuseWrites } from './methods.js';
 import { matchesTag } from './reads.js';
 
 export interface Documents {
@@ -32,6 +32,11 @@ export function registerDocuments(app: FastifyInstance, documents: Documents): v
   serve(app, '/openapi.json', documents.openApi);
   serve(app, '/asyncapi.json', documents.asyncApi);
   serve(app, '/schemas/record.json', documents.record);
+  // The package knows no HEAD.
+  app.addHook('onRoute', (route) => {
+    if (route.url.startsWith('/docs') && route.method === 'GET') route.method = ['GET', 'HEAD'];
+  });
+  for (const url of ['/docs', '/docs/', '/docs/*']) refuseWrites(app, url);
   // The types of these two know no document of version 3.1 that was not made by them.
   void app.register(swagger, { mode: 'static', specification: { document: documents.openApi as never } });
   void app.register(swaggerUi, {
@@ -44,7 +49,7 @@ export function registerDocuments(app: FastifyInstance, documents: Documents): v
 
 function serve(app: FastifyInstance, url: string, document: object): void {
   const body = JSON.stringify(document);
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  const etag = `"${contentTag(body)}"`;
   const heads = { ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' };
   app.route({
     method: ['GET', 'HEAD'],
@@ -56,11 +61,5 @@ function serve(app: FastifyInstance, url: string, document: object): void {
       return reply.type('application/json; charset=utf-8').send(body);
     },
   });
-  app.route({
-    method: ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-    url,
-    handler: async () => {
-      throw new Refusal('method-not-allowed', 'This address can only be read.', { headers: { Allow: 'GET, HEAD' } });
-    },
-  });
+  refuseWrites(app, url);
 }

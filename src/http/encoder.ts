@@ -38,6 +38,8 @@ interface Verdict {
   readonly why: string;
 }
 
+/** What libshout looks for in the answer to its first request; POST for titles (protocol.md, "Encoders"). */
+const METHODS = 'PUT, SOURCE, POST';
 const ACCEPTED =
   /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts)|application\/octet-stream)\s*(;|$)/i;
 
@@ -82,11 +84,11 @@ export class EncoderDoor {
     mount.attach(socket, head.rest);
   }
 
-  /** Null: may come in. Credentials first, so that a stranger learns nothing of the mounts. */
+  /** Null: may come in. Mounts are no secret: anybody can listen to them. */
   #verdict(head: Handshake, mount: EncoderMount | undefined, origin: string): Verdict | null {
     const given = basicCredentials(head);
     if (given === null) {
-      const heads = ['WWW-Authenticate: Basic realm="airsplice"', 'Allow: PUT, SOURCE'];
+      const heads = ['WWW-Authenticate: Basic realm="airsplice"', `Allow: ${METHODS}`];
       return { status: 401, reason: 'Unauthorized', heads, why: 'no credentials' };
     }
     if (mount === undefined)

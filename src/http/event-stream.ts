@@ -7,7 +7,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Firsts, Message } from '../metadata/feed.js';
-import type { Transport } from './reader.js';
+import type { Direct, Transport } from './reader.js';
 
 /**
  * No blank line after what is no event: on a new connection it would have a reader that follows the standard to the letter forget
@@ -25,8 +25,8 @@ const HEADS = {
   'Access-Control-Allow-Origin': '*',
 };
 
-/** The id of a message for this connection alone; null: the message's own. */
-export type IdFor = (message: Message, firsts: Firsts | null) => string | null;
+/** The id of a message for this connection alone. */
+export type IdFor = (message: Message) => string;
 
 /** Sends the head. @returns the bare socket; the response must have it, and must not be written to */
 export function beginEvents(response: ServerResponse): Socket {
@@ -48,9 +48,10 @@ export class EventStream implements Transport {
   readonly alive = true;
   readonly #response: ServerResponse;
   readonly #socket: Socket;
-  readonly #idFor: IdFor;
+  readonly #idFor: IdFor | null;
 
-  constructor(response: ServerResponse, socket: Socket, idFor: IdFor) {
+  /** @param idFor null: only the first messages have ids of their own, as they go out in another order than they happened in */
+  constructor(response: ServerResponse, socket: Socket, idFor: IdFor | null) {
     this.#response = response;
     this.#socket = socket;
     this.#idFor = idFor;
@@ -69,10 +70,14 @@ export class EventStream implements Transport {
     return this.#socket.bytesWritten - this.#socket.writableLength;
   }
 
+  get direct(): Direct | null {
+    return this.#idFor === null ? { socket: this.#socket, bytes: eventOf } : null;
+  }
+
   send(message: Message, firsts: Firsts | null): void {
-    const id = this.#idFor(message, firsts);
-    if (id === null) {
-      this.#socket.write((message.event ??= Buffer.from(`id: ${message.id}\ndata: ${message.json}\n\n`)));
+    const id = this.#idFor === null ? firsts?.id : this.#idFor(message);
+    if (id === undefined) {
+      this.#socket.write(eventOf(message));
       return;
     }
     this.#socket.cork();
@@ -92,4 +97,8 @@ export class EventStream implements Transport {
   cut(): void {
     this.#socket.destroy();
   }
+}
+
+function eventOf(message: Message): Buffer {
+  return (message.event ??= Buffer.from(`id: ${message.id}\ndata: ${message.json}\n\n`));
 }

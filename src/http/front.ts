@@ -4,6 +4,7 @@
  *
  *   PUT, SOURCE  ─► the encoders' door (their heads are no HTTP that Node's parser takes: protocol.md, "Encoders")
  *   GET of a mount ─► the listeners' door (no HTTP objects stay behind in a crowd of listeners)
+ *   GET of a channel's record ─► the polls' door (no HTTP objects at all, as long as nothing else is asked)
  *   a method of HTTP's, and PUT to a path of our own ─► the HTTP server, by emit('connection') with the bytes put back
  *   anything else ─► closed. SHOUTcast v1 passwords will have their place here.
  *
@@ -28,6 +29,8 @@ export interface FrontOptions {
   readonly encoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection whose first bytes ask for a mount; false: they do not. Undefined: this address serves no streams. */
   readonly listener?: ((socket: net.Socket, first: Buffer) => boolean) | undefined;
+  /** Takes a connection whose first bytes ask for a channel's record. Undefined: this address serves no polls, or by HTTP only. */
+  readonly poll?: ((socket: net.Socket, first: Buffer) => boolean) | undefined;
 }
 
 type Verdict = 'http' | 'encoder' | 'more' | 'unknown';
@@ -147,7 +150,7 @@ export class Front {
       this.#options.encoder(socket, first);
       return;
     }
-    if (this.#options.listener?.(socket, first)) return;
+    if (this.#options.listener?.(socket, first) || this.#options.poll?.(socket, first)) return;
     socket.unshift(first);
     this.#options.http.emit('connection', socket);
     socket.resume();

@@ -10,7 +10,7 @@ import { parseQueryMs } from '../metadata/time.js';
 import { Refusal } from '../refusal.js';
 import { notFound } from './reads.js';
 
-const PATH = /^\/metadata\/channel\/([A-Za-z0-9_-]{1,64})\/history\.(json|csv)$/;
+const PATH = /^\/metadata\/channel\/([^/]+)\/history\.(json|csv)$/;
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
 

@@ -3,6 +3,7 @@
  */
 
 import type { FastifyInstance } from 'fastify';
+import { refuseWrites } from './methods.js';
 
 export interface Ops {
   /** Configuration loaded, store open, listening, not shutting down (sources need not be there). */
@@ -30,8 +31,9 @@ export function registerOps(app: FastifyInstance, ops: Ops): void {
         .send(ops.ready ? 'ready\n' : 'not ready\n'),
   });
   app.route({
-    method: 'GET',
+    method: ['GET', 'HEAD'],
     url: '/metrics',
-    handler: async (_, reply) => reply.header('Content-Type', ops.metricsType).send(await ops.metrics()),
+    handler: async (_, reply) => reply.headers({ ...head, 'Content-Type': ops.metricsType }).send(await ops.metrics()),
   });
+  for (const url of ['/healthz', '/readyz', '/metrics']) refuseWrites(app, url);
 }

@@ -4,10 +4,10 @@
  * host only (Content-Security-Policy); covers are the one thing that may come from elsewhere.
  */
 
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal } from '../refusal.js';
+import { contentTag } from '../metadata/etag.js';
+import { refuseWrites } from './methods.js';
 import { matchesTag } from './reads.js';
 
 /** A channel as the page shows it. */
@@ -60,7 +60,7 @@ export function registerPage(app: FastifyInstance, channels: readonly PageChanne
 }
 
 function fileOf(type: string, body: Buffer): File {
-  return { type, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` };
+  return { type, body, etag: `"${contentTag(body)}"` };
 }
 
 function serve(app: FastifyInstance, url: string, file: File): void {
@@ -80,13 +80,7 @@ function serve(app: FastifyInstance, url: string, file: File): void {
       return reply.type(file.type).send(file.body);
     },
   });
-  app.route({
-    method: ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-    url,
-    handler: async () => {
-      throw new Refusal('method-not-allowed', 'This address can only be read.', { headers: { Allow: 'GET, HEAD' } });
-    },
-  });
+  refuseWrites(app, url);
 }
 
 /** `connect-src` names the sockets of this host too: some browsers do not count them as 'self'. */

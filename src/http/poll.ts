@@ -5,13 +5,14 @@
  *   /metadata/channel/{key}/history.json|.csv    (history.ts; read from the store)
  */
 
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Sessions } from '../listener/sessions.js';
+import { contentTag } from '../metadata/etag.js';
 import type { Feed } from '../metadata/feed.js';
 import { Refusal } from '../refusal.js';
 import { Body, sendCompressed } from './compression.js';
 import { answerHistory, type HistoryTarget, type ReadHistory, readHistoryTarget } from './history.js';
+import { headsOf, JSON_TYPE, type PlainAnswer, recordAnswer, SHARED } from './poll-answer.js';
 import { asRefusal, sendProblem } from './problem.js';
 import {
   matchesTag,
@@ -24,19 +25,17 @@ import {
   type Target,
 } from './reads.js';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-const TEXT_TYPE = 'text/plain; charset=utf-8';
-const SHARED = 'public, max-age=1';
 const PRIVATE = 'private, no-cache';
 
-/** An answer ready to send; null body: 204; a Body is compressed where it pays, and has tags of its own. */
-interface Answer {
-  readonly body: string | Body | null;
+/** A body that is compressed where it pays, and has tags of its own. */
+interface CompressedAnswer {
+  readonly body: Body;
   readonly type: string;
-  readonly etag: string;
   readonly cache: string;
   readonly heads?: Readonly<Record<string, string>>;
 }
+
+type Answer = PlainAnswer | CompressedAnswer;
 
 export class Poll {
   readonly #feed: Feed;
@@ -86,14 +85,7 @@ export class Poll {
   #channel(target: Target): Answer {
     this.#known(target);
     const [type] = readTypes(target.query, false);
-    const view = this.#feed.last(target.id, type!) ?? null;
-    const text = target.form === 'txt';
-    return {
-      body: view === null ? null : text ? view.text : view.json,
-      type: text ? TEXT_TYPE : JSON_TYPE,
-      etag: view?.etag ?? '',
-      cache: SHARED,
-    };
+    return recordAnswer(this.#feed.last(target.id, type!) ?? null, target.form!);
   }
 
   #station(target: Target): Answer {
@@ -107,7 +99,7 @@ export class Poll {
       kept = { changes, body: new Body(`[${views.map((view) => view.json).join(',')}]`) };
       this.#stations.set(key, kept);
     }
-    return { body: kept.body, type: JSON_TYPE, etag: '', cache: SHARED };
+    return { body: kept.body, type: JSON_TYPE, cache: SHARED };
   }
 
   #listener(target: Target): Answer {
@@ -127,7 +119,7 @@ export class Poll {
 
   #history(target: HistoryTarget): Answer {
     const answer = answerHistory(target, this.#feed, this.#readHistory);
-    return { ...answer, body: new Body(answer.body), etag: '', cache: SHARED };
+    return { ...answer, body: new Body(answer.body), cache: SHARED };
   }
 
   #known(target: Target): void {
@@ -137,29 +129,16 @@ export class Poll {
   }
 
   #send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
-    if (answer.body === null) {
-      response.writeHead(204, { ...READ_CORS, 'Cache-Control': answer.cache }).end();
-      return;
-    }
-    if (answer.body instanceof Body) {
+    if (!('etag' in answer)) {
       const heads = { ...READ_CORS, ...answer.heads, 'Content-Type': answer.type, 'Cache-Control': answer.cache };
       void sendCompressed(request, response, answer.body, heads);
-      return;
-    }
-    const heads = { ...READ_CORS, ETag: answer.etag, 'Cache-Control': answer.cache };
-    if (matchesTag(request.headers['if-none-match'], answer.etag)) {
-      response.writeHead(304, heads).end();
-      return;
-    }
-    response.writeHead(200, {
-      ...heads,
-      'Content-Type': answer.type,
-      'Content-Length': Buffer.byteLength(answer.body),
-    });
-    response.end(answer.body);
+    } else if (answer.body === null) response.writeHead(204, headsOf(answer, 204)).end();
+    else if (matchesTag(request.headers['if-none-match'], answer.etag))
+      response.writeHead(304, headsOf(answer, 304)).end();
+    else response.writeHead(200, headsOf(answer, 200)).end(answer.body);
   }
 }
 
 function tagOf(body: string): string {
-  return `"${createHash('sha1').update(body).digest('base64url')}"`;
+  return `"${contentTag(body)}"`;
 }

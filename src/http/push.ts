@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
 import { Refusal } from '../refusal.js';
+import { refuseOthers } from './methods.js';
 import { originOf, type Rate } from './rate.js';
 
 /** What pushing needs of the rest of the house; wired in app.ts. */
@@ -36,6 +37,8 @@ interface PushParams {
 }
 
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
+/** A charset is fine: JSON is UTF-8 whatever it says. */
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const ANSWER_HEADS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
 /** @param limits of the fields and, in bytes, of a POST's body */
@@ -57,6 +60,12 @@ export function registerPush(
       const { channel, token } = request.params as PushParams;
       if (!target.authorized(channel, token ?? bearerToken(request))) throw forbidden(request, rates.wrongSecrets);
       known.add(request);
+      if (request.method === 'POST' && !JSON_TYPE.test(request.headers['content-type'] ?? '')) {
+        throw new Refusal(
+          'unsupported-media-type',
+          'The body must be a JSON object with Content-Type: application/json.',
+        );
+      }
     },
     onResponse: async (request: FastifyRequest, reply: FastifyReply) => {
       target.counted(known.has(request) ? (request.params as PushParams).channel : '', reply.statusCode);
@@ -88,31 +97,22 @@ export function registerPush(
       ...route,
       url,
       method: 'POST',
-      handler: (request, reply) => {
-        if (!Buffer.isBuffer(request.body)) {
-          throw new Refusal(
-            'unsupported-media-type',
-            'The body must be a JSON object with Content-Type: application/json.',
-          );
-        }
-        return answer(request, reply, parsePushBody(request.body, limits));
-      },
+      // Without a body the parser above is not asked.
+      handler: (request, reply) =>
+        answer(request, reply, parsePushBody((request.body as Buffer | undefined) ?? Buffer.alloc(0), limits)),
     });
-    app.route({
-      // HEAD is refused too: a link checker must not push.
-      method: ['HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
-      url,
-      handler: async () => {
-        throw new Refusal('method-not-allowed', 'Push with GET or POST.', { headers: { Allow: 'GET, POST' } });
-      },
-    });
+    // HEAD too: a link checker must not push.
+    refuseOthers(app, url, ['GET', 'POST'], 'Push with GET or POST.');
   }
 }
 
-/** The token of `Authorization: Bearer`, or "". Heads come as Latin-1, tokens are compared as UTF-8. */
+/**
+ * The token of `Authorization: Bearer`, or "". Heads come as Latin-1 without blanks around them, tokens are compared as UTF-8, whose
+ * last byte may look like a blank of Latin-1.
+ */
 function bearerToken(request: FastifyRequest): string {
-  const given = /^bearer +(.*\S)/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-  return Buffer.from(given, 'latin1').toString('utf8');
+  const given = /^bearer +/i.exec(request.headers.authorization ?? '');
+  return given === null ? '' : Buffer.from(given.input.slice(given[0].length), 'latin1').toString('utf8');
 }
 
 /** One and the same answer for an unknown channel and a wrong token; another after too many of them. */

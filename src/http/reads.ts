@@ -24,6 +24,7 @@ export const READ_CORS: Readonly<Record<string, string>> = {
 };
 
 export const READ_PREFLIGHT: Readonly<Record<string, string>> = {
+  Allow: 'GET, HEAD, OPTIONS',
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
   'Access-Control-Allow-Headers': 'If-None-Match, Last-Event-ID, Cache-Control',

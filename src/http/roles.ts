@@ -1,7 +1,9 @@
 /**
  * What an address serves, and to whom. An address without a list of roles serves all but `legacy`, and there `ops` is for
- * this machine only: loopback peers that come directly, not through a proxy (contract, "Addresses"). `legacy` serves what the
- * old host served, and its old WebSocket: not encoders or ops, unless they are named too.
+ * this machine only: loopback peers whose request shows no trace of a proxy (contract, "Addresses"). A proxy on this machine that
+ * leaves no trace cannot be told from such a peer: behind one, an address names its roles. `legacy` serves what the old host
+ * served, and its old WebSocket: not encoders or ops, unless they are named too. The page, the documents, /healthz and /readyz have
+ * no role: every address has them.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -31,8 +33,12 @@ export class Roles {
   }
 }
 
+/** Heads that proxies add: RFC 9110 (Via), RFC 7239 (Forwarded), and what is in use beside them. */
+const PROXYS =
+  /^(via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|x-cluster-client-ip|cf-connecting-ip|true-client-ip)$/;
+
 function isDirectLoopback(request: IncomingMessage): boolean {
-  if (request.headers['x-forwarded-for'] !== undefined || request.headers['forwarded'] !== undefined) return false;
+  if (Object.keys(request.headers).some((name) => PROXYS.test(name))) return false;
   const peer = request.socket.remoteAddress ?? '';
   return peer === '::1' || peer.startsWith('127.') || peer.startsWith('::ffff:127.');
 }

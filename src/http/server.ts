@@ -30,6 +30,9 @@ const REQUEST_MS = 30_000;
 const SWEEP_MS = 2_000;
 const IDLE_MS = 120_000;
 
+/** Of the server as a whole (RFC 9110, 9.3.7). */
+const ALL_METHODS = 'GET, HEAD, POST, OPTIONS, PUT, SOURCE';
+
 export interface RouterParts {
   readonly mounts: ReadonlyMap<string, Mount>;
   readonly stream: Stream;
@@ -75,7 +78,9 @@ export class Router {
       frameworkErrors: (error, _request, reply) => {
         // Before routing (a path that cannot be decoded): the bare response, as for everything outside fastify.
         reply.hijack();
-        sendProblem(reply.raw, translate(error));
+        // Its own text repeats the path, and a path may hold a token.
+        const broken = new Refusal('bad-request', 'The path of the address has a broken percent-encoding.');
+        sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : translate(error));
       },
     });
     // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
@@ -117,7 +122,8 @@ export class Router {
       else goOnWithout(server, request, socket as Socket, head);
     });
     server.on('checkContinue', (request, response) => {
-      if (!this.#given.has(request.socket)) response.writeContinue();
+      // Only a push has a body that is read; to an encoder at the wrong address a 100 would say that all is well.
+      if (request.method === 'POST' && !this.#given.has(request.socket)) response.writeContinue();
       this.#request(request, response, roles);
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -147,6 +153,10 @@ export class Router {
       return;
     }
     const url = originForm(request);
+    if (url === '*' && request.method === 'OPTIONS') {
+      response.writeHead(204, { Allow: ALL_METHODS }).end();
+      return;
+    }
     const mark = url.indexOf('?');
     const path = mark < 0 ? url : url.slice(0, mark);
     if (isSse(path)) {

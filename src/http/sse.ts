@@ -62,7 +62,7 @@ export class Sse {
     }
     const seen = lastEventId(request) ?? target.query.get('lastEventId') ?? undefined;
     const seenOfListener = readListenerId(seen, sync);
-    const ids = target.scope === 'listener' ? listenerIds(sync, seenOfListener) : topicIds;
+    const ids = target.scope === 'listener' ? listenerIds(sync, seenOfListener) : null;
     const socket = beginEvents(response);
     const transport = new EventStream(response, socket, ids);
     const { reader, gone } = this.#watchers.open(transport, address, { target, sync, seen, seenOfListener });
@@ -70,9 +70,6 @@ export class Sse {
     response.on('close', gone);
   }
 }
-
-/** Only the first messages have ids of their own: they go out in another order than that in which they happened. */
-const topicIds: IdFor = (_message, firsts) => firsts?.id ?? null;
 
 /** Each connection remembers its last now and next. */
 function listenerIds(sync: Sync, seen: ListenerSeen): IdFor {

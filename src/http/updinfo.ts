@@ -4,6 +4,7 @@
  * What they do read is plain text and a status, so refusals here are no problem+json.
  */
 
+import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { queryBytes } from '../metadata/query.js';
 import { cleanText, decodeNamed, decodeUndeclared, utf8Bytes } from '../metadata/text.js';
@@ -22,8 +23,8 @@ export interface EncoderTitle {
 /** What must be known of a channel that takes an encoder; wired in programme.ts. */
 export interface TitleDesk {
   readonly channel: string;
-  /** Constant time. */
-  hasPassword(password: string): boolean;
+  /** Constant time. @param sha256 of the password, taken once for all channels: a stranger chooses how long it is */
+  hasPassword(sha256: Buffer): boolean;
   /** Its own user, or `source`. */
   hasUser(user: string): boolean;
   /** Whether the channel takes encoders' titles at all. */
@@ -65,6 +66,7 @@ class Answer {
 type Fields = ReadonlyMap<string, Buffer | null>;
 
 const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin.cgi']);
+const METHODS = 'GET, POST, OPTIONS';
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const IMAGE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
@@ -87,8 +89,10 @@ export class Updinfo {
     const path = mark < 0 ? request.url! : request.url!.slice(0, mark);
     if (request.method === 'GET') {
       void this.#take(path, query, request, response);
+    } else if (request.method === 'OPTIONS') {
+      response.writeHead(204, { Allow: METHODS }).end();
     } else if (request.method !== 'POST') {
-      this.#answer(response, '', new Answer(405, 'Use GET or POST', { Allow: 'GET, POST' }));
+      this.#answer(response, '', new Answer(405, 'Use GET or POST', { Allow: METHODS }));
     } else if (!FORM.test(request.headers['content-type'] ?? 'application/x-www-form-urlencoded')) {
       this.#answer(response, '', new Answer(415, 'The body must be a form (application/x-www-form-urlencoded)'));
     } else {
@@ -126,26 +130,28 @@ export class Updinfo {
     this.#answer(response, desk.channel, new Answer(200, 'Metadata update successful'));
   }
 
-  /** The channel whose title is told, if whoever tells it may. All passwords are looked at, whichever is right. */
+  /** The channel whose title is told, if whoever tells it may. Where no mount is named all passwords are looked at. */
   #admit(path: string, fields: Fields, request: IncomingMessage): TitleDesk | Answer {
     const given =
       path === '/admin.cgi'
         ? { user: 'source', password: textOf(fields, 'pass') }
         : basicCredentials({ headers: new Map([['authorization', request.headers.authorization ?? '']]) });
     if (given === null) {
-      return new Answer(401, 'Authentication required', { 'WWW-Authenticate': 'Basic realm="airsplice"' });
+      const heads = { 'WWW-Authenticate': 'Basic realm="airsplice"', Allow: METHODS };
+      return new Answer(401, 'Authentication required', heads);
     }
-    const theirs = this.#options.desks.filter((desk) => desk.hasPassword(given.password) && desk.hasUser(given.user));
+    const sha256 = createHash('sha256').update(given.password, 'utf8').digest();
+    const isTheirs = (desk: TitleDesk) => desk.hasPassword(sha256) && desk.hasUser(given.user);
     const mount = textOf(fields, 'mount');
     if (mount === '') {
+      const theirs = this.#options.desks.filter(isTheirs);
       if (theirs.length > 1) return new Answer(403, 'Several channels have this password: say which, with mount=');
       return theirs[0] ?? this.#wrong(request);
     }
     const channel = this.#options.channelAt(mount.startsWith('/') ? mount : `/${mount}`);
-    if (!this.#options.desks.some((desk) => desk.channel === channel)) {
-      return new Answer(404, 'No channel takes an encoder at this mount');
-    }
-    return theirs.find((desk) => desk.channel === channel) ?? this.#wrong(request);
+    const desk = this.#options.desks.find((each) => each.channel === channel);
+    if (desk === undefined) return new Answer(404, 'No channel takes an encoder at this mount');
+    return isTheirs(desk) ? desk : this.#wrong(request);
   }
 
   #wrong(request: IncomingMessage): Answer {

@@ -1,16 +1,22 @@
 /**
- * All who watch, by WebSocket or SSE: who may, what each is told first and then, and the look at all of them once a second.
+ * All who watch, by WebSocket or SSE: who may, what each is told first and then, and the look at each of them once a second.
+ * After a restart a crowd comes back at once; so that its signs of life do not fall due at once as well, readers are looked at in
+ * turns, one group a tick, and the first sign of life comes early by a phase of each reader's own: half the time at most, since
+ * whoever has just come need not be asked at once.
  * Owns the readers from `open` until the connection has gone.
  */
 
-import type { Clock, Ringer } from '../clock.js';
+import { type Clock, type Ringer, TICK_MS } from '../clock.js';
 import type { Sessions } from '../listener/sessions.js';
 import type { Feed, Message, Sync, Watcher } from '../metadata/feed.js';
 import { Refusal } from '../refusal.js';
 import { Reader, type ReaderLimits, type Transport } from './reader.js';
 import { notFound, type Target } from './reads.js';
 
-const CHECK_MS = 1000;
+/** So many groups, one looked at on each tick: each reader about once a second. */
+const GROUPS = 1000 / TICK_MS;
+/** Its multiples lie evenly in every stretch of them (modulo 1): whoever comes in a row is spread over the whole time. */
+const PHASE = (Math.sqrt(5) - 1) / 2;
 
 export interface WatchOptions extends ReaderLimits {
   readonly watchers: number;
@@ -45,7 +51,11 @@ export class Watchers implements Ringer {
   readonly #sessions: Sessions;
   readonly #clock: Clock;
   readonly #options: WatchOptions;
-  readonly #readers = new Set<Reader>();
+  readonly #groups = Array.from({ length: GROUPS }, () => new Set<Reader>());
+  #count = 0;
+  #seated = 0;
+  /** The tick whose group was looked at last. */
+  #tick: number;
   readonly #byAddress = new Map<string, number>();
   #closed = false;
 
@@ -54,11 +64,12 @@ export class Watchers implements Ringer {
     this.#sessions = sessions;
     this.#clock = clock;
     this.#options = options;
-    clock.alarm(clock.now() + CHECK_MS, this);
+    this.#tick = tickOf(clock.now());
+    clock.onTick(this);
   }
 
   get count(): number {
-    return this.#readers.size;
+    return this.#count;
   }
 
   /** @throws Refusal not-found; a metaid need not play yet */
@@ -71,7 +82,7 @@ export class Watchers implements Ringer {
   /** @throws Refusal unavailable */
   admit(address: string): void {
     if (this.#closed) throw busy('The server is shutting down.');
-    if (this.#readers.size >= this.#options.watchers) throw busy('Too many watchers on this server.');
+    if (this.#count >= this.#options.watchers) throw busy('Too many watchers on this server.');
     if ((this.#byAddress.get(address) ?? 0) >= this.#options.watchersPerAddress) {
       throw busy('Too many watchers from this address.');
     }
@@ -79,11 +90,15 @@ export class Watchers implements Ringer {
 
   /** Takes a connection that was admitted. `gone` is to be called when it has gone; idempotent. */
   seat(transport: Transport, address: string): Seat {
-    const reader = new Reader(transport, this.#options, this.#clock.now());
-    this.#readers.add(reader);
+    const seat = this.#seated++;
+    const reader = new Reader(transport, this.#options, this.#clock.now(), ((seat * PHASE) % 1) / 2);
+    const group = this.#groups[seat % GROUPS]!;
+    group.add(reader);
+    this.#count++;
     this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
     const gone = () => {
-      if (!this.#readers.delete(reader)) return;
+      if (!group.delete(reader)) return;
+      this.#count--;
       const left = (this.#byAddress.get(address) ?? 1) - 1;
       if (left > 0) this.#byAddress.set(address, left);
       else this.#byAddress.delete(address);
@@ -113,19 +128,26 @@ export class Watchers implements Ringer {
   }
 
   ring(nowMs: number): void {
-    for (const reader of this.#readers) reader.check(nowMs);
-    this.#clock.alarm(nowMs + CHECK_MS, this);
+    const tick = tickOf(nowMs);
+    // Ticks that were missed are made up for, but nobody is looked at twice.
+    this.#tick = Math.max(this.#tick, tick - GROUPS);
+    while (this.#tick < tick) {
+      // The tick's own time: a tick that comes later than the next one must not cost a reader a whole second.
+      const tickMs = ++this.#tick * TICK_MS;
+      for (const reader of this.#groups[this.#tick % GROUPS]!) reader.check(tickMs);
+    }
   }
 
   /** Takes nobody any more and says goodbye to everybody; those that do not answer are cut within seconds by `ring`. */
   close(): void {
     this.#closed = true;
-    for (const reader of this.#readers) reader.close('shutdown', this.#clock.now());
+    const nowMs = this.#clock.now();
+    for (const group of this.#groups) for (const reader of group) reader.close('shutdown', nowMs);
   }
 
   /** Cuts whoever is left. */
   terminate(): void {
-    for (const reader of this.#readers) reader.cut();
+    for (const group of this.#groups) for (const reader of group) reader.cut();
   }
 
   /** What this listener has coming and what it hears (or was sent) now. */
@@ -141,6 +163,10 @@ export class Watchers implements Ringer {
     if (now !== null && now.id !== seen?.now) messages.push(now);
     return messages;
   }
+}
+
+function tickOf(nowMs: number): number {
+  return Math.floor(nowMs / TICK_MS);
 }
 
 function busy(detail: string): Refusal {

@@ -1,6 +1,6 @@
 /**
- * The head of a listener's answer, rendered once per channel and kind of listener (protocol.md, "Listeners"): HTTP/1.0 status
- * line, close-delimited, never cached, readable by pages of any origin with `icy-metaint` exposed.
+ * The head of a listener's answer, rendered for each (protocol.md, "Listeners"): HTTP/1.0 status line, close-delimited, never
+ * cached, readable by pages of any origin with `icy-metaint` exposed.
  */
 
 export interface HeadFacts {
@@ -61,6 +61,7 @@ export function streamHead(
 
 /** CORS preflight for a stream (protocol.md, "Browsers"). */
 export const PREFLIGHT_HEADS: readonly [string, string][] = [
+  ['Allow', 'GET, HEAD, OPTIONS, PUT, SOURCE'],
   ['Access-Control-Allow-Origin', '*'],
   ['Access-Control-Allow-Methods', 'GET, HEAD, OPTIONS'],
   ['Access-Control-Allow-Headers', 'icy-metadata, range'],

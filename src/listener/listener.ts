@@ -2,8 +2,8 @@
  * A listener: a cursor on a tape and a socket. It has no queue: what its socket has not taken yet stays on the tape, and its
  * lag is a subtraction. `advance` is the hot path: it writes shared buffers and remembers the mark it sent last.
  *
- * Every listener begins at a segment's first byte, so every ICY block it owes falls on a segment's end and the shared
- * renderings are right for it from its first byte. Owned by the audience.
+ * Every listener begins at a segment's first byte (with a whole frame, or a tag in the place of a partial one), so every ICY block it
+ * owes falls on a segment's end and the shared renderings are right for it from its first byte. Owned by the audience.
  */
 
 import type { Socket } from 'node:net';
@@ -23,8 +23,8 @@ export class Listener {
   readonly channel: string;
   readonly icy: boolean;
   readonly startedMs: number;
-  /** The segment at which it began, and the next one to be written. */
-  readonly firstSeq: number;
+  /** The segment with which it began (or will, if it has an entry), and the next one to be written. */
+  firstSeq: number;
   cursor: number;
   /** Place in its slot of the audience, for removal in constant time. */
   slot = -1;
@@ -92,13 +92,20 @@ export class Listener {
 
   #write(nowMs: number): void {
     const segment = this.#tape.at(this.cursor++)!;
+    const first = this.#joinMs < 0;
+    // No frame begins here that a player could begin with.
+    if (first && segment.entry < 0) {
+      this.firstSeq = this.cursor;
+      return;
+    }
     const mark = segment.mark;
     // A title that leaves the last one standing in the stream has its very block: nothing new is said there.
     const same = mark === this.#mark || (mark !== null && mark.block === this.#mark?.block);
-    const out = !this.icy ? segment.plain : same ? segment.bytes : segment.titled;
+    const icy = this.icy;
+    const out = first ? segment.entered(icy) : !icy ? segment.plain : same ? segment.bytes : segment.titled;
     this.bytes += out.length;
     this.socket.write(out);
-    if (this.#joinMs < 0) this.#begin(segment.startMs, segment.before, nowMs);
+    if (first) this.#begin(segment.entryMs, segment.before, nowMs);
     const session = this.#session;
     if (session !== null) {
       const positionMs = segment.endMs - this.#joinMs;

@@ -16,6 +16,8 @@ export interface Moment {
   readonly wallMs: number;
   /** A fresh UUID, asked for only where the sender gave no id. */
   readonly newId: () => string;
+  /** For how long the real now has been in force, milliseconds, whatever the wall clock was set to meanwhile. */
+  readonly ageMs: (now: TrackRecord) => number;
 }
 
 /** After its start a next that was pushed with one is of no more use than this long. */
@@ -48,14 +50,14 @@ export function silently(state: ChannelState, changed: Partial<ChannelState>): C
  */
 export function takeNow(state: ChannelState, track: Track, at: Moment, saidSeconds: number | null = null): Change {
   const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: at.wallMs };
-  return putNow({ ...state, ...following(state, record, true, at), saidSeconds }, record, at);
+  return putNow({ ...state, ...following(state, record, null, at), saidSeconds }, record, at);
 }
 
 /** The `now` is told anew: same play, other words. History keeps both. */
 export function correctNow(state: ChannelState, track: Track, at: Moment): Change {
-  const { effectAtMs } = realNow(state)!;
-  const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs };
-  return putNow({ ...state, ...following(state, record, false, at) }, record, at);
+  const now = realNow(state)!;
+  const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: now.effectAtMs };
+  return putNow({ ...state, ...following(state, record, now, at) }, record, at);
 }
 
 /** A track becomes `next`; of no concern to history. */
@@ -80,11 +82,12 @@ function putNow(state: ChannelState, record: TrackRecord, at: Moment): Change {
   return state.lost ? silently(state, { covered: record }) : air(state, record, at);
 }
 
-/** @param counts whether it is another now, and no correction */
-function following(state: ChannelState, record: TrackRecord, counts: boolean, at: Moment) {
+/** @param corrected the record whose words these are now; null: it is another now. What was the next's before spends it no more. */
+function following(state: ChannelState, record: TrackRecord, corrected: TrackRecord | null, at: Moment) {
   const next = currentNext(state, at.wallMs);
-  const nowsSinceNext = state.nowsSinceNext + (counts ? 1 : 0);
-  const kept = next !== null && !isSameTrack(next, record) && nowsSinceNext < 2;
+  const nowsSinceNext = state.nowsSinceNext + (corrected === null ? 1 : 0);
+  const spends = (now: TrackRecord | null) => next !== null && now !== null && isSameTrack(next, now);
+  const kept = next !== null && (!spends(record) || spends(corrected)) && nowsSinceNext < 2;
   return kept
     ? { next, nowsSinceNext, nextHasTime: state.nextHasTime }
     : { next: null, nowsSinceNext: 0, nextHasTime: false };

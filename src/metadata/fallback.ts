@@ -32,6 +32,13 @@ export function runOut(state: ChannelState, effectAtMs: number, title: FallbackT
   return state.lost ? silently(state, { covered: null }) : air(state, fallbackRecord(state, title, at), at);
 }
 
+/** The channel has been given another title of its own since this one came to stand. Null: it has not, or none stands. */
+export function reword(state: ChannelState, title: FallbackTitle, at: Moment): Change | null {
+  const { now } = state;
+  if (now?.source !== 'fallback' || (now.artist === title.artist && now.song === title.song)) return null;
+  return air(state, fallbackRecord(state, title, at), at);
+}
+
 /** The channel's own source is not heard any more. Null: that was known. */
 export function sourceLost(state: ChannelState, title: FallbackTitle, at: Moment): Change | null {
   if (state.lost) return null;

@@ -22,7 +22,7 @@ export class Message {
   /** Rises with every message of this process. */
   readonly turn: number;
   /** The framed bytes, the event with its id, the event's data alone: cached by whoever writes them. */
-  frame: readonly Buffer[] | undefined;
+  frame: Buffer | undefined;
   event: Buffer | undefined;
   data: Buffer | undefined;
 

@@ -8,7 +8,9 @@ import { type ChannelFace, RecordView } from './view.js';
 const CSV_HEAD = 'from,to,artist,song,etype,source,id,isrc';
 
 /** What a spreadsheet takes for a formula, also after blanks and in the wide forms of East Asian keyboards. */
-const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
+const FORMULA = /^(?:\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/u;
+/** Where a semicolon parts the columns (much of Europe), a cell begins after each. */
+const LATER_FORMULA = /;(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 
 /** An array of channel records, each with `from` and `to` (contract, "history"). */
 export function historyJson(entries: readonly HistoryEntry[], face: ChannelFace): string {
@@ -29,10 +31,10 @@ export function historyCsv(entries: readonly HistoryEntry[]): string {
   return [CSV_HEAD, ...lines, ''].join('\r\n');
 }
 
-/** Controls cannot occur (text.ts), so there is no line break to quote. */
+/** Controls should not occur (text.ts); one that does stays within its cell. */
 function cell(text: string): string {
-  const harmless = FORMULA.test(text) ? `'${text}` : text;
-  return /[",]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  const harmless = (FORMULA.test(text) ? `'${text}` : text).replaceAll(LATER_FORMULA, ";'");
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
 /** `2026-11-20T12:37:28.123Z` */

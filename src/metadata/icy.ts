@@ -33,7 +33,8 @@ const WORDS: Readonly<Record<string, (etype: number) => boolean>> = {
 
 /** @param before the block that stands in the stream now, or null: none does (the first title after a start) */
 export function blockFor(view: RecordView, before: Buffer | null, options: IcyOptions): Buffer {
-  const rule = ruleFor(view.record.etype, options.etypes);
+  // The channel's own title is of no content type: it stands on every output (contract, "after the duration is over").
+  const rule = view.record.source === 'fallback' ? 'pass' : ruleFor(view.record.etype, options.etypes);
   if (rule === 'keep' && before !== null) return before;
   const title = rule === 'pass' ? view.title : rule === 'keep' ? options.name : rule;
   const cover = rule === 'pass' ? view.cover : '';

@@ -6,10 +6,11 @@
 
 /** Letters and signs that Unicode does not take apart by itself, as pairs. */
 const PLAIN = table(`
-  ł l Ł L đ d Đ D ħ h Ħ H ı i ȷ j ŋ n Ŋ N ĸ k ŧ t Ŧ T œ oe Œ OE ẞ SS ƒ f ə e Ə E ɛ e ɔ o ɓ b ɗ d ƙ k Ɓ B Ɗ D Ƙ K ɨ i ʉ u
-  ‘ ' ’ ' ‚ ' ‛ ' ʻ ' ʼ ' ′ ' “ " ” " „ " ‟ " ″ " ‹ < › > ‐ - ‑ - ‒ - – - — - ― - − - ⁄ / • · † + ‡ + € EUR ♯ # ♭ b ˜ ~ ˆ ^
+  ł l Ł L đ d Đ D ħ h Ħ H ı i ȷ j ŋ n Ŋ N ĸ k ŧ t Ŧ T œ oe Œ OE ẞ SS ƒ f ə e Ə E ɛ e ɔ o ɓ b ɗ d ƙ k Ɓ B Ɗ D Ƙ K ɨ i ʉ u ƶ z ǝ e ɲ n ƴ y
+  ‘ ' ’ ' ‚ ' ‛ ' ʻ ' ʼ ' ʾ ' ʿ ' ′ ' “ " ” " „ " ‟ " ″ " ‹ < › > ‐ - ‑ - ‒ - – - — - ― - − - ⁄ / • · † + ‡ + € EUR ♯ # ♭ b ˜ ~ ˆ ^
   а a б b в v г g д d е e ё e ж zh з z и i й i к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ъ " ы y ь '
   э e ю yu я ya є ye і i ї yi ґ g ђ dj ј j љ lj њ nj ћ c џ dz ѓ gj ќ kj ѕ dz
+  ә a ғ g қ q ң n ө o ұ u ү u һ h җ j ҷ j ҳ h
   α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o
 `);
 

@@ -17,7 +17,7 @@ import type { PushInput } from './push-input.js';
 import { DEFAULT_SEPARATOR, type Track, type TrackRecord, titleLine } from './record.js';
 import { corrected, DEFAULTS, likeness, makeTrack } from './repeat.js';
 import type { Change, ChannelState } from './state.js';
-import { mayReplace, type TrustRules } from './trust.js';
+import { holdMs, mayReplace, type TrustRules } from './trust.js';
 
 /** A title without more, as encoders and upstreams send it; clean (text.ts). Both parts empty: it clears. */
 export interface PlainTitle {
@@ -54,7 +54,7 @@ function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldR
   const isAhead = timeSeconds > arrivalSeconds && !isFarAhead;
   const now = realNow(state);
   const { saidSeconds } = state;
-  const like = now === null ? 'other' : likeness(now, input, { saidSeconds, isAhead, wallMs: at.wallMs });
+  const like = now === null ? 'other' : likeness(now, input, { saidSeconds, isAhead, ageMs: at.ageMs(now) });
   if (now !== null && like === 'equal') return { change: null, answer: now, isFarAhead };
   if (now !== null && like === 'correction') return told(correctNow(state, corrected(now, input), at), isFarAhead);
   if (isAhead) return { ...holdPush(state, { ...input, timeSeconds }, at, rules), isFarAhead };
@@ -70,8 +70,7 @@ function told(change: Change, isFarAhead: boolean): Pushed {
 /** A next is told at once whatever its time, and is never held. Nothing of it has begun: a time that is sent moves it. */
 function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
   const next = currentNext(state, at.wallMs);
-  const like =
-    next === null ? 'other' : likeness(next, input, { saidSeconds: null, isAhead: false, wallMs: at.wallMs });
+  const like = next === null ? 'other' : likeness(next, input, { saidSeconds: null, isAhead: false, ageMs: 0 });
   const { timeSeconds } = input;
   const hasTime = timeSeconds !== undefined;
   if (next === null || like === 'other') {
@@ -99,9 +98,9 @@ function nextTold(change: Change): Pushed {
 export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, rules: TrustRules): Change | null {
   const { now, lost } = state;
   if (lost) return null;
-  const line = titleLine({ ...title, separator: DEFAULT_SEPARATOR });
+  const line = lineOf(title);
   const said = now?.source === title.source ? titleLine(now) : '';
-  if (line === said || !mayReplace(now, title.source, at.wallMs, rules)) return null;
+  if (line === said || !mayReplace(now, title.source, at.ageMs, rules)) return null;
   const track: Track = {
     ...DEFAULTS,
     id: at.newId(),
@@ -113,4 +112,20 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
     startSeconds: Math.floor(at.wallMs / 1000),
   };
   return takeNow(state, track, at);
+}
+
+/**
+ * The title that stands in the stream returns when a push has kept it out for long enough, so that one stray push does not mute a
+ * live studio until its next title. Null: not so; or it says what the push said, whose words then stay or run out like any other's.
+ */
+export function returnTitle(state: ChannelState, title: PlainTitle, at: Moment, rules: TrustRules): Change | null {
+  const { now, lost } = state;
+  if (lost || now?.source !== 'metapush' || titleLine(now) === lineOf(title)) return null;
+  const heldMs = holdMs(now, rules);
+  // A push that holds nothing stands until the stream says something new.
+  return heldMs > 0 && at.ageMs(now) >= heldMs ? acceptTitle(state, title, at, rules) : null;
+}
+
+function lineOf(title: PlainTitle): string {
+  return titleLine({ ...title, separator: DEFAULT_SEPARATOR });
 }

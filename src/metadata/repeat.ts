@@ -17,16 +17,13 @@ export interface Comparison {
   readonly saidSeconds: number | null;
   /** The push starts at a moment to come. */
   readonly isAhead: boolean;
-  readonly wallMs: number;
+  /** For how long the record has been in force, milliseconds. */
+  readonly ageMs: number;
 }
 
 /** What the push is to a record of its own type. */
-export function likeness(
-  record: TrackRecord,
-  input: PushInput,
-  { saidSeconds, isAhead, wallMs }: Comparison,
-): Likeness {
-  if (record.source !== 'metapush' || hasRunOut(record, wallMs)) return 'other';
+export function likeness(record: TrackRecord, input: PushInput, { saidSeconds, isAhead, ageMs }: Comparison): Likeness {
+  if (record.source !== 'metapush' || hasRunOut(record, ageMs)) return 'other';
   const { timeSeconds } = input;
   const sameTime = timeSeconds === undefined || timeSeconds === record.startSeconds || timeSeconds === saidSeconds;
   const sameWords = record.artist === input.artist && record.song === input.song;
@@ -68,9 +65,8 @@ function saysNothingNew(record: TrackRecord, input: PushInput): boolean {
   return (Object.keys(sent) as (keyof typeof sent)[]).every((field) => sent[field] === record[field]);
 }
 
-function hasRunOut(record: TrackRecord, wallMs: number): boolean {
-  const { type, durationSeconds, effectAtMs } = record;
-  return type === 'now' && durationSeconds > 0 && wallMs >= effectAtMs + durationSeconds * 1000;
+function hasRunOut({ type, durationSeconds }: TrackRecord, ageMs: number): boolean {
+  return type === 'now' && durationSeconds > 0 && ageMs >= durationSeconds * 1000;
 }
 
 /** The same title with another time: from shortly before the end of a known duration it is played once more. */

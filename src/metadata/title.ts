@@ -1,5 +1,5 @@
 /**
- * A title line as an ICY block, and an upstream's block as a title line. A block is one byte L and L × 16 bytes of text padded
+ * A title line as an ICY block, and what an upstream's block says as a title line. A block is one byte L and L × 16 bytes of text padded
  * with NUL; nobody escapes, so the pair that ends a value never stands inside one (protocol.md, "ICY metadata").
  *
  *   02 │ S t r e a m T i t l e = ' … ' ; NUL NUL …
@@ -24,9 +24,6 @@ export interface BlockOptions {
 }
 
 const AS_IT_IS: BlockOptions = { charset: 'utf-8', apostrophe: 'keep' };
-
-/** The block that says "title unchanged": one zero byte, to be shared and never written to. */
-export const NO_CHANGE: Buffer = Buffer.from([0]);
 
 /**
  * The block that sets a title, 17 to 4081 bytes; `""` clears it. A `';` inside gets a blank between, as does a `;` right
@@ -74,25 +71,7 @@ export function cutText(value: string, maxBytes: number): string {
   return start === 0 ? whole : value.slice(0, start);
 }
 
-/** `StreamTitle` or `StreamUrl`; the value ends at `';`, or where the block does if somebody left that out. */
-const FIELD = /(StreamTitle|StreamUrl)='(.*?)(?:';|'?;?$)/gis;
-
-/**
- * What the text of an upstream's block says (without its length byte; NUL padding is fine). A field that is not there is left
- * out; an empty title is `""`. UTF-8 where valid, else Windows-1252.
- */
-export function parseIcyText(text: Buffer): { title?: string; url?: string } {
-  const padding = text.indexOf(0);
-  const line = decodeUndeclared(padding === -1 ? text : text.subarray(0, padding));
-  const fields: { title?: string; url?: string } = {};
-  for (const [, name, value] of line.matchAll(FIELD)) {
-    if (name!.toLowerCase() === 'streamtitle') fields.title ??= cleanText(value!);
-    else fields.url ??= cleanText(value!);
-  }
-  return fields;
-}
-
-/** A value that was read with a TextDecoder for `iso-8859-1` (byte for byte), in its real charset: see parseIcyText. */
+/** A value that was read with a TextDecoder for `iso-8859-1` (byte for byte), in its real charset: UTF-8 where valid, else Windows-1252. */
 export function decodeIcyText(read: string): string {
   return cleanText(decodeUndeclared(bytesOfSingleByteText(read)));
 }

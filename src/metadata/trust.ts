@@ -2,7 +2,8 @@
  * Whom a channel believes: which tellers of titles it takes at all (`titlesFrom`, best first), and how long the word of a better one
  * keeps the lesser ones out. Pure; the state machine asks (now-playing.ts), and so does the door where a push has to be refused.
  *
- *   metapush   silences those behind it for its duration + grace, or for pushHoldSeconds when it has none
+ *   metapush   silences those behind it for its duration + grace, or for pushHoldSeconds when it has none;
+ *              then the title that stands in the stream returns (returnTitle in now-playing.ts)
  *   encoder,   silences those behind it for as long as that source is heard
  *   upstream
  */
@@ -23,16 +24,23 @@ export interface TrustRules {
   readonly graceSeconds: number;
 }
 
-/** Whether a title of this teller may take the place of the one in force. @param wallMs unix milliseconds */
-export function mayReplace(now: TrackRecord | null, from: Teller, wallMs: number, rules: TrustRules): boolean {
+/** For how long from its effect a pushed now keeps other titles out, milliseconds. */
+export function holdMs(push: TrackRecord, rules: TrustRules): number {
+  return (push.durationSeconds > 0 ? push.durationSeconds + rules.graceSeconds : rules.pushHoldSeconds) * 1000;
+}
+
+/** Whether a title of this teller may take the place of the one in force. @param ageMs for how long this one has been */
+export function mayReplace(
+  now: TrackRecord | null,
+  from: Teller,
+  ageMs: (now: TrackRecord) => number,
+  rules: TrustRules,
+): boolean {
   const rank = rules.titlesFrom.indexOf(from);
   if (rank === -1) return false;
   if (now === null || now.source === 'fallback') return true;
   const rankOfNow = rules.titlesFrom.indexOf(now.source);
   if (rankOfNow === -1 || rank <= rankOfNow) return true;
   if (now.source !== 'metapush') return now.source !== rules.heard;
-  const heldSeconds = now.durationSeconds > 0 ? now.durationSeconds + rules.graceSeconds : rules.pushHoldSeconds;
-  const sinceMs = wallMs - now.effectAtMs;
-  // A clock that was set back must not mute a live studio for as long.
-  return sinceMs < 0 || sinceMs >= heldSeconds * 1000;
+  return ageMs(now) >= holdMs(now, rules);
 }

@@ -5,7 +5,7 @@
  *   json:  {"rawdata":…,"session":│ "" │,"position":│ "" │,"marker":…,"mount":│ "" │,"channelkey":…}
  */
 
-import { createHash } from 'node:crypto';
+import { contentTag } from './etag.js';
 import { type TrackRecord, titleLine } from './record.js';
 import { localTime, utcTime } from './time.js';
 
@@ -57,7 +57,7 @@ export class RecordView {
 
   /** Strong and quoted, of the JSON's content: after a restart a version may come again with another title. */
   get etag(): string {
-    return (this.#etag ??= `"${createHash('sha256').update(this.json).digest('base64url').slice(0, 22)}"`);
+    return (this.#etag ??= `"${contentTag(this.json)}"`);
   }
 
   /**

@@ -84,10 +84,10 @@ export class EncoderSource implements Source, FrameSink, Ringer {
     socket.resume();
   }
 
-  frames(bytes: Buffer, durationMs: number): void {
+  frame(bytes: Buffer, durationMs: number, fresh: boolean): void {
     this.#waitMs = this.#ahead.book(durationMs, this.#clock.now());
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
-    this.#input.frames(bytes, durationMs, this.#framer.bitrateKbps);
+    this.#input.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh);
   }
 
   /** Time has caught up with an encoder that was ahead. */

@@ -67,7 +67,7 @@ export class FileSource implements Source, FrameSink {
     this.#wake();
   }
 
-  frames(bytes: Buffer, durationMs: number): void {
+  frame(bytes: Buffer, durationMs: number, fresh: boolean): void {
     if (this.#abort === null) return; // stopped by the sink in the middle of a slice
     if (this.state !== 'up') {
       this.state = 'up';
@@ -76,7 +76,7 @@ export class FileSource implements Source, FrameSink {
     }
     this.#audioMs += durationMs;
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
-    this.#input.frames(bytes, durationMs, this.#framer.bitrateKbps);
+    this.#input.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh);
   }
 
   /** Round after round; every failure is a loss, tried again after RETRY_MS. Ends only by `stop`; never rejects. */

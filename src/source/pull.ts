@@ -75,11 +75,11 @@ export class PullSource implements Source, FrameSink {
     this.#abort = null;
   }
 
-  frames(bytes: Buffer, durationMs: number): void {
+  frame(bytes: Buffer, durationMs: number, fresh: boolean): void {
     this.#failures = 0;
     this.#waitMs = this.#ahead.book(durationMs, this.#clock.now());
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
-    this.#input.frames(bytes, durationMs, this.#framer.bitrateKbps);
+    this.#input.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh);
   }
 
   #try(): void {

@@ -15,11 +15,12 @@ export type SourceTitle = string | { readonly artist: string; readonly song: str
 /** What a source is given to feed; one for each source, owned by the switch. */
 export interface SourceInput {
   /**
-   * One or more consecutive whole frames in stream order; the bytes are valid only during the call.
-   * @param durationMs exact playing time of these frames
-   * @param bitrateKbps of the latest frame, for heads and for choosing metaint
+   * A whole frame, in stream order; the bytes are valid only during the call.
+   * @param durationMs its exact playing time
+   * @param bitrateKbps of it or of about the last second, for heads and for choosing metaint
+   * @param fresh what the source sent before has nothing to do with it
    */
-  frames(bytes: Buffer, durationMs: number, bitrateKbps: number): void;
+  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean): void;
   /**
    * A title that stands in the stream at exactly this place. The source must not deliver the following frames before this
    * resolves: the title is committed first, so that its mark lies on the tape where the upstream put it. Never rejects.

@@ -17,7 +17,7 @@ import type { Source, SourceInput, SourceTitle } from './source.js';
 const CHECK_MS = 100;
 
 export interface SwitchOutput {
-  frames(bytes: Buffer, durationMs: number, bitrateKbps: number): void;
+  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean): void;
   title(title: SourceTitle, source: Source): Promise<void>;
   /** Another source is heard now; null: none is. */
   changed(source: Source | null, reason: string): void;
@@ -47,9 +47,9 @@ class Input implements SourceInput {
     this.#clock = clock;
   }
 
-  frames(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
+  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean): void {
     this.lastMs = this.#clock.now();
-    if (this.#owner.takes(this.#index)) this.#owner.output.frames(bytes, durationMs, bitrateKbps);
+    if (this.#owner.takes(this.#index)) this.#owner.output.frame(bytes, durationMs, bitrateKbps, fresh);
   }
 
   title(title: SourceTitle): Promise<void> {
@@ -100,6 +100,11 @@ export class Switch implements Ringer {
   /** The source that is heard. */
   get heard(): Source | null {
     return this.#inputs[this.#heard]?.source ?? null;
+  }
+
+  /** The title that stands in the stream of that source; undefined: none has come. */
+  get heardTitle(): SourceTitle | undefined {
+    return this.#inputs[this.#heard]?.lastTitle;
   }
 
   /** Whether waiting for audio makes sense: some source is there or on its way. */

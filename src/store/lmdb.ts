@@ -8,12 +8,12 @@
  * another is being flushed, share a transaction and so its fate.
  */
 
-import { spawn } from 'node:child_process';
 import { statfsSync } from 'node:fs';
-import { access, constants, mkdir, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../metadata/state.js';
+import { checkFile, mustBeWritable } from './check.js';
 import { type FolderLock, lockFolder } from './lock.js';
 import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP, type Store } from './store.js';
 
@@ -51,15 +51,20 @@ const AFTER_ALL = '\uffff';
 /**
  * Opens (or makes) the store in a folder, which is made with mode 0700 where it is missing.
  * Rejects when another process has the folder, when it cannot be written to, and when the file is damaged or is not ours.
+ * @param report told, once for each channel, that an entry of its history cannot be read; the entry is passed over
  */
-export async function openLmdbStore(folder: string, bounds: HistoryBounds = DEFAULT_BOUNDS): Promise<Store> {
+export async function openLmdbStore(
+  folder: string,
+  bounds: HistoryBounds = DEFAULT_BOUNDS,
+  report: (error: Error) => void = () => undefined,
+): Promise<Store> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const lock = await lockFolder(folder);
   try {
     const file = join(folder, FILE);
     await mustBeWritable(folder, file);
-    await check(file);
-    return new LmdbStore(file, lock, bounds);
+    await checkFile(file, OPTIONS);
+    return new LmdbStore(file, lock, bounds, report);
   } catch (error) {
     await lock.release();
     throw error;
@@ -75,15 +80,19 @@ class LmdbStore implements Store {
   readonly #bounds: HistoryBounds;
   readonly #folder: string;
   readonly #lock: FolderLock;
+  readonly #report: (error: Error) => void;
+  /** Channels of which it was told that an entry cannot be read. */
+  readonly #reported = new Set<string>();
   #closing: Promise<void> | undefined;
 
-  constructor(file: string, lock: FolderLock, bounds: HistoryBounds) {
+  constructor(file: string, lock: FolderLock, bounds: HistoryBounds, report: (error: Error) => void) {
     this.#root = open({ path: file, ...OPTIONS });
     this.#channels = this.#root.openDB({ name: 'channels', encoding: 'string' });
     this.#history = this.#root.openDB({ name: 'history', encoding: 'string' });
     this.#bounds = bounds;
     this.#folder = dirname(file);
     this.#lock = lock;
+    this.#report = report;
   }
 
   /** Throws an Error that names the channel when what is stored cannot be read. */
@@ -114,7 +123,8 @@ class LmdbStore implements Store {
 
   /** State, entries and what they push out, as one transaction. */
   async #saveBoth(channel: string, text: string, history: readonly HistoryEntry[]): Promise<void> {
-    const added = history.filter(({ toMs }) => toMs === null).length;
+    // One that ends may have gone already, and comes back with its end.
+    const added = history.filter((entry) => !this.#history.doesExist(keyOf(channel, entry))).length;
     const count = this.#count(channel) + added;
     const goners = added === 0 ? [] : this.#goners(channel, count - this.#bounds.entries);
     // Each has a promise of its own, which must not be left without a handler.
@@ -123,8 +133,7 @@ class LmdbStore implements Store {
       this.#root.batch(() => {
         writes.push(this.#channels.put(channel, text));
         for (const entry of history) {
-          const key: HistoryKey = [channel, entry.fromMs, entry.record.version];
-          writes.push(this.#history.put(key, JSON.stringify({ format: FORMAT, entry })));
+          writes.push(this.#history.put(keyOf(channel, entry), JSON.stringify({ format: FORMAT, entry })));
         }
         for (const key of goners) writes.push(this.#history.remove(key));
       }),
@@ -137,13 +146,14 @@ class LmdbStore implements Store {
     this.#counts.set(channel, count - goners.length);
   }
 
-  /** The oldest entries, as far as they are too many or too old. */
+  /** The oldest entries, as far as they are too many, too old, or cannot be read. */
   #goners(channel: string, surplus: number): HistoryKey[] {
     const range = { start: [channel] as unknown as HistoryKey, end: [channel, AFTER_ALL] as unknown as HistoryKey };
     const goners: HistoryKey[] = [];
     const wallMs = Date.now();
     for (const { key, value } of this.#history.getRange({ ...range, limit: PRUNE_STEP })) {
-      if (goners.length >= surplus && !isTooOld(parseEntry(channel, value), this.#bounds, wallMs)) break;
+      const entry = goners.length < surplus ? null : this.#read(channel, value);
+      if (entry !== null && !isTooOld(entry, this.#bounds, wallMs)) break;
       goners.push(key);
     }
     return goners;
@@ -165,10 +175,22 @@ class LmdbStore implements Store {
       if (page.length === limit) break;
       // A reverse range begins at its start, which is not wanted.
       if (beforeMs !== undefined && key[1] >= beforeMs) continue;
-      const entry = parseEntry(channel, value);
-      if (!isTooOld(entry, this.#bounds, wallMs)) page.push(entry);
+      const entry = this.#read(channel, value);
+      if (entry !== null && !isTooOld(entry, this.#bounds, wallMs)) page.push(entry);
     }
     return page;
+  }
+
+  /** Null: it cannot be read. One damaged entry must not take the others with it. */
+  #read(channel: string, text: string): HistoryEntry | null {
+    const entry = parseEntry(text);
+    if (entry === null && !this.#reported.has(channel)) {
+      this.#reported.add(channel);
+      this.#report(
+        new Error(`An entry of the stored history of channel ${channel} cannot be read, and is passed over`),
+      );
+    }
+    return entry;
   }
 
   close(): Promise<void> {
@@ -196,49 +218,19 @@ function parse(channel: string, text: string): ChannelState {
   return stored.format === 1 ? { ...state, onAirSinceMs: state.now?.effectAtMs ?? 0 } : state;
 }
 
-function parseEntry(channel: string, text: string): HistoryEntry {
+function keyOf(channel: string, { fromMs, record }: HistoryEntry): HistoryKey {
+  return [channel, fromMs, record.version];
+}
+
+/** Null: it is no entry. */
+function parseEntry(text: string): HistoryEntry | null {
+  let entry: HistoryEntry | undefined;
   try {
-    return (JSON.parse(text) as { entry: HistoryEntry }).entry;
-  } catch (cause) {
-    throw new Error(`The stored history of channel ${channel} cannot be read: it is not JSON`, { cause });
+    entry = (JSON.parse(text) as { entry?: HistoryEntry } | null)?.entry;
+  } catch {
+    return null;
   }
-}
-
-/** Before lmdb tries: a file that may only be read would look like a damaged one. A file that is missing will be made. */
-async function mustBeWritable(folder: string, file: string): Promise<void> {
-  const { R_OK, W_OK, X_OK } = constants;
-  for (const [path, mode] of [[folder, R_OK | W_OK | X_OK] as const, [file, R_OK | W_OK] as const]) {
-    await access(path, mode).catch((cause: NodeJS.ErrnoException) => {
-      if (cause.code === 'ENOENT') return;
-      throw new Error(`The store cannot be used: ${path} cannot be read and written (${cause.code})`, { cause });
-    });
-  }
-}
-
-/** Opens the file as the store does and reads every entry of every database in it. Arguments: lmdb's URL, the path, the options. */
-const WALK = `
-const [, url, path, options] = process.argv;
-const { open } = await import(url);
-const root = open({ path, ...JSON.parse(options) });
-for (const name of root.getKeys()) for (const entry of root.openDB({ name, encoding: 'binary' }).getRange()) entry.value;
-await root.close();
-`;
-
-/** A truncated or damaged file kills the process that reads it by signal: let a child be that process. */
-async function check(file: string): Promise<void> {
-  const there = await stat(file).catch(() => null);
-  if (there === null) return;
-  const argv = ['--input-type=module', '-e', WALK, import.meta.resolve('lmdb'), file, JSON.stringify(OPTIONS)];
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'pipe'] });
-  let complaint = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint += text;
-  });
-  const ending = await new Promise<number | string | null>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code, signal) => resolve(signal ?? code));
-  });
-  if (ending === 0) return;
-  const reason = /^\w*Error: .*$/m.exec(complaint)?.[0] ?? `reading it ended with ${ending}`;
-  throw new Error(`The store ${file} is damaged (${reason}): put a copy in its place, or move it away to start empty`);
+  const toMs = entry?.toMs === null ? 0 : entry?.toMs;
+  const numbers = [entry?.fromMs, toMs, entry?.record?.startSeconds, entry?.record?.version];
+  return entry !== undefined && numbers.every(Number.isFinite) ? entry : null;
 }

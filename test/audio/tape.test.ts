@@ -15,6 +15,11 @@ function tapeOf(seconds: number, lagMs = 60_000): Tape {
   return tape;
 }
 
+/** A second more, in four frames. */
+function second(tape: Tape): void {
+  for (let i = 0; i < 4; i++) tape.write(Buffer.alloc(METAINT / 4), 250);
+}
+
 t.test('segments hold what was written, with their audio time', async (t) => {
   const tape = tapeOf(200);
   t.equal(tape.head, 200);
@@ -60,12 +65,44 @@ t.test('nobody joins before a fence', async (t) => {
   tape.fence();
   t.equal(tape.joinAt(5000), 31, 'the open segment is begun by the old source');
   t.equal(tape.joinAt(0), 31);
-  for (let i = 0; i < 3; i++) tape.write(Buffer.alloc(METAINT), 1000);
+  for (let i = 0; i < 3; i++) second(tape);
   t.equal(tape.head, 33);
   t.equal(tape.joinAt(5000), 31);
-  t.equal(tape.joinAt(1000), 32);
-  for (let i = 0; i < 10; i++) tape.write(Buffer.alloc(METAINT), 1000);
-  t.equal(tape.joinAt(5000), 38, 'and is of no matter later');
+  t.equal(tape.joinAt(1000), 31, 'the burst counts from the entry');
+  t.equal(tape.joinAt(740), 32);
+  for (let i = 0; i < 10; i++) second(tape);
+  t.equal(tape.joinAt(4740), 38, 'and is of no matter later');
+});
+
+t.test('an entry is the first frame that begins a segment or leaves room for a tag', async (t) => {
+  const entries = (...lengths: number[]) => {
+    const tape = new Tape(METAINT, 60_000, null);
+    for (const length of lengths) tape.write(Buffer.alloc(length), length);
+    tape.write(Buffer.alloc(METAINT), 0);
+    return Array.from({ length: tape.head }, (_, seq) => [tape.at(seq)!.entry, tape.at(seq)!.entryMs]);
+  };
+  t.same(entries(100, 100).slice(0, 2), [
+    [0, 0],
+    [0, 100],
+  ]);
+  t.same(entries(119, 30, 60)[1], [49, 149], '19 bytes are too few');
+  t.same(entries(120, 30, 60)[1], [20, 120], '20 are enough');
+  t.same(entries(101, 98, 50)[1], [99, 199], 'the last byte may be one');
+  t.equal(entries(105, 110, 100)[1]![0], -1, 'none begins late enough');
+  const long = entries(310, 50).map(([entry]) => entry);
+  t.same(long, [0, -1, -1, 60], 'a frame longer than a segment');
+});
+
+t.test('a listener begins where there is an entry', async (t) => {
+  const tape = new Tape(METAINT, 60_000, null);
+  for (const length of [100, 100, 310, 40, 51]) tape.write(Buffer.alloc(length), length);
+  const entries = Array.from({ length: tape.head }, (_, seq) => tape.at(seq)!.entry);
+  t.same(entries, [0, 0, 0, -1, -1, 50]);
+  t.equal(tape.joinAt(50), 5);
+  t.equal(tape.joinAt(51), 2);
+  t.equal(tape.joinAt(400), 2);
+  t.equal(tape.joinAt(401), 1);
+  t.equal(tape.joinAt(9000), 0);
 });
 
 t.test('a title goes into the first block at or after the byte where it took effect', async (t) => {

@@ -4,7 +4,7 @@
  */
 
 import t from 'tap';
-import { answerProblems, asyncAddresses, messageProblems, operations, seenAs } from '../kit/documents.js';
+import { answerProblems, asyncAddresses, messageProblems, operations, seenAs, unknownHeads } from '../kit/documents.js';
 import { Events } from '../kit/events.js';
 import { Player, until } from '../kit/player.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
@@ -24,7 +24,7 @@ const YAML = demoYaml(`
       mute:
         sources: [{ type: encoder, password: demo-source }]
 streams: { burstSeconds: 1 }
-limits: { pushesPerMinute: 60, pushBurst: 60, wrongSecretsPerMinute: 8, watchersPerAddress: 6 }
+limits: { pushesPerMinute: 60, pushBurst: 60, wrongSecretsPerMinute: 16, watchersPerAddress: 6 }
 shutdown: { graceSeconds: 2 }
 `);
 
@@ -42,6 +42,7 @@ t.test('every documented operation and status is answered, and every message tol
     const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
     const answer = await ask(t, port, [`${method} ${path} HTTP/1.1`, ...heads, ...length].join('\n'), body);
     seen.add(seenAs(method, path, answer.status));
+    for (const problem of unknownHeads(method, path, answer)) t.fail(problem);
     return answer;
   };
   const says = async (status: number, method: string, path: string, heads: string[] = [], body = '') => {
@@ -142,7 +143,9 @@ t.test('every documented operation and status is answered, and every message tol
     const heard = new Player(port, '/demo.mp3', { method });
     await heard.until((p) => p.status !== 0);
     heard.close();
-    t.strictSame(answerProblems(method, '/demo.mp3', { status: heard.status, heads: heard.heads, body: '' }), []);
+    const answer = { status: heard.status, heads: heard.heads, body: '' };
+    t.strictSame(answerProblems(method, '/demo.mp3', answer), []);
+    t.strictSame(unknownHeads(method, '/demo.mp3', answer), []);
     seen.add(seenAs(method, '/demo.mp3', heard.status));
     await says(503, method, '/mute');
     await says(404, method, '/nothing-here');
@@ -150,9 +153,39 @@ t.test('every documented operation and status is answered, and every message tol
   await says(204, 'OPTIONS', '/demo.mp3');
   await says(405, 'DELETE', '/demo.mp3');
 
-  // Who operates it.
-  for (const path of ['/healthz', '/readyz']) for (const method of ['GET', 'HEAD']) await says(200, method, path);
-  await says(200, 'GET', '/metrics');
+  // Encoders' titles.
+  const basic = (password: string) => `Authorization: Basic ${Buffer.from(`source:${password}`).toString('base64')}`;
+  for (const [path, right, wrong, more] of [
+    ['/admin/metadata', basic('demo-source'), basic('wrong'), ''],
+    ['/admin.cgi', 'X-None: 1', 'X-None: 1', '&pass=demo-source'],
+  ] as const) {
+    const form = 'Content-Type: application/x-www-form-urlencoded';
+    for (const method of ['GET', 'POST']) {
+      const ask = (status: number, query: string, heads: string[]) =>
+        method === 'GET'
+          ? says(status, method, `${path}?${query}`, heads)
+          : says(status, method, path, [form, ...heads], query);
+      await ask(200, `mode=updinfo&mount=/mute&song=x${more}`, [right]);
+      await ask(400, `mode=viewxml&mount=/mute${more}`, [right]);
+      if (path === '/admin/metadata') await ask(401, 'mode=updinfo', []);
+      await ask(404, `mode=updinfo&mount=/nothing${more}`, [right]);
+      await ask(403, 'mode=updinfo&mount=/mute&pass=wrong', [wrong]);
+    }
+    await says(413, 'POST', path, [form, right], 'x'.repeat(65_537));
+    await says(415, 'POST', path, ['Content-Type: text/csv', right], 'x');
+    await says(204, 'OPTIONS', path);
+    await says(405, 'DELETE', path);
+  }
+
+  // Who operates it, and the documents.
+  for (const path of ['/healthz', '/readyz', '/metrics'])
+    for (const method of ['GET', 'HEAD']) await says(200, method, path);
+  for (const path of ['/openapi.json', '/asyncapi.json', '/schemas/record.json']) {
+    for (const method of ['GET', 'HEAD']) {
+      const { heads } = await says(200, method, path);
+      await says(304, method, path, [`If-None-Match: ${heads.get('etag')}`]);
+    }
+  }
   await says(431, 'GET', '/healthz', [`X-Long: ${'x'.repeat(40_000)}`]);
 
   // Messages.
@@ -179,6 +212,9 @@ t.test('every documented operation and status is answered, and every message tol
   for (const path of ['/metapush/demo', '/metapush/demo/wrong']) {
     await says(429, 'GET', path);
     await says(429, 'POST', path, [JSON_HEAD], json());
+  }
+  for (const path of ['/admin/metadata', '/admin.cgi']) {
+    for (const method of ['GET', 'POST']) await says(429, method, `${path}?pass=wrong&mode=updinfo`, [basic('wrong')]);
   }
 
   // While it stops: on connections that were open before, with a head that was not finished.

@@ -50,7 +50,7 @@ class Ear {
   readonly #player: Player;
   readonly #walk = new FrameWalk();
   readonly #framer: Framer = new Framer({
-    frames: (_, durationMs) => {
+    frame: (_, durationMs) => {
       this.#audioMs += durationMs;
       if (this.#framer.sampleRate === this.hertz) return;
       this.hertz = this.#framer.sampleRate;

@@ -21,7 +21,7 @@ export interface Bench {
   onDeliver: (channel: string, change: Change) => void;
 }
 
-const at = (channel: string): Moment => ({ channel, wallMs: 1_795_178_248_000, newId: () => 'made' });
+const at = (channel: string): Moment => ({ channel, wallMs: 1_795_178_248_000, newId: () => 'made', ageMs: () => 0 });
 const play = (channel: string, song: string) => (state: ChannelState) =>
   takeNow(state, makeTrack({ type: 'now', artist: '', song }, song, 1_795_178_248), at(channel));
 

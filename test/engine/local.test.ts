@@ -2,8 +2,10 @@
 
 import t from 'tap';
 import { LocalEngine } from '../../src/engine/local.js';
+import { stamped } from '../../src/engine/stamped.js';
 import { takeNow } from '../../src/metadata/effect.js';
 import { makeTrack } from '../../src/metadata/repeat.js';
+import { Sequence } from '../../src/metadata/sequence.js';
 import type { ChannelState, HistoryEntry } from '../../src/metadata/state.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { type Bench, engineContract } from './contract.js';
@@ -49,6 +51,14 @@ function open(): Bench {
 
 t.test('local', (t) => engineContract(t, open));
 
+t.test('local, stamped', (t) =>
+  engineContract(t, () => {
+    const bench = open();
+    const engine = stamped(bench.engine, new Sequence(), () => 1);
+    return Object.assign(bench, { engine });
+  }),
+);
+
 t.test('local: the state and its history are one save; a new engine goes on from it', async (t) => {
   const store = new MemoryStore();
 
@@ -58,7 +68,7 @@ t.test('local: the state and its history are one save; a new engine goes on from
     () => undefined,
   );
   const track = makeTrack({ type: 'now', artist: '', song: 's' }, 'id', 1);
-  const at = { channel: 'a', wallMs: Date.now(), newId: () => '' };
+  const at = { channel: 'a', wallMs: Date.now(), newId: () => '', ageMs: () => 0 };
   await engine.update('a', (state) => takeNow(state, track, at));
   t.match(store.history('a', { limit: 9 }), [{ record: { song: 's' }, toMs: null }]);
   t.equal(

@@ -11,7 +11,7 @@ import { makeLog } from '../../src/log.js';
 import { Programme, type ProgrammeParts } from '../../src/programme.js';
 import { FakeClock } from '../kit/clock.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
-import { type Answer, ask } from '../kit/wire.js';
+import { type Answer, ask, Wire } from '../kit/wire.js';
 
 const digest = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 /** Nothing but the tokens differs. */
@@ -94,6 +94,24 @@ t.test('missing, wrong, of another kind, for an unknown channel: one and the sam
     'a token in the path is the token',
   );
   t.equal(await now(t, port), undefined, 'nothing was applied');
+});
+
+t.test('a token whose last byte looks like a blank, and a head made to be read slowly', async (t) => {
+  const { port } = await startServer(t, yaml(['voilà']));
+  // Not by `ask`, which trims what it sends.
+  const status = async (token: string) => {
+    const head = `GET /metapush/demo?song=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    return (await new Wire(t, port).send(head).take(1))[0]!.status;
+  };
+  t.equal(await status(Buffer.from('voilà').toString('latin1')), 200, 'à ends with the no-break space of Latin-1');
+  t.equal(await status('voil\xc3'), 403);
+  const tookMs: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const startMs = performance.now();
+    t.equal(await status(`${' '.repeat(30_000)}\xa0`), 403);
+    tookMs.push(performance.now() - startMs);
+  }
+  t.ok(Math.min(...tookMs) < 150, `${tookMs} ms`);
 });
 
 t.test('the bytes for an unknown channel and a wrong token are equal', async (t) => {

@@ -1,7 +1,9 @@
 /** History over HTTP: pages, times, CSV that no spreadsheet runs, and the manners of every read. */
 
 import t, { type Test } from 'tap';
+import { historyCsv } from '../../src/metadata/history.js';
 import { parseQueryMs } from '../../src/metadata/time.js';
+import { makeRecord } from '../kit/record.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { ask } from '../kit/wire.js';
 
@@ -115,6 +117,7 @@ t.test('csv', async (t) => {
     '=a,"b"',
     "it's",
     'a=b',
+    'a; =b',
     'ü',
   ];
   for (const song of songs) await push('odd', { song, artist: 'A', etype: '1001', id: `id-${song}`, isrc: 'CH1' });
@@ -126,7 +129,7 @@ t.test('csv', async (t) => {
   t.equal(lines.shift(), 'from,to,artist,song,etype,source,id,isrc');
   t.equal(lines.pop(), '', 'the last line is ended too');
   t.match(lines[0], /^20[^,]{21}Z,,A,ü,1001,metapush,id-ü,CH1$/, 'on air: no end');
-  t.match(lines[1], /^20[^,]{21}Z,20[^,]{21}Z,A,a=b,1001,/);
+  t.match(lines[2], /^20[^,]{21}Z,20[^,]{21}Z,A,a=b,1001,/);
   const cells = lines.map((line) => /^[^,]*,[^,]*,A,(.*),1001,/.exec(line)![1]);
   t.same(cells.reverse(), [
     'plain',
@@ -141,8 +144,13 @@ t.test('csv', async (t) => {
     `"'=a,""b"""`,
     "it's",
     'a=b',
+    "a;' =b",
     'ü',
   ]);
+  const stored = (song: string) => historyCsv([{ record: makeRecord({ song }), fromMs: 0, toMs: null }]);
+  t.match(stored('\t=1'), ",,'\t=1,0,", 'even what cannot be pushed');
+  t.match(stored('\r=1'), `,,"'\r=1",0,`);
+  t.match(stored('a\n=1'), ',,"a\n=1",0,');
   t.equal((await get(t, 'odd/history.csv?limit=2')).body.split('\r\n').length, 4);
   t.equal((await get(t, 'none/history.csv')).body, 'from,to,artist,song,etype,source,id,isrc\r\n');
 });

@@ -84,6 +84,7 @@ class Client implements Transport {
   waiting = 0;
   taken = 0;
   readonly alive = true;
+  readonly direct = null;
   #reader: Reader | undefined;
   #unsubscribe = () => {};
 

@@ -175,6 +175,15 @@ t.test('the answer of GET and POST is the same record of 17 fields', async (t) =
     t.equal((await get(t, port, '?song=0&seperator=%3A')).json().separator, ':');
   });
 
+  t.test('another content type is told which one it should be', async (t) => {
+    for (const type of ['', 'text/plain', 'text/json', 'application/jsonx', 'application/x-www-form-urlencoded']) {
+      const answer = await post(t, port, FULL, type);
+      isProblem(t, answer, 415);
+      t.match(answer.json().detail, /application\/json/, type);
+    }
+    isProblem(t, await ask(t, port, `POST ${PATH} HTTP/1.1\nContent-Type: application/json`), 400);
+  });
+
   t.test('both tokens of a channel push', async (t) => {
     t.equal((await ask(t, port, 'GET /metapush/demo/second%20token%2F%C3%BC?song=x HTTP/1.1')).status, 200);
     t.equal((await ask(t, port, 'GET /metapush/demo/second%20token%2Fu?song=x HTTP/1.1')).status, 403);

@@ -146,6 +146,15 @@ t.test('wrong secrets of an address: at the limit 403, one past it 429; the righ
   const refused = await encoder(t, port, 'wrong');
   isTooMany(t, refused, 15);
   t.notMatch(known.body + refused.body, /wrong\?|secret|right/);
+  const title = (password: string) =>
+    ask(
+      t,
+      port,
+      `GET /admin/metadata?mode=updinfo&mount=/demo&song=x HTTP/1.1\nAuthorization: Basic ${Buffer.from(`source:${password}`).toString('base64')}`,
+    );
+  isTooMany(t, await title('wrong'), 15);
+  isTooMany(t, await ask(t, port, 'GET /admin.cgi?mode=updinfo&pass=wrong&song=x HTTP/1.1'), 15);
+  t.equal((await title('secret')).status, 200, 'all doors share the count, and a right one passes');
 
   t.equal((await push(t, port, 'demo/right?song=fine')).status, 200, 'the neighbour behind the same address');
   t.equal((await encoder(t, port, 'secret')).status, 200);

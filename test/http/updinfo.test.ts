@@ -135,6 +135,7 @@ t.test('/admin/metadata', async (t) => {
     const none = await get(`mount=/studio.mp3&${ok}`, 'X: y');
     t.equal(none.status, 401);
     t.match(none.heads.get('www-authenticate'), /^Basic realm=/);
+    t.match(none.heads.get('allow'), /\bPOST\b/);
     t.match(none.heads.get('content-type'), /^text\/plain/);
     const cases: readonly [number, string, string][] = [
       [403, `mount=/studio.mp3&${ok}`, basic('source', 'wrong')],
@@ -213,6 +214,23 @@ t.test('wrong passwords: at the limit 403, one past it 429; a right one is still
   t.equal(late.status, 429);
   t.ok(Number(late.heads.get('retry-after')) > 0);
   t.equal((await get('relay-token')).status, 200);
+});
+
+t.test('a guess costs little, however many channels there are and however long it is', async (t) => {
+  let channels = '';
+  for (let i = 0; i < 1000; i++) channels += `      c${i}: { sources: [{ type: encoder, password: demo-source }] }\n`;
+  const { port } = await startServer(t, demoYaml(channels));
+  for (const mount of ['', '&mount=/c5']) {
+    const body = `mode=updinfo&song=x&pass=${'x'.repeat(60_000)}${mount}`;
+    const tookMs: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const startMs = performance.now();
+      t.equal((await ask(t, port, `POST /admin.cgi HTTP/1.1\nContent-Length: ${body.length}`, body)).status, 403);
+      tookMs.push(performance.now() - startMs);
+    }
+    t.ok(Math.min(...tookMs) < 30, `${mount}: ${tookMs} ms`);
+  }
+  t.equal((await ask(t, port, 'GET /admin.cgi?mode=updinfo&song=x&pass=demo-source&mount=/c999 HTTP/1.1')).status, 200);
 });
 
 t.test('only where encoders are served', async (t) => {

@@ -410,3 +410,64 @@ t.test("a buffer smaller than the socket's own mark keeps nothing back for ever"
   wire.socket.resume();
   await until(() => wire.got.includes(`"rawdata":"b${pushed - 1}"`), 3000);
 });
+
+t.test('a record of any length is one frame', { buffered: true }, async (t) => {
+  const { port, ws } = await startServer(
+    t,
+    yaml('limits: { pushBodyBytes: 200000, extdataBytes: 100000, pushesPerMinute: 1000 }'),
+  );
+  const reader = await new Watching(t, `${ws}/metadata/channel/alpha`).opened();
+  const sizes = [0, 14_000, 64_500, 64_900, 65_300, 66_000, 90_000];
+  for (const size of sizes) await pushBig(t, port, [`s${size}`], size);
+  await push(t, port, 'alpha', '%C3%A9'.repeat(500));
+  await reader.has(sizes.length + 1);
+  t.equal(reader.told.pop().song, 'é'.repeat(500));
+  t.same(
+    reader.told.map(({ song, extdata }) => `${song} ${extdata.pad.length}`),
+    sizes.map((size) => `s${size} ${size}`),
+  );
+});
+
+t.test('nothing comes after a goodbye', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('watch: { bufferBytes: 1000000 }'));
+  // What still waits for a slow one when it says goodbye is followed by the answer to that, and by nothing else.
+  const { wire, peer } = await openStuck(t, port, 'channel/alpha');
+  for (let n = 0; peer.writableLength === 0; n += 40) {
+    if (n > 3000) throw new Error('the buffers never fill');
+    await pushBig(
+      t,
+      port,
+      Array.from({ length: 40 }, (_, i) => `w${n + i}`),
+      8000,
+    );
+  }
+  const waiting = peer.writableLength;
+  wire.send(frame(8, Buffer.from([3, 232])));
+  await until(() => peer.writableLength > waiting, 2000);
+  await push(t, port, 'alpha', 'late');
+  wire.socket.resume();
+  await wire.untilClosed();
+  t.equal(closeCode(wire), 1000);
+  t.notOk(wire.got.includes('late'));
+
+  // Of those that keep up, some go at any moment between two records.
+  const leavers = await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      const leaver = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
+      await until(() => leaver.got.includes('\r\n\r\n'), 2000);
+      return leaver;
+    }),
+  );
+  const pushes = (async () => {
+    for (let n = 0; n < 60; n++) await push(t, port, 'zulu', `s${n}`);
+  })();
+  for (const leaver of leavers) {
+    leaver.send(frame(8, Buffer.from([3, 232])));
+    await new Promise((done) => setTimeout(done, 2));
+  }
+  await pushes;
+  for (const leaver of leavers) {
+    await leaver.untilClosed();
+    t.ok(leaver.got.endsWith('\x88\x02\x03\xe8'), 'the goodbye is the last');
+  }
+});

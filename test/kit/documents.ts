@@ -34,8 +34,8 @@ type Path = Readonly<Record<string, Operation>>;
 const paths = openApi['paths'] as Readonly<Record<string, Path>>;
 const METHODS = ['get', 'head', 'post', 'options'];
 
-/** Not part of the described interface: the pages for people, and what encoders do (they read no problem+json). */
-const OTHERS = /^\/($|web\/|docs(\/|$)|favicon\.ico$|openapi\.json$|asyncapi\.json$|schemas\/|admin(\/|\.cgi|$)|\*)/;
+/** Not part of the described interface: the pages for people. */
+const OTHERS = /^\/($|web\/|docs(\/|$)|favicon\.ico$|\*)/;
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);
@@ -122,6 +122,23 @@ export function answerProblems(method: string, url: string, answer: Answer): str
   return problems.map((problem) => `${method} ${template} ${answer.status}: ${problem}`);
 }
 
+/** Of the connection, or of any answer: no operation names them. */
+const ANYWAY = /^(date|connection|keep-alive|content-length|content-type|transfer-encoding)$/;
+
+/** The heads of an answer of a described operation that the document does not name for it. */
+export function unknownHeads(method: string, url: string, answer: Pick<Answer, 'status' | 'heads'>): string[] {
+  const path = pathOf(url);
+  const response = OTHERS.test(path)
+    ? undefined
+    : paths[templateOf(path)]![method.toLowerCase()]?.responses[String(answer.status)];
+  if (response === undefined) return [];
+  const known = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
+  const unknown = [...answer.heads.keys()].filter((name) => !ANYWAY.test(name) && !known.has(name));
+  return unknown.map(
+    (name) => `${method} ${templateOf(path)} ${answer.status}: the head ${name} is not in the document`,
+  );
+}
+
 const PROBLEM: Response = {
   content: { 'application/problem+json; charset=utf-8': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
@@ -129,7 +146,9 @@ const PROBLEM: Response = {
 /** What a method that is not described gets: 405, or what anything can get. */
 function refusalOf(status: number, operation: Operation | undefined): Response | undefined {
   if (operation !== undefined) return undefined;
-  if (status === 405) return { ...PROBLEM, headers: { Allow: { required: true, schema: { type: 'string' } } } };
+  // Encoders read plain text.
+  const content = { ...PROBLEM.content, 'text/plain; charset=utf-8': { schema: { type: 'string' } } };
+  if (status === 405) return { content, headers: { Allow: { required: true, schema: { type: 'string' } } } };
   // The token is looked at before the method; at shutdown all is refused.
   return [400, 403, 404, 408, 429, 431, 503].includes(status) ? PROBLEM : undefined;
 }
@@ -149,6 +168,7 @@ function bodyProblems(response: Response, type: string, answer: Answer): string[
 function orderProblems(schema: Json, value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => orderProblems(schema['items'] as Json, item));
   if (typeof value !== 'object' || value === null) return [];
+  if (schema['$ref'] === undefined) return [];
   const name = String(schema['$ref']).split('/').at(-1)!;
   const known = (openApi['components'] as { schemas: Record<string, { properties: Json }> }).schemas[name]!;
   const order = Object.keys(known.properties).filter((member) => Object.hasOwn(value, member));

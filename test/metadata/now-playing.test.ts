@@ -3,7 +3,7 @@
 import t from 'tap';
 import { currentNext, type Moment } from '../../src/metadata/effect.js';
 import { takeHeld } from '../../src/metadata/held.js';
-import { acceptPush, acceptTitle, type PlainTitle } from '../../src/metadata/now-playing.js';
+import { acceptPush, acceptTitle, type PlainTitle, returnTitle } from '../../src/metadata/now-playing.js';
 import type { PushInput } from '../../src/metadata/push-input.js';
 import { type TrackRecord, titleLine } from '../../src/metadata/record.js';
 import { type Change, type ChannelState, EMPTY_STATE, type HistoryEntry } from '../../src/metadata/state.js';
@@ -35,7 +35,8 @@ class Desk {
   }
 
   get #at(): Moment {
-    return { channel: 'one', wallMs: T0 + this.seconds * 1000, newId: () => `made-${++this.#ids}` };
+    const wallMs = T0 + this.seconds * 1000;
+    return { channel: 'one', wallMs, newId: () => `made-${++this.#ids}`, ageMs: (now) => wallMs - now.effectAtMs };
   }
   push(input: Partial<PushInput>): TrackRecord {
     const { change, answer } = acceptPush(this.state, { type: 'now', artist: '', song: '', ...input }, this.#at, HOLD);
@@ -46,6 +47,12 @@ class Desk {
     const accepted = acceptTitle(this.state, { artist, song, source }, this.#at, RULES);
     this.#take(accepted);
     return accepted?.record ?? null;
+  }
+  /** What stands in the stream returns, if it may. */
+  back(source: PlainTitle['source'], song: string, artist = '', rules: Partial<TrustRules> = {}): TrackRecord | null {
+    const returned = returnTitle(this.state, { artist, song, source }, this.#at, { ...RULES, ...rules });
+    this.#take(returned);
+    return returned?.record ?? null;
   }
   /** The next held push that is due takes effect. */
   due(): TrackRecord | null {
@@ -147,6 +154,29 @@ t.test('next', async (t) => {
       (desk) => [desk.push({ song: 'jingle' }), desk.push(next), desk.push({ song: 'other' })],
       'N',
     ],
+    [
+      'is not spent by a correction of what is on air',
+      (desk) => [
+        desk.push({ artist: 'A', song: 'N' }),
+        desk.push(next),
+        desk.push({ artist: 'A', song: 'N', cover: 'c' }),
+      ],
+      'N',
+    ],
+    [
+      'is spent by a correction into it',
+      (desk) => [desk.push({ id: 'x', song: 'typo' }), desk.push({ id: 'x', artist: 'A', song: 'N' })],
+      undefined,
+    ],
+    [
+      'corrections do not count',
+      (desk) => [
+        desk.push({ id: 'x', song: 'a' }),
+        desk.push({ id: 'x', song: 'b' }),
+        desk.push({ id: 'x', song: 'c' }),
+      ],
+      'N',
+    ],
     ['is spent after a jingle', (desk) => [desk.push({ song: 'jingle' }), desk.push({ id: 'n' })], undefined],
     [
       'a title that changes nothing does not count',
@@ -230,6 +260,63 @@ t.test('titles from the stream', async (t) => {
     startSeconds: Math.floor(T0 / 1000),
     effectAtMs: T0,
   });
+});
+
+t.test('the title in the stream returns when a push no longer keeps it out', async (t) => {
+  const wait = (seconds: number) => (desk: Desk) => (desk.seconds += seconds);
+  const pushed = (input: Partial<PushInput>) => (desk: Desk) => desk.push({ song: 'P', ...input });
+  const back = (desk: Desk) => desk.back('encoder', 'Live');
+  type Step = (desk: Desk) => unknown;
+  /** Steps, and whether the last one changed something. */
+  const table: readonly [string, readonly Step[], boolean][] = [
+    ['nothing was pushed', [back], false],
+    ['it holds', [pushed({}), wait(599.999), back], false],
+    ['it holds no more', [pushed({}), wait(600), back], true],
+    ['until its duration + grace', [pushed({ durationSeconds: 30 }), wait(34.999), back], false],
+    ['past its duration + grace', [pushed({ durationSeconds: 30 }), wait(35), back], true],
+    [
+      'from when it took effect, not from a correction',
+      [pushed({ durationSeconds: 30 }), wait(29), pushed({ cover: 'c' }), wait(6), back],
+      true,
+    ],
+    ['once', [pushed({}), wait(600), back, back], false],
+    ['after another title from the stream', [pushed({}), wait(600), (d) => d.title('encoder', 'Newer'), back], false],
+    ['it says what the push said', [pushed({ song: 'Live', durationSeconds: 1 }), wait(1e6), back], false],
+    [
+      'likewise, in two parts',
+      [pushed({ artist: 'A', song: 'B', durationSeconds: 1 }), wait(1e6), (d) => d.back('encoder', 'B', 'A')],
+      false,
+    ],
+    ['it is empty', [pushed({}), wait(600), (d) => d.back('encoder', '')], false],
+    [
+      'its teller is not believed',
+      [pushed({}), wait(600), (d) => d.back('upstream', 'U', '', { titlesFrom: ['metapush', 'encoder'] })],
+      false,
+    ],
+    [
+      'its teller is believed more, but a push shows for its time all the same',
+      [pushed({}), wait(599), (d) => d.back('encoder', 'Live', '', { titlesFrom: ['encoder', 'metapush'] })],
+      false,
+    ],
+    [
+      'its teller is believed more',
+      [pushed({}), wait(600), (d) => d.back('encoder', 'Live', '', { titlesFrom: ['encoder', 'metapush'] })],
+      true,
+    ],
+    [
+      'pushes hold nothing: the stream must say something new',
+      [pushed({}), (d) => d.back('encoder', 'Live', '', { pushHoldSeconds: 0 })],
+      false,
+    ],
+  ];
+  for (const [name, steps, changes] of table) {
+    const desk = new Desk();
+    for (const step of steps.slice(0, -1)) step(desk);
+    const before = desk.state;
+    steps.at(-1)!(desk);
+    t.equal(desk.state !== before, changes, name);
+    if (changes) t.match(desk.state.now, { song: 'Live', source: 'encoder', version: before.version + 1 }, name);
+  }
 });
 
 t.test('held pushes', async (t) => {

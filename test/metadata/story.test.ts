@@ -48,17 +48,19 @@ class Model {
   followingAt(ms: number): Following | null {
     return this.next?.time != null && ms >= (this.next.time + 60) * 1000 ? null : this.next;
   }
-  #begins(play: Play, counts: boolean, ms: number): void {
+  #begins(play: Play, corrected: Play | null, ms: number): void {
     const next = this.followingAt(ms);
     this.next = next;
     if (next === null) return;
-    if (counts) next.others++;
-    if (next.song === play.song || (next.id !== null && next.id === play.id) || next.others > 1) this.next = null;
+    if (corrected === null) next.others++;
+    const isIt = (one: Play) => next.song === one.song || (next.id !== null && next.id === one.id);
+    const isSpent = isIt(play) && !(corrected !== null && isIt(corrected));
+    if (isSpent || next.others > 1) this.next = null;
   }
   begin(play: Play, ms: number): void {
     this.real = { ...play, effectMs: ms };
     this.own = false;
-    this.#begins(play, true, ms);
+    this.#begins(play, null, ms);
   }
   now(input: PushInput, ms: number): void {
     const arrival = Math.floor(ms / 1000);
@@ -78,10 +80,11 @@ class Model {
           real.song !== input.song ||
           (input.cover ?? real.cover) !== real.cover ||
           (input.durationSeconds ?? real.duration) !== real.duration;
+        const before = { ...real };
         real.song = input.song;
         real.cover = input.cover ?? real.cover;
         real.duration = input.durationSeconds ?? real.duration;
-        if (isNews) this.#begins(real, false, ms);
+        if (isNews) this.#begins(real, before, ms);
         return;
       }
     }
@@ -172,7 +175,9 @@ t.test('random sequences against a plain model', async (t) => {
     let state = EMPTY_STATE;
     let ms = T0;
     let ids = 0;
-    const at = (): Moment => ({ channel: 'one', wallMs: ms, newId: () => `made-${++ids}` });
+    const at = (): Moment => ({
+      ...{ channel: 'one', wallMs: ms, newId: () => `made-${++ids}`, ageMs: (now) => ms - now.effectAtMs },
+    });
     const take = (change: Change | null) => {
       if (change === null) return false;
       if (change.state.version !== state.version + 1) throw new Error('a change without a version of its own');

@@ -22,7 +22,7 @@ function may(
   durationSeconds = 0,
 ) {
   const now = makeRecord({ source, durationSeconds, effectAtMs: T0 });
-  return mayReplace(now, from, T0 + agoSeconds * 1000, { ...RULES, ...rules });
+  return mayReplace(now, from, () => agoSeconds * 1000, { ...RULES, ...rules });
 }
 
 t.test('a push silences the lesser ones until its duration + grace, or for pushHoldSeconds', async (t) => {
@@ -35,7 +35,6 @@ t.test('a push silences the lesser ones until its duration + grace, or for pushH
       t.equal(may(from, 'metapush', 0, { heard, pushHoldSeconds: 0 }), true);
     }
     t.equal(may('metapush', from, 0, { heard: from }), true, 'and is silenced by none of them');
-    t.equal(may(from, 'metapush', -3600), true, 'a clock that was set back mutes nobody');
   }
 });
 
@@ -50,14 +49,22 @@ t.test('one’s own title, the fallback and nothing give way to everybody', asyn
   for (const from of RULES.titlesFrom) {
     t.equal(may(from, from, 0, { heard: 'encoder' }), true, from);
     t.equal(may(from, 'fallback', 0), true, from);
-    t.equal(mayReplace(null, from, T0, RULES), true, from);
+    t.equal(
+      mayReplace(null, from, () => 0, RULES),
+      true,
+      from,
+    );
   }
 });
 
 t.test('the list says who is believed, and whom more', async (t) => {
   for (const from of RULES.titlesFrom) {
     const titlesFrom = RULES.titlesFrom.filter((teller) => teller !== from);
-    t.equal(mayReplace(null, from, T0, { ...RULES, titlesFrom }), false, `${from} is left out`);
+    t.equal(
+      mayReplace(null, from, () => 0, { ...RULES, titlesFrom }),
+      false,
+      `${from} is left out`,
+    );
   }
   const titlesFrom = ['upstream', 'encoder', 'metapush'] as const;
   t.equal(may('encoder', 'metapush', 0, { titlesFrom }), true);

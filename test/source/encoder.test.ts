@@ -34,14 +34,14 @@ stations:
         sources: [{ type: file, path: ${DEMO_AUDIO} }]
 `;
 
-/** MPEG 1 layer III, 44.1 kHz, without padding. */
+/** MPEG 1 layer III, 44.1 kHz, without padding; reaches back into no reservoir. */
 const HEADERS = { 64: 0x50, 128: 0x90, 192: 0xb0 } as const;
 type Kbps = keyof typeof HEADERS;
 
 function audioOf(random: Random, frames: number, kbps: Kbps = 128): Buffer {
   const frameBytes = Math.floor((144_000 * kbps) / 44_100);
   const bytes = random.bytes(frames * frameBytes);
-  for (let i = 0; i < frames; i++) bytes.set([0xff, 0xfb, HEADERS[kbps], 0x64], i * frameBytes);
+  for (let i = 0; i < frames; i++) bytes.set([0xff, 0xfb, HEADERS[kbps], 0x64, 0, 0], i * frameBytes);
   return bytes;
 }
 
@@ -132,7 +132,7 @@ t.test('refusals come before any 100, with what the encoder must know, and end t
         t.match(encoder.answer, /\r\nContent-Length: \d+\r\n/);
         if (status === 401) {
           t.match(encoder.answer, /\r\nWWW-Authenticate: Basic realm="[^"]+"\r\n/);
-          t.match(encoder.answer, /\r\nAllow: PUT, SOURCE/);
+          t.match(encoder.answer, /\r\nAllow: PUT, SOURCE, POST\r\n/);
         }
       }
     }

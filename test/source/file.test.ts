@@ -32,7 +32,7 @@ function round(path: string): { bytes: Buffer; durationMs: number } {
   const parts: Buffer[] = [];
   let durationMs = 0;
   const framer = new Framer({
-    frames(bytes, ms) {
+    frame(bytes, ms) {
       parts.push(Buffer.from(bytes));
       durationMs += ms;
     },
@@ -51,7 +51,7 @@ class Tap implements SourceInput {
   firstMs = 0;
   onFrames: () => void = () => undefined;
 
-  frames(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
+  frame(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
     if (this.parts.length === 0) this.firstMs = performance.now();
     this.parts.push(Buffer.from(bytes));
     this.audioMs += durationMs;

@@ -44,7 +44,7 @@ class Fake implements Source {
 
   send(text = this.name): void {
     this.state = 'up';
-    this.input.frames(Buffer.from(text), 26, 128);
+    this.input.frame(Buffer.from(text), 26, 128, false);
   }
 
   lose(reason = `${this.name} lost`): void {
@@ -62,7 +62,7 @@ function setUp(names: readonly string[]) {
   const reasons: string[] = [];
   const audio = new Switch(
     {
-      frames: (bytes) => void out.push(bytes.toString()),
+      frame: (bytes) => void out.push(bytes.toString()),
       title: async (line, source) => void titles.push(`${(source as Fake).name}: ${line}`),
       changed: (source, reason) => {
         changes.push((source as Fake | null)?.name ?? null);

@@ -141,6 +141,9 @@ async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   await play(4, nowMs - 2 * DAY_MS + 60_000, old);
   t.same(versions({ limit: 10 }, old), ['4 on air', '3'], 'it counts when a title ended');
 
+  for (let i = 1; i <= 15; i++) await store.save('ended', stateOf(i), [entryOf(i, nowMs - 5000 + i, nowMs)]);
+  t.equal(versions({ limit: 1000 }, 'ended').length, 10, 'an entry that comes with its end counts like any other');
+
   // A clock that was set back: titles stand where they said they were.
   last = null;
   await play(1, nowMs, 'back');

@@ -22,6 +22,7 @@ import t, { type Test } from 'tap';
 import { openLmdbStore } from '../../src/store/lmdb.js';
 import { lockFolder, lockFolderByFile } from '../../src/store/lock.js';
 import { MemoryStore } from '../../src/store/memory.js';
+import { isTooOld } from '../../src/store/store.js';
 import { entryOf, stateOf, storeContract } from './contract.js';
 
 const SAVER = fileURLToPath(new URL('saver.ts', import.meta.url));
@@ -36,6 +37,14 @@ function newFolder(t: Test): string {
 
 t.test('memory keeps the contract', (t) => storeContract(t, async (bounds) => new MemoryStore(bounds)));
 t.test('lmdb keeps the contract', (t) => storeContract(t, (bounds) => openLmdbStore(newFolder(t), bounds)));
+
+t.test('history is too old one millisecond past its days, counted from its end', async (t) => {
+  const wallMs = Date.UTC(2026, 10, 20);
+  const of = (toMs: number | null) => isTooOld(entryOf(1, 0, toMs), { days: 2, entries: 1 }, wallMs);
+  t.equal(of(wallMs - 2 * 86_400_000), false);
+  t.equal(of(wallMs - 2 * 86_400_000 - 1), true);
+  t.equal(of(null), false);
+});
 
 t.test('what is loaded from memory is not what a caller still holds', async (t) => {
   const store = new MemoryStore();
@@ -121,6 +130,31 @@ t.test('lmdb: history opens again with what it had, and its bounds with it', asy
     [57, 56, 55, 54, 53, 52, 51, 50, 49, 48],
   );
   await again.close();
+});
+
+t.test('lmdb: an entry of the history that cannot be read is passed over, told, and pruned in its turn', async (t) => {
+  const folder = newFolder(t);
+  const nowMs = Date.now();
+  const first = await openLmdbStore(folder);
+  for (let i = 1; i <= 6; i++) await first.save('a', stateOf(i), [entryOf(i, nowMs + i, null)]);
+  await first.close();
+  const root = open({ path: join(folder, FILE), noSubdir: true, overlappingSync: false });
+  const history = root.openDB<string, [string, number, number]>({ name: 'history', encoding: 'string' });
+  await history.put(['a', nowMs + 1, 1], '{"format":2,"entry":{"rec');
+  await history.put(['a', nowMs + 3, 3], 'null');
+  await history.put(['a', nowMs + 4, 4], '{"format":2,"entry":{"record":{"version":4},"fromMs":1}}');
+  await root.close();
+
+  const told: string[] = [];
+  const store = await openLmdbStore(folder, { days: 30, entries: 6 }, (error) => told.push(error.message));
+  const versions = () => store.history('a', { limit: 1000 }).map(({ record }) => record.version);
+  t.same(versions(), [6, 5, 2]);
+  t.same(store.history('a', { limit: 2, beforeMs: nowMs + 6 }).length, 2, 'a page is filled with what can be read');
+  t.same(told, ['An entry of the stored history of channel a cannot be read, and is passed over']);
+  for (let i = 7; i <= 11; i++) await store.save('a', stateOf(i), [entryOf(i, nowMs + i, null)]);
+  t.same(versions(), [11, 10, 9, 8, 7, 6], 'and new titles go on');
+  t.equal(told.length, 1, 'told once');
+  await store.close();
 });
 
 t.test('lmdb: a damaged file is the text of a refusal, not the death of the server', async (t) => {

@@ -1,0 +1,61 @@
+/**
+ * MP3's bit reservoir at a seam. A frame's sound may begin in the frames before it (`main_data_begin`, ISO 11172-3 2.4.1.7, up to 511
+ * bytes back); behind a cut those are another stream's, and a decoder makes noise of them or reports errors.
+ *
+ *   …old][old]│[new][new][new]…      A frame that reaches back over the cut is muted: its side information is zeroed, so it plays as
+ *             └─ cut  ▲muted         silence, and its bytes stay for the frames behind it, which need them. One or two, no more.
+ *
+ * Frames without a reservoir (AAC, layers I and II) pass. Owned by a channel; per frame it allocates nothing, a muted one apart.
+ */
+
+/** No frame reaches back further. */
+const MOST_BACK_BYTES = 511;
+
+export class Reservoir {
+  /** Main data of this stream since the cut, bytes. */
+  #bytes = MOST_BACK_BYTES;
+
+  /** The next frame belongs to another stream, or to another place of it. */
+  cut(): void {
+    this.#bytes = 0;
+  }
+
+  /** Whatever comes now reaches back over nothing. */
+  get isFull(): boolean {
+    return this.#bytes >= MOST_BACK_BYTES;
+  }
+
+  /** The frame as it may stand on the tape: itself, or a muted copy. */
+  mend(frame: Buffer): Buffer {
+    if (this.isFull) return frame;
+    const second = frame[1]!;
+    if ((second & 0xe6) !== 0xe2) return frame; // no layer III
+    const isFirstVersion = (second & 0x18) === 0x18;
+    const sideAt = (second & 1) === 0 ? 6 : 4;
+    const isMono = frame[3]! >> 6 === 3;
+    const sideEnd = sideAt + (isFirstVersion ? (isMono ? 17 : 32) : isMono ? 9 : 17);
+    if (frame.length < sideEnd) return frame;
+    const back = isFirstVersion ? (frame[sideAt]! << 1) | (frame[sideAt + 1]! >> 7) : frame[sideAt]!;
+    const coveredBytes = this.#bytes;
+    this.#bytes += frame.length - sideEnd;
+    if (back <= coveredBytes) return frame;
+    const silent = Buffer.from(frame);
+    silent.fill(0, sideAt, sideEnd);
+    // It needs none of it, but decoders keep for the next frame only what this one reaches.
+    if (isFirstVersion) silent.writeUInt16BE(coveredBytes << 7, sideAt);
+    else silent[sideAt] = coveredBytes;
+    if (sideAt === 6) silent.writeUInt16BE(crc16(silent, sideEnd), 4);
+    return silent;
+  }
+}
+
+/** Over the last two bytes of the header and the side information (ISO 11172-3 2.4.3.1). */
+function crc16(frame: Buffer, sideEnd: number): number {
+  let crc = 0xffff;
+  for (let at = 2; at < sideEnd; at++) {
+    if (at === 4 || at === 5) continue;
+    crc ^= frame[at]! << 8;
+    for (let bit = 0; bit < 8; bit++) crc = ((crc << 1) ^ (crc & 0x8000 ? 0x8005 : 0)) & 0xffff;
+  }
+  return crc;
+}

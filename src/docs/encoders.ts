@@ -1,0 +1,88 @@
+/**
+ * The OpenAPI document's part for encoders: the titles that they tell beside their audio, as Icecast and SHOUTcast take them
+ * (protocol.md, "Encoders"). The audio itself comes by PUT or SOURCE with a body without end, which OpenAPI cannot say.
+ */
+
+import { content, inQuery, TEXT_TYPE } from './parameters.js';
+import { ANYWHERE, head } from './responses.js';
+import type { Json } from './schemas.js';
+
+const TEXT = content(TEXT_TYPE, { type: 'string' });
+const ALLOW = head('The methods that this address takes.', { const: 'GET, POST, OPTIONS' });
+const NO_STORE = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
+
+/** What the two addresses share, by GET and as a POST form alike. */
+const FIELDS: Readonly<Record<string, string>> = {
+  mode: 'Always updinfo.',
+  mount: 'Whose title it is: a mount. Not needed where only one channel has the password.',
+  song: 'The title line. Passed over where artist and title are both there.',
+  artist: 'Artist.',
+  title: 'Song; also the title line where there is neither song nor artist.',
+  url: 'An image of the track. Other addresses are passed over.',
+  charset: 'In which the fields are percent-encoded; default: UTF-8 where valid, else Windows-1252.',
+};
+
+function told(operationId: string, method: 'get' | 'post', basic: boolean): Json {
+  const fields = basic ? FIELDS : { pass: "The encoder's password.", ...FIELDS };
+  const properties = Object.fromEntries(
+    Object.entries(fields).map(([name, description]) => [name, { type: 'string', description }]),
+  );
+  const refused = (description: string, heads: Json = {}) => ({
+    description,
+    headers: { ...NO_STORE, ...heads },
+    content: TEXT,
+  });
+  const form = content('application/x-www-form-urlencoded', { type: 'object', properties });
+  const { 400: _, 404: __, ...anywhere } = ANYWHERE;
+  const login = { 'WWW-Authenticate': head('Which way there is.', { const: 'Basic realm="airsplice"' }), Allow: ALLOW };
+  return {
+    operationId,
+    tags: ['Encode'],
+    summary: `An encoder's own title, ${method === 'post' ? 'as a form' : 'as parameters'}${basic ? '' : ', with the password among them'}`,
+    ...(basic ? { security: [{ encoder: [] }] } : {}),
+    ...(method === 'get'
+      ? { parameters: Object.entries(fields).map(([name, about]) => inQuery(name, about, { type: 'string' })) }
+      : { requestBody: { content: form } }),
+    responses: {
+      ...anywhere,
+      '200': {
+        description: 'Taken, or passed over: the message says which. A title that is too long is cut.',
+        headers: NO_STORE,
+        content: content('text/xml; charset=utf-8', { type: 'string', pattern: '<iceresponse>' }),
+      },
+      '400': either('Only mode=updinfo is known here.'),
+      ...(basic ? { '401': refused('A user and a password are needed.', login) } : {}),
+      '403': refused('Wrong user or password, or a password of several channels and no mount.'),
+      '404': either('No channel takes an encoder at this mount, or this address serves no encoders.'),
+      ...(method === 'post'
+        ? {
+            '413': refused('The form is too large.'),
+            '415': refused('The body has to be application/x-www-form-urlencoded.'),
+          }
+        : {}),
+      '429': refused('Too many wrong passwords or tokens from this address.', {
+        'Retry-After': head('Seconds until it makes sense to come again.', { type: 'string', pattern: '^\\d+$' }),
+      }),
+    },
+  };
+}
+
+/** Plain text from here, a problem from before it. */
+function either(description: string): Json {
+  const problem = content('application/problem+json; charset=utf-8', { $ref: '#/components/schemas/Problem' });
+  return { description, headers: NO_STORE, content: { ...TEXT, ...problem } };
+}
+
+function options(operationId: string): Json {
+  const responses = { '204': { description: 'The methods.', headers: { Allow: ALLOW } } };
+  return { operationId, tags: ['Encode'], summary: 'What is taken here', responses };
+}
+
+export function encoders(): Json {
+  const path = (name: string, basic: boolean) => ({
+    get: told(`${name}Get`, 'get', basic),
+    post: told(`${name}Post`, 'post', basic),
+    options: options(`${name}Options`),
+  });
+  return { '/admin/metadata': path('updinfo', true), '/admin.cgi': path('updinfoShoutcast', false) };
+}

@@ -1,0 +1,55 @@
+/** The OpenAPI document's part for whoever operates the server (http/ops.ts), and its documents themselves (http/documents.ts). */
+
+import { content, ifNoneMatch, TEXT_TYPE } from './parameters.js';
+import { ANYWHERE, head, JSON_TYPE, withoutBodies } from './responses.js';
+import type { Json } from './schemas.js';
+
+const NO_STORE = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
+
+/** A path that is read by GET and HEAD, by whoever can reach it. */
+function read(operationId: string, tag: string, summary: string, responses: Json, parameters: readonly Json[] = []) {
+  const get = { operationId, tags: [tag], summary, parameters, responses: { ...ANYWHERE, ...responses } };
+  return { get, head: { ...get, operationId: `${operationId}Head`, responses: withoutBodies(get.responses) } };
+}
+
+export function operations(): Json {
+  const text = (description: string, heads: Json = {}, type = TEXT_TYPE) => ({
+    description,
+    headers: { ...NO_STORE, ...heads },
+    content: content(type, { type: 'string' }),
+  });
+  return {
+    '/healthz': read('healthz', 'Operate', 'Is it alive?', { '200': text('Yes.') }),
+    '/readyz': read('readyz', 'Operate', 'Is it ready?', {
+      '200': text('Yes.'),
+      '503': text('No.', { 'Retry-After': head('Seconds.') }),
+    }),
+    '/metrics': read('metrics', 'Operate', 'Figures, at addresses with the role ops', {
+      '200': text('For Prometheus.', {}, 'text/plain'),
+    }),
+  };
+}
+
+export function ownDocuments(): Json {
+  const heads = {
+    'Access-Control-Allow-Origin': head('Pages of any origin may read this.', { const: '*' }),
+    'Cache-Control': head('To be asked for again, with its ETag.', { const: 'no-cache' }),
+    ETag: head('A strong validator, for If-None-Match.', { type: 'string', pattern: '^"' }),
+  };
+  const one = (operationId: string, summary: string) =>
+    read(
+      operationId,
+      'Documents',
+      summary,
+      {
+        '200': { description: 'OK', headers: heads, content: content(JSON_TYPE, { type: 'object' }) },
+        '304': { description: 'Not changed since that ETag.', headers: heads },
+      },
+      [ifNoneMatch],
+    );
+  return {
+    '/openapi.json': one('openApi', 'This document; to be read by people at /docs'),
+    '/asyncapi.json': one('asyncApi', 'What WebSocket and server-sent events tell'),
+    '/schemas/record.json': one('recordSchema', 'The JSON Schema of the channel record'),
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * Whether a store can be used, found out before lmdb opens it in this process: a truncated or damaged file kills whoever reads it
+ * by signal, so a short-lived child walks through it first, and its death is the text of a refusal. Called by lmdb.ts.
+ */
+
+import { spawn } from 'node:child_process';
+import { access, constants, stat } from 'node:fs/promises';
+
+/** Before lmdb tries: a file that may only be read would look like a damaged one. A file that is missing will be made. */
+export async function mustBeWritable(folder: string, file: string): Promise<void> {
+  const { R_OK, W_OK, X_OK } = constants;
+  for (const [path, mode] of [[folder, R_OK | W_OK | X_OK] as const, [file, R_OK | W_OK] as const]) {
+    await access(path, mode).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'ENOENT') return;
+      throw new Error(`The store cannot be used: ${path} cannot be read and written (${cause.code})`, { cause });
+    });
+  }
+}
+
+/** Opens the file as the store does and reads every entry of every database in it. Arguments: lmdb's URL, the path, the options. */
+const WALK = `
+const [, url, path, options] = process.argv;
+const { open } = await import(url);
+const root = open({ path, ...JSON.parse(options) });
+for (const name of root.getKeys()) for (const entry of root.openDB({ name, encoding: 'binary' }).getRange()) entry.value;
+await root.close();
+`;
+
+/** Rejects when the file is damaged. @param options those of lmdb's `open` */
+export async function checkFile(file: string, options: object): Promise<void> {
+  const there = await stat(file).catch(() => null);
+  if (there === null) return;
+  const argv = ['--input-type=module', '-e', WALK, import.meta.resolve('lmdb'), file, JSON.stringify(options)];
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint += text;
+  });
+  const ending = await new Promise<number | string | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve(signal ?? code));
+  });
+  if (ending === 0) return;
+  const reason = /^\w*Error: .*$/m.exec(complaint)?.[0] ?? `reading it ended with ${ending}`;
+  throw new Error(`The store ${file} is damaged (${reason}): put a copy in its place, or move it away to start empty`);
+}

@@ -1,0 +1,159 @@
+/**
+ * Real decoders on what listeners get: 200 joins anywhere on a tape and 50 switches between two sources, each accepted by ffmpeg,
+ * mpg123 and Chromium's decoder without one complaint. The same joins without the tag (a partial frame first, as other servers
+ * send) make them complain, so the silence means something. That listeners get these renderings is splice.test.ts's business.
+ */
+
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { chromium } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { Channel } from '../../src/audio/channel.js';
+import { Framer } from '../../src/audio/frames.js';
+import { Random } from '../kit/random.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+
+const JOINS = 200;
+const SWITCHES = 50;
+const CHROMIUM = '/usr/bin/chromium';
+const run = promisify(execFile);
+
+interface Frame {
+  readonly bytes: Buffer;
+  readonly ms: number;
+  readonly fresh?: boolean;
+}
+
+const folder = t.testdir();
+const source = (name: string, ...options: string[]): Frame[] => {
+  const path = join(folder, name);
+  execFileSync('ffmpeg', ['-v', 'error', '-y', '-t', '20', '-i', DEMO_AUDIO, ...options, path]);
+  return framesOf(readFileSync(path));
+};
+const sources = {
+  cbr: source('cbr.mp3', '-b:a', '128k'),
+  vbr: source('vbr.mp3', '-q:a', '2'),
+  high: source('high.mp3', '-b:a', '320k'),
+  low: source('low.mp3', '-ar', '22050', '-ac', '1', '-b:a', '32k'),
+  aac: source('aac.aac', '-b:a', '96k'),
+};
+type Name = keyof typeof sources;
+const names = Object.keys(sources) as Name[];
+
+function framesOf(bytes: Buffer): Frame[] {
+  const frames: Frame[] = [];
+  new Framer({ frame: (frame, ms) => void frames.push({ bytes: Buffer.from(frame), ms }) }).push(bytes);
+  return frames;
+}
+
+/** What a listener gets without ICY who joins at a segment: some seconds, cut at the end of a frame. */
+function joined(frames: readonly Frame[], metaint: number, at: number, tagged: boolean): Buffer {
+  const channel = new Channel({ key: 'one', lagMs: 3_600_000, metaint });
+  const ends: number[] = [0];
+  for (const { bytes, ms, fresh } of frames) {
+    channel.write(bytes, ms, 128, fresh);
+    ends.push(ends.at(-1)! + bytes.length);
+  }
+  const tape = channel.tape!;
+  let seq = Math.floor(at * (tape.head - 1));
+  while (tape.at(seq)!.entry < 0) seq--;
+  const parts: Buffer[] = [tagged ? tape.at(seq)!.entered(false) : tape.at(seq)!.plain];
+  for (let next = seq + 1; next < tape.head && parts.length * metaint < 120_000; next++)
+    parts.push(tape.at(next)!.plain);
+  const whole = Buffer.concat(parts);
+  const first = seq * metaint;
+  const end = ends.filter((one) => one <= first + whole.length).at(-1)!;
+  return whole.subarray(0, end - first);
+}
+
+/** What ffmpeg and mpg123 have to say of each file, without what they say of every good one. */
+async function complaints(paths: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  const rest = [...paths];
+  const one = async () => {
+    for (let path = rest.pop(); path !== undefined; path = rest.pop()) {
+      const input = ['-xerror', '-err_detect', 'crccheck+bitstream+buffer', '-i', path, '-f', 'null', '-'];
+      const ffmpeg = await run('ffmpeg', ['-v', 'error', ...input]).catch((error) => error);
+      if (ffmpeg.stderr !== '' || ffmpeg.code) found.push(`${basename(path)}: ffmpeg: ${ffmpeg.stderr.trim()}`);
+      if (path.endsWith('.aac')) continue;
+      const mpg123 = await run('mpg123', ['-vv', '-t', path]).catch((error) => error);
+      const said = mpg123.stderr
+        .split('\n')
+        .filter((line: string) => /junk|illegal|resync|skip|warning|error/i.test(line));
+      if (said.length > 0 || mpg123.code) found.push(`${basename(path)}: mpg123: ${said.join(' | ')}`);
+    }
+  };
+  await Promise.all([one(), one()]);
+  return found;
+}
+
+/** How many seconds Chromium decodes of each file; -1: it refuses. */
+async function decoded(t: Test, files: readonly Buffer[]): Promise<number[]> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+  t.teardown(() => browser.close());
+  const page = await browser.newPage();
+  const seconds: number[] = [];
+  for (const file of files) {
+    seconds.push(
+      await page.evaluate(async (base64) => {
+        const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+        // biome-ignore lint/suspicious/noExplicitAny: the browser's own, which Node's types do not know
+        const context = new (globalThis as any).OfflineAudioContext(2, 44_100, 44_100);
+        return context.decodeAudioData(bytes.buffer).then(
+          (audio: { duration: number }) => audio.duration,
+          () => -1,
+        );
+      }, file.toString('base64')),
+    );
+  }
+  return seconds;
+}
+
+function msOf(bytes: Buffer): number {
+  return framesOf(bytes).reduce((sum, { ms }) => sum + ms, 0);
+}
+
+function save(files: readonly { name: Name; bytes: Buffer }[], kind: string): string[] {
+  return files.map(({ name, bytes }, i) => {
+    const path = join(folder, `${kind}-${i}-${name}.${name === 'aac' ? 'aac' : 'mp3'}`);
+    writeFileSync(path, bytes);
+    return path;
+  });
+}
+
+t.test('no decoder complains of a join', async (t) => {
+  const random = new Random();
+  const joins = Array.from({ length: JOINS }, (_, i) => {
+    const name = names[i % names.length]!;
+    return { name, metaint: random.int(1000, 40_000), at: random.int(0, 999) / 1000 };
+  });
+  const files = joins.map((one) => ({ ...one, bytes: joined(sources[one.name], one.metaint, one.at, true) }));
+  t.same(await complaints(save(files, 'join')), [], `seed ${random.seed}`);
+  const partial = joins.map((one) => ({ ...one, bytes: joined(sources[one.name], one.metaint, one.at, false) }));
+  t.ok((await complaints(save(partial.slice(0, 40), 'partial'))).length > 20, 'a partial frame is heard of');
+  if (!existsSync(CHROMIUM)) return;
+  const seconds = await decoded(
+    t,
+    files.slice(0, 60).map(({ bytes }) => bytes),
+  );
+  for (const [i, got] of seconds.entries()) {
+    const wanted = msOf(files[i]!.bytes) / 1000;
+    if (Math.abs(got - wanted) > 0.12)
+      t.fail(`seed ${random.seed}: join ${i} (${files[i]!.name}): ${got} of ${wanted} s`);
+  }
+});
+
+t.test('no decoder complains of a switch', async (t) => {
+  const random = new Random();
+  const files = Array.from({ length: SWITCHES }, (_, i) => {
+    const name = names[i % names.length]!;
+    // Another place of the same kind of stream: what a second source of the station sends.
+    const [from, to] = [random.int(0, 300), random.int(0, 300)];
+    const other = sources[name].slice(to, to + 200).map((frame, i) => ({ ...frame, fresh: i === 0 }));
+    const cut = [...sources[name].slice(from, from + random.int(20, 200)), ...other];
+    return { name, bytes: joined(cut, random.int(1000, 20_000), 0, true) };
+  });
+  t.same(await complaints(save(files, 'switch')), [], `seed ${random.seed}`);
+});

@@ -1,0 +1,51 @@
+/**
+ * The router's own table beside the OpenAPI document: every path that fastify serves is described with all its methods, and
+ * nothing is described that nobody serves. What goes past fastify (http/server.ts) is listed here.
+ */
+
+import fastify from 'fastify';
+import t from 'tap';
+import { registerDocuments } from '../../src/http/documents.js';
+import { registerOps } from '../../src/http/ops.js';
+import { registerPage } from '../../src/http/page.js';
+import { registerPush } from '../../src/http/push.js';
+import { operations } from '../kit/documents.js';
+
+/** Pages for people, and what they are made of. */
+const PAGES = /^\/($|web\/|docs(\/|$)|favicon\.ico$)/;
+
+/** What server.ts hands to other doors, by who takes it. */
+const PAST_FASTIFY = [
+  ...['channel/{channelkey}.json', 'channel/{channelkey}.txt', 'station/{stationkey}.json', 'listener/{metaid}.json'],
+  ...['channel/{channelkey}/history.json', 'channel/{channelkey}/history.csv'],
+  ...['channel/{channelkey}', 'station/{stationkey}', 'listener/{metaid}'],
+  ...['sse/channel/{channelkey}', 'sse/station/{stationkey}', 'sse/listener/{metaid}'],
+]
+  .map((path) => `/metadata/${path}`)
+  .concat('/{mount}')
+  .flatMap((path) => ['GET', 'HEAD', 'OPTIONS'].map((method) => `${method} ${path}`))
+  .concat(
+    ['/admin/metadata', '/admin.cgi'].flatMap((path) => ['GET', 'POST', 'OPTIONS'].map((each) => `${each} ${path}`)),
+  );
+
+t.test('paths and methods are those of the router', async (t) => {
+  const app = fastify({ exposeHeadRoutes: false });
+  const served = new Set<string>();
+  app.addHook('onRoute', ({ method, url, onRequest }) => {
+    const path = url.replace(':channel', '{channelkey}').replace(':token', '{token}');
+    // Those that are only refused (http/methods.ts) have nothing but that hook; HEAD of a push is described, since people ask.
+    const methods = [method].flat();
+    const isRefusal = methods.includes('DELETE') && onRequest !== undefined;
+    for (const each of methods) {
+      if (!PAGES.test(path) && (!isRefusal || (each === 'HEAD' && path.startsWith('/metapush'))))
+        served.add(`${each} ${path}`);
+    }
+  });
+  registerPush(app, {} as never, { bodyBytes: 1 } as never, {} as never);
+  registerOps(app, { ready: true, metricsType: 'text/plain', metrics: async () => '' });
+  registerPage(app, []);
+  registerDocuments(app, { openApi: {}, asyncApi: {}, record: {} });
+  await app.ready();
+  t.teardown(() => app.close());
+  t.strictSame([...operations().keys()].sort(), [...served, ...PAST_FASTIFY].sort());
+});

@@ -1,0 +1,89 @@
+/** Which methods each path takes: whatever else comes is 405 with Allow, before a body is looked at; unknown paths are 404. */
+
+import t from 'tap';
+import { until } from '../kit/player.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { ask, Wire } from '../kit/wire.js';
+
+const READ = 'GET, HEAD';
+const PUSH = 'GET, POST';
+const CORS_READ = 'GET, HEAD, OPTIONS';
+const ADMIN = 'GET, POST, OPTIONS';
+
+/** Every path of the server's own, and what it takes. */
+const TABLE: readonly (readonly [path: string, allow: string])[] = [
+  ['/', READ],
+  ['/favicon.ico', READ],
+  ['/web/page.css', READ],
+  ['/web/page.js', READ],
+  ['/web/channels.json', READ],
+  ['/docs', READ],
+  ['/docs/', READ],
+  ['/docs/json', READ],
+  ['/docs/static/swagger-ui.css', READ],
+  ['/openapi.json', READ],
+  ['/asyncapi.json', READ],
+  ['/schemas/record.json', READ],
+  ['/healthz', READ],
+  ['/readyz', READ],
+  ['/metrics', READ],
+  ['/metapush/demo/demo-token', PUSH],
+  ['/metapush/demo/wrong', PUSH],
+  ['/metapush/demo', PUSH],
+  ['/metadata/channel/demo.json', CORS_READ],
+  ['/metadata/channel/demo/history.csv', CORS_READ],
+  ['/metadata/channel/demo', CORS_READ],
+  ['/metadata/sse/channel/demo', CORS_READ],
+  ['/demo.mp3', CORS_READ],
+  ['/admin/metadata', ADMIN],
+  ['/admin.cgi', ADMIN],
+];
+const METHODS = ['HEAD', 'POST', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'];
+/** A PUT anywhere else is an encoder's (front.ts). */
+const TAKES_PUT = /^\/meta(push|data)\//;
+
+t.test('what a path does not take is 405 with Allow, whatever the body is', async (t) => {
+  const { port } = await startServer(t, demoYaml());
+  for (const [path, allow] of TABLE) {
+    for (const method of TAKES_PUT.test(path) ? [...METHODS, 'PUT'] : METHODS) {
+      if (allow.split(', ').includes(method)) continue;
+      const body = method === 'TRACE' || method === 'HEAD' ? '' : 'a,b';
+      const heads = body === '' ? '' : '\nContent-Type: text/csv\nContent-Length: 3';
+      const answer = await ask(t, port, `${method} ${path} HTTP/1.1${heads}`, body);
+      t.equal(answer.status, 405, `${method} ${path}`);
+      t.equal(answer.heads.get('allow'), allow, `${method} ${path}`);
+    }
+    if (!allow.includes('HEAD')) continue;
+    const [got, head] = [
+      path === '/demo.mp3' || path.includes('sse') ? undefined : await ask(t, port, `GET ${path} HTTP/1.1`),
+      await ask(t, port, `HEAD ${path} HTTP/1.1`),
+    ];
+    if (got !== undefined) t.equal(head.status, got.status, `HEAD ${path} as GET`);
+  }
+  for (const path of ['/none', '/metapush', '/metadata/planet/x.json', '/admin', '/docs/nothing']) {
+    t.equal((await ask(t, port, `GET ${path} HTTP/1.1`)).status, 404, path);
+  }
+});
+
+t.test('OPTIONS of what encoders tell titles to names the methods', async (t) => {
+  const { port } = await startServer(t, demoYaml());
+  for (const path of ['/admin/metadata?mount=/studio', '/admin.cgi']) {
+    const answer = await ask(t, port, `OPTIONS ${path} HTTP/1.1`);
+    t.equal(answer.status, 204, path);
+    t.equal(answer.heads.get('allow'), ADMIN);
+    t.equal(answer.body, '');
+  }
+});
+
+t.test('of the server as a whole, and an encoder at an address that takes none', async (t) => {
+  const server = await startServer(t, demoYaml());
+  const star = new Wire(t, server.port).send('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  await until(() => star.ended, 2000);
+  t.match(star.got, /^HTTP\/1\.1 204 No Content\r\nAllow: GET, HEAD, POST, OPTIONS, PUT, SOURCE\r\n/);
+  const yaml = demoYaml().replace('port: 0 }', 'port: 0, roles: [stream, push] }');
+  const { port } = await startServer(t, yaml);
+  const put = 'PUT /studio HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\n';
+  const encoder = new Wire(t, port).send(`${put}Transfer-Encoding: chunked\r\n\r\n`);
+  await until(() => encoder.got.includes('\r\n\r\n'), 2000);
+  t.match(encoder.got, /^HTTP\/1\.1 405 /, 'no 100 before the refusal');
+});

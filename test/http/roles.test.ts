@@ -1,0 +1,116 @@
+/** What an address serves: each role alone, over all paths; and `ops` without a name, for this machine's direct peers only. */
+
+import { networkInterfaces } from 'node:os';
+import t, { type Test } from 'tap';
+import { ROLES, type Role } from '../../src/config/schema.js';
+import { until } from '../kit/player.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { ask, Wire } from '../kit/wire.js';
+
+const UPGRADE = `Connection: Upgrade\r
+Upgrade: websocket\r
+Sec-WebSocket-Version: 13\r
+Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==`;
+const LOGIN = `Authorization: Basic ${Buffer.from('source:demo-source').toString('base64')}`;
+const EVERYWHERE = ROLES;
+
+/** What is asked, the status where it is served, and the roles that serve it. What the old host served, legacy does. */
+const TABLE: readonly (readonly [line: string, heads: string, status: number, roles: readonly Role[]])[] = [
+  ['GET /metapush/demo/demo-token?song=x', '', 200, ['push', 'legacy']],
+  ['GET /metapush/demo?song=y', 'Authorization: Bearer demo-token', 200, ['push', 'legacy']],
+  ['HEAD /metapush/demo/demo-token', '', 405, ['push', 'legacy']],
+  ['GET /metadata/channel/demo.json', '', 200, ['poll', 'legacy']],
+  ['GET /metadata/channel/demo.txt', '', 200, ['poll', 'legacy']],
+  ['GET /metadata/station/demo.json', '', 200, ['poll', 'legacy']],
+  ['GET /metadata/channel/demo/history.csv', '', 200, ['poll', 'legacy']],
+  ['OPTIONS /metadata/channel/demo.json', '', 204, ['poll', 'legacy']],
+  ['GET /metadata/channel/demo', UPGRADE, 101, ['watch', 'legacy']],
+  ['GET /metadata/station/demo', UPGRADE, 101, ['watch', 'legacy']],
+  ['GET /metadata/listener/someone', UPGRADE, 101, ['watch', 'legacy']],
+  ['GET /metadata/sse/channel/demo', '', 200, ['watch', 'legacy']],
+  ['GET /demo.mp3', '', 200, ['stream', 'legacy']],
+  ['HEAD /demo', '', 200, ['stream', 'legacy']],
+  ['OPTIONS /demo', '', 204, ['stream', 'legacy']],
+  ['GET /admin/metadata?mode=updinfo&song=a&mount=/studio', LOGIN, 200, ['encoder']],
+  ['GET /admin.cgi?mode=updinfo&song=a&pass=demo-source', '', 200, ['encoder']],
+  ['PUT /nothing', LOGIN, 404, EVERYWHERE],
+  ['GET /metrics', '', 200, ['ops']],
+  ['GET /metrics', 'X-Forwarded-For: 192.0.2.1', 200, ['ops']],
+  ['GET /', UPGRADE, 101, ['legacy']],
+  ['GET /', '', 200, EVERYWHERE],
+  ['GET /healthz', '', 200, EVERYWHERE],
+  ['GET /readyz', '', 200, EVERYWHERE],
+  ['GET /docs', '', 200, EVERYWHERE],
+  ['GET /openapi.json', '', 200, EVERYWHERE],
+];
+
+/** The status line's number; streams and sockets are let go after it. */
+async function statusOf(t: Test, port: number, line: string, heads: string, host = '127.0.0.1'): Promise<number> {
+  const wire = new Wire(t, port, { host });
+  wire.send(`${line} HTTP/1.1\r\nHost: x\r\n${heads}${heads && '\r\n'}\r\n`);
+  await until(
+    () => wire.got.includes('\r\n\r\n'),
+    5000,
+    () => `${line}: nothing came`,
+  );
+  wire.socket.destroy();
+  return Number(wire.got.split(' ')[1]);
+}
+
+t.test('each role alone serves its part and nothing else', async (t) => {
+  const addresses = ROLES.map((role) => `{ host: 127.0.0.1, port: 0, roles: [${role}] }`).join(', ');
+  const legacy = 'legacy: { deprecatedOn: 2024-01-01, sunsetOn: 2027-12-31, successor: "https://api.example.com/" }';
+  const yaml = demoYaml(legacy).replace(/^addresses: .*$/m, `addresses: [${addresses}]`);
+  const { app } = await startServer(t, yaml);
+  // So that there is something to poll.
+  await statusOf(t, app.ports[0]!, TABLE[0]![0], '');
+  for (const [line, heads, status, roles] of TABLE) {
+    for (const [index, role] of ROLES.entries()) {
+      const got = await statusOf(t, app.ports[index]!, line, heads);
+      t.equal(got, roles.includes(role) ? status : 404, `${line} ${heads.slice(0, 15)} at ${role}`);
+    }
+  }
+  for (const [index, role] of ROLES.entries()) {
+    // Where there are streams but no encoders the path is known, the method is not.
+    const expected = role === 'encoder' ? 200 : ['stream', 'legacy'].includes(role) ? 405 : 404;
+    t.equal(await statusOf(t, app.ports[index]!, 'PUT /studio', LOGIN), expected, `PUT at ${role}`);
+  }
+});
+
+t.test('ops without a name: direct peers on this machine, whatever heads they make up', async (t) => {
+  const other = Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  const hasV6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));
+  const yaml = demoYaml()
+    .replaceAll(/demo-(token|source)|studio-token/g, `'sha256:${'7'.repeat(64)}'`)
+    .replace(/^addresses: .*$/m, `addresses: [{ host: '${hasV6 ? '::' : '0.0.0.0'}', port: 0 }]`);
+  const { port } = await startServer(t, yaml);
+  const metrics = (heads = '', host = '127.0.0.1') => statusOf(t, port, 'GET /metrics', heads, host);
+  t.equal(await metrics(), 200);
+  if (hasV6) t.equal(await metrics('', '::1'), 200, 'IPv6');
+  else t.comment('this machine has no ::1');
+  const proxied = [
+    'X-Forwarded-For: 127.0.0.1',
+    'X-Forwarded-For:',
+    'x-forwarded-host: x',
+    'X-Forwarded-Proto: https',
+    'Forwarded: for=127.0.0.1',
+    'Via: 1.1 proxy',
+    'X-Real-IP: 127.0.0.1',
+    'X-Client-IP: ::1',
+    'CF-Connecting-IP: 192.0.2.1',
+    'True-Client-IP: 192.0.2.1',
+  ];
+  for (const head of proxied) t.equal(await metrics(head), 404, head);
+  if (other !== undefined) {
+    t.equal(await metrics('', other), 404, 'from an address that is not this machine’s own business');
+    t.equal(await metrics('X-Forwarded-For: 127.0.0.1', other), 404);
+    t.equal(await statusOf(t, port, 'GET /healthz', '', other), 200);
+  } else t.comment('this machine has no other address');
+  t.equal(
+    (await ask(t, port, 'GET /%6detrics HTTP/1.1\nX-Forwarded-For: x')).status,
+    404,
+    'nor under another spelling',
+  );
+});
