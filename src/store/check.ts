@@ -5,6 +5,7 @@
 
 import { spawn } from 'node:child_process';
 import { access, constants, stat } from 'node:fs/promises';
+import { checkFreePages } from './free-pages.js';
 
 /** Before lmdb tries: a file that may only be read would look like a damaged one. A file that is missing will be made. */
 export async function mustBeWritable(folder: string, file: string): Promise<void> {
@@ -17,12 +18,29 @@ export async function mustBeWritable(folder: string, file: string): Promise<void
   }
 }
 
-/** Opens the file as the store does and reads every entry of every database in it. Arguments: lmdb's URL, the path, the options. */
+/**
+ * Opens the file as the store does and reads every entry of every database in it, forth and back. A page of nonsense may well be read
+ * without a word, so the entries must be as many as the file says, and their keys in order. Arguments: lmdb's URL, the path, the options.
+ */
 const WALK = `
 const [, url, path, options] = process.argv;
-const { open } = await import(url);
-const root = open({ path, ...JSON.parse(options) });
-for (const name of root.getKeys()) for (const entry of root.openDB({ name, encoding: 'binary' }).getRange()) entry.value;
+const { open, compareKeys } = await import(url);
+const root = open({ path, ...JSON.parse(options), encoding: 'binary' });
+const walk = (database) => {
+  const { entryCount } = database.getStats();
+  for (const reverse of [false, true]) {
+    let count = 0;
+    let last;
+    for (const { key, value } of database.getRange({ reverse })) {
+      const isInOrder = count++ === 0 || compareKeys(last, key) * (reverse ? -1 : 1) < 0;
+      if (value === undefined || !isInOrder) throw new Error('its keys are in disorder');
+      last = key;
+    }
+    if (count !== entryCount) throw new Error('it has ' + count + ' of ' + entryCount + ' entries');
+  }
+};
+walk(root);
+for (const name of root.getKeys()) walk(root.openDB({ name, encoding: 'binary' }));
 await root.close();
 `;
 
@@ -40,7 +58,18 @@ export async function checkFile(file: string, options: object): Promise<void> {
     child.on('error', reject);
     child.on('close', (code, signal) => resolve(signal ?? code));
   });
-  if (ending === 0) return;
-  const reason = /^\w*Error: .*$/m.exec(complaint)?.[0] ?? `reading it ended with ${ending}`;
+  const reason =
+    ending === 0
+      ? await freePagesFault(file)
+      : (/^\w*Error: (.*)$/m.exec(complaint)?.[1] ?? `reading it ended with ${ending}`);
+  if (reason === null) return;
   throw new Error(`The store ${file} is damaged (${reason}): put a copy in its place, or move it away to start empty`);
+}
+
+/** Null: none. */
+function freePagesFault(file: string): Promise<string | null> {
+  return checkFreePages(file).then(
+    () => null,
+    (error: Error) => error.message,
+  );
 }

@@ -12,7 +12,7 @@ import { Diary } from '../kit/diary.js';
 import { Events } from '../kit/events.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
-import { type Life, nameOf, type Pushed, type Read } from '../kit/pushed.js';
+import { LATE_MS, type Life, nameOf, type Pushed, type Read } from '../kit/pushed.js';
 import { Random } from '../kit/random.js';
 import { tempFolder } from '../kit/server.js';
 import { Watching } from '../kit/wire.js';
@@ -192,7 +192,14 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
   }
   await start();
   await watch();
-  await sleep(4500); // all that is held has come by then
+  const isAllOnAir = async () => {
+    for (const diary of diaries) {
+      if (!diary.isOnAir(await read(`${diary.channel}/history.json?limit=1000`))) return false;
+    }
+    return true;
+  };
+  // What does not come by then is lost, and the audit says which.
+  await until(isAllOnAir, 4000 + LATE_MS).catch(() => undefined);
   await audit();
   for (const stream of streams) await caughtUp(stream);
   for (const stream of streams) stream.leave();

@@ -128,6 +128,16 @@ export class Diary {
     return wrong.map((text) => `${this.channel}: ${text}`);
   }
 
+  /** Whether every held push that was answered, or one that came after it with its id, is in the history. */
+  isOnAir(history: readonly Read[]): boolean {
+    const aired = new Set(history.map(nameOf));
+    const held = [...this.pushes].filter(([, { kind }]) => kind === 'held');
+    return held.every(
+      ([, { answeredMs, n, sent }]) =>
+        answeredMs === null || held.some(([name, by]) => by.n >= n && by.sent.id === sent.id && aired.has(name)),
+    );
+  }
+
   /** Held pushes of one id: the last answered one takes effect, or one of those in doubt after it. */
   #auditGroup(
     group: readonly Pushed[],
