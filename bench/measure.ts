@@ -17,6 +17,8 @@ export interface Measurement {
   /** CPU cores before the crowd came, and with it. */
   readonly idleCores: number;
   readonly cores: number;
+  /** How much of `cores` the kernel used for it. */
+  readonly systemCores: number;
   /** Resident memory before the crowd came, and with it. */
   readonly idleBytes: number;
   readonly bytes: number;
@@ -51,6 +53,7 @@ export async function measure(
     party: party.name,
     idleCores: idle.cores,
     cores: loaded.cores,
+    systemCores: loaded.systemCores,
     idleBytes: idle.bytes,
     bytes: loaded.bytes,
     ...(delay !== undefined && { eventLoopDelaySeconds: delay }),
@@ -58,11 +61,16 @@ export async function measure(
   };
 }
 
-async function coresOver(pid: number, seconds: number): Promise<{ cores: number; bytes: number }> {
+async function coresOver(pid: number, seconds: number): Promise<{ cores: number; systemCores: number; bytes: number }> {
   const before = { ...usage(pid), at: performance.now() };
   await sleep(seconds * 1000);
   const after = { ...usage(pid), at: performance.now() };
-  return { cores: (after.cpuSeconds - before.cpuSeconds) / ((after.at - before.at) / 1000), bytes: after.bytes };
+  const tookSeconds = (after.at - before.at) / 1000;
+  return {
+    cores: (after.cpuSeconds - before.cpuSeconds) / tookSeconds,
+    systemCores: (after.systemSeconds - before.systemSeconds) / tookSeconds,
+    bytes: after.bytes,
+  };
 }
 
 async function eventLoopDelay(metricsUrl: string): Promise<number | undefined> {

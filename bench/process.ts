@@ -22,6 +22,8 @@ process.once('exit', () => {
 /** What a process and its present descendants have used. */
 export interface Usage {
   readonly cpuSeconds: number;
+  /** How much of it the kernel used for them. */
+  readonly systemSeconds: number;
   /** Resident memory. */
   readonly bytes: number;
 }
@@ -101,14 +103,16 @@ export async function stopAll(): Promise<void> {
 
 /** CPU and memory of a process and its present descendants; a process that is gone counts as nothing. */
 export function usage(pid: number): Usage {
-  let [cpuSeconds, bytes] = [0, 0];
+  let [cpuSeconds, systemSeconds, bytes] = [0, 0, 0];
   for (const each of family(pid)) {
     // Field 2, the name, may hold blanks: count from the last parenthesis. utime and stime are fields 14 and 15.
     const fields = (read(`/proc/${each}/stat`).split(') ').at(-1) ?? '').split(' ');
-    cpuSeconds += (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND;
+    const [user, system] = [Number(fields[11] ?? 0), Number(fields[12] ?? 0)];
+    cpuSeconds += (user + system) / TICKS_PER_SECOND;
+    systemSeconds += system / TICKS_PER_SECOND;
     bytes += Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${each}/status`))?.[1] ?? 0) * 1024;
   }
-  return { cpuSeconds, bytes };
+  return { cpuSeconds, systemSeconds, bytes };
 }
 
 function family(pid: number): number[] {

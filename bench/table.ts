@@ -13,6 +13,7 @@ export function table(parties: readonly string[], measurements: readonly Measure
   const rows: [string, (one: Column) => string][] = [
     ['CPU cores per 1,000 listeners', (one) => one.coresPer1000.toFixed(4)],
     ['  ratio to the floor', (one) => (one.coresPer1000 / floor).toFixed(2)],
+    ['  of it, in the kernel', (one) => one.systemCoresPer1000.toFixed(4)],
     ['  CPU cores without listeners', (one) => one.idleCores.toFixed(4)],
     ['memory per listener, KiB', (one) => (one.bytesPerListener / 1024).toFixed(1)],
     ['  memory without listeners, MiB', (one) => (one.idleBytes / 2 ** 20).toFixed(1)],
@@ -46,6 +47,7 @@ export function table(parties: readonly string[], measurements: readonly Measure
 interface Column {
   readonly name: string;
   readonly coresPer1000: number;
+  readonly systemCoresPer1000: number;
   readonly idleCores: number;
   readonly bytesPerListener: number;
   readonly idleBytes: number;
@@ -59,6 +61,7 @@ function column(rounds: readonly Measurement[]): Column {
   return {
     name: first.party,
     coresPer1000: median(rounds.map((round) => (round.cores / round.crowd.connected) * 1000)),
+    systemCoresPer1000: median(rounds.map((round) => (round.systemCores / round.crowd.connected) * 1000)),
     idleCores: first.idleCores,
     // Before the first round only: a process does not give back at once what a crowd has cost it.
     bytesPerListener: median(rounds.map((round) => (round.bytes - first.idleBytes) / round.crowd.connected)),

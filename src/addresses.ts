@@ -1,67 +1,108 @@
 /**
  * The addresses at which the server listens: for each a front with its roles, its heads and its certificate, all handing on to the
- * same doors (network.ts). Owned by app.ts.
+ * same doors (network.ts). Where encoders are served there is a second front at the next port, for those that speak SHOUTcast v1 and
+ * add one by themselves (protocol.md, "Encoders"); it serves whatever an encoder may ask. Owned by app.ts.
  */
 
 import type { Clock } from './clock.js';
 import type { AddressConfig, Config } from './config/schema.js';
 import { Certificate } from './http/certificate.js';
-import { Front } from './http/front.js';
+import { Front, type FrontOptions } from './http/front.js';
 import { legacyHeads } from './http/legacy.js';
 import { Roles } from './http/roles.js';
 import type { Log } from './log.js';
 import type { Network } from './network.js';
 
+export interface AddressPorts {
+  readonly port: number;
+  /** Where SHOUTcast v1 is spoken too; undefined: nowhere else. */
+  readonly shoutcast: number | undefined;
+}
+
+/**
+ * The port beside an address's own at which encoders are served; undefined: none. It is the next one, unless the configuration says
+ * another, or has an address there already.
+ */
+export function shoutcastPortOf(address: AddressConfig, all: readonly AddressConfig[]): number | undefined {
+  if (!new Roles(address.roles).has('encoder') || address.shoutcastPort === false) return undefined;
+  if (address.shoutcastPort !== undefined) return address.shoutcastPort;
+  const next = address.port + 1;
+  const isFixed = address.port !== 0 && next <= 65_535;
+  return isFixed && !all.some(({ port }) => port === next) ? next : undefined;
+}
+
 export class Addresses {
   readonly #fronts: Front[] = [];
   readonly #certificates: Certificate[] = [];
+  /** Each with the address that it belongs to. */
+  readonly #shoutcast: { readonly front: Front; readonly of: number; readonly port: number }[] = [];
 
   /** Throws when a certificate cannot be read. */
   constructor(config: Config, network: Network, clock: Clock, log: Log) {
     for (const address of config.addresses) this.#add(address, config, network, clock, log);
   }
 
-  /** Resolves with the port of each address, in configured order; rejects when one cannot be had. */
-  async listen(): Promise<number[]> {
-    const ports: number[] = [];
-    for (const front of this.#fronts) ports.push(await front.listen());
+  /** Resolves with the ports of each address, in configured order; rejects when one cannot be had. */
+  async listen(): Promise<AddressPorts[]> {
+    const ports: { port: number; shoutcast: number | undefined }[] = [];
+    for (const front of this.#fronts) ports.push({ port: await front.listen(), shoutcast: undefined });
+    for (const { front, of, port } of this.#shoutcast) {
+      ports[of]!.shoutcast = await front.listen().catch((error: Error) => {
+        throw new Error(
+          `${error.message} (port ${port} is for SHOUTcast encoders: give another shoutcastPort, or false)`,
+          { cause: error },
+        );
+      });
+    }
     return ports;
   }
 
   /** Takes no more connections. Resolves when the last one has ended. */
   async close(): Promise<void> {
     for (const certificate of this.#certificates) certificate.stop();
-    await Promise.all(this.#fronts.map((front) => front.close()));
+    await Promise.all([...this.#fronts, ...this.#shoutcast.map(({ front }) => front)].map((front) => front.close()));
   }
 
   #add(address: AddressConfig, config: Config, network: Network, clock: Clock, log: Log): void {
     const heads = address.roles?.includes('legacy') ? legacyHeads(config.legacy!) : undefined;
-    const roles = new Roles(address.roles, heads);
+    const isProxied = address.proxyProtocol === true;
+    const roles = new Roles(address.roles, heads, isProxied);
     const { certFile } = address.tls ?? {};
     const certificate =
       address.tls &&
       new Certificate(address.tls, clock, {
         renewed: (pair) => {
-          front.renew(pair);
+          for (const each of fronts) each.renew(pair);
           log.info({ certFile }, 'certificate renewed');
         },
         refused: (reason) =>
           log.error({ certFile, reason }, 'the changed certificate cannot be used, the old one stays'),
       });
     if (certificate !== undefined) this.#certificates.push(certificate);
-    const { encoders, listeners, polls } = network;
+    const { encoders, shoutcast, listeners, polls } = network;
     const http = network.router.server(roles);
-    const front: Front = new Front({
+    const options: FrontOptions = {
       host: address.host,
       port: address.port,
       headMs: config.limits.headSeconds * 1000,
       connections: config.limits.connections,
       tls: certificate?.first,
+      sharePort: address.tls?.sharePort,
+      proxied: isProxied ? { by: network.proxies, headBytes: config.limits.headBytes } : undefined,
       http,
       encoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,
+      shoutcast: roles.has('encoder') ? (socket, first) => shoutcast.take(socket, first) : undefined,
       listener: roles.has('stream') ? (socket, first) => listeners.take(socket, first, roles.heads) : undefined,
       poll: roles.has('poll') ? polls.at(http, roles.heads) : undefined,
-    });
-    this.#fronts.push(front);
+    };
+    const fronts = [new Front(options)];
+    const port = shoutcastPortOf(address, config.addresses);
+    if (port !== undefined) {
+      const http = network.router.server(new Roles(['encoder'], heads, isProxied));
+      const front = new Front({ ...options, port, http, listener: undefined, poll: undefined });
+      this.#shoutcast.push({ front, of: this.#fronts.length, port });
+      fronts.push(front);
+    }
+    this.#fronts.push(fronts[0]!);
   }
 }

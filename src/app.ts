@@ -5,14 +5,17 @@
  */
 
 import { resolve } from 'node:path';
-import { Addresses } from './addresses.js';
+import { Addresses, type AddressPorts } from './addresses.js';
 import { SystemClock } from './clock.js';
 import type { LoadedConfig } from './config/load.js';
 import { Door } from './door.js';
 import { LocalEngine } from './engine/local.js';
 import { stamped } from './engine/stamped.js';
 import { Keeper } from './keeper.js';
+import { AccessLog } from './listener/access-log.js';
 import { Audience } from './listener/audience.js';
+import { Census } from './listener/census.js';
+import { Guests } from './listener/guests.js';
 import { Sessions } from './listener/sessions.js';
 import { ListenerFeed } from './listener-feed.js';
 import { type Log, Repeats } from './log.js';
@@ -29,6 +32,10 @@ const LAST_STEPS_MS = 500;
 export interface App {
   /** The port of each configured address, in order. */
   readonly ports: readonly number[];
+  /** The port beside each of them for SHOUTcast's encoders, where there is one. */
+  readonly shoutcastPorts: readonly (number | undefined)[];
+  /** Begins a new access log: the old one was moved away. */
+  reopen(): void;
   /**
    * Drains: not ready any more, streams end at a segment's end, watchers hear 1001, pushes under way are committed. Resolves when
    * all connections have ended or `graceSeconds` are over, whatever is still open. Idempotent.
@@ -50,8 +57,11 @@ export async function startApp(config: LoadedConfig, log: Log): Promise<App> {
 }
 
 async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<App> {
-  const clock = new SystemClock();
   const repeats = new Repeats(log);
+  const { file, bufferBytes } = config.accessLog;
+  const failed = (error: unknown) => repeats.warn('access log', { err: error }, 'the access log could not be written');
+  const accessLog = file === '' ? null : await AccessLog.open({ file, bufferBytes, failed });
+  const clock = new SystemClock();
   const report = (error: unknown) => repeats.warn('internal', { err: error }, 'internal error');
   const feed = new Feed();
   const programmes = new Map<string, Programme>();
@@ -76,25 +86,30 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   }
   await door.restore();
 
+  const census = new Census(clock, config.sessions.togetherSeconds * 1000);
+  const guests = new Guests(census, accessLog, clock, config.accessLog);
   const audience = new Audience(clock, sessions, {
     wanted: (channel, wanted) => programmes.get(channel.key)!.switch.want(wanted),
-    ended: (listener, ending, lastedMs) =>
+    ended: (listener, guest, ending, lastedMs) => {
+      guests.leave(guest, listener.bytes, lastedMs);
       log.debug(
         { channel: listener.channel, ending, seconds: Math.round(lastedMs / 1000), bytes: listener.bytes },
         'listener ended',
-      ),
+      );
+    },
   });
   const silenceMs = config.streams.silenceSeconds * 1000;
-  const keeper = new Keeper({ clock, programmes, audience, sessions, door, silenceMs });
+  const keeper = new Keeper({ clock, programmes, audience, guests, sessions, door, silenceMs });
   const metrics: Metrics = new Metrics(
     keeper.figures(() => network.watchers),
     clock.lateMicros,
   );
   keeper.everySecond(() => metrics.turn());
+  keeper.everySecond(() => accessLog?.flush());
 
   let ready = false;
   const network = new Network({
-    ...{ config, clock, log, repeats, store, feed, sessions, audience, door, programmes, metrics, report },
+    ...{ config, clock, log, repeats, store, feed, sessions, audience, guests, door, programmes, metrics, report },
     isReady: () => ready,
   });
   await network.ready();
@@ -106,16 +121,17 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     network.drain();
     for (const programme of programmes.values()) programme.switch.stop();
     await engine.close();
-    const gone = addresses.close();
+    const gone = addresses.close().then(() => network.settled());
     await network.close();
     await Promise.race([gone, new Promise((done) => setTimeout(done, graceMs).unref())]);
     network.terminate();
     keeper.stop();
     clock.stop();
+    await accessLog?.close();
     await store.close();
   };
 
-  let ports: number[];
+  let ports: AddressPorts[];
   try {
     ports = await addresses.listen();
   } catch (error) {
@@ -125,7 +141,9 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   ready = true;
   let stopping: Promise<void> | undefined;
   return {
-    ports,
+    ports: ports.map(({ port }) => port),
+    shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),
+    reopen: () => accessLog?.reopen(),
     stop: () => (stopping ??= halt(Math.max(0, config.shutdown.graceSeconds * 1000 - LAST_STEPS_MS))),
   };
 }

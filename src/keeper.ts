@@ -6,6 +6,7 @@
 import type { Alarm, Clock, Ringer } from './clock.js';
 import type { Door } from './door.js';
 import type { Audience } from './listener/audience.js';
+import type { Guests } from './listener/guests.js';
 import type { Sessions } from './listener/sessions.js';
 import type { Figures } from './metrics.js';
 import type { Programme } from './programme.js';
@@ -16,6 +17,7 @@ export interface KeeperParts {
   readonly clock: Clock;
   readonly programmes: ReadonlyMap<string, Programme>;
   readonly audience: Audience;
+  readonly guests: Guests;
   readonly sessions: Sessions;
   readonly door: Door;
   /** A listener who has had no audio for this long is let go. */
@@ -55,17 +57,19 @@ export class Keeper implements Ringer {
   }
 
   figures(watchers: () => number): Figures {
-    const { programmes, audience, sessions, door } = this.#parts;
+    const { programmes, audience, guests, sessions, door } = this.#parts;
     return {
       channels: () =>
         [...programmes.values()].map((programme) => ({
           channel: programme.key,
           listeners: programme.channel.listeners,
+          unique: guests.census.tally(programme.key).listeners,
           audioSeconds: programme.channel.audioMs / 1000,
-          sources: programme.switch.sources.map((source) => ({
+          sources: programme.switch.sources.map((source, place) => ({
             kind: source.kind,
             up: source.state === 'up',
             heard: programme.switch.heard === source,
+            health: programme.switch.healths[place]!,
           })),
         })),
       bytesByChannel: () => audience.bytesByChannel(),
@@ -73,6 +77,8 @@ export class Keeper implements Ringer {
       watchers,
       sessions: () => sessions.count,
       farAhead: () => door.farAhead,
+      kernel: audience.kernel,
+      lostLines: () => guests.lostLines,
     };
   }
 }

@@ -49,7 +49,7 @@ async function main(): Promise<void> {
     process.stderr.write(`airsplice: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     return process.exit(1);
   });
-  log.info({ ports: app.ports }, 'listening');
+  log.info({ ports: app.ports, shoutcastPorts: app.shoutcastPorts }, 'listening');
   process.stdout.write(banner(config, app.ports));
 
   let stopping = false;
@@ -68,6 +68,7 @@ async function main(): Promise<void> {
       },
     );
   };
+  process.on('SIGHUP', () => app.reopen());
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
 }

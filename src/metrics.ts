@@ -5,18 +5,40 @@
 
 import type { RecordableHistogram } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { LoopDelay, QUANTILES } from './loop-delay.js';
 
 export interface SourceFigures {
   readonly kind: string;
   readonly up: boolean;
   readonly heard: boolean;
+  readonly health: SourceHealth;
+}
+
+/** How a source does: rows of fixed tables (source/health.ts). */
+export interface SourceHealth {
+  readonly troubles: Readonly<Record<string, boolean>>;
+  readonly events: Readonly<Record<string, number>>;
+  /** kb/s; 0: not known. */
+  readonly measuredKbps: number;
 }
 
 export interface ChannelFigures {
   readonly channel: string;
+  /** Connections, of which those that belong together are one of the unique. */
   readonly listeners: number;
+  readonly unique: number;
   readonly audioSeconds: number;
   readonly sources: readonly SourceFigures[];
+}
+
+/** The last look at the system's send queues (listener/kernel.ts). */
+export interface KernelFigures {
+  /** False: nothing could be seen, and lag is only what lies on the tape. */
+  readonly known: boolean;
+  readonly tookMs: number;
+  bytesByChannel(): ReadonlyMap<string, number>;
+  /** Listeners whose lag is at most each of these. */
+  lags(boundsMs: readonly number[]): readonly number[];
 }
 
 /** Looked at when somebody scrapes. */
@@ -28,39 +50,14 @@ export interface Figures {
   sessions(): number;
   /** Pushes whose time was too far ahead. */
   farAhead(): ReadonlyMap<string, { readonly count: number }>;
+  /** What is known of listeners' streams that have not left this machine. */
+  readonly kernel: KernelFigures;
+  /** Lines of the access log that were not written. */
+  lostLines(): number;
 }
 
-const LOOP_WINDOW_MS = 60_000;
-const QUANTILES = [0.5, 0.99, 0.999, 1] as const;
-
-/** Event-loop delay over the last minute: the running minute once it is half over, else the one before. */
-class LoopDelay {
-  readonly #lateMicros: RecordableHistogram;
-  #previous: readonly number[] | null = null;
-  #sinceMs = performance.now();
-
-  constructor(lateMicros: RecordableHistogram) {
-    this.#lateMicros = lateMicros;
-  }
-
-  /** Seconds for each of QUANTILES. */
-  read(): readonly number[] {
-    const young = performance.now() - this.#sinceMs < LOOP_WINDOW_MS / 2;
-    return this.#previous !== null && young ? this.#previous : this.#now();
-  }
-
-  turn(): void {
-    if (performance.now() - this.#sinceMs < LOOP_WINDOW_MS) return;
-    this.#previous = this.#now();
-    this.#lateMicros.reset();
-    this.#sinceMs = performance.now();
-  }
-
-  #now(): readonly number[] {
-    const late = this.#lateMicros;
-    return QUANTILES.map((q) => (q === 1 ? late.max : late.percentile(q * 100)) / 1e6);
-  }
-}
+/** Buckets of lag, seconds. */
+const LAGS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, Number.POSITIVE_INFINITY] as const;
 
 export class Metrics {
   readonly #registry = new Registry();
@@ -68,6 +65,7 @@ export class Metrics {
   readonly pushes: Counter<'channel' | 'status'>;
   readonly pushSeconds: Histogram;
   readonly encoders: Counter<'status'>;
+  readonly hook: Counter<'verdict'>;
 
   /** @param lateMicros how late the clock's ticks came */
   constructor(figures: Figures, lateMicros: RecordableHistogram) {
@@ -91,6 +89,12 @@ export class Metrics {
       labelNames: ['status'],
       registers,
     });
+    this.hook = new Counter({
+      name: 'airsplice_listener_hook_verdicts_total',
+      help: 'What became of questions to the listener hook; remembered ones were not asked',
+      labelNames: ['verdict'],
+      registers,
+    });
     this.#gauges(figures);
     this.#process();
   }
@@ -112,11 +116,15 @@ export class Metrics {
     this.#gauge('airsplice_listeners', 'Listeners playing or waiting for audio', ['channel'], (gauge) => {
       for (const row of figures.channels()) gauge.set({ channel: row.channel }, row.listeners);
     });
+    this.#gauge('airsplice_unique_listeners', 'Listeners playing, each once', ['channel'], (gauge) => {
+      for (const row of figures.channels()) gauge.set({ channel: row.channel }, row.unique);
+    });
     this.#counter('airsplice_audio_seconds_total', 'Audio that went onto the tape', ['channel'], (counter) => {
       for (const row of figures.channels()) counter.inc({ channel: row.channel }, row.audioSeconds);
     });
     this.#sources('airsplice_source_up', '1 while the source is connected', figures, (source) => source.up);
     this.#sources('airsplice_source_heard', '1 for the source that is heard', figures, (source) => source.heard);
+    this.#health(figures);
     this.#counter('airsplice_listener_bytes_total', 'Bytes given to listeners', ['channel'], (counter) => {
       for (const [channel, bytes] of figures.bytesByChannel()) counter.inc({ channel }, bytes);
     });
@@ -131,6 +139,10 @@ export class Metrics {
         for (const [channel, { count }] of figures.farAhead()) counter.inc({ channel }, count);
       },
     );
+    this.#lag(figures.kernel);
+    this.#counter('airsplice_access_log_lost_total', 'Lines not written', [], (counter) =>
+      counter.inc(figures.lostLines()),
+    );
     this.#gauge('airsplice_watchers', 'Open WebSocket readers', [], (gauge) => gauge.set(figures.watchers()));
     this.#gauge('airsplice_sessions', 'Listeners playing with a metaid', [], (gauge) => gauge.set(figures.sessions()));
   }
@@ -143,6 +155,50 @@ export class Metrics {
         }
       }
     });
+  }
+
+  #health(figures: Figures): void {
+    const labels = ['channel', 'kind', 'place'];
+    const each = (use: (labels: Record<string, string | number>, health: SourceHealth) => void) => {
+      for (const { channel, sources } of figures.channels()) {
+        for (const [place, { kind, health }] of sources.entries()) use({ channel, kind, place }, health);
+      }
+    };
+    this.#gauge('airsplice_source_trouble', '1 while it lasts', [...labels, 'trouble'], (gauge) =>
+      each((source, { troubles }) => {
+        for (const [trouble, is] of Object.entries(troubles)) gauge.set({ ...source, trouble }, is ? 1 : 0);
+      }),
+    );
+    this.#counter('airsplice_source_events_total', 'Troubles, changes, takeovers', [...labels, 'event'], (counter) =>
+      each((source, { events }) => {
+        for (const [event, count] of Object.entries(events)) counter.inc({ ...source, event }, count);
+      }),
+    );
+    this.#gauge('airsplice_source_bitrate_kbps', 'Mean of its last 10 s of audio; 0: not known', labels, (gauge) =>
+      each((source, { measuredKbps }) => gauge.set(source, measuredKbps)),
+    );
+  }
+
+  #lag(kernel: KernelFigures): void {
+    this.#gauge('airsplice_listeners_by_lag', 'Playing listeners at most so many seconds late', ['le'], (gauge) => {
+      const counts = kernel.lags(LAGS.map((seconds) => seconds * 1000));
+      for (const [i, le] of LAGS.entries())
+        gauge.set({ le: le === Number.POSITIVE_INFINITY ? '+Inf' : le }, counts[i]!);
+    });
+    const known = (use: (gauge: Gauge) => void) => (gauge: Gauge) => {
+      gauge.reset();
+      if (kernel.known) use(gauge);
+    };
+    const kernelBytes = known((gauge) => {
+      for (const [channel, bytes] of kernel.bytesByChannel()) gauge.set({ channel }, bytes);
+    });
+    this.#gauge('airsplice_kernel_bytes', 'Given to listeners and still in the kernel', ['channel'], kernelBytes);
+    this.#gauge(
+      'airsplice_kernel_look_seconds',
+      'What the last look took',
+      [],
+      known((gauge) => gauge.set(kernel.tookMs / 1000)),
+    );
   }
 
   #process(): void {

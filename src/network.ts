@@ -3,30 +3,37 @@
  * from the configuration by app.ts; the addresses (addresses.ts) hand connections to what is made here.
  */
 
+import { makeAdmission } from './admit.js';
 import type { Clock } from './clock.js';
 import type { LoadedConfig } from './config/load.js';
 import { documents } from './docs/documents.js';
 import type { Door } from './door.js';
+import { makeEncoderDoors } from './encoders.js';
 import { registerDocuments } from './http/documents.js';
-import { EncoderDoor } from './http/encoder.js';
+import type { EncoderDoor } from './http/encoder.js';
+import type { ListenerHook } from './http/hook.js';
 import { ListenerDoor } from './http/listener-door.js';
 import { Nes } from './http/nes.js';
 import { registerOps } from './http/ops.js';
 import { registerPage } from './http/page.js';
+import { Proxies } from './http/peer.js';
 import { Poll } from './http/poll.js';
 import { PollDoor } from './http/poll-door.js';
 import { registerPush } from './http/push.js';
 import { Rate } from './http/rate.js';
 import { Router } from './http/server.js';
+import type { ShoutcastDoor } from './http/shoutcast.js';
 import { type Mount, Stream } from './http/stream.js';
 import { Updinfo } from './http/updinfo.js';
 import { Watch } from './http/watch.js';
 import type { Audience } from './listener/audience.js';
+import type { Guests } from './listener/guests.js';
 import type { Sessions } from './listener/sessions.js';
 import type { Log, Repeats } from './log.js';
 import type { Feed } from './metadata/feed.js';
 import type { Metrics } from './metrics.js';
 import type { Programme } from './programme.js';
+import { registerStatistics } from './statistics.js';
 import type { Store } from './store/store.js';
 
 export interface NetworkParts {
@@ -38,6 +45,7 @@ export interface NetworkParts {
   readonly feed: Feed;
   readonly sessions: Sessions;
   readonly audience: Audience;
+  readonly guests: Guests;
   readonly door: Door;
   readonly programmes: ReadonlyMap<string, Programme>;
   readonly metrics: Metrics;
@@ -49,11 +57,14 @@ export interface NetworkParts {
 export class Network {
   readonly router: Router;
   readonly encoders: EncoderDoor;
+  readonly shoutcast: ShoutcastDoor;
   readonly listeners: ListenerDoor;
   readonly polls: PollDoor;
+  readonly proxies: Proxies;
   readonly #watch: Watch;
   readonly #stream: Stream;
   readonly #audience: Audience;
+  readonly #hook: ListenerHook | null;
 
   constructor(parts: NetworkParts) {
     const { config, clock, sessions, audience, programmes } = parts;
@@ -66,21 +77,23 @@ export class Network {
       remembered: config.limits.addressesRemembered,
     });
     this.#audience = audience;
-    this.#stream = new Stream(audience, sessions, clock, {
+    this.proxies = new Proxies(config.proxies.trusted, config.proxies.head);
+    const { admission, hook } = makeAdmission(parts);
+    this.#hook = hook;
+    this.#stream = new Stream(audience, sessions, parts.guests, admission, clock, {
       burstMs: config.streams.burstSeconds * 1000,
       startTimeoutMs: config.streams.startTimeoutSeconds * 1000,
-      listeners: config.limits.listeners,
     });
-    this.#watch = makeWatch(parts);
-    this.router = makeRouter(parts, mounts, this.#stream, this.#watch, wrongSecrets);
-    this.listeners = new ListenerDoor(mounts, this.#stream, {
+    this.#watch = makeWatch(parts, this.proxies);
+    this.router = makeRouter(parts, mounts, this.#stream, this.#watch, this.proxies, wrongSecrets);
+    this.listeners = new ListenerDoor(mounts, this.#stream, this.proxies, {
       headBytes: config.limits.httpHeadBytes,
       headLines: config.limits.headLines,
       headMs: config.limits.headSeconds * 1000,
     });
     this.polls = new PollDoor(parts.feed, clock);
-    this.encoders = makeEncoderDoor(parts, mounts, wrongSecrets);
-    register(parts, this.router, wrongSecrets);
+    ({ encoders: this.encoders, shoutcast: this.shoutcast } = makeEncoderDoors(parts, mounts, wrongSecrets));
+    register(parts, this.router, this.proxies, wrongSecrets);
   }
 
   /** Open WebSocket, nes and SSE readers. */
@@ -96,9 +109,11 @@ export class Network {
   /** Takes nobody any more; streams end at a segment's end, watchers are told to go. Pushes under way go on. */
   drain(): void {
     this.#stream.close();
+    this.#hook?.close();
     this.#watch.close();
     this.#audience.endAll('shutdown');
     this.encoders.close();
+    this.shoutcast.close();
     this.listeners.close();
   }
 
@@ -108,19 +123,25 @@ export class Network {
     await this.router.close();
   }
 
+  /** Resolves when the listener hook has been told who has gone. */
+  async settled(): Promise<void> {
+    await this.#hook?.settled();
+  }
+
   /** Cuts the watchers who have not gone. */
   terminate(): void {
     this.#watch.terminate();
   }
 }
 
-function makeWatch({ config, clock, feed, sessions }: NetworkParts): Watch {
+function makeWatch({ config, clock, feed, sessions }: NetworkParts, proxies: Proxies): Watch {
   return new Watch(feed, sessions, clock, {
     pingMs: config.watch.pingSeconds * 1000,
     bufferBytes: config.watch.bufferBytes,
     drainMs: config.watch.drainSeconds * 1000,
     watchers: config.limits.watchers,
     watchersPerAddress: config.limits.watchersPerAddress,
+    proxies,
   });
 }
 
@@ -129,12 +150,14 @@ function makeRouter(
   mounts: ReadonlyMap<string, Mount>,
   stream: Stream,
   watch: Watch,
+  proxies: Proxies,
   wrongSecrets: Rate,
 ): Router {
   const { limits } = config;
   return new Router({
     mounts,
     stream,
+    proxies,
     poll: new Poll(feed, sessions, (channel, page) => store.history(channel, page)),
     watch,
     nes: new Nes(watch.watchers, { pingMs: config.watch.pingSeconds * 1000, subscriptions: limits.nesSubscriptions }),
@@ -142,6 +165,7 @@ function makeRouter(
       desks: [...programmes.values()].flatMap(({ titleDesk }) => titleDesk ?? []),
       channelAt: (path) => mounts.get(path)?.channel.key,
       wrongSecrets,
+      proxies,
       bodyBytes: limits.pushBodyBytes,
       textBytes: limits.textBytes,
       urlBytes: limits.urlBytes,
@@ -155,34 +179,8 @@ function makeRouter(
   });
 }
 
-function makeEncoderDoor(
-  { config, metrics, log, repeats, programmes }: NetworkParts,
-  mounts: ReadonlyMap<string, Mount>,
-  wrongSecrets: Rate,
-): EncoderDoor {
-  return new EncoderDoor({
-    headBytes: config.limits.headBytes,
-    headLines: config.limits.headLines,
-    headMs: config.limits.headSeconds * 1000,
-    server: config.streams.server,
-    wrongSecrets,
-    mount: (path) => {
-      const mount = mounts.get(path);
-      return mount === undefined ? undefined : programmes.get(mount.channel.key)!.encoder;
-    },
-    judged: (status, path, agent, why) => {
-      metrics.encoders.inc({ status });
-      // Only a path that is a mount: an encoder pointed at the push address shows its token in it.
-      const mount = mounts.has(path) ? path : undefined;
-      const fields = { mount, agent: agent.slice(0, 100) };
-      if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
-      else repeats.warn(`encoder ${status}`, { ...fields, status, why }, 'encoder refused');
-    },
-  });
-}
-
 /** What goes through fastify. */
-function register(parts: NetworkParts, { app }: Router, wrongSecrets: Rate): void {
+function register(parts: NetworkParts, { app }: Router, proxies: Proxies, wrongSecrets: Rate): void {
   const { config, clock, door, metrics, repeats, programmes } = parts;
   const { limits } = config;
   const pushes = new Rate(clock, {
@@ -202,7 +200,7 @@ function register(parts: NetworkParts, { app }: Router, wrongSecrets: Rate): voi
       },
     },
     { ...limits, bodyBytes: limits.pushBodyBytes },
-    { pushes, wrongSecrets },
+    { pushes, wrongSecrets, proxies },
   );
   registerOps(app, {
     get ready() {
@@ -212,6 +210,7 @@ function register(parts: NetworkParts, { app }: Router, wrongSecrets: Rate): voi
     metrics: () => metrics.text(),
   });
   registerPage(app, pageChannels(config));
+  registerStatistics(app, { ...parts, census: parts.guests.census, trust: proxies });
   registerDocuments(app, documents(limits));
 }
 

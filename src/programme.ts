@@ -10,14 +10,15 @@ import { secretMatches } from './config/secret.js';
 import type { EncoderMount } from './http/encoder.js';
 import type { Mount } from './http/stream.js';
 import type { TitleDesk } from './http/updinfo.js';
-import type { HeadFacts } from './listener/head.js';
-import type { Log } from './log.js';
+import { type HeadFacts, heardFacts } from './listener/head.js';
+import { type Log, Repeats } from './log.js';
 import type { FallbackRules } from './metadata/fallback.js';
 import { cleanText } from './metadata/text.js';
 import type { Teller } from './metadata/trust.js';
-import { EncoderSource } from './source/encoder.js';
+import { makePull } from './pulled.js';
+import { type EncoderOptions, EncoderSource } from './source/encoder.js';
 import { FileSource } from './source/file.js';
-import { PullSource } from './source/pull.js';
+import type { SourceEvent } from './source/health.js';
 import type { Source, SourceInput, SourceTitle } from './source/source.js';
 import { Switch } from './source/switch.js';
 
@@ -47,7 +48,10 @@ export class Programme {
   readonly titleDesk: TitleDesk | undefined;
   /** Since when nothing has fed it, monotonic milliseconds; +∞ while something does. */
   silentSinceMs: number;
+  /** Since when something has fed it without a gap, unix milliseconds; null: nothing does. */
+  heardSinceMs: number | null = null;
   readonly #config: ChannelConfig;
+  readonly #repeats: Repeats;
 
   constructor(key: string, config: ChannelConfig, all: Config, parts: ProgrammeParts) {
     this.key = key;
@@ -56,6 +60,7 @@ export class Programme {
     this.holdSeconds = config.holdSeconds ?? all.metadata.holdSeconds;
     this.fallback = fallbackRules(config);
     const { clock, log } = parts;
+    this.#repeats = new Repeats(log);
     this.silentSinceMs = clock.now();
     this.channel = new Channel({
       key,
@@ -67,19 +72,23 @@ export class Programme {
     const { channel } = this;
     this.switch = new Switch(
       {
-        frame: (bytes, durationMs, bitrateKbps, fresh) => channel.write(bytes, durationMs, bitrateKbps, fresh),
+        frame: (bytes, durationMs, bitrateKbps, fresh, link) =>
+          channel.write(bytes, durationMs, bitrateKbps, fresh, link),
         title: (title, source) => parts.title(key, title, source),
         changed: (source, reason) => {
           log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
           this.silentSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
+          this.heardSinceMs = source === null ? null : (this.heardSinceMs ?? clock.wallMs());
           channel.sourceChanged(source?.contentType);
           parts.sourceChanged(key);
         },
+        retyped: (contentType) => channel.sourceChanged(contentType),
+        told: (place, event, fields, isOver) => this.#tell(parts, place, event, fields, isOver),
       },
       clock,
-      all.sources.stallMs,
+      { stallMs: all.sources.stallMs, silentMs: all.sources.silentSeconds * 1000 },
     );
-    for (const source of config.sources) this.#addSource(source, all, clock);
+    for (const source of config.sources) this.#addSource(source, all, parts);
     this.encoder = this.#encoderMount();
     this.titleDesk = this.#makeTitleDesk();
     this.mounts = this.#makeMounts(all);
@@ -94,10 +103,29 @@ export class Programme {
     return this.switch.heard === null || this.switch.heard !== this.switch.sources[0];
   }
 
-  #addSource(config: SourceConfig, all: Config, clock: Clock): void {
+  #addSource(config: SourceConfig, all: Config, parts: ProgrammeParts): void {
     const onDemand = config.type === 'pull' && config.onDemand;
     const lingerMs = config.type === 'pull' ? config.lingerSeconds * 1000 : 0;
-    this.switch.add({ onDemand, lingerMs }, (input) => makeSource(config, all, clock, input));
+    const returnMs = config.type === 'encoder' ? config.lingerSeconds * 1000 : 0;
+    const bitrateKbps = config.type === 'file' ? 0 : (this.#config.bitrateKbps ?? 0);
+    const place = this.switch.sources.length;
+    const told: EncoderOptions['told'] = (event, fields) => this.switch.healths[place]!.tell(event, fields);
+    this.switch.add({ onDemand, lingerMs, returnMs, bitrateKbps }, (input) =>
+      makeSource(this.key, config, all, parts, input, told),
+    );
+  }
+
+  /** A source that changes all the time is told of once a second. */
+  #tell(
+    { log }: ProgrammeParts,
+    place: number,
+    event: SourceEvent,
+    fields: Readonly<Record<string, unknown>>,
+    isOver: boolean,
+  ): void {
+    const all = { channel: this.key, source: this.switch.sources[place]!.kind, place, event, ...fields };
+    if (isOver) log.info(all, 'a source is well again');
+    else this.#repeats.warn(`${place} ${event}`, all, 'a source needs a look');
   }
 
   #encoderMount(): EncoderMount | undefined {
@@ -106,12 +134,14 @@ export class Programme {
     if (source === undefined || config === undefined) return undefined;
     return {
       channel: this.key,
+      hasPassword: (sha256) => secretMatches([config.password], sha256),
+      hasUser: (user) => user === 'source' || user === config.user,
       // Both always looked at, so that a wrong user name takes the same time as a wrong password.
       authorized: (user, password) => secretMatches([config.password], password) && user === config.user,
       get busy() {
         return source.busy;
       },
-      attach: (socket, first) => source.attach(socket, first),
+      attach: (socket, first, heads) => source.attach(socket, first, heads),
     };
   }
 
@@ -129,14 +159,19 @@ export class Programme {
   }
 
   #makeMounts(all: Config): Mount[] {
-    const facts = headFacts(this.key, this.#config, all);
+    const configured = headFacts(this.key, this.#config, all);
     const { channel } = this;
     const audio = this.switch;
     return [`/${this.key}`, ...this.#config.mounts].map((path) => ({
       path,
       channel,
-      facts,
+      get facts() {
+        return heardFacts(configured, audio.heard?.facts);
+      },
+      access: this.#config.access,
       maxListeners: this.#config.maxListeners ?? Number.POSITIVE_INFINITY,
+      maxListenMs: (this.#config.maxListenSeconds ?? all.streams.maxListenSeconds ?? Number.POSITIVE_INFINITY) * 1000,
+      overflowUrl: this.#config.overflowUrl ?? all.streams.overflowUrl,
       get hasAudio() {
         return audio.heard !== null;
       },
@@ -148,20 +183,27 @@ export class Programme {
   }
 }
 
-function makeSource(config: SourceConfig, all: Config, clock: Clock, input: SourceInput): Source {
+function makeSource(
+  key: string,
+  config: SourceConfig,
+  all: Config,
+  { clock, log }: ProgrammeParts,
+  input: SourceInput,
+  told: EncoderOptions['told'],
+): Source {
   const aheadMs = all.sources.aheadSeconds * 1000;
   if (config.type === 'encoder') {
-    return new EncoderSource(input, clock, { bodyTimeoutMs: all.sources.bodyTimeoutSeconds * 1000, aheadMs });
+    return new EncoderSource(input, clock, {
+      ...{ aheadMs, told },
+      bodyTimeoutMs: all.sources.bodyTimeoutSeconds * 1000,
+      takeover: config.takeover,
+      silentMs: all.sources.stallMs,
+      framelessBytes: all.sources.framelessBytes,
+      facts: all.limits,
+    });
   }
   if (config.type === 'file') return new FileSource(input, clock, config.path);
-  return new PullSource(input, clock, {
-    url: config.url,
-    connectTimeoutMs: config.connectTimeoutSeconds * 1000,
-    stallMs: config.stallSeconds * 1000,
-    retryMinMs: config.retrySeconds.min * 1000,
-    retryMaxMs: config.retrySeconds.max * 1000,
-    aheadMs,
-  });
+  return makePull(key, config, all, clock, log, input);
 }
 
 function fallbackRules({ fallback }: ChannelConfig): FallbackRules | null {
@@ -177,11 +219,13 @@ function headFacts(key: string, config: ChannelConfig, all: Config): HeadFacts {
   ]);
   return {
     key,
-    name: config.name || key,
+    name: config.name,
     genre: config.genre,
     url: config.url,
     description: config.description,
     public: config.public,
+    bitrateKbps: config.bitrateKbps ?? 0,
+    audioInfo: '',
     server: all.streams.server,
     headers: Object.fromEntries(headers),
   };

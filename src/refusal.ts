@@ -6,7 +6,9 @@
 /** kind → HTTP status and the title a person reads. The kind is also the metric label and the last part of the problem's type. */
 export const REFUSALS = {
   'bad-request': { status: 400, title: 'The request cannot be read' },
+  unauthorized: { status: 401, title: 'Say who you are' },
   forbidden: { status: 403, title: 'Unknown channel or wrong token' },
+  'not-admitted': { status: 403, title: 'You may not listen here' },
   'not-found': { status: 404, title: 'Not found' },
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
   timeout: { status: 408, title: 'The request took too long' },

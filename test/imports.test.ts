@@ -23,10 +23,12 @@ const MAY: Record<string, readonly string[]> = {
   source: ['audio', 'metadata', 'clock'],
   listener: ['audio', 'metadata', 'clock'],
   http: ['listener', 'audio', 'source', 'metadata', 'config', 'clock', 'refusal'],
-  metrics: [],
+  'loop-delay': [],
+  metrics: ['loop-delay'],
   banner: ['config'],
   token: ['config'],
-  programme: ['http', 'listener', 'source', 'audio', 'metadata', 'config', 'clock', 'log'],
+  pulled: ['source', 'config', 'clock', 'log'],
+  programme: ['pulled', 'http', 'listener', 'source', 'audio', 'metadata', 'config', 'clock', 'log'],
   agenda: ['engine', 'metadata', 'clock', 'refusal'],
   'listener-feed': ['listener', 'metadata'],
   door: [
@@ -34,9 +36,26 @@ const MAY: Record<string, readonly string[]> = {
     'refusal',
   ],
   keeper: ['programme', 'door', 'listener', 'metrics', 'clock'],
+  statistics: ['programme', 'http', 'listener', 'metadata', 'config', 'clock'],
   network: [
-    ...['programme', 'door', 'metrics', 'http', 'listener', 'store', 'docs', 'metadata', 'config', 'clock', 'log'],
+    ...['admit', 'encoders'],
+    ...[
+      'statistics',
+      'programme',
+      'door',
+      'metrics',
+      'http',
+      'listener',
+      'store',
+      'docs',
+      'metadata',
+      'config',
+      'clock',
+      'log',
+    ],
   ],
+  encoders: ['programme', 'metrics', 'http', 'config', 'log'],
+  admit: ['http', 'listener', 'metrics', 'config', 'clock', 'log'],
   addresses: ['network', 'http', 'config', 'clock', 'log'],
   app: [
     ...['addresses', 'network', 'programme', 'door', 'keeper', 'metrics', 'listener-feed', 'listener', 'engine'],
@@ -48,7 +67,7 @@ const MAY: Record<string, readonly string[]> = {
 /** Files of another room that a room may take nothing but these from. */
 const ONLY: Record<string, readonly string[]> = {
   'engine store': ['store/store.ts'],
-  'http source': ['source/handshake.ts'],
+  'http source': ['source/handshake.ts', 'source/shoutcast.ts', 'source/dechunk.ts'],
   'http config': ['config/schema.ts', 'config/tls.ts'],
 };
 
@@ -66,7 +85,14 @@ const DOORS: Record<string, readonly string[]> = {
   ws: ['http/upgrader.ts', 'http/websocket.ts'],
   yaml: ['config/document.ts'],
   zod: [
-    ...['config/schema.ts', 'config/channel.ts', 'config/field.ts', 'config/secret.ts', 'config/load.ts'],
+    ...[
+      'config/schema.ts',
+      'config/channel.ts',
+      'config/pull.ts',
+      'config/field.ts',
+      'config/secret.ts',
+      'config/load.ts',
+    ],
     ...['metadata/push-schema.ts', 'docs/schemas.ts'],
   ],
 };

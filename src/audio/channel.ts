@@ -6,12 +6,16 @@
  * Sources know it as an output, listeners as something to read; it knows neither.
  */
 
-import { blockFor, type IcyOptions } from '../metadata/icy.js';
+import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
 import type { RecordView } from '../metadata/view.js';
 import { Mark } from './mark.js';
+import type { OggLink } from './ogg-link.js';
+import { OggTape } from './ogg-tape.js';
 import { Reservoir } from './reservoir.js';
-import { Tape } from './tape.js';
+import { type AudioTape, Tape } from './tape.js';
 
+/** Of every codec in Ogg (RFC 5334). */
+const OGG_TYPE = 'audio/ogg';
 /** Where no bitrate is known: Icecast's interval (protocol.md, "ICY metadata"). */
 const DEFAULT_METAINT = 16_000;
 const MIN_METAINT = 1_000;
@@ -36,7 +40,7 @@ export function metaintFor(bitrateKbps: number): number {
 export class Channel {
   readonly key: string;
   /** Undefined until there is audio, and again after it was let go. */
-  tape: Tape | undefined;
+  tape: AudioTape | undefined;
   /** Of the source now heard. */
   bitrateKbps: number;
   contentType = 'audio/mpeg';
@@ -48,6 +52,9 @@ export class Channel {
   playing = 0;
   readonly #options: ChannelOptions;
   readonly #reservoir = new Reservoir();
+  /** What the tape is while frames (MP3, AAC) come; the other while packets of Ogg do. Never both. */
+  #frames: Tape | undefined;
+  #packets: OggTape | undefined;
   #mark: Mark | null = null;
   /** A source has come whose bitrate the tape's metaint was not held against yet. */
   #sourceChanged = false;
@@ -63,20 +70,38 @@ export class Channel {
     return this.tape !== undefined && this.tape.head > this.tape.tail;
   }
 
-  /** A whole frame from the source that is heard. @param fresh what came before has nothing to do with it */
-  write(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh = false): void {
-    if (fresh) this.#reservoir.cut();
+  /** Bytes between two ICY blocks; null: there is no tape, or its titles stand in the stream itself (Ogg). */
+  get metaint(): number | null {
+    return this.#frames?.metaint ?? null;
+  }
+
+  /**
+   * A whole frame from the source that is heard.
+   * @param fresh what came before has nothing to do with it
+   * @param link of a packet out of Ogg: what a decoder must have before it
+   */
+  write(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh = false, link?: OggLink): void {
     this.bitrateKbps = bitrateKbps;
     this.audioMs += durationMs;
     if (this.#sourceChanged && this.playing === 0) this.#suit();
-    this.tape ??= this.#begin();
-    this.tape.write(this.#reservoir.mend(bytes), durationMs);
+    if (link !== undefined) {
+      this.#writePacket(bytes, durationMs, fresh, link);
+      return;
+    }
+    if (fresh) this.#reservoir.cut();
+    if (this.#packets !== undefined) this.#turnOver(readsAsAdts(bytes) ? 'audio/aac' : 'audio/mpeg');
+    this.#frames ??= this.#begin();
+    this.#frames.write(this.#reservoir.mend(bytes), durationMs);
   }
 
   /** A title takes effect: it lies on the tape from here on. */
   title(view: RecordView): void {
     const { icy } = this.#options;
-    this.#mark = icy === undefined ? new Mark(view) : new Mark(view, blockFor(view, this.#mark?.block ?? null, icy));
+    const before = this.#mark;
+    this.#mark =
+      icy === undefined
+        ? new Mark(view)
+        : new Mark(view, blockFor(view, before?.block ?? null, icy), tagsFor(view, before?.tags ?? null, icy));
     this.tape?.put(this.#mark);
   }
 
@@ -92,7 +117,29 @@ export class Channel {
 
   /** Nothing feeds the channel and nobody plays: the tape is let go, so that whoever comes or waits is never given old audio. */
   release(): void {
-    if (this.playing === 0) this.tape = undefined;
+    if (this.playing === 0) this.#letGo();
+  }
+
+  #letGo(): void {
+    this.tape = undefined;
+    this.#frames = undefined;
+    this.#packets = undefined;
+  }
+
+  /** What comes is nothing that this tape's listeners can go on with: they are told to go, and another begins. */
+  #turnOver(contentType: string): void {
+    this.tape?.end();
+    this.#letGo();
+    this.contentType = contentType;
+  }
+
+  #writePacket(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {
+    if (this.#packets?.link.facts.codec !== link.facts.codec) {
+      this.#turnOver(OGG_TYPE);
+      this.#packets = new OggTape(link, this.#metaint(), this.#options.lagMs, this.#mark);
+      this.tape = this.#packets;
+    }
+    this.#packets!.write(packet, durationMs, fresh, link);
   }
 
   /** A tape whose metaint does not suit the new source is let go: at once, or when the last listener has left. */
@@ -102,10 +149,16 @@ export class Channel {
   }
 
   #begin(): Tape {
-    return new Tape(this.#metaint(), this.#options.lagMs, this.#mark);
+    const tape = new Tape(this.#metaint(), this.#options.lagMs, this.#mark);
+    this.tape = tape;
+    return tape;
   }
 
   #metaint(): number {
     return this.#options.metaint ?? metaintFor(this.#options.bitrateKbps ?? this.bitrateKbps);
   }
+}
+
+function readsAsAdts(frame: Buffer): boolean {
+  return (frame[1]! & 0xf6) === 0xf0;
 }

@@ -20,6 +20,7 @@ import {
   TAG_HEAD_BYTES,
   tagBytes,
 } from './header.js';
+import type { OggLink } from './ogg-link.js';
 
 export type { Codec } from './header.js';
 
@@ -31,8 +32,11 @@ export interface FrameSink {
    * A whole frame, in stream order. The bytes are valid only during the call: copy them. The sink must not call the framer.
    * @param durationMs its exact playing time (samples / sample rate)
    * @param fresh the first one behind a start, a tag or a gap: what came before has nothing to do with it
+   * @param link of a packet out of Ogg: what a decoder must have before it
    */
-  frame(bytes: Buffer, durationMs: number, fresh: boolean): void;
+  frame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void;
+  /** A title stands in the stream here, before the next frame. */
+  titled?(title: { readonly artist: string; readonly song: string; readonly cover: string }): void;
 }
 
 export class Framer {

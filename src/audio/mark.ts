@@ -3,16 +3,23 @@
  * only when they are the same object, so comparing costs nothing.
  */
 
+import type { Tags } from '../metadata/icy.js';
 import { icyBlock } from '../metadata/title.js';
 import type { RecordView } from '../metadata/view.js';
 
 export class Mark {
   readonly view: RecordView;
   readonly block: Buffer;
+  readonly tags: Tags;
 
-  /** @param block what of it stands in the stream; the channel's options decide (icy.ts) */
-  constructor(view: RecordView, block: Buffer = icyBlock(view.title)) {
+  /** @param block, tags what of it stands in the stream, or in an Ogg one; the channel's options decide (icy.ts) */
+  constructor(view: RecordView, block: Buffer = icyBlock(view.title), tags: Tags = tagsOf(view)) {
     this.view = view;
     this.block = block;
+    this.tags = tags;
   }
+}
+
+function tagsOf({ record }: RecordView): Tags {
+  return { artist: record.artist, title: record.song, album: record.album };
 }

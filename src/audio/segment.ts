@@ -11,6 +11,21 @@
 import { enter } from './entry.js';
 import type { Mark } from './mark.js';
 
+/** What a listener is sent of any tape. */
+export interface AudioSegment {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly entry: number;
+  readonly entryMs: number;
+  readonly before: Mark | null;
+  readonly mark: Mark | null;
+  /** With a block that says nothing new, without one, with a title. */
+  readonly bytes: Buffer;
+  readonly plain: Buffer;
+  readonly titled: Buffer;
+  entered(icy: boolean): Buffer;
+}
+
 export interface SegmentFacts {
   /** metaint + 1 bytes, the last one 0 (protocol.md, "ICY metadata": L = 0 says "no change"). */
   readonly bytes: Buffer;
@@ -25,7 +40,7 @@ export interface SegmentFacts {
   readonly mark: Mark | null;
 }
 
-export class Segment implements SegmentFacts {
+export class Segment implements SegmentFacts, AudioSegment {
   readonly bytes: Buffer;
   readonly startMs: number;
   readonly endMs: number;

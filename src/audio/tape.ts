@@ -13,11 +13,27 @@
 
 import { LEAST_TAG_BYTES } from './entry.js';
 import type { Mark } from './mark.js';
-import { Segment } from './segment.js';
+import { type AudioSegment, Segment } from './segment.js';
 
 const FIRST_SLOTS = 64;
 
-export class Tape {
+/** What a listener reads: this tape, or one of Ogg (ogg-tape.ts). Segments tail ≤ seq < head are there. */
+export interface AudioTape {
+  readonly metaint: number;
+  readonly lagMs: number;
+  readonly tail: number;
+  readonly head: number;
+  /** The channel has another tape now: nothing is there any more, and nothing comes. */
+  readonly isOver: boolean;
+  readonly edgeMs: number;
+  at(seq: number): AudioSegment | undefined;
+  joinAt(burstMs: number): number;
+  put(mark: Mark): void;
+  fence(): void;
+  end(): void;
+}
+
+export class Tape implements AudioTape {
   /** Audio bytes between two ICY blocks; promised to every listener, so it never changes. */
   readonly metaint: number;
   /** How much audio is kept, milliseconds. */
@@ -25,6 +41,7 @@ export class Tape {
   /** Sequence number of the oldest segment that can be read, and of the one that will be closed next. */
   tail = 0;
   head = 0;
+  isOver = false;
 
   /** Nobody joins before this segment. */
   #fence = 0;
@@ -101,6 +118,12 @@ export class Tape {
   /** What lies on the tape so far is nothing for those who join from here on. */
   fence(): void {
     this.#fence = this.#fill === 0 ? this.head : this.head + 1;
+  }
+
+  /** The audio goes on in a format that this tape's listeners were not promised. */
+  end(): void {
+    this.isOver = true;
+    this.tail = Number.POSITIVE_INFINITY;
   }
 
   /** A frame begins here. A listener can begin with it when it is the segment's first byte, or a tag fits in before it. */

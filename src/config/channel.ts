@@ -4,13 +4,13 @@
  */
 
 import { z } from 'zod';
+import { ACCESS } from './access.js';
 import {
   choice,
   flag,
   keyed,
   list,
   mount,
-  onAnyMap,
   readableFile,
   seconds,
   section,
@@ -19,7 +19,8 @@ import {
   webUrl,
   whole,
 } from './field.js';
-import { secretSchema } from './secret.js';
+import { pullSchema } from './pull.js';
+import { misread, passwordSchema, secretSchema } from './secret.js';
 
 /** What a configuration is read against. */
 export interface Surroundings {
@@ -31,31 +32,21 @@ export interface Surroundings {
 function sourceSchema({ env, folder }: Surroundings) {
   const encoder = section({
     type: z.literal('encoder'),
-    user: text(1, 255).default('source'),
-    password: secretSchema(env),
+    user: text(1, 255)
+      .superRefine((user, context) => {
+        const message = misread(user);
+        if (message !== null) context.addIssue({ code: 'custom', message });
+      })
+      .default('source'),
+    password: passwordSchema(env),
+    takeover: choice(['silent', 'always', 'never']).default('silent'),
+    lingerSeconds: seconds(0, 3600).default(0),
   });
   const file = section({
     type: z.literal('file'),
     path: readableFile(folder),
   });
-  const pull = section({
-    type: z.literal('pull'),
-    url: webUrl(),
-    onDemand: flag().default(false),
-    lingerSeconds: seconds(0, 86_400).default(10),
-    connectTimeoutSeconds: seconds(0.1, 300).default(10),
-    stallSeconds: seconds(0.1, 600).default(15),
-    retrySeconds: section({
-      min: seconds(0.05, 3600).default(1),
-      max: seconds(0.05, 3600).default(30),
-    })
-      .refine((retry) => !(retry.min > retry.max), {
-        path: ['max'],
-        error: 'must not be less than min',
-        when: onAnyMap,
-      })
-      .prefault({}),
-  });
+  const pull = pullSchema({ env, folder });
   return z.discriminatedUnion('type', [encoder, file, pull], { error: unionProblem });
 }
 
@@ -92,11 +83,14 @@ function channelSchema(surroundings: Surroundings) {
     genre: text(0, 255).default(''),
     url: z.union([z.literal(''), webUrl()], { error: 'must be an http:// or https:// URL, or ""' }).default(''),
     description: text(0, 1024).default(''),
-    public: flag().default(false),
+    public: flag().optional(),
     mounts: list(mount(), 0, 32).default([]),
     metaint: whole(256, 65_535).optional(),
     bitrateKbps: whole(8, 2000).optional(),
     maxListeners: whole(1, 1_000_000).optional(),
+    maxListenSeconds: seconds(1, 604_800).optional(),
+    overflowUrl: webUrl().optional(),
+    access: choice(ACCESS).default('open'),
     pushTokens: list(secretSchema(surroundings.env), 0, 2).default([]),
     titlesFrom: list(choice(['metapush', 'encoder', 'upstream']), 0, 3)
       .refine((tellers) => new Set(tellers).size === tellers.length, { error: 'must name nobody twice' })

@@ -43,6 +43,9 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
     ...checkPaths(channels),
     ...checkEncoders(channels),
     ...checkLegacy(raw),
+    ...checkShoutcastPorts(raw),
+    ...checkAccess(raw, channels),
+    ...checkProxied(raw),
     ...checkDemoSecrets(raw, channels, env),
   ];
 }
@@ -71,7 +74,7 @@ function checkPaths(channels: readonly RawChannel[]): Finding[] {
   return findings;
 }
 
-/** Two encoders would fight over one channel; the second gets 409 instead (protocol.md, "Encoders"). */
+/** One encoder at a time: who may replace whom is `takeover` (protocol.md, "Encoders"). */
 function checkEncoders(channels: readonly RawChannel[]): Finding[] {
   return channels.flatMap(({ path, value }) =>
     items(member(value, 'sources'))
@@ -89,6 +92,34 @@ function checkLegacy(raw: unknown): Finding[] {
       .filter(([, role]) => role === 'legacy')
       .map(([r]) => ({ path: ['addresses', a, 'roles', r], at: 'value', message: 'needs the options of legacy' })),
   );
+}
+
+/** What guards a channel has to be there. */
+function checkAccess(raw: unknown, channels: readonly RawChannel[]): Finding[] {
+  return channels.flatMap(({ path, value }): Finding[] => {
+    const access = member(value, 'access');
+    const needs = access === 'hook' ? 'listenerHook' : access === 'signed' ? 'signedUrls' : null;
+    if (needs === null || member(raw, needs) !== undefined) return [];
+    return [{ path: [...path, 'access'], at: 'value', message: `needs the options of ${needs}` }];
+  });
+}
+
+/** An address that believes what a PROXY head says must know who may say it. */
+function checkProxied(raw: unknown): Finding[] {
+  if (items(member(member(raw, 'proxies'), 'trusted')).length > 0) return [];
+  return items(member(raw, 'addresses'))
+    .filter(([, address]) => member(address, 'proxyProtocol') === true)
+    .map(([a]) => ({ path: ['addresses', a, 'proxyProtocol'], at: 'value', message: 'needs proxies.trusted' }));
+}
+
+/** A port for encoders at an address that takes none would only refuse them. */
+function checkShoutcastPorts(raw: unknown): Finding[] {
+  return items(member(raw, 'addresses')).flatMap(([a, address]) => {
+    const roles = member(address, 'roles');
+    if (typeof member(address, 'shoutcastPort') !== 'number' || !Array.isArray(roles)) return [];
+    if (roles.includes('encoder')) return [];
+    return [{ path: ['addresses', a, 'shoutcastPort'], at: 'value', message: 'needs the role encoder' }];
+  });
 }
 
 /** Secrets that everybody can read in the repository may not guard an address that others can reach. */

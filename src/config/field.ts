@@ -15,7 +15,8 @@ const SEGMENT = '/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+';
 export const MOUNT = new RegExp(`^(?!.*\\.\\.)(?=.{2,255}$)(?:${SEGMENT})+$`);
 const HOST_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 const HOST = new RegExp(`^(?=.{1,253}$)${HOST_LABEL}(?:\\.${HOST_LABEL})*$`);
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+/** No option's text holds one. */
+export const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
 export const whole = (min: number, max: number) => {
   const error = `must be a whole number from ${min} to ${max}`;
@@ -73,6 +74,18 @@ export const host = () => {
   const error = 'must be an IP address (IPv6 without brackets) or a host name';
   return z.string({ error }).refine((value) => isIP(value) !== 0 || HOST.test(value), { error });
 };
+
+/** An address or a network of them, as 192.0.2.1 or 2001:db8::/32. */
+export const network = () => {
+  const error = 'must be an IP address or a network such as 192.0.2.0/24 or 2001:db8::/32';
+  return z.string({ error }).refine(isNetwork, { error });
+};
+
+function isNetwork(value: string): boolean {
+  const [, address = '', bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
+}
 
 /** A name of the IANA time zone database. */
 export const timezone = () => {

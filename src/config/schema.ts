@@ -5,8 +5,23 @@
  */
 
 import { z } from 'zod';
+import { hookSchema, signedUrlsSchema } from './access.js';
 import { type Surroundings, stationSchema } from './channel.js';
-import { choice, date, host, keyed, list, onAnyMap, seconds, section, text, webUrl, whole } from './field.js';
+import {
+  choice,
+  date,
+  flag,
+  host,
+  keyed,
+  list,
+  network,
+  onAnyMap,
+  seconds,
+  section,
+  text,
+  webUrl,
+  whole,
+} from './field.js';
 import { tlsSchema } from './tls.js';
 
 /** What an address may serve. */
@@ -26,13 +41,24 @@ export function configSchema(surroundings: Surroundings) {
       section({
         host: host(),
         port: whole(0, 65_535),
+        // Absent: port + 1 where that is free to be taken (addresses.ts).
+        shoutcastPort: z
+          .union([whole(0, 65_535), z.literal(false)], { error: 'must be a port from 0 to 65535, or false' })
+          .optional(),
         // Absent: all roles, and `ops` answers loopback peers only (contract.md, "Addresses"; the HTTP side does it).
         roles: list(choice(ROLES), 1, ROLES.length).optional(),
         tls: tlsSchema(surroundings.folder).optional(),
+        proxyProtocol: flag().optional(),
       }),
       1,
       16,
     ).default([{ host: '127.0.0.1', port: 8000 }]),
+    proxies: section({
+      trusted: list(network(), 0, 256).default([]),
+      head: choice(['x-forwarded-for', 'forwarded']).default('x-forwarded-for'),
+    }).prefault({}),
+    listenerHook: hookSchema().optional(),
+    signedUrls: signedUrlsSchema(surroundings.env).optional(),
     // Needed where an address has the role legacy, and only there (checks.ts).
     legacy: section({
       deprecatedOn: date(),
@@ -51,11 +77,18 @@ export function configSchema(surroundings: Surroundings) {
     log: section({
       level: choice(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
     }).prefault({}),
+    accessLog: section({
+      file: text(0, 4096).default(''), // relative to the working directory
+      anonymize: flag().default(false),
+      textCharacters: whole(16, 8192).default(512),
+      bufferBytes: whole(1024, 1_073_741_824).default(16_777_216),
+    }).prefault({}),
     shutdown: section({
       graceSeconds: seconds(0, 600).default(8),
     }).prefault({}),
     sessions: section({
       keepSeconds: seconds(0, 86_400).default(60),
+      togetherSeconds: seconds(0, 3600).default(10),
       max: whole(1, 10_000_000).default(100_000),
     }).prefault({}),
     metadata: section({
@@ -73,6 +106,7 @@ export function configSchema(surroundings: Surroundings) {
     limits: section({
       connections: whole(1, 1_000_000).default(25_000),
       listeners: whole(1, 1_000_000).default(20_000),
+      listenersPerAddress: whole(1, 1_000_000).optional(),
       watchers: whole(1, 1_000_000).default(20_000),
       watchersPerAddress: whole(1, 1_000_000).default(200),
       nesSubscriptions: whole(1, 10_000).default(50),
@@ -90,13 +124,24 @@ export function configSchema(surroundings: Surroundings) {
       timezoneCharacters: whole(3, 1024).default(64),
       extdataBytes: whole(2, 16_777_216).default(16_384),
       extdataDepth: whole(1, 1000).default(32),
+      upstreamHeadBytes: whole(1024, 1_048_576).default(16_384),
+      redirects: whole(0, 100).default(5),
+      playlistBytes: whole(64, 16_777_216).default(65_536),
+      playlistEntries: whole(1, 100).default(8),
+      playlistDepth: whole(1, 10).default(2),
     }).prefault({}),
     streams: section({
       burstSeconds: seconds(0, 60).default(5),
       lagSeconds: seconds(5, 600).default(30),
       startTimeoutSeconds: seconds(0.1, 300).default(10),
       silenceSeconds: seconds(0.1, 600).default(15),
+      maxListenSeconds: seconds(1, 604_800).optional(),
+      overflowUrl: webUrl().optional(),
       server: text(1, 255).default('airsplice'),
+      publicUrl: z
+        .union([z.literal(''), webUrl()], { error: 'must be an http:// or https:// URL, or ""' })
+        .refine((url) => !/[?#]/.test(url), { error: 'must be a URL without ? and #' })
+        .default(''),
       headers: z
         .record(
           z.string().regex(HEAD_NAME, { error: 'must be a head name, and none that frames the stream' }),
@@ -115,6 +160,8 @@ export function configSchema(surroundings: Surroundings) {
       stallMs: whole(50, 60_000).default(1500),
       bodyTimeoutSeconds: seconds(0.1, 600).default(15),
       aheadSeconds: seconds(0, 60).default(10),
+      framelessBytes: whole(1024, 16_777_216).default(65_536),
+      silentSeconds: seconds(1, 3600).default(20),
     }).prefault({}),
     watch: section({
       pingSeconds: seconds(0.1, 600).default(25),

@@ -4,7 +4,7 @@
  * named by its place only.
  */
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
 export interface Secret {
@@ -28,8 +28,13 @@ function digest(text: string): Buffer {
 /**
  * Reads a secret as the configuration writes it, or says what is wrong with it (never with its text).
  * A variable may hold the secret itself or its `sha256:` form, so that the plain text need not lie on the server.
+ * @param judge what is wrong with a secret that is known in the clear; null: nothing
  */
-export function parseSecret(text: string, env: NodeJS.ProcessEnv): Secret | { readonly problem: string } {
+export function parseSecret(
+  text: string,
+  env: NodeJS.ProcessEnv,
+  judge: (plain: string) => string | null = () => null,
+): Secret | { readonly problem: string } {
   const variable = FROM_ENVIRONMENT.exec(text)?.[1];
   const value = variable === undefined ? text : (env[variable] ?? '');
   const hashed = HASHED.exec(value)?.[1];
@@ -37,17 +42,54 @@ export function parseSecret(text: string, env: NodeJS.ProcessEnv): Secret | { re
     return { problem: 'must be sha256: and 64 hexadecimal digits, or env: and the name of an environment variable' };
   }
   if (value === '') return { problem: 'names an environment variable that is unset or empty' };
+  const problem = hashed === undefined ? judge(value) : null;
+  if (problem !== null) return { problem };
   const sha256 = hashed === undefined ? digest(value) : Buffer.from(hashed, 'hex');
   if (sha256.equals(EMPTY_DIGEST)) return { problem: 'is the digest of an empty text' };
   return { sha256, demo: DEMO_DIGESTS.some((demo) => demo.equals(sha256)) };
 }
 
 /** The zod type of a secret: text in, Secret out. */
-export function secretSchema(env: NodeJS.ProcessEnv) {
+export function secretSchema(env: NodeJS.ProcessEnv, judge?: (plain: string) => string | null) {
   return z.string({ error: 'must be text: env:NAME or sha256:<64 hexadecimal digits>' }).transform((text, context) => {
-    const secret = parseSecret(text, env);
+    const secret = parseSecret(text, env, judge);
     if (!('problem' in secret)) return secret;
     context.addIssue({ code: 'custom', message: secret.problem });
+    return z.NEVER;
+  });
+}
+
+/** What the front takes for a request (http/first-bytes.ts), and what the SHOUTcast door does (source/shoutcast.ts). */
+const METHODS = /^(GET|HEAD|POST|PUT|SOURCE|OPTIONS|DELETE|PATCH|TRACE|CONNECT) /;
+const REQUEST = /^[A-Za-z]{1,20} .*\/\d\.\d$/;
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+/**
+ * Why a SHOUTcast encoder could not log in with this password or user: it says them on one line without a name for each
+ * (protocol.md, "Encoders"). Null: it could.
+ */
+export function misread(text: string): string | null {
+  if (text.includes(':')) return 'must not hold a colon: encoders write user:password';
+  if (/^[/!]/.test(text)) return 'must not begin with / or !: encoders write /mount:password and !POKE';
+  if (METHODS.test(text) || REQUEST.test(text)) return 'must not look like the first line of an HTTP request';
+  return CONTROL.test(text) ? 'must not hold control characters or a line end' : null;
+}
+
+/** The zod type of an encoder's password. */
+export function passwordSchema(env: NodeJS.ProcessEnv) {
+  return secretSchema(env, misread);
+}
+
+/** Shorter ones could be guessed from one signed URL, at leisure. */
+const LEAST_KEY_CHARACTERS = 32;
+
+/** The zod type of a key that signs: it has to be known itself, so only the environment may hold it. Out comes a KeyObject, which shows nothing. */
+export function signingKeySchema(env: NodeJS.ProcessEnv) {
+  const error = `must be env: and the name of an environment variable with at least ${LEAST_KEY_CHARACTERS} characters`;
+  return z.string({ error }).transform((text, context) => {
+    const value = env[FROM_ENVIRONMENT.exec(text)?.[1] ?? ''] ?? '';
+    if (value.length >= LEAST_KEY_CHARACTERS) return createSecretKey(value, 'utf8');
+    context.addIssue({ code: 'custom', message: error });
     return z.NEVER;
   });
 }

@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { readableFile, section } from './field.js';
+import { flag, readableFile, section } from './field.js';
 
 /** The problem of a pair of PEM texts in OpenSSL's words, which hold nothing of the key; undefined: it can be used. */
 export function pairProblem(cert: Buffer, key: Buffer): string | undefined {
@@ -23,6 +23,7 @@ export function tlsSchema(folder: string) {
   return section({
     certFile: readableFile(folder),
     keyFile: readableFile(folder),
+    sharePort: flag().optional(),
   }).superRefine(({ certFile, keyFile }, context) => {
     const [cert, key] = [read(certFile), read(keyFile)];
     const problem = cert && key && pairProblem(cert, key);

@@ -11,6 +11,7 @@ import { channelKey, content, contentType, inPath, inQuery, METAID, ref } from '
 import { histories, polls, readable } from './reads.js';
 import { ANYWHERE, head, JSON_TYPE, refused, withoutBodies } from './responses.js';
 import { type Json, type ObjectSchema, type Schemas, schemas } from './schemas.js';
+import { playlists, statistics } from './tune-in.js';
 import { events, sockets } from './watches.js';
 
 const token = inPath('token', "A push token of the channel's.", { type: 'string' });
@@ -80,25 +81,42 @@ function streams(): Json {
     Expires: head('The same; a time that has passed.'),
   };
   const audio = { type: 'string', contentMediaType: 'application/octet-stream' };
-  return {
-    '/{mount}': readable([inPath('mount', 'A mount, which may hold slashes, or a channel key.', { type: 'string' })], {
-      operationId: 'hear',
-      tag: 'Hear',
-      summary: 'The stream',
-      description:
-        'It never ends. Configured heads are added, and replace these. No OpenAPI can say what ICY blocks are.',
-      parameters: [
-        inQuery('metaid', 'Names this listener, for the listener scope.', METAID),
-        inQuery('sabcsid', 'The older name of metaid.', { ...METAID, deprecated: true }),
-        { name: 'Icy-MetaData', in: 'header', description: '1: with titles.', schema: { type: 'string' } },
-      ],
-      responses: {
-        '200': { description: 'Audio.', headers: heads, content: { 'audio/mpeg': audio, 'audio/aac': audio } },
-        ...refused('unavailable', 'No audio now, or no room.', { 'Access-Control-Allow-Origin': head('Any.') }),
-        ...refused('not-found', 'There is no such mount.'),
+  const anyOrigin = { 'Access-Control-Allow-Origin': head('Any.') };
+  const path = readable([inPath('mount', 'A mount, which may hold slashes, or a channel key.', { type: 'string' })], {
+    operationId: 'hear',
+    tag: 'Hear',
+    summary: 'The stream',
+    description:
+      'It never ends. Configured heads are added, and replace these. No OpenAPI can say what ICY blocks are.',
+    parameters: [
+      inQuery('metaid', 'Names this listener, for the listener scope.', METAID),
+      inQuery('sabcsid', 'The older name of metaid.', { ...METAID, deprecated: true }),
+      inQuery('expires', 'Of a signed URL: until when, in unix seconds.', { type: 'string', pattern: '^\\d{1,12}$' }),
+      inQuery('sig', 'Of a signed URL: its signature.', { type: 'string', pattern: '^[0-9A-Fa-f]{64}$' }),
+      { name: 'Icy-MetaData', in: 'header', description: '1: with titles.', schema: { type: 'string' } },
+    ],
+    responses: {
+      '200': { description: 'Audio.', headers: heads, content: { 'audio/mpeg': audio, 'audio/aac': audio } },
+      ...refused('unavailable', 'No audio now, or no room.', anyOrigin),
+      ...refused('not-admitted', 'The URL has to be signed, or whoever was asked says no.', anyOrigin),
+      ...refused('not-found', 'There is no such mount.'),
+    },
+  });
+  const get = path['get'] as { readonly responses: Json };
+  const challenge = { ...anyOrigin, 'WWW-Authenticate': head('Which way there is.', { pattern: '^Basic ' }) };
+  const responses = {
+    ...get.responses,
+    '302': {
+      description: 'There is no room here, and another node may have some.',
+      headers: {
+        ...anyOrigin,
+        Location: head('The stream there.'),
+        'Cache-Control': head('Never kept.', { const: 'no-store' }),
       },
-    }),
+    },
+    ...refused('unauthorized', 'Whoever was asked says no to somebody unknown.', challenge),
   };
+  return { '/{mount}': { ...path, get: { ...get, responses } } };
 }
 
 /** What each group is for, and the role of the addresses that serve it. */
@@ -107,7 +125,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Poll: 'The records in force. Role poll.',
   Watch: 'The records as they change; see /asyncapi.json too. Role watch.',
   History: 'What was on air. Role poll.',
-  Hear: 'The streams. Role stream.',
+  Hear: 'The streams, playlists and statistics of them. Role stream.',
   Encode:
     "Encoders' own titles. Role encoder; encoders read plain text and a status. Their audio comes by PUT or SOURCE to a mount.",
   Operate: 'Alive and ready: at every address. Figures: role ops, or a peer on this machine.',
@@ -148,6 +166,8 @@ export function openApi(limits: PushLimits, version: string): Json {
       ...events(),
       ...histories(),
       ...streams(),
+      ...playlists(),
+      ...statistics(),
       ...encoders(),
       ...operations(),
       ...ownDocuments(),

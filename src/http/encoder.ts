@@ -5,20 +5,26 @@
  */
 
 import type { Socket } from 'node:net';
+import { bodyOf } from '../source/dechunk.js';
 import { basicCredentials, type Handshake } from '../source/handshake.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
+import { lastWord } from './last-word.js';
+import { addressOf } from './peer.js';
 import { originOf, type Rate } from './rate.js';
-
-/** A refused encoder that goes on sending is cut after this long. */
-const REFUSED_MS = 2000;
 
 /** What the door must know of the mounts that encoders may feed. */
 export interface EncoderMount {
   readonly channel: string;
+  /** Constant time. @param sha256 of the password, taken once for all channels: a stranger chooses how long it is */
+  hasPassword(sha256: Buffer): boolean;
+  /** Its own user, or `source`. */
+  hasUser(user: string): boolean;
   /** Whether this name and password may feed the channel; constant time. */
   authorized(user: string, password: string): boolean;
+  /** Somebody feeds it who may not be replaced by an encoder that knows the password (`takeover` in the configuration). */
   readonly busy: boolean;
-  attach(socket: Socket, first: Buffer): void;
+  /** From here on the connection is the channel's; whoever fed it before is cut. @param heads what the encoder says of itself */
+  attach(socket: Socket, first: Buffer, heads: ReadonlyMap<string, string>): void;
 }
 
 export interface EncoderDoorOptions extends HeadLimits {
@@ -41,7 +47,11 @@ interface Verdict {
 /** What libshout looks for in the answer to its first request; POST for titles (protocol.md, "Encoders"). */
 const METHODS = 'PUT, SOURCE, POST';
 const ACCEPTED =
-  /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts)|application\/octet-stream)\s*(;|$)/i;
+  /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts|ogg|opus|vorbis)|application\/(ogg|octet-stream))\s*(;|$)/i;
+
+export function isAcceptedType(contentType: string): boolean {
+  return ACCEPTED.test(contentType);
+}
 
 export class EncoderDoor {
   readonly #options: EncoderDoorOptions;
@@ -55,7 +65,6 @@ export class EncoderDoor {
   /** Takes a connection that began like an encoder. @param first the bytes that were read already */
   take(socket: Socket, first: Buffer): void {
     this.#heads.read(socket, first, (result) => {
-      socket.on('error', () => undefined);
       if ('kind' in result) this.#refuse(socket, '', '', { status: 400, reason: 'Bad Request', why: result.message });
       else this.#judge(socket, result);
     });
@@ -68,9 +77,18 @@ export class EncoderDoor {
   #judge(socket: Socket, head: Handshake): void {
     const mount = this.#options.mount(head.path);
     const agent = head.headers.get('user-agent') ?? '';
-    const refused = this.#verdict(head, mount, originOf(socket.remoteAddress));
+    const refused = this.#verdict(head, mount, originOf(addressOf(socket)));
     if (refused !== null || mount === undefined) {
       this.#refuse(socket, head.path, agent, refused ?? { status: 404, reason: 'Not Found', why: 'no such mount' });
+      return;
+    }
+    socket.on('error', () => undefined);
+    if (head.headers.get('content-length') === '0') {
+      // Somebody with the right password who only asks: nobody is cut for him.
+      lastWord(
+        socket,
+        `HTTP/1.0 200 OK\r\nServer: ${this.#options.server}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+      );
       return;
     }
     const expects = head.headers.get('expect')?.toLowerCase() === '100-continue';
@@ -81,7 +99,7 @@ export class EncoderDoor {
         : `HTTP/1.0 200 OK\r\nServer: ${this.#options.server}\r\nConnection: close\r\n\r\n`,
     );
     this.#options.judged(expects ? 100 : 200, head.path, agent, mount.channel);
-    mount.attach(socket, head.rest);
+    mount.attach(socket, head.rest, head.headers);
   }
 
   /** Null: may come in. Mounts are no secret: anybody can listen to them. */
@@ -95,12 +113,15 @@ export class EncoderDoor {
       return { status: 404, reason: 'Not Found', why: 'no channel takes an encoder at this mount' };
     if (!mount.authorized(given.user, given.password)) return this.#wrong(origin);
     if (mount.busy) return { status: 409, reason: 'Conflict', why: 'another encoder feeds this mount' };
-    if (head.headers.get('transfer-encoding') !== undefined) {
-      return { status: 501, reason: 'Not Implemented', why: 'chunked bodies are not taken yet' };
+    if (bodyOf(head.headers) === null) {
+      if (head.headers.get('transfer-encoding') === undefined) {
+        return { status: 400, reason: 'Bad Request', why: 'the content length is no number' };
+      }
+      return { status: 501, reason: 'Not Implemented', why: 'of the transfer codings only chunked is known' };
     }
     const type = head.headers.get('content-type');
-    if (type !== undefined && !ACCEPTED.test(type)) {
-      return { status: 415, reason: 'Unsupported Media Type', why: 'the content type must be MP3 or AAC (ADTS)' };
+    if (type !== undefined && !isAcceptedType(type)) {
+      return { status: 415, reason: 'Unsupported Media Type', why: 'the content type must be MP3, AAC (ADTS) or Ogg' };
     }
     return null;
   }
@@ -123,10 +144,6 @@ export class EncoderDoor {
       ...(verdict.heads ?? []),
     ];
     this.#options.judged(verdict.status, path, agent, verdict.why);
-    // What the encoder still sends is read and dropped, so that the answer is not lost in a reset.
-    socket.resume();
-    socket.end(`${heads.join('\r\n')}\r\n\r\n${body}`);
-    const deadline = setTimeout(() => socket.destroy(), REFUSED_MS);
-    socket.once('close', () => clearTimeout(deadline));
+    lastWord(socket, `${heads.join('\r\n')}\r\n\r\n${body}`);
   }
 }

@@ -1,68 +1,51 @@
 /**
- * The front of one address: a bare `net` or `tls` server that looks at the first bytes of a connection (of a TLS one: decrypted) and
- * hands it on.
+ * The front of one address: a bare `net` server that looks at the first bytes of a connection (what a proxy or TLS puts before them is
+ * taken off by the opening) and hands it on.
  *
  *   PUT, SOURCE  ─► the encoders' door (their heads are no HTTP that Node's parser takes: protocol.md, "Encoders")
  *   GET of a mount ─► the listeners' door (no HTTP objects stay behind in a crowd of listeners)
  *   GET of a channel's record ─► the polls' door (no HTTP objects at all, as long as nothing else is asked)
  *   a method of HTTP's, and PUT to a path of our own ─► the HTTP server, by emit('connection') with the bytes put back
- *   anything else ─► closed. SHOUTcast v1 passwords will have their place here.
+ *   any other text ─► the door for SHOUTcast's encoders: its first line may be a password
+ *   anything else ─► closed
  *
  * Owns each socket until it is handed on. Sockets are half-open here: whoever takes one answers its 'end'.
  */
 
 import type { Server as HttpServer } from 'node:http';
 import net from 'node:net';
-import tls from 'node:tls';
 import type { Pair } from './certificate.js';
+import { verdict } from './first-bytes.js';
+import { Opening, type OpeningOptions } from './opening.js';
 
-export interface FrontOptions {
+export interface FrontOptions extends Omit<OpeningOptions, 'ready'> {
   readonly host: string;
   readonly port: number;
   /** A connection that has not said what it is by then is closed. */
   readonly headMs: number;
   readonly connections: number;
-  /** Undefined: everything here is in the clear. */
-  readonly tls?: Pair | undefined;
   readonly http: HttpServer;
   /** Undefined: this address serves no encoders, and answers them as HTTP. */
   readonly encoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
+  /** Takes a connection whose first line may be a password. Undefined: it is closed. */
+  readonly shoutcast?: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection whose first bytes ask for a mount; false: they do not. Undefined: this address serves no streams. */
   readonly listener?: ((socket: net.Socket, first: Buffer) => boolean) | undefined;
   /** Takes a connection whose first bytes ask for a channel's record. Undefined: this address serves no polls, or by HTTP only. */
   readonly poll?: ((socket: net.Socket, first: Buffer) => boolean) | undefined;
 }
 
-type Verdict = 'http' | 'encoder' | 'more' | 'unknown';
-
-const ENCODER = ['PUT ', 'SOURCE '];
-/** No mount begins like these two paths (contract, opening): there a PUT is a mistake, and told so by HTTP. */
-const OURS = ['PUT /metapush/', 'PUT /metadata/'];
-const HTTP = ['GET ', 'HEAD ', 'POST ', 'OPTIONS ', 'DELETE ', 'PATCH ', 'TRACE ', 'CONNECT ', ...OURS];
-const LONGEST = Math.max(...[...ENCODER, ...HTTP].map((word) => word.length));
-
-/** What a connection's first bytes say. `more`: they could still become a known word. */
-export function verdict(first: Buffer): Verdict {
-  let at = 0;
-  while (at < first.length && (first[at] === 0x0d || first[at] === 0x0a)) at++;
-  const word = first.toString('latin1', at, at + LONGEST);
-  if (HTTP.some((method) => word.startsWith(method))) return 'http';
-  if (OURS.some((start) => start.startsWith(word)) && word.length > 0) return 'more';
-  if (ENCODER.some((method) => word.startsWith(method))) return 'encoder';
-  return [...ENCODER, ...HTTP].some((method) => method.startsWith(word)) && at < 16 ? 'more' : 'unknown';
-}
-
 export class Front {
   readonly #options: FrontOptions;
-  readonly #server: net.Server | tls.Server;
+  readonly #server: net.Server;
+  readonly #opening: Opening;
   /** Connections that have not said yet what they are. */
   readonly #undecided = new Set<net.Socket>();
-  /** Connections whose TLS handshake is not over, by the peer's address. */
-  readonly #handshaking = new Map<string, net.Socket>();
 
   constructor(options: FrontOptions) {
     this.#options = options;
-    this.#server = options.tls === undefined ? this.#bareServer() : this.#tlsServer(options.tls);
+    this.#opening = new Opening({ ...options, ready: (socket) => this.#accept(socket) });
+    this.#server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.take(socket));
     this.#server.maxConnections = options.connections;
   }
 
@@ -79,35 +62,21 @@ export class Front {
     });
   }
 
+  /** Takes a connection as it was accepted, half-open; from here on it is the front's, and then whoever's it is handed on to. */
+  take(socket: net.Socket): void {
+    this.#opening.take(socket);
+  }
+
   /** Takes no more connections; those handed on live on with their owners. Resolves when the last of them has ended. */
   close(): Promise<void> {
-    for (const socket of [...this.#undecided, ...this.#handshaking.values()]) socket.destroy();
+    this.#opening.close();
+    for (const socket of this.#undecided) socket.destroy();
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
   /** Connections from now on are made with this certificate; those that are open keep theirs. Only where TLS is spoken. */
   renew(pair: Pair): void {
-    if ('setSecureContext' in this.#server) this.#server.setSecureContext(pair);
-  }
-
-  #bareServer(): net.Server {
-    return net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
-  }
-
-  #tlsServer(pair: Pair): tls.Server {
-    const options = { ...pair, allowHalfOpen: true, noDelay: true, handshakeTimeout: this.#options.headMs };
-    const server = tls.createServer({ ...options, ALPNProtocols: ['http/1.1'] });
-    server.on('connection', (socket: net.Socket) => {
-      const peer = peerOf(socket);
-      this.#handshaking.set(peer, socket);
-      socket.on('close', () => this.#handshaking.delete(peer));
-    });
-    server.on('secureConnection', (socket) => {
-      this.#handshaking.delete(peerOf(socket));
-      this.#accept(socket);
-    });
-    server.on('tlsClientError', (_, socket) => socket.destroy());
-    return server;
+    this.#opening.renew(pair);
   }
 
   #accept(socket: net.Socket): void {
@@ -132,10 +101,11 @@ export class Front {
         seen = first;
         return;
       }
-      if (said === 'unknown') return drop();
+      if (said === 'unknown' || (said === 'shoutcast' && this.#options.shoutcast === undefined)) return drop();
       done();
       socket.pause();
-      this.#handOn(socket, said, first);
+      if (said === 'shoutcast') this.#options.shoutcast?.(socket, first);
+      else this.#handOn(socket, said, first);
     };
     // A deadline: the socket's own time-out begins anew with every byte that trickles in.
     const deadline = setTimeout(drop, this.#options.headMs);
@@ -155,8 +125,4 @@ export class Front {
     this.#options.http.emit('connection', socket);
     socket.resume();
   }
-}
-
-function peerOf(socket: net.Socket): string {
-  return `${socket.remoteAddress} ${socket.remotePort}`;
 }

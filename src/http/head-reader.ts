@@ -13,6 +13,11 @@ export interface HeadLimits {
   readonly headMs: number;
 }
 
+/** What makes a head of bytes. */
+export interface Parser<T> {
+  push(chunk: Buffer): T | 'more';
+}
+
 export class HeadReader {
   readonly #limits: HeadLimits;
   /** Connections whose head is still being read. */
@@ -27,7 +32,11 @@ export class HeadReader {
    * @param first the bytes that were read already; the socket is paused
    */
   read(socket: Socket, first: Buffer, done: (result: Handshake | HandshakeFault) => void): void {
-    const parser = new HandshakeParser(this.#limits);
+    this.readWith(new HandshakeParser(this.#limits), socket, first, done);
+  }
+
+  /** The same for another parser than that of requests. */
+  readWith<T>(parser: Parser<T>, socket: Socket, first: Buffer, done: (result: T) => void): void {
     const result = parser.push(first);
     if (result === 'more') this.#readOn(socket, parser, done);
     else done(result);
@@ -37,28 +46,25 @@ export class HeadReader {
     for (const socket of this.#reading) socket.destroy();
   }
 
-  #readOn(socket: Socket, parser: HandshakeParser, done: (result: Handshake | HandshakeFault) => void): void {
+  #readOn<T>(socket: Socket, parser: Parser<T>, done: (result: T) => void): void {
     this.#reading.add(socket);
     const stop = () => {
       this.#reading.delete(socket);
       clearTimeout(deadline);
-      for (const event of ['data', 'end', 'error', 'close']) socket.removeAllListeners(event);
+      socket.off('data', take).off('end', drop).off('error', drop).off('close', drop);
     };
     const drop = () => {
       stop();
       socket.on('error', () => undefined).destroy();
     };
-    const deadline = setTimeout(drop, this.#limits.headMs);
-    socket.on('end', drop);
-    socket.on('error', drop);
-    socket.on('close', drop);
-    socket.on('data', (chunk: Buffer) => {
+    const take = (chunk: Buffer) => {
       const result = parser.push(chunk);
       if (result === 'more') return;
       stop();
       socket.pause();
       done(result);
-    });
-    socket.resume();
+    };
+    const deadline = setTimeout(drop, this.#limits.headMs);
+    socket.on('data', take).on('end', drop).on('error', drop).on('close', drop).resume();
   }
 }

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { Refusal } from '../refusal.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
 import type { AddressHeads } from './legacy.js';
+import type { Proxies } from './peer.js';
 import { endWithProblem } from './problem.js';
 import type { Mount, Stream } from './stream.js';
 import { BareVisit } from './visit.js';
@@ -19,8 +20,10 @@ export class ListenerDoor {
   readonly #mounts: ReadonlyMap<string, Mount>;
   readonly #stream: Stream;
   readonly #heads: HeadReader;
+  readonly #proxies: Proxies;
 
-  constructor(mounts: ReadonlyMap<string, Mount>, stream: Stream, limits: HeadLimits) {
+  constructor(mounts: ReadonlyMap<string, Mount>, stream: Stream, proxies: Proxies, limits: HeadLimits) {
+    this.#proxies = proxies;
     this.#mounts = mounts;
     this.#stream = stream;
     this.#heads = new HeadReader(limits);
@@ -31,8 +34,10 @@ export class ListenerDoor {
     const mount = this.#mountOf(first);
     if (mount === undefined) return false;
     this.#heads.read(socket, first, (result) => {
-      if (!('kind' in result)) this.#stream.handle(new BareVisit(socket, result, heads), mount);
-      else {
+      if (!('kind' in result)) {
+        const address = this.#proxies.clientOf(socket, (name) => result.headers.get(name));
+        this.#stream.handle(new BareVisit(socket, result, heads, address), mount);
+      } else {
         const kind = result.kind === 'too-large' ? 'head-too-large' : 'bad-request';
         endWithProblem(socket, new Refusal(kind, `${result.message}.`), heads);
       }

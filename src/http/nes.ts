@@ -51,7 +51,7 @@ export class Nes {
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer, heads: AddressHeads): void {
     socket.on('error', () => undefined);
     try {
-      const address = socket.remoteAddress ?? '';
+      const address = this.#watchers.originOf(request);
       this.#watchers.admit(address);
       this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address));
     } catch (error) {

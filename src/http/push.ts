@@ -9,7 +9,8 @@ import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
 import { Refusal } from '../refusal.js';
 import { refuseOthers } from './methods.js';
-import { originOf, type Rate } from './rate.js';
+import type { Proxies } from './peer.js';
+import type { Rate } from './rate.js';
 
 /** What pushing needs of the rest of the house; wired in app.ts. */
 export interface PushTarget {
@@ -28,6 +29,7 @@ export interface PushRates {
   readonly pushes: Rate;
   /** Wrong tokens and passwords, by address. */
   readonly wrongSecrets: Rate;
+  readonly proxies: Proxies;
 }
 
 interface PushParams {
@@ -58,7 +60,7 @@ export function registerPush(
     // Before the body is read: a stranger learns nothing but that he is one.
     onRequest: async (request: FastifyRequest) => {
       const { channel, token } = request.params as PushParams;
-      if (!target.authorized(channel, token ?? bearerToken(request))) throw forbidden(request, rates.wrongSecrets);
+      if (!target.authorized(channel, token ?? bearerToken(request))) throw forbidden(request, rates);
       known.add(request);
       if (request.method === 'POST' && !JSON_TYPE.test(request.headers['content-type'] ?? '')) {
         throw new Refusal(
@@ -116,8 +118,8 @@ function bearerToken(request: FastifyRequest): string {
 }
 
 /** One and the same answer for an unknown channel and a wrong token; another after too many of them. */
-function forbidden(request: FastifyRequest, wrongSecrets: Rate): Refusal {
-  const waitSeconds = wrongSecrets.take(originOf(request.socket.remoteAddress));
+function forbidden(request: FastifyRequest, { wrongSecrets, proxies }: PushRates): Refusal {
+  const waitSeconds = wrongSecrets.take(proxies.originOf(request.raw));
   if (waitSeconds > 0) return tooMany('Too many wrong tokens from this address.', waitSeconds);
   const headers: Record<string, string> =
     (request.params as PushParams).token === undefined ? { 'WWW-Authenticate': 'Bearer' } : {};

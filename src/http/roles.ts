@@ -16,10 +16,15 @@ export class Roles {
   readonly #named: ReadonlySet<Role> | null;
   /** What every answer of the address has among its heads: something where it is deprecated. */
   readonly heads: AddressHeads;
+  readonly #isProxied: boolean;
 
-  /** @param named the configured list, or undefined */
-  constructor(named: readonly Role[] | undefined, heads: AddressHeads = NO_HEADS) {
+  /**
+   * @param named the configured list, or undefined
+   * @param isProxied whether a proxy tells whose connections these are: then no peer is known to be this machine's own
+   */
+  constructor(named: readonly Role[] | undefined, heads: AddressHeads = NO_HEADS, isProxied = false) {
     this.heads = heads;
+    this.#isProxied = isProxied;
     this.#named = named === undefined ? null : new Set(named.includes('legacy') ? [...named, ...OLD_HOST] : named);
   }
 
@@ -29,7 +34,8 @@ export class Roles {
 
   /** Whether this request may be served in this role. */
   allows(role: Role, request: IncomingMessage): boolean {
-    return this.has(role) && (this.#named !== null || role !== 'ops' || isDirectLoopback(request));
+    if (this.#named !== null || role !== 'ops') return this.has(role);
+    return !this.#isProxied && isDirectLoopback(request);
   }
 }
 

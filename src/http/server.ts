@@ -13,8 +13,10 @@ import type { Socket } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { Role } from '../config/schema.js';
 import { REFUSALS, Refusal, type RefusalKind } from '../refusal.js';
-import { type AddressHeads, responseWith } from './legacy.js';
+import { answerBroken } from './broken.js';
+import { responseWith } from './legacy.js';
 import type { Nes } from './nes.js';
+import type { Proxies } from './peer.js';
 import type { Poll } from './poll.js';
 import { asRefusal, endWithProblem, PROBLEM_TYPE, problemJson, sendProblem } from './problem.js';
 import type { Roles } from './roles.js';
@@ -36,6 +38,7 @@ const ALL_METHODS = 'GET, HEAD, POST, OPTIONS, PUT, SOURCE';
 export interface RouterParts {
   readonly mounts: ReadonlyMap<string, Mount>;
   readonly stream: Stream;
+  readonly proxies: Proxies;
   readonly poll: Poll;
   readonly watch: Watch;
   /** Undefined: no address is a deprecated one. */
@@ -50,6 +53,7 @@ export interface RouterParts {
 /** The role that a route of fastify's belongs to; null: open to all. */
 function roleOf(route: string): Role | null {
   if (route.startsWith('/metapush/')) return 'push';
+  if (/\.(m3u|pls|xspf)$|^\/(status-json\.xsl|7\.html)$/.test(route)) return 'stream';
   return route === '/metrics' ? 'ops' : null;
 }
 
@@ -154,7 +158,8 @@ export class Router {
     }
     const url = originForm(request);
     if (url === '*' && request.method === 'OPTIONS') {
-      response.writeHead(204, { Allow: ALL_METHODS }).end();
+      // libshout begins so, and would send its PUT on the same connection, where no encoder's body is taken: it has to come anew.
+      response.writeHead(204, { Allow: ALL_METHODS, Connection: 'close' }).end();
       return;
     }
     const mark = url.indexOf('?');
@@ -173,7 +178,7 @@ export class Router {
     if (mount !== undefined) {
       if (!roles.allows('stream', request)) sendProblem(response, notServed());
       else if (response.socket === null) sendProblem(response, behindAnother());
-      else this.#parts.stream.handle(new HttpVisit(request, response, this.#given, roles.heads), mount);
+      else this.#parts.stream.handle(this.#visit(request, response, roles), mount);
       return;
     }
     if (this.#parts.updinfo?.takes(path)) {
@@ -183,6 +188,10 @@ export class Router {
     }
     this.#roles.set(request, roles);
     this.app.routing(request, response);
+  }
+
+  #visit(request: http.IncomingMessage, response: http.ServerResponse, roles: Roles): HttpVisit {
+    return new HttpVisit(request, response, this.#given, roles.heads, this.#parts.proxies.ofRequest(request));
   }
 
   #upgrade(request: http.IncomingMessage, socket: Socket, head: Buffer, roles: Roles): void {
@@ -234,24 +243,4 @@ function goOnWithout(server: http.Server, request: http.IncomingMessage, socket:
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), rest]));
   server.emit('connection', socket);
   socket.resume();
-}
-
-/** What Node's parser refused, for a person. */
-const BROKEN: Readonly<Record<string, string>> = {
-  HPE_INVALID_URL: 'The address holds characters that have to be percent-encoded.',
-};
-
-/** Answered in kind where the connection can still be written to. */
-function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heads: AddressHeads): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const refusal =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new Refusal('head-too-large', 'The request line and heads are too long.')
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new Refusal('timeout', 'The request did not come in time.')
-        : new Refusal('bad-request', BROKEN[error.code ?? ''] ?? 'This is not an HTTP request that can be read.');
-  endWithProblem(socket, refusal, heads);
 }

@@ -52,7 +52,7 @@ export class Sse {
       headOfEvents(response);
       return;
     }
-    const address = request.socket.remoteAddress ?? '';
+    const address = this.#watchers.originOf(request);
     this.#watchers.admit(address);
     // A stream of events never ends, so it cannot wait behind an answer that is not finished.
     if (response.socket === null) {

@@ -6,9 +6,11 @@
 import type { Channel } from '../audio/channel.js';
 import type { Clock, Ringer } from '../clock.js';
 import type { Audience } from '../listener/audience.js';
+import type { Guests } from '../listener/guests.js';
 import { type HeadFacts, PREFLIGHT_HEADS, streamHead } from '../listener/head.js';
 import type { Session, Sessions } from '../listener/sessions.js';
 import { Refusal } from '../refusal.js';
+import { type Admission, type Place, type Policy, unavailable } from './admission.js';
 import { asRefusal } from './problem.js';
 import { isMetaid } from './reads.js';
 import type { Visit } from './visit.js';
@@ -17,11 +19,10 @@ import type { Visit } from './visit.js';
 const MOST_PER_TICK = 50;
 
 /** A mount as a listener meets it. */
-export interface Mount {
+export interface Mount extends Policy {
   readonly path: string;
   readonly channel: Channel;
   readonly facts: HeadFacts;
-  readonly maxListeners: number;
   /** Whether audio is being heard now, and whether waiting for some makes sense. */
   readonly hasAudio: boolean;
   readonly hopeful: boolean;
@@ -32,27 +33,38 @@ export interface Mount {
 export interface StreamOptions {
   readonly burstMs: number;
   readonly startTimeoutMs: number;
-  readonly listeners: number;
 }
 
 /** A listener for whom there is no audio yet. */
 interface Waiting {
   readonly visit: Visit;
   readonly mount: Mount;
+  readonly place: Place;
   readonly untilMs: number;
 }
 
 export class Stream implements Ringer {
   readonly #audience: Audience;
   readonly #sessions: Sessions;
+  readonly #guests: Guests;
+  readonly #admission: Admission;
   readonly #clock: Clock;
   readonly #options: StreamOptions;
   #waiting: Waiting[] = [];
   #closed = false;
 
-  constructor(audience: Audience, sessions: Sessions, clock: Clock, options: StreamOptions) {
+  constructor(
+    audience: Audience,
+    sessions: Sessions,
+    guests: Guests,
+    admission: Admission,
+    clock: Clock,
+    options: StreamOptions,
+  ) {
     this.#audience = audience;
+    this.#admission = admission;
     this.#sessions = sessions;
+    this.#guests = guests;
     this.#clock = clock;
     this.#options = options;
     clock.onTick(this);
@@ -87,48 +99,64 @@ export class Stream implements Ringer {
   }
 
   #admit(visit: Visit, mount: Mount): void {
-    const { channel } = mount;
     if (this.#closed) throw unavailable('The server is shutting down.', 5);
-    if (this.#audience.count >= this.#options.listeners) {
-      throw unavailable('This server has no room for more listeners.', 30);
+    this.#admission.check(visit, mount);
+    const place = this.#admission.enter(visit, mount);
+    if (typeof place === 'string') visit.redirect(place);
+    else if (mount.access === 'hook') void this.#ask(visit, mount, place);
+    else this.#begin(visit, mount, place);
+  }
+
+  async #ask(visit: Visit, mount: Mount, place: Place): Promise<void> {
+    const refusal = await this.#admission.ask(visit, place);
+    if (!visit.gone && refusal === null && !this.#closed) this.#begin(visit, mount, place);
+    else {
+      place.leave();
+      if (!visit.gone) visit.refuse(refusal ?? unavailable('The server is shutting down.', 5));
     }
-    if (channel.listeners >= mount.maxListeners) {
-      throw unavailable('This channel has no room for more listeners.', 30);
-    }
-    this.#audience.enter(channel);
-    if (mount.hasAudio && channel.hasSegments) this.#play(visit, mount);
+  }
+
+  #begin(visit: Visit, mount: Mount, place: Place): void {
+    if (mount.hasAudio && mount.channel.hasSegments) this.#play(visit, mount, place);
     else if (mount.hopeful) {
-      this.#waiting.push({ visit, mount, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+      this.#waiting.push({ visit, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
     } else {
-      this.#audience.leave(channel);
-      throw noAudio();
+      place.leave();
+      visit.refuse(noAudio());
     }
   }
 
   /** True: it waits no more. */
-  #settle({ visit, mount, untilMs }: Waiting, nowMs: number): boolean {
-    if (visit.gone) this.#audience.leave(mount.channel);
-    else if (mount.hasAudio && mount.channel.hasSegments && !this.#closed) this.#play(visit, mount);
+  #settle({ visit, mount, place, untilMs }: Waiting, nowMs: number): boolean {
+    if (visit.gone) place.leave();
+    else if (mount.hasAudio && mount.channel.hasSegments && !this.#closed) this.#play(visit, mount, place);
     else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
-      this.#audience.leave(mount.channel);
+      place.leave();
       visit.refuse(noAudio());
     } else return false;
     return true;
   }
 
-  #play(visit: Visit, mount: Mount): void {
+  #play(visit: Visit, mount: Mount, place: Place): void {
     const { channel } = mount;
-    const icy = wantsIcy(visit);
-    const head = streamHead(mount.facts, channel, icy ? channel.tape!.metaint : null, visit.heads);
-    const socket = visit.take();
+    const metaint = wantsIcy(visit) ? channel.metaint : null;
+    const icy = metaint !== null;
+    const head = streamHead(mount.facts, channel, metaint, visit.heads);
     const session = this.#session(visit, mount);
-    this.#audience.join(socket, channel, head, { icy, burstMs: this.#options.burstMs, session });
+    const guest = this.#guests.arrive(channel.key, visit, session?.metaid ?? null);
+    const socket = visit.take();
+    this.#audience.join(socket, channel, head, {
+      ...{ icy, burstMs: this.#options.burstMs, session, guest },
+      ...{ limitMs: place.limitMs, left: place.ended },
+    });
   }
 
+  /** The hook is not asked about a head: nobody listens to it. */
   #headOnly(visit: Visit, mount: Mount): void {
+    this.#admission.check(visit, mount);
     // An on-demand source is not woken for a head: its metaint is not known yet.
     if (!mount.hasAudio && !mount.onDemand) throw noAudio();
-    const metaint = wantsIcy(visit) ? (mount.channel.tape?.metaint ?? null) : null;
+    const metaint = wantsIcy(visit) ? mount.channel.metaint : null;
     visit.answer(streamHead(mount.facts, mount.channel, metaint, visit.heads));
   }
 
@@ -146,10 +174,6 @@ export class Stream implements Ringer {
 function wantsIcy(visit: Visit): boolean {
   const value = visit.head('icy-metadata');
   return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
-}
-
-function unavailable(detail: string, retrySeconds: number): Refusal {
-  return new Refusal('unavailable', detail, { headers: { 'Retry-After': String(retrySeconds) } });
 }
 
 function noAudio(): Refusal {

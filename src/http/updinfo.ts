@@ -10,7 +10,8 @@ import { queryBytes } from '../metadata/query.js';
 import { cleanText, decodeNamed, decodeUndeclared, utf8Bytes } from '../metadata/text.js';
 import { cutText, splitTitle } from '../metadata/title.js';
 import { basicCredentials } from '../source/handshake.js';
-import { originOf, type Rate } from './rate.js';
+import type { Proxies } from './peer.js';
+import type { Rate } from './rate.js';
 
 /** A title that an encoder told, clean. */
 export interface EncoderTitle {
@@ -40,6 +41,7 @@ export interface UpdinfoOptions {
   channelAt(path: string): string | undefined;
   /** Wrong passwords, by address. */
   readonly wrongSecrets: Rate;
+  readonly proxies: Proxies;
   /** Of a POST form. */
   readonly bodyBytes: number;
   /** A longer artist or song is cut, since nobody would read a refusal. */
@@ -155,7 +157,7 @@ export class Updinfo {
   }
 
   #wrong(request: IncomingMessage): Answer {
-    const waitSeconds = this.#options.wrongSecrets.take(originOf(request.socket.remoteAddress));
+    const waitSeconds = this.#options.wrongSecrets.take(this.#options.proxies.originOf(request));
     if (waitSeconds === 0) return new Answer(403, 'Wrong user or password');
     return new Answer(429, 'Too many wrong passwords from this address', { 'Retry-After': String(waitSeconds) });
   }

@@ -19,6 +19,8 @@ export interface Visit {
   readonly url: string;
   /** What every answer of this address has; whoever writes one to the taken connection puts them in. */
   readonly heads: AddressHeads;
+  /** The client's address, also behind trusted proxies (peer.ts); "" when it has gone. */
+  readonly address: string;
   /** The value of a head, by its lower-case name. */
   head(name: string): string | undefined;
   /** Whether the visitor has gone while it waited. */
@@ -28,6 +30,8 @@ export interface Visit {
   /** Sends these bytes as they are and closes, whatever the visitor does. */
   answer(bytes: Buffer): void;
   refuse(refusal: Refusal): void;
+  /** 302: this request may be made there. */
+  redirect(location: string): void;
   /** 204 with these heads. */
   allow(heads: readonly (readonly [string, string])[]): void;
 }
@@ -35,13 +39,21 @@ export interface Visit {
 /** Read by Node's HTTP server. */
 export class HttpVisit implements Visit {
   readonly heads: AddressHeads;
+  readonly address: string;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #given: WeakSet<Socket>;
 
   /** @param given where the connection is noted once it is taken: HTTP must not answer on it any more */
-  constructor(request: IncomingMessage, response: ServerResponse, given: WeakSet<Socket>, heads: AddressHeads) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    given: WeakSet<Socket>,
+    heads: AddressHeads,
+    address: string,
+  ) {
     this.heads = heads;
+    this.address = address;
     this.#request = request;
     this.#response = response;
     this.#given = given;
@@ -82,6 +94,10 @@ export class HttpVisit implements Visit {
     sendProblem(this.#response, refusal, CORS);
   }
 
+  redirect(location: string): void {
+    this.#response.writeHead(302, { ...redirectHeads(location), 'Content-Length': 0 }).end();
+  }
+
   allow(heads: readonly (readonly [string, string])[]): void {
     this.#response.writeHead(204, Object.fromEntries(heads)).end();
   }
@@ -92,12 +108,14 @@ export class BareVisit implements Visit {
   readonly method: string;
   readonly url: string;
   readonly heads: AddressHeads;
+  readonly address: string;
   readonly #socket: Socket;
   readonly #heads: ReadonlyMap<string, string>;
 
-  constructor(socket: Socket, handshake: Handshake, heads: AddressHeads) {
+  constructor(socket: Socket, handshake: Handshake, heads: AddressHeads, address: string) {
     this.#socket = socket;
     this.heads = heads;
+    this.address = address;
     this.method = handshake.method;
     this.url = handshake.query === '' ? handshake.path : `${handshake.path}?${handshake.query}`;
     this.#heads = handshake.headers;
@@ -130,8 +148,20 @@ export class BareVisit implements Visit {
     endWithProblem(this.take(), refusal, { ...CORS, ...this.heads });
   }
 
-  allow(heads: readonly (readonly [string, string])[]): void {
-    const lines = [...heads, ...Object.entries(this.heads)].map(([name, value]) => `${name}: ${value}\r\n`).join('');
-    this.answer(Buffer.from(`HTTP/1.1 204 No Content\r\n${lines}Connection: close\r\n\r\n`));
+  redirect(location: string): void {
+    this.#answerHead('302 Found', [...Object.entries(redirectHeads(location)), ['Content-Length', '0']]);
   }
+
+  allow(heads: readonly (readonly [string, string])[]): void {
+    this.#answerHead('204 No Content', heads);
+  }
+
+  #answerHead(status: string, heads: readonly (readonly [string, string])[]): void {
+    const lines = [...heads, ...Object.entries(this.heads)].map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    this.answer(Buffer.from(`HTTP/1.1 ${status}\r\n${lines}Connection: close\r\n\r\n`));
+  }
+}
+
+function redirectHeads(location: string): Record<string, string> {
+  return { Location: location, 'Cache-Control': 'no-store', ...CORS };
 }

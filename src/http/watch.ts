@@ -45,7 +45,7 @@ export class Watch {
     try {
       const target = readTarget(request.url ?? '/', false);
       const wish = { target, sync: readSync(target.query) };
-      const address = request.socket.remoteAddress ?? '';
+      const address = this.watchers.originOf(request);
       this.watchers.known(target);
       this.watchers.admit(address);
       this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address, wish));

@@ -6,10 +6,12 @@
  * Owns the readers from `open` until the connection has gone.
  */
 
+import type { IncomingMessage } from 'node:http';
 import { type Clock, type Ringer, TICK_MS } from '../clock.js';
 import type { Sessions } from '../listener/sessions.js';
 import type { Feed, Message, Sync, Watcher } from '../metadata/feed.js';
 import { Refusal } from '../refusal.js';
+import type { Proxies } from './peer.js';
 import { Reader, type ReaderLimits, type Transport } from './reader.js';
 import { notFound, type Target } from './reads.js';
 
@@ -21,6 +23,7 @@ const PHASE = (Math.sqrt(5) - 1) / 2;
 export interface WatchOptions extends ReaderLimits {
   readonly watchers: number;
   readonly watchersPerAddress: number;
+  readonly proxies: Proxies;
 }
 
 export type Topic = Pick<Target, 'scope' | 'id'>;
@@ -77,6 +80,11 @@ export class Watchers implements Ringer {
     if (target.scope === 'channel' && this.#feed.face(target.id) === undefined)
       throw notFound('There is no such channel.');
     if (target.scope === 'station' && !this.#feed.hasStation(target.id)) throw notFound('There is no such station.');
+  }
+
+  /** What counts as the address of whoever asks. */
+  originOf(request: IncomingMessage): string {
+    return this.#options.proxies.originOf(request);
   }
 
   /** @throws Refusal unavailable */

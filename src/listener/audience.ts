@@ -12,6 +12,8 @@ import type { Channel } from '../audio/channel.js';
 import type { Clock, Ringer } from '../clock.js';
 import { TICK_MS } from '../clock.js';
 import { ENDINGS, type Ending } from './ending.js';
+import type { Guest } from './guests.js';
+import { Kernel } from './kernel.js';
 import { Listener } from './listener.js';
 import type { Session, Sessions } from './sessions.js';
 
@@ -23,30 +25,46 @@ const LINGER_MS = 10_000;
 export interface AudienceOutput {
   /** The number of listeners of a channel went from 0 to 1 or back. */
   wanted(channel: Channel, wanted: boolean): void;
-  ended(listener: Listener, ending: Ending, lastedMs: number): void;
+  ended(listener: Listener, guest: Guest, ending: Ending, lastedMs: number): void;
 }
 
 export interface JoinOptions {
   readonly icy: boolean;
   readonly burstMs: number;
   readonly session: Session | null;
+  readonly guest: Guest;
+  /** How long it may listen; +∞: for ever. */
+  readonly limitMs: number;
+  /** Told once, when it has ended. */
+  readonly left: (lastedMs: number) => void;
 }
 
 export class Audience implements Ringer {
   readonly #clock: Clock;
   readonly #sessions: Sessions;
   readonly #output: AudienceOutput;
+  /** What of their streams has not left this machine. */
+  readonly kernel: Kernel;
   readonly #slots: Listener[][] = Array.from({ length: SLOTS }, () => []);
   #doneTick: number;
   #count = 0;
   /** Bytes that were given to sockets of listeners that have ended; live ones carry their own count. */
   #endedBytes = new Map<string, number>();
-  readonly endings: Record<Ending, number> = { left: 0, lagged: 0, broken: 0, silence: 0, shutdown: 0 };
+  readonly endings: Record<Ending, number> = {
+    left: 0,
+    lagged: 0,
+    broken: 0,
+    format: 0,
+    silence: 0,
+    overtime: 0,
+    shutdown: 0,
+  };
 
   constructor(clock: Clock, sessions: Sessions, output: AudienceOutput) {
     this.#clock = clock;
     this.#sessions = sessions;
     this.#output = output;
+    this.kernel = new Kernel(clock, (listener) => listener.end('lagged'));
     this.#doneTick = Math.floor(clock.now() / TICK_MS);
     clock.onTick(this);
   }
@@ -77,7 +95,15 @@ export class Audience implements Ringer {
     const cursor = tape.joinAt(options.burstMs);
     const listener = new Listener(socket, tape, channel.key, cursor, options.icy, options.session, nowMs);
     this.#seat(listener);
-    const gone = (ending: Ending) => this.#end(listener, channel, options.session, ending);
+    const flow = this.kernel.watch(listener, tape, options.session);
+    const timeUp = { ring: () => gone('overtime') };
+    const alarm =
+      options.limitMs < Number.POSITIVE_INFINITY ? this.#clock.alarm(nowMs + options.limitMs, timeUp) : null;
+    const gone = (ending: Ending) => {
+      alarm?.cancel();
+      this.kernel.forget(flow);
+      this.#end(listener, channel, options, ending);
+    };
     // A player that closes over unread audio resets the connection: it has left like any other.
     socket.on('error', ({ code }: NodeJS.ErrnoException) =>
       gone(code === 'ECONNRESET' || code === 'EPIPE' ? 'left' : 'broken'),
@@ -121,7 +147,7 @@ export class Audience implements Ringer {
   #visit(slot: Listener[], nowMs: number): void {
     for (let i = slot.length - 1; i >= 0; i--) {
       const listener = slot[i]!;
-      if (!listener.advance(nowMs)) listener.end('lagged');
+      if (!listener.advance(nowMs)) listener.end(listener.fallen);
     }
   }
 
@@ -143,7 +169,7 @@ export class Audience implements Ringer {
     listener.place = this.#slots[best]!.push(listener) - 1;
   }
 
-  #end(listener: Listener, channel: Channel, session: Session | null, ending: Ending): void {
+  #end(listener: Listener, channel: Channel, { session, guest, left }: JoinOptions, ending: Ending): void {
     if (listener.slot < 0) return;
     const slot = this.#slots[listener.slot]!;
     const last = slot.pop()!;
@@ -158,6 +184,8 @@ export class Audience implements Ringer {
     this.#letGo(listener.socket, ending);
     channel.playing--;
     this.leave(channel);
-    this.#output.ended(listener, ending, this.#clock.now() - listener.startedMs);
+    const lastedMs = this.#clock.now() - listener.startedMs;
+    left(lastedMs);
+    this.#output.ended(listener, guest, ending, lastedMs);
   }
 }

@@ -10,8 +10,12 @@ export const ENDINGS = {
   lagged: { abrupt: true },
   /** The socket failed. */
   broken: { abrupt: true },
+  /** The channel is fed another format now (Ogg, or no longer Ogg), which it was not promised: it has to connect anew. */
+  format: { abrupt: false },
   /** Nothing has fed the channel for streams.silenceSeconds. */
   silence: { abrupt: false },
+  /** It has listened for as long as it may: maxListenSeconds, or what the listener hook said. */
+  overtime: { abrupt: false },
   /** This server is shutting down. */
   shutdown: { abrupt: false },
 } as const;

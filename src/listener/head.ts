@@ -9,10 +9,32 @@ export interface HeadFacts {
   readonly genre: string;
   readonly url: string;
   readonly description: string;
-  readonly public: boolean;
+  readonly public: boolean | undefined;
+  /** Told as icy-br; 0: what the frames say. */
+  readonly bitrateKbps: number;
+  /** Told as ice-audio-info; "": the bitrate. */
+  readonly audioInfo: string;
   readonly server: string;
   /** Configured heads, name → value with {channelkey} in place already. They replace ours of the same name. */
   readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What a source may say of itself; a text that it does not tell is empty. */
+type Said = Pick<HeadFacts, 'name' | 'genre' | 'url' | 'description' | 'public' | 'bitrateKbps' | 'audioInfo'>;
+
+/** What listeners are told: what the configuration says, else the source that is heard, else the channel's key as its name. */
+export function heardFacts(configured: HeadFacts, said: Said | undefined): HeadFacts {
+  return {
+    ...configured,
+    name: configured.name || said?.name || configured.key,
+    genre: configured.genre || (said?.genre ?? ''),
+    url: configured.url || (said?.url ?? ''),
+    description: configured.description || (said?.description ?? ''),
+    public: configured.public ?? said?.public,
+    bitrateKbps: configured.bitrateKbps || (said?.bitrateKbps ?? 0),
+    // The source's says its bitrate, which is not the configured one.
+    audioInfo: configured.bitrateKbps === 0 ? (said?.audioInfo ?? '') : '',
+  };
 }
 
 const EXPOSED =
@@ -51,9 +73,9 @@ export function streamHead(
     ['icy-description', facts.description],
     ['icy-pub', facts.public ? '1' : '0'],
   ];
-  if (audio.bitrateKbps > 0) {
-    heads.push(['icy-br', String(audio.bitrateKbps)], ['ice-audio-info', `bitrate=${audio.bitrateKbps}`]);
-  }
+  const kbps = facts.bitrateKbps || audio.bitrateKbps;
+  const bitrate = kbps > 0 ? String(kbps) : '';
+  heads.push(['icy-br', bitrate], ['ice-audio-info', facts.audioInfo || (bitrate && `bitrate=${bitrate}`)]);
   if (metaint !== null) heads.push(['icy-metaint', String(metaint)]);
   heads.push(...Object.entries(more));
   return renderHead('HTTP/1.0 200 OK', heads, facts.headers);

@@ -8,7 +8,7 @@
 
 import type { Socket } from 'node:net';
 import type { Mark } from '../audio/mark.js';
-import type { Tape } from '../audio/tape.js';
+import type { AudioTape } from '../audio/tape.js';
 import type { Ending } from './ending.js';
 import type { Session } from './sessions.js';
 
@@ -32,7 +32,7 @@ export class Listener {
   bytes = 0;
   /** Ends it, once; set by the audience that owns it. */
   end: (ending: Ending) => void = () => undefined;
-  readonly #tape: Tape;
+  readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
   readonly #session: Session | null;
   #mark: Mark | null | undefined;
@@ -41,7 +41,7 @@ export class Listener {
 
   constructor(
     socket: Socket,
-    tape: Tape,
+    tape: AudioTape,
     channel: string,
     cursor: number,
     icy: boolean,
@@ -71,6 +71,11 @@ export class Listener {
     this.socket.write(head);
     this.#writeDue(nowMs);
     this.socket.uncork();
+  }
+
+  /** Why it has fallen off the tape, once it has. */
+  get fallen(): Ending {
+    return this.#tape.isOver ? 'format' : 'lagged';
   }
 
   /** Writes what is due, if the socket has taken all that it was given. False: the cursor has fallen off the tape. */

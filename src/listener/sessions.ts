@@ -5,7 +5,8 @@
  *   session start ────────────── position ──────────►│ heard
  *        └ first byte written    written │───── held ─┘
  *
- * A block that is written later than that moment moves the session's start by the difference: the player has stalled.
+ * A block that is written later than that moment moves the session's start by the difference: the player has stalled. So does audio
+ * that lies in the kernel when it should be heard (kernel.ts).
  * Of several connections with one metaid the newest still playing is the session; it alone speaks on the feed.
  */
 
@@ -41,6 +42,8 @@ export class Session implements Ringer {
   /** Whether it is the newest still playing of its metaid. */
   speaks = false;
   #startMs = 0;
+  /** Position of the end of what is written. */
+  #writtenMs = 0;
   /** The title in force at the first byte, until its own block has been written. */
   #before: Mark | null = null;
   readonly #held: Told[] = [];
@@ -81,6 +84,17 @@ export class Session implements Ringer {
 
   /** Audio up to this position is written; late audio means that the player has stood still. */
   progress(positionMs: number, nowMs: number): void {
+    this.#writtenMs = positionMs;
+    this.#reached(positionMs, nowMs);
+  }
+
+  /** So much of what is written, milliseconds of audio, has not left this machine: it cannot have been heard. */
+  stuck(heldMs: number, nowMs: number): void {
+    this.#reached(this.#writtenMs - heldMs, nowMs);
+  }
+
+  /** Nobody has heard more than this. */
+  #reached(positionMs: number, nowMs: number): void {
     const lateMs = nowMs - this.#startMs - positionMs;
     if (lateMs > 0) this.#startMs += lateMs;
   }

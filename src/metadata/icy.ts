@@ -20,6 +20,13 @@ export interface IcyOptions extends Omit<BlockOptions, 'url'> {
   readonly name: string;
 }
 
+/** A title as the comments of an Ogg stream say it; `""` where a part is not known. */
+export interface Tags {
+  readonly artist: string;
+  readonly title: string;
+  readonly album: string;
+}
+
 /** The content types as an operator names them (specification, "etype allowed values"). */
 const WORDS: Readonly<Record<string, (etype: number) => boolean>> = {
   unknown: (etype) => etype === 0,
@@ -40,6 +47,15 @@ export function blockFor(view: RecordView, before: Buffer | null, options: IcyOp
   const cover = rule === 'pass' ? view.cover : '';
   const url = options.streamUrl === 'none' ? undefined : options.streamUrl === 'cover' ? cover : options.streamUrl;
   return icyBlock(title, { charset: options.charset, apostrophe: options.apostrophe, url });
+}
+
+/** The same for a stream whose titles stand in comments. @param before what stands there now, or null */
+export function tagsFor(view: RecordView, before: Tags | null, options: IcyOptions): Tags {
+  const { artist, song, album, source, etype } = view.record;
+  const rule = source === 'fallback' ? 'pass' : ruleFor(etype, options.etypes);
+  if (rule === 'pass') return { artist, title: song, album };
+  if (rule === 'keep' && before !== null) return before;
+  return { artist: '', title: rule === 'keep' ? options.name : rule, album: '' };
 }
 
 function ruleFor(etype: number, rules: IcyOptions['etypes']): EtypeRule {

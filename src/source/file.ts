@@ -7,9 +7,10 @@
  */
 
 import { open, stat } from 'node:fs/promises';
-import { Framer, type FrameSink } from '../audio/frames.js';
+import { type AnyFramer, contentTypeOf, framerFor } from '../audio/framer.js';
+import type { FrameSink } from '../audio/frames.js';
+import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, Clock } from '../clock.js';
-import { contentTypeOf } from './encoder.js';
 import type { Source, SourceInput, SourceState } from './source.js';
 
 /** One read: a quarter of a second at 128 kb/s. */
@@ -21,7 +22,7 @@ const MOST_AHEAD_MS = 400;
 const LEAST_AHEAD_MS = 150;
 /** Further behind than this (a stopped process) the clock starts anew: nobody needs that audio any more. */
 const MOST_BEHIND_MS = 10_000;
-/** A file with so much in one place that is neither frame nor tag is not MP3 or AAC; reading all of it would cost seconds. */
+/** A file with so much in one place that is neither frame nor tag is not MP3, AAC or Ogg; reading all of it would cost seconds. */
 const MOST_GARBAGE_BYTES = 1024 * 1024;
 const RETRY_MS = 5_000;
 
@@ -31,7 +32,7 @@ export class FileSource implements Source, FrameSink {
   readonly #input: SourceInput;
   readonly #clock: Clock;
   readonly #path: string;
-  #framer = new Framer(this);
+  #framer = framerFor(this);
   #abort: AbortController | null = null;
   /** Set while waiting; `#wake` ends the wait early. */
   #alarm: Alarm | null = null;
@@ -67,7 +68,7 @@ export class FileSource implements Source, FrameSink {
     this.#wake();
   }
 
-  frame(bytes: Buffer, durationMs: number, fresh: boolean): void {
+  frame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
     if (this.#abort === null) return; // stopped by the sink in the middle of a slice
     if (this.state !== 'up') {
       this.state = 'up';
@@ -76,13 +77,13 @@ export class FileSource implements Source, FrameSink {
     }
     this.#audioMs += durationMs;
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
-    this.#input.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh);
+    this.#input.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
   }
 
   /** Round after round; every failure is a loss, tried again after RETRY_MS. Ends only by `stop`; never rejects. */
   async #keepPlaying(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#framer = new Framer(this);
+      this.#framer = framerFor(this);
       this.#skippedAtFrame = 0;
       let reason = '';
       try {
@@ -98,7 +99,7 @@ export class FileSource implements Source, FrameSink {
   }
 
   /** The file once, from its first frame to its last; throws where it cannot be read or has no frames. */
-  async #round(signal: AbortSignal, framer: Framer): Promise<void> {
+  async #round(signal: AbortSignal, framer: AnyFramer): Promise<void> {
     // opening a pipe would hang until somebody writes to it
     if (!(await stat(this.#path)).isFile()) throw new Error(`${this.#path} is not a file`);
     const file = await open(this.#path);
@@ -112,7 +113,7 @@ export class FileSource implements Source, FrameSink {
         await this.#pass(signal, framer, piece.subarray(0, bytesRead));
       }
       if (signal.aborted) return;
-      if (framer.counters.frames === framesBefore) throw new Error(`${this.#path} has no MP3 or AAC frames`);
+      if (framer.counters.frames === framesBefore) throw new Error(`${this.#path} has no MP3, AAC or Ogg audio`);
       framer.reset();
     } finally {
       await file.close();
@@ -120,11 +121,11 @@ export class FileSource implements Source, FrameSink {
   }
 
   /** Passes a piece on, slice by slice, waiting whenever enough audio is ahead. */
-  async #pass(signal: AbortSignal, framer: Framer, piece: Buffer): Promise<void> {
+  async #pass(signal: AbortSignal, framer: AnyFramer, piece: Buffer): Promise<void> {
     for (let at = 0; at < piece.length && !signal.aborted; at += SLICE_BYTES) {
       framer.push(piece.subarray(at, at + SLICE_BYTES));
       if (framer.counters.skippedBytes - this.#skippedAtFrame > MOST_GARBAGE_BYTES) {
-        throw new Error(`${this.#path} is not MP3 or AAC`);
+        throw new Error(`${this.#path} is not MP3, AAC or Ogg`);
       }
       if (this.state !== 'up') continue;
       const aheadMs = this.#audioMs - (this.#clock.now() - this.#startMs);

@@ -22,7 +22,7 @@ export interface Handshake {
   readonly query: string;
   /** As sent: `HTTP/1.0`, `HTTP/1.1`, `ICE/1.0`, … */
   readonly protocol: string;
-  /** Names in lower case, values trimmed; of a repeated header the last counts. */
+  /** Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. */
   readonly headers: ReadonlyMap<string, string>;
   /** The bytes of the body that came in the same piece as the end of the head. */
   readonly rest: Buffer;
@@ -41,6 +41,8 @@ const FIRST_BYTES = 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 const CONTROLS = /[\u0000-\u001f\u007f]/g;
+/** Heads of which several are one list (RFC 9110, 5.3; RFC 7239, 7.1). */
+const LISTS = new Set(['x-forwarded-for', 'forwarded']);
 const METHOD = /^[A-Za-z]{1,20}$/;
 const PROTOCOL = /^[A-Za-z]{1,10}\/\d\.\d$/;
 
@@ -51,11 +53,13 @@ export class HandshakeParser {
   #length = 0;
   #lineStart = 0;
   #lines = 0;
-  #request: RequestLine | null = null;
+  #request: RequestLine | null;
   readonly #headers = new Map<string, string>();
 
-  constructor(limits: HandshakeLimits) {
+  /** @param request where there is no request line: what stands in its place (SHOUTcast's heads come behind a password) */
+  constructor(limits: HandshakeLimits, request: RequestLine | null = null) {
     this.#limits = limits;
+    this.#request = request;
   }
 
   /** Takes the bytes as they came. A fault is told with the first byte that makes it one. */
@@ -105,7 +109,10 @@ export class HandshakeParser {
   #takeHeader(line: string): void {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(colon, 0)).trimEnd().toLowerCase();
-    if (name !== '' && !name.startsWith(' ')) this.#headers.set(name, line.slice(colon + 1).trim());
+    if (name === '' || name.startsWith(' ')) return;
+    const value = line.slice(colon + 1).trim();
+    const before = LISTS.has(name) ? this.#headers.get(name) : undefined;
+    this.#headers.set(name, before === undefined ? value : `${before}, ${value}`);
   }
 }
 

@@ -1,184 +1,215 @@
 /**
- * A stream pulled over HTTP: another station's server, or another node of ours. ICY blocks are taken out, their titles go through
- * the one door before the audio behind them is passed on, so that each title lies on our tape where it lay on theirs.
- * Every end of the body is a loss; it tries again, backing off with jitter.
+ * A stream pulled over HTTP: another station's server, or another node of ours. Its URLs stand in order of preference.
  *
- * By Node's own client: undici 7 throws where nobody can catch it when a stream ends whose body is held back (its issue 5360).
+ *     0 ✗ → 1 ✗ → 2 ✗ → pause, longer each time → 0 …     a round: one after the other, until one delivers
+ *     1 plays ─ every returnMs a trial of 0 ─ has delivered TRIAL_MS of audio ─► 0 plays, 1 is let go
+ *
+ * Titles go through the one door before the audio behind them is passed on, so that each lies on our tape where it lay on theirs.
+ * Invariant: at most two connections, and one of them feeds. Owned by the switch; upstream.ts is one try at one URL.
  */
 
-import http from 'node:http';
-import https from 'node:https';
-import type { Socket } from 'node:net';
-import { Framer, type FrameSink } from '../audio/frames.js';
+import { contentTypeOf } from '../audio/framer.js';
+import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, Clock } from '../clock.js';
 import { Ahead } from './ahead.js';
-import { contentTypeOf } from './encoder.js';
-import type { Source, SourceInput, SourceState } from './source.js';
-import { IcyStripper, type Piece } from './strip.js';
+import type { SourceFacts } from './facts.js';
+import type { Source, SourceInput, SourceState, SourceTitle } from './source.js';
+import type { Target } from './target.js';
+import { Upstream, type UpstreamRules, type UpstreamSink } from './upstream.js';
 
-const MOST_REDIRECTS = 5;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-const ICY = Buffer.from('ICY ');
-const HTTP = Buffer.from('HTTP/1.0 ');
-/** An upstream that sent this much since its last frame (or none) sends no audio that we know. */
-const MOST_WITHOUT_FRAMES = 256 * 1024;
+/** A better upstream takes over after this much audio: one that breaks at once must not interrupt the one that works. */
+export const TRIAL_MS = 1000;
 
-export interface PullOptions {
-  readonly url: string;
-  /** From the first packet to the end of the head, redirects and all. */
-  readonly connectTimeoutMs: number;
-  /** Without a byte for this long the upstream is given up. */
-  readonly stallMs: number;
-  /** First and longest pause before another try; each failure doubles it. */
+export interface PullOptions extends UpstreamRules {
+  /** At least one, best first. */
+  readonly targets: readonly Target[];
+  /** While one that is not the best plays, the better ones are tried this often. */
+  readonly returnMs: number;
+  /** First and longest pause before another round; each failure doubles it. */
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
   readonly aheadMs: number;
+  /** The upstream of this index feeds now. */
+  plays(index: number): void;
+  /** It could not be had, or has ended; not told again until it has another reason or has played. No secrets, no URL. */
+  failed(index: number, reason: string): void;
 }
 
-export class PullSource implements Source, FrameSink {
+export class PullSource implements Source, UpstreamSink {
   readonly kind = 'pull';
-  state: SourceState = 'idle';
   readonly #input: SourceInput;
   readonly #clock: Clock;
   readonly #options: PullOptions;
   readonly #ahead: Ahead;
-  #framer: Framer;
-  #abort: AbortController | null = null;
-  /** The next try, or the end of this one's patience. */
+  #open = false;
+  /** The one that feeds, or is tried while none does. */
+  #main: Upstream | null = null;
+  #trial: Upstream | null = null;
+  /** Audio that the trial has delivered, and the title that stands in it. */
+  #trialMs = 0;
+  #trialTitle: SourceTitle | undefined;
+  /** The trial has won, and its title is being committed. */
+  #isTaking = false;
+  /** What comes next has nothing to do with what came before. */
+  #isCut = false;
+  /** Whether the main one has delivered. */
+  #feeds = false;
+  /** The next round, or the next trial. */
   #alarm: Alarm | null = null;
   #failures = 0;
-  #waitMs = 0;
-  #skippedAtFrame = 0;
+  readonly #reasons: string[] = [];
 
   constructor(input: SourceInput, clock: Clock, options: PullOptions) {
     this.#input = input;
     this.#clock = clock;
     this.#options = options;
     this.#ahead = new Ahead(options.aheadMs);
-    this.#framer = new Framer(this);
+  }
+
+  get state(): SourceState {
+    return !this.#open ? 'idle' : this.#main?.isUp ? 'up' : 'starting';
   }
 
   get contentType(): string | undefined {
-    return contentTypeOf(this.#framer.codec);
+    return contentTypeOf(this.#main?.codec);
+  }
+
+  get facts(): SourceFacts | undefined {
+    return this.#main?.facts;
   }
 
   start(): void {
-    if (this.state !== 'idle') return;
+    if (this.#open) return;
+    this.#open = true;
     this.#failures = 0;
-    this.#try();
+    this.#ahead.reset();
+    this.#try(0);
   }
 
   stop(): void {
-    this.state = 'idle';
+    this.#open = false;
     this.#alarm?.cancel();
-    this.#abort?.abort();
-    this.#abort = null;
+    this.#main?.close();
+    this.#main = null;
+    this.#trial?.close();
+    this.#trial = null;
   }
 
-  frame(bytes: Buffer, durationMs: number, fresh: boolean): void {
-    this.#failures = 0;
-    this.#waitMs = this.#ahead.book(durationMs, this.#clock.now());
-    this.#skippedAtFrame = this.#framer.counters.skippedBytes;
-    this.#input.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh);
+  frame(
+    from: Upstream,
+    bytes: Buffer,
+    durationMs: number,
+    bitrateKbps: number,
+    fresh: boolean,
+    link?: OggLink,
+  ): number {
+    if (from === this.#trial && !this.#delivers(durationMs)) return 0;
+    if (from !== this.#main) return 0;
+    if (!this.#feeds) this.#begin(from);
+    const isCut = this.#isCut;
+    this.#isCut = false;
+    const waitMs = this.#ahead.book(durationMs, this.#clock.now());
+    this.#input.frame(bytes, durationMs, bitrateKbps, fresh || isCut, link);
+    return waitMs;
   }
 
-  #try(): void {
-    this.state = 'starting';
-    const abort = new AbortController();
-    this.#abort = abort;
-    this.#alarm = this.#clock.alarm(this.#clock.now() + this.#options.connectTimeoutMs, {
-      ring: () => this.#lost(abort, 'the upstream does not answer'),
-    });
-    this.#ask(abort, this.#options.url, MOST_REDIRECTS);
+  title(from: Upstream, title: SourceTitle): Promise<void> {
+    if (from === this.#trial) this.#trialTitle = title;
+    return from === this.#main && !this.#isTaking ? this.#input.title(title) : Promise.resolve();
   }
 
-  #ask(abort: AbortController, url: string, redirectsLeft: number): void {
-    const request = (url.startsWith('https:') ? https : http).get(url, {
-      agent: false,
-      signal: abort.signal,
-      headers: { 'icy-metadata': '1', 'user-agent': 'airsplice', accept: '*/*', connection: 'close' },
-      insecureHTTPParser: true, // some end their lines with a bare LF
-    });
-    request.on('socket', readIcyAsHttp);
-    request.on('error', (error) => this.#lost(abort, error.message));
-    request.on('response', (response) => {
-      if (this.#abort !== abort) return;
-      const { statusCode = 0, headers } = response;
-      if (statusCode === 200) {
-        this.#receive(abort, response);
-        return;
-      }
-      response.resume().on('error', () => undefined);
-      const to = REDIRECTS.has(statusCode) && redirectsLeft > 0 ? redirected(headers.location, url) : null;
-      if (to === null) this.#lost(abort, `the upstream answered ${statusCode}`);
-      else {
-        request.destroy();
-        this.#ask(abort, to, redirectsLeft - 1);
-      }
-    });
+  ended(from: Upstream, reason: string): void {
+    this.#tell(from.index, reason);
+    if (from === this.#trial) {
+      this.#trial = null;
+      this.#isTaking = false;
+      if (from.index + 1 < this.#main!.index) this.#tryBetter(from.index + 1);
+      else this.#returnLater();
+    } else if (this.#trial !== null) {
+      if (this.#trialTitle !== undefined && !this.#isTaking) void this.#input.title(this.#trialTitle);
+      this.#promote(this.#trial);
+    } else if (from.index + 1 < this.#options.targets.length) this.#try(from.index + 1);
+    else this.#pause(reason);
   }
 
-  #receive(abort: AbortController, body: http.IncomingMessage): void {
+  #try(index: number): void {
+    this.#main = this.#upstream(index);
+    this.#feeds = false;
     this.#alarm?.cancel();
-    this.state = 'up';
-    this.#framer = new Framer(this);
-    this.#skippedAtFrame = 0;
-    this.#ahead.reset();
-    const stripper = new IcyStripper(Number.parseInt(String(body.headers['icy-metaint']), 10));
-    body.socket.setTimeout(this.#options.stallMs, () => this.#lost(abort, 'no bytes from the upstream'));
-    body.on('data', (chunk: Buffer) => this.#drain(body, stripper.pieces(chunk), abort));
-    body.on('end', () => this.#lost(abort, 'the upstream closed the stream'));
-    body.on('error', (error) => this.#lost(abort, error.message));
+    this.#main.start();
   }
 
-  /** Passes on what lies in a chunk, in order. A title stops the flow until it is committed, and so does audio ahead of time. */
-  #drain(body: http.IncomingMessage, pieces: Iterator<Piece>, abort: AbortController): void {
-    const goOn = () => this.#drain(body, pieces, abort);
-    for (let step = pieces.next(); !step.done; step = pieces.next()) {
-      if (this.#abort !== abort) return;
-      const { audio, title } = step.value;
-      this.#waitMs = 0;
-      if (audio !== undefined) this.#framer.push(audio);
-      if (this.#framer.counters.skippedBytes - this.#skippedAtFrame > MOST_WITHOUT_FRAMES) {
-        this.#lost(abort, 'no MP3 or AAC frames in what the upstream sends');
-        return;
-      }
-      if (title === undefined && this.#waitMs === 0) continue;
-      body.pause();
-      body.socket.setTimeout(0); // that nothing comes while it is held back is our doing
-      if (title !== undefined) void this.#input.title(title).then(goOn);
-      else this.#clock.alarm(this.#clock.now() + this.#waitMs, { ring: goOn });
-      return;
-    }
-    body.socket.setTimeout(this.#options.stallMs);
-    body.resume();
-  }
-
-  #lost(abort: AbortController, reason: string): void {
-    if (this.#abort !== abort) return;
-    this.#abort = null;
-    abort.abort();
-    this.state = 'starting';
-    const ceilingMs = Math.min(this.#options.retryMaxMs, this.#options.retryMinMs * 2 ** this.#failures++);
-    const pauseMs = ceilingMs * (0.5 + Math.random() / 2);
+  /** No pause between two URLs, and no word to the switch: it hears of a loss that lasts by itself. */
+  #pause(reason: string): void {
+    this.#main = null;
     this.#alarm?.cancel();
-    this.#alarm = this.#clock.alarm(this.#clock.now() + pauseMs, { ring: () => this.#try() });
+    const { retryMinMs, retryMaxMs } = this.#options;
+    const pauseMs = jitter(Math.min(retryMaxMs, retryMinMs * 2 ** this.#failures++));
+    this.#alarm = this.#clock.alarm(this.#clock.now() + pauseMs, { ring: () => this.#try(0) });
     this.#input.lost(reason);
   }
+
+  /** The main one's first frame. */
+  #begin(main: Upstream): void {
+    this.#feeds = true;
+    this.#failures = 0;
+    this.#reasons[main.index] = '';
+    this.#options.plays(main.index);
+    this.#returnLater();
+  }
+
+  #returnLater(): void {
+    this.#alarm?.cancel();
+    if (this.#main === null || this.#main.index === 0) return;
+    const dueMs = this.#clock.now() + jitter(this.#options.returnMs);
+    this.#alarm = this.#clock.alarm(dueMs, { ring: () => this.#tryBetter(0) });
+  }
+
+  #tryBetter(index: number): void {
+    this.#trial = this.#upstream(index);
+    this.#trialMs = 0;
+    this.#trialTitle = undefined;
+    this.#trial.start();
+  }
+
+  /** Audio of the trial; returns whether it is the main one from here on. Its title is in force before it is heard. */
+  #delivers(durationMs: number): boolean {
+    this.#trialMs += durationMs;
+    const trial = this.#trial;
+    if (trial === null || this.#isTaking || this.#trialMs < TRIAL_MS) return false;
+    if (this.#trialTitle !== undefined) {
+      this.#isTaking = true;
+      void this.#input.title(this.#trialTitle).then(() => {
+        if (this.#trial === trial) this.#promote(trial);
+      });
+      return false;
+    }
+    this.#promote(trial);
+    return true;
+  }
+
+  #promote(trial: Upstream): void {
+    this.#main?.close();
+    this.#main = trial;
+    this.#trial = null;
+    this.#isTaking = false;
+    this.#isCut = true;
+    this.#feeds = false;
+    this.#alarm?.cancel();
+  }
+
+  #upstream(index: number): Upstream {
+    return new Upstream(index, this.#options.targets[index]!, this, this.#clock, this.#options);
+  }
+
+  #tell(index: number, reason: string): void {
+    if (this.#reasons[index] === reason) return;
+    this.#reasons[index] = reason;
+    this.#options.failed(index, reason);
+  }
 }
 
-/** Where a redirect leads; null: nowhere that we go. */
-function redirected(location: string | undefined, from: string): string | null {
-  const to = location !== undefined && URL.canParse(location, from) ? new URL(location, from) : null;
-  return to?.protocol === 'http:' || to?.protocol === 'https:' ? to.href : null;
-}
-
-/** Old servers answer `ICY 200 OK`, which is no HTTP (protocol.md, "Pulled sources"): the first bytes are read as if it were. */
-function readIcyAsHttp(socket: Socket): void {
-  const push = socket.push;
-  socket.push = (chunk: Buffer | null) => {
-    socket.push = push;
-    const icy = chunk?.subarray(0, ICY.length).equals(ICY) ?? false;
-    return socket.push(icy ? Buffer.concat([HTTP, chunk!.subarray(ICY.length)]) : chunk);
-  };
+/** Between half and all of it, so that many nodes do not come back at the same moment. */
+function jitter(ms: number): number {
+  return ms * (0.5 + Math.random() / 2);
 }

@@ -4,6 +4,9 @@
  * A source never throws after it was made, and knows nothing of listeners, titles' rules or HTTP answers.
  */
 
+import type { OggLink } from '../audio/ogg-link.js';
+import type { SourceFacts } from './facts.js';
+
 export type SourceKind = 'encoder' | 'pull' | 'file';
 
 /** idle: not asked for, or nobody there. starting: trying to get audio. up: connected, audio may flow at any moment. */
@@ -19,13 +22,14 @@ export interface SourceInput {
    * @param durationMs its exact playing time
    * @param bitrateKbps of it or of about the last second, for heads and for choosing metaint
    * @param fresh what the source sent before has nothing to do with it
+   * @param link of a packet out of Ogg: what a decoder must have before it
    */
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean): void;
+  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void;
   /**
    * A title that stands in the stream at exactly this place. The source must not deliver the following frames before this
    * resolves: the title is committed first, so that its mark lies on the tape where the upstream put it. Never rejects.
    */
-  title(line: string): Promise<void>;
+  title(title: SourceTitle): Promise<void>;
   /** The audio has ended or could not be had. The source goes on trying by itself (or waits for an encoder). */
   lost(reason: string): void;
 }
@@ -33,8 +37,10 @@ export interface SourceInput {
 export interface Source {
   readonly kind: SourceKind;
   readonly state: SourceState;
-  /** `audio/mpeg` or `audio/aac` once known from the frames, else undefined. */
+  /** `audio/mpeg`, `audio/aac` or `audio/ogg` once known from the frames, else undefined. */
   readonly contentType: string | undefined;
+  /** What it says of itself; undefined: nothing, or nobody is there to say it. */
+  readonly facts?: SourceFacts | undefined;
   /** Begins (again) to get audio. Idempotent. */
   start(): void;
   /** Lets go of everything; nothing is delivered afterwards. Idempotent; `start` may follow. */

@@ -10,91 +10,66 @@
  * A file runs only while nothing better has bytes; a pull on demand only while somebody listens. Owned by app.ts.
  */
 
+import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock, Ringer } from '../clock.js';
+import type { Health, SourceEvent } from './health.js';
+import { Input, type Seat } from './input.js';
 import type { Source, SourceInput, SourceTitle } from './source.js';
 
 /** How often stalls are looked for. Stall + this + the first frames stay under the 2 s that a fallback may take. */
 const CHECK_MS = 100;
 
 export interface SwitchOutput {
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean): void;
+  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void;
   title(title: SourceTitle, source: Source): Promise<void>;
   /** Another source is heard now; null: none is. */
   changed(source: Source | null, reason: string): void;
+  /** The source that is heard sends another content type from the next frame on. */
+  retyped(contentType: string): void;
+  /** Something of any source that somebody should know (health.ts). */
+  told(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
 }
 
-/** What the switch must know of a source beyond the port. */
-export interface Seat {
-  readonly onDemand: boolean;
-  readonly lingerMs: number;
-}
-
-class Input implements SourceInput {
-  readonly seat: Seat;
-  readonly #owner: Switch;
-  readonly #index: number;
-  readonly #clock: Clock;
-  source!: Source;
-  lastMs = Number.NEGATIVE_INFINITY;
-  /** The title in force in its stream, whether it is heard or not; undefined: none has come. */
-  lastTitle: SourceTitle | undefined;
-  running = false;
-
-  constructor(owner: Switch, index: number, seat: Seat, clock: Clock) {
-    this.#owner = owner;
-    this.#index = index;
-    this.seat = seat;
-    this.#clock = clock;
-  }
-
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean): void {
-    this.lastMs = this.#clock.now();
-    if (this.#owner.takes(this.#index)) this.#owner.output.frame(bytes, durationMs, bitrateKbps, fresh);
-  }
-
-  title(title: SourceTitle): Promise<void> {
-    this.lastTitle = title;
-    return this.#owner.hears(this.#index) ? this.#owner.output.title(title, this.source) : Promise.resolve();
-  }
-
-  lost(reason: string): void {
-    this.forget();
-    this.#owner.check(reason);
-  }
-
-  /** What comes from now on is another stream. */
-  forget(): void {
-    this.lastMs = Number.NEGATIVE_INFINITY;
-    this.lastTitle = undefined;
-  }
+export interface SwitchOptions {
+  /** After so long without a frame the next source is heard. */
+  readonly stallMs: number;
+  /** Digital silence for so long is told. */
+  readonly silentMs: number;
 }
 
 export class Switch implements Ringer {
   readonly output: SwitchOutput;
   readonly #inputs: Input[] = [];
   readonly #clock: Clock;
-  readonly #stallMs: number;
+  readonly #options: SwitchOptions;
   /** Index of the input that is heard; -1: none. */
   #heard = -1;
+  /** The content type that the output was told of last. */
+  #type: string | undefined;
   #wanted = false;
   #unwantedSinceMs = Number.NEGATIVE_INFINITY;
   #open = false;
 
-  constructor(output: SwitchOutput, clock: Clock, stallMs: number) {
+  constructor(output: SwitchOutput, clock: Clock, options: SwitchOptions) {
     this.output = output;
     this.#clock = clock;
-    this.#stallMs = stallMs;
+    this.#options = options;
   }
 
   /** Adds a source behind those that are there already (less preferred). Before start only. */
   add(seat: Seat, make: (input: SourceInput) => Source): void {
-    const input = new Input(this, this.#inputs.length, seat, this.#clock);
+    const input = new Input(this, this.#inputs.length, seat, this.#clock, this.#options);
     input.source = make(input);
     this.#inputs.push(input);
   }
 
   get sources(): readonly Source[] {
     return this.#inputs.map((input) => input.source);
+  }
+
+  /** How each source does, in the same order. */
+  get healths(): readonly Health[] {
+    return this.#inputs.map((input) => input.health);
   }
 
   /** The source that is heard. */
@@ -137,6 +112,7 @@ export class Switch implements Ringer {
 
   ring(nowMs: number): void {
     if (!this.#open) return;
+    for (const input of this.#inputs) input.look(nowMs);
     this.check('stalled');
     this.#clock.alarm(nowMs + CHECK_MS, this);
   }
@@ -153,6 +129,13 @@ export class Switch implements Ringer {
     return true;
   }
 
+  /** What kind of frames the input that is heard sends. */
+  type(contentType: string | undefined): void {
+    if (contentType === this.#type) return;
+    this.#type = contentType;
+    if (contentType !== undefined) this.output.retyped(contentType);
+  }
+
   /**
    * A title that was told beside a source's stream. While the source is connected but not heard, it waits until it is; for one that
    * is not connected somebody else speaks, and is taken at his word at once.
@@ -166,13 +149,16 @@ export class Switch implements Ringer {
   check(reason: string): void {
     if (!this.#open) return;
     const nowMs = this.#clock.now();
-    const best = this.#inputs.findIndex((input) => nowMs - input.lastMs <= this.#stallMs);
+    const best = this.#inputs.findIndex((input) => input.isGood(nowMs, this.#options.stallMs));
     if (best !== this.#heard) this.#hear(best, reason);
     else this.#run(nowMs);
   }
 
   #hear(index: number, reason: string): void {
+    const left = this.#inputs[this.#heard];
+    if (left?.isAway) left.forget();
     this.#heard = index;
+    this.#type = this.heard?.contentType;
     this.output.changed(this.heard, reason);
     // An upstream tells its title once: the one that came while another source was heard is in force from here on.
     const input = this.#inputs[index];

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { hookSchema } from '../../src/config/access.js';
 import { loadConfig } from '../../src/config/load.js';
 import { configSchema } from '../../src/config/schema.js';
 import { secretMatches } from '../../src/config/secret.js';
@@ -11,6 +12,8 @@ const TLS = { certFile: `${PEM}/one.cert.pem`, keyFile: `${PEM}/one.key.pem` };
 const ENV = {
   WAVE_PUSH_TOKEN: 'push me',
   WAVE_STUDIO_PASSWORD: 'let me in',
+  WAVE_UPSTREAM_PASSWORD: 'let us in',
+  WAVE_SIGNING_KEY: 'a key that is as long as it has to be',
   WAVE_CERT_FILE: TLS.certFile,
   WAVE_KEY_FILE: TLS.keyFile,
 };
@@ -51,14 +54,31 @@ t.test('config/example.yaml explains every option of the schema, and no other', 
 });
 
 t.test('config/example.yaml is valid as it stands, and mostly the defaults', async (t) => {
-  const { stations, order: __, ...config } = loadConfig('config/example.yaml', ENV);
+  const { stations, signedUrls, order: __, ...config } = loadConfig('config/example.yaml', ENV);
   const { stations: _, ...defaults } = configSchema({ env: {}, folder: '/' }).parse({});
   t.strictSame(config, {
     ...defaults,
-    addresses: [...defaults.addresses, { host: '127.0.0.1', port: 8001, roles: ['poll', 'ops'], tls: TLS }],
+    addresses: [
+      { ...defaults.addresses[0], shoutcastPort: 8001 },
+      {
+        host: '127.0.0.1',
+        port: 8002,
+        roles: ['poll', 'ops'],
+        tls: { ...TLS, sharePort: false },
+        proxyProtocol: false,
+      },
+    ],
+    listenerHook: hookSchema().parse({ url: 'http://127.0.0.1:9000/listeners' }),
+    limits: { ...defaults.limits, listenersPerAddress: 500 },
     legacy: { deprecatedOn: '2024-01-01', sunsetOn: '2027-12-31', successor: 'https://api.example.com/' },
-    streams: { ...defaults.streams, headers: { 'X-Station-Channel': '{channelkey}' } },
+    streams: {
+      ...defaults.streams,
+      maxListenSeconds: 86_400,
+      overflowUrl: 'https://second.wave.example/{mount}',
+      headers: { 'X-Station-Channel': '{channelkey}' },
+    },
   });
+  t.equal(signedUrls?.keys[0]?.symmetricKeySize, ENV.WAVE_SIGNING_KEY.length);
   const channel = stations['wave']?.channels['wave-live'];
   t.equal(secretMatches(channel?.pushTokens ?? [], 'push me'), true);
   t.strictSame(

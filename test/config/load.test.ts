@@ -46,7 +46,7 @@ t.test('a small file gives every default', async (t) => {
     timezone: 'UTC',
     channels: {
       live: {
-        ...{ name: '', genre: '', url: '', description: '', public: false, mounts: [], pushTokens: [] },
+        ...{ name: '', genre: '', url: '', description: '', access: 'open', mounts: [], pushTokens: [] },
         titlesFrom: ['metapush', 'encoder', 'upstream'],
         icy: { charset: 'utf-8', apostrophe: 'keep', streamUrl: 'none', etypes: {} },
         sources: [{ type: 'file', path: join(file, '../tone.mp3') }],
@@ -126,7 +126,7 @@ stations:
           - { type: file, path: missing.mp3 }
           - { type: file, path: folder }
           - { type: pull, url: "ftp://x/" , retrySeconds: { min: 5, max: 4 } }
-          - { type: pull, url: "http://me:word@x/", lingerSecond: 1, retrySeconds: null }
+          - { type: pull, url: ["http://me:w%ord@x/"], lingerSecond: 1, retrySeconds: null }
 `;
   t.strictSame(
     problems(t, text, { A: 'x' }).map((line) =>
@@ -161,9 +161,9 @@ stations:
       '28:33 stations.st.channels.one.sources[3].path',
       '29:32 stations.st.channels.one.sources[4].url',
       '29:74 stations.st.channels.one.sources[4].retrySeconds.max',
-      '30:32 stations.st.channels.one.sources[5].url',
-      '30:53 stations.st.channels.one.sources[5].lingerSecond: is not an option',
-      '30:84 stations.st.channels.one.sources[5].retrySeconds',
+      '30:33 stations.st.channels.one.sources[5].url[0]',
+      '30:56 stations.st.channels.one.sources[5].lingerSecond: is not an option',
+      '30:87 stations.st.channels.one.sources[5].retrySeconds',
     ],
   );
 });
@@ -212,6 +212,7 @@ t.test('limits: at the bound and one past it', async (t) => {
     ['limits', 'listeners', 1, 1_000_000],
     ['limits', 'extdataDepth', 1, 1000],
     ['sources', 'stallMs', 50, 60_000],
+    ['sources', 'framelessBytes', 1024, 16_777_216],
     ['watch', 'bufferBytes', 1024, 16_777_216],
     ['sessions', 'max', 1, 10_000_000],
   ];

@@ -58,7 +58,7 @@ t.test('no error tells a secret, wherever it was put', async (t) => {
     'stations: { s: { channels: { c: { pushTokens: [hunter2], sources: [{ type: encoder, password: hunter2 }] } } } }',
     'stations: { s: { channels: { c: { pushTokens: hunter2, sources: hunter2 } } } }',
     `stations: { s: { channels: { c: { pushTokens: ["\${TOKEN}", env:hunter2], sources: [{ type: hunter2 }] } } } }`,
-    'stations: { s: { channels: { c: { mounts: [hunter2], sources: [{ type: pull, url: "http://u:hunter2@h/" }] } } } }',
+    'stations: { s: { channels: { c: { mounts: [hunter2], sources: [{ type: pull, url: "ftp://u:hunter2@h/" }] } } } }',
     'stations: { s: { channels: { c: { mounts: [hunter2], sources: [{ type: file, path: hunter2 }] } } } }',
     'log: { level: hunter2 }\nstreams: { headers: { X-Key: "hunter2\\n" } }\naddresses: [{ host: "hunter2 ", port: hunter2 }]',
     'demoSecretsInPublic: hunter2\ndata: hunter2\nlimits: [hunter2]',

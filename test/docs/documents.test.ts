@@ -3,6 +3,8 @@
  * and message is held against them. What the documents name and nobody saw is a failure too.
  */
 
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { answerProblems, asyncAddresses, messageProblems, operations, seenAs, unknownHeads } from '../kit/documents.js';
 import { Events } from '../kit/events.js';
@@ -23,6 +25,11 @@ const LISTENER = 'listener-of-the-documents-test';
 const YAML = demoYaml(`
       mute:
         sources: [{ type: encoder, password: demo-source }]
+      members: { access: hook, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+      signed: { access: signed, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+      full: { maxListeners: 1, overflowUrl: 'http://127.0.0.1:1/{mount}', sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+signedUrls: { keys: [env:DOCUMENTS_TEST_KEY] }
+listenerHook: { url: '\${DOCUMENTS_TEST_HOOK}' }
 streams: { burstSeconds: 1 }
 limits: { pushesPerMinute: 60, pushBurst: 60, wrongSecretsPerMinute: 16, watchersPerAddress: 6 }
 shutdown: { graceSeconds: 2 }
@@ -33,6 +40,12 @@ function json(fields: object = {}): string {
 }
 
 t.test('every documented operation and status is answered, and every message told', async (t) => {
+  // A listener hook that lets nobody in.
+  const hook = http.createServer((_, response) => response.end());
+  t.teardown(() => hook.close());
+  await new Promise<void>((done) => hook.listen(0, '127.0.0.1', done));
+  process.env['DOCUMENTS_TEST_HOOK'] = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`;
+  process.env['DOCUMENTS_TEST_KEY'] = 'k'.repeat(32);
   const { app, port, ws } = await startServer(t, YAML);
   const seen = new Set<string>();
   const told = new Set<string>();
@@ -150,8 +163,22 @@ t.test('every documented operation and status is answered, and every message tol
     await says(503, method, '/mute');
     await says(404, method, '/nothing-here');
   }
+  await says(401, 'GET', '/members');
+  for (const method of ['GET', 'HEAD']) await says(403, method, '/signed?expires=1&sig=x');
+  const only = new Player(port, '/full');
+  t.teardown(() => only.close());
+  await only.until((p) => p.status === 200);
+  await says(302, 'GET', '/full?metaid=x');
   await says(204, 'OPTIONS', '/demo.mp3');
   await says(405, 'DELETE', '/demo.mp3');
+
+  // Playlists and statistics.
+  for (const path of ['/demo.mp3.m3u', '/demo.mp3.pls', '/demo.mp3.xspf', '/status-json.xsl', '/7.html']) {
+    for (const method of ['GET', 'HEAD']) await says(200, method, path);
+    await says(204, 'OPTIONS', path);
+    await says(405, 'POST', path);
+  }
+  for (const path of ['/none.m3u', '/none.pls', '/none.xspf', '/7.html?sid=99']) await says(404, 'GET', path);
 
   // Encoders' titles.
   const basic = (password: string) => `Authorization: Basic ${Buffer.from(`source:${password}`).toString('base64')}`;

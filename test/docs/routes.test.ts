@@ -8,7 +8,9 @@ import t from 'tap';
 import { registerDocuments } from '../../src/http/documents.js';
 import { registerOps } from '../../src/http/ops.js';
 import { registerPage } from '../../src/http/page.js';
+import { registerPlaylists } from '../../src/http/playlists.js';
 import { registerPush } from '../../src/http/push.js';
+import { registerStatus } from '../../src/http/status.js';
 import { operations } from '../kit/documents.js';
 
 /** Pages for people, and what they are made of. */
@@ -44,6 +46,8 @@ t.test('paths and methods are those of the router', async (t) => {
   registerPush(app, {} as never, { bodyBytes: 1 } as never, {} as never);
   registerOps(app, { ready: true, metricsType: 'text/plain', metrics: async () => '' });
   registerPage(app, []);
+  registerPlaylists(app, [{ paths: ['/{mount}'] } as never], {} as never);
+  registerStatus(app, {} as never);
   registerDocuments(app, { openApi: {}, asyncApi: {}, record: {} });
   await app.ready();
   t.teardown(() => app.close());

@@ -4,16 +4,14 @@
  * the sound. ffmpeg sends 48 kHz, the fallback file has 44.1 kHz: so a Player can tell what it hears.
  */
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import { FrameWalk } from '../../bench/frames.js';
-import { Framer } from '../../src/audio/frames.js';
 import type { Log } from '../../src/log.js';
+import { Ear } from '../kit/ear.js';
 import { Player, until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
+import { missing, Program, probe } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
 
 const FFMPEG_HERTZ = 48_000;
@@ -21,63 +19,10 @@ const FILE_HERTZ = 44_100;
 const MP3 = ['-ac', '2', '-b:a', '128k', '-f', 'mp3', '-content_type', 'audio/mpeg'];
 const AAC = ['-ac', '2', '-c:a', 'aac', '-b:a', '96k', '-f', 'adts', '-content_type', 'audio/aac'];
 
-class Ffmpeg {
-  readonly child: ChildProcess;
-  err = '';
-
-  constructor(t: Test, port: number, ...options: string[]) {
-    const sine = ['-re', '-f', 'lavfi', '-i', `sine=frequency=500:sample_rate=${FFMPEG_HERTZ}`];
-    const url = `icecast://source:demo-source@127.0.0.1:${port}/studio.mp3`;
-    this.child = spawn('ffmpeg', ['-v', 'error', '-nostdin', ...sine, ...options, url], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    this.child.stderr!.on('data', (chunk: Buffer) => {
-      this.err += chunk.toString();
-    });
-    t.teardown(() => this.child.kill('SIGKILL'));
-  }
-}
-
-/** What a Player hears: the sample rate of the newest frames, and whether it would ever have run dry. */
-class Ear {
-  hertz = 0;
-  /** When, on the monotonic clock, frames of this rate were first received after others. */
-  sinceMs = 0;
-  /** Audio in hand of a player that has played in real time since its first byte; its least. */
-  leastHandMs = Number.POSITIVE_INFINITY;
-  #audioMs = 0;
-  #done = 0;
-  readonly #player: Player;
-  readonly #walk = new FrameWalk();
-  readonly #framer: Framer = new Framer({
-    frame: (_, durationMs) => {
-      this.#audioMs += durationMs;
-      if (this.#framer.sampleRate === this.hertz) return;
-      this.hertz = this.#framer.sampleRate;
-      this.sinceMs = performance.now();
-    },
-  });
-
-  constructor(t: Test, player: Player) {
-    this.#player = player;
-    const timer = setInterval(() => this.listen(), 50);
-    t.teardown(() => clearInterval(timer));
-  }
-
-  listen(): void {
-    const audio = this.#player.audio.subarray(this.#done);
-    if (this.#audioMs > 0) {
-      this.leastHandMs = Math.min(this.leastHandMs, this.#audioMs - (performance.now() - this.#player.firstByteMs));
-    }
-    this.#done += audio.length;
-    this.#framer.push(audio);
-    if (audio.length > 0) this.#walk.feed(audio, 0, audio.length);
-  }
-
-  /** Places where a frame does not join the one before: a switch of sources is one. */
-  get breaks(): number {
-    return this.#walk.breaks;
-  }
+function startFfmpeg(t: Test, port: number, ...options: string[]): Program {
+  const sine = ['-re', '-f', 'lavfi', '-i', `sine=frequency=500:sample_rate=${FFMPEG_HERTZ}`];
+  const url = `icecast://source:demo-source@127.0.0.1:${port}/studio.mp3`;
+  return new Program(t, 'ffmpeg', ['-v', 'error', '-nostdin', ...sine, ...options, url]);
 }
 
 interface Message {
@@ -93,19 +38,7 @@ function watch(t: Test, url: string): Message[] {
   return messages;
 }
 
-async function probe(url: string): Promise<{ codec: string; bitrate: string; title: string }> {
-  const show = 'format_tags:stream=codec_name,bit_rate';
-  const args = ['-v', 'error', '-show_entries', show, '-of', 'json', url];
-  const { stdout } = await promisify(execFile)('ffprobe', args, { timeout: 15_000 });
-  const told = JSON.parse(stdout);
-  return {
-    codec: told.streams[0].codec_name,
-    bitrate: told.streams[0].bit_rate,
-    title: told.format.tags?.StreamTitle ?? '',
-  };
-}
-
-t.test('ffmpeg', async (t) => {
+t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
   const port = await freePort();
   const relay = `
       relay:
@@ -131,11 +64,11 @@ t.test('ffmpeg', async (t) => {
     return performance.now();
   };
 
-  let ffmpeg = new Ffmpeg(t, port, ...MP3);
+  let ffmpeg = startFfmpeg(t, port, ...MP3);
   await until(
     () => heard() === 'encoder',
     5000,
-    () => ffmpeg.err,
+    () => ffmpeg.said,
   );
   const onAirMs = performance.now();
 
@@ -223,7 +156,7 @@ t.test('ffmpeg', async (t) => {
 
   ffmpeg.child.kill('SIGKILL');
   t.ok((await turnsTo('file', FILE_HERTZ, 'killed')) < 500);
-  ffmpeg = new Ffmpeg(t, port, '-legacy_icecast', '1', ...MP3);
+  ffmpeg = startFfmpeg(t, port, '-legacy_icecast', '1', ...MP3);
   await turnsTo('encoder', FFMPEG_HERTZ, 'restarted, by SOURCE');
   await sleep(1500);
   ffmpeg.child.kill('SIGSTOP');
@@ -261,11 +194,11 @@ t.test('ffmpeg', async (t) => {
   await t.test('AAC is heard too', async (t) => {
     ffmpeg.child.kill('SIGKILL');
     await until(() => heard() === 'file', 2000);
-    ffmpeg = new Ffmpeg(t, port, ...AAC);
+    ffmpeg = startFfmpeg(t, port, ...AAC);
     await until(
       () => heard() === 'encoder',
       5000,
-      () => ffmpeg.err,
+      () => ffmpeg.said,
     );
     const startMs = performance.now();
     await until(() => performance.now() - startMs > 6500 && ear.hertz === FFMPEG_HERTZ, 9000);

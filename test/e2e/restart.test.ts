@@ -40,6 +40,8 @@ stations:
   let server = new ServerProcess(t, port, [path], {});
   await server.ready();
 
+  // From the beginning of a second: times are told in whole ones.
+  await sleep(1000 - (Date.now() % 1000));
   const startS = Math.floor(Date.now() / 1000);
   await push('a', 'song=on+air');
   const held = await push('a', `song=second&id=2&time=${startS + 3}`);

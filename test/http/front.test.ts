@@ -2,7 +2,9 @@
 
 import net from 'node:net';
 import t, { type Test } from 'tap';
-import { Front, verdict } from '../../src/http/front.js';
+import { verdict } from '../../src/http/first-bytes.js';
+import { Front } from '../../src/http/front.js';
+import { Proxies } from '../../src/http/peer.js';
 import type { Poll } from '../../src/http/poll.js';
 import { Roles } from '../../src/http/roles.js';
 import { Router } from '../../src/http/server.js';
@@ -57,17 +59,20 @@ t.test('first bytes', { buffered: true }, async (t) => {
   for (const text of ['', '\r\n', 'G', 'PU', 'PUT', 'SOURC', 'OPTIONS', '\r\nPO', 'PUT /metapush'])
     t.equal(said(text), 'more', text);
   for (const text of [
-    'hackme\r\n',
-    '\x16\x03\x01',
-    'get / ',
-    'GETX',
-    'SOURCES',
-    '\0',
-    'PROPFIND / ',
-    ' GET /',
-    '\r\n'.repeat(8),
+    ...['hackme\r\n', 'get / ', 'GETX', 'GET\r\n', 'PU\n', 'SOURCES', 'PROPFIND / ', ' GET /', '!POKE\n', '/live:x\n'],
+    ...['p\xe4ss', '\xffx', '\r\nhackme'],
   ]) {
+    t.equal(said(text), 'shoutcast', JSON.stringify(text));
+  }
+  for (const text of ['\x16\x03\x01', '\0', '\x7fGET', '\r\n'.repeat(8), `${'\n'.repeat(16)}GET / `]) {
     t.equal(said(text), 'unknown', JSON.stringify(text));
+  }
+  for (const text of [GET, 'SOURCE /m ICE/1.0\n', 'PUT /metapush/x', 'PUT /mine ', 'hackme\n', 'PUTS\n', '\0\0']) {
+    const whole = said(text);
+    for (let cut = 0; cut < text.length; cut++) {
+      const part = said(text.slice(0, cut));
+      t.ok(part === whole || part === 'more', `${JSON.stringify(text)} cut at ${cut}: ${part}`);
+    }
   }
 
   const { port } = await startServer(t, yaml());
@@ -108,7 +113,7 @@ t.test('first bytes', { buffered: true }, async (t) => {
   });
 
   t.test('what nobody understands is closed at once and without a word', async (t) => {
-    for (const text of ['hackme\r\n', '\x16\x03\x01\x02\x00\x01', 'PROPFIND / HTTP/1.1\r\n\r\n', '\0'.repeat(1000)]) {
+    for (const text of ['\x16\x03\x01\x02\x00\x01', 'PROPFIND / HTTP/1.1\r\n\r\n', '\0'.repeat(1000)]) {
       const wire = new Wire(t, port).send(text);
       await wire.untilClosed(2000);
       t.equal(wire.got, '');
@@ -188,6 +193,7 @@ t.test('a body that never comes, and an idle connection', { buffered: true }, as
   const router = new Router({
     mounts: new Map(),
     stream: undefined as unknown as Stream,
+    proxies: new Proxies([], 'x-forwarded-for'),
     poll: undefined as unknown as Poll,
     watch: undefined as unknown as Watch,
     headBytes: 8192,

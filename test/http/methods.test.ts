@@ -35,6 +35,11 @@ const TABLE: readonly (readonly [path: string, allow: string])[] = [
   ['/metadata/channel/demo', CORS_READ],
   ['/metadata/sse/channel/demo', CORS_READ],
   ['/demo.mp3', CORS_READ],
+  ['/demo.mp3.m3u', CORS_READ],
+  ['/demo.pls', CORS_READ],
+  ['/demo.xspf', CORS_READ],
+  ['/status-json.xsl', CORS_READ],
+  ['/7.html', CORS_READ],
   ['/admin/metadata', ADMIN],
   ['/admin.cgi', ADMIN],
 ];

@@ -10,6 +10,7 @@ import { loadConfig } from '../../src/config/load.js';
 import { Door } from '../../src/door.js';
 import { LocalEngine } from '../../src/engine/local.js';
 import { Front } from '../../src/http/front.js';
+import { Proxies } from '../../src/http/peer.js';
 import { Poll } from '../../src/http/poll.js';
 import { registerPush } from '../../src/http/push.js';
 import { Rate } from '../../src/http/rate.js';
@@ -515,16 +516,19 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     heldPushes: 64,
     report: () => undefined,
   });
+  const proxies = new Proxies([], 'x-forwarded-for');
   const router = new Router({
     mounts: new Map(),
     stream: undefined as unknown as Stream,
     poll: new Poll(feed, sessions, () => []),
+    proxies,
     watch: new Watch(feed, sessions, clock, {
       pingMs: 1e6,
       bufferBytes: 65536,
       drainMs: 1e6,
       watchers: 9,
       watchersPerAddress: 9,
+      proxies,
     }),
     headBytes: 32768,
     headMs: 1000,
@@ -543,6 +547,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     {
       pushes: new Rate(clock, { perMinute: 600, burst: 100, remembered: 10 }),
       wrongSecrets: new Rate(clock, { perMinute: 60, burst: 60, remembered: 10 }),
+      proxies,
     },
   );
   await router.ready();

@@ -1,6 +1,7 @@
 /** The look at all who watch: each in its turn, so that a crowd that came at once is not asked for signs of life at once. */
 
 import t from 'tap';
+import { Proxies } from '../../src/http/peer.js';
 import type { Direct, Transport } from '../../src/http/reader.js';
 import { Watchers } from '../../src/http/watchers.js';
 import { Sessions } from '../../src/listener/sessions.js';
@@ -45,7 +46,14 @@ class Peer implements Transport {
 function crowd(size: number) {
   const clock = new FakeClock();
   const sessions = new Sessions(clock, NOBODY, { keepMs: 1000, max: 10 });
-  const limits = { pingMs: PING_MS, bufferBytes: 65_536, drainMs: 30_000, watchers: size, watchersPerAddress: size };
+  const limits = {
+    pingMs: PING_MS,
+    bufferBytes: 65_536,
+    drainMs: 30_000,
+    watchers: size,
+    watchersPerAddress: size,
+    proxies: new Proxies([], 'x-forwarded-for'),
+  };
   const watchers = new Watchers(new Feed(), sessions, clock, limits);
   const beganMs = clock.now();
   const seat = (peer: Peer) => watchers.seat(peer, '192.0.2.1');

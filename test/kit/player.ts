@@ -54,6 +54,14 @@ export class Player {
     return Buffer.concat(this.#audio);
   }
 
+  /** The audio after its first `from` bytes; costs no more than these bytes. */
+  audioFrom(from: number): Buffer {
+    let first = this.#audio.length;
+    let at = this.audioBytes;
+    while (at > from) at -= this.#audio[--first]!.length;
+    return Buffer.concat(this.#audio.slice(first)).subarray(from - at);
+  }
+
   get metaint(): number {
     return Number(this.heads.get('icy-metaint') ?? 0);
   }

@@ -7,13 +7,40 @@ import { until } from './player.js';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
-/** A loopback port that was free a moment ago. */
+/**
+ * A loopback port that was free a moment ago, and so was the next one: there the server takes encoders. Below the ports that the system
+ * gives to outgoing connections, so that none of them lies in between.
+ */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + 2 * Math.floor(Math.random() * 10_000);
+    if ((await isFree(port)) && (await isFree(port + 1))) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
   const server = net.createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
+  return new Promise((done) => {
+    server.on('error', () => done(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
+  });
+}
+
+/** The first of so many loopback ports in a row that were free a moment ago. */
+export async function freePorts(count: number): Promise<number> {
+  for (;;) {
+    const first = await freePort();
+    const servers = Array.from({ length: count }, () => net.createServer());
+    const listening = servers.map(
+      (server, i) =>
+        new Promise<boolean>((done) => {
+          server.once('error', () => done(false)).listen(first + i, '127.0.0.1', () => done(true));
+        }),
+    );
+    const free = await Promise.all(listening);
+    await Promise.all(servers.map((server, i) => free[i] && new Promise((done) => server.close(done))));
+    if (!free.includes(false)) return first;
+  }
 }
 
 export class ServerProcess {

@@ -24,8 +24,8 @@ export class Plain extends Transform {
 
   _flush(done) {
     this.#parser.end();
-    const skipped = this.#skipped > 0 ? `, ${this.#skipped} skipped` : '';
-    this.push(`\n${this.#passed} passed, ${this.#failed} failed${skipped}\n`);
+    if (this.#skipped > 0) this.push(`\n${this.#skipped} skipped`);
+    this.push(`\n${this.#passed} passed, ${this.#failed} failed\n`);
     done();
   }
 

@@ -7,6 +7,7 @@ import { Audience } from '../../src/listener/audience.js';
 import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
+import { makeGuest } from '../kit/guest.js';
 import { until } from '../kit/player.js';
 
 const METAINT = 65_000;
@@ -19,6 +20,9 @@ class Crowd {
   readonly listeners: Listener[] = [];
   readonly endings: string[] = [];
   readonly wanted: boolean[] = [];
+  readonly lasted: number[] = [];
+  /** Of those who come from now on. */
+  limitMs = Number.POSITIVE_INFINITY;
   readonly #server: net.Server;
   #port = 0;
 
@@ -28,11 +32,13 @@ class Crowd {
     const sessions = new Sessions(this.clock, quiet, { keepMs: 1000, max: 10 });
     this.audience = new Audience(this.clock, sessions, {
       wanted: (_, wanted) => this.wanted.push(wanted),
-      ended: (_, ending) => this.endings.push(ending),
+      ended: (_, __, ending) => this.endings.push(ending),
     });
     this.#server = net.createServer((socket) => {
       this.audience.enter(this.channel);
-      this.listeners.push(this.audience.join(socket, this.channel, HEAD, { icy: true, burstMs: 0, session: null }));
+      const left = (lastedMs: number) => this.lasted.push(lastedMs);
+      const options = { icy: true, burstMs: 0, session: null, guest: makeGuest(), limitMs: this.limitMs, left };
+      this.listeners.push(this.audience.join(socket, this.channel, HEAD, options));
     });
     t.teardown(() => {
       this.audience.endAll('broken');
@@ -84,7 +90,7 @@ t.test('who does not read ends as lagged; who reads is unharmed, and memory stay
   let most = 0;
   const before = process.memoryUsage().arrayBuffers;
   let seconds = 0;
-  // What lies in the kernel is out of our sight: some 10 MB a connection before the socket takes no more.
+  // Where what lies in the kernel is out of our sight, a connection takes some 10 MB before it takes no more.
   for (; seconds < 600 && crowd.endings.length < stuck.length; seconds++) {
     await crowd.second();
     most = Math.max(most, process.memoryUsage().arrayBuffers - before);
@@ -162,4 +168,27 @@ t.test('a crowd is visited evenly over the second', async (t) => {
   const perSlot = new Map<number, number>();
   for (const { slot } of crowd.listeners) perSlot.set(slot, (perSlot.get(slot) ?? 0) + 1);
   t.same([...new Set(perSlot.values())], [50 / perSlot.size], 'every slot has its share');
+});
+
+t.test('the longest that one listens: its own, to the tick, at a segment, and nothing is left', async (t) => {
+  const crowd = await new Crowd(t, 10_000).listen();
+  const forEver = await crowd.connect(true);
+  crowd.limitMs = 3000;
+  const limited = await crowd.connect(true);
+  const early = await crowd.connect(true);
+  early.socket.destroy();
+  await until(() => crowd.endings.length === 1, 2000);
+  for (let i = 0; i < 2; i++) await crowd.second();
+  crowd.clock.advance(960);
+  t.same(crowd.endings, ['left'], 'at the limit it still listens');
+  crowd.clock.advance(40);
+  t.same(crowd.endings, ['left', 'overtime']);
+  t.same(crowd.lasted, [0, 3000]);
+  t.equal(crowd.audience.endings.overtime, 1);
+  await until(() => limited.socket.readableEnded || limited.socket.destroyed, 2000);
+  t.equal((limited.bytes() - HEAD.length) % (METAINT + 1), 0, 'whole segments');
+  for (let i = 0; i < 5; i++) await crowd.second();
+  t.same(crowd.endings, ['left', 'overtime'], 'who has gone is not ended again, the others play on');
+  t.equal(crowd.channel.listeners, 1);
+  forEver.socket.destroy();
 });

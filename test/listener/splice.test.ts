@@ -12,6 +12,7 @@ import { Audience } from '../../src/listener/audience.js';
 import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
+import { makeGuest } from '../kit/guest.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
@@ -67,7 +68,7 @@ function tagOf(length: number): Buffer {
   if (length === 0) return Buffer.alloc(0);
   const size = length - 10;
   const tag = Buffer.alloc(length);
-  tag.set([0x49, 0x44, 0x33, 4, 0, 0, 0, 0, size >> 7, size & 0x7f]);
+  tag.set([0x49, 0x44, 0x33, 4, 0, 0, size >> 21, (size >> 14) & 0x7f, (size >> 7) & 0x7f, size & 0x7f]);
   return tag;
 }
 
@@ -84,7 +85,14 @@ async function round(t: Test, random: Random): Promise<void> {
     const heard = listeners[joined++]!;
     audience.enter(channel);
     const burstMs = random.chance(0.3) ? 0 : random.int(0, 20_000);
-    heard.listener = audience.join(socket, channel, Buffer.alloc(0), { icy: heard.icy, burstMs, session: null });
+    heard.listener = audience.join(socket, channel, Buffer.alloc(0), {
+      icy: heard.icy,
+      burstMs,
+      session: null,
+      guest: makeGuest(),
+      limitMs: Number.POSITIVE_INFINITY,
+      left: () => undefined,
+    });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as net.AddressInfo;

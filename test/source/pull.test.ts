@@ -5,133 +5,14 @@
 
 import net from 'node:net';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import t, { type Test } from 'tap';
-import { SystemClock } from '../../src/clock.js';
-import { type PullOptions, PullSource } from '../../src/source/pull.js';
-import type { SourceInput } from '../../src/source/source.js';
+import t from 'tap';
+import type { PullOptions } from '../../src/source/pull.js';
 import { IcyStripper } from '../../src/source/strip.js';
 import { FakeClock } from '../kit/clock.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
-
-/** MPEG 1 layer III, 128 kb/s, 44.1 kHz, without padding; reaches back into no reservoir. */
-const FRAME_BYTES = 417;
-
-function audioOf(random: Random, frames: number): Buffer {
-  const bytes = random.bytes(frames * FRAME_BYTES);
-  for (let i = 0; i < frames; i++) bytes.set([0xff, 0xfb, 0x90, 0x64, 0, 0], i * FRAME_BYTES);
-  return bytes;
-}
-
-function block(text: string | Buffer): Buffer {
-  const bytes = Buffer.from(text);
-  const out = Buffer.alloc(1 + Math.ceil(bytes.length / 16) * 16);
-  out[0] = (out.length - 1) / 16;
-  bytes.copy(out, 1);
-  return out;
-}
-
-/** Audio with a block after every `metaint` bytes; `texts` by number of the block, from 0. */
-function icyBody(audio: Buffer, metaint: number, texts: ReadonlyMap<number, string | Buffer>): Buffer {
-  const parts: Buffer[] = [];
-  for (let i = 0; (i + 1) * metaint <= audio.length; i++) {
-    parts.push(audio.subarray(i * metaint, (i + 1) * metaint), block(texts.get(i) ?? ''));
-  }
-  parts.push(audio.subarray(Math.floor(audio.length / metaint) * metaint));
-  return Buffer.concat(parts);
-}
-
-const streamHead = (metaint = 0) =>
-  `HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\n${metaint > 0 ? `icy-metaint: ${metaint}\r\n` : ''}\r\n`;
-
-/** A server whose answer is a function; it keeps the sockets and the heads it was sent. */
-class Upstream {
-  readonly sockets: net.Socket[] = [];
-  readonly heads: string[] = [];
-  answer: (socket: net.Socket, head: string) => void = () => undefined;
-  port = 0;
-  readonly #server = net.createServer({ noDelay: true }, (socket) => {
-    this.sockets.push(socket);
-    let head = '';
-    socket.on('error', () => undefined);
-    socket.on('data', (chunk) => {
-      head += chunk.toString('latin1');
-      if (!head.endsWith('\r\n\r\n')) return;
-      this.heads.push(head);
-      this.answer(socket, head);
-    });
-  });
-
-  static async open(t: Test): Promise<Upstream> {
-    const upstream = new Upstream();
-    await new Promise<void>((done) => upstream.#server.listen(0, '127.0.0.1', done));
-    upstream.port = (upstream.#server.address() as net.AddressInfo).port;
-    t.teardown(() => upstream.close());
-    return upstream;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.port}/live`;
-  }
-
-  get openSockets(): number {
-    return this.sockets.filter((socket) => !socket.destroyed).length;
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.sockets) socket.destroy();
-    await new Promise((done) => this.#server.close(done));
-  }
-}
-
-class Tap implements SourceInput {
-  readonly parts: Buffer[] = [];
-  audioBytes = 0;
-  audioMs = 0;
-  lastMs = 0;
-  longestGapMs = 0;
-  readonly titles: { line: string; atByte: number }[] = [];
-  readonly losses: string[] = [];
-  onTitle: () => Promise<void> = () => Promise.resolve();
-
-  frame(bytes: Buffer, durationMs: number): void {
-    const nowMs = performance.now();
-    if (this.lastMs > 0) this.longestGapMs = Math.max(this.longestGapMs, nowMs - this.lastMs);
-    this.lastMs = nowMs;
-    this.parts.push(Buffer.from(bytes));
-    this.audioBytes += bytes.length;
-    this.audioMs += durationMs;
-  }
-  title(line: string): Promise<void> {
-    this.titles.push({ line, atByte: this.audioBytes });
-    return this.onTitle();
-  }
-  lost(reason: string): void {
-    this.losses.push(reason);
-  }
-  get bytes(): Buffer {
-    return Buffer.concat(this.parts);
-  }
-}
-
-const OPTIONS = {
-  connectTimeoutMs: 5000,
-  stallMs: 5000,
-  retryMinMs: 50,
-  retryMaxMs: 100,
-  aheadMs: 1_000_000,
-};
-
-function setUp(t: Test, upstream: { url: string }, options: Partial<PullOptions> = {}, clock = new SystemClock()) {
-  const tap = new Tap();
-  const source = new PullSource(tap, clock, { url: upstream.url, ...OPTIONS, ...options });
-  t.teardown(() => {
-    source.stop();
-    if (clock instanceof SystemClock) clock.stop();
-  });
-  return { tap, source };
-}
+import { audioOf, FRAME_BYTES, icyBody, setUp, streamHead, type Tap, Upstream } from '../kit/upstream.js';
 
 t.test('blocks are taken out whatever the split: at every byte', async (t) => {
   const random = new Random();
@@ -305,7 +186,7 @@ t.test('redirects are followed, and given up when they go round', async (t) => {
     void socket.write(
       Buffer.concat([Buffer.from(streamHead(417)), icyBody(audio, 417, new Map([[3, "StreamTitle='there';"]]))]),
     );
-  const { tap, source } = setUp(t, first);
+  const { tap, source } = setUp(t, first, { allowPrivate: true });
   source.start();
   await until(() => tap.audioBytes === audio.length, 3000);
   t.strictSame([first.heads.length, second.heads.length, tap.titles[0]?.line], [2, 1, 'there']);
@@ -329,7 +210,7 @@ t.test('404: backs off with jitter from retryMin to retryMax, and begins anew on
     if (good) socket.end(Buffer.concat([Buffer.from(streamHead()), audioOf(new Random(), 10)]));
     else socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nnot here\n');
   };
-  const { tap, source } = setUp(t, upstream, { retryMinMs: 1000, retryMaxMs: 4000 }, clock as unknown as SystemClock);
+  const { tap, source } = setUp(t, upstream, { retryMinMs: 1000, retryMaxMs: 4000 }, clock);
   source.start();
   /** Waits for the loss, then moves the clock until the next try; returns the pause. */
   const pause = async () => {
@@ -452,7 +333,7 @@ t.test('endless garbage is given up', async (t) => {
   const { tap, source } = setUp(t, upstream, { retryMinMs: 60_000, retryMaxMs: 60_000 });
   source.start();
   await until(() => tap.losses.length === 1, 5000);
-  t.match(tap.losses[0], /no MP3 or AAC frames/);
+  t.match(tap.losses[0], /no MP3, AAC or Ogg audio/);
   await until(() => upstream.openSockets === 0, 2000);
 });
 
@@ -587,7 +468,7 @@ t.test('through a Player: the first block that closes after the title’s place 
   }
   const seen = player.titles.map(({ title, atByte }) => ({ title, atByte }));
   t.strictSame(seen, expected, `seed ${random.seed}`);
-  t.ok(expected.length > 30);
+  t.ok(expected.length > 20);
 });
 
 t.test('titles: upstream’s where nothing was pushed; a push silences them for its time', async (t) => {

@@ -54,12 +54,13 @@ class Fake implements Source {
 }
 
 /** A switch and its fakes: `encoder`, `pull`, `demand` (a pull on demand) or `file`, in order of preference. */
-function setUp(names: readonly string[]) {
+function setUp(names: readonly string[], returnMs = 0) {
   const clock = new FakeClock();
   const out: string[] = [];
   const titles: string[] = [];
   const changes: (string | null)[] = [];
   const reasons: string[] = [];
+  const types: string[] = [];
   const audio = new Switch(
     {
       frame: (bytes) => void out.push(bytes.toString()),
@@ -68,15 +69,20 @@ function setUp(names: readonly string[]) {
         changes.push((source as Fake | null)?.name ?? null);
         reasons.push(reason);
       },
+      retyped: (contentType) => void types.push(contentType),
+      told: () => undefined,
     },
     clock,
-    STALL_MS,
+    { stallMs: STALL_MS, silentMs: 60_000 },
   );
   const fakes = names.map((name) => {
     let made!: Fake;
     const onDemand = name.startsWith('demand');
     const kind = onDemand ? 'pull' : (name.replace(/\d/, '') as SourceKind);
-    audio.add({ onDemand, lingerMs: LINGER_MS }, (input) => (made = new Fake(name, kind, input)));
+    audio.add(
+      { onDemand, lingerMs: LINGER_MS, returnMs: kind === 'encoder' ? returnMs : 0, bitrateKbps: 0 },
+      (input) => (made = new Fake(name, kind, input)),
+    );
     return made;
   });
   const heard = () => (audio.heard as Fake | null)?.name ?? null;
@@ -87,7 +93,7 @@ function setUp(names: readonly string[]) {
       clock.advance(Math.min(left, 100));
     }
   };
-  return { clock, audio, fakes, out, titles, changes, reasons, heard, pass };
+  return { clock, audio, fakes, out, titles, changes, reasons, types, heard, pass };
 }
 
 t.test('the better source takes over at once, and the file runs only while nothing better has bytes', async (t) => {
@@ -116,6 +122,58 @@ t.test('the better source takes over at once, and the file runs only while nothi
   t.equal(heard(), 'encoder', 'a short silence of the encoder changes nothing');
   t.equal(out.at(-1), 'e2');
 });
+
+t.test('an encoder that went is waited for while it was heard, and only then', async (t) => {
+  const RETURN_MS = 5000;
+  const { audio, fakes, heard, changes, clock, titles } = setUp(['encoder', 'file'], RETURN_MS);
+  const [encoder, file] = fakes as [Fake, Fake];
+  audio.start();
+  encoder.send();
+  await encoder.input.title('Song');
+  encoder.lose();
+  clock.advance(RETURN_MS - CHECK_MS);
+  t.same([heard(), file.running], ['encoder', false], 'nobody takes its place');
+  encoder.send();
+  t.equal(audio.heardTitle, 'Song', 'it goes on as it was');
+  clock.advance(RETURN_MS - CHECK_MS);
+  t.equal(heard(), 'encoder', 'a stall is the same');
+  encoder.lose();
+  clock.advance(3 * CHECK_MS);
+  t.same([heard(), file.running, audio.heardTitle], [null, true, undefined], 'but no longer');
+  file.send();
+  encoder.send('back');
+  t.same(changes, ['encoder', null, 'file', 'encoder']);
+  t.same(titles, ['encoder: Song'], 'another stream: its title is not told again');
+
+  const other = setUp(['pull', 'encoder', 'file'], RETURN_MS);
+  const [pull, second, last] = other.fakes as [Fake, Fake, Fake];
+  other.audio.start();
+  second.send();
+  pull.send();
+  second.lose();
+  pull.lose();
+  last.send();
+  t.equal(other.heard(), 'file', 'who was not heard is not waited for');
+});
+
+t.test(
+  'another content type in the middle of a stream is told before its first frame, of whom is heard only',
+  async (t) => {
+    const { audio, fakes, types, out } = setUp(['encoder', 'pull']);
+    const [encoder, pull] = fakes as [Fake, Fake];
+    audio.start();
+    encoder.send();
+    encoder.send();
+    t.same(types, [], 'a new source is told as such');
+    pull.contentType = 'audio/aac';
+    pull.send();
+    t.same(types, []);
+    encoder.contentType = 'audio/aac';
+    encoder.send('aac');
+    encoder.send('aac');
+    t.same([types, out.length], [['audio/aac'], 4]);
+  },
+);
 
 t.test('stall: the next one is heard after stallMs, the better one again with its first frames', async (t) => {
   const { fakes, audio, heard, pass, clock, reasons, changes } = setUp(['encoder', 'pull', 'file']);

@@ -1,0 +1,143 @@
+/**
+ * What an Ogg stream carries: Vorbis, Opus or FLAC, known by its first packet, and how long each of its packets plays.
+ * Vorbis I specification, sections 4.2 and 4.3.8; RFC 7845 and RFC 6716, section 3.1; FLAC's Ogg mapping and RFC 9639, section 9.1.
+ *
+ * Pure but for PacketClock: a Vorbis packet plays half of the one before and half of itself, so it remembers one. Owned by a framer.
+ */
+
+export type OggCodec = 'vorbis' | 'opus' | 'flac';
+
+export interface OggFacts {
+  readonly codec: OggCodec;
+  /** Of granule positions: Opus counts at 48 kHz, whatever went in. */
+  readonly sampleRate: number;
+  readonly channels: number;
+}
+
+const VORBIS_HEAD_BYTES = 30;
+const OPUS_HEAD_BYTES = 19;
+/** The mapping's own 9 bytes, "fLaC", a block's head and STREAMINFO. */
+const FLAC_HEAD_BYTES = 51;
+
+/** What begins with this packet; null: nothing that we know. */
+export function readIdentification(packet: Buffer): OggFacts | null {
+  const text = packet.toString('latin1', 0, 8);
+  let facts: OggFacts | null = null;
+  if (text.startsWith('\x01vorbis') && packet.length >= VORBIS_HEAD_BYTES) {
+    facts = { codec: 'vorbis', sampleRate: packet.readUInt32LE(12), channels: packet[11]! };
+  } else if (text === 'OpusHead' && packet.length >= OPUS_HEAD_BYTES) {
+    facts = { codec: 'opus', sampleRate: 48_000, channels: packet[9]! };
+  } else if (text.startsWith('\x7fFLAC') && packet.length === FLAC_HEAD_BYTES) {
+    facts = { codec: 'flac', sampleRate: packet.readUIntBE(27, 3) >> 4, channels: ((packet[29]! >> 1) & 7) + 1 };
+  }
+  return facts !== null && facts.sampleRate > 0 && facts.channels > 0 ? facts : null;
+}
+
+/**
+ * Puts the next packet behind a link's first header packets; what is not wanted is left out. An empty packet stands for one that was
+ * too large to keep. Wanted are, of Vorbis: identification, comments, setup; of Opus and FLAC: the first two of these.
+ */
+export function nextHeader(codec: OggCodec, headers: Buffer[], packet: Buffer): 'more' | 'complete' | 'wrong' {
+  const text = packet.toString('latin1', 0, 8);
+  if (codec === 'flac') {
+    if (packet[0] === 0xff) return 'wrong'; // audio already
+    const type = packet.length === 0 ? -1 : packet[0]! & 0x7f;
+    if (headers.length === 1 && type === 4) headers.push(Buffer.from(packet));
+    if (packet.length === 0 || packet[0]! < 0x80) return 'more';
+    if (headers.length === 1) headers.push(Buffer.alloc(0));
+    return 'complete';
+  }
+  const begin = codec === 'opus' ? 'OpusTags' : headers.length === 1 ? '\x03vorbis' : '\x05vorbis';
+  if (!text.startsWith(begin) && !(packet.length === 0 && headers.length === 1)) return 'wrong';
+  headers.push(Buffer.from(packet));
+  return headers.length === (codec === 'opus' ? 2 : 3) ? 'complete' : 'more';
+}
+
+/** Samples per channel of one packet after another. */
+export class PacketClock {
+  readonly #codec: OggCodec;
+  readonly #sizes: readonly [number, number];
+  /** By mode of Vorbis: whether its block is a long one. */
+  readonly #modes: readonly boolean[];
+  readonly #modeMask: number;
+  #lastSize = 0;
+
+  /** @param headers the header packets, the first one first */
+  constructor(codec: OggCodec, headers: readonly Buffer[]) {
+    this.#codec = codec;
+    const sizes = codec === 'vorbis' ? headers[0]![28]! : 0;
+    this.#sizes = [1 << (sizes & 15), 1 << (sizes >> 4)];
+    this.#modes = codec === 'vorbis' ? vorbisModes(headers[2]!) : [];
+    this.#modeMask = (1 << (32 - Math.clz32(Math.max(0, this.#modes.length - 1)))) - 1;
+  }
+
+  /** The packet behind a gap or at a start has none before it. */
+  cut(): void {
+    this.#lastSize = 0;
+  }
+
+  /** How many samples this packet plays; -1: it is no audio packet of this codec. */
+  samples(packet: Buffer): number {
+    if (packet.length === 0) return -1;
+    if (this.#codec === 'opus') return opusSamples(packet);
+    return this.#codec === 'flac' ? flacSamples(packet) : this.#vorbisSamples(packet[0]!);
+  }
+
+  #vorbisSamples(first: number): number {
+    const isLong = this.#modes[(first >> 1) & this.#modeMask];
+    if ((first & 1) === 1 || isLong === undefined) return -1;
+    const size = this.#sizes[isLong ? 1 : 0];
+    const samples = this.#lastSize === 0 ? 0 : (this.#lastSize + size) / 4;
+    this.#lastSize = size;
+    return samples;
+  }
+}
+
+/** By the packet's first byte: the frame's length and how many there are (RFC 6716, section 3.1). */
+function opusSamples(packet: Buffer): number {
+  const config = packet[0]! >> 3;
+  const size =
+    config < 12 ? [480, 960, 1920, 2880][config & 3]! : config < 16 ? 480 << (config & 1) : 120 << (config & 3);
+  const code = packet[0]! & 3;
+  if (code < 3) return code === 0 ? size : size * 2;
+  const samples = packet.length < 2 ? 0 : size * (packet[1]! & 63);
+  return samples > 0 && samples <= 5760 ? samples : -1;
+}
+
+/** By the frame's header: a code, or the number behind the frame's own (RFC 9639, section 9.1.1). */
+function flacSamples(packet: Buffer): number {
+  if (packet.length < 8 || packet[0] !== 0xff || (packet[1]! & 0xfe) !== 0xf8) return -1;
+  const code = packet[2]! >> 4;
+  if (code === 0) return -1;
+  if (code === 1) return 192;
+  if (code < 6) return 576 << (code - 2);
+  if (code >= 8) return 256 << (code - 8);
+  const ones = Math.clz32(~(packet[4]! << 24));
+  const at = 4 + Math.max(1, ones);
+  if (at + 2 > packet.length) return -1;
+  return code === 6 ? packet[at]! + 1 : packet.readUInt16BE(at) + 1;
+}
+
+/**
+ * Which modes of Vorbis have long blocks. They stand at the very end of the setup header, behind much that only a decoder can read,
+ * so they are read from the end: each is 1 bit of size, 2 × 16 bits that are 0, and 8 bits of mapping; before the first stand 6 bits
+ * with their number less one. The largest number that fits is it. Empty: none fits.
+ */
+function vorbisModes(setup: Buffer): boolean[] {
+  const bit = (at: number) => (setup[at >> 3]! >> (at & 7)) & 1;
+  const bits = (at: number, count: number) => {
+    let value = 0;
+    for (let i = count - 1; i >= 0; i--) value = value * 2 + bit(at + i);
+    return value;
+  };
+  let end = setup.length * 8 - 1;
+  while (end > 0 && bit(end) === 0) end--; // the framing bit is the last that is set
+  const found: boolean[] = [];
+  let modes: boolean[] = [];
+  for (let at = end - 41; at >= 6 && found.length < 64; at -= 41) {
+    if (bits(at + 1, 32) !== 0 || bits(at + 33, 8) >= 64) break;
+    found.unshift(bit(at) === 1);
+    if (bits(at - 6, 6) + 1 === found.length) modes = [...found];
+  }
+  return modes;
+}

@@ -1,0 +1,108 @@
+/**
+ * Comments of an Ogg stream: the packet in which its title stands (Vorbis I specification, section 5; RFC 7845, section 5.2).
+ *
+ *   vorbis  03 "vorbis" │ list │ 01         list: vendor, number, then NAME=value each; every text with its length before it,
+ *   opus    "OpusTags"  │ list                    4 bytes little-endian, in UTF-8
+ *   flac    84 length   │ list
+ *
+ * Pure. What comes from an encoder is believed no further than it reaches, and kept only as far as LIST_BYTES.
+ */
+
+import type { Tags } from '../metadata/icy.js';
+import type { OggCodec } from './ogg-codec.js';
+
+/** As much of an encoder's vendor and comments as is sent on to every listener; a picture of the album does not fit. */
+const LIST_BYTES = 4096;
+/** No more are looked at. */
+const MOST_COMMENTS = 1000;
+
+export interface Comments {
+  readonly vendor: Buffer;
+  /** `NAME=value` each, as the encoder wrote them. */
+  readonly list: readonly Buffer[];
+}
+
+const HEADS: Record<OggCodec, Buffer> = {
+  vorbis: Buffer.from('\x03vorbis', 'latin1'),
+  opus: Buffer.from('OpusTags', 'latin1'),
+  flac: Buffer.alloc(4),
+};
+
+/** What stands in a comment packet, as far as it is whole. */
+export function readComments(packet: Buffer, codec: OggCodec): Comments {
+  let at = HEADS[codec].length;
+  const text = (): Buffer | null => {
+    if (at + 4 > packet.length) return null;
+    const length = packet.readUInt32LE(at);
+    if (at + 4 + length > packet.length) return null;
+    at += 4 + length;
+    return packet.subarray(at - length, at);
+  };
+  const vendor = text();
+  if (vendor === null || at + 4 > packet.length) return { vendor: Buffer.alloc(0), list: [] };
+  const count = Math.min(MOST_COMMENTS, packet.readUInt32LE(at));
+  at += 4;
+  const list: Buffer[] = [];
+  for (let i = 0; i < count; i++) {
+    const comment = text();
+    if (comment === null) break;
+    list.push(comment);
+  }
+  return { vendor, list };
+}
+
+/** The value of the first comment of this name (in capitals), or `""`. */
+export function commentOf({ list }: Comments, name: string): string {
+  const found = list.find((comment) => nameOf(comment) === name);
+  return found === undefined ? '' : found.toString('utf8', name.length + 1);
+}
+
+/** A comment packet. @param tags in the place of the encoder's own; null: these stay */
+export function commentPacket(comments: Comments, tags: Tags | null, codec: OggCodec): Buffer {
+  const vendor = comments.vendor.length > LIST_BYTES ? Buffer.alloc(0) : comments.vendor;
+  const ours =
+    tags === null
+      ? []
+      : [...field('TITLE', tags.title), ...field('ARTIST', tags.artist), ...field('ALBUM', tags.album)];
+  const kept: Buffer[] = [];
+  let roomBytes = LIST_BYTES - vendor.length;
+  for (const comment of comments.list) {
+    if (4 + comment.length > roomBytes || (tags !== null && OF_A_TITLE.has(nameOf(comment)))) continue;
+    roomBytes -= 4 + comment.length;
+    kept.push(comment);
+  }
+  const all = [...kept, ...ours];
+  const parts = [sized(vendor), number(all.length), ...all.map(sized)];
+  if (codec === 'vorbis') return Buffer.concat([HEADS.vorbis, ...parts, Buffer.from([1])]);
+  if (codec === 'opus') return Buffer.concat([HEADS.opus, ...parts]);
+  const list = Buffer.concat(parts);
+  const head = Buffer.alloc(4);
+  head.writeUInt32BE(0x84000000 + list.length); // VORBIS_COMMENT, and the last block
+  return Buffer.concat([head, list]);
+}
+
+/** They speak of one track, and a title of ours of another. */
+const OF_A_TITLE = new Set([
+  ...['TITLE', 'ARTIST', 'ALBUM', 'ALBUMARTIST', 'TRACKNUMBER', 'DATE', 'ISRC', 'COVERART'],
+  'METADATA_BLOCK_PICTURE',
+]);
+
+/** Names are ASCII without regard to case. */
+function nameOf(comment: Buffer): string {
+  const end = comment.indexOf(0x3d);
+  return end < 0 || end > 64 ? '' : comment.toString('latin1', 0, end).toUpperCase();
+}
+
+function field(name: string, value: string): Buffer[] {
+  return value === '' ? [] : [Buffer.from(`${name}=${value}`)];
+}
+
+function sized(text: Buffer): Buffer {
+  return Buffer.concat([number(text.length), text]);
+}
+
+function number(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}

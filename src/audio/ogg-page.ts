@@ -1,0 +1,174 @@
+/**
+ * Pages of an Ogg stream (RFC 3533, section 6), read and written.
+ *
+ *   "OggS" │ 0 │ flags │ granule position │ serial │ sequence │ CRC │ n │ n lacing values │ up to 255 × 255 bytes
+ *    4       1   1       8                  4        4          4     1                      everything little-endian
+ *
+ * A packet is cut into pieces of 255 bytes and a last one of less, so a lacing value under 255 ends it. Here a page holds whole
+ * packets only, unless one is larger than a page. Pure but for PageWriter, which is owned by whoever makes a stream.
+ */
+
+export const PAGE_HEAD_BYTES = 27;
+const MOST_LACINGS = 255;
+const PIECE_BYTES = 255;
+/** The largest page. */
+export const MAX_PAGE_BYTES = PAGE_HEAD_BYTES + MOST_LACINGS + MOST_LACINGS * PIECE_BYTES;
+
+/** What a page's flags say. */
+export const CONTINUED = 1;
+export const FIRST = 2;
+export const LAST = 4;
+
+const CAPTURE = 0x4f676753; // "OggS"
+const CRC_AT = 22;
+const UINT32 = 0x1_0000_0000;
+
+/** CRC-32 with the polynomial 0x04c11db7, nothing reflected, from 0 (RFC 3533, section 6, field 7). */
+const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 24;
+  for (let bit = 0; bit < 8; bit++) crc = crc < 0 ? (crc << 1) ^ 0x04c11db7 : crc << 1;
+  return crc;
+});
+
+function crcOver(bytes: Buffer, from: number, to: number, before: number): number {
+  let crc = before;
+  for (let at = from; at < to; at++) crc = (crc << 8) ^ CRC_TABLE[(crc >>> 24) ^ bytes[at]!]!;
+  return crc;
+}
+
+/** Of the page in bytes[at, end), its own CRC field read as 0. */
+export function pageCrc(bytes: Buffer, at: number, end: number): number {
+  let crc = crcOver(bytes, at, at + CRC_AT, 0);
+  for (let i = 0; i < 4; i++) crc = (crc << 8) ^ CRC_TABLE[crc >>> 24]!;
+  return crcOver(bytes, at + CRC_AT + 4, end, crc) >>> 0;
+}
+
+/** Whether these PAGE_HEAD_BYTES begin like a page of the one version that there is. */
+export function isPage(bytes: Buffer, at: number): boolean {
+  return bytes.readUInt32BE(at) === CAPTURE && bytes[at + 4] === 0;
+}
+
+/** A page at the start of `bytes`. */
+export interface Page {
+  readonly flags: number;
+  /** Of the last packet that ends here; -1: none does. Beyond 2^53 it is not exact; nobody plays for so long. */
+  readonly granule: number;
+  readonly serial: number;
+  readonly sequence: number;
+  readonly lacings: Buffer;
+  readonly body: Buffer;
+}
+
+/** How many bytes the page needs that begins with these; more become known as more are there. Ask with PAGE_HEAD_BYTES at least. */
+export function pageBytes(bytes: Buffer, held: number): number {
+  const lacings = bytes[26]!;
+  let needed = PAGE_HEAD_BYTES + lacings;
+  if (held < needed) return needed;
+  for (let i = 0; i < lacings; i++) needed += bytes[PAGE_HEAD_BYTES + i]!;
+  return needed;
+}
+
+/** The whole page in `bytes`, as views; null when its CRC says that it is damaged (or none). */
+export function readPage(bytes: Buffer): Page | null {
+  if (pageCrc(bytes, 0, bytes.length) !== bytes.readUInt32LE(CRC_AT)) return null;
+  const bodyAt = PAGE_HEAD_BYTES + bytes[26]!;
+  return {
+    flags: bytes[5]!,
+    granule: bytes.readInt32LE(10) * UINT32 + bytes.readUInt32LE(6),
+    serial: bytes.readUInt32LE(14),
+    sequence: bytes.readUInt32LE(18),
+    lacings: bytes.subarray(PAGE_HEAD_BYTES, bodyAt),
+    body: bytes.subarray(bodyAt),
+  };
+}
+
+/** Packets in, pages out: one logical stream. */
+export class PageWriter {
+  readonly #serial: number;
+  #sequence: number;
+  #flags: number;
+  #granule = -1;
+  readonly #lacings = Buffer.alloc(MOST_LACINGS);
+  #count = 0;
+  readonly #body = Buffer.alloc(MOST_LACINGS * PIECE_BYTES);
+  #bodyBytes = 0;
+  #out = Buffer.alloc(16 * 1024);
+  #outBytes = 0;
+
+  /** @param flags of the page that comes first: FIRST where a stream begins */
+  constructor(serial: number, sequence: number, flags: number) {
+    this.#serial = serial;
+    this.#sequence = sequence;
+    this.#flags = flags;
+  }
+
+  /** Of the next page. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** Bytes waiting to be taken, whether their page has ended or not. */
+  get bytes(): number {
+    return this.#outBytes + this.#bodyBytes;
+  }
+
+  /** A whole packet. @param granule the stream's position behind it */
+  packet(bytes: Buffer, granule: number): void {
+    const lacings = Math.floor(bytes.length / PIECE_BYTES) + 1;
+    if (this.#count + lacings > MOST_LACINGS) this.end();
+    let at = 0;
+    for (let i = 0; i < lacings; i++) {
+      if (this.#count === MOST_LACINGS) {
+        this.end();
+        this.#flags |= CONTINUED;
+      }
+      const n = Math.min(PIECE_BYTES, bytes.length - at);
+      bytes.copy(this.#body, this.#bodyBytes, at, at + n);
+      this.#lacings[this.#count++] = n;
+      this.#bodyBytes += n;
+      at += n;
+    }
+    this.#granule = granule;
+  }
+
+  /** Ends the page; nothing to end is nothing. */
+  end(flags = 0): void {
+    if (this.#count === 0) return;
+    const bytes = PAGE_HEAD_BYTES + this.#count + this.#bodyBytes;
+    this.#reserve(bytes);
+    const [out, at] = [this.#out, this.#outBytes];
+    out.writeUInt32BE(CAPTURE, at);
+    out[at + 4] = 0;
+    out[at + 5] = this.#flags | flags;
+    out.writeUInt32LE(this.#granule < 0 ? UINT32 - 1 : this.#granule % UINT32, at + 6);
+    out.writeInt32LE(this.#granule < 0 ? -1 : Math.floor(this.#granule / UINT32), at + 10);
+    out.writeUInt32LE(this.#serial, at + 14);
+    out.writeUInt32LE(this.#sequence, at + 18);
+    out[at + 26] = this.#count;
+    this.#lacings.copy(out, at + PAGE_HEAD_BYTES, 0, this.#count);
+    this.#body.copy(out, at + PAGE_HEAD_BYTES + this.#count, 0, this.#bodyBytes);
+    out.writeUInt32LE(pageCrc(out, at, at + bytes), at + CRC_AT);
+    this.#outBytes += bytes;
+    this.#sequence = (this.#sequence + 1) >>> 0;
+    this.#flags = 0;
+    this.#granule = -1;
+    this.#count = 0;
+    this.#bodyBytes = 0;
+  }
+
+  /** All pages that have ended, as a buffer of its own. */
+  take(): Buffer {
+    const taken = Buffer.allocUnsafeSlow(this.#outBytes);
+    this.#out.copy(taken, 0, 0, this.#outBytes);
+    this.#outBytes = 0;
+    return taken;
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#outBytes + bytes;
+    if (needed <= this.#out.length) return;
+    const bigger = Buffer.alloc(Math.max(needed, this.#out.length * 2));
+    this.#out.copy(bigger, 0, 0, this.#outBytes);
+    this.#out = bigger;
+  }
+}

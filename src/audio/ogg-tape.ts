@@ -1,0 +1,167 @@
+/**
+ * The tape of a channel that is fed Ogg: packets come in, segments of about a second go out, in pages and chain links of our own.
+ *
+ *    segment 41            segment 42                 open
+ *   │ page page page │ … │ page EOS, head of link 2 │ packets …
+ *
+ * A title ends the link and begins another with the same codec headers and its own comments; so does an encoder's new link and a
+ * gap in its stream. Positions (granule) begin anew with each link, as those of every encoder do: players expect it (mpv loses its time
+ * where they go on). A decoder of Opus starts anew: a link that goes on begins with the last packets of the one before, to be dropped.
+ * Invariants: as of Tape (tape.ts); every segment begins with a page that continues nothing, so all of them can be joined; the open
+ * segment is never empty once audio has come, so there is always a page to mark as a link's last.
+ */
+
+import { randomInt } from 'node:crypto';
+import type { Mark } from './mark.js';
+import { LinkHead, type OggLink } from './ogg-link.js';
+import { LAST, PageWriter } from './ogg-page.js';
+import { OggSegment } from './ogg-segment.js';
+import type { AudioTape } from './tape.js';
+
+const SEGMENT_MS = 1000;
+/**
+ * A title waits until the open segment is as long. Whoever joins with a shorter one that ends its link gets less than a decoder of Opus
+ * is told to skip, or so little of Vorbis that ffmpeg finds no time for it.
+ */
+const LEAST_SEGMENT_MS = 250;
+/** What a decoder of Opus needs to be where another one is (RFC 7845, section 4.2): 80 ms. */
+const PREROLL_SAMPLES = 3840;
+/** A second of anything that is heard over a network has less. */
+const MOST_SEGMENT_BYTES = 512 * 1024;
+
+export class OggTape implements AudioTape {
+  readonly metaint: number;
+  readonly lagMs: number;
+  tail = 0;
+  head = 0;
+  isOver = false;
+  #fence = 0;
+  readonly #segments: OggSegment[] = [];
+  #link: OggLink;
+  #head: LinkHead;
+  #pages: PageWriter;
+  #openStartMs = 0;
+  #nowMs = 0;
+  #granule = 0;
+  /** The latest packets of Opus. */
+  readonly #recent: { readonly packet: Buffer; readonly samples: number }[] = [];
+  #recentSamples = 0;
+  #before: Mark | null;
+  #mark: Mark | null;
+  /** The mark that stands in the present link. */
+  #shown: Mark | null;
+
+  /** @param metaint for listeners who get ICY all the same */
+  constructor(link: OggLink, metaint: number, lagMs: number, mark: Mark | null) {
+    this.metaint = metaint;
+    this.lagMs = lagMs;
+    this.#link = link;
+    this.#before = mark;
+    this.#mark = mark;
+    this.#shown = mark;
+    this.#head = this.#makeHead(0);
+    this.#pages = new PageWriter(this.#head.serial, this.#head.pages, 0);
+  }
+
+  get link(): OggLink {
+    return this.#link;
+  }
+
+  get edgeMs(): number {
+    return this.#openStartMs;
+  }
+
+  at(seq: number): OggSegment | undefined {
+    return this.#segments[seq - this.tail];
+  }
+
+  put(mark: Mark): void {
+    this.#mark = mark;
+  }
+
+  /** Appends a packet. @param fresh what came before has nothing to do with it */
+  write(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {
+    if (this.#pages.bytes > 0) {
+      const isSaid = this.#mark?.block === this.#shown?.block;
+      const goesOn = !fresh && link === this.#link;
+      const openMs = this.#nowMs - this.#openStartMs;
+      if (!goesOn || (!isSaid && openMs >= LEAST_SEGMENT_MS)) this.#closeLink(link, goesOn);
+      else if (openMs >= SEGMENT_MS || this.#pages.bytes >= MOST_SEGMENT_BYTES) this.#close(null);
+    }
+    // Durations are samples divided by this very rate.
+    const samples = Math.round((durationMs * link.facts.sampleRate) / 1000);
+    if (link.facts.codec === 'opus') this.#remember(Buffer.from(packet), samples);
+    this.#granule += samples;
+    this.#nowMs += durationMs;
+    this.#pages.packet(packet, this.#granule);
+  }
+
+  joinAt(burstMs: number): number {
+    let found = Math.max(this.head, this.#fence);
+    if (burstMs <= 0) return found;
+    for (let seq = found - 1; seq >= this.tail && seq >= this.#fence; seq--) {
+      found = seq;
+      if (this.#openStartMs - this.at(seq)!.startMs >= burstMs) break;
+    }
+    return found;
+  }
+
+  fence(): void {
+    this.#fence = this.#pages.bytes === 0 ? this.head : this.head + 1;
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.tail = Number.POSITIVE_INFINITY;
+    this.#segments.length = 0;
+  }
+
+  #closeLink(link: OggLink, goesOn: boolean): void {
+    this.#link = link;
+    this.#shown = this.#mark;
+    if (!goesOn) {
+      this.#recent.length = 0;
+      this.#recentSamples = 0;
+    }
+    const head = this.#makeHead(this.#recentSamples);
+    this.#close(head);
+    this.#pages = new PageWriter(head.serial, head.pages, 0);
+    this.#granule = 0;
+    for (const { packet, samples } of this.#recent) this.#pages.packet(packet, (this.#granule += samples));
+    this.#head = head;
+  }
+
+  /** @param next the head of the link that follows; null: the present one goes on */
+  #close(next: LinkHead | null): void {
+    this.#pages.end(next === null ? 0 : LAST);
+    const pages = this.#pages.take();
+    const segment = new OggSegment({
+      bytes: next === null ? pages : Buffer.concat([pages, next.bytes]),
+      head: this.#head,
+      startMs: this.#openStartMs,
+      endMs: this.#nowMs,
+      before: this.#before,
+      mark: this.#mark,
+    });
+    this.#segments.push(segment);
+    this.head++;
+    this.#before = this.#mark;
+    this.#openStartMs = this.#nowMs;
+    while (this.#segments.length > 1 && this.#nowMs - this.#segments[0]!.endMs > this.lagMs) {
+      this.#segments.shift();
+      this.tail++;
+    }
+  }
+
+  #remember(packet: Buffer, samples: number): void {
+    this.#recent.push({ packet, samples });
+    this.#recentSamples += samples;
+    while (this.#recentSamples - this.#recent[0]!.samples >= PREROLL_SAMPLES) {
+      this.#recentSamples -= this.#recent.shift()!.samples;
+    }
+  }
+
+  #makeHead(preSkip: number): LinkHead {
+    return new LinkHead(this.#link, this.#mark?.tags ?? null, preSkip, randomInt(0x1_0000_0000));
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * Who may listen: the hook that is asked about each listener, and the keys of signed URLs. Channels choose between them by `access`;
+ * that what they choose is there is a rule of checks.ts.
+ */
+
+import { choice, list, seconds, section, webUrl, whole } from './field.js';
+import { signingKeySchema } from './secret.js';
+
+/** How a channel's listeners are admitted. */
+export const ACCESS = ['open', 'hook', 'signed'] as const;
+export type Access = (typeof ACCESS)[number];
+
+export function hookSchema() {
+  return section({
+    url: webUrl(),
+    timeoutSeconds: seconds(0.05, 60).default(3),
+    parallel: whole(1, 10_000).default(32),
+    waiting: whole(0, 1_000_000).default(10_000),
+    cacheSeconds: seconds(0, 86_400).default(0),
+    cacheEntries: whole(1, 1_000_000).default(10_000),
+    whenDown: choice(['deny', 'allow']).default('deny'),
+    breakAfter: whole(1, 10_000).default(5),
+    breakSeconds: seconds(0.1, 3600).default(10),
+  });
+}
+
+export function signedUrlsSchema(env: NodeJS.ProcessEnv) {
+  return section({
+    keys: list(signingKeySchema(env), 1, 2),
+  });
+}

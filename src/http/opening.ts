@@ -1,0 +1,163 @@
+/**
+ * What comes before the first bytes of a connection, where its address has it: the head of a TCP proxy (proxy-protocol.ts), then TLS,
+ * either for everything or, on a shared port, for what begins like a TLS handshake. Whatever is behind goes to the front as it came.
+ *
+ *   accepted ─► PROXY head? ─► TLS? ─► ready          each step has headMs, as a deadline
+ *                               └ sharePort: first byte 0x16
+ *
+ * Owns each socket until it is ready. One deadline a step: a socket's own time-out begins anew with every byte that trickles in.
+ */
+
+import type net from 'node:net';
+import tls from 'node:tls';
+import type { Pair } from './certificate.js';
+import { addressOf, comesFrom, type Proxies } from './peer.js';
+import { readProxyHead } from './proxy-protocol.js';
+
+/** The type of a TLS record that holds a handshake (RFC 8446, 5.1). No method and no password begins so. */
+const HANDSHAKE = 0x16;
+
+export interface OpeningOptions {
+  readonly headMs: number;
+  /** Those who must, and alone may, begin with a PROXY head here, and how long it may be. Undefined: nobody may. */
+  readonly proxied?: { readonly by: Proxies; readonly headBytes: number } | undefined;
+  /** Undefined: everything here is in the clear. */
+  readonly tls?: Pair | undefined;
+  /** Beside TLS the clear is spoken here too. */
+  readonly sharePort?: boolean | undefined;
+  /** Takes the connection; what was read of it already has been put back. */
+  ready(socket: net.Socket): void;
+}
+
+/** What a look at the bytes so far says: what to do next, to wait for more, or to give up. */
+type Looked = (() => void) | 'more' | 'wrong';
+
+export class Opening {
+  readonly #options: OpeningOptions;
+  readonly #tls: tls.Server | null;
+  /** Connections that are not ready, with how to give them up. */
+  readonly #under = new Map<net.Socket, () => void>();
+  /** Those whose TLS handshake is not over, by the peer that the kernel knows; with what ends the step. */
+  readonly #handshaking = new Map<string, { readonly bare: net.Socket; readonly done: () => void }>();
+
+  constructor(options: OpeningOptions) {
+    this.#options = options;
+    this.#tls = options.tls === undefined ? null : this.#tlsServer(options.tls);
+  }
+
+  /** Takes a connection as it was accepted. */
+  take(socket: net.Socket): void {
+    const { proxied } = this.#options;
+    if (proxied === undefined) this.#secure(socket);
+    else if (!proxied.by.isTrusted(socket.remoteAddress)) socket.on('error', () => undefined).destroy();
+    else {
+      this.#look(socket, (bytes) => {
+        const head = readProxyHead(bytes, proxied.headBytes);
+        if (typeof head === 'string') return head;
+        return () => {
+          if (head.address !== null) comesFrom(socket, head.address);
+          putBack(socket, head.rest);
+          this.#secure(socket);
+        };
+      });
+    }
+  }
+
+  /** Connections from now on are made with this certificate; those that are open keep theirs. */
+  renew(pair: Pair): void {
+    this.#tls?.setSecureContext(pair);
+  }
+
+  /** Lets go whoever is not ready. */
+  close(): void {
+    for (const drop of [...this.#under.values()]) drop();
+  }
+
+  #secure(socket: net.Socket): void {
+    if (this.#tls === null) this.#ready(socket);
+    else if (this.#options.sharePort !== true) this.#handshake(socket, this.#tls);
+    else {
+      const server = this.#tls;
+      this.#look(socket, (bytes) => () => {
+        putBack(socket, bytes);
+        if (bytes[0] === HANDSHAKE) this.#handshake(socket, server);
+        else this.#ready(socket);
+      });
+    }
+  }
+
+  /** Gathers bytes until `judge` knows what to do; the connection is paused then. */
+  #look(socket: net.Socket, judge: (bytes: Buffer) => Looked): void {
+    let seen: Buffer | null = null;
+    const look = (chunk: Buffer) => {
+      seen = seen === null ? chunk : Buffer.concat([seen, chunk]);
+      const said = judge(seen);
+      if (said === 'more') return;
+      if (said === 'wrong') return drop();
+      done();
+      socket.pause();
+      said();
+    };
+    const drop = () => this.#under.get(socket)?.();
+    const done = this.#step(socket, () => socket.off('data', look).off('end', drop));
+    // After a step before this one it is paused.
+    socket.on('data', look).on('end', drop).resume();
+  }
+
+  #handshake(socket: net.Socket, server: tls.Server): void {
+    const peer = peerOf(socket);
+    const done = this.#step(socket, () => {
+      // A port may be used again before its last connection is known to be closed.
+      if (this.#handshaking.get(peer)?.bare === socket) this.#handshaking.delete(peer);
+    });
+    this.#handshaking.set(peer, { bare: socket, done });
+    server.emit('connection', socket);
+  }
+
+  #tlsServer(pair: Pair): tls.Server {
+    const server = tls.createServer({ ...pair, allowHalfOpen: true, noDelay: true, ALPNProtocols: ['http/1.1'] });
+    server.on('secureConnection', (socket) => {
+      const known = this.#handshaking.get(peerOf(socket));
+      if (known === undefined) return void socket.destroy();
+      known.done();
+      comesFrom(socket, addressOf(known.bare));
+      this.#ready(socket);
+    });
+    server.on('tlsClientError', (_, socket) => socket.destroy());
+    return server;
+  }
+
+  /** A step may have left it paused. */
+  #ready(socket: net.Socket): void {
+    this.#options.ready(socket);
+    socket.resume();
+  }
+
+  /** Gives a step its deadline, and its end to a connection that fails. @returns what is to be called when the step is over */
+  #step(socket: net.Socket, over: () => void): () => void {
+    const done = () => {
+      clearTimeout(deadline);
+      this.#under.delete(socket);
+      socket.off('error', drop).off('close', done);
+      over();
+    };
+    const drop = () => {
+      done();
+      socket.on('error', () => undefined).destroy();
+    };
+    const deadline = setTimeout(drop, this.#options.headMs);
+    this.#under.set(socket, drop);
+    socket.on('error', drop).on('close', done);
+    return done;
+  }
+}
+
+/** For whoever reads next, once the connection is resumed. */
+function putBack(socket: net.Socket, bytes: Buffer): void {
+  if (bytes.length > 0) socket.unshift(bytes);
+}
+
+/** The bare and the secure socket of a connection both know it. */
+function peerOf(socket: net.Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort}`;
+}

@@ -1,0 +1,119 @@
+/**
+ * The door for SHOUTcast v1 encoders: a line with the password, our OK2, their heads, a blank line, audio (protocol.md, "Encoders"). The
+ * password names the channel; where two channels share it, it names none. Some encoders send all of it in one go and some wait for
+ * the OK2, so it is said as soon as the password is judged. The answers are exactly the two that such encoders know.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { type Handshake, type HandshakeFault, HandshakeParser } from '../source/handshake.js';
+import { FirstLineParser, type Login, readLogin } from '../source/shoutcast.js';
+import { type EncoderMount, isAcceptedType } from './encoder.js';
+import { type HeadLimits, HeadReader } from './head-reader.js';
+import { lastWord } from './last-word.js';
+import { addressOf } from './peer.js';
+import { originOf, type Rate } from './rate.js';
+
+export interface ShoutcastDoorOptions extends HeadLimits {
+  /** Every channel that takes an encoder. */
+  readonly channels: readonly EncoderMount[];
+  /** The channel behind a path that takes an encoder; undefined: none does. */
+  mount(path: string): EncoderMount | undefined;
+  /** Wrong passwords, by address. */
+  readonly wrongSecrets: Rate;
+  /** Every verdict, with the HTTP status that says the same; the path is "" where none was named. Never with credentials. */
+  judged(status: number, path: string, agent: string, why: string): void;
+}
+
+interface Refused {
+  readonly status: number;
+  readonly why: string;
+}
+
+const WELCOME = 'OK2\r\nicy-caps:11\r\n\r\n';
+const INVALID = 'invalid password\r\n';
+/** Where the heads begin there has been no request line. */
+const NO_REQUEST = { method: '', path: '', query: '', protocol: '' };
+
+export class ShoutcastDoor {
+  readonly #options: ShoutcastDoorOptions;
+  readonly #heads: HeadReader;
+
+  constructor(options: ShoutcastDoorOptions) {
+    this.#options = options;
+    this.#heads = new HeadReader(options);
+  }
+
+  /** Takes a connection that began with a line of text. @param first the bytes that were read already */
+  take(socket: Socket, first: Buffer): void {
+    this.#heads.readWith(new FirstLineParser(this.#options.headBytes), socket, first, (result) => {
+      if ('kind' in result) return this.#refuse(socket, { status: 400, why: result.message });
+      const login = readLogin(result.line);
+      // Whoever pokes wants any answer at all.
+      if (login.kind === 'poke') return lastWord(socket, INVALID);
+      if (login.kind === 'request') return lastWord(socket, '');
+      const found = this.#channelOf(login, originOf(addressOf(socket)));
+      if ('why' in found) return this.#refuse(socket, found, login.mount ?? '');
+      socket.write(WELCOME);
+      const heads = new HandshakeParser(this.#options, NO_REQUEST);
+      this.#heads.readWith(heads, socket, result.rest, (head) => this.#admit(socket, found, head, login.mount ?? ''));
+    });
+  }
+
+  close(): void {
+    this.#heads.close();
+  }
+
+  /** All channels are looked at for all that the line may mean, so that the time tells nothing. */
+  #channelOf(login: Extract<Login, { kind: 'password' }>, origin: string): EncoderMount | Refused {
+    const named = login.mount === null ? undefined : this.#options.mount(login.mount);
+    const channels = login.mount === null ? this.#options.channels : named === undefined ? [] : [named];
+    const theirs = login.readings.map(({ user, password }) => {
+      const sha256 = createHash('sha256').update(password, 'utf8').digest();
+      return channels.filter((channel) => channel.hasPassword(sha256) && (user === null || channel.hasUser(user)));
+    });
+    const [channel, ...others] = theirs.find((found) => found.length > 0) ?? [];
+    if (channel === undefined) return this.#wrong(origin);
+    if (others.length > 0) {
+      const keys = [channel, ...others].map((each) => each.channel).join(', ');
+      return { status: 403, why: `the channels ${keys} share this password: use /mount:password, or change one` };
+    }
+    return channel.busy ? { status: 409, why: 'another encoder feeds this channel' } : channel;
+  }
+
+  #wrong(origin: string): Refused {
+    if (this.#options.wrongSecrets.take(origin) === 0) return { status: 403, why: 'wrong password' };
+    return { status: 429, why: 'too many wrong passwords from this address' };
+  }
+
+  /** It has heard OK2 already: who cannot stay after all is just let go. */
+  #admit(socket: Socket, channel: EncoderMount, head: Handshake | HandshakeFault, path: string): void {
+    const refused = verdict(channel, head);
+    if (refused !== null || 'kind' in head) {
+      const { status, why } = refused ?? { status: 400, why: '' };
+      this.#options.judged(status, path, '', why);
+      lastWord(socket, '');
+      return;
+    }
+    socket.on('error', () => undefined);
+    this.#options.judged(200, path, head.headers.get('user-agent') ?? '', channel.channel);
+    channel.attach(socket, head.rest, head.headers);
+  }
+
+  #refuse(socket: Socket, { status, why }: Refused, path = ''): void {
+    this.#options.judged(status, path, '', why);
+    lastWord(socket, INVALID);
+  }
+}
+
+/** Null: may stay. */
+function verdict(channel: EncoderMount, head: Handshake | HandshakeFault): Refused | null {
+  if ('kind' in head) return { status: 400, why: head.message };
+  const type = head.headers.get('content-type');
+  // libshout sends none: then the frames tell.
+  if (type !== undefined && !isAcceptedType(type)) {
+    return { status: 415, why: 'the content type must be MP3, AAC (ADTS) or Ogg' };
+  }
+  // Another one has come while this one sent its heads.
+  return channel.busy ? { status: 409, why: 'another encoder feeds this channel' } : null;
+}

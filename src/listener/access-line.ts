@@ -1,0 +1,74 @@
+/**
+ * A line of the access log: the combined form that Apache made and Icecast writes, with the seconds that the connection lasted at
+ * its end. What comes from outside is escaped as Apache does (mod_log_config), so that no line can be broken or forged; secrets in
+ * query strings are taken out, and addresses shortened where that is asked for. Pure functions.
+ */
+
+/** Query parameters whose value is nobody's business: metaids, tokens, signatures, passwords. */
+const SECRET = /metaid|sabcsid|token|pass|secret|sig|auth|hmac|jwt|^key$|^hash$/i;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+/** What may not stand in a quoted field as it is. */
+const UNSAFE = /["\\]|[^ -~]+/g;
+const SHORT: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** `"…"`, or `"-"` where there is nothing. Visible ASCII only; every other byte (of UTF-8) becomes `\xhh`. */
+export function quoted(text: string): string {
+  return `"${text === '' ? '-' : text.replace(UNSAFE, escaped)}"`;
+}
+
+function escaped(text: string): string {
+  if (text.length === 1 && SHORT[text] !== undefined) return SHORT[text];
+  let out = '';
+  for (const byte of Buffer.from(text, 'utf8')) {
+    out += SHORT[String.fromCharCode(byte)] ?? `\\x${byte.toString(16).padStart(2, '0')}`;
+  }
+  return out;
+}
+
+/** A URL whose secrets read `-`: values of such parameters, and a user and password before its host. */
+export function withoutSecrets(url: string): string {
+  const mark = url.indexOf('?');
+  const path = (mark < 0 ? url : url.slice(0, mark)).replace(/\/\/[^/]*@/, '//-@');
+  if (mark < 0) return path;
+  const parameters = url
+    .slice(mark + 1)
+    .split(/([&;#?])/)
+    .map((parameter) => {
+      const equals = parameter.indexOf('=');
+      return equals >= 0 && SECRET.test(decoded(parameter.slice(0, equals)))
+        ? `${parameter.slice(0, equals + 1)}-`
+        : parameter;
+    });
+  return `${path}?${parameters.join('')}`;
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/**
+ * An IP address with what tells one household from its neighbours taken out: IPv4 to its /24, IPv6 to its /48.
+ * @param address as the system writes it; what is none becomes `-`
+ */
+export function shortened(address: string): string {
+  const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(address);
+  if (v4 !== null) return `${v4[1]}.0`;
+  if (!address.includes(':')) return '-';
+  const [before = '', after] = address.replace(/%.*/, '').split('::');
+  const groups = before === '' ? [] : before.split(':');
+  const behind = after === undefined || after === '' ? [] : after.split(':');
+  while (after !== undefined && groups.length + behind.length < 8) groups.push('0');
+  const network = [...groups, ...behind].slice(0, 3).map((group) => Number.parseInt(group, 16) || 0);
+  while (network.at(-1) === 0) network.pop();
+  return `${network.map((group) => group.toString(16)).join(':')}::`;
+}
+
+/** `[21/Nov/2026:07:32:34 +0000]` @param wallMs unix milliseconds */
+export function stamp(wallMs: number): string {
+  const iso = new Date(wallMs).toISOString();
+  return `[${iso.slice(8, 10)}/${MONTHS[Number(iso.slice(5, 7)) - 1]}/${iso.slice(0, 4)}:${iso.slice(11, 19)} +0000]`;
+}

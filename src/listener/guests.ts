@@ -1,0 +1,91 @@
+/**
+ * What is kept of each listener beside its cursor, from its first audio to its ending: whom it counts as (census.ts), and what its
+ * line in the access log will say. Nothing here is touched while it plays. Made by app.ts; the stream brings guests in, the
+ * audience tells of their endings.
+ */
+
+import type { Clock } from '../clock.js';
+import { quoted, shortened, stamp, withoutSecrets } from './access-line.js';
+import type { AccessLog } from './access-log.js';
+import type { Census, Group } from './census.js';
+
+/** A request for a stream, as it came. */
+export interface Request {
+  readonly method: string;
+  /** Path and query as requested. */
+  readonly url: string;
+  /** Of the player, whatever stands between. */
+  readonly address: string;
+  head(name: string): string | undefined;
+}
+
+/** The parts of an access line that are known from the beginning. */
+interface Entry {
+  readonly address: string;
+  readonly request: string;
+  readonly from: string;
+}
+
+export interface Guest {
+  readonly group: Group;
+  /** Null: no access log is written. */
+  readonly entry: Entry | null;
+}
+
+export interface GuestOptions {
+  /** Whether addresses are shortened in the access log. */
+  readonly anonymize: boolean;
+  /** What is kept of a URL, a referer and a user agent, each. */
+  readonly textCharacters: number;
+}
+
+export class Guests {
+  readonly census: Census;
+  readonly #log: AccessLog | null;
+  readonly #clock: Clock;
+  readonly #options: GuestOptions;
+
+  constructor(census: Census, log: AccessLog | null, clock: Clock, options: GuestOptions) {
+    this.census = census;
+    this.#log = log;
+    this.#clock = clock;
+    this.#options = options;
+  }
+
+  /** Lines of the access log that were not written. */
+  get lostLines(): number {
+    return this.#log?.lost ?? 0;
+  }
+
+  /** It begins to play. Balance with `leave`. @param metaid a well-formed one */
+  arrive(channel: string, request: Request, metaid: string | null): Guest {
+    const { address } = request;
+    const agent = request.head('user-agent') ?? '';
+    const playbackSession = request.head('x-playback-session-id');
+    const group = this.census.join(channel, { address, agent, metaid, playbackSession });
+    return { group, entry: this.#log === null ? null : this.#entry(request, agent) };
+  }
+
+  /** @param bytes given to its connection, without the head @param lastedMs since its first audio */
+  leave({ group, entry }: Guest, bytes: number, lastedMs: number): void {
+    this.census.leave(group);
+    if (entry === null) return;
+    const { address, request, from } = entry;
+    const time = stamp(this.#clock.wallMs());
+    this.#log!.write(`${address} - - ${time} ${request} 200 ${bytes} ${from} ${Math.round(lastedMs / 1000)}`);
+  }
+
+  /** The stream is answered in HTTP/1.0 whatever was asked in, so the line says that. */
+  #entry(request: Request, agent: string): Entry {
+    const { anonymize, textCharacters } = this.#options;
+    const field = (text: string) => quoted(text.slice(0, textCharacters));
+    const line = `${request.method} ${withoutSecrets(request.url).slice(0, textCharacters)} HTTP/1.0`;
+    const referer = withoutSecrets(request.head('referer') ?? '');
+    const address = request.address.replace(/^::ffff:(?=\d+\.)/i, '');
+    return {
+      address: anonymize ? shortened(address) : address || '-',
+      request: quoted(line),
+      from: `${field(referer)} ${field(agent)}`,
+    };
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * How much of each listener's stream lies in the kernel: given to the socket, and not taken by the other end. With Linux's defaults that is
+ * up to 4 MB a connection, four minutes at 128 kb/s, of which the process sees nothing. A look at all of them every few seconds:
+ *
+ *   tape   ├───────── lag ─────────┤ edge        a listener whose lag passes the tape's is told to go, as if its cursor had fallen off;
+ *          │ in the kernel │ on the tape         its session learns that what lies here cannot have been heard
+ *          left            cursor
+ *
+ * Costs some 2 µs of the system's time for each connection of the machine and nothing per write, and never more than a hundredth of a
+ * core. Where the tables cannot be read (not Linux), nothing is known and only the tape counts. What can bound it is the system's:
+ * `sysctl net.ipv4.tcp_notsent_lowat=131072` (a stalled reader at 128 kb/s then hides 10 s instead of 240), or the last figure of
+ * `net.ipv4.tcp_wmem`; Node can set neither on a socket. Owned by the audience.
+ */
+
+import type { AudioTape } from '../audio/tape.js';
+import type { Clock, Ringer } from '../clock.js';
+import type { Listener } from './listener.js';
+import { endpointsOf, readQueues, TABLES } from './send-queue.js';
+import type { Session } from './sessions.js';
+
+const LOOK_MS = 5000;
+const LONGEST_PAUSE_MS = 60_000;
+/** A look is followed by a pause so many times as long. */
+const PAUSE_PER_LOOK = 100;
+
+/** A listener's connection, as the kernel knows it. */
+export class Flow {
+  readonly listener: Listener;
+  readonly tape: AudioTape;
+  readonly session: Session | null;
+  /** Null: the connection was gone before we asked. */
+  readonly endpoints: string | null;
+  /** What lay in the kernel at the look with this number. */
+  bytes = 0;
+  look = 0;
+
+  constructor(listener: Listener, tape: AudioTape, session: Session | null) {
+    this.listener = listener;
+    this.tape = tape;
+    this.session = session;
+    this.endpoints = endpointsOf(listener.socket);
+  }
+
+  /**
+   * Milliseconds of audio between what has left and the live edge: on the tape, in the socket's own buffer, and `kernelBytes`.
+   * +∞ when what has left is older than the tape.
+   */
+  lagMs(kernelBytes: number): number {
+    return this.tape.edgeMs - this.#leftMs(kernelBytes);
+  }
+
+  /** Milliseconds of audio that were written to the socket and have not left. */
+  heldMs(kernelBytes: number): number {
+    const { listener, tape } = this;
+    const last = tape.at(listener.cursor - 1);
+    return last === undefined ? 0 : last.endMs - this.#leftMs(kernelBytes);
+  }
+
+  /** The audio time on the tape at which the first byte stands that has not left. */
+  #leftMs(kernelBytes: number): number {
+    const { listener, tape } = this;
+    let left = kernelBytes + listener.socket.writableLength;
+    let atMs = tape.at(listener.cursor)?.startMs ?? tape.edgeMs;
+    // What is more than it has of the tape is its head, or the text of titles.
+    for (let seq = listener.cursor - 1; left > 0 && seq >= listener.firstSeq; seq--) {
+      const segment = tape.at(seq);
+      if (segment === undefined) return Number.NEGATIVE_INFINITY;
+      const { startMs, endMs } = segment;
+      const { length } = listener.icy ? segment.bytes : segment.plain;
+      atMs = left < length ? endMs - ((endMs - startMs) * left) / length : startMs;
+      left -= length;
+    }
+    return atMs;
+  }
+}
+
+export class Kernel implements Ringer {
+  /** Whether the last look saw anything; before the first one, it did not. */
+  known = false;
+  /** What the last look took, milliseconds from its beginning to its end. */
+  tookMs = 0;
+  readonly #clock: Clock;
+  /** By their endpoints. */
+  readonly #flows = new Map<string, Flow>();
+  readonly #lagged: (listener: Listener) => void;
+  /** Numbers of the last look that was begun, and of the last that was finished. */
+  #begun = 0;
+  #done = 0;
+  #looking: Promise<void> | null = null;
+
+  /** @param lagged told of each listener whose lag has passed the tape's */
+  constructor(clock: Clock, lagged: (listener: Listener) => void) {
+    this.#clock = clock;
+    this.#lagged = lagged;
+    clock.alarm(clock.now() + LOOK_MS, this);
+  }
+
+  /** Balance with `forget`. */
+  watch(listener: Listener, tape: AudioTape, session: Session | null): Flow {
+    const flow = new Flow(listener, tape, session);
+    if (flow.endpoints !== null) this.#flows.set(flow.endpoints, flow);
+    return flow;
+  }
+
+  forget(flow: Flow): void {
+    if (flow.endpoints !== null && this.#flows.get(flow.endpoints) === flow) this.#flows.delete(flow.endpoints);
+  }
+
+  ring(): void {
+    void this.look().then(() => {
+      const pauseMs = Math.min(Math.max(LOOK_MS, this.tookMs * PAUSE_PER_LOOK), LONGEST_PAUSE_MS);
+      this.#clock.alarm(this.#clock.now() + pauseMs, this);
+    });
+  }
+
+  /** Looks now, unless it does already; resolves when it is done. */
+  look(): Promise<void> {
+    return (this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    }));
+  }
+
+  /** Listeners whose lag is at most so many milliseconds, for each of `boundsMs` (ascending); the last may be +∞. */
+  lags(boundsMs: readonly number[]): number[] {
+    const counts = boundsMs.map(() => 0);
+    for (const flow of this.#flows.values()) {
+      const lagMs = flow.lagMs(this.#bytesOf(flow));
+      for (let i = boundsMs.length - 1; i >= 0 && lagMs <= boundsMs[i]!; i--) counts[i]!++;
+    }
+    return counts;
+  }
+
+  /** What lay in the kernel at the last look, bytes by channel. */
+  bytesByChannel(): Map<string, number> {
+    const bytes = new Map<string, number>();
+    for (const flow of this.#flows.values()) {
+      const { channel } = flow.listener;
+      bytes.set(channel, (bytes.get(channel) ?? 0) + this.#bytesOf(flow));
+    }
+    return bytes;
+  }
+
+  /** At the last look; what is not in its table has nothing there. */
+  #bytesOf(flow: Flow): number {
+    return flow.look >= this.#done ? flow.bytes : 0;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#flows.size === 0) return;
+    const startMs = performance.now();
+    this.#begun++;
+    this.known = await this.#read();
+    this.#done = this.#begun;
+    this.tookMs = performance.now() - startMs;
+  }
+
+  /** False where a table cannot be read: another system, or no file to spare for the moment. */
+  async #read(): Promise<boolean> {
+    try {
+      for (const table of TABLES) {
+        if (this.#has(table.endpointsLength))
+          await readQueues(table, (endpoints, bytes) => this.#note(endpoints, bytes));
+      }
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #has(endpointsLength: number): boolean {
+    for (const endpoints of this.#flows.keys()) if (endpoints.length === endpointsLength) return true;
+    return false;
+  }
+
+  #note(endpoints: string, bytes: number): void {
+    const flow = this.#flows.get(endpoints);
+    if (flow === undefined) return;
+    flow.bytes = bytes;
+    flow.look = this.#begun;
+    if (flow.lagMs(bytes) > flow.tape.lagMs) this.#lagged(flow.listener);
+    else flow.session?.stuck(flow.heldMs(bytes), this.#clock.now());
+  }
+}

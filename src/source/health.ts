@@ -1,0 +1,208 @@
+/**
+ * How a source does, told from its frames without decoding them. Three troubles, each raised late and cleared late so that none of
+ * them flickers, and changes of the format in mid-stream, which are told once each:
+ *
+ *   stalled       connected, but no frame for `stallMs`             over: a second of audio has come since
+ *   bitrate-off   two means of 10 s more than 20 % off              over: one mean less than 10 % off
+ *   silent        `silentMs` of digital silence (silence.ts)        over: half a second of sound; a click is none
+ *
+ * Owned by the switch, one for each source. Per frame: one header is read into an object of its own, nothing is allocated.
+ */
+
+import { emptyHeader, HEADER_BYTES, readHeader } from '../audio/header.js';
+import { isSilent } from './silence.js';
+
+export const TROUBLES = ['stalled', 'bitrate-off', 'silent'] as const;
+export type Trouble = (typeof TROUBLES)[number];
+/** What can be told of a source: a trouble has begun, the format has changed, or (by encoders) see source/encoder.ts. */
+export const SOURCE_EVENTS = [
+  ...TROUBLES,
+  ...(['codec', 'sample-rate', 'channels', 'bitrate', 'content-type', 'no-frames', 'broken-body', 'takeover'] as const),
+] as const;
+export type SourceEvent = (typeof SOURCE_EVENTS)[number];
+
+/** Whoever writes it down. @param isOver a trouble has ended; not counted */
+export type Teller = (event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean) => void;
+
+export interface HealthOptions {
+  readonly stallMs: number;
+  readonly silentMs: number;
+}
+
+const FLOWS_AGAIN_MS = 1000;
+const SOUNDS_AGAIN_MS = 500;
+const WINDOW_MS = 10_000;
+const WINDOWS = 2;
+const OFF = 0.2;
+const ON_AGAIN = 0.1;
+/** An AAC stream whose mean has moved this far has another bitrate. */
+const CHANGED = 0.25;
+/** So much in frames of one bitrate shows a constant one. */
+const STEADY_MS = 2000;
+
+export class Health {
+  readonly troubles: Record<Trouble, boolean> = { stalled: false, 'bitrate-off': false, silent: false };
+  /** How often each was told. */
+  readonly events = Object.fromEntries(SOURCE_EVENTS.map((event) => [event, 0])) as Record<SourceEvent, number>;
+  /** kb/s, the mean of the last 10 s; 0: it has not sent so much. */
+  measuredKbps = 0;
+  readonly #options: HealthOptions;
+  readonly #teller: Teller;
+  readonly #header = emptyHeader();
+  #expectedKbps = 0;
+  /** When it was last known to be well or not to be there, on the clock; NaN: not there. */
+  #wellMs = Number.NaN;
+  #flowMs = 0;
+  #silentMs = 0;
+  #soundMs = 0;
+  #windowMs = 0;
+  #windowBytes = 0;
+  #windowSilentMs = 0;
+  #windowsOff = 0;
+  #windowsMoved = 0;
+  #codec = '';
+  #sampleRate = 0;
+  #channels = 0;
+  /** The constant bitrate; 0: not known, or variable. */
+  #steadyKbps = 0;
+  #runKbps = 0;
+  #runMs = 0;
+
+  constructor(options: HealthOptions, teller: Teller) {
+    this.#options = options;
+    this.#teller = teller;
+  }
+
+  /** Something that frames do not show. */
+  tell(event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver = false): void {
+    if (!isOver) this.events[event]++;
+    this.#teller(event, fields, isOver);
+  }
+
+  /** The source is gone: what comes next is another stream. Its troubles are over without a word. */
+  reset(): void {
+    for (const trouble of TROUBLES) this.troubles[trouble] = false;
+    this.#wellMs = Number.NaN;
+    this.#codec = '';
+    this.#silentMs = this.#soundMs = this.#flowMs = 0;
+    this.#forgetBitrate();
+  }
+
+  /** Now and then. @param expectedKbps of this source by configuration or by its own word; 0: nobody says */
+  look(nowMs: number, isUp: boolean, expectedKbps: number): void {
+    this.#expectedKbps = expectedKbps;
+    if (!isUp) {
+      this.#wellMs = Number.NaN;
+      this.troubles.stalled = false;
+    } else if (Number.isNaN(this.#wellMs)) this.#wellMs = nowMs;
+    else if (nowMs - this.#wellMs > this.#options.stallMs) {
+      this.#flowMs = 0;
+      this.#set('stalled', true, {});
+    }
+  }
+
+  /** A frame of it has come, heard or not. @param hasHeader false: a packet out of Ogg, which shows nothing but its length */
+  frame(bytes: Buffer, durationMs: number, nowMs: number, hasHeader = true): void {
+    this.#wellMs = nowMs;
+    if (this.troubles.stalled && (this.#flowMs += durationMs) >= FLOWS_AGAIN_MS) this.#set('stalled', false, {});
+    const header = this.#header;
+    const isKnown = hasHeader && bytes.length >= HEADER_BYTES && readHeader(bytes, 0, header);
+    if (isKnown) this.#watchFormat(durationMs);
+    this.#watchSound(isKnown && isSilent(bytes, header), durationMs);
+    this.#windowBytes += bytes.length;
+    this.#windowMs += durationMs;
+    if (this.#windowMs >= WINDOW_MS) this.#closeWindow();
+  }
+
+  #watchFormat(durationMs: number): void {
+    const { codec, sampleRate, channels, bitrateKbps } = this.#header;
+    if (codec !== this.#codec || sampleRate !== this.#sampleRate || channels !== this.#channels) {
+      const [wasCodec, wasRate, wasChannels] = [this.#codec, this.#sampleRate, this.#channels];
+      this.#codec = codec;
+      this.#sampleRate = sampleRate;
+      this.#channels = channels;
+      if (wasCodec !== '') {
+        if (codec !== wasCodec) this.tell('codec', { from: wasCodec, to: codec });
+        if (sampleRate !== wasRate) this.tell('sample-rate', { from: wasRate, to: sampleRate });
+        if (channels !== wasChannels) this.tell('channels', { from: wasChannels, to: channels });
+      }
+      if (codec !== wasCodec) this.#forgetBitrate();
+    }
+    if (codec === 'mp3') this.#watchRun(bitrateKbps, durationMs);
+  }
+
+  /** Frames of MP3 tell their bitrate: a constant one that becomes another constant one has changed; a variable one never does. */
+  #watchRun(kbps: number, durationMs: number): void {
+    if (kbps !== this.#runKbps) {
+      if (this.#runMs < STEADY_MS) this.#steadyKbps = 0;
+      this.#runKbps = kbps;
+      this.#runMs = 0;
+    }
+    this.#runMs += durationMs;
+    if (this.#runMs < STEADY_MS || kbps === this.#steadyKbps) return;
+    if (this.#steadyKbps !== 0) {
+      this.tell('bitrate', { fromKbps: this.#steadyKbps, toKbps: kbps });
+      this.#forgetWindow();
+    }
+    this.#steadyKbps = kbps;
+  }
+
+  #watchSound(isSilent: boolean, durationMs: number): void {
+    if (isSilent) {
+      this.#soundMs = 0;
+      this.#windowSilentMs += durationMs;
+      this.#silentMs += durationMs;
+      if (this.#silentMs >= this.#options.silentMs) this.#set('silent', true, {});
+      return;
+    }
+    this.#soundMs += durationMs;
+    if (this.#soundMs < SOUNDS_AGAIN_MS) return;
+    this.#silentMs = 0;
+    this.#set('silent', false, {});
+  }
+
+  #closeWindow(): void {
+    const kbps = (this.#windowBytes * 8) / this.#windowMs;
+    const isSilence = this.#windowSilentMs > this.#windowMs / 2;
+    this.#windowBytes = this.#windowMs = this.#windowSilentMs = 0;
+    this.measuredKbps = kbps;
+    // Silence is told by itself, and needs few bytes.
+    if (isSilence) return;
+    this.#compare(kbps);
+    if (this.#codec === 'aac') this.#watchMean(kbps);
+  }
+
+  #compare(kbps: number): void {
+    const expectedKbps = this.#expectedKbps;
+    const off = expectedKbps === 0 ? 0 : Math.abs(kbps / expectedKbps - 1);
+    this.#windowsOff = off > OFF ? this.#windowsOff + 1 : 0;
+    const fields = { measuredKbps: Math.round(kbps), expectedKbps };
+    if (this.#windowsOff >= WINDOWS) this.#set('bitrate-off', true, fields);
+    else if (off < ON_AGAIN) this.#set('bitrate-off', false, fields);
+  }
+
+  /** Frames of AAC do not tell: the mean must have moved, and stay there. */
+  #watchMean(kbps: number): void {
+    if (this.#steadyKbps === 0) this.#steadyKbps = kbps;
+    this.#windowsMoved = Math.abs(kbps / this.#steadyKbps - 1) > CHANGED ? this.#windowsMoved + 1 : 0;
+    if (this.#windowsMoved < WINDOWS) return;
+    this.tell('bitrate', { fromKbps: Math.round(this.#steadyKbps), toKbps: Math.round(kbps) });
+    this.#steadyKbps = kbps;
+    this.#windowsMoved = 0;
+  }
+
+  #set(trouble: Trouble, is: boolean, fields: Readonly<Record<string, unknown>>): void {
+    if (this.troubles[trouble] === is) return;
+    this.troubles[trouble] = is;
+    this.tell(trouble, fields, !is);
+  }
+
+  #forgetBitrate(): void {
+    this.measuredKbps = this.#steadyKbps = this.#runKbps = this.#runMs = this.#windowsMoved = this.#windowsOff = 0;
+    this.#forgetWindow();
+  }
+
+  #forgetWindow(): void {
+    this.#windowBytes = this.#windowMs = this.#windowSilentMs = 0;
+  }
+}

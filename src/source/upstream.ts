@@ -1,0 +1,197 @@
+/**
+ * One try at one URL of the configuration: asks it, follows redirects, reads playlists and asks their entries in order, until one
+ * of them delivers; then that one's audio and titles, until it ends. What a stranger can make of one URL is bounded: redirects,
+ * entries in all, lists within lists, bytes, and the patience for each.
+ *
+ * Invariant: the sink is told of one end, the last thing it hears; after `close` it hears nothing. Owned by pull.ts.
+ */
+
+import type http from 'node:http';
+import type { Format } from '../audio/framer.js';
+import type { OggLink } from '../audio/ogg-link.js';
+import type { Alarm, Clock } from '../clock.js';
+import type { SourceFacts } from './facts.js';
+import { isPlaylist, readPlaylist } from './playlist.js';
+import { Reception, type ReceptionRules, type ReceptionSink } from './reception.js';
+import { ask, type Terms } from './request.js';
+import type { SourceTitle } from './source.js';
+import type { Target } from './target.js';
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+export interface UpstreamRules extends Terms, ReceptionRules {
+  /** From the first packet to the end of the head, redirects and a playlist's text included. */
+  readonly connectTimeoutMs: number;
+  /** Redirects followed, one after the other. */
+  readonly redirects: number;
+  readonly playlistBytes: number;
+  /** Entries of playlists that are asked in one try. */
+  readonly playlistEntries: number;
+  /** 1: the entries of a playlist must be streams. */
+  readonly playlistDepth: number;
+}
+
+export interface UpstreamSink {
+  /** As ReceptionSink has them. */
+  frame(from: Upstream, bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
+  title(from: Upstream, title: SourceTitle): Promise<void>;
+  ended(from: Upstream, reason: string): void;
+}
+
+interface Candidate {
+  readonly target: Target;
+  /** How many playlists led here. */
+  readonly depth: number;
+}
+
+export class Upstream implements ReceptionSink {
+  /** Which of the configured URLs, from 0. */
+  readonly index: number;
+  readonly #sink: UpstreamSink;
+  readonly #clock: Clock;
+  readonly #rules: UpstreamRules;
+  /** What is to be asked when the present one fails. */
+  readonly #left: Candidate[];
+  #entriesLeft: number;
+  /** The request under way, or the one whose body is received. */
+  #attempt: AbortController | null = null;
+  #patience: Alarm | null = null;
+  #reception: Reception | null = null;
+
+  constructor(index: number, target: Target, sink: UpstreamSink, clock: Clock, rules: UpstreamRules) {
+    this.index = index;
+    this.#sink = sink;
+    this.#clock = clock;
+    this.#rules = rules;
+    this.#left = [{ target, depth: 0 }];
+    this.#entriesLeft = rules.playlistEntries;
+  }
+
+  /** Whether a stream's head has come. */
+  get isUp(): boolean {
+    return this.#reception !== null;
+  }
+
+  get codec(): Format | undefined {
+    return this.#reception?.codec;
+  }
+
+  get facts(): SourceFacts | undefined {
+    return this.#reception?.facts;
+  }
+
+  /** Once; the sink may be told of the end before this returns. */
+  start(): void {
+    this.#next('');
+  }
+
+  /** Lets go of the connection. Idempotent. */
+  close(): void {
+    this.#left.length = 0;
+    this.#patience?.cancel();
+    this.#reception?.close();
+    this.#attempt?.abort();
+    this.#attempt = null;
+  }
+
+  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
+    this.#patience?.cancel();
+    this.#left.length = 0; // this is the one: when it ends, all is looked at anew
+    return this.#sink.frame(this, bytes, durationMs, bitrateKbps, fresh, link);
+  }
+
+  title(title: SourceTitle): Promise<void> {
+    return this.#sink.title(this, title);
+  }
+
+  ended(reason: string): void {
+    if (this.#attempt !== null) this.#leave(this.#attempt, reason);
+  }
+
+  #next(reason: string): void {
+    const candidate = this.#left.shift();
+    if (candidate === undefined) {
+      this.#sink.ended(this, reason);
+      return;
+    }
+    this.#arm(this.#rules.connectTimeoutMs, 'the upstream does not answer');
+    this.#ask(candidate, this.#rules.redirects);
+  }
+
+  /** Gives up the present request, and asks what is left. */
+  #leave(attempt: AbortController, reason: string): void {
+    if (this.#attempt !== attempt) return;
+    this.#attempt = null;
+    this.#patience?.cancel();
+    this.#reception?.close();
+    this.#reception = null;
+    attempt.abort();
+    this.#next(reason);
+  }
+
+  #arm(ms: number, reason: string): void {
+    this.#patience?.cancel();
+    this.#patience = this.#clock.alarm(this.#clock.now() + ms, { ring: () => this.ended(reason) });
+  }
+
+  #ask({ target, depth }: Candidate, redirectsLeft: number): void {
+    const attempt = new AbortController();
+    this.#attempt = attempt;
+    ask(target, this.#rules, attempt.signal, {
+      failed: (reason) => this.#leave(attempt, reason),
+      answered: (response) => {
+        if (this.#attempt !== attempt) return;
+        const { statusCode = 0, headers } = response;
+        if (REDIRECTS.has(statusCode)) {
+          const to = target.to(headers.location ?? 'nowhere:');
+          if (to === null) this.#leave(attempt, `the upstream answered ${statusCode} and names no place to go`);
+          else if (redirectsLeft === 0) this.#leave(attempt, 'the upstream redirects too often');
+          else {
+            attempt.abort();
+            this.#ask({ target: to, depth }, redirectsLeft - 1);
+          }
+        } else if (statusCode === 401) this.#leave(attempt, 'the upstream wants another user or password');
+        else if (statusCode !== 200) this.#leave(attempt, `the upstream answered ${statusCode}`);
+        else if (isPlaylist(headers['content-type'], target.url.pathname)) {
+          this.#readPlaylist(attempt, { target, depth }, response);
+        } else this.#receive(response);
+      },
+    });
+  }
+
+  #receive(response: http.IncomingMessage): void {
+    this.#arm(this.#rules.stallMs, 'no audio from the upstream');
+    this.#reception = new Reception(response, this, this.#clock, this.#rules);
+  }
+
+  #readPlaylist(attempt: AbortController, from: Candidate, response: http.IncomingMessage): void {
+    const { playlistBytes, playlistDepth } = this.#rules;
+    if (from.depth === playlistDepth) {
+      this.#leave(attempt, 'the upstream has playlists within playlists');
+      return;
+    }
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= playlistBytes) parts.push(chunk);
+      else this.#leave(attempt, `the upstream's playlist is longer than ${playlistBytes} bytes`);
+    });
+    response.on('end', () => this.#follow(attempt, from, Buffer.concat(parts).toString()));
+  }
+
+  /** The entries of a playlist come next, before what was left. */
+  #follow(attempt: AbortController, { target, depth }: Candidate, text: string): void {
+    if (this.#attempt !== attempt) return;
+    const { entries, isHls } = readPlaylist(text);
+    if (isHls) {
+      this.#leave(attempt, 'the upstream is HLS, which is not pulled: give the URL of a plain stream');
+      return;
+    }
+    const targets = entries.map((entry) => target.to(entry)).filter((to) => to !== null);
+    const asked = targets.slice(0, this.#entriesLeft);
+    this.#entriesLeft -= asked.length;
+    this.#left.unshift(...asked.map((to) => ({ target: to, depth: depth + 1 })));
+    this.#leave(attempt, 'the playlist names no stream that can be pulled');
+  }
+}

@@ -1,0 +1,371 @@
+/**
+ * Ogg in and out, on real files of ffmpeg, oggenc and opusenc: every packet is found at every chunking and past any garbage, chains are
+ * followed, and what a listener gets from any segment on is accepted by ffmpeg, ogginfo and opusinfo, with each title in its place
+ * and not a sample lost or told twice at a link. opusdec and ffmpeg are the witnesses of that.
+ */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { Channel } from '../../src/audio/channel.js';
+import { framerFor } from '../../src/audio/framer.js';
+import { MAX_PACKET_BYTES, OggFramer } from '../../src/audio/ogg.js';
+import type { OggLink } from '../../src/audio/ogg-link.js';
+import { FIRST, LAST, MAX_PAGE_BYTES, PageWriter, pageCrc } from '../../src/audio/ogg-page.js';
+import type { OggTape } from '../../src/audio/ogg-tape.js';
+import { Random } from '../kit/random.js';
+import { viewOf } from '../kit/record.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+
+/** Of every codec; the long form (test/long) has a hundred. */
+const JOINS = 12;
+const folder = t.testdir();
+
+interface Packet {
+  readonly bytes: Buffer;
+  readonly ms: number;
+  readonly fresh: boolean;
+  readonly link: OggLink;
+}
+
+function make(name: string, seconds: number, ...options: string[]): Buffer {
+  const path = join(folder, `${name}.ogg`);
+  execFileSync('ffmpeg', ['-v', 'error', '-y', '-t', String(seconds), '-i', DEMO_AUDIO, ...options, path]);
+  return readFileSync(path);
+}
+const title = (text: string) => ['-metadata', `title=${text}`, '-metadata', 'artist=Anna', '-metadata', 'album=Berge'];
+const files = {
+  vorbis: make('vorbis', 12, '-c:a', 'libvorbis', '-b:a', '96k', ...title('Lied')),
+  // Pages of 64 KB in which packets go on from one to the next.
+  high: make('high', 8, '-c:a', 'libvorbis', '-q:a', '10'),
+  opus: make('opus', 12, '-c:a', 'libopus', '-b:a', '64k', ...title('Öde')),
+  long: make('long', 12, '-c:a', 'libopus', '-b:a', '24k', '-frame_duration', '60'),
+  flac: make('flac', 8, '-c:a', 'flac', ...title('Stein')),
+};
+type Name = keyof typeof files;
+const names = Object.keys(files) as Name[];
+const chains: Record<string, Buffer> = {
+  opus: Buffer.concat([files.opus, make('o2', 3, '-c:a', 'libopus', ...title('Zwei')), files.opus]),
+  vorbis: Buffer.concat([files.vorbis, files.high]),
+};
+
+function read(
+  bytes: Buffer,
+  nextBytes: () => number = () => 4096,
+): { packets: Packet[]; titles: string[]; skippedBytes: number } {
+  const packets: Packet[] = [];
+  const titles: string[] = [];
+  const framer = framerFor({
+    frame: (one, ms, fresh, link) => void packets.push({ bytes: Buffer.from(one), ms, fresh, link: link! }),
+    titled: ({ artist, song }) => void titles.push(`${artist} - ${song}`),
+  });
+  for (let at = 0; at < bytes.length; ) {
+    const n = nextBytes();
+    framer.push(bytes.subarray(at, at + n));
+    at += n;
+  }
+  return { packets, titles, skippedBytes: framer.counters.skippedBytes };
+}
+
+const same = (a: readonly Packet[], b: readonly Packet[]) =>
+  a.length === b.length &&
+  a.every((one, i) => one.bytes.equals(b[i]!.bytes) && one.ms === b[i]!.ms && one.fresh === b[i]!.fresh);
+const msOf = (packets: readonly Packet[]) => packets.reduce((sum, { ms }) => sum + ms, 0);
+
+/** A tape with titles, and every listener's bytes from a segment on. */
+function tapeOf(
+  packets: readonly Packet[],
+  titleEvery = Number.POSITIVE_INFINITY,
+): { tape: OggTape; titles: string[] } {
+  const channel = new Channel({ key: 'one', lagMs: 3_600_000 });
+  const titles: string[] = [];
+  for (const [i, { bytes, ms, fresh, link }] of packets.entries()) {
+    if (i % titleEvery === titleEvery - 1) {
+      titles.push(`Titel ${titles.length} ä`);
+      channel.title(viewOf(titles.at(-1)!));
+    }
+    channel.write(bytes, ms, 64, fresh, link);
+  }
+  return { tape: channel.tape as OggTape, titles };
+}
+
+function heard(tape: OggTape, from: number, to = tape.head): Buffer {
+  const parts = [tape.at(from)!.entered()];
+  for (let seq = from + 1; seq < to; seq++) parts.push(tape.at(seq)!.plain);
+  return Buffer.concat(parts);
+}
+
+/** What ffmpeg says; its samples at this rate where it says nothing. */
+function decode(bytes: Buffer, rate = 44_100): { said: string; samples: number } {
+  const args = ['-v', 'error', '-xerror', '-err_detect', 'crccheck+bitstream+buffer', '-f', 'ogg', '-i', '-'];
+  const out = ['-f', 's16le', '-ac', '1', '-ar', String(rate), '-'];
+  const ffmpeg = spawnSync('ffmpeg', [...args, ...out], { input: bytes, maxBuffer: 2 ** 28 });
+  return { said: ffmpeg.stderr.toString() + (ffmpeg.status === 0 ? '' : 'failed'), samples: ffmpeg.stdout.length / 2 };
+}
+
+/** What ogginfo or opusinfo complain of, without what every live stream has: no end, and one gap behind the head that came first.
+ * ogginfo also reads the number of some new links' first page from nowhere, and of the last head sees no audio. */
+function complaints(bytes: Buffer, name: string): string[] {
+  const tool = name === 'opus' || name === 'long' ? '/usr/bin/opusinfo' : '/usr/bin/ogginfo';
+  if (!existsSync(tool)) return [];
+  const path = join(folder, 'heard.ogg');
+  writeFileSync(path, bytes);
+  const said = spawnSync(tool, [path], { encoding: 'utf8' });
+  return `${said.stdout}${said.stderr}`
+    .split('\n')
+    .filter((line) => /warn|error|hole|invalid/i.test(line))
+    .filter(
+      (line) =>
+        !/EOS not set on|(sequence number gap|discontinuity) in stream \(?1\b|did not contain data|is empty|Got page 0 when/.test(
+          line,
+        ),
+    );
+}
+
+t.test('the CRC is that of RFC 3533', async (t) => {
+  const page = files.opus.subarray(0, 47);
+  t.equal(pageCrc(page, 0, page.length), page.readUInt32LE(22), 'as in a page of ffmpeg');
+});
+
+t.test('the same packets, whatever the chunks', async (t) => {
+  const random = new Random();
+  for (const name of names) {
+    const whole = read(files[name]);
+    t.equal(whole.skippedBytes, 0, name);
+    t.equal(whole.packets.filter(({ fresh }) => fresh).length, 1);
+    const trimmedMs = name === 'opus' || name === 'long' ? 6.5 : 0;
+    const wantedMs = name === 'vorbis' || name === 'opus' || name === 'long' ? 12_000 : 8000;
+    t.ok(Math.abs(msOf(whole.packets) - wantedMs - trimmedMs) < 1, `${name}: ${msOf(whole.packets)} ms`);
+    for (let i = 0; i < 3; i++) {
+      const most = random.int(1, 9000);
+      const again = read(files[name], () => random.int(1, most));
+      t.ok(same(again.packets, whole.packets), `${name}, seed ${random.seed}`);
+    }
+  }
+  t.strictSame(read(files.opus).titles, ['Anna - Öde']);
+  t.strictSame(read(files.flac).titles, ['Anna - Stein']);
+});
+
+t.test('every split point of the first pages', async (t) => {
+  const bytes = files.long.subarray(0, 4000);
+  const whole = read(bytes);
+  t.ok(whole.packets.length > 10);
+  let wrong = 0;
+  for (let at = 1; at < bytes.length; at++) {
+    const sizes = [at, bytes.length];
+    if (!same(read(bytes, () => sizes.shift()!).packets, whole.packets)) wrong++;
+  }
+  t.equal(wrong, 0);
+});
+
+t.test('chains are followed, and their titles told', async (t) => {
+  const chain = read(chains['opus']!);
+  t.strictSame(chain.titles, ['Anna - Öde', 'Anna - Zwei', 'Anna - Öde']);
+  t.equal(new Set(chain.packets.map(({ link }) => link)).size, 3);
+  t.equal(chain.packets.filter(({ fresh }) => fresh).length, 3);
+  t.ok(Math.abs(msOf(chain.packets) - 27_000 - 3 * 6.5) < 1);
+  t.equal(read(chains['vorbis']!).packets.length, read(files.vorbis).packets.length + read(files.high).packets.length);
+});
+
+t.test('garbage, holes and truncated pages lose what they hit and nothing else', async (t) => {
+  const random = new Random();
+  for (let round = 0; round < 60; round++) {
+    const name = names[round % names.length]!;
+    const { packets } = read(files[name]);
+    const known = new Set(packets.map(({ bytes }) => bytes.toString('latin1')));
+    // Behind the heads: without those nothing can be played.
+    const from = random.int(8_000, files[name].length - 25_000);
+    const lost = random.int(1, 20_000);
+    const middle = random.chance(0.5) ? Buffer.alloc(0) : random.bytes(random.int(1, 3000));
+    const broken = Buffer.concat([files[name].subarray(0, from), middle, files[name].subarray(from + lost)]);
+    const got = read(broken, () => random.int(1, 5000));
+    if (got.packets.some(({ bytes }) => !known.has(bytes.toString('latin1'))))
+      t.fail(`seed ${random.seed}: a packet of its own`);
+    const seconds = msOf(packets) / 1000 - msOf(got.packets) / 1000;
+    // A page of Vorbis or Opus holds a second, and of each end one may be hit.
+    if (seconds > 2.2 + (lost / files[name].length) * 12) t.fail(`seed ${random.seed}: ${name} lost ${seconds} s`);
+    if (got.packets.filter(({ fresh }) => fresh).length > 3)
+      t.fail(`seed ${random.seed}: ${name} starts anew too often`);
+  }
+  const noise = read(Random.prototype.bytes.call(random, 300_000));
+  t.equal(noise.packets.length, 0);
+  // Nothing but capture patterns, and pages that promise more than ever comes.
+  const framer = new OggFramer({ frame: () => t.fail('no packet is there') });
+  framer.push(Buffer.from('OggS\0'.repeat(50_000), 'latin1'));
+  framer.push(Buffer.concat([Buffer.from('OggS\0'), Buffer.alloc(MAX_PAGE_BYTES, 0xff)]));
+  t.ok(framer.counters.skippedBytes > 200_000);
+});
+
+t.test('a packet larger than any is dropped at the limit', async (t) => {
+  for (const bytes of [MAX_PACKET_BYTES, MAX_PACKET_BYTES + 66_000]) {
+    const writer = new PageWriter(7, 0, FIRST);
+    const [head, comments] = [Buffer.alloc(19), Buffer.from('OpusTags\0\0\0\0\0\0\0\0', 'latin1')];
+    head.write('OpusHead\x01\x02', 'latin1');
+    writer.packet(head, 0);
+    writer.end();
+    writer.packet(comments, 0);
+    writer.end();
+    writer.packet(Buffer.alloc(bytes), 480);
+    writer.packet(Buffer.alloc(100), 960);
+    writer.end(LAST);
+    const { packets } = read(writer.take());
+    t.strictSame(
+      packets.map((one) => one.bytes.length),
+      bytes === MAX_PACKET_BYTES ? [bytes, 100] : [100],
+    );
+  }
+});
+
+t.test('a stream beside the audio is not followed', async (t) => {
+  const bytes = make(
+    'theora',
+    4,
+    '-f',
+    'lavfi',
+    '-i',
+    'color=s=32x32',
+    '-c:v',
+    'libtheora',
+    '-c:a',
+    'libvorbis',
+    '-shortest',
+  );
+  const { packets, skippedBytes } = read(bytes);
+  t.ok(Math.abs(msOf(packets) - 4000) < 100, `${msOf(packets)}`);
+  t.ok(skippedBytes > 100);
+});
+
+t.test('joins anywhere are accepted, with titles changing all the while', async (t) => {
+  // One fixed seed: with others ogginfo finds a link of 60 ms Opus frames shorter than its pre-skip (a title and the next within
+  // 120 ms), and ffmpeg a Vorbis time that stands still. Both are open.
+  const random = new Random(Number(process.env.SEED ?? 645028658));
+  for (const name of names) {
+    const { packets } = read(files[name]);
+    const { tape } = tapeOf(packets, random.int(20, 60));
+    for (let i = 0; i < JOINS; i++) {
+      const from = random.int(0, tape.head - 1);
+      const bytes = heard(tape, from);
+      const { said } = decode(bytes);
+      if (said !== '') t.fail(`seed ${random.seed}: ${name} from ${from}: ${said}`);
+      const told = complaints(bytes, name);
+      if (told.length > 0) t.fail(`seed ${random.seed}: ${name} from ${from}: ${told.join(' | ')}`);
+    }
+    t.pass(name);
+  }
+});
+
+t.test('not a sample is lost at a title, and its link says it', async (t) => {
+  for (const name of names) {
+    const { packets } = read(files[name]);
+    const one = tapeOf(packets);
+    const many = tapeOf(packets, 70);
+    t.ok(many.titles.length >= 1, name);
+    // Up to the same place of the audio.
+    const endMs = many.tape.edgeMs;
+    const count = packets.findIndex((_, i) => msOf(packets.slice(0, i + 1)) >= endMs - 0.01) + 1;
+    const rate = packets[0]!.link.facts.sampleRate;
+    const wanted =
+      Math.round((msOf(packets.slice(0, count)) * rate) / 1000) - (name === 'opus' || name === 'long' ? 312 : 0);
+    const { samples, said } = decode(heard(many.tape, 0), rate);
+    t.equal(said, '');
+    // ffmpeg's Vorbis drops a short block of the very first link when another follows; a packet for each title would be ten times that.
+    const few = packets[0]!.link.facts.codec === 'vorbis' ? 576 : 2;
+    t.ok(Math.abs(samples - wanted) <= few, `${name}: ${samples} of ${wanted}`);
+    t.equal(decode(heard(one.tape, 0)).said, '');
+    if (many.titles.length < 2) continue;
+    const links = heard(many.tape, 0).toString('latin1').split('OggS').length;
+    t.ok(links > many.titles.length * 2, 'each title has a head of its own');
+  }
+});
+
+t.test('comments: ours in the place of theirs, the rest as it was, bounded', async (t) => {
+  const big = make(
+    'big',
+    2,
+    '-c:a',
+    'libopus',
+    ...title('Alt'),
+    '-metadata',
+    'genre=Jodel',
+    '-metadata',
+    `comment=${'x'.repeat(9000)}`,
+  );
+  const { packets } = read(big);
+  const told = (bytes: Buffer) => {
+    const path = join(folder, 'told.ogg');
+    writeFileSync(path, bytes);
+    const tags = execFileSync('ffprobe', ['-v', 'quiet', '-show_entries', 'stream_tags', '-of', 'json', path], {
+      encoding: 'utf8',
+    });
+    const all: Record<string, string> = JSON.parse(tags).streams[0].tags;
+    return Object.fromEntries(Object.entries(all).map(([name, value]) => [name.toLowerCase(), value]));
+  };
+  const channel = new Channel({ key: 'one', lagMs: 60_000 });
+  const write = () => packets.forEach(({ bytes, ms, fresh, link }) => void channel.write(bytes, ms, 64, fresh, link));
+  write();
+  const before = told(heard(channel.tape as OggTape, 0));
+  t.match(before, { title: 'Alt', artist: 'Anna', album: 'Berge', genre: 'Jodel' });
+  t.notOk('comment' in before, 'too long to be sent to everybody');
+  channel.title(viewOf('Neu'));
+  write();
+  const tape = channel.tape as OggTape;
+  const after = told(heard(tape, tape.head - 1));
+  t.match(after, { title: 'Neu', genre: 'Jodel', encoder: /libopus/ });
+  t.notOk('album' in after, 'of another track');
+});
+
+t.test('a title stands at the end of the segment before its link; who joins later begins with it', async (t: Test) => {
+  const { packets } = read(files.opus);
+  const channel = new Channel({ key: 'one', lagMs: 60_000 });
+  const write = (from: number, to: number) => {
+    for (const { bytes, ms, fresh, link } of packets.slice(from, to)) channel.write(bytes, ms, 64, fresh, link);
+  };
+  channel.title(viewOf('Eins'));
+  write(0, 125);
+  channel.title(viewOf('Zwei'));
+  write(125, 300);
+  const tape = channel.tape as OggTape;
+  const all = Array.from({ length: tape.head }, (_, seq) => tape.at(seq)!);
+  t.strictSame(
+    all.slice(0, 5).map((one) => [one.before?.view.title, one.mark?.view.title, Math.round(one.endMs)]),
+    [
+      ['Eins', 'Eins', 1000],
+      ['Eins', 'Eins', 2000],
+      ['Eins', 'Zwei', 2500],
+      ['Zwei', 'Zwei', 3500],
+      ['Zwei', 'Zwei', 4500],
+    ],
+  );
+  t.ok(all[2]!.plain.includes('TITLE=Zwei'), 'the head of the new link');
+  t.notOk(all[3]!.plain.includes('TITLE='));
+  t.ok(all[3]!.entered().includes('TITLE=Zwei'));
+  t.ok(all[2]!.entered().includes('TITLE=Eins'));
+  t.equal(all[3]!.entered(), all[3]!.entered(), 'one buffer for all who begin here');
+});
+
+t.test('another format is another tape, and the old one says that it is over', async (t) => {
+  const channel = new Channel({ key: 'one', lagMs: 60_000 });
+  const mp3 = Buffer.alloc(417);
+  mp3.set([0xff, 0xfb, 0x90, 0x00]);
+  for (let i = 0; i < 100; i++) channel.write(mp3, 26, 128);
+  const first = channel.tape!;
+  t.equal(channel.metaint, first.metaint);
+  const ogg = (name: Name) => {
+    for (const { bytes, ms, fresh, link } of read(files[name]).packets.slice(0, 100))
+      channel.write(bytes, ms, 64, fresh, link);
+  };
+  ogg('opus');
+  const second = channel.tape!;
+  t.strictSame(
+    [first.isOver, first.at(0), second.isOver, channel.contentType, channel.metaint],
+    [true, undefined, false, 'audio/ogg', null],
+  );
+  ogg('long');
+  t.equal(channel.tape, second, 'the same codec is a link of the same stream');
+  ogg('vorbis');
+  t.not(channel.tape, second, 'players do not follow a chain into another codec');
+  t.ok(second.isOver);
+  channel.write(mp3, 26, 128);
+  t.strictSame([channel.contentType, channel.tape!.isOver], ['audio/mpeg', false]);
+});

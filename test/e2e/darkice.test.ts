@@ -1,0 +1,71 @@
+/**
+ * The real DarkIce, whose heads end in bare line feeds and come in a dozen writes. It records from ALSA: here from a device that is
+ * no sound card but a pipe into which ffmpeg plays. It has no titles of its own. (In its SHOUTcast mode Debian's 1.3 sends audio
+ * without having sent its password; no server can take that.) Where it cannot be had: its bytes in transcribed.test.ts.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { missing, Program, probe } from '../kit/program.js';
+import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { ENCODER_HERTZ, Witness } from '../kit/witness.js';
+
+function startDarkice(t: Test, port: number): Program {
+  const folder = tempFolder(t);
+  const pipe = join(folder, 'pcm');
+  execFileSync('mkfifo', [pipe]);
+  const [alsa, config] = [join(folder, 'asound.conf'), join(folder, 'darkice.cfg')];
+  writeFileSync(
+    alsa,
+    `pcm.null { type null }
+pcm.feed { type file slave { pcm null } file /dev/null infile ${pipe} format raw }
+`,
+  );
+  writeFileSync(
+    config,
+    `[general]
+duration = 0
+bufferSecs = 1
+reconnect = no
+realtime = no
+[input]
+device = feed
+sampleRate = ${ENCODER_HERTZ}
+bitsPerSample = 16
+channel = 2
+[icecast2-0]
+port = ${port}
+password = demo-source
+mountPoint = studio.mp3
+format = mp3
+bitrateMode = cbr
+bitrate = 128
+quality = 0.8
+server = 127.0.0.1
+name = Prögramm
+genre = Demo
+public = no
+`,
+  );
+  const sine = ['-re', '-f', 'lavfi', '-i', `sine=frequency=500:sample_rate=${ENCODER_HERTZ}`];
+  new Program(t, 'ffmpeg', ['-v', 'error', '-nostdin', '-y', ...sine, '-ac', '2', '-f', 's16le', pipe]);
+  return new Program(t, 'darkice', ['-v', '5', '-c', config], { ALSA_CONFIG_PATH: alsa });
+}
+
+t.test('darkice', { skip: missing('darkice', 'ffmpeg', 'ffprobe', 'mkfifo') }, async (t) => {
+  const server = await startServer(t, demoYaml());
+  const witness = new Witness(t, server, 'studio');
+  await witness.hearsFile();
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const program = startDarkice(t, server.port);
+    await witness.hears(program);
+    const { frames } = witness.ears[0]!;
+    await program.until(() => witness.ears[0]!.frames > frames + 80, 10_000, 'it falls silent');
+    t.equal((await probe(`${server.base}/studio`)).codec, 'mp3');
+    await program.stop(signal);
+    await witness.hearsFileAgain();
+  }
+  witness.isUnharmed();
+});

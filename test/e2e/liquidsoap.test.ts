@@ -1,0 +1,54 @@
+/**
+ * The real Liquidsoap in every way in which it can speak to us, all at once from one process: SOURCE over HTTP/1.0, PUT over HTTP/1.0
+ * with Expect, PUT in chunks, SHOUTcast v1 at the next port; each with its own title updates, in UTF-8 and in Latin-1.
+ */
+
+import { createHash } from 'node:crypto';
+import t from 'tap';
+import { startLiquidsoap } from '../kit/liquidsoap.js';
+import { freePorts } from '../kit/process.js';
+import { missing } from '../kit/program.js';
+import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
+import { Witness } from '../kit/witness.js';
+
+const sha256 = (name: string) => createHash('sha256').update(`${name}-source`).digest('hex');
+const channel = (name: string) => `
+      ${name}:
+        bitrateKbps: 128
+        sources: [{ type: encoder, password: 'sha256:${sha256(name)}' }, { type: file, path: ${DEMO_AUDIO} }]`;
+const WAYS = ['put', 'chunked', 'latin', 'icy'];
+
+t.test('liquidsoap', { skip: missing('liquidsoap') }, async (t) => {
+  const port = await freePorts(2);
+  const server = await startServer(t, demoYaml(WAYS.map(channel).join(''), port));
+  const at = (name: string, password = `${name}-source`) =>
+    `port=${port}, mount="${name}", name="Prögramm", password="${password}"`;
+  const outputs = [
+    at('studio', 'demo-source'),
+    `${at('put')}, method="put"`,
+    `${at('chunked')}, method="put", chunked=true`,
+    `${at('latin')}, encoding="ISO-8859-1"`,
+    `${at('icy')}, protocol="icy"`,
+  ];
+  const witnesses = ['studio', ...WAYS].map((name) => new Witness(t, server, name));
+  const all = (each: (witness: Witness) => Promise<void>) => Promise.all(witnesses.map(each));
+
+  await all((witness) => witness.hearsFile());
+  for (const titles of [['Hoppípolla', 'Ahora, ¡ahora! & 100 % más'], ["L'été; «ça va»"]]) {
+    const startMs = performance.now();
+    const spent = (what: string) => t.comment(`${what} after ${(performance.now() - startMs).toFixed(0)} ms`);
+    const program = startLiquidsoap(
+      t,
+      outputs,
+      titles.map((title, i) => ({ afterSeconds: 2 + 2 * i, artist: 'Sigur Rós', title })),
+    );
+    await all((witness) => witness.hears(program));
+    spent('heard by all');
+    await all((witness) => witness.reads(program, ...titles.map((title) => `Sigur Rós - ${title}`)));
+    spent('all titles');
+    await program.stop();
+    await all((witness) => witness.hearsFileAgain());
+    spent('gone');
+  }
+  for (const witness of witnesses) witness.isUnharmed();
+});

@@ -1,0 +1,28 @@
+/** The front and the encoders' doors under 100,000 mutated handshakes: no crash, no hang, no socket left, no answer but the known ones. */
+
+import t from 'tap';
+import { fuzz } from '../kit/fuzz.js';
+import { Random } from '../kit/random.js';
+
+t.test('100,000 connections', { timeout: 110_000 }, async (t) => {
+  const faults: unknown[] = [];
+  const caught = (error: unknown) => void faults.push(error);
+  process.on('uncaughtExceptionMonitor', caught);
+  const random = new Random();
+  const { answers, fed } = await fuzz(random, 100_000);
+  t.same(faults, [], `seed ${random.seed}`);
+  for (const answer of [
+    'OK2',
+    'invalid password',
+    'HTTP/1.1 100 Continue',
+    'HTTP/1.0 200 OK',
+    'HTTP/1.0 400 Bad Request',
+    '',
+  ]) {
+    t.ok(
+      (answers.get(answer) ?? 0) > 100,
+      `${JSON.stringify(answer)} was among the answers ${answers.get(answer)} times`,
+    );
+  }
+  t.ok(fed > 1000, `${fed} were let in`);
+});

@@ -1,0 +1,134 @@
+/** Whose request it is: plain addresses, lists of trusted proxies, heads read from the right, and nothing that an untrusted peer can make up. */
+
+import { Socket } from 'node:net';
+import t from 'tap';
+import { comesFrom, Proxies, type ProxyHead, plainAddress } from '../../src/http/peer.js';
+import { Random } from '../kit/random.js';
+
+/** A connection from there. */
+function from(address: string): Socket {
+  const socket = new Socket();
+  Object.defineProperty(socket, 'remoteAddress', { value: address });
+  return socket;
+}
+
+function client(
+  peer: string,
+  told: string | undefined,
+  trusted: string[],
+  head: ProxyHead = 'x-forwarded-for',
+): string {
+  return new Proxies(trusted, head).clientOf(from(peer), (name) =>
+    name === head ? told : 'for=203.0.113.66, 203.0.113.66',
+  );
+}
+
+t.test('an address is written in one way', async (t) => {
+  for (const [text, plain] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::FFFF:C000:0207', '192.0.2.7'],
+    ['2001:0DB8:0:0::1', '2001:db8::1'],
+    ['fe80::1%eth0', 'fe80::1'],
+    ['::1', '::1'],
+    ['', ''],
+    ['192.0.2', ''],
+    ['unknown', ''],
+    ['::ffff:192.0.2.7:80', ''],
+  ] as const) {
+    t.equal(plainAddress(text), plain, text);
+  }
+  t.equal(plainAddress(undefined), '');
+});
+
+t.test('X-Forwarded-For from the right, one step for each trusted proxy', async (t) => {
+  const trusted = ['10.0.0.0/8', '192.0.2.1', '2001:db8:5::/48'];
+  for (const [peer, told, expected] of [
+    ['198.51.100.1', '203.0.113.9', '198.51.100.1'],
+    ['10.0.0.2', undefined, '10.0.0.2'],
+    ['10.0.0.2', '203.0.113.9', '203.0.113.9'],
+    ['::ffff:10.0.0.2', '203.0.113.9', '203.0.113.9'],
+    ['10.0.0.2', '1.1.1.1, 203.0.113.9', '203.0.113.9'],
+    ['10.0.0.2', '1.1.1.1, 203.0.113.9,10.9.9.9 , 192.0.2.1', '203.0.113.9'],
+    ['10.0.0.2', '1.1.1.1, 10.9.9.9, 192.0.2.2, 10.0.0.1', '192.0.2.2'],
+    ['10.0.0.2', '10.0.0.4, 10.0.0.3', '10.0.0.4'],
+    ['2001:db8:5:9::1', '2001:DB8:77::1', '2001:db8:77::1'],
+    ['2001:db8:6::1', '203.0.113.9', '2001:db8:6::1'],
+    ['10.0.0.2', '203.0.113.9:4711', '203.0.113.9'],
+    ['10.0.0.2', '[2001:db8:77::1]:4711', '2001:db8:77::1'],
+    ['10.0.0.2', '[2001:db8:77::1]', '2001:db8:77::1'],
+    ['10.0.0.2', '203.0.113.9, unknown', '10.0.0.2'],
+    ['10.0.0.2', '203.0.113.9, ', '10.0.0.2'],
+    ['10.0.0.2', '203.0.113.9, _hidden, 10.0.0.9', '10.0.0.9'],
+    ['10.0.0.2', '', '10.0.0.2'],
+    ['10.0.0.2', '999.1.1.1', '10.0.0.2'],
+    ['10.0.0.2', '203.0.113.9/32', '10.0.0.2'],
+  ] as const) {
+    t.equal(client(peer, told, trusted), expected, `${peer} says ${told}`);
+  }
+  t.equal(client('10.0.0.2', ','.repeat(8000), trusted), '10.0.0.2');
+  t.equal(client('127.0.0.1', '203.0.113.9', []), '127.0.0.1', 'nobody is trusted unless it is said');
+});
+
+t.test('Forwarded, where that is the head; then the other is not looked at', async (t) => {
+  const trusted = ['10.0.0.0/8'];
+  for (const [told, expected] of [
+    ['for=203.0.113.9', '203.0.113.9'],
+    ['for="[2001:db8:77::1]:4711";proto=https', '2001:db8:77::1'],
+    ['proto=https; For = 203.0.113.9 ;by=10.0.0.2', '203.0.113.9'],
+    ['for=1.1.1.1, for=203.0.113.9;proto=http, for=10.0.0.9', '203.0.113.9'],
+    ['for=203.0.113.9, for=unknown', '10.0.0.2'],
+    ['for=203.0.113.9, for=_SEVKISEK', '10.0.0.2'],
+    ['by=203.0.113.9', '10.0.0.2'],
+    ['xfor=203.0.113.9', '10.0.0.2'],
+    [undefined, '10.0.0.2'],
+  ] as const) {
+    t.equal(client('10.0.0.2', told, trusted, 'forwarded'), expected, told ?? 'nothing');
+  }
+});
+
+t.test('what a proxy told at the beginning of the connection counts as its peer', async (t) => {
+  const proxies = new Proxies(['10.0.0.0/8'], 'x-forwarded-for');
+  const socket = from('10.0.0.2');
+  comesFrom(socket, '203.0.113.9');
+  t.equal(
+    proxies.clientOf(socket, () => '1.1.1.1'),
+    '203.0.113.9',
+    'a client does not become a proxy by it',
+  );
+  comesFrom(socket, '10.0.0.7');
+  t.equal(
+    proxies.clientOf(socket, () => '1.1.1.1'),
+    '1.1.1.1',
+    'a proxy behind a proxy',
+  );
+});
+
+t.test('whatever strangers write, their own address stays or a trusted one was there to say another', async (t) => {
+  const random = new Random();
+  const pieces = [
+    '1.1.1.1',
+    '10.0.0.1',
+    '10.255.0.3',
+    ',',
+    ', ',
+    'for=',
+    '"',
+    '[::1]',
+    ':80',
+    'unknown',
+    ';',
+    '\0',
+    '::ffff:10.0.0.1',
+  ];
+  for (let i = 0; i < 3000; i++) {
+    const told = Array.from({ length: random.int(0, 8) }, () => pieces[random.int(0, pieces.length - 1)]!).join('');
+    for (const head of ['x-forwarded-for', 'forwarded'] as const) {
+      if (client('198.51.100.1', told, ['10.0.0.0/8'], head) !== '198.51.100.1')
+        t.fail(`seed ${random.seed}: ${JSON.stringify(told)}`);
+      const got = client('10.0.0.2', `${told}, for=203.0.113.9`, ['10.0.0.0/8'], 'forwarded');
+      if (got !== '203.0.113.9') t.fail(`seed ${random.seed}: ${JSON.stringify(told)} gave ${got}`);
+    }
+  }
+  t.pass(`seed ${random.seed}`);
+});

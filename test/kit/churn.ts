@@ -1,0 +1,104 @@
+/**
+ * Listeners that come and go, in crowds of a few, in every way that players do: with ICY and without, with a metaid, gone politely, by
+ * reset, half-closed, before the answer. Afterwards nothing of them is left: no socket, no session, no timer, no memory to speak of.
+ */
+
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Test } from 'tap';
+import { Player, until } from './player.js';
+import { Random } from './random.js';
+import { demoYaml, startServer } from './server.js';
+
+/** So many first: what is made once (code, pools, renderings) is made then. */
+const WARM_JOINS = 100;
+const AT_ONCE = 20;
+/** What the heap of a busy process swings by, however many came; one that is not let go costs several KB with its socket. */
+const HEAP_SWING_BYTES = 1536 * 1024;
+/** The tape, and what is rendered of it. */
+const BUFFER_SWING_BYTES = 2 * 1024 * 1024;
+const RESIDENT_SWING_BYTES = 32 * 1024 * 1024;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+export async function churn(t: Test, joins: number): Promise<void> {
+  const random = new Random();
+  const yaml = `${demoYaml()}\nsessions: { keepSeconds: 0 }\nstreams: { lagSeconds: 10 }\n`;
+  const { port, base } = await startServer(t, yaml);
+  const figures = async () => {
+    const text = await (await fetch(`${base}/metrics`)).text();
+    return text.split('\n').filter((line) => /^airsplice_(listeners\{|unique|sessions)/.test(line));
+  };
+  const empty = async () => (await figures()).every((line) => line.endsWith(' 0'));
+  /** Of this process, server and players alike; what fetch keeps open is the same before and after. */
+  const resources = () => process.getActiveResourcesInfo().filter((kind) => kind !== 'TTYWrap');
+  const count = (kind: string) => resources().filter((each) => each === kind).length;
+  let songs = 0;
+
+  const one = async (): Promise<void> => {
+    const metaid = random.chance(0.5) ? `?metaid=ear-${random.int(1, 1e9)}` : '';
+    const player = new Player(port, `/demo.mp3${metaid}`, { icy: random.chance(0.5) });
+    if (random.chance(0.1)) {
+      player.close();
+      return;
+    }
+    await player.until((p) => p.audioBytes > 16_000, 30_000);
+    if (random.chance(0.3)) player.socket.end();
+    else if (random.chance(0.5)) player.socket.resetAndDestroy();
+    player.close();
+  };
+  const run = async (all: number): Promise<void> => {
+    for (let done = 0; done < all; done += AT_ONCE) {
+      await fetch(`${base}/metapush/demo/demo-token?song=${++songs}`);
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, all - done) }, one));
+    }
+    await until(empty, 15_000, () => 'listeners or sessions are left');
+    await until(
+      () => count('TCPSocketWrap') <= idleSockets,
+      15_000,
+      () => resources().join(', '),
+    );
+  };
+  /** The least of a few readings: garbage comes and goes. */
+  const least = async (): Promise<{ heap: number; buffers: number; resident: number }> => {
+    const least = { heap: Infinity, buffers: Infinity, resident: Infinity };
+    for (let i = 0; i < 5; i++) {
+      await new Promise((done) => setTimeout(done, 100));
+      collect();
+      const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
+      least.heap = Math.min(least.heap, heapUsed);
+      least.buffers = Math.min(least.buffers, arrayBuffers);
+      least.resident = Math.min(least.resident, rss);
+    }
+    return least;
+  };
+
+  await fetch(`${base}/metapush/demo/demo-token?song=0`);
+  await empty();
+  const idleSockets = count('TCPSocketWrap');
+  await run(WARM_JOINS);
+  const [before, timers] = [await least(), count('Timeout')];
+  await run(joins);
+  const after = await least();
+
+  const most = {
+    heap: HEAP_SWING_BYTES,
+    buffers: BUFFER_SWING_BYTES,
+    resident: RESIDENT_SWING_BYTES,
+  };
+  const kb = (bytes: number) => `${Math.round(bytes / 1024)} KB`;
+  for (const of of ['heap', 'buffers', 'resident'] as const) {
+    const grown = after[of] - before[of];
+    const told = `${of} ${kb(before[of])}, after ${joins} joins ${kb(grown)} more (allowed ${kb(most[of])})`;
+    t.comment(told);
+    t.ok(grown < most[of], `seed ${random.seed}: ${told}`);
+  }
+  t.ok(count('Timeout') <= timers, 'no timer is left');
+  t.ok(count('TCPSocketWrap') <= idleSockets, 'no socket is left');
+  t.same(
+    (await figures()).filter((line) => !line.endsWith(' 0')),
+    [],
+    'no listener and no session is left',
+  );
+}

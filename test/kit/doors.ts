@@ -1,0 +1,164 @@
+/**
+ * A front with the encoders' doors and nothing behind them: three channels that take whatever is let in and keep it, any number at once.
+ * For transcripts at every split point and for the fuzzer, over real sockets or without any (Pipe).
+ */
+
+import { createHash } from 'node:crypto';
+import http from 'node:http';
+import type net from 'node:net';
+import { Duplex } from 'node:stream';
+import { EncoderDoor, type EncoderMount } from '../../src/http/encoder.js';
+import { Front } from '../../src/http/front.js';
+import { Rate } from '../../src/http/rate.js';
+import { ShoutcastDoor } from '../../src/http/shoutcast.js';
+import { type BodyState, bodyOf } from '../../src/source/dechunk.js';
+import { FakeClock } from './clock.js';
+
+/** Channel → its password. `twin` and `other` share one. */
+export const PASSWORDS: Readonly<Record<string, string>> = { live: 'hackme', twin: 'both', other: 'both' };
+/** What the doors and the stub behind the front may answer. */
+export const ANSWERS =
+  /^(HTTP\/1\.1 100 Continue\r\n\r\n|HTTP\/1\.0 (200|400|401|403|404|409|415|429|501) [\s\S]*|HTTP\/1\.1 4\d\d [\s\S]*|OK2\r\nicy-caps:11\r\n\r\n|invalid password\r\n)?$/;
+
+export interface Fed {
+  readonly channel: string;
+  readonly heads: ReadonlyMap<string, string>;
+  readonly socket: net.Socket;
+  /** Its audio, unframed, so far. */
+  audio: Buffer;
+  state: BodyState;
+}
+
+export interface Judged {
+  readonly status: number;
+  readonly path: string;
+  readonly why: string;
+}
+
+export class Doors {
+  readonly front: Front;
+  readonly fed: Fed[] = [];
+  readonly judged: Judged[] = [];
+  busy = false;
+  readonly #given = new WeakSet<net.Socket>();
+  readonly #http: http.Server;
+  readonly #encoders: EncoderDoor;
+  readonly #shoutcast: ShoutcastDoor;
+
+  constructor(headMs = 5000, wrongSecretsPerMinute = 1_000_000) {
+    const rate = { perMinute: wrongSecretsPerMinute, burst: wrongSecretsPerMinute, remembered: 10 };
+    const mounts = new Map(Object.keys(PASSWORDS).map((channel) => [`/${channel}`, this.#mount(channel)]));
+    const options = {
+      ...{ headBytes: 8192, headLines: 64, headMs, server: 'airsplice' },
+      wrongSecrets: new Rate(new FakeClock(), rate),
+      mount: (path: string) => mounts.get(path),
+      judged: (status: number, path: string, _agent: string, why: string) =>
+        void this.judged.push({ status, path, why }),
+    };
+    this.#encoders = new EncoderDoor(options);
+    this.#shoutcast = new ShoutcastDoor({ ...options, channels: [...mounts.values()] });
+    this.#http = http.createServer((_, response) => response.writeHead(404, { Connection: 'close' }).end());
+    this.#http.on('connection', (socket: net.Socket) => this.#given.add(socket));
+    this.front = new Front({
+      ...{ host: '127.0.0.1', port: 0, headMs, connections: 10_000, http: this.#http },
+      encoder: (socket, first) => this.#encoders.take(socket, first),
+      shoutcast: (socket, first) => this.#shoutcast.take(socket, first),
+    });
+  }
+
+  /** It is a channel's now, or the HTTP server's. */
+  hasGivenAway(socket: net.Socket): boolean {
+    return this.#given.has(socket);
+  }
+
+  async close(): Promise<void> {
+    this.#encoders.close();
+    this.#shoutcast.close();
+    for (const { socket } of this.fed) socket.destroy();
+    this.#http.closeAllConnections();
+    await this.front.close();
+  }
+
+  #mount(channel: string): EncoderMount {
+    const sha256 = createHash('sha256').update(PASSWORDS[channel]!).digest();
+    const doors = this;
+    return {
+      channel,
+      hasPassword: (given) => given.equals(sha256),
+      hasUser: (user) => user === 'source' || user === 'dj',
+      authorized: (user, password) => user === 'source' && password === PASSWORDS[channel],
+      get busy() {
+        return doors.busy;
+      },
+      attach: (socket, first, heads) => {
+        const fed: Fed = { channel, heads, socket, audio: Buffer.alloc(0), state: 'more' };
+        const body = bodyOf(heads);
+        this.fed.push(fed);
+        this.#given.add(socket);
+        socket.on('data', (chunk: Buffer) => {
+          if (fed.state !== 'more') return;
+          fed.state = body?.push(chunk, (piece) => void (fed.audio = Buffer.concat([fed.audio, piece]))) ?? 'broken';
+        });
+        socket.on('end', () => socket.destroy());
+        if (first.length > 0) socket.unshift(first);
+        socket.resume();
+      },
+    };
+  }
+}
+
+/** A connection without a network: what the other side sends, piece by piece, and what it is told. */
+export class Pipe extends Duplex {
+  readonly remoteAddress = '192.0.2.1';
+  readonly remotePort = 1;
+  told = '';
+  readonly #pieces: Buffer[];
+  readonly #ending: 'fin' | 'reset' | 'never';
+
+  constructor(pieces: readonly Buffer[], ending: 'fin' | 'reset' | 'never') {
+    super({ allowHalfOpen: true });
+    this.#pieces = [...pieces];
+    this.#ending = ending;
+  }
+
+  override _read(): void {
+    const piece = this.#pieces.shift();
+    setImmediate(() => {
+      if (this.destroyed) return;
+      if (piece !== undefined) this.push(piece);
+      else if (this.#ending === 'fin') this.push(null);
+      else if (this.#ending === 'reset') this.destroy(new Error('reset'));
+    });
+  }
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    this.told += chunk.toString('latin1');
+    done();
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  setKeepAlive(): this {
+    return this;
+  }
+
+  destroySoon(): void {
+    if (this.writableFinished) this.destroy();
+    else this.end(() => this.destroy());
+  }
+
+  /** All pieces have been taken. */
+  get isSpent(): boolean {
+    return this.#pieces.length === 0 && this.readableLength === 0;
+  }
+
+  get socket(): net.Socket {
+    return this as unknown as net.Socket;
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * An encoder for tests: PUT on a bare socket, real frames of the demo. What it has sent is known frame by frame, so that what
+ * listeners get can be held against it.
+ */
+
+import { readFileSync } from 'node:fs';
+import net from 'node:net';
+import type { Test } from 'tap';
+import { Framer } from '../../src/audio/frames.js';
+import { until } from './player.js';
+import { DEMO_AUDIO } from './server.js';
+
+/** Copies of all frames in the bytes, and how many bytes of them belong to none. */
+export function framesIn(bytes: Buffer): { frames: Buffer[]; skippedBytes: number } {
+  const frames: Buffer[] = [];
+  const framer = new Framer({ frame: (frame) => void frames.push(Buffer.from(frame)) });
+  framer.push(bytes);
+  return { frames, skippedBytes: framer.counters.skippedBytes };
+}
+
+/** 128 kb/s, 44.1 kHz, stereo: 26 ms each. */
+export const DEMO_FRAMES: readonly Buffer[] = framesIn(readFileSync(DEMO_AUDIO)).frames;
+
+export class Feeder {
+  readonly socket: net.Socket;
+  answer = '';
+  ended = false;
+  closed = false;
+  #at: number;
+
+  /** @param heads lines that end with CRLF @param from the first frame that it will send */
+  constructor(t: Test, port: number, path: string, options: { heads?: string; password?: string; from?: number } = {}) {
+    this.#at = options.from ?? 0;
+    this.socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
+    this.socket.on('data', (chunk) => {
+      this.answer += chunk.toString('latin1');
+    });
+    this.socket.on('error', () => undefined);
+    this.socket.on('end', () => {
+      this.ended = true;
+    });
+    this.socket.on('close', () => {
+      this.closed = true;
+    });
+    t.teardown(() => this.socket.destroy());
+    const login = Buffer.from(`source:${options.password ?? 'demo-source'}`).toString('base64');
+    const heads = options.heads ?? 'Content-Type: audio/mpeg\r\n';
+    this.socket.write(Buffer.from(`PUT ${path} HTTP/1.1\r\nAuthorization: Basic ${login}\r\n${heads}\r\n`, 'latin1'));
+  }
+
+  get status(): number {
+    return Number(this.answer.split(' ')[1] ?? 0);
+  }
+
+  async answered(): Promise<number> {
+    await until(
+      () => this.answer.includes('\r\n\r\n'),
+      10_000,
+      () => `no answer: ${JSON.stringify(this.answer)}`,
+    );
+    return this.status;
+  }
+
+  /** The next frames of the demo, at once. Returns them. */
+  send(count: number): Buffer[] {
+    const frames = Array.from({ length: count }, () => DEMO_FRAMES[this.#at++ % DEMO_FRAMES.length]!);
+    this.socket.write(Buffer.concat(frames));
+    return frames;
+  }
+
+  /** Sends in real time until it is closed. */
+  stream(t: Test): this {
+    const sending = setInterval(() => this.socket.writable && this.send(4), 104);
+    const stop = () => clearInterval(sending);
+    this.socket.on('close', stop);
+    t.teardown(stop);
+    return this;
+  }
+
+  async over(): Promise<void> {
+    await until(
+      () => this.closed,
+      10_000,
+      () => 'the encoder is still connected',
+    );
+  }
+}

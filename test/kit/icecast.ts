@@ -1,0 +1,93 @@
+/**
+ * Debian's Icecast 2 beside us, for tests that hold our answers against its own; and an encoder of either as bytes on a socket.
+ * Needs `icecast2` on the PATH; as root also `setpriv`, since Icecast refuses to run as root.
+ */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { chownSync, readFileSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { until } from './player.js';
+import { freePort } from './process.js';
+import { DEMO_AUDIO, tempFolder } from './server.js';
+
+const NOBODY = 65_534;
+/** Debian's. */
+const SHARE = '/usr/share/icecast2';
+/** The password of its sources and of its admin. */
+export const ICECAST_PASSWORD = 'demo-source';
+
+/** Why a test that needs it is skipped; false: it is there. */
+export const noIcecast: string | false = spawnSync('icecast2', ['-v']).error === undefined ? false : 'no icecast2 here';
+
+/** Resolves with its port once it answers. */
+export async function startIcecast(t: Test): Promise<number> {
+  const folder = tempFolder(t);
+  const port = await freePort();
+  const config = join(folder, 'icecast.xml');
+  writeFileSync(
+    config,
+    `<icecast>
+  <limits><clients>100</clients><sources>9</sources><source-timeout>60</source-timeout></limits>
+  <authentication>
+    <source-password>${ICECAST_PASSWORD}</source-password>
+    <admin-user>admin</admin-user><admin-password>${ICECAST_PASSWORD}</admin-password>
+  </authentication>
+  <hostname>127.0.0.1</hostname>
+  <http-headers><header name="Access-Control-Allow-Origin" value="*" /></http-headers>
+  <listen-socket><port>${port}</port><bind-address>127.0.0.1</bind-address></listen-socket>
+  <paths>
+    <basedir>${SHARE}</basedir><logdir>${folder}</logdir><webroot>${SHARE}/web</webroot><adminroot>${SHARE}/admin</adminroot>
+  </paths>
+  <logging><accesslog>access.log</accesslog><errorlog>error.log</errorlog><loglevel>2</loglevel></logging>
+</icecast>
+`,
+  );
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(folder, NOBODY, NOBODY);
+  const become = isRoot ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
+  const [command, ...args] = [...become, 'icecast2', '-c', config];
+  const child = spawn(command!, args, { stdio: 'ignore' });
+  t.teardown(() => child.kill('SIGKILL'));
+  await until(
+    () =>
+      fetch(`http://127.0.0.1:${port}/status-json.xsl`).then(
+        (answer) => answer.ok,
+        () => false,
+      ),
+    10_000,
+    () => 'icecast2 does not answer',
+  );
+  return port;
+}
+
+/** Connects to a mount as an encoder and sends some seconds of audio at once; plays on while the test lasts. */
+export async function feed(t: Test, port: number, mount: string, heads = ''): Promise<net.Socket> {
+  const socket = net.connect(port, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  socket.on('error', () => undefined);
+  let got = '';
+  socket.on('data', (chunk: Buffer) => {
+    got += chunk.toString('latin1');
+  });
+  const login = Buffer.from(`source:${ICECAST_PASSWORD}`).toString('base64');
+  socket.write(
+    `PUT ${mount} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${login}\r\nContent-Type: audio/mpeg\r\n${heads}\r\n`,
+  );
+  const audio = readFileSync(DEMO_AUDIO);
+  let at = 0;
+  const send = () => {
+    socket.write(audio.subarray(at, at + 16_000));
+    at = (at + 16_000) % (audio.length - 16_000);
+  };
+  await until(
+    () => got.includes('\r\n\r\n'),
+    5000,
+    () => `encoder at ${mount}: ${got}`,
+  );
+  for (let i = 0; i < 4; i++) send();
+  const timer = setInterval(send, 1000);
+  t.teardown(() => clearInterval(timer));
+  return socket;
+}

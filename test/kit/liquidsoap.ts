@@ -1,0 +1,53 @@
+/**
+ * Liquidsoap as an encoder: a script of some outputs that send one sine, with titles at given moments. Written for the versions of
+ * Debian 12 and 13; settings are written in another way from 2.2 on.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { Program } from './program.js';
+import { tempFolder } from './server.js';
+import { ENCODER_HERTZ } from './witness.js';
+
+export interface LiquidsoapTitle {
+  readonly afterSeconds: number;
+  readonly artist: string;
+  readonly title: string;
+}
+
+/** As `2.1`. */
+function versionOf(): number[] {
+  const [, major, minor] = /Liquidsoap (\d+)\.(\d+)/.exec(
+    execFileSync('liquidsoap', ['--version'], { encoding: 'utf8' }),
+  )!;
+  return [Number(major), Number(minor)];
+}
+
+/** @param outputs the arguments of an `output.icecast` each, without host, encoder and source; @param encoder a format */
+export function startLiquidsoap(
+  t: Test,
+  outputs: readonly string[],
+  titles: readonly LiquidsoapTitle[],
+  encoder = `%mp3(bitrate=128, samplerate=${ENCODER_HERTZ})`,
+): Program {
+  const [major, minor] = versionOf();
+  const set = (name: string, value: string | number | boolean) =>
+    major! > 2 || minor! >= 2 ? `settings.${name} := ${value}` : `settings.${name}.set(${value})`;
+  const lines = [
+    set('init.allow_root', true),
+    set('log.stdout', true),
+    set('log.file', false),
+    set('frame.audio.samplerate', ENCODER_HERTZ),
+    's = insert_metadata(sine(500.))',
+    ...titles.map(({ afterSeconds, artist, title }) => {
+      const fields = `("artist", ${JSON.stringify(artist)}), ("title", ${JSON.stringify(title)})`;
+      return `thread.run(delay=${afterSeconds.toFixed(1)}, fun () -> s.insert_metadata([${fields}]))`;
+    }),
+    ...outputs.map((output) => `output.icecast(${encoder}, host="127.0.0.1", ${output}, s)`),
+  ];
+  const path = join(tempFolder(t), 'test.liq');
+  writeFileSync(path, `${lines.join('\n')}\n`);
+  return new Program(t, 'liquidsoap', [path]);
+}

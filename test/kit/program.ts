@@ -1,0 +1,88 @@
+/**
+ * Programs of other people as tests run them: encoders, each fed and configured by its test. What a program says is kept for failures;
+ * it ends with its test at the latest. A test whose program is not installed skips itself in words.
+ */
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Test } from 'tap';
+import { until } from './player.js';
+
+/** `skip` of a test that needs these programs: false when all are there, else the reason. */
+export function missing(...commands: string[]): string | false {
+  const gone = commands.filter((command) => !isInstalled(command));
+  return gone.length > 0 && `not installed: ${gone.join(', ')}`;
+}
+
+function isInstalled(command: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, command), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+export class Program {
+  readonly child: ChildProcess;
+  readonly #command: string;
+  /** The end of what it said, on both of its outputs. */
+  said = '';
+  /** Exit code or signal, once it has ended. */
+  ended: number | string | undefined;
+
+  constructor(t: Test, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    this.#command = command;
+    this.child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const keep = (chunk: Buffer) => {
+      this.said = (this.said + chunk.toString()).slice(-4000);
+    };
+    this.child.stdout!.on('data', keep);
+    this.child.stderr!.on('data', keep);
+    this.child.on('error', (error) => {
+      this.ended = error.message;
+    });
+    this.child.on('exit', (code, signal) => {
+      this.ended = code ?? signal ?? 'unknown';
+    });
+    t.teardown(() => this.child.kill('SIGKILL'));
+  }
+
+  /** Waits until `ready` holds; fails with the program's own words when it ends before that, or `ms` have passed. */
+  async until(ready: () => boolean | Promise<boolean>, ms: number, what: string): Promise<void> {
+    const told = () => `${this.#command}, ${what}: ${this.said}`;
+    const readyOrOver = async () => {
+      if (await ready()) return true;
+      if (this.ended !== undefined) throw new Error(`ended with ${this.ended}. ${told()}`);
+      return false;
+    };
+    await until(readyOrOver, ms, told);
+  }
+
+  /** As an operator stops it: the program has its own way to end. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    this.child.kill(signal);
+    await until(
+      () => this.ended !== undefined,
+      10_000,
+      () => `${this.#command} does not end: ${this.said}`,
+    );
+  }
+}
+
+/** What ffprobe, an independent reader, finds in a stream. */
+export async function probe(url: string): Promise<{ codec: string; bitrate: string; title: string }> {
+  const show = 'format_tags:stream=codec_name,bit_rate';
+  const args = ['-v', 'error', '-show_entries', show, '-of', 'json', url];
+  const { stdout } = await promisify(execFile)('ffprobe', args, { timeout: 15_000 });
+  const told = JSON.parse(stdout);
+  return {
+    codec: told.streams[0].codec_name,
+    bitrate: told.streams[0].bit_rate,
+    title: told.format.tags?.StreamTitle ?? '',
+  };
+}

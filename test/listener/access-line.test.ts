@@ -1,0 +1,67 @@
+/** The access log's lines: nothing from outside breaks one, and no secret or whole address stands in it where it should not. */
+
+import t from 'tap';
+import { quoted, shortened, stamp, withoutSecrets } from '../../src/listener/access-line.js';
+import { Random } from '../kit/random.js';
+
+t.test('quoted as Apache does', async (t) => {
+  const cases = [
+    ['', '"-"'],
+    ['VLC/3.0.18 LibVLC/3.0.18', '"VLC/3.0.18 LibVLC/3.0.18"'],
+    ['a "b" c\\d', '"a \\"b\\" c\\\\d"'],
+    ['x" 200 0 "-" "forged', '"x\\" 200 0 \\"-\\" \\"forged"'],
+    ['a\r\n127.0.0.1 - -\t\u0000\u001b[2J\u007f', '"a\\r\\n127.0.0.1 - -\\t\\x00\\x1b[2J\\x7f"'],
+    ['é€\u{1f4fb}', '"\\xc3\\xa9\\xe2\\x82\\xac\\xf0\\x9f\\x93\\xbb"'],
+  ];
+  for (const [text, line] of cases) t.equal(quoted(text!), line);
+});
+
+t.test('whatever comes, a quoted text is one field of visible ASCII', async (t) => {
+  const random = new Random();
+  for (let i = 0; i < 2000; i++) {
+    const text = random.bytes(random.int(0, 40)).toString(random.chance(0.5) ? 'latin1' : 'utf8');
+    const line = quoted(text);
+    if (!/^"(?:[ !#-[\]-~]|\\["\\nrt]|\\x[0-9a-f]{2})*"$/.test(line)) t.fail(`seed ${random.seed}: ${line}`);
+  }
+  t.pass();
+});
+
+t.test('secrets are taken out of URLs, and nothing else', async (t) => {
+  const cases = [
+    ['/demo.mp3', '/demo.mp3'],
+    ['/demo.mp3?', '/demo.mp3?'],
+    ['/demo.mp3?app=ios&v=2', '/demo.mp3?app=ios&v=2'],
+    ['/demo.mp3?metaid=abc&app=ios', '/demo.mp3?metaid=-&app=ios'],
+    ['/demo.mp3?sabcsid=abc', '/demo.mp3?sabcsid=-'],
+    ['/demo.mp3?app=x&TOKEN=abc&access_token=d;pass=e', '/demo.mp3?app=x&TOKEN=-&access_token=-;pass=-'],
+    ['/demo.mp3?m%65taid=abc', '/demo.mp3?m%65taid=-'],
+    ['/demo.mp3?metaid=a=b', '/demo.mp3?metaid=-'],
+    ['/demo.mp3?x=%zz&%zz=1', '/demo.mp3?x=%zz&%zz=1'],
+    ['/demo.mp3?expires=1&signature=abc&key=k', '/demo.mp3?expires=1&signature=-&key=-'],
+    ['/demo.mp3?a=1?token=x#token=y', '/demo.mp3?a=1?token=-#token=-'],
+    ['https://me:secret@page.example/a?token=t', 'https://-@page.example/a?token=-'],
+  ];
+  for (const [url, line] of cases) t.equal(withoutSecrets(url!), line);
+});
+
+t.test('addresses are cut to their /24 and /48', async (t) => {
+  const cases = [
+    ['192.0.2.77', '192.0.2.0'],
+    ['::ffff:192.0.2.77', '192.0.2.0'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1::'],
+    ['2001:db8:0:2:3:4:5:6', '2001:db8::'],
+    ['2001:db8::1', '2001:db8::'],
+    ['2001:0DB8:00ff::1', '2001:db8:ff::'],
+    ['::1', '::'],
+    ['::', '::'],
+    ['fe80::1:2:3:4%eth0', 'fe80::'],
+    ['1::2:3:4:5:6:7', '1:0:2::'],
+    ['', '-'],
+    ['somebody', '-'],
+  ];
+  for (const [address, cut] of cases) t.equal(shortened(address!), cut, String(address));
+});
+
+t.test('the time', async (t) => {
+  t.equal(stamp(Date.UTC(2026, 10, 1, 7, 2, 34, 999)), '[01/Nov/2026:07:02:34 +0000]');
+});

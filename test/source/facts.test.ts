@@ -1,0 +1,78 @@
+/** What a source says of itself: names of both families, charsets, limits, and nothing that could begin a head of its own. */
+
+import t from 'tap';
+import { readFacts } from '../../src/source/facts.js';
+import { HandshakeParser } from '../../src/source/handshake.js';
+import { nameOfFormat } from '../../src/source/magic.js';
+
+const LIMITS = { textBytes: 16, urlBytes: 32 };
+const NOTHING = {
+  ...{ name: '', genre: '', url: '', description: '', public: undefined },
+  ...{ bitrateKbps: 0, audioInfo: '', contentType: '' },
+};
+
+function facts(...lines: (string | Buffer)[]) {
+  const parser = new HandshakeParser({ headBytes: 8192, headLines: 64 });
+  const head = ['PUT /x HTTP/1.1', ...lines, '', ''].flatMap((line) => [Buffer.from(line), Buffer.from('\n')]);
+  const result = parser.push(Buffer.concat(head));
+  if (result === 'more' || 'kind' in result) throw new Error('no head');
+  return readFacts(result.headers, LIMITS);
+}
+
+t.test('both families of names; ice before icy; who says nothing', async (t) => {
+  t.same(facts('User-Agent: x'), NOTHING);
+  t.match(
+    facts(
+      'ice-name: A',
+      'icy-name: B',
+      'icy-genre:C',
+      'Ice-URL: http://x/',
+      'ICY-Description: D',
+      'ice-public: 0',
+      'icy-br:96',
+    ),
+    { name: 'A', genre: 'C', url: 'http://x/', description: 'D', public: false, bitrateKbps: 96 },
+  );
+  t.match(facts('ice-name:', 'icy-name: B', 'icy-pub: 1'), { name: 'B', public: true }, 'an empty one says nothing');
+});
+
+t.test('bitrates: by their own head, else out of the audio info; nonsense is none', async (t) => {
+  const cases: [string, number][] = [
+    ['ice-bitrate: 128', 128],
+    ['icy-br: 128,128', 128],
+    ['ice-bitrate: Quality 5', 0],
+    ['ice-bitrate: -1', 0],
+    ['ice-bitrate: 10000', 10_000],
+    ['ice-bitrate: 10001', 0],
+    ['ice-audio-info: br=96', 0],
+    ['ice-audio-info: bitrate=96', 96],
+  ];
+  for (const [line, kbps] of cases) t.equal(facts(line).bitrateKbps, kbps, line);
+  t.match(facts('ice-bitrate: 64', 'ice-audio-info: bitrate=96'), { bitrateKbps: 64, audioInfo: 'bitrate=96' });
+});
+
+t.test('text: UTF-8 where it is, else Windows-1252; no controls; cut at a character, at the limit', async (t) => {
+  t.equal(facts(Buffer.from('ice-name: Zo\xeb \x80', 'latin1')).name, 'Zoë €');
+  t.equal(facts('ice-name: Zoë').name, 'Zoë');
+  t.equal(facts(Buffer.from('ice-name: a\x00b\rX-Evil: 1\x7f', 'latin1')).name, 'a b X-Evil: 1');
+  t.notMatch(readFacts(new Map([['ice-name', 'a\r\nb\u0085\u2028c\ud800']]), LIMITS).name, /[\r\n\u0085\ud800]/);
+  t.equal(facts(`ice-name: ${'x'.repeat(16)}`).name.length, 16);
+  t.equal(facts(`ice-name: ${'x'.repeat(17)}`).name.length, 16);
+  t.equal(facts(`ice-name: ${'x'.repeat(15)}ë`).name, 'x'.repeat(15));
+  t.equal(facts(`ice-name: ${'x'.repeat(13)}😀!`).name, 'x'.repeat(13));
+});
+
+t.test('a URL is one of the web, of at most so many bytes, or none', async (t) => {
+  const long = `http://x/${'y'.repeat(23)}`;
+  for (const good of ['http://x', 'HTTPS://x/?a=b#c', long]) t.equal(facts(`icy-url: ${good}`).url, good);
+  for (const bad of ['www.x.com', 'javascript:alert(1)', 'http://x/ y', 'http://x/"', `${long}y`]) {
+    t.equal(facts(`icy-url: ${bad}`).url, '', bad);
+  }
+});
+
+t.test('formats that hold no frames of ours have names', async (t) => {
+  t.equal(nameOfFormat(Buffer.from('OggS')), 'Ogg');
+  t.equal(nameOfFormat(Buffer.from('RIFF1234WAVEfmt ')), 'WAV');
+  t.equal(nameOfFormat(Buffer.from('0000ftypM4A ')), 'MP4');
+  t.equal(nameOfFormat(Buffer.alloc(0)), 'unknown');
+});

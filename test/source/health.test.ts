@@ -1,0 +1,265 @@
+/**
+ * How a source does, by its frames: what is silence is held against what real encoders make of it; troubles and changes are driven
+ * frame by frame to the limit and one past it. At last one connection that changes its codec, seen from listeners and from metrics.
+ */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { emptyHeader, readHeader } from '../../src/audio/header.js';
+import { Health } from '../../src/source/health.js';
+import { isSilent } from '../../src/source/silence.js';
+import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';
+import { Player, until } from '../kit/player.js';
+import { startServer } from '../kit/server.js';
+
+const FFMPEG = spawnSync('ffmpeg', ['-version']).status === 0;
+const skip = FFMPEG ? false : 'ffmpeg is missing';
+const KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+const FRAME_MS = 1152 / 44.1;
+
+function encoded(folder: string, name: string, input: string, ...options: string[]): Buffer[] {
+  const path = join(folder, name);
+  execFileSync('ffmpeg', ['-v', 'error', '-y', '-f', 'lavfi', '-i', input, '-t', '4', ...options, path]);
+  return framesIn(readFileSync(path)).frames;
+}
+
+function silentOf(frames: readonly Buffer[]): number {
+  const header = emptyHeader();
+  return frames.filter((frame) => readHeader(frame, 0, header) && isSilent(frame, header)).length;
+}
+
+t.test('silence is what encoders make of digital silence; the softest noise is none', { skip }, async (t) => {
+  const folder = t.testdir();
+  const [stereo, mono] = ['anullsrc=r=44100:cl=stereo', 'anullsrc=r=22050:cl=mono'];
+  const silences = {
+    'CBR 128': encoded(folder, 'a.mp3', stereo, '-b:a', '128k'),
+    'VBR 2': encoded(folder, 'b.mp3', stereo, '-q:a', '2'),
+    'MPEG 2 mono': encoded(folder, 'c.mp3', mono, '-b:a', '32k'),
+    'MPEG 1 mono': encoded(folder, 'd.mp3', stereo, '-ac', '1', '-b:a', '64k'),
+    'MPEG 2 stereo': encoded(folder, 'e.mp3', stereo, '-ar', '24000', '-b:a', '64k'),
+    'AAC stereo': encoded(folder, 'f.aac', stereo, '-b:a', '192k'),
+    'AAC mono': encoded(folder, 'g.aac', mono, '-b:a', '48k'),
+  };
+  for (const [name, frames] of Object.entries(silences)) {
+    // The first frame of ffmpeg's AAC names the encoder.
+    t.ok(
+      frames.length > 80 && frames.length - silentOf(frames) <= 1,
+      `${name}: ${silentOf(frames)} of ${frames.length}`,
+    );
+  }
+  const noise = 'anoisesrc=r=44100:a=1,volume=-90dB,aformat=sample_fmts=fltp:channel_layouts=stereo';
+  t.equal(silentOf(encoded(folder, 'n.mp3', noise, '-b:a', '128k').slice(3)), 0);
+  t.equal(silentOf(encoded(folder, 'n.aac', noise, '-b:a', '96k').slice(3)), 0);
+  const music = DEMO_FRAMES.slice(100, 2000);
+  t.ok(silentOf(music) < music.length / 50, `${silentOf(music)} of ${music.length} of the demo`);
+});
+
+/** A frame of MPEG 1 layer III with sound in it, or without. */
+function frameOf(kbps: number, options: { rate?: 0 | 1; mono?: boolean; sound?: boolean } = {}): Buffer {
+  const { rate = 0, mono = false, sound = true } = options;
+  const frame = Buffer.alloc(Math.floor((144_000 * kbps) / (rate === 0 ? 44_100 : 48_000)), sound ? 0x55 : 0);
+  frame.set([0xff, 0xfb, (KBPS.indexOf(kbps) << 4) | (rate << 2), mono ? 0xc4 : 0x64]);
+  return frame;
+}
+
+function aacOf(bytes: number): Buffer {
+  const frame = Buffer.alloc(bytes, 0x55);
+  frame.set([0xff, 0xf1, 0x50, 0x80 | (bytes >> 11), (bytes >> 3) & 0xff, ((bytes & 7) << 5) | 0x1f, 0xfc]);
+  return frame;
+}
+
+function patient(stallMs = 1500, silentMs = 1000) {
+  const told: string[] = [];
+  let nowMs = 1000;
+  const health = new Health({ stallMs, silentMs }, (event, fields, isOver) => {
+    const values = Object.values(fields).join(' ');
+    told.push(`${isOver ? 'no more ' : ''}${event}${values === '' ? '' : ` ${values}`}`);
+  });
+  const pass = (frame: Buffer, count: number, ms = FRAME_MS) => {
+    for (let i = 0; i < count; i++) health.frame(frame, ms, (nowMs += ms));
+  };
+  const look = (ms: number, isUp = true, kbps = 0) => health.look((nowMs += ms), isUp, kbps);
+  return { told, health, pass, look };
+}
+
+t.test('silent: at the limit, past it; a click is no sound, half a second is', async (t) => {
+  const { told, health, pass } = patient();
+  const silence = frameOf(128, { sound: false });
+  pass(frameOf(128), 20);
+  pass(silence, 38); // 993 ms
+  t.same(told, []);
+  pass(silence, 1);
+  t.same(told, ['silent']);
+  pass(frameOf(128), 19); // 496 ms
+  pass(silence, 5);
+  t.ok(health.troubles.silent);
+  pass(frameOf(128), 20);
+  t.same(told, ['silent', 'no more silent']);
+  t.equal(health.events.silent, 1, 'the end of it is not counted');
+  pass(silence, 30);
+  pass(frameOf(128), 25);
+  pass(silence, 30);
+  t.equal(told.length, 2, 'what was before the sound does not count');
+});
+
+t.test('stalled: connected, but no frame; over when a second has come; who is not there does not stall', async (t) => {
+  const { told, pass, look, health } = patient();
+  look(0, false);
+  look(60_000, false);
+  look(0);
+  look(1500);
+  t.same(told, [], 'at the limit');
+  look(1);
+  look(5000);
+  t.same(told, ['stalled']);
+  pass(frameOf(128), 38);
+  look(10);
+  t.ok(health.troubles.stalled, 'not with the first frames');
+  look(2000);
+  pass(frameOf(128), 38);
+  t.ok(health.troubles.stalled, 'a gap begins it anew');
+  pass(frameOf(128), 1);
+  t.same(told, ['stalled', 'no more stalled']);
+  look(2000);
+  look(0, false);
+  t.equal(health.troubles.stalled, false);
+  t.equal(told.at(-1), 'stalled');
+});
+
+t.test('bitrate off: two windows of ten seconds, more than a fifth; over within a tenth', async (t) => {
+  const { told, pass, look, health } = patient();
+  const seconds = (s: number, kbps: number) => pass(frameOf(kbps), Math.ceil((s * 1000) / FRAME_MS));
+  look(0, true, 128);
+  seconds(40, 128);
+  t.same(told, []);
+  t.ok(Math.abs(health.measuredKbps - 128) < 1, `${health.measuredKbps}`);
+  look(0, true, 159);
+  seconds(40, 128);
+  t.same(told, [], 'hardly a fifth');
+  look(0, true, 161);
+  seconds(30.1, 128);
+  t.same(told, ['bitrate-off 128 161']);
+  look(0, true, 150);
+  seconds(30, 128);
+  t.equal(told.length, 1, '15 % is not yet well');
+  look(0, true, 128);
+  seconds(20.1, 128);
+  t.same(told.slice(1), ['no more bitrate-off 128 128']);
+  pass(frameOf(32, { sound: false }), 1200);
+  t.same(told.slice(2), ['silent', 'bitrate 128 32'], 'silence needs few bytes: it is not off');
+});
+
+t.test('changes in mid-stream are told once each; a variable bitrate is none', async (t) => {
+  const { told, pass, health } = patient();
+  pass(frameOf(64), 100);
+  pass(frameOf(128), 76); // 1985 ms
+  t.same(told, []);
+  pass(frameOf(128), 200);
+  t.same(told, ['bitrate 64 128']);
+  pass(frameOf(128, { rate: 1 }), 200, 24);
+  pass(frameOf(128, { rate: 1, mono: true }), 200, 24);
+  pass(aacOf(300), 900, 1024 / 44.1);
+  t.same(told.slice(1), [
+    'sample-rate 44100 48000',
+    'channels 2 1',
+    'codec mp3 aac',
+    'sample-rate 48000 44100',
+    'channels 1 2',
+  ]);
+  told.length = 0;
+  pass(aacOf(600), 2000, 1024 / 44.1);
+  t.match(told, [/^bitrate 103 207$/]);
+  told.length = 0;
+  health.reset();
+  pass(frameOf(128), 1);
+  t.same(told, [], 'another stream is no change');
+  for (let i = 0; i < 300; i++) {
+    pass(frameOf([96, 128, 160, 192, 320][(i * 7) % 5]!), 1 + (i % 5));
+    if (i % 100 === 50) pass(frameOf(32, { sound: false }), 200);
+    if (i % 100 === 90) pass(frameOf(128), 200);
+  }
+  t.same(
+    told.filter((event) => !/silent/.test(event)),
+    [],
+  );
+  // Whatever is no MPEG audio, and the shortest buffers, are taken as they are.
+  pass(Buffer.alloc(0), 1);
+  pass(Buffer.from('OggS'), 1);
+  pass(Buffer.from([0xff, 0xfb, 0x90, 0x64, 0, 0, 0]), 1);
+});
+
+t.test(
+  'a codec that changes in one connection: new listeners are told the right type, it is counted',
+  { skip },
+  async (t) => {
+    const aac = encoded(t.testdir(), 'x.aac', 'sine=frequency=440:sample_rate=44100', '-ac', '2', '-b:a', '96k');
+    const server = await startServer(
+      t,
+      `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+sources: { aheadSeconds: 60 }
+stations: { demo: { channels: { live: { sources: [{ type: encoder, password: demo-source }] } } } }
+`,
+    );
+    const feeder = new Feeder(t, server.port, '/live');
+    await feeder.answered();
+    feeder.send(200);
+    const first = new Player(server.port, '/live', { keep: true });
+    await first.until((one) => one.audioBytes > 16_000);
+    t.equal(first.heads.get('content-type'), 'audio/mpeg');
+    feeder.socket.write(Buffer.concat([...aac, ...aac]));
+    const text = async () => (await fetch(`${server.base}/metrics`)).text();
+    await until(async () => /source_events_total\{.*event="codec"\} 1\n/.test(await text()), 5000);
+    await first.until((one) => one.audioBytes > 84_000);
+    const second = new Player(server.port, '/live', { keep: true });
+    await second.until((one) => one.audioBytes > 0);
+    t.equal(second.heads.get('content-type'), 'audio/aac');
+    t.equal(framesIn(second.audio).frames[0]![1]! & 0xf6, 0xf0, 'its first frame is AAC');
+    t.notOk(first.closed);
+    t.match(await text(), /airsplice_source_trouble\{[^}]*trouble="silent"[^}]*\} 0\n/);
+    first.close();
+    second.close();
+  },
+);
+
+t.test('from the configuration to log and metrics: silent, off its bitrate, stalled, and well again', async (t) => {
+  const told: string[] = [];
+  const note = (fields: Record<string, unknown>, message: string) => {
+    if (fields['event'] !== undefined)
+      told.push(`${message}: ${fields['channel']} ${fields['place']} ${fields['event']}`);
+  };
+  const log = { debug: note, info: note, warn: note, error: note };
+  const server = await startServer(
+    t,
+    `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+sources: { aheadSeconds: 60, silentSeconds: 1, stallMs: 800 }
+stations: { demo: { channels: { live: { bitrateKbps: 192, sources: [{ type: encoder, password: demo-source }] } } } }
+`,
+    undefined,
+    log as never,
+  );
+  const feeder = new Feeder(t, server.port, '/live');
+  await feeder.answered();
+  feeder.socket.write(Buffer.concat(Array.from({ length: 45 }, () => frameOf(128, { sound: false }))));
+  const trouble = async (name: string) => {
+    const text = await (await fetch(`${server.base}/metrics`)).text();
+    return Number(new RegExp(`source_trouble\\{[^}]*trouble="${name}"[^}]*\\} (\\d)`).exec(text)?.[1] ?? Number.NaN);
+  };
+  await until(async () => (await trouble('silent')) === 1, 5000);
+  await until(async () => (await trouble('stalled')) === 1, 5000);
+  feeder.send(1100);
+  await until(async () => (await trouble('silent')) === 0 && (await trouble('bitrate-off')) === 1, 5000);
+  const [look, well] = ['a source needs a look: live 0', 'a source is well again: live 0'];
+  t.same(told.slice(0, 5).sort(), [
+    `${well} silent`,
+    `${well} stalled`,
+    `${look} bitrate-off`,
+    `${look} silent`,
+    `${look} stalled`,
+  ]);
+  feeder.socket.destroy();
+  await until(async () => (await trouble('bitrate-off')) === 0, 5000);
+});

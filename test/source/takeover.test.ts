@@ -1,0 +1,221 @@
+/**
+ * What becomes of a channel when its encoder goes and another connection takes its place, seen from listeners and from titles: the
+ * whole server, bare sockets, the demo's audio.
+ */
+
+import t, { type Test } from 'tap';
+import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';
+import { Player, until } from '../kit/player.js';
+import { Random } from '../kit/random.js';
+import { restartStory } from '../kit/restarts.js';
+import { DEMO_AUDIO, startServer, type TestServer } from '../kit/server.js';
+
+const STALL_MS = 600;
+const yaml = (encoder: string, more = '') => `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+streams: { burstSeconds: 1 }
+sources: { stallMs: ${STALL_MS}, bodyTimeoutSeconds: 30 }
+stations:
+  demo:
+    channels:
+      live:
+        metaint: 4000
+        pushTokens: [studio-token]
+        ${more}
+        sources:
+          - { type: encoder, password: demo-source, ${encoder} }
+          - { type: file, path: ${DEMO_AUDIO} }
+`;
+
+async function metric({ base }: TestServer, name: string, labels: string): Promise<number> {
+  const text = await (await fetch(`${base}/metrics`)).text();
+  const line = text
+    .split('\n')
+    .find((one) => one.startsWith(`${name}{`) && labels.split(' ').every((label) => one.includes(label)));
+  return Number(line?.split(' ').at(-1) ?? Number.NaN);
+}
+
+const heardEncoder = (server: TestServer) => metric(server, 'airsplice_source_heard', 'kind="encoder"');
+const events = (server: TestServer, event: string) =>
+  metric(server, 'airsplice_source_events_total', `kind="encoder" event="${event}"`);
+
+async function listener(t: Test, server: TestServer): Promise<Player> {
+  const player = new Player(server.port, '/live', { keep: true });
+  t.teardown(() => player.close());
+  await player.until((one) => one.audioBytes > 0);
+  return player;
+}
+
+t.test('silent: a dead connection locks nobody out, and who still sends is not cut', async (t) => {
+  const server = await startServer(t, yaml('takeover: silent'));
+  const first = new Feeder(t, server.port, '/live').stream(t);
+  t.equal(await first.answered(), 200);
+  const player = await listener(t, server);
+  const second = new Feeder(t, server.port, '/live');
+  t.equal(await second.answered(), 409);
+  t.notOk(first.closed, 'it goes on');
+
+  const ghost = new Feeder(t, server.port, '/live', { password: 'wrong' });
+  first.socket.destroy();
+  await first.over();
+  t.equal(await ghost.answered(), 403);
+  let dead = new Feeder(t, server.port, '/live');
+  while ((await dead.answered()) === 409) dead = new Feeder(t, server.port, '/live');
+  t.equal(dead.status, 200);
+  dead.send(10);
+  const early = new Feeder(t, server.port, '/live');
+  t.equal(await early.answered(), 409, 'it has only just sent something');
+  await new Promise((done) => setTimeout(done, STALL_MS + 200));
+  const wrong = new Feeder(t, server.port, '/live', { password: 'wrong' });
+  t.equal(await wrong.answered(), 403, 'only who knows the password');
+  t.notOk(dead.closed || dead.ended);
+  const startMs = performance.now();
+  const next = new Feeder(t, server.port, '/live').stream(t);
+  t.equal(await next.answered(), 200);
+  t.ok(performance.now() - startMs < 1000, 'at once');
+  await dead.over();
+  t.equal(await events(server, 'takeover'), 1);
+  await until(async () => (await heardEncoder(server)) === 1, 5000);
+  const bytes = player.audioBytes;
+  await player.until((one) => one.audioBytes > bytes + 12_000);
+  t.notOk(player.closed);
+  t.equal(framesIn(player.audio).skippedBytes, 0, 'whole frames, and the ICY phase goes on');
+});
+
+t.test('always: the newcomer is on air at once and the first is cut; never: 409, however silent', async (t) => {
+  const server = await startServer(t, yaml('takeover: always'));
+  const first = new Feeder(t, server.port, '/live').stream(t);
+  await first.answered();
+  const player = await listener(t, server);
+  const second = new Feeder(t, server.port, '/live', { from: 1000 }).stream(t);
+  t.equal(await second.answered(), 200);
+  await first.over();
+  await until(async () => (await events(server, 'takeover')) === 1, 3000);
+  const tail = (frame: Buffer) => frame.subarray(-48);
+  await player.until((one) => one.audio.includes(tail(DEMO_FRAMES[1010]!)));
+  const { frames, skippedBytes } = framesIn(player.audio);
+  t.equal(skippedBytes, 0);
+  const keys = frames.map((frame) => tail(frame).toString('hex'));
+  const seam = keys.indexOf(tail(DEMO_FRAMES[1000]!).toString('hex'));
+  t.ok(seam > 0, 'the second from its first frame on');
+  const before = DEMO_FRAMES.findIndex((frame) => tail(frame).toString('hex') === keys[seam - 1]);
+  t.ok(before >= 0 && before < 900, `straight behind a whole frame of the first, ${before}: no fallback between`);
+
+  const strict = await startServer(t, yaml('takeover: never'));
+  const mute = new Feeder(t, strict.port, '/live');
+  t.equal(await mute.answered(), 200);
+  await new Promise((done) => setTimeout(done, STALL_MS + 200));
+  t.equal(await new Feeder(t, strict.port, '/live').answered(), 409);
+});
+
+t.test('linger: who comes back in time is waited for; titles and the fallback title do not move', async (t) => {
+  const fallback = 'fallback: { song: Nobody, whenSourceLost: true }';
+  const server = await startServer(t, yaml('lingerSeconds: 4', fallback));
+  const now = async () => {
+    const answer = await fetch(`${server.base}/metadata/channel/live.json`);
+    return answer.status === 200 ? ((await answer.json()) as { song: string }).song : await answer.text();
+  };
+  const first = new Feeder(t, server.port, '/live').stream(t);
+  await first.answered();
+  const player = await listener(t, server);
+  await until(async () => (await heardEncoder(server)) === 1, 3000);
+  await (await fetch(`${server.base}/metapush/live/studio-token?song=Song`)).arrayBuffer();
+  await player.until((one) => one.titles.at(-1)?.title === 'Song');
+  first.socket.destroy();
+  const goneMs = performance.now();
+  let flapped = '';
+  while (performance.now() - goneMs < 2500) {
+    const song = await now();
+    if (song !== 'Song') flapped = song;
+    if ((await heardEncoder(server)) !== 1) flapped = 'the file';
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  t.equal(flapped, '', 'well past the stall time');
+  const bytes = player.audioBytes;
+  const back = new Feeder(t, server.port, '/live', { from: 1000 }).stream(t);
+  t.equal(await back.answered(), 200);
+  await player.until((one) => one.audioBytes > bytes + 16_000);
+  t.notOk(player.closed);
+  t.same(
+    player.titles.map(({ title }) => title).filter((title) => title === 'Nobody').length,
+    player.titles[0]!.title === 'Nobody' ? 1 : 0,
+    'the fallback title was at most the one from before the first encoder',
+  );
+  t.equal(await now(), 'Song');
+
+  back.socket.destroy();
+  await until(async () => (await heardEncoder(server)) === 0, 9000);
+  await until(async () => (await now()) === 'Nobody', 3000);
+  t.notOk(player.closed, 'nor is anybody dropped when it stays away');
+  t.equal(framesIn(player.audio).skippedBytes, 0);
+});
+
+t.test("an encoder's heads are the channel's while it is heard, where the configuration says nothing", async (t) => {
+  const server = await startServer(t, yaml('takeover: always', 'genre: Configured'));
+  const ask = async () => {
+    const player = await listener(t, server);
+    player.close();
+    return player.heads;
+  };
+  await until(async () => (await metric(server, 'airsplice_source_heard', 'kind="file"')) === 1, 5000);
+  t.equal((await ask()).get('icy-name'), 'live');
+  const heads = [
+    ...['Content-Type: audio/aac', 'ice-name: M\xfcnchen \x07FM', 'ice-genre: Other', 'icy-url: https://x.example/a?b'],
+    ...[
+      'ice-description: Zo\xc3\xab',
+      'ice-public: 1',
+      'ice-audio-info: ice-bitrate=96;ice-channels=2',
+      'ice-bitrate: 96',
+    ],
+  ];
+  const feeder = new Feeder(t, server.port, '/live', { heads: `${heads.join('\r\n')}\r\n` }).stream(t);
+  t.equal(await feeder.answered(), 200);
+  await until(async () => (await heardEncoder(server)) === 1, 5000);
+  const told = await ask();
+  t.match(Object.fromEntries(told), {
+    'icy-name': 'München  FM',
+    'icy-genre': 'Configured',
+    'icy-url': 'https://x.example/a?b',
+    'icy-description': 'Zoë',
+    'icy-pub': '1',
+    'icy-br': '96',
+    'ice-audio-info': 'ice-bitrate=96;ice-channels=2',
+    'content-type': 'audio/mpeg',
+  });
+  t.equal(await events(server, 'content-type'), 1, 'the wrong content type is counted');
+  feeder.socket.destroy();
+  await until(async () => (await heardEncoder(server)) === 0, 5000);
+  const after = await ask();
+  t.match(Object.fromEntries(after), {
+    'icy-name': 'live',
+    'icy-genre': 'Configured',
+    'icy-br': '128',
+    'icy-pub': '0',
+  });
+  t.notOk(after.has('icy-description'));
+});
+
+t.test('what cannot be played is sent away at the limit, with the name of what it is', async (t) => {
+  const told: Record<string, unknown>[] = [];
+  const log = {
+    ...{ debug: () => undefined, info: () => undefined, error: () => undefined },
+    warn: (fields: Record<string, unknown>) => void told.push(fields),
+  };
+  const text = yaml('takeover: always').replace('sources: {', 'sources: { framelessBytes: 4096,');
+  const server = await startServer(t, text, undefined, log as never);
+  const webm = Buffer.concat([Buffer.from('1a45dfa3', 'hex'), Buffer.alloc(20_000, 3)]);
+  const feeder = new Feeder(t, server.port, '/live');
+  await feeder.answered();
+  feeder.socket.write(webm.subarray(0, 4096 + 6)); // up to 6 bytes wait for what could be a head
+  await new Promise((done) => setTimeout(done, 300));
+  t.notOk(feeder.closed || feeder.ended, 'at the limit');
+  feeder.socket.write(webm.subarray(0, 2));
+  await feeder.over();
+  t.match(
+    told.find(({ event }) => event === 'no-frames'),
+    { channel: 'live', source: 'encoder', sends: 'WebM or Matroska', declared: 'audio/mpeg' },
+  );
+  t.equal(await events(server, 'no-frames'), 1);
+});
+
+t.test('20 restarts with 10 listeners connected', (t) => restartStory(t, new Random(), 20, 10));
