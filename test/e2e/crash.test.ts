@@ -4,12 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
+import { isLong } from '../kit/long.js';
 import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 
-const ROUNDS = 20;
+const ROUNDS = isLong ? 40 : 8;
 
 async function push(base: string, channel: string, query: string): Promise<Record<string, unknown>> {
   const response = await fetch(`${base}/metapush/${channel}/${channel}-token?${query}`);

@@ -10,8 +10,6 @@ import { demoYaml, tempFolder } from '../kit/server.js';
 import { Watching } from '../kit/wire.js';
 
 const FILE = 'airsplice.mdb';
-/** Without the test runner's own hooks, which triple the time to start. */
-const ENV = { NODE_OPTIONS: '' };
 
 function configIn(folder: string, port: number, extra = ''): string {
   const path = join(folder, 'config.yaml');
@@ -27,7 +25,7 @@ async function song(base: string): Promise<string> {
 
 /** Runs a server on this folder that must not come up; gives what it said. */
 async function refusal(t: Test, folder: string, why: string, launcher: readonly string[] = []): Promise<string> {
-  const server = new ServerProcess(t, 0, [configIn(folder, 0)], ENV, launcher);
+  const server = new ServerProcess(t, 0, [configIn(folder, 0)], {}, launcher);
   await until(
     () => server.ended !== undefined,
     20_000,
@@ -48,7 +46,7 @@ function mounted(folder: string, mount: string): string[] {
 /** A folder with a store in it that some pushes have been written to. */
 async function used(t: Test, folder: string): Promise<string> {
   const port = await freePort();
-  const server = new ServerProcess(t, port, [configIn(folder, port)], ENV);
+  const server = new ServerProcess(t, port, [configIn(folder, port)], {});
   await server.ready();
   for (let i = 0; i < 30; i++) {
     const body = JSON.stringify({ song: `s${i}`, artist: '', duration: 1, extdata: { x: 'y'.repeat(300 * i) } });
@@ -68,7 +66,7 @@ t.test('a full disk: 503, nothing is shown, and pushes work again when there is 
   const launcher = mounted(folder, 'mount -t tmpfs -o size=12m tmpfs "$D"');
   // Two pushes may come, and no more: those that are answered 503 must not count.
   const config = configIn(folder, port, 'limits: { pushesPerMinute: 1, pushBurst: 2 }');
-  const server = new ServerProcess(t, port, [config], ENV, launcher);
+  const server = new ServerProcess(t, port, [config], {}, launcher);
   await server.ready().catch((error: Error) => {
     if (server.ended === undefined || server.ended === 1) throw error;
   });
@@ -104,7 +102,7 @@ t.test('a folder that can only be read: a refusal to start', async (t) => {
   const file = await used(t, folder);
   const data = join(folder, 'data');
   const readOnly = 'mount --bind "$D" "$D" && mount -o remount,bind,ro "$D"';
-  const probe = new ServerProcess(t, 0, ['--help'], ENV, mounted(folder, readOnly));
+  const probe = new ServerProcess(t, 0, ['--help'], {}, mounted(folder, readOnly));
   await until(() => probe.ended !== undefined, 20_000);
   if (probe.ended === 0) {
     const said = await refusal(t, folder, 'read-only mount', mounted(folder, readOnly));
@@ -155,7 +153,7 @@ t.test('truncated or scribbled over: a refusal with words, or a server that work
     random.bytes(random.chance(0.5) ? 4096 : 64).copy(scribbled, at);
     writeFileSync(file, scribbled);
     const port = await freePort();
-    const server = new ServerProcess(t, port, [configIn(folder, port)], ENV);
+    const server = new ServerProcess(t, port, [configIn(folder, port)], {});
     // A page that nobody reads does no harm; one of the list of free pages is found when something is written: then pushes are refused.
     await server.ready().catch(() => undefined);
     if (server.ended === undefined) {
@@ -176,7 +174,7 @@ t.test('truncated or scribbled over: a refusal with words, or a server that work
   }
   writeFileSync(file, whole);
   const port = await freePort();
-  const server = new ServerProcess(t, port, [configIn(folder, port)], ENV);
+  const server = new ServerProcess(t, port, [configIn(folder, port)], {});
   await server.ready();
   t.equal(await song(server.base), 's28', 'the copy put in its place has what was pushed');
   await server.end('SIGTERM');

@@ -1,15 +1,15 @@
-/** The front and the encoders' doors under 100,000 mutated handshakes: no crash, no hang, no socket left, no answer but the known ones. */
+/** The front and the encoders' doors under 20,000 mutated handshakes (test/long: 420,000): no crash, no hang, no socket left, no answer but the known ones. */
 
 import t from 'tap';
 import { fuzz } from '../kit/fuzz.js';
 import { Random } from '../kit/random.js';
 
-t.test('100,000 connections', { timeout: 110_000 }, async (t) => {
+t.test('20,000 connections', { timeout: 110_000 }, async (t) => {
   const faults: unknown[] = [];
   const caught = (error: unknown) => void faults.push(error);
   process.on('uncaughtExceptionMonitor', caught);
   const random = new Random();
-  const { answers, fed } = await fuzz(random, 100_000);
+  const { answers, fed } = await fuzz(random, 20_000);
   t.same(faults, [], `seed ${random.seed}`);
   for (const answer of [
     'OK2',
@@ -20,9 +20,9 @@ t.test('100,000 connections', { timeout: 110_000 }, async (t) => {
     '',
   ]) {
     t.ok(
-      (answers.get(answer) ?? 0) > 100,
+      (answers.get(answer) ?? 0) > 20,
       `${JSON.stringify(answer)} was among the answers ${answers.get(answer)} times`,
     );
   }
-  t.ok(fed > 1000, `${fed} were let in`);
+  t.ok(fed > 200, `${fed} were let in`);
 });

@@ -218,25 +218,27 @@ t.test('a dead hook costs the first their time-out, and nobody after them', { bu
   t.ok(tookMs > 1400 && tookMs < 5000, `fifty waited ${Math.round(tookMs)} ms together`);
   t.same(new Set(crowd), new Set(['allowed Infinity null']));
   t.same(bench.changes, ['no answer in time']);
-  t.equal(operator.forms.length, 3);
+  // While the last of the first three waits out its time, the places of the others may be taken.
+  const asked = operator.forms.length;
+  t.ok(asked >= 3 && asked <= 5, `${asked} were asked about`);
   const againMs = performance.now();
   for (let i = 0; i < 100; i++) await bench.ask();
   t.ok(performance.now() - againMs < 1000, 'the next are not held up');
   bench.hook.gone(callerOf({}), '1', 5);
   await bench.hook.settled();
-  t.equal(operator.forms.length, 3, 'it was left alone');
+  t.equal(operator.forms.length, asked, 'it was left alone');
 
   bench.clock.advance(1000);
   const tried = await Promise.all(Array.from({ length: 20 }, () => bench.ask()));
   t.equal(tried.length, 20);
-  t.equal(operator.forms.length, 4, 'one alone finds out');
+  t.equal(operator.forms.length, asked + 1, 'one alone finds out');
   t.equal(bench.changes.length, 1);
   operator.answer = YES;
   bench.clock.advance(1000);
   t.match(await bench.ask(), /^allowed Infinity \d+$/);
   t.same(bench.changes, ['no answer in time', null]);
   for (let i = 0; i < 10; i++) await bench.ask();
-  t.equal(operator.forms.length, 15, 'and all are asked about again');
+  t.equal(operator.forms.length, asked + 12, 'and all are asked about again');
 });
 
 t.test(

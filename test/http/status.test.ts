@@ -82,7 +82,11 @@ t.test('status-json.xsl for none, one and two, as Icecast gives it', { skip: noI
   await compare('one with a listener');
   const rich = 'Ice-Name: Two\r\nIce-Genre: various\r\nIce-Description: d\r\n';
   for (const at of [icecast, port]) await feed(t, at, '/two', rich);
-  for (const at of [icecast, port]) await until(async () => Array.isArray((await status(t, at)).source), 5000);
+  // Icecast tells of a source member by member, as it comes to know them.
+  const areTwo = ({ source }: { source: { stream_start_iso8601?: string; server_type?: string }[] }) =>
+    source.length === 2 &&
+    source.every((one) => one.stream_start_iso8601 !== undefined && one.server_type !== undefined);
+  for (const at of [icecast, port]) await until(async () => areTwo(await status(t, at)), 5000);
   await compare('two');
   await compare('two, one asked for', '?mount=/two');
   await compare('two, one asked for that is not there', '?mount=/none');

@@ -50,12 +50,15 @@ export async function startIcecast(t: Test): Promise<number> {
   const [command, ...args] = [...become, 'icecast2', '-c', config];
   const child = spawn(command!, args, { stdio: 'ignore' });
   t.teardown(() => child.kill('SIGKILL'));
+  // For a moment it answers before it has put its own facts together, and then with what is no JSON.
   await until(
     () =>
-      fetch(`http://127.0.0.1:${port}/status-json.xsl`).then(
-        (answer) => answer.ok,
-        () => false,
-      ),
+      fetch(`http://127.0.0.1:${port}/status-json.xsl`)
+        .then((answer) => answer.json())
+        .then(
+          () => true,
+          () => false,
+        ),
     10_000,
     () => 'icecast2 does not answer',
   );

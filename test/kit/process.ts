@@ -1,11 +1,24 @@
 /** The server as its own process, as an operator starts it: for signals, crashes and exit codes. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import net from 'node:net';
 import type { Test } from 'tap';
 import { until } from './player.js';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+const SOURCES = new URL('../../src/', import.meta.url).pathname;
+const BUILT = new URL('../../dist/main.js', import.meta.url).pathname;
+const BUILD_INFO = new URL('../../dist/.tsbuildinfo', import.meta.url).pathname;
+
+/** What `npm test` has built, where no source is newer: it starts in half the time. */
+function program(): string[] {
+  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' });
+  const newestMs = Math.max(...files.map((file) => statSync(SOURCES + file).mtimeMs));
+  // The compiler leaves a file alone that would be the same, but writes down when it was there.
+  const builtMs = existsSync(BUILT) ? (statSync(BUILD_INFO, { throwIfNoEntry: false })?.mtimeMs ?? 0) : 0;
+  return builtMs > newestMs ? [BUILT] : ['--import', 'tsx', `${SOURCES}main.ts`];
+}
+const PROGRAM = program();
 
 /**
  * A loopback port that was free a moment ago, and so was the next one: there the server takes encoders. Below the ports that the system
@@ -61,8 +74,9 @@ export class ServerProcess {
   ) {
     this.port = port;
     const [command, ...before] = [...launcher, process.execPath];
-    this.child = spawn(command!, [...before, '--import', 'tsx', MAIN, ...args], {
-      env: { ...process.env, PORT: String(port), ...env },
+    this.child = spawn(command!, [...before, ...PROGRAM, ...args], {
+      // Without the test runner's own hooks, which triple the time to start.
+      env: { ...process.env, NODE_OPTIONS: '', PORT: String(port), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child.stdout!.on('data', (chunk: Buffer) => {
@@ -83,14 +97,12 @@ export class ServerProcess {
 
   /** Waits until it answers on /readyz. */
   async ready(): Promise<void> {
-    let answered = false;
     const ask = () => {
-      fetch(`${this.base}/readyz`).then(
-        (response) => (answered = answered || response.ok),
-        () => undefined,
-      );
       if (this.ended !== undefined) throw new Error(`the server ended with ${this.ended}: ${this.err}`);
-      return answered;
+      return fetch(`${this.base}/readyz`, { signal: AbortSignal.timeout(2000) }).then(
+        (response) => response.ok,
+        () => false,
+      );
     };
     await until(ask, 20_000, () => this.err);
   }
