@@ -229,3 +229,10 @@ t.test('for station pages', { skip: noChromium }, async (t) => {
     () => 'it does not play',
   );
 });
+
+t.test('each row of the comparison names a test that is there', async (t) => {
+  const rows = README.slice(README.indexOf('\n## Compared\n')).matchAll(/^\|.*\| (`[^|]*`) \|$/gm);
+  const names = [...rows].slice(1).flatMap(([, cell]) => cell!.match(/[\w/-]+/g) ?? []);
+  t.ok(names.length >= 14);
+  for (const name of names) t.ok(existsSync(new URL(`../${name}.test.ts`, import.meta.url)), name);
+});
