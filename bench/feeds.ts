@@ -50,7 +50,7 @@ export async function startAirsplice(folder: string, channels: readonly string[]
   };
   const most = 1_000_000;
   const configuration = {
-    addresses: [{ host: '127.0.0.1', port }],
+    addresses: [{ host: '127.0.0.1', port, shoutcastPort: false }],
     data: { folder: join(folder, 'data') },
     log: { level: 'warn' },
     limits: { watchersPerAddress: readers, pushesPerMinute: most, pushBurst: most },

@@ -136,11 +136,22 @@ function read(path: string): string {
   }
 }
 
-/** A TCP port of 127.0.0.1 that is free now. */
+/** A TCP port of 127.0.0.1 that is free now, and so is the next one: there the demo takes SHOUTcast's encoders. */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = await listenOnce(0);
+    if (port !== null && port < 65_535 && (await listenOnce(port + 1)) !== null) return port;
+  }
+}
+
+/** The port; null: it is taken. */
+function listenOnce(port: number): Promise<number | null> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(null));
+    server.listen(port, '127.0.0.1', () => {
+      const given = (server.address() as AddressInfo).port;
+      server.close(() => resolve(given));
+    });
+  });
 }

@@ -79,7 +79,7 @@ export class Addresses {
           log.error({ certFile, reason }, 'the changed certificate cannot be used, the old one stays'),
       });
     if (certificate !== undefined) this.#certificates.push(certificate);
-    const { encoders, shoutcast, listeners, polls } = network;
+    const { encoders, shoutcast, titles, listeners, polls } = network;
     const http = network.router.server(roles);
     const options: FrontOptions = {
       host: address.host,
@@ -91,6 +91,7 @@ export class Addresses {
       proxied: isProxied ? { by: network.proxies, headBytes: config.limits.headBytes } : undefined,
       http,
       encoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,
+      title: roles.has('encoder') ? titles.at(http, roles.heads) : undefined,
       shoutcast: roles.has('encoder') ? (socket, first) => shoutcast.take(socket, first) : undefined,
       listener: roles.has('stream') ? (socket, first) => listeners.take(socket, first, roles.heads) : undefined,
       poll: roles.has('poll') ? polls.at(http, roles.heads) : undefined,
@@ -98,8 +99,10 @@ export class Addresses {
     const fronts = [new Front(options)];
     const port = shoutcastPortOf(address, config.addresses);
     if (port !== undefined) {
-      const http = network.router.server(new Roles(['encoder'], heads, isProxied));
-      const front = new Front({ ...options, port, http, listener: undefined, poll: undefined });
+      const roles = new Roles(['encoder'], heads, isProxied);
+      const http = network.router.server(roles);
+      const title = titles.at(http, roles.heads);
+      const front = new Front({ ...options, port, http, title, listener: undefined, poll: undefined });
       this.#shoutcast.push({ front, of: this.#fronts.length, port });
       fronts.push(front);
     }

@@ -37,7 +37,7 @@ export interface App {
   /** Begins a new access log: the old one was moved away. */
   reopen(): void;
   /**
-   * Drains: not ready any more, streams end at a segment's end, watchers hear 1001, pushes under way are committed. Resolves when
+   * Drains: not ready any more, streams end with a whole frame, watchers hear 1001, pushes under way are committed. Resolves when
    * all connections have ended or `graceSeconds` are over, whatever is still open. Idempotent.
    */
   stop(): Promise<void>;

@@ -47,6 +47,8 @@ export function makeEncoderDoors(
       const mount = mounts.has(path) ? path : undefined;
       const fields = { mount, agent: agent.slice(0, 100) };
       if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
+      // libshout asks so first, to see what it may do.
+      else if (status === 401) log.debug({ ...fields, status, why }, 'encoder without credentials');
       else repeats.warn(`encoder ${status} ${why}`, { ...fields, status, why }, 'encoder refused');
     },
   };

@@ -24,6 +24,7 @@ import { Rate } from './http/rate.js';
 import { Router } from './http/server.js';
 import type { ShoutcastDoor } from './http/shoutcast.js';
 import { type Mount, Stream } from './http/stream.js';
+import { TitleDoor } from './http/title-door.js';
 import { Updinfo } from './http/updinfo.js';
 import { Watch } from './http/watch.js';
 import type { Audience } from './listener/audience.js';
@@ -58,6 +59,7 @@ export class Network {
   readonly router: Router;
   readonly encoders: EncoderDoor;
   readonly shoutcast: ShoutcastDoor;
+  readonly titles: TitleDoor;
   readonly listeners: ListenerDoor;
   readonly polls: PollDoor;
   readonly proxies: Proxies;
@@ -86,11 +88,13 @@ export class Network {
     });
     this.#watch = makeWatch(parts, this.proxies);
     this.router = makeRouter(parts, mounts, this.#stream, this.#watch, this.proxies, wrongSecrets);
-    this.listeners = new ListenerDoor(mounts, this.#stream, this.proxies, {
+    const headLimits = {
       headBytes: config.limits.httpHeadBytes,
       headLines: config.limits.headLines,
       headMs: config.limits.headSeconds * 1000,
-    });
+    };
+    this.listeners = new ListenerDoor(mounts, this.#stream, this.proxies, headLimits);
+    this.titles = new TitleDoor(headLimits);
     this.polls = new PollDoor(parts.feed, clock);
     ({ encoders: this.encoders, shoutcast: this.shoutcast } = makeEncoderDoors(parts, mounts, wrongSecrets));
     register(parts, this.router, this.proxies, wrongSecrets);
@@ -106,7 +110,7 @@ export class Network {
     await this.router.ready();
   }
 
-  /** Takes nobody any more; streams end at a segment's end, watchers are told to go. Pushes under way go on. */
+  /** Takes nobody any more; streams end with a whole frame, watchers are told to go. Pushes under way go on. */
   drain(): void {
     this.#stream.close();
     this.#hook?.close();
@@ -114,6 +118,7 @@ export class Network {
     this.#audience.endAll('shutdown');
     this.encoders.close();
     this.shoutcast.close();
+    this.titles.close();
     this.listeners.close();
   }
 
@@ -146,7 +151,7 @@ function makeWatch({ config, clock, feed, sessions }: NetworkParts, proxies: Pro
 }
 
 function makeRouter(
-  { config, feed, sessions, store, report, programmes, repeats }: NetworkParts,
+  { config, feed, sessions, store, report, programmes, log, repeats }: NetworkParts,
   mounts: ReadonlyMap<string, Mount>,
   stream: Stream,
   watch: Watch,
@@ -158,7 +163,7 @@ function makeRouter(
     mounts,
     stream,
     proxies,
-    poll: new Poll(feed, sessions, (channel, page) => store.history(channel, page)),
+    poll: new Poll(feed, sessions, (channel, page) => store.history(channel, page), limits.historyEntries),
     watch,
     nes: new Nes(watch.watchers, { pingMs: config.watch.pingSeconds * 1000, subscriptions: limits.nesSubscriptions }),
     updinfo: new Updinfo({
@@ -170,7 +175,10 @@ function makeRouter(
       textBytes: limits.textBytes,
       urlBytes: limits.urlBytes,
       answered: (status, channel, why) => {
-        if (status >= 400) repeats.warn(`title ${status}`, { channel, status, why }, "an encoder's title was refused");
+        const fields = { channel, status, why };
+        // Many ask without a password first.
+        if (status === 401) log.debug(fields, "an encoder's title came without credentials");
+        else if (status >= 400) repeats.warn(`title ${status}`, fields, "an encoder's title was refused");
       },
     }),
     headBytes: limits.httpHeadBytes,

@@ -68,6 +68,7 @@ export class Programme {
       metaint: config.metaint,
       bitrateKbps: config.bitrateKbps,
       icy: { ...config.icy, name: config.name || key },
+      icyInOgg: config.icy.inOgg,
     });
     const { channel } = this;
     this.switch = new Switch(

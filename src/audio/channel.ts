@@ -29,6 +29,8 @@ export interface ChannelOptions {
   readonly bitrateKbps?: number | undefined;
   /** How titles stand in the stream; undefined: as they are. */
   readonly icy?: IcyOptions | undefined;
+  /** Whether listeners may have ICY in Ogg too. */
+  readonly icyInOgg?: boolean | undefined;
 }
 
 /** About one second of audio at this bitrate, bytes. */
@@ -70,9 +72,10 @@ export class Channel {
     return this.tape !== undefined && this.tape.head > this.tape.tail;
   }
 
-  /** Bytes between two ICY blocks; null: there is no tape, or its titles stand in the stream itself (Ogg). */
+  /** Bytes between two ICY blocks; null: there is no tape, or its titles stand in the stream itself (Ogg) and nowhere else. */
   get metaint(): number | null {
-    return this.#frames?.metaint ?? null;
+    const tape = this.#options.icyInOgg ? this.tape : this.#frames;
+    return tape?.metaint ?? null;
   }
 
   /**

@@ -13,6 +13,7 @@ import type { AudioSegment } from './segment.js';
 
 export interface OggSegmentFacts {
   readonly bytes: Buffer;
+  readonly linkBytes: number;
   /** Of the link to which its pages belong. */
   readonly head: LinkHead;
   readonly startMs: number;
@@ -23,6 +24,7 @@ export interface OggSegmentFacts {
 
 export class OggSegment implements AudioSegment {
   readonly bytes: Buffer;
+  readonly linkBytes: number;
   readonly startMs: number;
   readonly endMs: number;
   readonly entry = 0;
@@ -34,6 +36,7 @@ export class OggSegment implements AudioSegment {
 
   constructor(facts: OggSegmentFacts) {
     this.bytes = facts.bytes;
+    this.linkBytes = facts.linkBytes;
     this.startMs = facts.startMs;
     this.endMs = facts.endMs;
     this.entryMs = facts.startMs;

@@ -16,9 +16,11 @@ import type { Mark } from './mark.js';
 import { LinkHead, type OggLink } from './ogg-link.js';
 import { LAST, PageWriter } from './ogg-page.js';
 import { OggSegment } from './ogg-segment.js';
+import { Phase } from './phase.js';
 import type { AudioTape } from './tape.js';
 
 const SEGMENT_MS = 1000;
+const NOTHING = Buffer.alloc(0);
 /**
  * A title waits until the open segment is as long. Whoever joins with a shorter one that ends its link gets less than a decoder of Opus
  * is told to skip, or so little of Vorbis that ffmpeg finds no time for it.
@@ -73,6 +75,15 @@ export class OggTape implements AudioTape {
 
   at(seq: number): OggSegment | undefined {
     return this.#segments[seq - this.tail];
+  }
+
+  /** Its segments end with whole pages. */
+  rest(): Buffer {
+    return NOTHING;
+  }
+
+  phase(): Phase {
+    return new Phase(this.metaint);
   }
 
   put(mark: Mark): void {
@@ -137,6 +148,7 @@ export class OggTape implements AudioTape {
     const pages = this.#pages.take();
     const segment = new OggSegment({
       bytes: next === null ? pages : Buffer.concat([pages, next.bytes]),
+      linkBytes: next?.bytes.length ?? 0,
       head: this.#head,
       startMs: this.#openStartMs,
       endMs: this.#nowMs,

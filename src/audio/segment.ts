@@ -19,6 +19,8 @@ export interface AudioSegment {
   readonly entryMs: number;
   readonly before: Mark | null;
   readonly mark: Mark | null;
+  /** At its end, the head of the next link (Ogg), where `mark` is in force already; else 0. */
+  readonly linkBytes: number;
   /** With a block that says nothing new, without one, with a title. */
   readonly bytes: Buffer;
   readonly plain: Buffer;
@@ -48,6 +50,7 @@ export class Segment implements SegmentFacts, AudioSegment {
   readonly entryMs: number;
   readonly before: Mark | null;
   readonly mark: Mark | null;
+  readonly linkBytes = 0;
   #plain: Buffer | undefined;
   #titled: Buffer | undefined;
   #entered: Buffer | undefined;

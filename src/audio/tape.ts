@@ -13,9 +13,11 @@
 
 import { LEAST_TAG_BYTES } from './entry.js';
 import type { Mark } from './mark.js';
+import type { Phase } from './phase.js';
 import { type AudioSegment, Segment } from './segment.js';
 
 const FIRST_SLOTS = 64;
+const NOTHING = Buffer.alloc(0);
 
 /** What a listener reads: this tape, or one of Ogg (ogg-tape.ts). Segments tail ≤ seq < head are there. */
 export interface AudioTape {
@@ -27,7 +29,11 @@ export interface AudioTape {
   readonly isOver: boolean;
   readonly edgeMs: number;
   at(seq: number): AudioSegment | undefined;
+  /** What is left, behind segment seq - 1, of a frame that its end cuts: with it a stream ends as it began, with a whole frame. */
+  rest(seq: number): Buffer;
   joinAt(burstMs: number): number;
+  /** What each listener who gets ICY must have for itself; null: nothing, its blocks stand at the segments' ends. */
+  phase(): Phase | null;
   put(mark: Mark): void;
   fence(): void;
   end(): void;
@@ -72,6 +78,18 @@ export class Tape implements AudioTape {
   /** The segment with this number; undefined when it is not (or no longer) on the tape. */
   at(seq: number): Segment | undefined {
     return seq >= this.tail && seq < this.head ? this.#slots[seq & (this.#slots.length - 1)] : undefined;
+  }
+
+  /** Of the open segment too: frames come whole, so what its first bytes are is known at once. Also after the tape's end. */
+  rest(seq: number): Buffer {
+    if (seq === this.head) return this.#open.subarray(0, this.#entry < 0 ? this.#fill : this.#entry);
+    const slots = this.#slots;
+    const segment = seq < this.head && seq >= this.head - slots.length ? slots[seq & (slots.length - 1)] : undefined;
+    return segment === undefined ? NOTHING : segment.plain.subarray(0, Math.max(0, segment.entry));
+  }
+
+  phase(): null {
+    return null;
   }
 
   /** The title takes effect at the present end of the tape: the next block that closes carries it. */

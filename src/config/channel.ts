@@ -74,6 +74,7 @@ function icySchema() {
         error: 'must be a map from content types to pass, keep or a text',
       })
       .default({}),
+    inOgg: flag().default(false),
   });
 }
 

@@ -5,8 +5,9 @@
  */
 
 import { BlockList, isIP } from 'node:net';
+import { KEY } from '../key.js';
 import type { Path } from './document.js';
-import { KEY, MOUNT } from './field.js';
+import { MOUNT } from './field.js';
 import { IN_SO_MANY_WORDS } from './schema.js';
 import { parseSecret } from './secret.js';
 

@@ -7,9 +7,8 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { KEY } from '../key.js';
 
-/** Keys of channels and stations (contract.md, opening). */
-export const KEY = /^[A-Za-z0-9_-]{1,64}$/;
 const SEGMENT = '/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+';
 /** The URL path of a mount: whole segments only, none of them `.` or `..`, which clients would take out of a URL. */
 export const MOUNT = new RegExp(`^(?!.*\\.\\.)(?=.{2,255}$)(?:${SEGMENT})+$`);

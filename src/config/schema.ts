@@ -109,6 +109,7 @@ export function configSchema(surroundings: Surroundings) {
       listenersPerAddress: whole(1, 1_000_000).optional(),
       watchers: whole(1, 1_000_000).default(20_000),
       watchersPerAddress: whole(1, 1_000_000).default(200),
+      historyEntries: whole(1, 100_000).default(1000),
       nesSubscriptions: whole(1, 10_000).default(50),
       headBytes: whole(256, 65_536).default(8192),
       headLines: whole(8, 1000).default(64),

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { PushLimits } from '../metadata/push-schema.js';
 import { asyncApi } from './asyncapi.js';
 import { openApi } from './openapi.js';
+import type { ReadLimits } from './reads.js';
 import { type Json, recordSchema, schemas } from './schemas.js';
 
 export interface Documents {
@@ -13,8 +14,8 @@ export interface Documents {
   readonly record: Json;
 }
 
-/** @param limits of a push, told in its fields */
-export function documents(limits: PushLimits): Documents {
+/** @param limits of a push and of a history, told in their fields */
+export function documents(limits: PushLimits & ReadLimits): Documents {
   // The same relative place from src/docs and from dist/docs.
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   return {

@@ -23,7 +23,12 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 function told(operationId: string, method: 'get' | 'post', basic: boolean): Json {
-  const fields = basic ? FIELDS : { pass: "The encoder's password.", ...FIELDS };
+  const fields = basic
+    ? FIELDS
+    : {
+        pass: "The encoder's password; also user:password and /mount:password, as in the first line of its audio.",
+        ...FIELDS,
+      };
   const properties = Object.fromEntries(
     Object.entries(fields).map(([name, description]) => [name, { type: 'string', description }]),
   );

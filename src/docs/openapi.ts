@@ -7,8 +7,8 @@
 import type { PushLimits } from '../metadata/push-schema.js';
 import { encoders } from './encoders.js';
 import { operations, ownDocuments } from './operate.js';
-import { channelKey, content, contentType, inPath, inQuery, METAID, ref } from './parameters.js';
-import { histories, polls, readable } from './reads.js';
+import { channelKey, content, contentType, inPath, inQuery, METAID_SCHEMA, ref } from './parameters.js';
+import { histories, polls, type ReadLimits, readable } from './reads.js';
 import { ANYWHERE, head, JSON_TYPE, refused, withoutBodies } from './responses.js';
 import { type Json, type ObjectSchema, type Schemas, schemas } from './schemas.js';
 import { playlists, statistics } from './tune-in.js';
@@ -66,7 +66,11 @@ function streams(): Json {
     'Access-Control-Allow-Origin': head('Any.', { const: '*' }),
     'Access-Control-Expose-Headers': head('icy-metaint among them.'),
     'X-Channelkey': head("The channel's key."),
-    'icy-metaint': head('Bytes of audio between two blocks of titles; only when asked for.', { type: 'string' }, false),
+    'icy-metaint': head(
+      'Bytes of audio between two blocks of titles; only when asked for, in Ogg only where the channel sends them.',
+      { type: 'string' },
+      false,
+    ),
     'icy-name': head("The channel's name, or its key."),
     'icy-genre': head('Its genre.', { type: 'string' }, false),
     'icy-url': head("The station's page.", { type: 'string' }, false),
@@ -89,14 +93,18 @@ function streams(): Json {
     description:
       'It never ends. Configured heads are added, and replace these. No OpenAPI can say what ICY blocks are.',
     parameters: [
-      inQuery('metaid', 'Names this listener, for the listener scope.', METAID),
-      inQuery('sabcsid', 'The older name of metaid.', { ...METAID, deprecated: true }),
+      inQuery('metaid', 'Names this listener, for the listener scope.', METAID_SCHEMA),
+      inQuery('sabcsid', 'The older name of metaid.', { ...METAID_SCHEMA, deprecated: true }),
       inQuery('expires', 'Of a signed URL: until when, in unix seconds.', { type: 'string', pattern: '^\\d{1,12}$' }),
       inQuery('sig', 'Of a signed URL: its signature.', { type: 'string', pattern: '^[0-9A-Fa-f]{64}$' }),
       { name: 'Icy-MetaData', in: 'header', description: '1: with titles.', schema: { type: 'string' } },
     ],
     responses: {
-      '200': { description: 'Audio.', headers: heads, content: { 'audio/mpeg': audio, 'audio/aac': audio } },
+      '200': {
+        description: 'Audio.',
+        headers: heads,
+        content: { 'audio/mpeg': audio, 'audio/aac': audio, 'audio/ogg': audio },
+      },
       ...refused('unavailable', 'No audio now, or no room.', anyOrigin),
       ...refused('not-admitted', 'The URL has to be signed, or whoever was asked says no.', anyOrigin),
       ...refused('not-found', 'There is no such mount.'),
@@ -133,7 +141,7 @@ const TAGS: Readonly<Record<string, string>> = {
 };
 
 /** @param limits of a push, told in its fields @param version of this server */
-export function openApi(limits: PushLimits, version: string): Json {
+export function openApi(limits: PushLimits & ReadLimits, version: string): Json {
   const all = schemas(limits);
   return {
     openapi: '3.1.0',
@@ -164,7 +172,7 @@ export function openApi(limits: PushLimits, version: string): Json {
       ...polls(),
       ...sockets(),
       ...events(),
-      ...histories(),
+      ...histories(limits),
       ...streams(),
       ...playlists(),
       ...statistics(),

@@ -1,13 +1,14 @@
 /** The parameters and contents that operations share. Used by the parts of the OpenAPI document only. */
 
+import { KEY, METAID } from '../key.js';
 import { head } from './responses.js';
 import type { Json, Schemas } from './schemas.js';
 
-const KEY = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' };
-export const METAID = { type: 'string', pattern: '^[A-Za-z0-9._~-]{1,128}$' };
+const KEY_SCHEMA = { type: 'string', pattern: KEY.source };
+export const METAID_SCHEMA = { type: 'string', pattern: METAID.source };
 export const TEXT_TYPE = 'text/plain; charset=utf-8';
 
-export const inPath = (name: string, description: string, schema: Json = KEY) => ({
+export const inPath = (name: string, description: string, schema: Json = KEY_SCHEMA) => ({
   name,
   in: 'path',
   required: true,
@@ -23,7 +24,11 @@ export const inQuery = (name: string, description: string, schema: Json) => ({
 
 export const channelKey = inPath('channelkey', "The channel's key.");
 export const stationKey = inPath('stationkey', "The station's key.");
-export const metaid = inPath('metaid', "The id that this listener's player made, at least 128 random bits.", METAID);
+export const metaid = inPath(
+  'metaid',
+  "The id that this listener's player made, at least 128 random bits.",
+  METAID_SCHEMA,
+);
 export const type = inQuery('type', 'The current track, or the following one.', {
   enum: ['now', 'next'],
   default: 'now',

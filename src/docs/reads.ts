@@ -91,8 +91,14 @@ export function polls(): Json {
   };
 }
 
-export function histories(): Json {
-  const limit = inQuery('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1000, default: 50 });
+export interface ReadLimits {
+  /** Of the history, in one answer. */
+  readonly historyEntries: number;
+}
+
+export function histories({ historyEntries: maximum }: ReadLimits): Json {
+  const schema = { type: 'integer', minimum: 1, maximum, default: Math.min(50, maximum) };
+  const limit = inQuery('limit', 'How many at most.', schema);
   const before = inQuery('before', 'Only what began before this time.', { type: 'string', format: 'date-time' });
   const one = (form: string, mediaType: string, schema: Json, heads: Json = {}) =>
     readable([channelKey], {

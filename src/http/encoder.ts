@@ -49,8 +49,9 @@ const METHODS = 'PUT, SOURCE, POST';
 const ACCEPTED =
   /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts|ogg|opus|vorbis)|application\/(ogg|octet-stream))\s*(;|$)/i;
 
-export function isAcceptedType(contentType: string): boolean {
-  return ACCEPTED.test(contentType);
+/** Undefined or empty: it does not say, and the frames tell. */
+export function isAcceptedType(contentType: string | undefined): boolean {
+  return !contentType || ACCEPTED.test(contentType);
 }
 
 export class EncoderDoor {
@@ -119,8 +120,7 @@ export class EncoderDoor {
       }
       return { status: 501, reason: 'Not Implemented', why: 'of the transfer codings only chunked is known' };
     }
-    const type = head.headers.get('content-type');
-    if (type !== undefined && !isAcceptedType(type)) {
+    if (!isAcceptedType(head.headers.get('content-type'))) {
       return { status: 415, reason: 'Unsupported Media Type', why: 'the content type must be MP3, AAC (ADTS) or Ogg' };
     }
     return null;

@@ -5,6 +5,7 @@
  *   PUT, SOURCE  ─► the encoders' door (their heads are no HTTP that Node's parser takes: protocol.md, "Encoders")
  *   GET of a mount ─► the listeners' door (no HTTP objects stay behind in a crowd of listeners)
  *   GET of a channel's record ─► the polls' door (no HTTP objects at all, as long as nothing else is asked)
+ *   GET, POST of an encoder's title ─► the titles' door, which makes HTTP of it
  *   a method of HTTP's, and PUT to a path of our own ─► the HTTP server, by emit('connection') with the bytes put back
  *   any other text ─► the door for SHOUTcast's encoders: its first line may be a password
  *   anything else ─► closed
@@ -27,6 +28,8 @@ export interface FrontOptions extends Omit<OpeningOptions, 'ready'> {
   readonly http: HttpServer;
   /** Undefined: this address serves no encoders, and answers them as HTTP. */
   readonly encoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
+  /** Takes a connection that tells an encoder's title. Undefined: it is HTTP like any other. */
+  readonly title?: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection whose first line may be a password. Undefined: it is closed. */
   readonly shoutcast?: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection whose first bytes ask for a mount; false: they do not. Undefined: this address serves no streams. */
@@ -115,9 +118,10 @@ export class Front {
     socket.on('close', done);
   }
 
-  #handOn(socket: net.Socket, said: 'http' | 'encoder', first: Buffer): void {
-    if (said === 'encoder' && this.#options.encoder !== undefined) {
-      this.#options.encoder(socket, first);
+  #handOn(socket: net.Socket, said: 'http' | 'encoder' | 'title', first: Buffer): void {
+    const door = said === 'http' ? undefined : this.#options[said];
+    if (door !== undefined) {
+      door(socket, first);
       return;
     }
     if (this.#options.listener?.(socket, first) || this.#options.poll?.(socket, first)) return;

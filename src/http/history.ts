@@ -12,7 +12,6 @@ import { notFound } from './reads.js';
 
 const PATH = /^\/metadata\/channel\/([^/]+)\/history\.(json|csv)$/;
 const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 1000;
 
 export interface HistoryTarget {
   readonly channel: string;
@@ -35,12 +34,12 @@ export function readHistoryTarget(url: string): HistoryTarget | null {
   return { channel: match[1]!, form: match[2] as HistoryTarget['form'], query };
 }
 
-/** @throws Refusal not-found, invalid (naming the fields) */
-export function answerHistory(target: HistoryTarget, feed: Feed, read: ReadHistory) {
+/** @param most entries in one answer @throws Refusal not-found, invalid (naming the fields) */
+export function answerHistory(target: HistoryTarget, feed: Feed, read: ReadHistory, most: number) {
   const { channel, form, query } = target;
   const face = feed.face(channel);
   if (face === undefined) throw notFound('There is no channel with this key.');
-  const entries = read(channel, readPage(query));
+  const entries = read(channel, readPage(query, most));
   if (form === 'json') {
     return { body: historyJson(entries, face), type: 'application/json; charset=utf-8', heads: {} };
   }
@@ -48,13 +47,13 @@ export function answerHistory(target: HistoryTarget, feed: Feed, read: ReadHisto
   return { body: historyCsv(entries), type: 'text/csv; charset=utf-8', heads };
 }
 
-function readPage(query: URLSearchParams): { limit: number; beforeMs: number | undefined } {
-  const limitText = query.get('limit') || String(DEFAULT_LIMIT);
+function readPage(query: URLSearchParams, most: number): { limit: number; beforeMs: number | undefined } {
+  const limitText = query.get('limit') || String(Math.min(DEFAULT_LIMIT, most));
   const beforeText = query.get('before') || undefined;
-  const limit = /^\d{1,4}$/.test(limitText) ? Number(limitText) : 0;
+  const limit = /^\d{1,6}$/.test(limitText) ? Number(limitText) : 0;
   const beforeMs = beforeText === undefined ? undefined : parseQueryMs(beforeText);
   const errors = [];
-  if (limit < 1 || limit > MAX_LIMIT) errors.push({ field: 'limit', message: `must be 1 to ${MAX_LIMIT}` });
+  if (limit < 1 || limit > most) errors.push({ field: 'limit', message: `must be 1 to ${most}` });
   if (beforeMs === null) errors.push({ field: 'before', message: 'must be RFC 3339, such as 2026-11-20T12:37:28Z' });
   if (errors.length > 0 || beforeMs === null) {
     throw new Refusal('invalid', `Look at: ${errors.map(({ field }) => field).join(', ')}`, { errors });

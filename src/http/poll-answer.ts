@@ -48,7 +48,7 @@ export function headsOf(answer: PlainAnswer, status: 200 | 204 | 304): Record<st
 }
 
 /** No other spelling of a target is looked up here: so there are six for each channel at most. */
-const TARGET = /^\/metadata\/channel\/([A-Za-z0-9_-]{1,64})\.(json|txt)(?:\?type=(now|next))?$/;
+const TARGET = /^\/metadata\/channel\/([^/.]+)\.(json|txt)(?:\?type=(now|next))?$/;
 
 /** All answers of one address. */
 export class PollAnswers {

@@ -41,13 +41,16 @@ export class Poll {
   readonly #feed: Feed;
   readonly #sessions: Sessions;
   readonly #readHistory: ReadHistory;
+  readonly #historyEntries: number;
   /** Station and types → what was rendered last, and of which changes. */
   readonly #stations = new Map<string, { readonly changes: number; readonly body: Body }>();
 
-  constructor(feed: Feed, sessions: Sessions, readHistory: ReadHistory) {
+  /** @param historyEntries in one answer */
+  constructor(feed: Feed, sessions: Sessions, readHistory: ReadHistory, historyEntries: number) {
     this.#feed = feed;
     this.#sessions = sessions;
     this.#readHistory = readHistory;
+    this.#historyEntries = historyEntries;
   }
 
   /** Answers any request below /metadata/ that is no upgrade. */
@@ -118,7 +121,7 @@ export class Poll {
   }
 
   #history(target: HistoryTarget): Answer {
-    const answer = answerHistory(target, this.#feed, this.#readHistory);
+    const answer = answerHistory(target, this.#feed, this.#readHistory, this.#historyEntries);
     return { ...answer, body: new Body(answer.body), cache: SHARED };
   }
 

@@ -3,6 +3,7 @@
  * typed target (contract, "Reading").
  */
 
+import { KEY, METAID } from '../key.js';
 import type { Sync } from '../metadata/feed.js';
 import type { TrackType } from '../metadata/record.js';
 import { Refusal } from '../refusal.js';
@@ -32,8 +33,6 @@ export const READ_PREFLIGHT: Readonly<Record<string, string>> = {
 };
 
 const PATH = /^\/metadata\/(channel|station|listener)\/([A-Za-z0-9._~-]{1,134})$/;
-const KEY = /^[A-Za-z0-9_-]{1,64}$/;
-const METAID = /^[A-Za-z0-9._~-]{1,128}$/;
 
 /** Whether a text can be a metaid (contract: 1–128 of A-Za-z0-9._~-). */
 export function isMetaid(text: string): boolean {

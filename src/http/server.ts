@@ -32,8 +32,9 @@ const REQUEST_MS = 30_000;
 const SWEEP_MS = 2_000;
 const IDLE_MS = 120_000;
 
-/** Of the server as a whole (RFC 9110, 9.3.7). */
+/** Of the server as a whole (RFC 9110, 9.3.7), and of a mount where encoders are served and listeners are not. */
 const ALL_METHODS = 'GET, HEAD, POST, OPTIONS, PUT, SOURCE';
+const FEED_METHODS = 'OPTIONS, PUT, SOURCE';
 
 export interface RouterParts {
   readonly mounts: ReadonlyMap<string, Mount>;
@@ -176,8 +177,10 @@ export class Router {
     }
     const mount = this.#parts.mounts.get(path);
     if (mount !== undefined) {
-      if (!roles.allows('stream', request)) sendProblem(response, notServed());
-      else if (response.socket === null) sendProblem(response, behindAnother());
+      if (!roles.allows('stream', request)) {
+        if (request.method !== 'OPTIONS' || !roles.allows('encoder', request)) sendProblem(response, notServed());
+        else response.writeHead(204, { Allow: FEED_METHODS, Connection: 'close' }).end();
+      } else if (response.socket === null) sendProblem(response, behindAnother());
       else this.#parts.stream.handle(this.#visit(request, response, roles), mount);
       return;
     }

@@ -109,9 +109,8 @@ export class ShoutcastDoor {
 /** Null: may stay. */
 function verdict(channel: EncoderMount, head: Handshake | HandshakeFault): Refused | null {
   if ('kind' in head) return { status: 400, why: head.message };
-  const type = head.headers.get('content-type');
-  // libshout sends none: then the frames tell.
-  if (type !== undefined && !isAcceptedType(type)) {
+  // libshout sends none.
+  if (!isAcceptedType(head.headers.get('content-type'))) {
     return { status: 415, why: 'the content type must be MP3, AAC (ADTS) or Ogg' };
   }
   // Another one has come while this one sent its heads.

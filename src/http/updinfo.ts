@@ -10,6 +10,7 @@ import { queryBytes } from '../metadata/query.js';
 import { cleanText, decodeNamed, decodeUndeclared, utf8Bytes } from '../metadata/text.js';
 import { cutText, splitTitle } from '../metadata/title.js';
 import { basicCredentials } from '../source/handshake.js';
+import { type Login, readLogin } from '../source/shoutcast.js';
 import type { Proxies } from './peer.js';
 import type { Rate } from './rate.js';
 
@@ -134,26 +135,28 @@ export class Updinfo {
 
   /** The channel whose title is told, if whoever tells it may. Where no mount is named all passwords are looked at. */
   #admit(path: string, fields: Fields, request: IncomingMessage): TitleDesk | Answer {
-    const given =
-      path === '/admin.cgi'
-        ? { user: 'source', password: textOf(fields, 'pass') }
-        : basicCredentials({ headers: new Map([['authorization', request.headers.authorization ?? '']]) });
-    if (given === null) {
+    const login = path === '/admin.cgi' ? shoutcastLogin(textOf(fields, 'pass')) : basicLogin(request);
+    if (login === null) {
       const heads = { 'WWW-Authenticate': 'Basic realm="airsplice"', Allow: METHODS };
       return new Answer(401, 'Authentication required', heads);
     }
-    const sha256 = createHash('sha256').update(given.password, 'utf8').digest();
-    const isTheirs = (desk: TitleDesk) => desk.hasPassword(sha256) && desk.hasUser(given.user);
-    const mount = textOf(fields, 'mount');
-    if (mount === '') {
-      const theirs = this.#options.desks.filter(isTheirs);
+    const theirsOf = (desks: readonly TitleDesk[]) => {
+      const readings = login.readings.map(({ user, password }) => {
+        const sha256 = createHash('sha256').update(password, 'utf8').digest();
+        return desks.filter((desk) => desk.hasPassword(sha256) && (user === null || desk.hasUser(user)));
+      });
+      return readings.find((found) => found.length > 0) ?? [];
+    };
+    const mount = textOf(fields, 'mount') || login.mount;
+    if (!mount) {
+      const theirs = theirsOf(this.#options.desks);
       if (theirs.length > 1) return new Answer(403, 'Several channels have this password: say which, with mount=');
       return theirs[0] ?? this.#wrong(request);
     }
     const channel = this.#options.channelAt(mount.startsWith('/') ? mount : `/${mount}`);
     const desk = this.#options.desks.find((each) => each.channel === channel);
     if (desk === undefined) return new Answer(404, 'No channel takes an encoder at this mount');
-    return isTheirs(desk) ? desk : this.#wrong(request);
+    return theirsOf([desk])[0] ?? this.#wrong(request);
   }
 
   #wrong(request: IncomingMessage): Answer {
@@ -193,6 +196,19 @@ export class Updinfo {
     });
     response.end(body);
   }
+}
+
+type Claim = Pick<Extract<Login, { kind: 'password' }>, 'mount' | 'readings'>;
+
+function basicLogin({ headers }: IncomingMessage): Claim | null {
+  const given = basicCredentials({ headers: new Map([['authorization', headers.authorization ?? '']]) });
+  return given && { mount: null, readings: [given] };
+}
+
+/** Encoders put into `pass=` what they put into the first line of their audio: `user:password`, `password:#sid`, `/mount:password`. */
+function shoutcastLogin(pass: string): Claim {
+  const login = readLogin(pass);
+  return login.kind === 'password' ? login : { mount: null, readings: [] };
 }
 
 /** A field that is no part of a title; `""` where it is missing or cannot be read. */

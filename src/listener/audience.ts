@@ -178,6 +178,7 @@ export class Audience implements Ringer {
       last.place = listener.place;
     }
     listener.slot = -1;
+    if (!ENDINGS[ending].abrupt) listener.finish();
     this.#endedBytes.set(channel.key, (this.#endedBytes.get(channel.key) ?? 0) + listener.bytes);
     this.endings[ending]++;
     if (session !== null) this.#sessions.close(session);

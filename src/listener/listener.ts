@@ -3,11 +3,13 @@
  * lag is a subtraction. `advance` is the hot path: it writes shared buffers and remembers the mark it sent last.
  *
  * Every listener begins at a segment's first byte (with a whole frame, or a tag in the place of a partial one), so every ICY block it
- * owes falls on a segment's end and the shared renderings are right for it from its first byte. Owned by the audience.
+ * owes falls on a segment's end and the shared renderings are right for it from its first byte. (Where a channel sends ICY in Ogg, those
+ * who ask for it have a phase of their own.) Owned by the audience.
  */
 
 import type { Socket } from 'node:net';
 import type { Mark } from '../audio/mark.js';
+import type { Phase } from '../audio/phase.js';
 import type { AudioTape } from '../audio/tape.js';
 import type { Ending } from './ending.js';
 import type { Session } from './sessions.js';
@@ -35,6 +37,7 @@ export class Listener {
   readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
   readonly #session: Session | null;
+  readonly #phase: Phase | null;
   #mark: Mark | null | undefined;
   /** Audio time of its first byte on the tape; -1 before it was written. */
   #joinMs = -1;
@@ -55,6 +58,7 @@ export class Listener {
     this.firstSeq = cursor;
     this.cursor = cursor;
     this.icy = icy;
+    this.#phase = icy ? tape.phase() : null;
     this.#session = session;
     this.startedMs = nowMs;
   }
@@ -85,6 +89,14 @@ export class Listener {
     return true;
   }
 
+  /** The last bytes of a polite ending: what is missing of the frame that its last segment cut. They come before any block. */
+  finish(): void {
+    if (this.#joinMs < 0) return;
+    const rest = this.#tape.rest(this.cursor);
+    this.bytes += rest.length;
+    this.socket.write(rest);
+  }
+
   #writeDue(nowMs: number): void {
     const due = Math.min(this.#tape.head - this.cursor, this.#mostAtOnce);
     if (due === 1) this.#write(nowMs);
@@ -107,7 +119,8 @@ export class Listener {
     // A title that leaves the last one standing in the stream has its very block: nothing new is said there.
     const same = mark === this.#mark || (mark !== null && mark.block === this.#mark?.block);
     const icy = this.icy;
-    const out = first ? segment.entered(icy) : !icy ? segment.plain : same ? segment.bytes : segment.titled;
+    const shared = first ? segment.entered(icy) : !icy ? segment.plain : same ? segment.bytes : segment.titled;
+    const out = this.#phase === null ? shared : this.#phase.splice(shared, segment);
     this.bytes += out.length;
     this.socket.write(out);
     if (first) this.#begin(segment.entryMs, segment.before, nowMs);

@@ -5,7 +5,7 @@
  */
 
 import type { Socket } from 'node:net';
-import { type AnyFramer, contentTypeOf, framerFor } from '../audio/framer.js';
+import { type AnyFramer, contentTypeOf, type Format, framerFor } from '../audio/framer.js';
 import type { FrameSink } from '../audio/frames.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, Clock, Ringer } from '../clock.js';
@@ -21,6 +21,12 @@ export type Takeover = 'silent' | 'always' | 'never';
 
 /** Whose body is complete, and who was told to go on with a 100: that was all. */
 const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+/** What a content type says of the frames; any other says nothing. */
+const TYPES: readonly (readonly [RegExp, Format])[] = [
+  [/aac/, 'aac'],
+  [/mpeg|mp3/, 'mp3'],
+  [/ogg|opus|vorbis/, 'ogg'],
+];
 /** For so long an encoder whose body is complete may take to close. */
 const COMPLETE_MS = 2000;
 
@@ -204,8 +210,8 @@ export class EncoderSource implements Source, FrameSink, Ringer {
   /** It is not what it said: the frames count. */
   #compareType(): void {
     const declared = this.#facts!.contentType;
-    const isCodec = declared.includes('aac') ? 'aac' : /mpeg|mp3/.test(declared) ? 'mp3' : this.#framer.codec;
-    if (isCodec !== this.#framer.codec) this.#options.told('content-type', { declared, is: this.contentType });
+    const format = TYPES.find(([type]) => type.test(declared))?.[1] ?? this.#framer.codec;
+    if (format !== this.#framer.codec) this.#options.told('content-type', { declared, is: this.contentType });
   }
 
   #refuse(): void {

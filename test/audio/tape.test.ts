@@ -93,6 +93,34 @@ t.test('an entry is the first frame that begins a segment or leaves room for a t
   t.same(long, [0, -1, -1, 60], 'a frame longer than a segment');
 });
 
+t.test(
+  'what is left of a frame that a segment cuts, where the segment behind is closed and where it is open',
+  async (t) => {
+    const rests = (...lengths: number[]) => {
+      const tape = new Tape(METAINT, 60_000, null);
+      for (const [i, length] of lengths.entries()) tape.write(Buffer.alloc(length, i + 1), length);
+      return Array.from({ length: tape.head }, (_, i) => tape.rest(i + 1).toString('latin1'));
+    };
+    const bytes = (...runs: [value: number, length: number][]) =>
+      runs.map(([value, length]) => String.fromCharCode(value).repeat(length)).join('');
+    t.same(rests(100, 50, 50, 10), ['', ''], 'nothing was cut');
+    t.same(rests(60, 60), [bytes([2, 20])], 'open: the frame that was cut');
+    t.same(rests(60, 60, 30), [bytes([2, 20])], 'and none behind it');
+    t.same(rests(60, 50, 30), [bytes([2, 10], [3, 30])], 'where no tag would fit in, another whole frame');
+    t.same(rests(60, 140), [bytes([2, 100])], 'all of it, where that is all there is');
+    t.same(rests(60, 60, 60, 60), [bytes([2, 20]), bytes([4, 40])], 'closed');
+    const whole = new Tape(METAINT, 10_000, null);
+    for (let i = 0; i < 200; i++) whole.write(Buffer.alloc(60, i), 600);
+    const { head, tail } = whole;
+    for (const seq of [-1, 0, tail - 1, head - 64, head + 1]) t.equal(whole.rest(seq).length, 0, `nothing at ${seq}`);
+    const lengths = () => Array.from({ length: head + 1 - tail }, (_, i) => whole.rest(tail + i).length);
+    const before = lengths();
+    t.ok(before.some((length) => length > 0));
+    whole.end();
+    t.same(lengths(), before, 'and where listeners are told to go because the format changes');
+  },
+);
+
 t.test('a listener begins where there is an entry', async (t) => {
   const tape = new Tape(METAINT, 60_000, null);
   for (const length of [100, 100, 310, 40, 51]) tape.write(Buffer.alloc(length), length);

@@ -48,7 +48,7 @@ t.test('a small file gives every default', async (t) => {
       live: {
         ...{ name: '', genre: '', url: '', description: '', access: 'open', mounts: [], pushTokens: [] },
         titlesFrom: ['metapush', 'encoder', 'upstream'],
-        icy: { charset: 'utf-8', apostrophe: 'keep', streamUrl: 'none', etypes: {} },
+        icy: { charset: 'utf-8', apostrophe: 'keep', streamUrl: 'none', etypes: {}, inOgg: false },
         sources: [{ type: 'file', path: join(file, '../tone.mp3') }],
       },
     },
@@ -56,7 +56,7 @@ t.test('a small file gives every default', async (t) => {
 });
 
 t.test('whose titles are taken, and how they stand in the stream', async (t) => {
-  const icy = '{ charset: iso-8859-1, streamUrl: cover, etypes: { music: pass, 101: keep, news: "" } }';
+  const icy = '{ charset: iso-8859-1, streamUrl: cover, etypes: { music: pass, 101: keep, news: "" }, inOgg: true }';
   const config = loadConfig(write(t, channel(`titlesFrom: [upstream]\nicy: ${icy}\n`)), {});
   t.match(config.stations['st']!.channels['live'], {
     titlesFrom: ['upstream'],
@@ -65,6 +65,7 @@ t.test('whose titles are taken, and how they stand in the stream', async (t) => 
       apostrophe: 'keep',
       streamUrl: 'cover',
       etypes: { music: 'pass', 101: 'keep', news: '' },
+      inOgg: true,
     },
   });
   t.strictSame(problems(t, channel(`titlesFrom: []\nicy: { streamUrl: https://a.example/x.png }\n`)), []);

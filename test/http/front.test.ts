@@ -1,5 +1,6 @@
 /** The front and the HTTP server behind it: what a connection's first bytes say, the times and sizes it may take, what an address serves. */
 
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import net from 'node:net';
 import t, { type Test } from 'tap';
 import { verdict } from '../../src/http/first-bytes.js';
@@ -35,11 +36,12 @@ t.test('first bytes', { buffered: true }, async (t) => {
   for (const text of [
     'GET / HTTP/1.1\r\n',
     'HEAD /',
-    'POST /',
+    'POST / ',
     'OPTIONS *',
     'DELETE /',
     'PATCH /',
-    '\r\n\r\nGET /',
+    '\r\n\r\nGET /x',
+    'GET /admin/stats',
     'PUT /metapush/demo/t',
     'PUT /metadata/x',
   ]) {
@@ -56,7 +58,26 @@ t.test('first bytes', { buffered: true }, async (t) => {
     if (text === 'PUT /m') t.equal(said(text), 'more', 'it may still be one of our paths');
     else t.equal(said(text), 'encoder', text);
   }
-  for (const text of ['', '\r\n', 'G', 'PU', 'PUT', 'SOURC', 'OPTIONS', '\r\nPO', 'PUT /metapush'])
+  for (const text of [
+    'GET /admin.cgi',
+    'POST /admin.cgi?x',
+    '\nGET /admin/metadata?mode=updinfo',
+    'POST /admin/metadata',
+  ])
+    t.equal(said(text), 'title', text);
+  for (const text of [
+    '',
+    '\r\n',
+    'G',
+    'PU',
+    'PUT',
+    'SOURC',
+    'OPTIONS',
+    '\r\nPO',
+    'PUT /metapush',
+    'GET /',
+    'POST /admin',
+  ])
     t.equal(said(text), 'more', text);
   for (const text of [
     ...['hackme\r\n', 'get / ', 'GETX', 'GET\r\n', 'PU\n', 'SOURCES', 'PROPFIND / ', ' GET /', '!POKE\n', '/live:x\n'],
@@ -67,7 +88,18 @@ t.test('first bytes', { buffered: true }, async (t) => {
   for (const text of ['\x16\x03\x01', '\0', '\x7fGET', '\r\n'.repeat(8), `${'\n'.repeat(16)}GET / `]) {
     t.equal(said(text), 'unknown', JSON.stringify(text));
   }
-  for (const text of [GET, 'SOURCE /m ICE/1.0\n', 'PUT /metapush/x', 'PUT /mine ', 'hackme\n', 'PUTS\n', '\0\0']) {
+  for (const text of [
+    GET,
+    'GET /admin.cgi?x',
+    'GET /admin.cgX',
+    'PUT /metapush/',
+    'SOURCE /m ICE/1.0\n',
+    'PUT /metapush/x',
+    'PUT /mine ',
+    'hackme\n',
+    'PUTS\n',
+    '\0\0',
+  ]) {
     const whole = said(text);
     for (let cut = 0; cut < text.length; cut++) {
       const part = said(text.slice(0, cut));
@@ -145,15 +177,15 @@ t.test('first bytes', { buffered: true }, async (t) => {
 
 t.test('times', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml('limits: { headSeconds: 0.5 }'));
-  const slow = async (name: string, bytes: string, everyMs: number) => {
-    const wire = new Wire(t, port, { halfOpen: true });
+  const slow = async (name: string, bytes: string, everyMs: number, first = '') => {
+    const wire = new Wire(t, port, { halfOpen: true }).send(first);
     const startedMs = performance.now();
     let at = 0;
     const timer = setInterval(() => wire.send(bytes[at++ % bytes.length]!), everyMs);
     t.teardown(() => clearInterval(timer));
     await until(
       () => wire.ended || wire.closed,
-      5500,
+      20_000,
       () => `${name}: still open`,
     );
     clearInterval(timer);
@@ -164,17 +196,19 @@ t.test('times', { buffered: true }, async (t) => {
   await Promise.all([
     (async () => {
       const { tookMs } = await slow('nothing', 'G', 60_000);
-      t.ok(tookMs < 1500);
+      t.ok(tookMs < 5000);
     })(),
     (async () => {
-      const { tookMs } = await slow('first bytes that trickle', '\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n', 120);
-      t.ok(tookMs < 1500, 'a deadline, not a pause between bytes');
+      // So many blanks are too many after 16 × 400 ms.
+      const { tookMs } = await slow('first bytes that trickle', '\r\n', 400);
+      t.ok(tookMs < 5000, 'a deadline, not a pause between bytes');
     })(),
     (async () => {
       const { wire } = await slow(
         'an HTTP head that trickles',
-        'GET / HTTP/1.1\r\nX: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy',
+        'X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy',
         30,
+        'GET / HTTP/1.1\r\n',
       );
       t.match(wire.got, /did not come in time/);
     })(),
@@ -346,7 +380,10 @@ t.test('addresses and their roles', { buffered: true }, async (t) => {
 });
 
 t.test('thousands of connects and aborts leave nothing behind', { buffered: true }, async (t) => {
-  const { port, ws } = await startServer(t, yaml('limits: { pushesPerMinute: 100000, pushBurst: 10000 }'));
+  const { port, ws } = await startServer(
+    t,
+    yaml('limits: { headSeconds: 100, pushesPerMinute: 100000, pushBurst: 10000 }'),
+  );
   const watching = await new Watching(t, `${ws}/metadata/channel/demo`).opened();
   const wares = [
     '',
@@ -367,6 +404,11 @@ t.test('thousands of connects and aborts leave nothing behind', { buffered: true
     'nonsense',
   ];
   const total = 3000;
+  // One is accepted in a turn of the loop, so on a busy machine most of them are when their clients have gone already.
+  let accepts = 0;
+  const count = () => void accepts++;
+  subscribe('net.server.socket', count);
+  t.teardown(() => unsubscribe('net.server.socket', count));
   const visit = (n: number) =>
     new Promise<void>((done) => {
       const socket = net.connect({ host: '127.0.0.1', port });
@@ -385,9 +427,9 @@ t.test('thousands of connects and aborts leave nothing behind', { buffered: true
   };
   await Promise.all(Array.from({ length: 64 }, visitor));
   await until(
-    () => accepted(port).length <= 1,
-    4000,
-    () => `${accepted(port).length} of ${total} connections left`,
+    () => accepts >= total && accepted(port).length <= 1,
+    30_000,
+    () => `${accepted(port).length} of ${accepts} connections left`,
   );
   t.equal(watching.code, 0);
   await ask(t, port, 'GET /metapush/demo/demo-token?song=alive HTTP/1.1');

@@ -57,6 +57,23 @@ t.test('what was on air, newest first', async (t) => {
   );
 });
 
+t.test('how many one answer may have is the configuration', async (t) => {
+  const small = await startServer(t, YAML.replace('history:', 'limits: { historyEntries: 3 }\nhistory:'));
+  for (let i = 1; i <= 4; i++) await fetch(`${small.base}/metapush/a/demo-token?song=${i}`);
+  const page = (query: string) => ask(t, small.port, `GET /metadata/channel/a/history.json${query} HTTP/1.1`);
+  t.equal((await page('?limit=3')).json().length, 3);
+  t.equal((await page('')).json().length, 3, 'also where none is asked for');
+  const past = await page('?limit=4');
+  t.equal(past.status, 422);
+  t.same(past.json().errors, [{ field: 'limit', message: 'must be 1 to 3' }]);
+  const { paths } = (await ask(t, small.port, 'GET /openapi.json HTTP/1.1')).json();
+  const { parameters } = paths['/metadata/channel/{channelkey}/history.json'].get;
+  t.match(
+    parameters.find((one: { name: string }) => one.name === 'limit'),
+    { schema: { maximum: 3, default: 3 } },
+  );
+});
+
 t.test('limit and before', async (t) => {
   for (let i = 1; i <= 61; i++) await push('b', { song: `${i}` });
   const songs = async (query: string) =>

@@ -80,6 +80,15 @@ t.test('OPTIONS of what encoders tell titles to names the methods', async (t) =>
   }
 });
 
+t.test('OPTIONS of a mount where no listeners are served', async (t) => {
+  const { port } = await startServer(t, demoYaml().replace('port: 0 }', 'port: 0, roles: [encoder] }'));
+  const wire = new Wire(t, port).send('OPTIONS /studio HTTP/1.1\r\nHost: x\r\n\r\n');
+  const [answer] = await wire.take(1);
+  t.equal(answer!.status, 204);
+  t.equal(answer!.heads.get('allow'), 'OPTIONS, PUT, SOURCE');
+  await wire.untilClosed();
+});
+
 t.test('of the server as a whole, and an encoder at an address that takes none', async (t) => {
   const server = await startServer(t, demoYaml());
   const star = new Wire(t, server.port).send('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');

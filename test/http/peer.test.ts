@@ -3,7 +3,10 @@
 import { Socket } from 'node:net';
 import t from 'tap';
 import { comesFrom, Proxies, type ProxyHead, plainAddress } from '../../src/http/peer.js';
+import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { Wire } from '../kit/wire.js';
 
 /** A connection from there. */
 function from(address: string): Socket {
@@ -102,6 +105,31 @@ t.test('what a proxy told at the beginning of the connection counts as its peer'
     '1.1.1.1',
     'a proxy behind a proxy',
   );
+});
+
+t.test('at a server: several lines and several proxies, of both families, by either way in', async (t) => {
+  const { port } = await startServer(
+    t,
+    demoYaml('proxies: { trusted: [127.0.0.0/8, "2001:db8:5::/48"] }\nlimits: { listenersPerAddress: 1 }'),
+  );
+  const status = async (kept: boolean, ...lines: string[]) => {
+    const wire = new Wire(t, port);
+    if (kept) await wire.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').take(1);
+    const from = wire.got.length;
+    const heads = lines.map((line) => `X-Forwarded-For: ${line}\r\n`).join('');
+    wire.send(`GET /demo HTTP/1.1\r\nHost: x\r\n${heads}\r\n`);
+    await until(() => wire.got.includes('\r\n\r\n', from), 10_000);
+    return Number(wire.got.slice(from).split(' ')[1]);
+  };
+  for (const [i, kept] of [false, true].entries()) {
+    const told = (client: string) => ['198.51.100.1', client, '127.0.0.9, [2001:db8:5::2]:443', '127.0.0.1:80'];
+    t.equal(await status(kept, ...told(`[2001:db8:77:${i}::1]:4711`)), 200);
+    t.equal(await status(kept, ...told(`2001:db8:77:${i}::2`)), 503, 'a /64 is one address');
+    t.equal(await status(kept, ...told(`2001:db8:77:${i + 8}::1`)), 200, 'the one beside it is another');
+    t.equal(await status(kept, ...told(`192.0.2.${i}`)), 200);
+    t.equal(await status(kept, `192.0.2.${i}`), 503, 'by another road');
+    t.equal(await status(kept, `192.0.2.${i}, 203.0.113.${i}`), 200, 'only what a trusted proxy says');
+  }
 });
 
 t.test('whatever strangers write, their own address stays or a trusted one was there to say another', async (t) => {

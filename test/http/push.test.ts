@@ -520,7 +520,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   const router = new Router({
     mounts: new Map(),
     stream: undefined as unknown as Stream,
-    poll: new Poll(feed, sessions, () => []),
+    poll: new Poll(feed, sessions, () => [], 1000),
     proxies,
     watch: new Watch(feed, sessions, clock, {
       pingMs: 1e6,

@@ -30,7 +30,7 @@ const TABLE: readonly (readonly [line: string, heads: string, status: number, ro
   ['GET /metadata/sse/channel/demo', '', 200, ['watch', 'legacy']],
   ['GET /demo.mp3', '', 200, ['stream', 'legacy']],
   ['HEAD /demo', '', 200, ['stream', 'legacy']],
-  ['OPTIONS /demo', '', 204, ['stream', 'legacy']],
+  ['OPTIONS /demo', '', 204, ['stream', 'legacy', 'encoder']],
   ['GET /demo.m3u', '', 200, ['stream', 'legacy']],
   ['GET /demo.mp3.xspf', '', 200, ['stream', 'legacy']],
   ['OPTIONS /demo.pls', '', 204, ['stream', 'legacy']],

@@ -196,6 +196,23 @@ t.test('/admin.cgi', async (t) => {
   t.match(await now(base, 'twin'), { song: 'x' });
   t.strictSame(await now(base, 'studio'), {});
 
+  for (const [n, pass] of [
+    'dj:relay-token',
+    'source:relay-token',
+    'relay-token:#2',
+    'dj:relay-token:#1',
+    '/own:relay-token',
+  ].entries()) {
+    t.equal((await get(`mode=updinfo&pass=${encodeURIComponent(pass)}&song=as${n}`)).status, 200, pass);
+    t.match(await now(base, 'own'), { song: `as${n}` }, 'as in the first line of its audio');
+  }
+  t.equal((await get('mode=updinfo&pass=/twin.mp3:demo-source&song=named')).status, 200);
+  t.match(await now(base, 'twin'), { song: 'named' });
+  for (const pass of ['nobody:relay-token', '/own:demo-source', '!POKE', 'GET / HTTP/1.0', ':relay-token']) {
+    t.equal((await get(`mode=updinfo&pass=${encodeURIComponent(pass)}&song=x`)).status, 403, pass);
+  }
+  t.equal((await get('mode=updinfo&pass=/none:relay-token&song=x')).status, 404);
+
   t.equal((await get('mode=updinfo&pass=nobodys&song=x')).status, 403);
   t.equal((await get('mode=updinfo&song=x')).status, 403);
   t.equal((await get('mode=updinfo&pass=relay-token&song=x&mount=/twin.mp3')).status, 403);
@@ -203,6 +220,89 @@ t.test('/admin.cgi', async (t) => {
   const form = 'pass=relay-token&mode=updinfo&song=form';
   t.equal((await ask(t, port, `POST /admin.cgi HTTP/1.1\nContent-Length: ${form.length}`, form)).status, 200);
   t.match(await now(base, 'own'), { song: 'form' });
+});
+
+t.test('heads that HTTP does not allow, however they come; at the port for SHOUTcast too', async (t) => {
+  const { port, base, app } = await startServer(t, demoYaml().replace('port: 0', 'port: 0, shoutcastPort: 0'));
+  const form = 'mode=updinfo&pass=demo-source&song=f';
+  const table: Record<string, readonly [string, string]> = {
+    'LF alone, no Host': ['GET /admin.cgi?pass=demo-source&mode=updinfo&song=a HTTP/1.1\nUser-Agent: Mozilla\n\n', 'a'],
+    'LF alone, Basic': [`\nGET /admin/metadata?mode=updinfo&mount=/studio&song=b HTTP/1.0\n${STUDIO}\n\n`, 'b'],
+    'CR CR LF': [`GET /admin/metadata?mode=updinfo&mount=/studio&song=c HTTP/1.0\r\r\n${STUDIO}\r\r\n\r\r\n`, 'c'],
+    'blanks and bytes as they are': [
+      'GET /admin.cgi?pass=demo-source&mode=updinfo&song=d \xe9 d HTTP/1.0\r\n\r\n',
+      'd é d',
+    ],
+    'UTF-8 as it is': ['GET /admin.cgi?pass=demo-source&mode=updinfo&song=\xc3\xa9 HTTP/1.0\r\n\r\n', 'é'],
+    'a head with a control, a line without a name': [
+      'GET /admin.cgi?pass=demo-source&mode=updinfo&song=e HTTP/1.0\r\nX: \x01\r\nnothing\r\na b: c\r\n\r\n',
+      'e',
+    ],
+    'a form': [`POST /admin.cgi HTTP/1.0\nContent-Length: ${form.length}\n\n${form}`, 'f'],
+  };
+  for (const at of [port, app.shoutcastPorts[0]!]) {
+    for (const [name, [text, song]] of Object.entries(table)) {
+      const bytes = Buffer.from(text, 'latin1');
+      for (const pieces of [[bytes], Array.from(bytes, (byte) => Buffer.of(byte))]) {
+        await ask(t, port, 'GET /admin.cgi?pass=demo-source&mode=updinfo&song=before HTTP/1.1');
+        const wire = new Wire(t, at);
+        for (const piece of pieces) {
+          wire.socket.write(piece);
+          await new Promise((done) => setImmediate(done));
+        }
+        const [answer] = await wire.take(1);
+        t.equal(answer!.status, 200, name);
+        t.match(await now(base, 'studio'), { song }, name);
+        wire.socket.destroy();
+      }
+    }
+  }
+  const wire = new Wire(t, port);
+  const get = (song: string) => `GET /admin.cgi?pass=demo-source&mode=updinfo&song=${song} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  wire.send(get('one') + get('two'));
+  const answers = await wire.take(2);
+  t.same(
+    answers.map(({ status }) => status),
+    [200, 200],
+    'and a second one on the same connection',
+  );
+  t.match(await now(base, 'studio'), { song: 'two' });
+});
+
+t.test('a title’s head at its limits', async (t) => {
+  const { port } = await startServer(
+    t,
+    `${demoYaml()}\nlimits: { httpHeadBytes: 1024, headLines: 8, headSeconds: 0.5 }\n`,
+  );
+  const line = 'GET /admin.cgi?pass=demo-source&mode=updinfo&song=x HTTP/1.0\n';
+  const padded = (bytes: number) => `${line}X: ${'x'.repeat(bytes - line.length - 5)}\n\n`;
+  const status = async (text: string) => (await new Wire(t, port).send(text).take(1))[0]!.status;
+  t.equal(await status(padded(1024)), 200);
+  t.equal(await status(padded(1025)), 431);
+  t.equal(await status(`${line}${'a: b\n'.repeat(7)}\n`), 200);
+  t.equal(await status(`${line}${'a: b\n'.repeat(8)}\n`), 431);
+  t.equal(await status('GET /admin.cgi?x\n\n'), 400);
+  const slow = new Wire(t, port).send(line);
+  await slow.untilClosed(5000);
+});
+
+t.test('who asks without a password first is no news; who has a wrong one is', async (t) => {
+  const told: [string, unknown][] = [];
+  const at = (level: string) => (fields: { status?: number }) =>
+    void (fields.status && told.push([level, fields.status]));
+  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  const { port } = await startServer(t, demoYaml(), undefined, log as never);
+  const path = '/admin/metadata?mount=/studio&mode=updinfo&song=x';
+  await ask(t, port, `GET ${path} HTTP/1.0`);
+  await ask(t, port, `GET ${path} HTTP/1.0\n${basic('source', 'wrong')}`);
+  await ask(t, port, 'SOURCE /studio HTTP/1.0\nContent-Length: 0');
+  await ask(t, port, `SOURCE /studio HTTP/1.0\n${basic('source', 'wrong')}`);
+  t.strictSame(told, [
+    ['debug', 401],
+    ['warn', 403],
+    ['debug', 401],
+    ['warn', 403],
+  ]);
 });
 
 t.test('wrong passwords: at the limit 403, one past it 429; a right one is still served', async (t) => {

@@ -28,7 +28,14 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema: Json }>>;
 }
 
-const LIMITS = { textBytes: 1024, urlBytes: 4096, timezoneCharacters: 64, extdataBytes: 16_384, extdataDepth: 32 };
+const LIMITS = {
+  textBytes: 1024,
+  urlBytes: 4096,
+  timezoneCharacters: 64,
+  extdataBytes: 16_384,
+  extdataDepth: 32,
+  historyEntries: 1000,
+};
 const { openApi, asyncApi } = documents(LIMITS);
 type Path = Readonly<Record<string, Operation>>;
 const paths = openApi['paths'] as Readonly<Record<string, Path>>;

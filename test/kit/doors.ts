@@ -9,8 +9,10 @@ import type net from 'node:net';
 import { Duplex } from 'node:stream';
 import { EncoderDoor, type EncoderMount } from '../../src/http/encoder.js';
 import { Front } from '../../src/http/front.js';
+import { NO_HEADS } from '../../src/http/legacy.js';
 import { Rate } from '../../src/http/rate.js';
 import { ShoutcastDoor } from '../../src/http/shoutcast.js';
+import { TitleDoor } from '../../src/http/title-door.js';
 import { type BodyState, bodyOf } from '../../src/source/dechunk.js';
 import { FakeClock } from './clock.js';
 
@@ -44,6 +46,7 @@ export class Doors {
   readonly #http: http.Server;
   readonly #encoders: EncoderDoor;
   readonly #shoutcast: ShoutcastDoor;
+  readonly #titles: TitleDoor;
 
   constructor(headMs = 5000, wrongSecretsPerMinute = 1_000_000) {
     const rate = { perMinute: wrongSecretsPerMinute, burst: wrongSecretsPerMinute, remembered: 10 };
@@ -57,11 +60,15 @@ export class Doors {
     };
     this.#encoders = new EncoderDoor(options);
     this.#shoutcast = new ShoutcastDoor({ ...options, channels: [...mounts.values()] });
-    this.#http = http.createServer((_, response) => response.writeHead(404, { Connection: 'close' }).end());
+    this.#titles = new TitleDoor(options);
+    const nobody: http.RequestListener = (_, response) => response.writeHead(404, { Connection: 'close' }).end();
+    // As the router does: no 100 to what is refused.
+    this.#http = http.createServer(nobody).on('checkContinue', nobody);
     this.#http.on('connection', (socket: net.Socket) => this.#given.add(socket));
     this.front = new Front({
       ...{ host: '127.0.0.1', port: 0, headMs, connections: 10_000, http: this.#http },
       encoder: (socket, first) => this.#encoders.take(socket, first),
+      title: this.#titles.at(this.#http, NO_HEADS),
       shoutcast: (socket, first) => this.#shoutcast.take(socket, first),
     });
   }
@@ -74,6 +81,7 @@ export class Doors {
   async close(): Promise<void> {
     this.#encoders.close();
     this.#shoutcast.close();
+    this.#titles.close();
     for (const { socket } of this.fed) socket.destroy();
     this.#http.closeAllConnections();
     await this.front.close();

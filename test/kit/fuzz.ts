@@ -43,6 +43,8 @@ const WORDS = [
     'POST ',
     'OPTIONS * ',
     'PUT /metapush/',
+    'GET /admin.cgi?',
+    'POST /admin/metadata?',
   ],
   ...[
     ' HTTP/1.0',

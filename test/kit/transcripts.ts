@@ -16,6 +16,8 @@ export const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 export const OK = 'HTTP/1.0 200 OK\r\nServer: airsplice\r\nConnection: close\r\n\r\n';
 export const OK2 = 'OK2\r\nicy-caps:11\r\n\r\n';
 export const INVALID = 'invalid password\r\n';
+/** It has come to the HTTP server, where nothing is behind these doors (kit/doors.ts). */
+const NOBODY = /^HTTP\/1\.1 404 Not Found\r\n/;
 
 export interface Transcript {
   readonly bytes: Buffer;
@@ -128,6 +130,8 @@ export const TRANSCRIPTS: Readonly<Record<string, Transcript>> = {
     `hackme\r\n${crlf('icy-name: no name', 'icy-br: 128', 'Content-Type: audio/mpeg')}`,
     OK2,
   ),
+  'SHOUTcast, a content type that is empty': row(`hackme\r\n${crlf('content-type:', 'icy-br:128')}`, OK2),
+  'PUT, a content type that is empty': row(crlf('PUT /live HTTP/1.1', BASIC, 'Content-Type: '), OK),
   'SHOUTcast, no heads at all': row('hackme\r\n\r\n', OK2),
   'SHOUTcast, user:password': row(`dj:hackme\r\n${crlf(...ICY)}`, OK2),
   'SHOUTcast, password:#sid': row(`hackme:#2\r\n${crlf(...ICY)}`, OK2),
@@ -137,5 +141,11 @@ export const TRANSCRIPTS: Readonly<Record<string, Transcript>> = {
   'SHOUTcast, a wrong user': row('nobody:hackme\r\n', INVALID, null),
   'SHOUTcast, a password that two channels share': row('both\r\n', INVALID, null),
   'SHOUTcast, no such mount': row('/none:hackme\r\n', INVALID, null),
+  'a title, LF alone': row(
+    lf('GET /admin.cgi?pass=hackme&mode=updinfo&song=a b HTTP/1.1', 'User-Agent: Mozilla'),
+    NOBODY,
+    null,
+  ),
+  'a title, CR CR LF': row(`${crcrlf('GET /admin/metadata?mode=updinfo&song=x HTTP/1.0', BASIC)}\r\r\n`, NOBODY, null),
   'SHOUTcast, another mount’s password': row('/twin:hackme\r\n', INVALID, null),
 };

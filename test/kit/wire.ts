@@ -9,6 +9,9 @@ import { WebSocket } from 'ws';
 import { answerProblems, messageProblems } from './documents.js';
 import { until } from './player.js';
 
+/** For answers: how soon they come is the machine's affair, unless a test says so. An ending may be too late, and has a bound of its own. */
+const PATIENCE_MS = 20_000;
+
 export interface Answer {
   readonly status: number;
   /** Names in lower case. */
@@ -76,7 +79,7 @@ export class Wire {
   }
 
   /** Waits for this many whole answers; gives them all. */
-  async take(count: number, ms = 5000, bodiless = 0): Promise<Answer[]> {
+  async take(count: number, ms = PATIENCE_MS, bodiless = 0): Promise<Answer[]> {
     await until(
       () => this.answers(bodiless).length >= count,
       ms,
@@ -100,8 +103,8 @@ export async function ask(t: Test, port: number, text: string, body: string | Bu
   const lines = text.split('\n').map((line) => `${line.trim()}\r\n`);
   wire.send(Buffer.concat([Buffer.from(`${lines.join('')}Host: x\r\n\r\n`, 'latin1'), Buffer.from(body)]));
   const head = text.startsWith('HEAD') ? 1 : 0;
-  const answers = await wire.take(1, 5000, head);
-  const last = answers.find((answer) => answer.status >= 200) ?? (await wire.take(2, 5000, head))[1]!;
+  const answers = await wire.take(1, PATIENCE_MS, head);
+  const last = answers.find((answer) => answer.status >= 200) ?? (await wire.take(2, PATIENCE_MS, head))[1]!;
   wire.socket.destroy();
   const [method = '', url = ''] = text.split(/[ \n]/);
   for (const problem of answerProblems(method, url, last)) t.fail(`not in the document: ${problem}`);
@@ -159,13 +162,13 @@ export class Watching {
   async opened(): Promise<this> {
     await until(
       () => this.open,
-      5000,
+      PATIENCE_MS,
       () => `watching: refused ${this.refused?.status}, closed ${this.code}`,
     );
     return this;
   }
 
-  async has(count: number, ms = 5000): Promise<this> {
+  async has(count: number, ms = PATIENCE_MS): Promise<this> {
     await until(
       () => this.told.length >= count,
       ms,
@@ -186,7 +189,7 @@ export class Watching {
   async isRefused(): Promise<Answer> {
     await until(
       () => this.refused !== undefined,
-      5000,
+      PATIENCE_MS,
       () => `watching: not refused, open ${this.open}`,
     );
     return this.refused!;

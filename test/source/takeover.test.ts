@@ -185,6 +185,11 @@ t.test("an encoder's heads are the channel's while it is heard, where the config
   t.equal(await events(server, 'content-type'), 1, 'the wrong content type is counted');
   feeder.socket.destroy();
   await until(async () => (await heardEncoder(server)) === 0, 5000);
+  const ogg = new Feeder(t, server.port, '/live', { heads: 'Content-Type: application/ogg\r\n' }).stream(t);
+  t.equal(await ogg.answered(), 200);
+  await until(async () => (await events(server, 'content-type')) === 2, 5000);
+  ogg.socket.destroy();
+  await until(async () => (await heardEncoder(server)) === 0, 5000);
   const after = await ask();
   t.match(Object.fromEntries(after), {
     'icy-name': 'live',
