@@ -5,9 +5,9 @@ import { createHmac, createSecretKey } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Framer } from '../../src/audio/frames.js';
 import { loadConfig } from '../../src/config/load.js';
 import { isSigned } from '../../src/http/signed.js';
+import { leftover } from '../kit/ear.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
@@ -165,14 +165,6 @@ t.test('no room: another node, the query goes along', { buffered: true }, async 
   t.equal(response.status, 200);
   await response.body!.cancel();
 });
-
-/** Bytes behind the last whole frame. */
-function leftover(audio: Buffer): number {
-  // The tag in the place of the first one (audio/entry.ts) is shorter than 16 KiB.
-  let left = audio.length - (audio.toString('latin1', 0, 3) === 'ID3' ? 10 + audio[8]! * 128 + audio[9]! : 0);
-  new Framer({ frame: (frame) => void (left -= frame.length) }).push(audio);
-  return left;
-}
 
 t.test('the longest time: of the channel, ended politely within a tenth of it', { buffered: true }, async (t) => {
   const { port } = await startServer(

@@ -54,3 +54,11 @@ export class Ear {
     return this.#walk.frames;
   }
 }
+
+/** Bytes behind the last whole frame. */
+export function leftover(audio: Buffer): number {
+  // The tag in the place of the first one (audio/entry.ts) is shorter than 16 KiB.
+  let left = audio.length - (audio.toString('latin1', 0, 3) === 'ID3' ? 10 + audio[8]! * 128 + audio[9]! : 0);
+  new Framer({ frame: (frame) => void (left -= frame.length) }).push(audio);
+  return left;
+}
