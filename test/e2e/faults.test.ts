@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Diary } from '../kit/diary.js';
 import { Events } from '../kit/events.js';
+import { isLong } from '../kit/long.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { LATE_MS, type Life, nameOf, type Pushed, type Read } from '../kit/pushed.js';
@@ -18,8 +19,8 @@ import { tempFolder } from '../kit/server.js';
 import { Watching } from '../kit/wire.js';
 
 const CHANNELS = 50;
-const PUSHES = 2000;
-const KILLS = 8;
+const PUSHES = isLong ? 2000 : 800;
+const KILLS = isLong ? 8 : 4;
 const IN_FLIGHT = 16;
 /** Every fifth channel holds. These are watched each by itself, beside their station. */
 const WATCHED = ['c0', 'c1', 'c2', 'c5', 'c10'];

@@ -3,6 +3,7 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { isLong } from '../kit/long.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
@@ -146,7 +147,7 @@ t.test('truncated or scribbled over: a refusal with words, or a server that work
     }),
   );
 
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < (isLong ? 20 : 3); round++) {
     const at = random.int(0, pages - 1) * 4096;
     const why = `seed ${random.seed}, round ${round}, page ${at / 4096} of ${pages}`;
     const scribbled = Buffer.from(whole);
