@@ -22,11 +22,11 @@ const PROGRAM = program();
 
 /**
  * A loopback port that was free a moment ago, and so was the next one: there the server takes encoders. Below the ports that the system
- * gives to outgoing connections, so that none of them lies in between.
+ * gives to outgoing connections, so that none of them lies in between, and above 10080, to which fetch refuses to go.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + 2 * Math.floor(Math.random() * 10_000);
+    const port = 10_100 + 2 * Math.floor(Math.random() * 10_000);
     if ((await isFree(port)) && (await isFree(port + 1))) return port;
   }
 }
