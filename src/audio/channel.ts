@@ -41,8 +41,6 @@ export function metaintFor(bitrateKbps: number): number {
 
 export class Channel {
   readonly key: string;
-  /** Undefined until there is audio, and again after it was let go. */
-  tape: AudioTape | undefined;
   /** Of the source now heard. */
   bitrateKbps: number;
   contentType = 'audio/mpeg';
@@ -54,7 +52,7 @@ export class Channel {
   playing = 0;
   readonly #options: ChannelOptions;
   readonly #reservoir = new Reservoir();
-  /** What the tape is while frames (MP3, AAC) come; the other while packets of Ogg do. Never both. */
+  /** The tape while frames (MP3, AAC) come; the other one while packets of Ogg do. Never both. */
   #frames: Tape | undefined;
   #packets: OggTape | undefined;
   #mark: Mark | null = null;
@@ -70,6 +68,11 @@ export class Channel {
   /** Whether a listener could be given audio from the tape right now. */
   get hasSegments(): boolean {
     return this.tape !== undefined && this.tape.head > this.tape.tail;
+  }
+
+  /** Undefined until there is audio, and again after it was let go. */
+  get tape(): AudioTape | undefined {
+    return this.#frames ?? this.#packets;
   }
 
   /** Bytes between two ICY blocks; null: there is no tape, or its titles stand in the stream itself (Ogg) and nowhere else. */
@@ -93,7 +96,7 @@ export class Channel {
     }
     if (fresh) this.#reservoir.cut();
     if (this.#packets !== undefined) this.#turnOver(readsAsAdts(bytes) ? 'audio/aac' : 'audio/mpeg');
-    this.#frames ??= this.#begin();
+    this.#frames ??= new Tape(this.#metaint(), this.#options.lagMs, this.#mark);
     this.#frames.write(this.#reservoir.mend(bytes), durationMs);
   }
 
@@ -124,7 +127,6 @@ export class Channel {
   }
 
   #letGo(): void {
-    this.tape = undefined;
     this.#frames = undefined;
     this.#packets = undefined;
   }
@@ -140,7 +142,6 @@ export class Channel {
     if (this.#packets?.link.facts.codec !== link.facts.codec) {
       this.#turnOver(OGG_TYPE);
       this.#packets = new OggTape(link, this.#metaint(), this.#options.lagMs, this.#mark);
-      this.tape = this.#packets;
     }
     this.#packets!.write(packet, durationMs, fresh, link);
   }
@@ -149,12 +150,6 @@ export class Channel {
   #suit(): void {
     this.#sourceChanged = false;
     if (this.tape?.metaint !== this.#metaint()) this.release();
-  }
-
-  #begin(): Tape {
-    const tape = new Tape(this.#metaint(), this.#options.lagMs, this.#mark);
-    this.tape = tape;
-    return tape;
   }
 
   #metaint(): number {
