@@ -5,7 +5,6 @@
  */
 
 import net from 'node:net';
-import { IcecastMetadataReader } from 'icecast-metadata-js';
 import t, { type Test } from 'tap';
 import { Channel } from '../../src/audio/channel.js';
 import { Mark } from '../../src/audio/mark.js';
@@ -16,16 +15,12 @@ import { Audience } from '../../src/listener/audience.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
 import { makeGuest } from '../kit/guest.js';
+import { readBack, type TitleAt } from '../kit/icy.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 
 const ROUNDS = 25;
-
-interface TitleAt {
-  readonly title: string;
-  readonly byte: number;
-}
 
 /** What two get who join at the same moment, one with ICY (it begins with `i`) and one without (`p`). */
 type Pair = readonly [Buffer[], Buffer[]];
@@ -63,20 +58,6 @@ function expectedTitles(stream: Buffer, metaint: number): TitleAt[] {
     last = title;
   }
   return expected;
-}
-
-function readBack(received: Buffer, metaint: number): { audio: Buffer; titles: TitleAt[] } {
-  const reader = new IcecastMetadataReader({ icyMetaInt: metaint, metadataTypes: ['icy'] });
-  const audio: Buffer[] = [];
-  const titles: TitleAt[] = [];
-  let byte = 0;
-  for (const item of reader.iterator(received)) {
-    if (item.stream !== undefined) {
-      audio.push(Buffer.from(item.stream));
-      byte += item.stream.length;
-    } else titles.push({ title: item.metadata!['StreamTitle']!, byte });
-  }
-  return { audio: Buffer.concat(audio), titles };
 }
 
 /** Returns how many titles were seen in blocks. */

@@ -5,7 +5,6 @@
  */
 
 import net from 'node:net';
-import { IcecastMetadataReader } from 'icecast-metadata-js';
 import t, { type Test } from 'tap';
 import { Channel } from '../../src/audio/channel.js';
 import { Audience } from '../../src/listener/audience.js';
@@ -13,6 +12,7 @@ import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
 import { makeGuest } from '../kit/guest.js';
+import { readBack, type TitleAt } from '../kit/icy.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
@@ -29,11 +29,6 @@ interface Heard {
   closed: boolean;
 }
 
-interface TitleAt {
-  readonly title: string;
-  readonly byte: number;
-}
-
 /** What a listener must see: the title in force at each block, where it differs from the block before. */
 function expectedTitles(titles: readonly TitleAt[], fromByte: number, toByte: number, metaint: number): TitleAt[] {
   const expected: TitleAt[] = [];
@@ -44,23 +39,6 @@ function expectedTitles(titles: readonly TitleAt[], fromByte: number, toByte: nu
     last = inForce;
   }
   return expected;
-}
-
-/** Audio and titles of what a listener received. */
-function readBack(heard: Heard, metaint: number): { audio: Buffer; titles: TitleAt[] } {
-  const received = Buffer.concat(heard.bytes);
-  if (!heard.icy) return { audio: received, titles: [] };
-  const reader = new IcecastMetadataReader({ icyMetaInt: metaint, metadataTypes: ['icy'] });
-  const audio: Buffer[] = [];
-  const titles: TitleAt[] = [];
-  let byte = 0;
-  for (const item of reader.iterator(received)) {
-    if (item.stream !== undefined) {
-      audio.push(Buffer.from(item.stream));
-      byte += item.stream.length;
-    } else titles.push({ title: item.metadata!['StreamTitle']!, byte });
-  }
-  return { audio: Buffer.concat(audio), titles };
 }
 
 /** An ID3v2.4 tag of nothing but padding. */
@@ -150,7 +128,9 @@ async function round(t: Test, random: Random): Promise<void> {
   for (const [i, heard] of listeners.entries()) {
     const why = `seed ${random.seed}, metaint ${metaint}, listener ${i}${heard.icy ? '' : ' without ICY'}`;
     const fromByte = heard.listener!.firstSeq * metaint;
-    const back = readBack(heard, metaint);
+    const back = heard.icy
+      ? readBack(Buffer.concat(heard.bytes), metaint)
+      : { audio: Buffer.concat(heard.bytes), titles: [] };
     const isEntry = (frame: number) => frame === fromByte || frame >= fromByte + LEAST_TAG;
     const entry = frames.find((frame) => isEntry(frame) && frame < fromByte + metaint);
     if (fromByte >= toByte) {
