@@ -7,18 +7,15 @@
 import type { Socket } from 'node:net';
 import { bodyOf } from '../source/dechunk.js';
 import { basicCredentials, type Handshake } from '../source/handshake.js';
+import type { Guarded } from '../source/shoutcast.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
 import { lastWord } from './last-word.js';
 import { addressOf } from './peer.js';
 import { originOf, type Rate } from './rate.js';
 
 /** What the door must know of the mounts that encoders may feed. */
-export interface EncoderMount {
+export interface EncoderMount extends Guarded {
   readonly channel: string;
-  /** Constant time. @param sha256 of the password, taken once for all channels: a stranger chooses how long it is */
-  hasPassword(sha256: Buffer): boolean;
-  /** Its own user, or `source`. */
-  hasUser(user: string): boolean;
   /** Whether this name and password may feed the channel; constant time. */
   authorized(user: string, password: string): boolean;
   /** Somebody feeds it who may not be replaced by an encoder that knows the password (`takeover` in the configuration). */

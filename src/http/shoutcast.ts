@@ -4,10 +4,9 @@
  * the OK2, so it is said as soon as the password is judged. The answers are exactly the two that such encoders know.
  */
 
-import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { type Handshake, type HandshakeFault, HandshakeParser } from '../source/handshake.js';
-import { FirstLineParser, type Login, readLogin } from '../source/shoutcast.js';
+import { FirstLineParser, type Login, openedBy, readLogin } from '../source/shoutcast.js';
 import { type EncoderMount, isAcceptedType } from './encoder.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
 import { lastWord } from './last-word.js';
@@ -64,15 +63,10 @@ export class ShoutcastDoor {
     this.#heads.close();
   }
 
-  /** All channels are looked at for all that the line may mean, so that the time tells nothing. */
   #channelOf(login: Extract<Login, { kind: 'password' }>, origin: string): EncoderMount | Refused {
     const named = login.mount === null ? undefined : this.#options.mount(login.mount);
     const channels = login.mount === null ? this.#options.channels : named === undefined ? [] : [named];
-    const theirs = login.readings.map(({ user, password }) => {
-      const sha256 = createHash('sha256').update(password, 'utf8').digest();
-      return channels.filter((channel) => channel.hasPassword(sha256) && (user === null || channel.hasUser(user)));
-    });
-    const [channel, ...others] = theirs.find((found) => found.length > 0) ?? [];
+    const [channel, ...others] = openedBy(login.readings, channels);
     if (channel === undefined) return this.#wrong(origin);
     if (others.length > 0) {
       const keys = [channel, ...others].map((each) => each.channel).join(', ');

@@ -4,13 +4,12 @@
  * What they do read is plain text and a status, so refusals here are no problem+json.
  */
 
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { queryBytes } from '../metadata/query.js';
 import { cleanText, decodeNamed, decodeUndeclared, utf8Bytes } from '../metadata/text.js';
 import { cutText, splitTitle } from '../metadata/title.js';
 import { basicCredentials } from '../source/handshake.js';
-import { type Login, readLogin } from '../source/shoutcast.js';
+import { type Guarded, type Login, openedBy, readLogin } from '../source/shoutcast.js';
 import type { Proxies } from './peer.js';
 import type { Rate } from './rate.js';
 
@@ -23,12 +22,8 @@ export interface EncoderTitle {
 }
 
 /** What must be known of a channel that takes an encoder; wired in programme.ts. */
-export interface TitleDesk {
+export interface TitleDesk extends Guarded {
   readonly channel: string;
-  /** Constant time. @param sha256 of the password, taken once for all channels: a stranger chooses how long it is */
-  hasPassword(sha256: Buffer): boolean;
-  /** Its own user, or `source`. */
-  hasUser(user: string): boolean;
   /** Whether the channel takes encoders' titles at all. */
   readonly takesTitles: boolean;
   /** Resolves when the title is accepted or passed over; never rejects. */
@@ -140,23 +135,16 @@ export class Updinfo {
       const heads = { 'WWW-Authenticate': 'Basic realm="airsplice"', Allow: METHODS };
       return new Answer(401, 'Authentication required', heads);
     }
-    const theirsOf = (desks: readonly TitleDesk[]) => {
-      const readings = login.readings.map(({ user, password }) => {
-        const sha256 = createHash('sha256').update(password, 'utf8').digest();
-        return desks.filter((desk) => desk.hasPassword(sha256) && (user === null || desk.hasUser(user)));
-      });
-      return readings.find((found) => found.length > 0) ?? [];
-    };
     const mount = textOf(fields, 'mount') || login.mount;
     if (!mount) {
-      const theirs = theirsOf(this.#options.desks);
+      const theirs = openedBy(login.readings, this.#options.desks);
       if (theirs.length > 1) return new Answer(403, 'Several channels have this password: say which, with mount=');
       return theirs[0] ?? this.#wrong(request);
     }
     const channel = this.#options.channelAt(mount.startsWith('/') ? mount : `/${mount}`);
     const desk = this.#options.desks.find((each) => each.channel === channel);
     if (desk === undefined) return new Answer(404, 'No channel takes an encoder at this mount');
-    return theirsOf([desk])[0] ?? this.#wrong(request);
+    return openedBy(login.readings, [desk])[0] ?? this.#wrong(request);
   }
 
   #wrong(request: IncomingMessage): Answer {

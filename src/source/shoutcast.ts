@@ -1,10 +1,11 @@
 /**
- * SHOUTcast v1's first line, the password, which says who comes and what for (protocol.md, "Encoders"). Pure: which channel a password
- * belongs to is for the door to find out (http/shoutcast.ts), which holds no password in the clear.
+ * SHOUTcast v1's first line, the password, which says who comes and what for (protocol.md, "Encoders"). Pure: channels
+ * show no password, they only say whether one is theirs.
  *
  *   hackme   dj:hackme   hackme:#2   dj:hackme:#2   /live.mp3:hackme   !POKE
  */
 
+import { createHash } from 'node:crypto';
 import { decodeUndeclared } from '../metadata/text.js';
 import type { HandshakeFault } from './handshake.js';
 
@@ -12,6 +13,20 @@ import type { HandshakeFault } from './handshake.js';
 export interface FirstLine {
   readonly line: string;
   readonly rest: Buffer;
+}
+
+/** A user (null: none is named) and a password that a line may mean. */
+export interface Reading {
+  readonly user: string | null;
+  readonly password: string;
+}
+
+/** A channel, as far as the secrets of its encoders go. */
+export interface Guarded {
+  /** Constant time. @param sha256 of the password, taken once for all channels: a stranger chooses how long it is */
+  hasPassword(sha256: Buffer): boolean;
+  /** Its own user, or `source`. */
+  hasUser(user: string): boolean;
 }
 
 export type Login =
@@ -24,7 +39,7 @@ export type Login =
       /** The mount that is named, or null. */
       readonly mount: string | null;
       /** What the line may mean, most literal first: a password that is known as a digest only may hold a colon. */
-      readonly readings: readonly { readonly user: string | null; readonly password: string }[];
+      readonly readings: readonly Reading[];
     };
 
 const LF = 0x0a;
@@ -67,8 +82,17 @@ export function readLogin(line: string): Login {
   if (mount !== undefined) return { kind: 'password', mount, readings: [{ user: null, password: secret! }] };
   const plain = line.replace(STREAM_ID, '');
   const colon = plain.indexOf(':');
-  const readings: { user: string | null; password: string }[] = [{ user: null, password: line }];
+  const readings: Reading[] = [{ user: null, password: line }];
   if (plain !== line) readings.push({ user: null, password: plain });
   if (colon > 0) readings.push({ user: plain.slice(0, colon), password: plain.slice(colon + 1) });
   return { kind: 'password', mount: null, readings };
+}
+
+/** The channels that the first reading opens which opens any. All are looked at for all readings, so that the time tells nothing. */
+export function openedBy<T extends Guarded>(readings: readonly Reading[], channels: readonly T[]): readonly T[] {
+  const opened = readings.map(({ user, password }) => {
+    const sha256 = createHash('sha256').update(password, 'utf8').digest();
+    return channels.filter((channel) => channel.hasPassword(sha256) && (user === null || channel.hasUser(user)));
+  });
+  return opened.find((found) => found.length > 0) ?? [];
 }
