@@ -254,6 +254,23 @@ t.test('joins anywhere are accepted, with titles changing all the while', async 
   }
 });
 
+t.test('a title waits until its segment is worth joining at', async (t) => {
+  for (const name of names) {
+    const { packets } = read(files[name]);
+    let changes = 0;
+    for (let titleEvery = 15; titleEvery < 25; titleEvery++) {
+      const { tape, titles } = tapeOf(packets, titleEvery);
+      changes += titles.length;
+      for (let seq = tape.tail; seq < tape.head; seq++) {
+        const { startMs, endMs } = tape.at(seq)!;
+        if (endMs - startMs < 249)
+          t.fail(`${name}, a title every ${titleEvery} packets: ${endMs - startMs} ms at ${seq}`);
+      }
+    }
+    t.ok(changes > 20, `${name}: ${changes} titles`);
+  }
+});
+
 t.test('not a sample is lost at a title, and its link says it', async (t) => {
   for (const name of names) {
     const { packets } = read(files[name]);
