@@ -116,7 +116,7 @@ stations:
     const end = longest.slice(at);
     if (keys.some((key, k) => key !== end[k])) t.fail(`seed ${random.seed}: listener ${i} heard something else`);
     const titles = players[i]!.titles.map(({ title }) => title);
-    const wanted = songs.slice(songs.length - titles.length);
+    const wanted = songs.slice(songs.length - Math.max(1, titles.length));
     if (players[i]!.metaint > 0) {
       t.same(titles, wanted, `titles come in order, none is missed, seed ${random.seed}`, { quiet: true });
     }
