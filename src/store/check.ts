@@ -5,7 +5,7 @@
 
 import { spawn } from 'node:child_process';
 import { access, constants, stat } from 'node:fs/promises';
-import { checkFreePages } from './free-pages.js';
+import { checkPages } from './pages.js';
 
 /** Before lmdb tries: a file that may only be read would look like a damaged one. A file that is missing will be made. */
 export async function mustBeWritable(folder: string, file: string): Promise<void> {
@@ -59,17 +59,17 @@ export async function checkFile(file: string, options: object): Promise<void> {
     child.on('close', (code, signal) => resolve(signal ?? code));
   });
   const reason =
-    ending === 0
-      ? await freePagesFault(file)
-      : (/^\w*Error: (.*)$/m.exec(complaint)?.[1] ?? `reading it ended with ${ending}`);
+    ending === 0 ? pagesFault(file) : (/^\w*Error: (.*)$/m.exec(complaint)?.[1] ?? `reading it ended with ${ending}`);
   if (reason === null) return;
   throw new Error(`The store ${file} is damaged (${reason}): put a copy in its place, or move it away to start empty`);
 }
 
 /** Null: none. */
-function freePagesFault(file: string): Promise<string | null> {
-  return checkFreePages(file).then(
-    () => null,
-    (error: Error) => error.message,
-  );
+function pagesFault(file: string): string | null {
+  try {
+    checkPages(file);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }

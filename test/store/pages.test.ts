@@ -1,13 +1,20 @@
-/** The list of free pages on files that lmdb itself made: believed whatever is in it, refused with words where a number of it is wrong. */
+/** The pages of files that lmdb itself made: believed whatever is in them, refused with words where a number of a page is wrong. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import t from 'tap';
-import { checkFreePages } from '../../src/store/free-pages.js';
+import { checkPages } from '../../src/store/pages.js';
 import { Random } from '../kit/random.js';
 
 const PAGE_BYTES = 4096;
+
+interface Counted {
+  treeBranchPageCount: number;
+  treeLeafPageCount: number;
+  overflowPages: number;
+}
+
 /** Where the meta page of this transaction says that the list begins. */
 function rootOf(bytes: Buffer): number {
   const [first, second] = [bytes.subarray(0, PAGE_BYTES), bytes.subarray(PAGE_BYTES)];
@@ -33,7 +40,7 @@ t.test('long and short, in pages of their own, after much writing', async (t) =>
       }
     });
     await root.close();
-    await checkFreePages(path);
+    checkPages(path);
     const bytes = readFileSync(path);
     const at = rootOf(bytes) * PAGE_BYTES;
     for (let i = 0; i < bytes.readUInt16LE(at + 20) >> 1; i++) {
@@ -51,16 +58,55 @@ t.test('long and short, in pages of their own, after much writing', async (t) =>
   const cases: [at: number, number: bigint, said: RegExp][] = [
     [value, 1_000_000n, /longer than itself/],
     [value, -1n, /longer than itself/],
-    [value + 8, 1n, /no page 1 that could be free/],
-    [value + 8, 1n << 40n, /no page 1099511627776 that/],
-    [value + 8, -(1n << 40n), /1099511627776 free pages in a row/],
-    [place, -1n, isBig ? /no page -1 in the list/ : /longer than itself/],
-    [at + 16, 0n, /none of the list/],
+    [value + 8, 1n, /page 1 is taken twice \(free\)/],
+    [value + 8, 1n << 40n, /no page 1099511627776 \(free\)/],
+    [value + 8, -(1n << 40n), /with 1099511627775 behind it \(free\)|1099511627776 pages that begin nowhere/],
+    [place, -1n, isBig ? /no page -1/ : /longer than itself/],
+    [at + 16, 0n, /none of a tree/],
   ];
   for (const [at, number, said] of cases) {
     const bytes = Buffer.from(whole);
     bytes.writeBigInt64LE(number, at);
     writeFileSync(path, bytes);
-    await t.rejects(checkFreePages(path), { message: said }, `${number} at ${at - value}`);
+    t.throws(() => checkPages(path), { message: said }, `${number} at ${at - value}`);
   }
+});
+
+t.test('nonsense in the head of any page that is in use', async (t) => {
+  const path = join(t.testdir(), 'airsplice.mdb');
+  const random = new Random();
+  const root = open({ path, noSubdir: true, overlappingSync: false, eventTurnBatching: false, maxDbs: 4 });
+  const names = ['channels', 'history'];
+  const databases = names.map((name) => root.openDB<string, number[]>({ name, encoding: 'string' }));
+  for (let batch = 0; batch < 5; batch++) {
+    await root.batch(() => {
+      // Long ones have one page each.
+      const value = () => 'x'.repeat(random.chance(0.5) ? random.int(0, 900) : random.int(3000, 4000));
+      for (const database of databases) {
+        for (let i = 0; i < 100; i++) database.put([random.int(0, 200), i], value());
+      }
+    });
+  }
+  // What lmdb itself counts; it declares nothing of it.
+  const stats = [root, ...databases].map((database) => database.getStats() as Counted & { free?: Counted });
+  const all = [...stats, stats[0]!.free!];
+  await root.close();
+  const used = all.reduce((sum, { treeBranchPageCount, treeLeafPageCount, overflowPages }) => {
+    return sum + treeBranchPageCount + treeLeafPageCount + overflowPages;
+  }, 0);
+  checkPages(path);
+
+  const whole = readFileSync(path);
+  let refused = 0;
+  for (let page = 2; page < whole.length / PAGE_BYTES; page++) {
+    const bytes = Buffer.from(whole);
+    random.bytes(24).copy(bytes, page * PAGE_BYTES);
+    writeFileSync(path, bytes);
+    try {
+      checkPages(path);
+    } catch {
+      refused++;
+    }
+  }
+  t.equal(refused, used, `seed ${random.seed}: ${JSON.stringify(all)}`);
 });
