@@ -141,7 +141,8 @@ t.test('no decoder complains of a join', async (t) => {
   const random = new Random();
   const joins = Array.from({ length: JOINS }, (_, i) => {
     const name = names[i % names.length]!;
-    return { name, metaint: random.int(1000, 40_000), at: random.int(0, 999) / 1000 };
+    // Not the very end: the decoders complain of any file that is a single frame.
+    return { name, metaint: random.int(1000, 40_000), at: random.int(0, 990) / 1000 };
   });
   const files = joins.map((one) => ({ ...one, bytes: joined(sources[one.name], one.metaint, one.at, true) }));
   t.same(await complaints(save(files, 'join')), [], `seed ${random.seed}`);

@@ -110,7 +110,8 @@ t.test('the audio element plays at once', { skip: SKIP, timeout: 110_000 }, asyn
   }
   const told = (each: readonly number[]) => `median ${median(each).toFixed(0)} ms (${each.map(Math.round).join(', ')})`;
   t.comment(`to playing: whole frames ${told(ours)}; a partial frame first ${told(theirs)}`);
-  t.ok(median(ours) < 1000, told(ours));
+  // Half of the others' time where the machine is so busy that nothing is quick.
+  t.ok(median(ours) < Math.max(1000, Math.min(...theirs) / 2), told(ours));
   for (const player of [before, recording]) player.close();
 });
 

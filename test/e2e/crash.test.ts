@@ -66,7 +66,7 @@ t.test('kill -9 right after the 200: nothing is lost', async (t) => {
   const ws = new WebSocket(`ws://127.0.0.1:${port}/metadata/channel/studio`);
   ws.on('message', (data) => frames.push(JSON.parse(String(data))));
   const player = new Player(port, '/studio.mp3');
-  await until(() => frames.length === 2, 3000);
+  await until(() => frames.length === 2, 10_000);
   t.same(
     frames.map((frame) => [frame['type'], frame['song']]),
     [
@@ -130,7 +130,7 @@ t.test('a second server on the same data folder refuses to start, and starts onc
   const first = new ServerProcess(t, port, [config], {});
   await first.ready();
   const second = new ServerProcess(t, await freePort(), ['--port', '0', config], {});
-  await until(() => second.ended !== undefined, 10_000);
+  await until(() => second.ended !== undefined, 30_000);
   t.equal(second.ended, 1);
   t.match(second.err, /in use by another airsplice server/);
   await first.end('SIGKILL');
@@ -160,7 +160,7 @@ t.test('a port that is taken, a wrong configuration, a wrong argument: said, wit
   for (const [i, [args, code, words]] of cases.entries()) {
     await until(
       () => servers[i]!.ended !== undefined,
-      10_000,
+      30_000,
       () => args.join(' '),
     );
     t.equal(servers[i]!.ended, code, servers[i]!.err);

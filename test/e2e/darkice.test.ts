@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { missing, Program, probe } from '../kit/program.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
-import { ENCODER_HERTZ, Witness } from '../kit/witness.js';
+import { ENCODER_HERTZ, PATIENT, Witness } from '../kit/witness.js';
 
 function startDarkice(t: Test, port: number): Program {
   const folder = tempFolder(t);
@@ -55,7 +55,7 @@ public = no
 }
 
 t.test('darkice', { skip: missing('darkice', 'ffmpeg', 'ffprobe', 'mkfifo') }, async (t) => {
-  const server = await startServer(t, demoYaml());
+  const server = await startServer(t, demoYaml(PATIENT));
   const witness = new Witness(t, server, 'studio');
   await witness.hearsFile();
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {

@@ -166,16 +166,19 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
     }
   };
 
-  /** Pushes to whatever channel is free, now in bursts, now with pauses, until the count is reached or the server killed. */
-  const pusher = async (until: number) => {
-    while (!isKilled && sentCount < until) {
+  /** Pushes to whatever channel is free, now in bursts, now with pauses, from `end` on without, until the server is killed. */
+  const pusher = async (end: number) => {
+    while (!isKilled) {
       const diary = diaries[random.int(0, CHANNELS - 1)]!;
       if (diary.busy) continue;
       diary.busy = true;
       await push(diary);
       diary.busy = false;
       if (random.chance(0.02)) streams[random.int(0, streams.length - 1)]!.come(t, port);
-      if (random.chance(0.1)) await sleep(random.int(50, 500));
+      if (random.chance(0.1)) {
+        const goOnMs = performance.now() + random.int(50, 500);
+        while (sentCount < end && performance.now() < goOnMs) await sleep(10);
+      }
     }
   };
 
@@ -184,7 +187,7 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
     await audit();
     await watch();
     for (const stream of streams) await caughtUp(stream);
-    const pushers = Array.from({ length: IN_FLIGHT }, () => pusher(end + IN_FLIGHT));
+    const pushers = Array.from({ length: IN_FLIGHT }, () => pusher(end));
     await until(() => sentCount >= end, 20_000);
     await sleep(random.int(0, 10));
     kill();

@@ -10,7 +10,7 @@ import { freePorts } from '../kit/process.js';
 import { missing, probe } from '../kit/program.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
 import { Wire } from '../kit/wire.js';
-import { Witness } from '../kit/witness.js';
+import { PATIENT, Witness } from '../kit/witness.js';
 
 const sha256 = (password: string) => createHash('sha256').update(password).digest('hex');
 const channel = (name: string) => `
@@ -24,7 +24,7 @@ const FILES = [
 
 t.test('ezstream', { skip: missing('ezstream', 'ffmpeg', 'ffprobe') }, async (t) => {
   const port = await freePorts(2);
-  const server = await startServer(t, demoYaml(channel('plain') + channel('icy'), port));
+  const server = await startServer(t, demoYaml(channel('plain') + channel('icy') + PATIENT, port));
   const list = makeList(t, FILES, 3);
   const ways: Record<string, EzstreamOptions> = {
     studio: { protocol: 'HTTP', tls: 'May', port, mount: '/studio', password: 'demo-source' },

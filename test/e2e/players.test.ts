@@ -24,6 +24,8 @@ interface Kind {
   shows(title: string): string;
   /** What it prints when it does not like what it gets. */
   readonly complaint: RegExp;
+  /** Of these: what it says of itself, when it got no CPU. */
+  readonly excused?: RegExp;
   /** It does not run as root. */
   readonly asNobody?: true;
   /** Told over a socket of its own instead of printed. */
@@ -78,6 +80,7 @@ const KINDS: readonly Kind[] = [
     // What it says of interfaces that this machine does not have is no word about the stream.
     complaint:
       /(?:stream|access|demux|packetizer|decoder|input|audio output)\w* error:|discarding|emulated sync|lost sync/i,
+    excused: /main input error: ES_OUT_SET_\(GROUP_\)PCR +is called too late/,
     asNobody: true,
   },
   {
@@ -179,7 +182,9 @@ t.test('players', { timeout: 110_000 }, async (t) => {
     t.equal(ended, undefined, `${kind.program} plays on`);
     t.ok(player.shows(FIRST), `${kind.program} shows the title in force`);
     t.ok(player.shows(SECOND), `${kind.program} shows the change`);
-    const complaints = said.split(/[\r\n]/).filter((line) => kind.complaint.test(line));
+    const complaints = said
+      .split(/[\r\n]/)
+      .filter((line) => kind.complaint.test(line) && kind.excused?.test(line) !== true);
     t.same(complaints, [], `${kind.program} has no complaint`);
     player.end();
   }

@@ -257,7 +257,7 @@ t.test(
       });
       await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
       t.teardown(() => server.close());
-      const bench = new Bench(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { timeoutMs: 700 });
+      const bench = new Bench(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { timeoutMs: 2000 });
       const said = await bench.ask();
       await bench.hook.settled();
       await until(
@@ -308,7 +308,7 @@ t.test('the breaker: its states, and no call that is forgotten closes it for eve
   // All calls hang; the one that finds out never gets its turn.
   const operator = await new Operator(t).start();
   operator.answer = (form, response) => (form['mount'] === '/fails' ? response.destroy() : undefined);
-  const bench = new Bench(operator.url, { timeoutMs: 400, breakAfter: 1, parallel: 2 });
+  const bench = new Bench(operator.url, { timeoutMs: 1500, breakAfter: 1, parallel: 2 });
   const hung = bench.ask({ mount: '/hangs' });
   await bench.ask({ mount: '/fails' });
   bench.hook.gone(callerOf({}), '9', 1);
@@ -321,9 +321,9 @@ t.test('the breaker: its states, and no call that is forgotten closes it for eve
   t.match(await bench.ask(), /^allowed/);
 });
 
-const yaml = (url: string, hook = '', extra = '') => `
+const yaml = (url: string, hook = 'timeoutSeconds: 10', extra = '') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
-listenerHook: { url: '${url}', timeoutSeconds: 1, breakAfter: 2, ${hook} }
+listenerHook: { url: '${url}', breakAfter: 2, ${hook} }
 ${extra}
 stations:
   house:
@@ -354,6 +354,7 @@ t.test('at a server: asked, let in, limited, told of the end', { buffered: true 
     t.teardown(() => player.close());
     return player;
   };
+  const startedMs = performance.now();
   const [nina, token, short] = [
     play('/demo', login('nina:simone')),
     play('/demo.mp3?token=good'),
@@ -371,12 +372,11 @@ t.test('at a server: asked, let in, limited, told of the end', { buffered: true 
   });
   t.equal((await ask(t, port, 'HEAD /demo HTTP/1.1')).status, 200, 'a head is nobody who listens');
 
-  const startedMs = performance.now();
   await short.until((p) => p.closed);
-  t.ok(performance.now() - startedMs > 1000);
+  t.ok(performance.now() - startedMs > 1900);
   nina.close();
   await until(() => operator.of('listener_remove').length === 2, 5000);
-  t.match(operator.of('listener_remove')[0], { mount: '/demo?token=good&short', duration: '2' });
+  t.match(operator.of('listener_remove')[0], { mount: '/demo?token=good&short', duration: /^[2-9]$/ });
   t.match(operator.of('listener_remove')[1], { user: 'nina', client: operator.of('listener_add')[2]!['client'] });
   await app.stop();
   t.equal(operator.of('listener_remove').length, 3, 'a stop says goodbye for all who are in');
@@ -395,7 +395,7 @@ t.test(
     const log = { debug: note, info: note, warn: note, error: note } as unknown as Log;
     const { port } = await startServer(
       t,
-      yaml(operator.url, 'timeoutSeconds: 5', 'limits: { listeners: 2 }').replace('timeoutSeconds: 1, ', ''),
+      yaml(operator.url, 'timeoutSeconds: 10', 'limits: { listeners: 2 }'),
       tempFolder(t),
       log,
     );
@@ -406,7 +406,7 @@ t.test(
     players[0]!.close();
     for (const answer of held.splice(0)) answer();
     await until(() => operator.of('listener_remove').length === 1, 5000);
-    t.match(operator.of('listener_remove')[0], { mount: '/demo?token=t0ken', duration: '0' });
+    t.match(operator.of('listener_remove')[0], { mount: '/demo?token=t0ken', duration: /^\d$/ });
     held.splice(0).forEach((answer) => void answer());
     await players[1]!.until((p) => p.audioBytes > 0);
     players[1]!.close();
@@ -432,7 +432,7 @@ t.test(
 t.test('at a server: the hook is down, and everybody may listen', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
   operator.answer = () => undefined;
-  const { port } = await startServer(t, yaml(operator.url, 'whenDown: allow, breakSeconds: 60'));
+  const { port } = await startServer(t, yaml(operator.url, 'timeoutSeconds: 3, whenDown: allow, breakSeconds: 60'));
   const waits: number[] = [];
   for (let i = 0; i < 5; i++) {
     const startedMs = performance.now();
@@ -441,6 +441,6 @@ t.test('at a server: the hook is down, and everybody may listen', { buffered: tr
     waits.push(performance.now() - startedMs);
     player.close();
   }
-  t.ok(waits[0]! > 900 && waits[1]! > 900, `${waits.map(Math.round)}`);
-  t.ok(waits[2]! < 800 && waits[3]! < 800 && waits[4]! < 800, `${waits.map(Math.round)}`);
+  t.ok(waits[0]! > 2900 && waits[1]! > 2900, `${waits.map(Math.round)}`);
+  t.ok(waits[2]! < 2500 && waits[3]! < 2500 && waits[4]! < 2500, `${waits.map(Math.round)}`);
 });

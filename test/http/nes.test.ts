@@ -68,7 +68,7 @@ class Follower {
   async has(path: string, songs: readonly string[]): Promise<void> {
     await until(
       () => this.told[path]!.length >= songs.length,
-      8000,
+      20_000,
       () => `${path}: ${this.songs(path)}, errors ${this.errors}`,
     );
   }
@@ -372,7 +372,7 @@ t.test(
   async (t) => {
     const { port } = await startServer(
       t,
-      yaml('watch: { drainSeconds: 2 }\nlimits: { pushesPerMinute: 1000000, pushBurst: 1000000 }'),
+      yaml('watch: { drainSeconds: 5 }\nlimits: { pushesPerMinute: 1000000, pushBurst: 1000000 }'),
     );
     const paths = ['/metachannel/alpha', '/metastation/house'];
     const { wire, peer } = await openStuck(t, port, paths);
@@ -412,8 +412,8 @@ t.test(
     t.ok(most < 65_536 + 2 * 17_000, `at most ${most} bytes waited`);
     wire.socket.resume();
     const last = `"song":"song ${pushed}"`;
-    await until(() => wire.got.split(last).length > 2, 5000);
-    await until(() => wire.got.includes('Waiting too'), 5000);
+    await until(() => wire.got.split(last).length > 2, 10_000);
+    await until(() => wire.got.includes('Waiting too'), 10_000);
     for (const path of [...paths, ...later]) t.ok(wire.got.includes(`{"type":"pub","path":"${path}"`), path);
     t.ok(wire.got.split('"type":"pub"').length - 1 < 2 * pushed, 'some in between were passed over');
 
@@ -421,7 +421,7 @@ t.test(
     await fill(stuck.peer);
     await until(
       () => stuck.peer.destroyed,
-      10_000,
+      20_000,
       () => 'still there',
     );
     t.equal(quick.lost.length, 0);
@@ -429,7 +429,7 @@ t.test(
 );
 
 t.test('who asks and does not take the answers is read no further, and told to go', async (t) => {
-  const { port } = await startServer(t, yaml('watch: { drainSeconds: 2 }'));
+  const { port } = await startServer(t, yaml('watch: { drainSeconds: 5 }'));
   const { wire, peer } = await openStuck(t, port, []);
   const questions = Buffer.concat(Array.from({ length: 500 }, () => frame('{"type":"x","id":1}')));
   let most = 0;
@@ -438,7 +438,9 @@ t.test('who asks and does not take the answers is read no further, and told to g
     most = Math.max(most, peer.writableLength);
   }, 1);
   t.teardown(() => clearInterval(flood));
-  await until(() => wire.socket.writableLength >= 1_000_000 && peer.writableLength > 0, 20_000);
+  // On a busy machine it may be told to go before the flood is so long.
+  const isUnread = () => wire.socket.writableLength >= 1_000_000 && peer.writableLength > 0;
+  await until(() => isUnread() || peer.destroyed, 20_000);
   await until(
     () => peer.destroyed,
     20_000,

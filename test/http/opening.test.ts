@@ -140,7 +140,7 @@ t.test('a first byte of either kind alone, then the rest; hundreds at once', { b
 });
 
 t.test('deadlines hold: before the first byte, in the handshake, after it', { buffered: true }, async (t) => {
-  const { port, app } = await startServer(t, shared('limits: { headSeconds: 0.6 }'));
+  const { port, app } = await startServer(t, shared('limits: { headSeconds: 3 }'));
   const startedMs = performance.now();
   const silent = new Wire(t, port);
   const begun = new Wire(t, port).send(Buffer.from('1603010200', 'hex'));
@@ -151,9 +151,9 @@ t.test('deadlines hold: before the first byte, in the handshake, after it', { bu
   const mute = secure(t, port);
   const healthy = new Player(port, '/demo.mp3', { ca: CA });
   t.teardown(() => healthy.close());
-  for (const wire of [silent, begun, trickling, broken]) await wire.untilClosed();
-  await until(() => mute.closed, 5000);
-  t.ok(performance.now() - startedMs < 4000, 'a byte now and then lengthens nothing');
+  for (const wire of [silent, begun, trickling, broken]) await wire.untilClosed(8000);
+  await until(() => mute.closed, 8000);
+  t.ok(performance.now() - startedMs < 9000, 'a byte now and then lengthens nothing');
   await healthy.until((p) => p.audioBytes > 60_000);
   const late = new Wire(t, port).send(Buffer.from('1603010200', 'hex'));
   await until(() => accepted(port).length === 2, 5000);

@@ -8,8 +8,8 @@ import { type Answer, ask, Wire } from '../kit/wire.js';
 const FILE = `sources: [{ type: file, path: ${DEMO_AUDIO} }]`;
 const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]
-streams: { burstSeconds: 1 }
-sessions: { keepSeconds: 0.7 }
+streams: { burstSeconds: 3 }
+sessions: { keepSeconds: 2 }
 stations:
   house:
     timezone: Europe/Zurich
@@ -317,7 +317,7 @@ t.test('listener', async (t) => {
     return answer.status === 200 ? answer.json() : null;
   };
   const wait = async (query: string, song: string) => {
-    const endMs = performance.now() + 8000;
+    const endMs = performance.now() + 15_000;
     while ((await read(query))?.song !== song) {
       if (performance.now() > endMs) throw new Error(`${query}: ${song} did not come`);
       await new Promise((done) => setTimeout(done, 20));
@@ -356,17 +356,17 @@ t.test('listener', async (t) => {
   const { atByte } = player.titles.find(({ title }) => title === 'Band - Second')!;
   t.ok(Math.abs(Number(wire.position) - atByte / 16) <= 30, `position ${wire.position}, block at byte ${atByte}`);
 
-  player.close();
-  await until(() => player.closed, 1000);
   const leftMs = performance.now();
+  player.close();
+  await until(() => player.closed, 5000);
   t.same(await read(''), wire, 'it can be read for a while after');
   for (;;) {
     const answer = await get(t, port, path);
     if (answer.status === 404) break;
-    if (performance.now() - leftMs > 4000) throw new Error('the session was not forgotten');
+    if (performance.now() - leftMs > 15_000) throw new Error('the session was not forgotten');
     await new Promise((done) => setTimeout(done, 50));
   }
-  t.ok(performance.now() - leftMs > 650, 'but not less than keepSeconds');
+  t.ok(performance.now() - leftMs > 1950, 'but not less than keepSeconds');
 
   const again = new Player(port, `/alpha?sabcsid=${metaid}`);
   t.teardown(() => again.close());

@@ -322,8 +322,9 @@ t.test('a guess costs little, however many channels there are and however long i
   const { port } = await startServer(t, demoYaml(channels));
   for (const mount of ['', '&mount=/c5']) {
     const body = `mode=updinfo&song=x&pass=${'x'.repeat(60_000)}${mount}`;
+    // The quickest counts; on a busy machine it may be long in coming.
     const tookMs: number[] = [];
-    for (let i = 0; i < 5; i++) {
+    while (tookMs.length < 25 && Math.min(...tookMs) >= 30) {
       const startMs = performance.now();
       t.equal((await ask(t, port, `POST /admin.cgi HTTP/1.1\nContent-Length: ${body.length}`, body)).status, 403);
       tookMs.push(performance.now() - startMs);

@@ -317,7 +317,7 @@ t.test('what a reader may not send', { buffered: true }, async (t) => {
 });
 
 t.test('slow readers', { buffered: true }, async (t) => {
-  const { port, ws } = await startServer(t, yaml('watch: { drainSeconds: 1.5, pingSeconds: 30 }'));
+  const { port, ws } = await startServer(t, yaml('watch: { drainSeconds: 5, pingSeconds: 30 }'));
   const quick = await new Watching(t, `${ws}/metadata/channel/alpha`).opened();
   const stuck = await openStuck(t, port, 'channel/alpha');
   const sorry = await openStuck(t, port, 'channel/alpha');
@@ -339,7 +339,7 @@ t.test('slow readers', { buffered: true }, async (t) => {
   const told = () => [...resumed.wire.got.matchAll(/"rawdata":"(\w+)"/g)].map((match) => match[1]!);
   await until(
     () => told().includes('last'),
-    4000,
+    10_000,
     () => `told ${told().slice(-5)}`,
   );
   const all = told();
@@ -351,19 +351,19 @@ t.test('slow readers', { buffered: true }, async (t) => {
     'never one twice, or an older one after a newer',
   );
   await push(t, port, 'zulu', 'after');
-  await until(() => told().at(-1) === 'after', 2000);
+  await until(() => told().at(-1) === 'after', 10_000);
 
   await until(
     () => sorry.peer.writableLength > waiting,
-    5000,
+    12_000,
     () => 'no goodbye is written',
   );
   sorry.wire.socket.resume();
-  await until(() => closeCode(sorry.wire) !== 0, 2000);
+  await until(() => closeCode(sorry.wire) !== 0, 10_000);
   t.equal(closeCode(sorry.wire), 1013);
   await until(
     () => stuck.peer.destroyed,
-    5000,
+    12_000,
     () => 'who does not even read his goodbye still lives',
   );
   t.equal(resumed.peer.destroyed, false);

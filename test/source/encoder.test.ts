@@ -11,13 +11,13 @@ import { Random } from '../kit/random.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 
 const METAINT = 8000;
-const BODY_TIMEOUT_MS = 700;
 
-const yaml = `
+/** Every time-out is far off, so that whoever must live does on a machine that stands still; a test that is about one sets its own. */
+const yaml = (limits = '', sources = 'bodyTimeoutSeconds: 60, stallMs: 20000, aheadSeconds: 30') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
-limits: { headSeconds: 1 }
+limits: { ${limits} }
 streams: { lagSeconds: 60 }
-sources: { bodyTimeoutSeconds: ${BODY_TIMEOUT_MS / 1000}, aheadSeconds: 30, stallMs: 500 }
+sources: { ${sources} }
 stations:
   demo:
     channels:
@@ -81,13 +81,13 @@ class Encoder {
   async answered(): Promise<number> {
     await until(
       () => this.answer.includes('\r\n\r\n'),
-      2000,
+      10_000,
       () => JSON.stringify(this.answer),
     );
     return this.status;
   }
 
-  async over(ms = 2000): Promise<void> {
+  async over(ms = 10_000): Promise<void> {
     await until(
       () => this.closed || this.ended,
       ms,
@@ -97,7 +97,7 @@ class Encoder {
 }
 
 t.test('refusals come before any 100, with what the encoder must know, and end the connection', async (t) => {
-  const { port } = await startServer(t, yaml);
+  const { port } = await startServer(t, yaml());
   const first = new Encoder(t, port, `PUT /open HTTP/1.0\r\n${basic('dj', 'demo-source')}${TYPE}\r\n`);
   t.equal(await first.answered(), 200);
   const cases: [number, string, string, string][] = [
@@ -120,7 +120,6 @@ t.test('refusals come before any 100, with what the encoder must know, and end t
     [501, 'PUT', '/live.mp3', `${GOOD}${TYPE}Transfer-Encoding: gzip, chunked\r\n`],
   ];
   const random = new Random();
-  // However busy the machine is: one that falls silent is cut.
   const alive = setInterval(() => first.socket.write(audioOf(random, 1)), 50);
   t.teardown(() => clearInterval(alive));
   for (const [status, method, path, heads] of cases) {
@@ -144,7 +143,7 @@ t.test('refusals come before any 100, with what the encoder must know, and end t
 });
 
 t.test('heads that are none, too large or too slow; a refused encoder that goes on sending is cut', async (t) => {
-  const { port } = await startServer(t, yaml);
+  const { port } = await startServer(t, yaml('headSeconds: 1'));
   for (const head of ['PUT /live.mp3\r\n\r\n', `PUT /live.mp3 HTTP/1.1\r\nX: ${'y'.repeat(9000)}\r\n\r\n`]) {
     const encoder = new Encoder(t, port, head);
     await encoder.over();
@@ -155,15 +154,16 @@ t.test('heads that are none, too large or too slow; a refused encoder that goes 
   const drip = setInterval(() => slow.socket.write('X'), 100);
   const refused = new Encoder(t, port, `PUT /live.mp3 HTTP/1.1\r\n${TYPE}\r\n`, true);
   const pump = setInterval(() => refused.socket.write(Buffer.alloc(1000)), 50);
-  await slow.over(3000);
+  // As long as its bytes drip: were its head lengthened by them, this would never end.
+  await slow.over();
   clearInterval(drip);
   const tookMs = performance.now() - startMs;
-  t.ok(tookMs > 900 && tookMs < 1500, `a byte now and then does not lengthen a head: ${tookMs} ms`);
+  t.ok(tookMs > 900, `a byte now and then does not lengthen a head: ${tookMs} ms`);
   t.equal(slow.answer, '');
   t.equal(refused.status, 401);
   await until(
     () => refused.closed,
-    3000,
+    10_000,
     () => 'the refused one still sends',
   );
   clearInterval(pump);
@@ -171,7 +171,7 @@ t.test('heads that are none, too large or too slow; a refused encoder that goes 
 
 t.test('every way in: what was sent is what is heard, byte for byte, by one Player through all of it', async (t) => {
   const random = new Random();
-  const { port } = await startServer(t, yaml);
+  const { port } = await startServer(t, yaml());
   const ways: [string, number, string][] = [
     ['PUT 1.1', 200, PUT],
     ['PUT 1.1 with Expect (ffmpeg)', 100, PUT.replace('\r\n\r\n', `\r\n${EXPECT}\r\n`)],
@@ -188,7 +188,7 @@ t.test('every way in: what was sent is what is heard, byte for byte, by one Play
   const heard = async () => {
     const bytes = Buffer.concat(sent).length;
     player ??= new Player(port, '/live.mp3', { keep: true });
-    await player.until((one) => one.audioBytes > bytes - METAINT, 4000);
+    await player.until((one) => one.audioBytes > bytes - METAINT);
   };
   t.teardown(() => player?.close());
   for (const [name, status, head] of ways) {
@@ -217,21 +217,27 @@ t.test('every way in: what was sent is what is heard, byte for byte, by one Play
   t.equal(player!.closed, false);
 });
 
+const SILENT_MS = 3000;
+
 t.test('one at a time: 409 while the first is there, welcome when it has left, however it left', async (t) => {
   const random = new Random();
-  const { port } = await startServer(t, yaml);
-  const player = () => new Player(port, '/live.mp3');
+  const { port: patient } = await startServer(t, yaml());
+  const { port: strict } = await startServer(t, yaml('', `bodyTimeoutSeconds: ${SILENT_MS / 1000}, stallMs: 20000`));
+  const mute = new Encoder(t, strict, PUT.replace('/live.mp3', '/studio'));
+  t.equal(await mute.answered(), 200);
+  const garbage = random.bytes(600_000).map((byte) => byte & 0x7f);
   const endings: [string, (encoder: Encoder) => void, number][] = [
-    ['FIN', (encoder) => void encoder.socket.end(), 200],
-    ['RST', (encoder) => void encoder.socket.resetAndDestroy(), 200],
-    ['silence', () => undefined, BODY_TIMEOUT_MS + 300],
-    ['garbage', (encoder) => void encoder.socket.write(random.bytes(600_000).map((byte) => byte & 0x7f)), 500],
+    ['FIN', (encoder) => void encoder.socket.end(), patient],
+    ['RST', (encoder) => void encoder.socket.resetAndDestroy(), patient],
+    ['silence', () => undefined, strict],
+    ['garbage', (encoder) => void encoder.socket.write(garbage), patient],
   ];
-  for (const [name, end, ms] of endings) {
+  for (const [name, end, port] of endings) {
     const first = new Encoder(t, port, PUT);
     t.equal(await first.answered(), 200);
+    const sentMs = performance.now();
     first.socket.write(audioOf(random, 80));
-    const listener = player();
+    const listener = new Player(port, '/live.mp3');
     await listener.until(() => listener.audioBytes > 0);
     const second = new Encoder(t, port, PUT);
     await second.over();
@@ -239,38 +245,39 @@ t.test('one at a time: 409 while the first is there, welcome when it has left, h
     const startMs = performance.now();
     end(first);
     let status = 409;
-    while (status === 409 && performance.now() - startMs < 3000) {
+    while (status === 409 && performance.now() - startMs < 20_000) {
       const next = new Encoder(t, port, PUT);
       status = await next.answered();
       next.socket.destroy();
       await sleep(20);
     }
-    const tookMs = performance.now() - startMs;
-    t.ok(tookMs < ms, `${name}: free after ${Math.round(tookMs)} ms`);
-    if (name === 'silence') t.ok(tookMs > BODY_TIMEOUT_MS - 100, 'not before its time');
+    t.equal(status, 200, `${name}: free again`);
+    const tookMs = performance.now() - (name === 'silence' ? sentMs : startMs);
+    if (name === 'silence') t.ok(tookMs > SILENT_MS - 200, `not before its time: ${tookMs} ms`);
+    // No time-out of the server's is as short.
+    else t.ok(tookMs < 5000, `${name}: free after ${tookMs} ms`);
     if (name !== 'RST') await first.over();
     t.equal(listener.closed, false, `${name}: the listener stays`);
     listener.close();
     await sleep(50);
   }
-  const mute = new Encoder(t, port, PUT);
-  t.equal(await mute.answered(), 200);
-  await mute.over(BODY_TIMEOUT_MS + 500);
+  await mute.over();
 });
 
 t.test('who sends faster than time is held back: no stall, no listener lost, nothing of it lost', async (t) => {
   const random = new Random();
-  const { port } = await startServer(t, yaml.replace('aheadSeconds: 30', 'aheadSeconds: 2'));
+  // Who is held back is not read for a second at a time at 8 kb/s: no silence of the encoder's.
+  const { port } = await startServer(t, yaml('', 'bodyTimeoutSeconds: 0.7, stallMs: 3000, aheadSeconds: 2'));
   const audio = audioOf(random, 2500);
   // 8 kb/s: a single read of the socket is a minute of audio, longer than stall and body timeout together.
   const lowFrame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x10, 0xc4]), Buffer.alloc(22, 7)]);
   const low = Buffer.concat(Array.from({ length: 5000 }, () => lowFrame));
-  const slow = new Encoder(t, port, `PUT /open HTTP/1.0\r\n${basic('dj', 'demo-source')}\r\n`);
-  const fast = new Encoder(t, port, PUT.replace('/live.mp3', '/studio'));
-  t.strictSame([await fast.answered(), await slow.answered()], [200, 200]);
-  fast.socket.write(audio);
-  slow.socket.write(low);
   const startMs = performance.now();
+  // Heads and audio at once: neither is ever silent, however the machine pauses.
+  const open = `PUT /open HTTP/1.0\r\n${basic('dj', 'demo-source')}\r\n`;
+  const slow = new Encoder(t, port, Buffer.concat([Buffer.from(open), low]));
+  const fast = new Encoder(t, port, Buffer.concat([Buffer.from(PUT.replace('/live.mp3', '/studio')), audio]));
+  t.strictSame([await fast.answered(), await slow.answered()], [200, 200]);
   await sleep(300);
   const players = [1, 2, 3].map(() => new Player(port, '/studio', { keep: true }));
   const player = players[0]!;
@@ -279,20 +286,21 @@ t.test('who sends faster than time is held back: no stall, no listener lost, not
     for (const one of [...players, patient]) one.close();
   });
   await sleep(4000);
-  const heardMs = (player.audioBytes / 417) * (1152 / 44.1);
-  const passedMs = performance.now() - startMs;
-  t.ok(heardMs < passedMs + 2300, `${heardMs} ms of audio in ${passedMs} ms`);
-  t.ok(heardMs > passedMs + 500, `${heardMs} ms of audio in ${passedMs} ms`);
+  // Of the encoder's audio only: what was heard of the file before it is not of its pace.
+  const at = () => player.audio.indexOf(audio.subarray(0, 1000));
+  const heardMs = () => ((player.audioBytes - at()) / 417) * (1152 / 44.1);
+  const passedMs = () => performance.now() - startMs;
+  t.ok(at() >= 0);
+  t.ok(heardMs() < passedMs() + 2300, `${heardMs()} ms of audio in ${passedMs()} ms`);
+  await until(() => heardMs() > passedMs() + 500 && patient.audioBytes > 3000, 5000);
   t.notOk(players.some((one) => one.closed) || fast.closed || slow.closed || slow.ended);
-  const heard = player.audio;
-  const at = heard.indexOf(audio.subarray(0, 1000));
-  t.ok(at >= 0 && heard.subarray(at).equals(audio.subarray(0, heard.length - at)), 'no file after the first frame');
-  t.ok(patient.audioBytes > 3000, `${patient.audioBytes} bytes at 8 kb/s`);
+  const heard = player.audio.subarray(at());
+  t.ok(heard.equals(audio.subarray(0, heard.length)), 'no file after the first frame');
 });
 
 t.test('metaint: promised to who listens; follows the encoder once nobody does', async (t) => {
   const random = new Random();
-  const { port } = await startServer(t, yaml);
+  const { port } = await startServer(t, yaml());
   const head = `PUT /open HTTP/1.0\r\n${basic('dj', 'demo-source')}\r\n`;
   const first = new Encoder(t, port, head);
   await first.answered();

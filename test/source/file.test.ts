@@ -13,6 +13,7 @@ import { SystemClock } from '../../src/clock.js';
 import { FileSource } from '../../src/source/file.js';
 import type { SourceInput } from '../../src/source/source.js';
 import { FakeClock } from '../kit/clock.js';
+import { Lateness } from '../kit/lateness.js';
 
 const folder = t.testdir();
 const make = (name: string, seconds: number, ...options: string[]) => {
@@ -110,7 +111,8 @@ t.test('plays for ever at its own bitrate, and catches up after a hiccup', async
     source.start();
   }
   await until(() => [...taps.values()].every((tap) => tap.audioMs > 300), 'first pieces');
-  t.ok(performance.now() - startedMs < 500, 'the first piece comes at once');
+  // Three files are opened first, on whatever disk.
+  t.ok(performance.now() - startedMs < 3000, 'the first piece comes at once');
   t.strictSame(
     sources.map((source) => [source.state, source.contentType]),
     [
@@ -119,14 +121,14 @@ t.test('plays for ever at its own bitrate, and catches up after a hiccup', async
       ['up', 'audio/mpeg'],
     ],
   );
+  const late = new Lateness(t);
   for (let i = 0; i < 14; i++) {
     await sleep(100);
-    for (const [path, tap] of taps) t.ok(tap.aheadMs > -100, `${path} is ${tap.aheadMs} ms ahead`);
+    for (const [path, tap] of taps) t.ok(tap.aheadMs > -100 - late.totalMs, `${path} is ${tap.aheadMs} ms ahead`);
   }
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1300);
   for (const tap of taps.values()) t.ok(tap.aheadMs < -500, 'the process stood still');
-  await sleep(150);
-  for (const [path, tap] of taps) t.ok(tap.aheadMs > -100, `${path} has caught up: ${tap.aheadMs} ms ahead`);
+  await until(() => [...taps.values()].every((tap) => tap.aheadMs > -100), 'catching up');
   await sleep(700);
   for (const source of sources) source.stop();
   for (const [path, tap] of taps) {
@@ -146,7 +148,7 @@ t.test('plays for ever at its own bitrate, and catches up after a hiccup', async
     passed,
     'nothing after stop',
   );
-  t.equal(openFiles(), 0, 'no file stays open');
+  await until(() => openFiles() === 0, 'no file stays open');
   t.strictSame(
     sources.map((source) => source.state),
     ['idle', 'idle', 'idle'],
@@ -214,7 +216,7 @@ t.test('losses are told and tried again every 5 s', async (t) => {
   clock.advance(20_000);
   await sleep(60);
   t.equal(tap.losses.length, 6, 'nothing after stop');
-  t.equal(openFiles(), 0);
+  await until(() => openFiles() === 0, 'files closed');
 });
 
 t.test('stopped by its input, and started again', async (t) => {
@@ -234,7 +236,7 @@ t.test('stopped by its input, and started again', async (t) => {
   clock.advance(3000);
   await sleep(60);
   t.equal(tap.parts.length, 2);
-  t.equal(openFiles(), 0);
+  await until(() => openFiles() === 0, 'files closed');
 
   // stop and start in one breath, in every state: one player remains, from the beginning
   for (const waitMs of [0, 0, 1, 5, 30]) {

@@ -5,12 +5,14 @@
 
 import t, { type Test } from 'tap';
 import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';
+import { Lateness } from '../kit/lateness.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { restartStory } from '../kit/restarts.js';
 import { DEMO_AUDIO, startServer, type TestServer } from '../kit/server.js';
 
-const STALL_MS = 600;
+/** Long enough that who has just sent something is not silent, however busy the machine is. */
+const STALL_MS = 2000;
 const yaml = (encoder: string, more = '') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
 streams: { burstSeconds: 1 }
@@ -69,10 +71,11 @@ t.test('silent: a dead connection locks nobody out, and who still sends is not c
   const wrong = new Feeder(t, server.port, '/live', { password: 'wrong' });
   t.equal(await wrong.answered(), 403, 'only who knows the password');
   t.notOk(dead.closed || dead.ended);
+  const late = new Lateness(t);
   const startMs = performance.now();
   const next = new Feeder(t, server.port, '/live').stream(t);
   t.equal(await next.answered(), 200);
-  t.ok(performance.now() - startMs < 1000, 'at once');
+  t.ok(performance.now() - startMs < 1000 + late.totalMs, 'at once');
   await dead.over();
   t.equal(await events(server, 'takeover'), 1);
   await until(async () => (await heardEncoder(server)) === 1, 5000);
@@ -110,7 +113,7 @@ t.test('always: the newcomer is on air at once and the first is cut; never: 409,
 
 t.test('linger: who comes back in time is waited for; titles and the fallback title do not move', async (t) => {
   const fallback = 'fallback: { song: Nobody, whenSourceLost: true }';
-  const server = await startServer(t, yaml('lingerSeconds: 4', fallback));
+  const server = await startServer(t, yaml('lingerSeconds: 8', fallback));
   const now = async () => {
     const answer = await fetch(`${server.base}/metadata/channel/live.json`);
     return answer.status === 200 ? ((await answer.json()) as { song: string }).song : await answer.text();
@@ -124,7 +127,7 @@ t.test('linger: who comes back in time is waited for; titles and the fallback ti
   first.socket.destroy();
   const goneMs = performance.now();
   let flapped = '';
-  while (performance.now() - goneMs < 2500) {
+  while (performance.now() - goneMs < STALL_MS + 1500) {
     const song = await now();
     if (song !== 'Song') flapped = song;
     if ((await heardEncoder(server)) !== 1) flapped = 'the file';
@@ -144,7 +147,7 @@ t.test('linger: who comes back in time is waited for; titles and the fallback ti
   t.equal(await now(), 'Song');
 
   back.socket.destroy();
-  await until(async () => (await heardEncoder(server)) === 0, 9000);
+  await until(async () => (await heardEncoder(server)) === 0, 20_000);
   await until(async () => (await now()) === 'Nobody', 3000);
   t.notOk(player.closed, 'nor is anybody dropped when it stays away');
   t.equal(framesIn(player.audio).skippedBytes, 0);

@@ -194,11 +194,11 @@ t.test('an entry that delivered is looked for anew when it ends; one that delive
     else if (asked.length === 3) socket.end(STREAM);
     else socket.write(STREAM);
   };
-  const { tap, source } = setUp(t, at(upstream, '/x.m3u'), { stallMs: 300 });
+  const { tap, source } = setUp(t, at(upstream, '/x.m3u'), { stallMs: 2000 });
   source.start();
   await until(
     () => tap.audioBytes === 2 * AUDIO.length,
-    8000,
+    20_000,
     () => told(tap),
   );
   t.strictSame(asked, ['/x.m3u', '/silent', '/live', '/x.m3u', '/silent', '/live']);
