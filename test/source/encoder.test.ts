@@ -87,10 +87,10 @@ class Encoder {
     return this.status;
   }
 
-  async over(ms = 10_000): Promise<void> {
+  async over(): Promise<void> {
     await until(
       () => this.closed || this.ended,
-      ms,
+      10_000,
       () => `still open, answer ${JSON.stringify(this.answer)}`,
     );
   }

@@ -232,14 +232,14 @@ t.test('404: backs off with jitter from retryMin to retryMax, and begins anew on
     const ms = await pause();
     if (ceilingMs === 4000) shares.push(ms / ceilingMs);
     // the clock goes by 20 ms, and the try is seen some steps late
-    t.ok(ms >= ceilingMs / 2 && ms <= ceilingMs + 200, `${ms} ms, ceiling ${ceilingMs}`);
+    t.ok(ms >= ceilingMs / 2 && ms <= ceilingMs + 500, `${ms} ms, ceiling ${ceilingMs}`);
   }
   t.ok(Math.max(...shares) - Math.min(...shares) > 0.03, `jitter: ${shares}`);
   good = true;
   await pause();
   t.equal(tap.audioBytes, 10 * FRAME_BYTES);
   good = false;
-  t.ok((await pause()) <= 1200, 'from retryMin again');
+  t.ok((await pause()) <= 1500, 'from retryMin again');
   await until(() => upstream.openSockets === 0, 2000);
 });
 

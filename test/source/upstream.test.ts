@@ -197,11 +197,11 @@ t.test('an entry that delivered is looked for anew when it ends; one that delive
   const { tap, source } = setUp(t, at(upstream, '/x.m3u'), { stallMs: 2000 });
   source.start();
   await until(
-    () => tap.audioBytes === 2 * AUDIO.length,
+    () => tap.audioBytes >= 2 * AUDIO.length,
     20_000,
     () => told(tap),
   );
-  t.strictSame(asked, ['/x.m3u', '/silent', '/live', '/x.m3u', '/silent', '/live']);
+  t.strictSame(asked.slice(0, 6), ['/x.m3u', '/silent', '/live', '/x.m3u', '/silent', '/live']);
   t.match(tap.losses, [/closed the stream/]);
 });
 
