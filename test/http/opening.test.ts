@@ -64,8 +64,8 @@ t.test('one port, both ways: HTTP, streams, WebSocket, encoders', { buffered: tr
   const players = [new Player(port, '/demo.mp3'), new Player(port, '/demo.mp3', { ca: CA })];
   for (const player of players) {
     t.teardown(() => player.close());
-    await player.until((p) => p.audioBytes > 40_000);
-    t.equal(player.titles[0]?.title, 'secure');
+    // Where there was time between the two pushes, the one before may be heard first.
+    await player.until((p) => p.audioBytes > 40_000 && p.titles.at(-1)?.title === 'secure');
   }
   t.same((await new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/demo`).has(1)).songs, ['now secure']);
   const encoder = secure(t, port);
