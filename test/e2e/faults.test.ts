@@ -143,7 +143,11 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
           name = record === null ? '' : nameOf(record);
           return record === null || stream.last(key, type) === name;
         };
-        await until(isTold, 5000, () => `${why()}: SSE ${stream.topic} missed ${name}, has ${stream.last(key, type)}`);
+        await until(
+          isTold,
+          20_000,
+          () => `${why()}: SSE ${stream.topic} missed ${name}, has ${stream.last(key, type)}`,
+        );
       }
     }
   };
@@ -188,7 +192,7 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
     await watch();
     for (const stream of streams) await caughtUp(stream);
     const pushers = Array.from({ length: IN_FLIGHT }, () => pusher(end));
-    await until(() => sentCount >= end, 20_000);
+    await until(() => sentCount >= end, 60_000);
     await sleep(random.int(0, 10));
     kill();
     await Promise.all(pushers);
