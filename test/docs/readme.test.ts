@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { chromium, type Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { until } from '../kit/player.js';
+import { freePort } from '../kit/process.js';
 import { demoYaml, startServer, type TestServer } from '../kit/server.js';
 
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
@@ -145,7 +146,8 @@ async function otherOrigin(t: Test, html = ''): Promise<{ page: Page; shown: () 
 }
 
 t.test('for apps', { skip: noChromium }, async (t) => {
-  let server = await startServer(t, YAML);
+  const fixed = demoYaml('streams: { burstSeconds: 1 }', await freePort());
+  let server = await startServer(t, fixed);
   const all = examples('For apps');
   t.strictSame(
     all.map(({ language }) => language),
@@ -172,11 +174,7 @@ t.test('for apps', { skip: noChromium }, async (t) => {
       await push(server, `by ${name}`);
       await has(shown, `now by ${name}`);
       await server.app.stop();
-      server = await startServer(
-        t.parent as Test,
-        demoYaml('streams: { burstSeconds: 1 }', server.port),
-        server.folder,
-      );
+      server = await startServer(t.parent as Test, fixed, server.folder);
       await push(server, `${name} again`);
       await has(shown, `now ${name} again`);
     });

@@ -9,6 +9,7 @@ import { Client } from '@hapi/nes';
 import t, { type Test } from 'tap';
 import { NesSession } from '../../src/http/nes-session.js';
 import { Player, until } from '../kit/player.js';
+import { freePort } from '../kit/process.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../kit/wire.js';
 
@@ -158,8 +159,8 @@ t.test(
   'the real client: connects with subscriptions, is told 1001 at shutdown, comes back and is told anew',
   async (t) => {
     const folder = tempFolder(t);
-    const first = await startServer(t, yaml(), folder);
-    const { port } = first;
+    const port = await freePort();
+    const first = await startServer(t, yaml('', port), folder);
     const follower = new Follower(t, port);
     await follower.follow('/metachannel/alpha');
     await follower.follow('/metachannel/zulu');

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium, type Page } from 'playwright-core';
 import t from 'tap';
+import { freePort } from '../kit/process.js';
 import { demoYaml, startServer } from '../kit/server.js';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -110,7 +111,8 @@ t.test('the page and its files are served with the heads they need', async (t) =
 });
 
 t.test('in a browser', { skip }, async (t) => {
-  let server = await startServer(t, demoYaml());
+  const fixed = demoYaml('', await freePort());
+  let server = await startServer(t, fixed);
   const profile = mkdtempSync(join(tmpdir(), 'airsplice-chromium-'));
   const context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: BROWSER_ARGS });
   t.teardown(async () => {
@@ -185,7 +187,7 @@ t.test('in a browser', { skip }, async (t) => {
   await t.test('after a restart of the server the titles come back by themselves', async () => {
     await server.app.stop();
     await shows(page, '#state-text', 'reconnecting');
-    server = await startServer(t, demoYaml('', server.port));
+    server = await startServer(t, fixed);
     await push(server.base, { artist: 'C', song: 'after the restart' });
     await shows(page, '.song', 'after the restart', 20_000);
     await shows(page, '#state-text', 'connected', 20_000);

@@ -5,6 +5,7 @@ import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { Events } from '../kit/events.js';
 import { Player, until } from '../kit/player.js';
+import { freePort } from '../kit/process.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../kit/wire.js';
 
@@ -12,8 +13,8 @@ const CHROMIUM = '/usr/bin/chromium';
 const skip = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;
 const FREE = 'limits: { pushesPerMinute: 1000000, pushBurst: 1000000 }';
 
-const yaml = (extra = FREE) => `
-addresses: [{ host: 127.0.0.1, port: 0 }, { host: 127.0.0.1, port: 0, roles: [poll] }]
+const yaml = (extra = FREE, port = 0) => `
+addresses: [{ host: 127.0.0.1, port: ${port} }, { host: 127.0.0.1, port: 0, roles: [poll] }]
 shutdown: { graceSeconds: 2 }
 ${extra}
 stations:
@@ -194,7 +195,9 @@ t.test('a comment now and then; slow readers', async (t) => {
 });
 
 t.test("a browser's EventSource, over a restart", { skip }, async (t) => {
-  let server = await startServer(t, yaml());
+  // Not a port that the system gives out: while the server is away, an outgoing connection could take it or the next.
+  const fixed = yaml(FREE, await freePort());
+  let server = await startServer(t, fixed);
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
   t.teardown(() => browser.close());
   const page = await browser.newPage();
@@ -216,7 +219,6 @@ t.test("a browser's EventSource, over a restart", { skip }, async (t) => {
   await push(t, server.port, 'alpha', 'two');
   await has('two');
   await server.app.stop();
-  const fixed = yaml().replace('port: 0', `port: ${server.port}`);
   server = await startServer(t, fixed, server.folder);
   await push(t, server.port, 'zulu', 'three');
   await has('three');
