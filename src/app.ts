@@ -25,6 +25,7 @@ import { Network } from './network.js';
 import { Programme } from './programme.js';
 import { openLmdbStore } from './store/lmdb.js';
 import type { Store } from './store/store.js';
+import { timed } from './store/timed.js';
 
 /** What is kept of the time to stop for the last steps, once connections have been waited for. */
 const LAST_STEPS_MS = 500;
@@ -65,7 +66,10 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   const report = (error: unknown) => repeats.warn('internal', { err: error }, 'internal error');
   const feed = new Feed();
   const programmes = new Map<string, Programme>();
-  const local = new LocalEngine(store, (channel, change) => door.deliver(channel, change), report);
+  const watched = timed(store, (channel, tookMs) =>
+    repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it'),
+  );
+  const local = new LocalEngine(watched, (channel, change) => door.deliver(channel, change), report);
   const engine = stamped(local, feed.sequence, () => clock.wallMs());
   const listenerFeed = new ListenerFeed(feed);
   const sessions = new Sessions(clock, listenerFeed, {

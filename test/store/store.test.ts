@@ -23,6 +23,7 @@ import { openLmdbStore } from '../../src/store/lmdb.js';
 import { lockFolder, lockFolderByFile } from '../../src/store/lock.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { isTooOld } from '../../src/store/store.js';
+import { timed } from '../../src/store/timed.js';
 import { entryOf, stateOf, storeContract } from './contract.js';
 
 const SAVER = fileURLToPath(new URL('saver.ts', import.meta.url));
@@ -37,6 +38,36 @@ function newFolder(t: Test): string {
 
 t.test('memory keeps the contract', (t) => storeContract(t, async (bounds) => new MemoryStore(bounds)));
 t.test('lmdb keeps the contract', (t) => storeContract(t, (bounds) => openLmdbStore(newFolder(t), bounds)));
+
+t.test('timed keeps the contract', (t) =>
+  storeContract(t, async (bounds) => timed(new MemoryStore(bounds), () => undefined)),
+);
+
+t.test('a save that takes long is told of, whether it comes to something or not, and no other', async (t) => {
+  const told: [string, number][] = [];
+  const store = new MemoryStore();
+  const slowly = new Proxy(store, {
+    get: (_, name: keyof MemoryStore) =>
+      name === 'save'
+        ? async (channel: string, state: ReturnType<typeof stateOf>) => {
+            await sleep(state.version);
+            if (channel === 'b') throw new Error('no');
+            await store.save(channel, state);
+          }
+        : store[name].bind(store),
+  });
+  const tell = (channel: string, tookMs: number) => void told.push([channel, tookMs]);
+  await timed(slowly, tell, 600_000).save('a', stateOf(300));
+  t.same(told, []);
+  const watched = timed(slowly, tell, 250);
+  await Promise.all([watched.save('a', stateOf(300)), t.rejects(watched.save('b', stateOf(400)), { message: 'no' })]);
+  t.same(
+    told.map(([channel]) => channel),
+    ['a', 'b'],
+  );
+  t.ok(told[0]![1] >= 299 && told[1]![1] >= 399, told.join());
+  t.equal(watched.load('a')?.version, 300);
+});
 
 t.test('history is too old one millisecond past its days, counted from its end', async (t) => {
   const wallMs = Date.UTC(2026, 10, 20);
