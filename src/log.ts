@@ -1,17 +1,38 @@
 /**
  * The log: JSON lines on standard error, by pino. What is logged is chosen field by field; no request line, head or configuration
  * value goes into it, so tokens and passwords cannot. Faults that repeat are counted and told at most once a second.
+ *
+ * Whoever takes the log may be slow, stop, or have a full disk: lines wait for it up to a bound, what is more is lost and counted, and
+ * the radio plays on.
  */
 
 import { type Logger, pino } from 'pino';
+import { Output } from './output.js';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
-export function makeLog(level: string): Log {
-  return pino(
+export interface OpenLog {
+  readonly log: Log;
+  /** Writes what waits; what is logged from then on is lost. Resolves when it has been taken. */
+  close(): Promise<void>;
+}
+
+/**
+ * @param level of pino; `silent`: nothing is written
+ * @param bufferBytes how much may wait for whoever takes the log
+ */
+export function openLog(level: string, bufferBytes: number): OpenLog {
+  const output = Output.toStandardError({
+    bufferBytes,
+    failed: () => undefined,
+    recovered: (lines) => log.warn({ lines }, 'lines of this log were lost: nobody took them in time'),
+  });
+  const log: Log = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: 2, sync: true }),
+    // Pino ends each with a line end.
+    { write: (line) => output.write(line.slice(0, -1)) },
   );
+  return { log, close: () => output.close() };
 }
 
 const QUIET_MS = 1000;

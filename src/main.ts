@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { startApp } from './app.js';
 import { banner } from './banner.js';
 import { ConfigError, type LoadedConfig, loadConfig } from './config/load.js';
-import { makeLog } from './log.js';
+import { openLog } from './log.js';
 
 const DEMO = fileURLToPath(new URL('../config/demo.yaml', import.meta.url));
 const USAGE = `usage: npm start -- [--port PORT] [CONFIG.yaml]     (without a configuration: the demo, ${DEMO})`;
@@ -42,29 +42,41 @@ function readPort(text: string): number {
   return port;
 }
 
+/**
+ * The end of whom a write to a log holds that nobody takes: Node's own exit would wait for it.
+ * Supervisors count the death by the signal that they sent as a clean end.
+ */
+function dieOf(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}
+
 async function main(): Promise<void> {
   const config = readConfig();
-  const log = makeLog(config.log.level);
+  const { log, close } = openLog(config.log.level, config.log.bufferBytes);
   const app = await startApp(config, log).catch((error: unknown) => {
     process.stderr.write(`airsplice: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     return process.exit(1);
   });
   log.info({ ports: app.ports, shoutcastPorts: app.shoutcastPorts }, 'listening');
+  // A disk that is full, a pipe that is gone: it can be played without.
+  process.stdout.on('error', () => undefined);
   process.stdout.write(banner(config, app.ports));
 
   let stopping = false;
-  const stop = (signal: string) => {
+  const stop = (signal: NodeJS.Signals) => {
     // Asked again while it drains: it goes on draining.
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'stopping');
     // Whatever hangs: out within the promised time.
-    setTimeout(() => process.exit(0), config.shutdown.graceSeconds * 1000).unref();
+    setTimeout(dieOf, config.shutdown.graceSeconds * 1000, signal).unref();
+    const left = (code: number) => void close().then(() => process.exit(code));
     app.stop().then(
-      () => process.exit(0),
+      () => left(0),
       (error: unknown) => {
         log.error({ err: error }, 'stopping failed');
-        process.exit(1);
+        left(1);
       },
     );
   };

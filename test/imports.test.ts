@@ -13,7 +13,8 @@ const SRC = new URL('../src', import.meta.url).pathname;
 const MAY: Record<string, readonly string[]> = {
   clock: [],
   refusal: [],
-  log: [],
+  output: [],
+  log: ['output'],
   key: [],
   config: ['key'],
   metadata: ['clock', 'refusal'],
@@ -22,7 +23,7 @@ const MAY: Record<string, readonly string[]> = {
   engine: ['metadata', 'store', 'refusal'],
   audio: ['metadata', 'clock'],
   source: ['audio', 'metadata', 'clock'],
-  listener: ['audio', 'metadata', 'clock'],
+  listener: ['audio', 'metadata', 'clock', 'output'],
   http: ['listener', 'audio', 'source', 'metadata', 'config', 'clock', 'refusal', 'key'],
   'loop-delay': [],
   metrics: ['loop-delay'],
@@ -60,7 +61,7 @@ const MAY: Record<string, readonly string[]> = {
   addresses: ['network', 'http', 'config', 'clock', 'log'],
   app: [
     ...['addresses', 'network', 'programme', 'door', 'keeper', 'metrics', 'listener-feed', 'listener', 'engine'],
-    ...['store', 'metadata', 'config', 'clock', 'log'],
+    ...['store', 'metadata', 'config', 'clock', 'log', 'output'],
   ],
   main: ['app', 'banner', 'config', 'log'],
 };

@@ -76,6 +76,7 @@ export function configSchema(surroundings: Surroundings) {
     }).prefault({}),
     log: section({
       level: choice(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
+      bufferBytes: whole(1024, 1_073_741_824).default(1_048_576),
     }).prefault({}),
     accessLog: section({
       file: text(0, 4096).default(''), // relative to the working directory

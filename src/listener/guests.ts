@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from '../clock.js';
+import type { Output } from '../output.js';
 import { quoted, shortened, stamp, withoutSecrets } from './access-line.js';
-import type { AccessLog } from './access-log.js';
 import type { Census, Group } from './census.js';
 
 /** A request for a stream, as it came. */
@@ -41,11 +41,11 @@ export interface GuestOptions {
 
 export class Guests {
   readonly census: Census;
-  readonly #log: AccessLog | null;
+  readonly #log: Output | null;
   readonly #clock: Clock;
   readonly #options: GuestOptions;
 
-  constructor(census: Census, log: AccessLog | null, clock: Clock, options: GuestOptions) {
+  constructor(census: Census, log: Output | null, clock: Clock, options: GuestOptions) {
     this.census = census;
     this.#log = log;
     this.#clock = clock;

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config/load.js';
 import { parseSecret } from '../../src/config/secret.js';
 import { Door, type DoorParts } from '../../src/door.js';
-import { makeLog } from '../../src/log.js';
+import { openLog } from '../../src/log.js';
 import { Programme, type ProgrammeParts } from '../../src/programme.js';
 import { FakeClock } from '../kit/clock.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
@@ -166,7 +166,7 @@ t.test('finding out takes the same time for unknown channels, wrong tokens and h
   writeFileSync(path, yaml(['one', 'two']) + single);
   const config = loadConfig(path, {});
   const clock = new FakeClock();
-  const parts = { clock, log: makeLog('silent'), title: async () => undefined } as unknown as ProgrammeParts;
+  const parts = { clock, log: openLog('silent', 0).log, title: async () => undefined } as unknown as ProgrammeParts;
   const channels = config.stations['house']!.channels;
   t.strictSame(
     Object.values(channels).map((channel) => channel.pushTokens.length),

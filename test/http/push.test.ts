@@ -20,7 +20,7 @@ import type { Stream } from '../../src/http/stream.js';
 import { Watch } from '../../src/http/watch.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { ListenerFeed } from '../../src/listener-feed.js';
-import { makeLog } from '../../src/log.js';
+import { openLog } from '../../src/log.js';
 import { Feed } from '../../src/metadata/feed.js';
 import type { ChannelState } from '../../src/metadata/state.js';
 import { Programme } from '../../src/programme.js';
@@ -487,7 +487,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   writeFileSync(path, YAML);
   const config = loadConfig(path, process.env);
   const clock = new SystemClock();
-  const log = makeLog('silent');
+  const log = openLog('silent', 0).log;
   const feed = new Feed();
   feed.addStation('house', [{ key: 'demo', name: 'Demo', station: 'house', timezone: 'UTC' }]);
   const sessions = new Sessions(clock, new ListenerFeed(feed), { keepMs: 1, max: 1 });

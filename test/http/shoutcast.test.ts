@@ -2,7 +2,7 @@
 
 import net from 'node:net';
 import t, { type Test } from 'tap';
-import { makeLog } from '../../src/log.js';
+import { openLog } from '../../src/log.js';
 import { Player, until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { Random } from '../kit/random.js';
@@ -96,7 +96,7 @@ t.test('which port it is, and that it is taken', async (t) => {
 
 t.test('a password that channels share names none of them: the log says why', async (t) => {
   const lines: Record<string, unknown>[] = [];
-  const log = { ...makeLog('silent'), warn: (fields: Record<string, unknown>) => void lines.push(fields) };
+  const log = { ...openLog('silent', 0).log, warn: (fields: Record<string, unknown>) => void lines.push(fields) };
   const twin = '      twin: { sources: [{ type: encoder, password: demo-source }] }';
   const { port } = await startServer(t, demoYaml(twin), tempFolder(t), log as never);
   const bare = new Wire(t, port).send('demo-source\r\n');

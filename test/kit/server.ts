@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { type App, startApp } from '../../src/app.js';
 import { loadConfig } from '../../src/config/load.js';
-import { type Log, makeLog } from '../../src/log.js';
+import { type Log, openLog } from '../../src/log.js';
 
 export const DEMO_AUDIO = new URL('../../config/demo/airsplice.mp3', import.meta.url).pathname;
 
@@ -56,7 +56,7 @@ export async function startServer(
   t: Test,
   yaml: string,
   folder = tempFolder(t),
-  log: Log = makeLog('silent'),
+  log: Log = openLog('silent', 0).log,
 ): Promise<TestServer> {
   const path = join(folder, 'config.yaml');
   writeFileSync(path, yaml);

@@ -3,16 +3,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { AccessLog } from '../../src/listener/access-log.js';
 import { Census } from '../../src/listener/census.js';
 import { Guests } from '../../src/listener/guests.js';
+import { Output } from '../../src/output.js';
 import { FakeClock } from '../kit/clock.js';
 import { makeRequest } from '../kit/guest.js';
 import { tempFolder } from '../kit/server.js';
 
 t.test('the line: time of the ending, bytes and seconds; texts cut at the limit', async (t) => {
   const file = join(tempFolder(t), 'access.log');
-  const log = await AccessLog.open({ file, bufferBytes: 10_000, failed: (error) => t.fail(String(error)) });
+  const log = await Output.to(file, { bufferBytes: 10_000, failed: (error) => t.fail(String(error)) });
   const clock = new FakeClock();
   const census = new Census(clock, 0);
   const guests = new Guests(census, log, clock, { anonymize: false, textCharacters: 16 });

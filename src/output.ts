@@ -1,10 +1,9 @@
 /**
- * The access log's file, or standard output: lines are collected and written about once a second, by the system's threads and never
- * by the event loop. A disk that is slow or full costs lines, which are counted, never memory or time.
+ * Where a log goes, the log's own lines (log.ts) or those of the access log (app.ts): lines are written by the system's threads and
+ * never by the event loop. Somebody who does not take them, a disk that is slow or full, costs lines, which are counted, never
+ * memory or time.
  *
  *   write ─► pending (at most `bufferBytes`) ─flush─► one write at a time ─► file        reopen: after what was pending went out
- *
- * Owned by app.ts: opened before anybody listens, closed after the last connection.
  */
 
 import { write } from 'node:fs';
@@ -13,6 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const STDOUT = '-';
+const STDERR = 2;
 /** A pipe that takes nothing for the moment is tried again so often, so many times. */
 const AGAIN_MS = 50;
 const TRIES = 100;
@@ -20,58 +20,77 @@ const TRIES = 100;
 const BATCH_BYTES = 65_536;
 const writeTo = promisify(write);
 
-/** An open file, or standard output, which is never closed. */
+/** An open file, or one of the standard ones, which are never closed. */
 interface Target {
   readonly fd: number;
   close(): Promise<void>;
 }
 
-export interface AccessLogOptions {
-  /** A path; `-`: standard output. */
-  readonly file: string;
+export interface OutputOptions {
   /** How much may wait to be written. */
   readonly bufferBytes: number;
-  /** Told of each write or reopening that failed, and of lines that were lost. */
+  /** Told of each write or reopening that failed. */
   failed(error: unknown): void;
+  /** Lines go out again after so many were lost. */
+  recovered?(lost: number): void;
 }
 
-export class AccessLog {
+export class Output {
   /** Lines that were lost because writing was too slow, or failed. */
   lost = 0;
-  readonly #options: AccessLogOptions;
+  readonly #options: OutputOptions;
+  readonly #open: () => Promise<Target>;
+  readonly #isEager: boolean;
   #target: Target;
   #closed = false;
   #pending: string[] = [];
   #pendingBytes = 0;
   #reopen = false;
+  /** Of the lost ones. */
+  #told = 0;
   /** What is being written; resolves when nothing is any more. */
   #writing: Promise<void> | null = null;
 
-  private constructor(options: AccessLogOptions, target: Target) {
+  private constructor(options: OutputOptions, target: Target, open: () => Promise<Target>, isEager: boolean) {
     this.#options = options;
     this.#target = target;
+    this.#open = open;
+    this.#isEager = isEager;
   }
 
-  /** Rejects when the file cannot be opened. */
-  static async open(options: AccessLogOptions): Promise<AccessLog> {
-    return new AccessLog(options, await openTarget(options.file));
+  /**
+   * Lines collect until `flush`. Rejects when the file cannot be opened.
+   * @param file a path; `-`: standard output
+   */
+  static async to(file: string, options: OutputOptions): Promise<Output> {
+    const open = () => openTarget(file);
+    return new Output(options, await open(), open, false);
   }
 
-  /** @param line without its line end, ASCII */
+  /** Lines go out at once, or as soon as those before them have. */
+  static toStandardError(options: OutputOptions): Output {
+    const target = standard(STDERR);
+    return new Output(options, target, async () => target, true);
+  }
+
+  /** @param line without its line end */
   write(line: string): void {
-    if (this.#closed || this.#pendingBytes + line.length + 1 > this.#options.bufferBytes) {
+    const bytes = sizeOf(line);
+    if (this.#closed || this.#pendingBytes + bytes > this.#options.bufferBytes) {
       this.lost++;
       return;
     }
     this.#pending.push(line);
-    this.#pendingBytes += line.length + 1;
+    this.#pendingBytes += bytes;
+    if (this.#isEager) this.flush();
   }
 
-  /** Writes what has collected; called about once a second. */
+  /** Writes what has collected. */
   flush(): void {
     if (this.#closed || this.#writing !== null || (this.#pending.length === 0 && !this.#reopen)) return;
     this.#writing = this.#run().finally(() => {
       this.#writing = null;
+      if (this.#isEager) this.flush();
     });
   }
 
@@ -100,10 +119,11 @@ export class AccessLog {
     for (let at = 0; at < lines.length; ) {
       let bytes = 0;
       const first = at;
-      while (at < lines.length && bytes < BATCH_BYTES) bytes += lines[at++]!.length + 1;
+      while (at < lines.length && bytes < BATCH_BYTES) bytes += sizeOf(lines[at++]!);
       const batch = lines.slice(first, at);
       try {
-        await this.#writeAll(Buffer.from(`${batch.join('\n')}\n`, 'latin1'));
+        await this.#writeAll(Buffer.from(`${batch.join('\n')}\n`));
+        this.#recovered();
       } catch (error) {
         this.lost += batch.length;
         this.#options.failed(error);
@@ -111,6 +131,13 @@ export class AccessLog {
       this.#pendingBytes -= bytes;
     }
     if (reopens) await this.#openAnew();
+  }
+
+  #recovered(): void {
+    if (this.lost === this.#told) return;
+    const lost = this.lost - this.#told;
+    this.#told = this.lost;
+    this.#options.recovered?.(lost);
   }
 
   async #writeAll(bytes: Buffer): Promise<void> {
@@ -130,7 +157,7 @@ export class AccessLog {
   async #openAnew(): Promise<void> {
     try {
       const old = this.#target;
-      this.#target = await openTarget(this.#options.file);
+      this.#target = await this.#open();
       await old.close();
     } catch (error) {
       this.#options.failed(error);
@@ -139,5 +166,14 @@ export class AccessLog {
 }
 
 function openTarget(file: string): Promise<Target> {
-  return file === STDOUT ? Promise.resolve({ fd: 1, close: async () => undefined }) : open(file, 'a', 0o640);
+  return file === STDOUT ? Promise.resolve(standard(1)) : open(file, 'a', 0o640);
+}
+
+function standard(fd: number): Target {
+  return { fd, close: async () => undefined };
+}
+
+/** With its line end. */
+function sizeOf(line: string): number {
+  return Buffer.byteLength(line) + 1;
 }

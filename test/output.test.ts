@@ -1,15 +1,15 @@
-/** The access log's file: rotation, a disk that is full, what may wait. Real files. */
+/** Where logs go: rotation, a disk that is full, what may wait. Real files. */
 
 import { appendFileSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { AccessLog } from '../../src/listener/access-log.js';
-import { until } from '../kit/player.js';
-import { tempFolder } from '../kit/server.js';
+import { Output } from '../src/output.js';
+import { until } from './kit/player.js';
+import { tempFolder } from './kit/server.js';
 
 async function make(t: Test, file: string, bufferBytes = 1000) {
   const failures: unknown[] = [];
-  const log = await AccessLog.open({ file, bufferBytes, failed: (error) => failures.push(error) });
+  const log = await Output.to(file, { bufferBytes, failed: (error) => failures.push(error) });
   t.teardown(() => log.close());
   return { log, failures };
 }

@@ -1,0 +1,96 @@
+/** The radio plays on whatever becomes of its log: a disk that is full, a reader that stops reading or goes. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { Player, until } from '../kit/player.js';
+import { freePort, ServerProcess } from '../kit/process.js';
+import { demoYaml, tempFolder } from '../kit/server.js';
+
+const SKIP = process.platform !== 'linux' && 'no /dev/full';
+/** Of a song: a line of the log each. */
+const LONG = 'x'.repeat(1000);
+/** What a pipe and its reader hold stays far below what the lines come to. */
+const LINES = 1000;
+
+async function start(t: Test, options: string, launcher: readonly string[] = []): Promise<ServerProcess> {
+  const folder = tempFolder(t);
+  const port = await freePort();
+  const config = join(folder, 'config.yaml');
+  const limits = 'limits: { pushesPerMinute: 1000000, pushBurst: 1000000 }';
+  const data = `data: { folder: ${join(folder, 'data')} }`;
+  writeFileSync(config, `${data}\n${limits}\n${options}\n${demoYaml('', port)}`);
+  const server = new ServerProcess(t, port, [config], {}, launcher);
+  await server.ready();
+  return server;
+}
+
+async function push(server: ServerProcess, song: string): Promise<void> {
+  const response = await fetch(`${server.base}/metapush/demo/demo-token?song=${song}`);
+  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+  await response.arrayBuffer();
+}
+
+async function plays(t: Test, server: ServerProcess, title: string): Promise<void> {
+  const player = new Player(server.port, '/demo.mp3');
+  t.teardown(() => player.close());
+  await player.until((p) => p.audioBytes > 32_000 && p.titles.some((shown) => shown.title === title));
+  player.close();
+}
+
+t.test('full disks under both of its outputs', { skip: SKIP }, async (t) => {
+  const full = ['sh', '-c', 'exec "$@" >/dev/full 2>/dev/full', 'sh'];
+  const server = await start(t, 'accessLog: { file: "-" }', full);
+  await push(server, 'one');
+  await plays(t, server, 'one');
+  await push(server, 'two');
+  await plays(t, server, 'two');
+  await server.end('SIGTERM');
+  t.equal(server.ended, 0);
+});
+
+t.test('a reader of the log that stops, and goes on', async (t) => {
+  const server = await start(t, 'log: { bufferBytes: 100000 }');
+  const { stderr } = server.child;
+  stderr!.pause();
+  const songs = Array.from({ length: LINES }, (_, i) => `${i}-${LONG}`);
+  const one = async () => {
+    for (let song = songs.shift(); song !== undefined; song = songs.shift()) await push(server, song);
+  };
+  await Promise.all(Array.from({ length: 16 }, one));
+  await push(server, 'unread');
+  await plays(t, server, 'unread');
+
+  stderr!.resume();
+  await until(() => /"lines":\d+,"msg":"lines of this log were lost/.test(server.err), 20_000);
+  await push(server, 'read');
+  await until(() => server.err.includes('"title":"read"'), 20_000);
+  const lines = server.err.trimEnd().split('\n');
+  const titles = lines.filter((line) => line.includes('"msg":"title"')).map((line) => JSON.parse(line).title as string);
+  const lost = lines.map((line) => (line.includes('lines of this log were lost') ? JSON.parse(line).lines : 0));
+  const lostCount = lost.reduce((sum, count) => sum + count, 0);
+  t.ok(lostCount > 500, `${lostCount} were lost`);
+  t.equal(titles.length + lostCount, LINES + 2, 'what is not there is counted, and the others are whole');
+  await server.end('SIGTERM');
+  t.equal(server.ended, 0);
+});
+
+t.test('a reader that has stopped does not keep the server from its end', async (t) => {
+  const server = await start(t, 'log: { bufferBytes: 100000 }\nshutdown: { graceSeconds: 2 }');
+  server.child.stderr!.pause();
+  for (let i = 0; i < LINES / 2; i++) await push(server, `${i}-${LONG}`);
+  const startMs = performance.now();
+  await server.end('SIGTERM');
+  t.ok(performance.now() - startMs < 6000);
+  t.equal(server.ended, 'SIGTERM', 'a write that nobody takes cannot be given up otherwise');
+});
+
+t.test('a reader that has gone', async (t) => {
+  const server = await start(t, '');
+  server.child.stderr!.destroy();
+  for (let i = 0; i < 20; i++) await push(server, `${i}-${LONG}`);
+  await push(server, 'gone');
+  await plays(t, server, 'gone');
+  await server.end('SIGTERM');
+  t.equal(server.ended, 0);
+});
