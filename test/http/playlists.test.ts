@@ -15,7 +15,11 @@ const FORMS = ['m3u', 'pls', 'xspf'] as const;
 /** The body of what is answered to these heads, whatever they are. */
 async function get(t: Test, port: number, path: string, heads = 'Host: x\r\n', protocol = 'HTTP/1.1'): Promise<string> {
   const wire = new Wire(t, port).send(`GET ${path} ${protocol}\r\n${heads}Connection: close\r\n\r\n`);
-  await until(() => wire.ended, 5000);
+  await until(
+    () => wire.ended,
+    20_000,
+    () => `${path} on ${port}: ${wire.got}`,
+  );
   return Buffer.from(wire.got.slice(wire.got.indexOf('\r\n\r\n') + 4), 'latin1').toString();
 }
 
