@@ -41,18 +41,19 @@ export function endpointsOf(socket: Socket): string | null {
   return `${end(localAddress, localPort)} ${end(remoteAddress, remotePort)}`;
 }
 
-/** Tells each connection with a queue, and its bytes. Rejects where the table cannot be read. */
+/** Tells each connection with a queue, and its bytes; resolves with how long the table is, bytes. Rejects where it cannot be read. */
 export async function readQueues(
   { path, endpointsLength }: Table,
   told: (endpoints: string, bytes: number) => void,
-): Promise<void> {
+): Promise<number> {
   const file = await open(path);
   try {
     const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
     let fill = 0;
-    for (;;) {
+    for (let length = 0; ; ) {
       const { bytesRead } = await file.read(buffer, fill, BUFFER_BYTES - fill, null);
-      if (bytesRead === 0) return;
+      if (bytesRead === 0) return length;
+      length += bytesRead;
       fill += bytesRead;
       const used = scan(buffer.subarray(0, fill), endpointsLength, told);
       buffer.copyWithin(0, used, fill);

@@ -103,7 +103,8 @@ t.test('a table is read whole, wherever its lines are cut', async (t) => {
     const path = join(t.testdir(), 'table');
     writeFileSync(path, text);
     const seen: [string, number][] = [];
-    await readQueues({ path, endpointsLength }, (endpoints, bytes) => seen.push([endpoints, bytes]));
+    const length = await readQueues({ path, endpointsLength }, (endpoints, bytes) => seen.push([endpoints, bytes]));
+    t.equal(length, text.length);
     t.same(seen, wanted, `seed ${random.seed}`);
     writeFileSync(path, text.slice(0, -40));
     await readQueues({ path, endpointsLength }, () => undefined);
