@@ -70,7 +70,9 @@ t.test('a reader of the log that stops, and goes on', async (t) => {
   const lost = lines.map((line) => (line.includes('lines of this log were lost') ? JSON.parse(line).lines : 0));
   const lostCount = lost.reduce((sum, count) => sum + count, 0);
   t.ok(lostCount > 500, `${lostCount} were lost`);
-  t.equal(titles.length + lostCount, LINES + 2, 'what is not there is counted, and the others are whole');
+  // A busy disk is told of once a second, and such a line may be lost too.
+  const told = titles.length + lostCount;
+  t.ok(told >= LINES + 2 && told < LINES + 60, `${told}: what is not there is counted, and the others are whole`);
   await server.end('SIGTERM');
   t.equal(server.ended, 0);
 });
@@ -81,7 +83,7 @@ t.test('a reader that has stopped does not keep the server from its end', async 
   for (let i = 0; i < LINES / 2; i++) await push(server, `${i}-${LONG}`);
   const startMs = performance.now();
   await server.end('SIGTERM');
-  t.ok(performance.now() - startMs < 6000);
+  t.ok(performance.now() - startMs < 15_000, 'after graceSeconds');
   t.equal(server.ended, 'SIGTERM', 'a write that nobody takes cannot be given up otherwise');
 });
 
