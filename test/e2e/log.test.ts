@@ -18,7 +18,7 @@ async function start(t: Test, options: string, launcher: readonly string[] = [])
   const port = await freePort();
   const config = join(folder, 'config.yaml');
   const limits = 'limits: { pushesPerMinute: 1000000, pushBurst: 1000000 }';
-  const data = `data: { folder: ${join(folder, 'data')} }`;
+  const data = `data: { folder: ${join(folder, 'data')} }\nstreams: { burstSeconds: 1 }`;
   writeFileSync(config, `${data}\n${limits}\n${options}\n${demoYaml('', port)}`);
   const server = new ServerProcess(t, port, [config], {}, launcher);
   await server.ready();
