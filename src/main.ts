@@ -9,9 +9,14 @@ import { startApp } from './app.js';
 import { banner } from './banner.js';
 import { ConfigError, type LoadedConfig, loadConfig } from './config/load.js';
 import { openLog } from './log.js';
+import { isWriting } from './output.js';
 
 const DEMO = fileURLToPath(new URL('../config/demo.yaml', import.meta.url));
 const USAGE = `usage: npm start -- [--port PORT] [CONFIG.yaml]     (without a configuration: the demo, ${DEMO})`;
+
+/** How long a line on its way to a log is waited for at the very end. */
+const MOMENT_MS = 20;
+const MOMENTS = 10;
 
 /** Reads arguments and configuration; ends the process with 2 when they are wrong. */
 function readConfig(): LoadedConfig {
@@ -43,10 +48,15 @@ function readPort(text: string): number {
 }
 
 /**
- * The end of whom a write to a log holds that nobody takes: Node's own exit would wait for it.
- * Supervisors count the death by the signal that they sent as a clean end.
+ * Out, whatever hangs. Node's own exit would wait for a line of a log that nobody takes, for ever: then by the signal itself, which
+ * supervisors count as a clean end. A line that is only on its way gets a moment.
  */
-function dieOf(signal: NodeJS.Signals): void {
+function leave(signal: NodeJS.Signals, moments = MOMENTS): void {
+  if (!isWriting()) process.exit(0);
+  if (moments > 0) {
+    setTimeout(leave, MOMENT_MS, signal, moments - 1);
+    return;
+  }
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 }
@@ -69,14 +79,13 @@ async function main(): Promise<void> {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'stopping');
-    // Whatever hangs: out within the promised time.
-    setTimeout(dieOf, config.shutdown.graceSeconds * 1000, signal).unref();
-    const left = (code: number) => void close().then(() => process.exit(code));
+    setTimeout(leave, config.shutdown.graceSeconds * 1000, signal).unref();
+    const end = (code: number) => void close().then(() => process.exit(code));
     app.stop().then(
-      () => left(0),
+      () => end(0),
       (error: unknown) => {
         log.error({ err: error }, 'stopping failed');
-        left(1);
+        end(1);
       },
     );
   };

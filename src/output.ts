@@ -12,13 +12,29 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const STDOUT = '-';
-const STDERR = 2;
 /** A pipe that takes nothing for the moment is tried again so often, so many times. */
 const AGAIN_MS = 50;
 const TRIES = 100;
 /** What is put into one write. */
-const BATCH_BYTES = 65_536;
-const writeTo = promisify(write);
+const BATCH_CHARACTERS = 65_536;
+const begin = promisify(write);
+
+let underWay = 0;
+
+/** Whether the system holds lines, of whichever output, that have not been taken yet. */
+export function isWriting(): boolean {
+  return underWay > 0;
+}
+
+/** Writes from `at` on. Resolves with how many bytes were taken. */
+async function writeTo(fd: number, bytes: Buffer, at: number): Promise<number> {
+  underWay++;
+  try {
+    return (await begin(fd, bytes, at, bytes.length - at, null)).bytesWritten;
+  } finally {
+    underWay--;
+  }
+}
 
 /** An open file, or one of the standard ones, which are never closed. */
 interface Target {
@@ -46,7 +62,7 @@ export class Output {
   #pending: string[] = [];
   #pendingBytes = 0;
   #reopen = false;
-  /** Of the lost ones. */
+  /** So many of the lost ones were told of. */
   #told = 0;
   /** What is being written; resolves when nothing is any more. */
   #writing: Promise<void> | null = null;
@@ -69,13 +85,13 @@ export class Output {
 
   /** Lines go out at once, or as soon as those before them have. */
   static toStandardError(options: OutputOptions): Output {
-    const target = standard(STDERR);
+    const target = standard(2);
     return new Output(options, target, async () => target, true);
   }
 
   /** @param line without its line end */
   write(line: string): void {
-    const bytes = sizeOf(line);
+    const bytes = Buffer.byteLength(line) + 1;
     if (this.#closed || this.#pendingBytes + bytes > this.#options.bufferBytes) {
       this.lost++;
       return;
@@ -117,18 +133,19 @@ export class Output {
     this.#pending = [];
     this.#reopen = false;
     for (let at = 0; at < lines.length; ) {
-      let bytes = 0;
+      let characters = 0;
       const first = at;
-      while (at < lines.length && bytes < BATCH_BYTES) bytes += sizeOf(lines[at++]!);
+      while (at < lines.length && characters < BATCH_CHARACTERS) characters += lines[at++]!.length + 1;
       const batch = lines.slice(first, at);
+      const bytes = Buffer.from(`${batch.join('\n')}\n`);
       try {
-        await this.#writeAll(Buffer.from(`${batch.join('\n')}\n`));
+        await this.#writeAll(bytes);
         this.#recovered();
       } catch (error) {
         this.lost += batch.length;
         this.#options.failed(error);
       }
-      this.#pendingBytes -= bytes;
+      this.#pendingBytes -= bytes.length;
     }
     if (reopens) await this.#openAnew();
   }
@@ -144,8 +161,7 @@ export class Output {
     let tries = 0;
     for (let at = 0; at < bytes.length; ) {
       try {
-        const { bytesWritten } = await writeTo(this.#target.fd, bytes, at, bytes.length - at, null);
-        at += bytesWritten;
+        at += await writeTo(this.#target.fd, bytes, at);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || ++tries === TRIES) throw error;
         await wait(AGAIN_MS);
@@ -171,9 +187,4 @@ function openTarget(file: string): Promise<Target> {
 
 function standard(fd: number): Target {
   return { fd, close: async () => undefined };
-}
-
-/** With its line end. */
-function sizeOf(line: string): number {
-  return Buffer.byteLength(line) + 1;
 }

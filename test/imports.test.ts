@@ -63,7 +63,7 @@ const MAY: Record<string, readonly string[]> = {
     ...['addresses', 'network', 'programme', 'door', 'keeper', 'metrics', 'listener-feed', 'listener', 'engine'],
     ...['store', 'metadata', 'config', 'clock', 'log', 'output'],
   ],
-  main: ['app', 'banner', 'config', 'log'],
+  main: ['app', 'banner', 'config', 'log', 'output'],
 };
 
 /** Files of another room that a room may take nothing but these from. */

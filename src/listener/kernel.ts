@@ -24,6 +24,11 @@ const LONGEST_PAUSE_MS = 60_000;
 /** A line of 150 bytes costs 3 µs; its pause is 250 times as long. What a look took would tell how busy the machine is as well. */
 const PAUSE_MS_PER_BYTE = (250 * 0.003) / 150;
 
+/** Until the next look, milliseconds. @param tableBytes how long the tables were at the last one */
+export function pauseAfter(tableBytes: number): number {
+  return Math.min(Math.max(LOOK_MS, tableBytes * PAUSE_MS_PER_BYTE), LONGEST_PAUSE_MS);
+}
+
 /** A listener's connection, as the kernel knows it. */
 export class Flow {
   readonly listener: Listener;
@@ -111,8 +116,7 @@ export class Kernel implements Ringer {
 
   ring(): void {
     void this.look().then(() => {
-      const pauseMs = Math.min(Math.max(LOOK_MS, this.#tableBytes * PAUSE_MS_PER_BYTE), LONGEST_PAUSE_MS);
-      this.#clock.alarm(this.#clock.now() + pauseMs, this);
+      this.#clock.alarm(this.#clock.now() + pauseAfter(this.#tableBytes), this);
     });
   }
 

@@ -1,10 +1,13 @@
 /** The radio plays on whatever becomes of its log: a disk that is full, a reader that stops reading or goes. */
 
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
+import { missing, Program } from '../kit/program.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 
 const SKIP = process.platform !== 'linux' && 'no /dev/full';
@@ -17,9 +20,12 @@ async function start(t: Test, options: string, launcher: readonly string[] = [])
   const folder = tempFolder(t);
   const port = await freePort();
   const config = join(folder, 'config.yaml');
-  const limits = 'limits: { pushesPerMinute: 1000000, pushBurst: 1000000 }';
-  const data = `data: { folder: ${join(folder, 'data')} }\nstreams: { burstSeconds: 1 }`;
-  writeFileSync(config, `${data}\n${limits}\n${options}\n${demoYaml('', port)}`);
+  const extra = `
+data: { folder: ${join(folder, 'data')} }
+streams: { burstSeconds: 1 }
+limits: { pushesPerMinute: 1000000, pushBurst: 1000000 }
+${options}`;
+  writeFileSync(config, demoYaml(extra, port));
   const server = new ServerProcess(t, port, [config], {}, launcher);
   await server.ready();
   return server;
@@ -84,7 +90,32 @@ t.test('a reader that has stopped does not keep the server from its end', async 
   const startMs = performance.now();
   await server.end('SIGTERM');
   t.ok(performance.now() - startMs < 15_000, 'after graceSeconds');
-  t.equal(server.ended, 'SIGTERM', 'a write that nobody takes cannot be given up otherwise');
+  t.equal(server.ended, 0);
+});
+
+t.test('nor does one for whom the system keeps a write waiting', { skip: SKIP || missing('mkfifo') }, async (t) => {
+  const fifo = join(tempFolder(t), 'access.log');
+  await promisify(execFile)('mkfifo', [fifo]);
+  // It takes nothing: 64 KB of lines fit into the pipe.
+  new Program(t, 'sh', ['-c', 'exec 3<"$1"; sleep 60', 'sh', fifo]);
+  const server = await start(t, `accessLog: { file: ${fifo}, textCharacters: 8192 }\nshutdown: { graceSeconds: 2 }`);
+  const heads = `Referer: ${'x'.repeat(4000)}\r\n`;
+  for (let i = 0; i < 40; i++) {
+    const player = new Player(server.port, `/demo.mp3?metaid=ear-${i}`, { heads });
+    t.teardown(() => player.close());
+    await player.until((p) => p.audioBytes > 0);
+  }
+  await server.end('SIGTERM');
+  t.equal(server.ended, 'SIGTERM', "Node's own exit would wait for it");
+});
+
+t.test('who is given no time to stop ends well all the same', async (t) => {
+  const server = await start(t, 'shutdown: { graceSeconds: 0 }');
+  const player = new Player(server.port, '/demo.mp3');
+  t.teardown(() => player.close());
+  await player.until((p) => p.audioBytes > 0);
+  await server.end('SIGTERM');
+  t.equal(server.ended, 0, 'not by the signal: its log is taken');
 });
 
 t.test('a reader that has gone', async (t) => {

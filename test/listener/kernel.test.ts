@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Channel } from '../../src/audio/channel.js';
 import { Audience } from '../../src/listener/audience.js';
+import { pauseAfter } from '../../src/listener/kernel.js';
 import { endpointsOf, readQueues, TABLES } from '../../src/listener/send-queue.js';
 import { Sessions, type Told } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
@@ -224,6 +225,12 @@ t.test(
     player.destroy();
   },
 );
+
+t.test('looks come less often where there are many connections to look at', async (t) => {
+  const after = (connections: number) => Math.round(pauseAfter(connections * 150));
+  t.same([0, 1000, 6666].map(after), [5000, 5000, 5000]);
+  t.same([16_000, 40_000, 80_000, 1_000_000].map(after), [12_000, 30_000, 60_000, 60_000]);
+});
 
 /** Asks for a stream with room for next to nothing, and reads none of it. */
 const DEAF = `
