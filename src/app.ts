@@ -63,6 +63,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   const failed = (error: unknown) => repeats.warn('access log', { err: error }, 'the access log could not be written');
   const accessLog = file === '' ? null : await Output.to(file, { bufferBytes, failed });
   const clock = new SystemClock();
+  clock.watchdog.longMs = config.log.longTurnMs;
   const report = (error: unknown) => repeats.warn('internal', { err: error }, 'internal error');
   const feed = new Feed();
   const programmes = new Map<string, Programme>();
@@ -107,9 +108,14 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   const metrics: Metrics = new Metrics(
     keeper.figures(() => network.watchers),
     clock.lateMicros,
+    clock.watchdog,
   );
   keeper.everySecond(() => metrics.turn());
   keeper.everySecond(() => accessLog?.flush());
+  keeper.everySecond(() => {
+    const turn = clock.watchdog.take();
+    if (turn !== null) log.warn({ ...turn, tookMs: Math.round(turn.tookMs) }, 'the event loop was held for too long');
+  });
 
   let ready = false;
   const network = new Network({

@@ -8,6 +8,7 @@
  */
 
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks';
+import { Watchdog } from './watchdog.js';
 
 /** A wake-up costs some 80 µs of CPU wherever it was measured, work or not: 20 ms cost 0.4 % of a core, 40 ms half of that. */
 export const TICK_MS = 40;
@@ -32,6 +33,8 @@ export class Alarm {
 }
 
 export interface Clock {
+  /** Told of work that may hold the event loop, by whoever does it. */
+  readonly watchdog: Watchdog;
   /** Monotonic milliseconds, for durations. */
   now(): number;
   /** Unix milliseconds, for what people read. */
@@ -46,9 +49,11 @@ export interface Clock {
 export class Wheel {
   readonly #buckets: Alarm[][] = Array.from({ length: BUCKETS }, () => []);
   readonly #tickers: Ringer[] = [];
+  readonly #watchdog: Watchdog;
   #doneTick: number;
 
-  constructor(nowMs: number) {
+  constructor(nowMs: number, watchdog: Watchdog) {
+    this.#watchdog = watchdog;
     this.#doneTick = Math.floor(nowMs / TICK_MS);
   }
 
@@ -71,7 +76,7 @@ export class Wheel {
       this.#doneTick = t;
       this.#turnBucket(t % BUCKETS, nowMs);
     }
-    for (const ticker of this.#tickers) ticker.ring(nowMs);
+    for (const ticker of this.#tickers) this.#ring(ticker, nowMs);
   }
 
   #turnBucket(index: number, nowMs: number): void {
@@ -85,16 +90,23 @@ export class Wheel {
       if (alarm.dueMs > nowMs) kept.push(alarm);
       else {
         alarm.ringer = null;
-        ringer.ring(nowMs);
+        this.#ring(ringer, nowMs);
       }
     }
+  }
+
+  #ring(ringer: Ringer, nowMs: number): void {
+    const startMs = this.#watchdog.begin();
+    ringer.ring(nowMs);
+    if (this.#watchdog.end('timer', startMs)) this.#watchdog.blame(ringer.constructor.name);
   }
 }
 
 export class SystemClock implements Clock {
+  readonly watchdog = new Watchdog();
   /** How late each tick came, microseconds (at least 1): the delay of the event loop, at no wake-up of its own. */
   readonly lateMicros: RecordableHistogram = createHistogram();
-  readonly #wheel = new Wheel(performance.now());
+  readonly #wheel = new Wheel(performance.now(), this.watchdog);
   readonly #timer = setInterval(() => this.#tick(), TICK_MS);
   #lastMs = performance.now();
 
@@ -120,7 +132,9 @@ export class SystemClock implements Clock {
 
   #tick(): void {
     const nowMs = performance.now();
-    this.lateMicros.record(Math.max(1, Math.round((nowMs - this.#lastMs - TICK_MS) * 1000)));
+    const lateMs = nowMs - this.#lastMs - TICK_MS;
+    this.lateMicros.record(Math.max(1, Math.round(lateMs * 1000)));
+    this.watchdog.late(lateMs);
     this.#lastMs = nowMs;
     this.#wheel.turn(nowMs);
   }

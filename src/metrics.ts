@@ -6,6 +6,7 @@
 import type { RecordableHistogram } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { LoopDelay, QUANTILES } from './loop-delay.js';
+import type { Watchdog } from './watchdog.js';
 
 export interface SourceFigures {
   readonly kind: string;
@@ -68,7 +69,7 @@ export class Metrics {
   readonly hook: Counter<'verdict'>;
 
   /** @param lateMicros how late the clock's ticks came */
-  constructor(figures: Figures, lateMicros: RecordableHistogram) {
+  constructor(figures: Figures, lateMicros: RecordableHistogram, watchdog: Watchdog) {
     this.#loop = new LoopDelay(lateMicros);
     const registers = [this.#registry];
     this.pushes = new Counter({
@@ -97,6 +98,7 @@ export class Metrics {
     });
     this.#gauges(figures);
     this.#process();
+    this.#turns(watchdog);
   }
 
   text(): Promise<string> {
@@ -212,6 +214,20 @@ export class Metrics {
     this.#counter('process_cpu_seconds_total', 'User and system time', [], (counter) => {
       const { user, system } = process.cpuUsage();
       counter.inc((user + system) / 1e6);
+    });
+  }
+
+  #turns({ longestMs, long }: Watchdog): void {
+    this.#gauge(
+      'airsplice_longest_turn_seconds',
+      'Longest hold of the event loop since the start',
+      ['part'],
+      (gauge) => {
+        for (const [part, ms] of Object.entries(longestMs)) gauge.set({ part }, ms / 1000);
+      },
+    );
+    this.#counter('airsplice_long_turns_total', 'Holds of log.longTurnMs and more', ['part'], (counter) => {
+      for (const [part, count] of Object.entries(long)) counter.inc({ part }, count);
     });
   }
 

@@ -11,12 +11,13 @@ const SRC = new URL('../src', import.meta.url).pathname;
 
 /** Room → rooms it may import from. A root file is a room of its own name. */
 const MAY: Record<string, readonly string[]> = {
-  clock: [],
+  watchdog: [],
+  clock: ['watchdog'],
   refusal: [],
   output: [],
   log: ['output'],
   key: [],
-  config: ['key'],
+  config: ['key', 'watchdog'],
   metadata: ['clock', 'refusal'],
   docs: ['metadata', 'refusal', 'key'],
   store: ['metadata'],
@@ -26,7 +27,7 @@ const MAY: Record<string, readonly string[]> = {
   listener: ['audio', 'metadata', 'clock', 'output'],
   http: ['listener', 'audio', 'source', 'metadata', 'config', 'clock', 'refusal', 'key'],
   'loop-delay': [],
-  metrics: ['loop-delay'],
+  metrics: ['loop-delay', 'watchdog'],
   banner: ['config'],
   token: ['key'],
   pulled: ['source', 'config', 'clock', 'log'],

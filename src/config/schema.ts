@@ -5,6 +5,7 @@
  */
 
 import { z } from 'zod';
+import { LONG_TURN_MS } from '../watchdog.js';
 import { hookSchema, signedUrlsSchema } from './access.js';
 import { type Surroundings, stationSchema } from './channel.js';
 import {
@@ -77,6 +78,7 @@ export function configSchema(surroundings: Surroundings) {
     log: section({
       level: choice(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
       bufferBytes: whole(1024, 1_073_741_824).default(1_048_576),
+      longTurnMs: whole(1, 60_000).default(LONG_TURN_MS),
     }).prefault({}),
     accessLog: section({
       file: text(0, 4096).default(''), // relative to the working directory

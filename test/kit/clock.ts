@@ -1,8 +1,10 @@
 /** A clock that stands still until a test moves it. Ticks and alarms ring in order while it is advanced. */
 
 import { type Alarm, type Clock, type Ringer, TICK_MS, Wheel } from '../../src/clock.js';
+import { Watchdog } from '../../src/watchdog.js';
 
 export class FakeClock implements Clock {
+  readonly watchdog = new Watchdog();
   #nowMs: number;
   #wallMs: number;
   readonly #wheel: Wheel;
@@ -10,7 +12,7 @@ export class FakeClock implements Clock {
   constructor(nowMs = 1_000_000, wallMs = Date.UTC(2026, 10, 20, 12, 37, 28)) {
     this.#nowMs = nowMs;
     this.#wallMs = wallMs;
-    this.#wheel = new Wheel(nowMs);
+    this.#wheel = new Wheel(nowMs, this.watchdog);
   }
 
   now(): number {
