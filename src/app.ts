@@ -11,6 +11,7 @@ import type { LoadedConfig } from './config/load.js';
 import { Door } from './door.js';
 import { LocalEngine } from './engine/local.js';
 import { stamped } from './engine/stamped.js';
+import { Rate } from './http/rate.js';
 import { Keeper } from './keeper.js';
 import { Audience } from './listener/audience.js';
 import { Census } from './listener/census.js';
@@ -81,6 +82,12 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     ...{ engine, feed, listenerFeed, sessions, clock, log, programmes, report },
     rules: config.titles,
     heldPushes: config.metadata.heldPushes,
+    titleRate: new Rate(clock, {
+      perMinute: config.limits.pushesPerMinute,
+      burst: config.limits.pushBurst,
+      // Each of its encoder and its upstreams.
+      remembered: 2 * config.order.flatMap(({ channels }) => channels).length,
+    }),
   });
   const parts = { clock, log, title: door.streamTitle, sourceChanged: door.sourceChanged };
   for (const { station, channels } of config.order) {
@@ -130,6 +137,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     ready = false;
     network.drain();
     for (const programme of programmes.values()) programme.switch.stop();
+    await door.close();
     await engine.close();
     const gone = addresses.close().then(() => network.settled());
     await network.close();

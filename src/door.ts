@@ -8,6 +8,7 @@ import { Agenda } from './agenda.js';
 import type { Clock } from './clock.js';
 import { secretMatches } from './config/secret.js';
 import type { Engine } from './engine/engine.js';
+import type { Rate } from './http/rate.js';
 import type { Sessions } from './listener/sessions.js';
 import type { ListenerFeed } from './listener-feed.js';
 import type { Log } from './log.js';
@@ -24,6 +25,8 @@ import { RecordView } from './metadata/view.js';
 import type { Programme } from './programme.js';
 import { Refusal } from './refusal.js';
 import type { Source, SourceTitle } from './source/source.js';
+import { Tally } from './tally.js';
+import { TitleRate } from './title-rate.js';
 
 export interface DoorParts {
   readonly engine: Engine;
@@ -36,22 +39,31 @@ export interface DoorParts {
   readonly rules: Pick<TrustRules, 'pushHoldSeconds' | 'graceSeconds'>;
   /** How many pushes of a channel wait for their time at most. */
   readonly heldPushes: number;
+  /** How often titles of encoders and upstreams are taken, by channel and teller. */
+  readonly titleRate: Rate;
   /** Told of what should not happen. */
   report(error: unknown): void;
 }
 
-/** How often it is told that a channel's pushes come with times too far ahead. */
-const TOLD_EVERY_MS = 60_000;
-
 export class Door {
   readonly #parts: DoorParts;
   readonly #agenda: Agenda;
-  /** Channel → pushes whose time was too far ahead to hold them, and when that was last told (monotonic milliseconds). */
-  readonly #farAhead = new Map<string, { count: number; toldMs: number }>();
+  /** Pushes whose time was too far ahead to hold them: the clock of the sender is wrong, or ours. */
+  readonly #farAhead: Tally;
+  /** Titles of encoders and upstreams that came past the limit. */
+  readonly #heldTitles: Tally;
+  readonly #titleRate: TitleRate;
 
   constructor(parts: DoorParts) {
-    const { engine, clock, programmes } = parts;
+    const { engine, clock, programmes, log } = parts;
     this.#parts = parts;
+    this.#farAhead = new Tally(clock, (channel, pushes) =>
+      log.warn({ channel, pushes }, 'pushes come with a time too far ahead: it is passed over; is a clock wrong?'),
+    );
+    this.#heldTitles = new Tally(clock, (channel, titles) =>
+      log.warn({ channel, titles }, 'titles of its source come past limits.pushesPerMinute: only the newest counts'),
+    );
+    this.#titleRate = new TitleRate(clock, parts.titleRate, (channel) => this.#heldTitles.count(channel));
     this.#agenda = new Agenda({
       engine,
       clock,
@@ -104,27 +116,51 @@ export class Door {
     void this.#agenda.look(channel);
     let pushed: Pushed | undefined;
     await engine.update(channel, (state) => (pushed = acceptPush(state, input, this.#moment(channel), rules)).change);
-    if (pushed!.isFarAhead) this.#countFarAhead(channel);
+    if (pushed!.isFarAhead) this.#farAhead.count(channel);
     return this.#view(pushed!.answer).pushAnswer();
   }
 
   /** Channel → how many pushes had a time too far ahead, for metrics. */
   get farAhead(): ReadonlyMap<string, { readonly count: number }> {
-    return this.#farAhead;
+    return this.#farAhead.counts;
   }
 
-  /** Takes a title out of the stream of a source. Never rejects: such a title has nobody to answer to. */
+  /** Channel → titles of its source that came past the limit, for metrics. */
+  get heldTitles(): ReadonlyMap<string, { readonly count: number }> {
+    return this.#heldTitles.counts;
+  }
+
+  /**
+   * Takes a title of a source, in its stream or beside it. Resolves when it is accepted or passed over, or at once when it has to
+   * wait. Never rejects: such a title has nobody to answer to.
+   */
   readonly streamTitle = async (channel: string, told: SourceTitle, source: Source): Promise<void> => {
     const title = plainTitle(told, source);
     if (title === null) return;
+    await this.#titleRate.take(channel, title.source, () => this.#commitTitle(channel, title, source));
+  };
+
+  /** Whether it has changed something, or should have. */
+  async #commitTitle(channel: string, title: PlainTitle, source: Source): Promise<boolean> {
+    const { engine, programmes, log } = this.#parts;
+    const { heard } = programmes.get(channel)!.switch;
+    // It had to wait, and another source is heard meanwhile. An encoder's may be told without one.
+    if (source !== heard && (source.kind !== 'encoder' || source.state === 'up')) return false;
     try {
-      await this.#parts.engine.update(channel, (state) =>
+      const change = await engine.update(channel, (state) =>
         acceptTitle(state, title, this.#moment(channel), this.#trust(channel)),
       );
+      return change !== null;
     } catch (error) {
-      this.#parts.log.warn({ channel, err: error }, 'a title from the stream was not taken');
+      log.warn({ channel, err: error }, 'a title from the stream was not taken');
+      return true;
     }
-  };
+  }
+
+  /** Commits the titles that wait. */
+  async close(): Promise<void> {
+    await this.#titleRate.close();
+  }
 
   /** A committed change takes effect here: the tape first, then the readers. */
   deliver(channel: string, change: Change): void {
@@ -154,21 +190,6 @@ export class Door {
       if (feed.last(channel, 'next') == null) continue;
       if (currentNext(engine.state(channel), clock.wallMs()) === null) feed.set(channel, 'next', null);
     }
-  }
-
-  /** The clock of the sender is wrong, or ours: somebody should know, but not with every title. */
-  #countFarAhead(channel: string): void {
-    const { clock, log } = this.#parts;
-    const nowMs = clock.now();
-    const far = this.#farAhead.get(channel) ?? { count: 0, toldMs: Number.NEGATIVE_INFINITY };
-    this.#farAhead.set(channel, far);
-    far.count++;
-    if (nowMs - far.toldMs < TOLD_EVERY_MS) return;
-    far.toldMs = nowMs;
-    log.warn(
-      { channel, pushes: far.count },
-      'pushes come with a time too far ahead: it is passed over; is a clock wrong?',
-    );
   }
 
   #trust(channel: string): TrustRules {

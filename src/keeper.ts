@@ -77,6 +77,7 @@ export class Keeper implements Ringer {
       watchers,
       sessions: () => sessions.count,
       farAhead: () => door.farAhead,
+      heldTitles: () => door.heldTitles,
       kernel: audience.kernel,
       lostLines: () => guests.lostLines,
     };

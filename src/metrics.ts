@@ -51,6 +51,8 @@ export interface Figures {
   sessions(): number;
   /** Pushes whose time was too far ahead. */
   farAhead(): ReadonlyMap<string, { readonly count: number }>;
+  /** Titles of encoders and upstreams past limits.pushesPerMinute. */
+  heldTitles(): ReadonlyMap<string, { readonly count: number }>;
   /** What is known of listeners' streams that have not left this machine. */
   readonly kernel: KernelFigures;
   /** Lines of the access log that were not written. */
@@ -139,6 +141,14 @@ export class Metrics {
       ['channel'],
       (counter) => {
         for (const [channel, { count }] of figures.farAhead()) counter.inc({ channel }, count);
+      },
+    );
+    this.#counter(
+      'airsplice_titles_held_total',
+      'Titles of sources that came past the limit',
+      ['channel'],
+      (counter) => {
+        for (const [channel, { count }] of figures.heldTitles()) counter.inc({ channel }, count);
       },
     );
     this.#lag(figures.kernel);

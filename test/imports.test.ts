@@ -34,9 +34,11 @@ const MAY: Record<string, readonly string[]> = {
   programme: ['pulled', 'http', 'listener', 'source', 'audio', 'metadata', 'config', 'clock', 'log'],
   agenda: ['engine', 'metadata', 'clock', 'refusal'],
   'listener-feed': ['listener', 'metadata'],
+  tally: ['clock'],
+  'title-rate': ['http', 'clock'],
   door: [
     ...['programme', 'agenda', 'listener-feed', 'source', 'engine', 'listener', 'metadata', 'config', 'clock', 'log'],
-    'refusal',
+    ...['http', 'refusal', 'tally', 'title-rate'],
   ],
   keeper: ['programme', 'door', 'listener', 'metrics', 'clock'],
   statistics: ['programme', 'http', 'listener', 'metadata', 'config', 'clock'],
@@ -62,7 +64,7 @@ const MAY: Record<string, readonly string[]> = {
   addresses: ['network', 'http', 'config', 'clock', 'log'],
   app: [
     ...['addresses', 'network', 'programme', 'door', 'keeper', 'metrics', 'listener-feed', 'listener', 'engine'],
-    ...['store', 'metadata', 'config', 'clock', 'log', 'output'],
+    ...['store', 'metadata', 'config', 'clock', 'log', 'output', 'http'],
   ],
   main: ['app', 'banner', 'config', 'log', 'output'],
 };

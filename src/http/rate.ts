@@ -49,6 +49,13 @@ export class Rate {
     return 0;
   }
 
+  /** In how many milliseconds this key may, if nobody takes a token before; 0: now. */
+  waitMs(key: string): number {
+    const bucket = this.#buckets.get(key);
+    const tokens = bucket === undefined ? this.#limits.burst : this.#tokens(bucket, this.#clock.now());
+    return Math.max(0, 1 - tokens) / this.#perMs;
+  }
+
   /** Gives a token back that was taken for something that did not happen after all. */
   giveBack(key: string): void {
     const bucket = this.#buckets.get(key);

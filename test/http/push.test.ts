@@ -514,6 +514,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     programmes,
     rules: config.titles,
     heldPushes: 64,
+    titleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
     report: () => undefined,
   });
   const proxies = new Proxies([], 'x-forwarded-for');
