@@ -48,7 +48,7 @@ export interface App {
 /** Builds and starts everything; rejects when the data folder is in use or a port cannot be had, and leaves nothing running. */
 export async function startApp(config: LoadedConfig, log: Log): Promise<App> {
   const store = await openLmdbStore(resolve(config.data.folder), config.history, (error) =>
-    log.error({ err: error }, 'the store is damaged'),
+    log.error({ err: error }, 'the store needs a look'),
   );
   try {
     return await startWith(config, store, log);
@@ -71,7 +71,9 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   const watched = timed(store, (channel, tookMs) =>
     repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it'),
   );
-  const local = new LocalEngine(watched, (channel, change) => door.deliver(channel, change), report);
+  const unsaved = (error: unknown) =>
+    repeats.warn('unsaved', { err: error }, 'a title could not be saved: it was refused');
+  const local = new LocalEngine(watched, (channel, change) => door.deliver(channel, change), unsaved);
   const engine = stamped(local, feed.sequence, () => clock.wallMs());
   const listenerFeed = new ListenerFeed(feed);
   const sessions = new Sessions(clock, listenerFeed, {
@@ -123,11 +125,12 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     const turn = clock.watchdog.take();
     if (turn !== null) log.warn({ ...turn, tookMs: Math.round(turn.tookMs) }, 'the event loop was held for too long');
   });
+  keeper.everySecond(storeWatch(store, log));
 
   let ready = false;
   const network = new Network({
     ...{ config, clock, log, repeats, store, feed, sessions, audience, guests, door, programmes, metrics, report },
-    isReady: () => ready,
+    isReady: () => ready && store.fault() === null,
   });
   await network.ready();
   const addresses = new Addresses(config, network, clock, log);
@@ -163,5 +166,16 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),
     reopen: () => accessLog?.reopen(),
     stop: () => (stopping ??= halt(Math.max(0, config.shutdown.graceSeconds * 1000 - LAST_STEPS_MS))),
+  };
+}
+
+/** Tells when the store is not where it was, and when it is again. */
+function storeWatch(store: Store, log: Log): () => void {
+  let last: string | null = null;
+  return () => {
+    const fault = store.fault();
+    if (fault !== last && fault !== null) log.error({ fault }, 'the store cannot be used: titles are refused');
+    if (fault === null && last !== null) log.info('the store can be used again');
+    last = fault;
   };
 }

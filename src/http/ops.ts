@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { refuseWrites } from './methods.js';
 
 export interface Ops {
-  /** Configuration loaded, store open, listening, not shutting down (sources need not be there). */
+  /** Configuration loaded, store open and in its place, listening, not shutting down (sources need not be there). */
   readonly ready: boolean;
   readonly metricsType: string;
   metrics(): Promise<string>;

@@ -44,10 +44,13 @@ for (const name of root.getKeys()) walk(root.openDB({ name, encoding: 'binary' }
 await root.close();
 `;
 
-/** Rejects when the file is damaged. @param options those of lmdb's `open` */
+/** Rejects when the file, which must be there, is damaged or empty. @param options those of lmdb's `open` */
 export async function checkFile(file: string, options: object): Promise<void> {
-  const there = await stat(file).catch(() => null);
-  if (there === null) return;
+  if ((await stat(file)).size === 0) {
+    throw new Error(
+      `The store ${file} is empty, cut to 0 bytes: put a copy in its place, or remove it to start afresh`,
+    );
+  }
   const argv = ['--input-type=module', '-e', WALK, import.meta.resolve('lmdb'), file, JSON.stringify(options)];
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'pipe'] });
   let complaint = '';

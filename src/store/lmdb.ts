@@ -8,12 +8,13 @@
  * another is being flushed, share a transaction and so its fate.
  */
 
-import { statfsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { existsSync, statfsSync } from 'node:fs';
+import { mkdir, open as openFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../metadata/state.js';
 import { checkFile, mustBeWritable } from './check.js';
+import { FileIdentity } from './identity.js';
 import { type FolderLock, lockFolder } from './lock.js';
 import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP, type Store } from './store.js';
 
@@ -37,6 +38,9 @@ const LEAST_FREE_BYTES = 8 * 1024 * 1024;
 
 const DEFAULT_BOUNDS: HistoryBounds = { days: 30, entries: 10_000 };
 
+/** LMDB's own, beside each file of its. */
+const LOCK_SUFFIX = '-lock';
+
 /** Channel, since when (unix milliseconds), version of the record. */
 type HistoryKey = [string, number, number];
 
@@ -50,8 +54,9 @@ const AFTER_ALL = '\uffff';
 
 /**
  * Opens (or makes) the store in a folder, which is made with mode 0700 where it is missing.
- * Rejects when another process has the folder, when it cannot be written to, and when the file is damaged or is not ours.
- * @param report told, once for each channel, that an entry of its history cannot be read; the entry is passed over
+ * Rejects when another process has the folder, when it cannot be written to, and when the file is damaged, empty, or not ours.
+ * @param report told, once for each channel, that an entry of its history cannot be read (the entry is passed over), and that the store
+ *   has gone from a folder that had one (a new one begins)
  */
 export async function openLmdbStore(
   folder: string,
@@ -63,12 +68,28 @@ export async function openLmdbStore(
   try {
     const file = join(folder, FILE);
     await mustBeWritable(folder, file);
-    await checkFile(file, OPTIONS);
+    if (existsSync(file)) await checkFile(file, OPTIONS);
+    else {
+      if (existsSync(file + LOCK_SUFFIX)) report(new Error(`The store ${file} is gone: a new one begins, empty`));
+      await make(file);
+    }
     return new LmdbStore(file, lock, bounds, report);
   } catch (error) {
     await lock.release();
     throw error;
   }
+}
+
+/** Under another name first, so that a start that is killed never leaves a file that looks like one that was cut to nothing. */
+async function make(file: string): Promise<void> {
+  const unborn = `${file}-new`;
+  await rm(unborn, { force: true });
+  await open({ path: unborn, ...OPTIONS }).close();
+  const handle = await openFile(unborn, 'r+');
+  await handle.sync();
+  await handle.close();
+  await rm(unborn + LOCK_SUFFIX, { force: true });
+  await rename(unborn, file);
 }
 
 class LmdbStore implements Store {
@@ -79,6 +100,9 @@ class LmdbStore implements Store {
   readonly #counts = new Map<string, number>();
   readonly #bounds: HistoryBounds;
   readonly #folder: string;
+  readonly #identity: FileIdentity;
+  /** Found in its place in this turn of the event loop. */
+  #isInPlace = false;
   readonly #lock: FolderLock;
   readonly #report: (error: Error) => void;
   /** Channels of which it was told that an entry cannot be read. */
@@ -91,6 +115,7 @@ class LmdbStore implements Store {
     this.#history = this.#root.openDB({ name: 'history', encoding: 'string' });
     this.#bounds = bounds;
     this.#folder = dirname(file);
+    this.#identity = new FileIdentity(file);
     this.#lock = lock;
     this.#report = report;
   }
@@ -104,14 +129,16 @@ class LmdbStore implements Store {
   async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
     // lmdb itself forbids it to its root database only; here it would throw later, where nothing can catch it.
     if (this.#closing !== undefined) throw new Error('The store is closed');
-    const { bavail, bsize } = statfsSync(this.#folder);
-    if (bavail * bsize < LEAST_FREE_BYTES) {
-      throw new Error(`The state of channel ${channel} cannot be saved: the disk of ${this.#folder} is full`);
-    }
     try {
+      this.#mustBeInPlace();
+      const { bavail, bsize } = statfsSync(this.#folder);
+      if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`the disk of ${this.#folder} is full`);
       const text = JSON.stringify({ format: FORMAT, state });
       if (history.length === 0) await this.#channels.put(channel, text);
       else await this.#saveBoth(channel, text, history);
+      // Not only before: what went into a file that was on its way out is lost, and must not be answered for.
+      const fault = this.#identity.fault();
+      if (fault !== null) throw new Error(fault);
     } catch (error) {
       this.#counts.delete(channel);
       // The reason must not be left without a handler.
@@ -119,6 +146,21 @@ class LmdbStore implements Store {
       const cause = reason === undefined ? error : await reason.catch((rejected: unknown) => rejected);
       throw new Error(`The state of channel ${channel} cannot be saved: ${(cause as Error).message}`, { cause });
     }
+  }
+
+  fault(): string | null {
+    return this.#identity.fault();
+  }
+
+  /** Once in a turn of the event loop, since the saves of one turn share a transaction. */
+  #mustBeInPlace(): void {
+    if (this.#isInPlace) return;
+    const fault = this.#identity.fault();
+    if (fault !== null) throw new Error(fault);
+    this.#isInPlace = true;
+    setImmediate(() => {
+      this.#isInPlace = false;
+    });
   }
 
   /** State, entries and what they push out, as one transaction. */

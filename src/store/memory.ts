@@ -36,6 +36,10 @@ export class MemoryStore implements Store {
     return page.filter((entry) => !isTooOld(entry, this.#bounds, this.#wallMs())).slice(0, limit);
   }
 
+  fault(): null {
+    return null;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
   }

@@ -32,6 +32,8 @@ export interface Store {
   save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void>;
   /** What was on air, newest first; nothing that is older than the bounds. Unknown channel: empty. */
   history(channel: string, page: HistoryPage): HistoryEntry[];
+  /** Why no save can succeed at this moment, whatever it says: the store is not where it was. Null: it is. Some microseconds. */
+  fault(): string | null;
   /** Waits for what is under way, then lets go of the folder. Idempotent. */
   close(): Promise<void>;
 }

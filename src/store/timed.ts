@@ -20,6 +20,7 @@ export function timed(store: Store, slow: (channel: string, tookMs: number) => v
       }
     },
     history: (channel: string, page: HistoryPage) => store.history(channel, page),
+    fault: () => store.fault(),
     close: () => store.close(),
   };
 }

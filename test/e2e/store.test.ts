@@ -1,11 +1,12 @@
 /** The disk's faults, with the server as its own process: full, read-only, truncated, scribbled over. Words, never a signal's death. */
 
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { isLong } from '../kit/long.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
+import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 import { Watching } from '../kit/wire.js';
@@ -96,6 +97,118 @@ t.test('a full disk: 503, nothing is shown, and pushes work again when there is 
   t.match(server.err, /is full/, 'the operator is told why');
   await server.end('SIGTERM');
   t.equal(server.ended, 0, server.err);
+});
+
+const statusOf = async (url: string) => (await fetch(url)).status;
+
+t.test(
+  'the data folder is replaced while the server runs: 503 and one clear line, never a 200 that is lost',
+  async (t) => {
+    const folder = tempFolder(t);
+    const data = join(folder, 'data');
+    const port = await freePort();
+    const server = new ServerProcess(t, port, [configIn(folder, port)], {});
+    await server.ready();
+    t.equal((await push(server.base, 'before')).status, 200);
+
+    renameSync(data, `${data}.away`);
+    for (let i = 0; i < 5; i++) t.equal((await push(server.base, `away${i}`)).status, 503);
+    t.equal(await statusOf(`${server.base}/readyz`), 503);
+    t.equal(await statusOf(`${server.base}/healthz`), 200);
+    await until(() => /cannot be used: titles are refused/.test(server.err), 5000);
+    t.match(server.err, /airsplice\.mdb is gone: put it back, or restart/);
+    renameSync(`${data}.away`, data);
+    t.equal((await push(server.base, 'back')).status, 200, 'the same file: without a restart');
+    t.equal(await statusOf(`${server.base}/readyz`), 200);
+    await until(() => /can be used again/.test(server.err), 5000);
+
+    rmSync(data, { recursive: true });
+    mkdirSync(data);
+    // As somebody would who puts an older copy there.
+    writeFileSync(join(data, FILE), 'another file');
+    for (let i = 0; i < 5; i++) t.equal((await push(server.base, `replaced${i}`)).status, 503);
+    t.equal(await statusOf(`${server.base}/readyz`), 503);
+    await until(() => server.err.match(/cannot be used: titles are refused/g)?.length === 2, 5000);
+    t.match(server.err, /airsplice\.mdb was replaced by another file/);
+    t.equal(await song(server.base), 'back');
+    const history = (await (await fetch(`${server.base}/metadata/channel/demo/history.json`)).json()) as {
+      song: string;
+    }[];
+    t.same(
+      history.map((entry) => entry.song),
+      ['back', 'before'],
+    );
+    await server.end('SIGTERM');
+    t.equal(server.ended, 0, server.err);
+  },
+);
+
+t.test('a store cut to nothing is refused, one that is gone begins anew and says so', async (t) => {
+  const folder = tempFolder(t);
+  const file = await used(t, folder);
+  const whole = readFileSync(file);
+  writeFileSync(file, '');
+  t.match(
+    await refusal(t, folder, 'empty'),
+    /airsplice\.mdb is empty.*put a copy in its place, or remove it to start afresh/,
+  );
+  t.equal(statSync(file).size, 0, 'it was not touched');
+  const port = await freePort();
+  for (const [why, words] of [
+    ['gone', /airsplice\.mdb is gone: a new one begins/],
+    ['first', /^(?!.*is gone)/],
+  ] as const) {
+    if (why === 'gone') rmSync(file);
+    else rmSync(join(folder, 'data'), { recursive: true });
+    const server = new ServerProcess(t, port, [configIn(folder, port)], {});
+    await server.ready();
+    t.match(server.err, words, why);
+    t.equal(await statusOf(`${server.base}/metadata/channel/demo.json`), 204);
+    t.equal((await push(server.base, why)).status, 200);
+    await server.end('SIGTERM');
+  }
+  writeFileSync(file, whole);
+  const server = new ServerProcess(t, port, [configIn(folder, port)], {});
+  await server.ready();
+  t.equal(await song(server.base), 's28');
+  await server.end('SIGTERM');
+});
+
+t.test('the folder becomes read-only while the server runs: what is answered is there afterwards', async (t) => {
+  const folder = tempFolder(t);
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  const port = await freePort();
+  const config = configIn(folder, port);
+  // Root may write everywhere.
+  const isRoot = process.getuid?.() === 0;
+  const launcher = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+  if (isRoot) {
+    if (missing('setpriv')) return t.plan(0, 'no setpriv here');
+    chownSync(data, 65_534, 65_534);
+    chmodSync(folder, 0o755);
+    const probe = new ServerProcess(t, 0, ['--help'], {}, launcher);
+    await until(() => probe.ended !== undefined, 20_000);
+    if (probe.ended !== 0) return t.plan(0, 'nobody else may run the server here');
+  }
+  let server = new ServerProcess(t, port, [config], {}, launcher);
+  await server.ready();
+  const file = join(data, FILE);
+  chmodSync(file, 0o400);
+  chmodSync(data, 0o500);
+  const { status } = await push(server.base, 'kept');
+  await server.end('SIGKILL');
+  const refused = new ServerProcess(t, port, [config], {}, launcher);
+  await until(() => refused.ended !== undefined, 20_000);
+  t.equal(refused.ended, 1, refused.err);
+  t.match(refused.err, /cannot be read and written \(EACCES\)/);
+  chmodSync(data, 0o700);
+  chmodSync(file, 0o600);
+  server = new ServerProcess(t, port, [config], {}, launcher);
+  await server.ready();
+  t.equal(status, 200, 'the file was opened before');
+  t.equal(await song(server.base), 'kept');
+  await server.end('SIGTERM');
 });
 
 t.test('a folder that can only be read: a refusal to start', async (t) => {

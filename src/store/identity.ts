@@ -1,0 +1,26 @@
+/**
+ * Whether the store's file, opened once, is still the one that lies at its path. LMDB goes on writing to a file that was removed or
+ * replaced, or whose disk was taken away: what is saved there is gone with the process. Owned by lmdb.ts, which asks before and
+ * after each commit; the answer is of the moment, so that a file that comes back is good again.
+ */
+
+import { type BigIntStats, statSync } from 'node:fs';
+
+export class FileIdentity {
+  readonly #file: string;
+  readonly #opened: BigIntStats;
+
+  /** @param file which is there */
+  constructor(file: string) {
+    this.#file = file;
+    this.#opened = statSync(file, { bigint: true });
+  }
+
+  /** Null: it is there. Else what became of it. Some microseconds. */
+  fault(): string | null {
+    const found = statSync(this.#file, { bigint: true, throwIfNoEntry: false });
+    if (found === undefined) return `${this.#file} is gone: put it back, or restart to begin a new store`;
+    if (found.ino === this.#opened.ino && found.dev === this.#opened.dev) return null;
+    return `${this.#file} was replaced by another file: put the former one back, or restart to use this one`;
+  }
+}
