@@ -41,16 +41,20 @@ export interface App {
   /**
    * Drains: not ready any more, streams end with a whole frame, watchers hear 1001, pushes under way are committed. Resolves when
    * all connections have ended or `graceSeconds` are over, whatever is still open. Idempotent.
+   * @param graceMs less than these
    */
-  stop(): Promise<void>;
+  stop(graceMs?: number): Promise<void>;
 }
 
-/** Builds and starts everything; rejects when the data folder is in use or a port cannot be had, and leaves nothing running. */
-export async function startApp(config: LoadedConfig, log: Log): Promise<App> {
-  const store = await openLmdbStore(resolve(config.data.folder), config.history, (error) =>
-    log.error({ err: error }, 'the store needs a look'),
-  );
+/**
+ * Builds and starts everything; rejects when the data folder is in use or a port cannot be had, and leaves nothing running.
+ * @param signal to stop it while the store is looked through, which may take long; rejects then
+ */
+export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSignal): Promise<App> {
+  const report = (error: Error) => log.error({ err: error }, 'the store needs a look');
+  const store = await openLmdbStore(resolve(config.data.folder), config.history, report, signal);
   try {
+    signal?.throwIfAborted();
     return await startWith(config, store, log);
   } catch (error) {
     await store.close();
@@ -165,7 +169,10 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     ports: ports.map(({ port }) => port),
     shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),
     reopen: () => accessLog?.reopen(),
-    stop: () => (stopping ??= halt(Math.max(0, config.shutdown.graceSeconds * 1000 - LAST_STEPS_MS))),
+    stop: (graceMs = Number.POSITIVE_INFINITY) => {
+      const allMs = Math.min(graceMs, config.shutdown.graceSeconds * 1000);
+      return (stopping ??= halt(Math.max(0, allMs - LAST_STEPS_MS)));
+    },
   };
 }
 

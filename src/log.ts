@@ -12,8 +12,8 @@ import { Output } from './output.js';
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
 export interface OpenLog {
-  readonly log: Log;
-  /** Writes what waits; what is logged from then on is lost. Resolves when it has been taken. */
+  readonly log: Log & Pick<Logger, 'fatal'>;
+  /** Writes what waits; what is logged from the call on is lost. Resolves when it has been taken. */
   close(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export function openLog(level: string, bufferBytes: number): OpenLog {
     failed: () => undefined,
     recovered: (lines) => log.warn({ lines }, 'lines of this log were lost: nobody took them in time'),
   });
-  const log: Log = pino(
+  const log: OpenLog['log'] = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
     // Pino ends each with a line end.
     { write: (line) => output.write(line.slice(0, -1)) },

@@ -59,6 +59,8 @@ export class Output {
   readonly #isEager: boolean;
   #target: Target;
   #closed = false;
+  /** Takes no more lines. */
+  #isEnding = false;
   #pending: string[] = [];
   #pendingBytes = 0;
   #reopen = false;
@@ -92,7 +94,7 @@ export class Output {
   /** @param line without its line end */
   write(line: string): void {
     const bytes = Buffer.byteLength(line) + 1;
-    if (this.#closed || this.#pendingBytes + bytes > this.#options.bufferBytes) {
+    if (this.#isEnding || this.#pendingBytes + bytes > this.#options.bufferBytes) {
       this.lost++;
       return;
     }
@@ -116,8 +118,9 @@ export class Output {
     this.flush();
   }
 
-  /** Writes the last lines. Idempotent. */
+  /** Writes the last lines: those that were there when it was called. Idempotent. */
   async close(): Promise<void> {
+    this.#isEnding = true;
     await this.#writing;
     this.flush();
     await this.#writing;

@@ -66,7 +66,8 @@ const MAY: Record<string, readonly string[]> = {
     ...['addresses', 'network', 'programme', 'door', 'keeper', 'metrics', 'listener-feed', 'listener', 'engine'],
     ...['store', 'metadata', 'config', 'clock', 'log', 'output', 'http'],
   ],
-  main: ['app', 'banner', 'config', 'log', 'output'],
+  run: ['app', 'banner', 'config', 'log', 'output'],
+  main: ['run'],
 };
 
 /** Files of another room that a room may take nothing but these from. */

@@ -44,15 +44,15 @@ for (const name of root.getKeys()) walk(root.openDB({ name, encoding: 'binary' }
 await root.close();
 `;
 
-/** Rejects when the file, which must be there, is damaged or empty. @param options those of lmdb's `open` */
-export async function checkFile(file: string, options: object): Promise<void> {
+/** Rejects when the file, which must be there, is damaged or empty. @param options those of lmdb's `open` @param signal ends it */
+export async function checkFile(file: string, options: object, signal?: AbortSignal): Promise<void> {
   if ((await stat(file)).size === 0) {
     throw new Error(
       `The store ${file} is empty, cut to 0 bytes: put a copy in its place, or remove it to start afresh`,
     );
   }
   const argv = ['--input-type=module', '-e', WALK, import.meta.resolve('lmdb'), file, JSON.stringify(options)];
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'pipe'], killSignal: 'SIGKILL', signal });
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint += text;

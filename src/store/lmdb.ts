@@ -57,18 +57,20 @@ const AFTER_ALL = '\uffff';
  * Rejects when another process has the folder, when it cannot be written to, and when the file is damaged, empty, or not ours.
  * @param report told, once for each channel, that an entry of its history cannot be read (the entry is passed over), and that the store
  *   has gone from a folder that had one (a new one begins)
+ * @param signal ends the look through the file, which takes longer the larger it is; rejects then
  */
 export async function openLmdbStore(
   folder: string,
   bounds: HistoryBounds = DEFAULT_BOUNDS,
   report: (error: Error) => void = () => undefined,
+  signal?: AbortSignal,
 ): Promise<Store> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const lock = await lockFolder(folder);
   try {
     const file = join(folder, FILE);
     await mustBeWritable(folder, file);
-    if (existsSync(file)) await checkFile(file, OPTIONS);
+    if (existsSync(file)) await checkFile(file, OPTIONS, signal);
     else {
       if (existsSync(file + LOCK_SUFFIX)) report(new Error(`The store ${file} is gone: a new one begins, empty`));
       await make(file);

@@ -61,17 +61,22 @@ export class ServerProcess {
   /** Exit code or signal, once it has ended. */
   ended: number | string | undefined;
 
-  /** @param launcher a command that becomes the server, with its own arguments before the server's */
+  /**
+   * @param launcher a command that becomes the server, with its own arguments before the server's
+   * @param preload a module that node loads before the server
+   */
   constructor(
     t: Test,
     port: number,
     args: readonly string[],
     env: NodeJS.ProcessEnv,
     launcher: readonly string[] = [],
+    preload?: string,
   ) {
     this.port = port;
     const [command, ...before] = [...launcher, process.execPath];
-    this.child = spawn(command!, [...before, ...PROGRAM, ...args], {
+    const options = preload === undefined ? [] : ['--import', preload];
+    this.child = spawn(command!, [...before, ...options, ...PROGRAM, ...args], {
       // Without the test runner's own hooks, which triple the time to start.
       env: { ...process.env, NODE_OPTIONS: '', PORT: String(port), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,7 @@
+// Preloaded into a server under test: tells on standard error as soon as it listens to SIGTERM.
+import { writeSync } from 'node:fs';
+
+process.on('newListener', (event) => {
+  // It is added behind this.
+  if (event === 'SIGTERM') queueMicrotask(() => writeSync(2, 'listens to SIGTERM\n'));
+});

@@ -1,0 +1,7 @@
+// Preloaded into a server under test: SIGUSR2 raises an exception that nobody catches, SIGHUP a rejection that nobody handles.
+process.on('SIGUSR2', () => setTimeout(() => throwIt('out of a timer'), 1));
+process.on('SIGHUP', () => void Promise.reject(new Error('out of a promise')));
+
+function throwIt(message) {
+  throw new Error(message);
+}
