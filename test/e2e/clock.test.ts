@@ -1,0 +1,130 @@
+/**
+ * The wall clock jumps by an hour, forth and back and past where it began, while the built server plays (libfaketime; the monotonic clock
+ * stays as it is): no stream is cut or falls silent, no title is lost or told twice, what is held comes, nothing spins.
+ */
+
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { Ear } from '../kit/ear.js';
+import { isLong } from '../kit/long.js';
+import { Player, until } from '../kit/player.js';
+import { freePort, ServerProcess } from '../kit/process.js';
+import { demoYaml, tempFolder } from '../kit/server.js';
+import { Watching } from '../kit/wire.js';
+
+/** Debian's package libfaketime. */
+function library(): string | undefined {
+  if (process.platform !== 'linux') return undefined;
+  return readdirSync('/usr/lib')
+    .map((name) => `/usr/lib/${name}/faketime/libfaketimeMT.so.1`)
+    .find((path) => existsSync(path));
+}
+const LIBRARY = library();
+const HOUR_S = 3600;
+/** Seconds beside the true time, one after the other. */
+const JUMPS = isLong ? [HOUR_S, 0, -HOUR_S, 0, HOUR_S, -HOUR_S, 0] : [HOUR_S, 0];
+/** Ahead of which a held push is put, and how much later it may come where the clock is set back (agenda.ts). */
+const HELD_S = 3;
+const SLACK_S = 1;
+/** A busy machine. */
+const LATE_S = 6;
+
+/** Of user and system, seconds. */
+async function cpuOf(server: ServerProcess): Promise<number> {
+  const metrics = await (await fetch(`${server.base}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(metrics)![1]);
+}
+
+t.test(
+  'the clock jumps by an hour',
+  { skip: LIBRARY === undefined && 'no libfaketime here', timeout: 120_000 },
+  async (t) => {
+    const folder = tempFolder(t);
+    const port = await freePort();
+    const config = join(folder, 'config.yaml');
+    const offset = join(folder, 'offset');
+    let offsetS = 0;
+    const jump = (toS: number) => {
+      offsetS = toS;
+      writeFileSync(offset, `${toS < 0 ? '' : '+'}${toS}\n`);
+    };
+    jump(0);
+    writeFileSync(config, `data: { folder: ${join(folder, 'data')} }\n${demoYaml('', port)}`);
+    const server = new ServerProcess(t, port, [config], {
+      LD_PRELOAD: LIBRARY,
+      FAKETIME_TIMESTAMP_FILE: offset,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      DONT_FAKE_MONOTONIC: '1',
+      NO_FAKE_STAT: '1',
+    });
+    await server.ready();
+    const serverMs = () => Date.now() + offsetS * 1000;
+    const push = async (query: string) => {
+      const answer = await fetch(`${server.base}/metapush/demo/demo-token?${query}`);
+      t.equal(answer.status, 200, query);
+      return (await answer.json()) as { start_timestamp: number };
+    };
+    const player = new Player(port, '/demo.mp3', { keep: true });
+    const ear = new Ear(t, player);
+    t.teardown(() => player.close());
+    const watching = new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/demo`);
+    await watching.opened();
+    const sse: string[] = [];
+    const events = await fetch(`${server.base}/metadata/sse/channel/demo`);
+    void events
+      .body!.pipeThrough(new TextDecoderStream())
+      .pipeTo(new WritableStream({ write: (text) => void sse.push(text) }))
+      .catch(() => undefined);
+    await push('song=begin');
+    await player.until((p) => p.audioBytes > 16_000);
+
+    const songs = ['begin'];
+    for (const [i, toS] of JUMPS.entries()) {
+      const heldAt = Math.ceil(serverMs() / 1000) + HELD_S;
+      await push(`song=held${i}&id=held${i}&time=${heldAt}`);
+      const heldMs = performance.now();
+      const isBack = toS < offsetS;
+      const bytes = player.audioBytes;
+      const cpu = await cpuOf(server);
+      jump(toS);
+      const { start_timestamp } = await push(`song=after${i}`);
+      t.ok(Math.abs(start_timestamp - serverMs() / 1000) < LATE_S, 'the clock has jumped');
+      await push(`tracktype=next&song=next${i}`);
+      const isHeldTold = () => watching.songs.includes(`now held${i}`);
+      await until(isHeldTold, (HELD_S + SLACK_S + LATE_S) * 1000, () => watching.songs.join());
+      const tookS = (performance.now() - heldMs) / 1000;
+      if (!isBack) t.ok(tookS < HELD_S + LATE_S, `held: its moment has come, told after ${tookS} s`);
+      t.ok(tookS < HELD_S + SLACK_S + LATE_S, `held: told after ${tookS} s`);
+      // Past whatever is looked at once a second.
+      await sleep(1200);
+      await push(`song=again${i}`);
+      const passedS = (performance.now() - heldMs) / 1000;
+      const cores = ((await cpuOf(server)) - cpu) / passedS;
+      t.ok(cores < 0.5, `${cores} cores`);
+      const playedS = (player.audioBytes - bytes) / 16_000;
+      t.ok(playedS > passedS - 3 && playedS < passedS + 3, `${playedS} s of audio in ${passedS} s`);
+      songs.push(`after${i}`, `held${i}`, `again${i}`);
+    }
+    const now = () => watching.songs.filter((song) => song.startsWith('now ')).map((song) => song.slice(4));
+    await until(() => now().at(-1) === songs.at(-1), 5000);
+    // Where the clock goes forth, what is held is due before what comes then.
+    const sorted = [...songs].sort();
+    t.same([...now()].sort(), sorted, 'a WebSocket is told each title once');
+    await until(() => sse.join('').includes(`"song":"${songs.at(-1)}"`), 5000);
+    for (const song of songs) t.equal(sse.join('').split(`"song":"${song}"`).length, 2, `SSE: ${song} once`);
+    const history = (await (await fetch(`${server.base}/metadata/channel/demo/history.json`)).json()) as {
+      song: string;
+    }[];
+    t.same(history.map(({ song }) => song).sort(), sorted, 'all are in the history');
+    await player.until((p) => p.titles.at(-1)?.title === songs.at(-1));
+    t.equal(player.closed, false);
+    t.equal(watching.code, 0);
+    ear.listen();
+    t.equal(ear.breaks, 0);
+    await server.end('SIGTERM');
+    t.equal(server.ended, 0, server.err);
+  },
+);
