@@ -18,6 +18,7 @@ export function hookSchema() {
     waiting: whole(0, 1_000_000).default(10_000),
     cacheSeconds: seconds(0, 86_400).default(0),
     cacheEntries: whole(1, 1_000_000).default(10_000),
+    cacheBy: choice(['address', 'credentials']).default('address'),
     whenDown: choice(['deny', 'allow']).default('deny'),
     breakAfter: whole(1, 10_000).default(5),
     breakSeconds: seconds(0.1, 3600).default(10),

@@ -19,6 +19,8 @@ export interface HookOptions {
   readonly waiting: number;
   readonly cacheMs: number;
   readonly cacheEntries: number;
+  /** Whether a remembered answer holds for one address, or for all who show the same credentials. */
+  readonly cacheBy: 'address' | 'credentials';
   readonly whenDown: 'deny' | 'allow';
   readonly breakAfter: number;
   readonly breakMs: number;
@@ -76,7 +78,7 @@ export class ListenerHook {
   /** Resolves within the time-out; never rejects. Whoever is allowed with a `client` has to be told `gone` once. */
   async ask(caller: Caller): Promise<Judgement> {
     const { cacheMs, judged } = this.#options;
-    const key = keyOf(caller);
+    const key = keyOf(caller, this.#options.cacheBy);
     const known = this.#remembered.get(key);
     if (known !== undefined && this.#clock.now() < known.untilMs) {
       const { verdict, limitMs } = await known.judgement;
@@ -191,10 +193,13 @@ export class ListenerHook {
   }
 }
 
-/** What an answer holds for. Those who show nothing that was given to them are told apart by their address. */
-function keyOf({ mount, user, password, address }: Caller): string {
+/**
+ * What an answer holds for (contract, "Streams"). The hook is told the address and may judge by it, and the query of a public link is
+ * nobody's credential: only the operator knows that the address says nothing. Those who show nothing at all have nothing else.
+ */
+function keyOf({ mount, user, password, address }: Caller, cacheBy: HookOptions['cacheBy']): string {
   const isNobody = user === '' && password === '' && !mount.includes('?');
-  return JSON.stringify([mount, user, password, isNobody ? address : '']);
+  return JSON.stringify([mount, user, password, cacheBy === 'address' || isNobody ? address : '']);
 }
 
 /** The fields that Icecast 2.4 sends, but for the server's own name and port. */

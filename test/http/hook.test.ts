@@ -67,8 +67,8 @@ class Bench {
 
   constructor(url: string, options: Partial<HookOptions> = {}) {
     this.hook = new ListenerHook(this.clock, {
-      ...{ url, timeoutMs: 2000, parallel: 4, waiting: 100, cacheMs: 0, cacheEntries: 3, whenDown: 'deny' },
-      ...{ breakAfter: 3, breakMs: 1000, ...options },
+      ...{ url, timeoutMs: 2000, parallel: 4, waiting: 100, cacheMs: 0, cacheEntries: 3 },
+      ...{ cacheBy: 'address', whenDown: 'deny', breakAfter: 3, breakMs: 1000, ...options },
       judged: (verdict) => this.verdicts.push(verdict),
       changed: (trouble) => this.changes.push(trouble),
     });
@@ -173,11 +173,11 @@ t.test('so many at once, so many waiting, questions before farewells', { buffere
 });
 
 t.test(
-  'answers are remembered for mount, credentials and query; nobody for his address',
+  'where credentials decide, answers are remembered for mount, credentials and query; nobody for his address',
   { buffered: true },
   async (t) => {
     const operator = await new Operator(t).start();
-    const bench = new Bench(operator.url, { cacheMs: 10_000 });
+    const bench = new Bench(operator.url, { cacheMs: 10_000, cacheBy: 'credentials' });
     const nina = { user: 'nina', password: 'x' };
     t.equal(await bench.ask(nina), 'allowed Infinity 1');
     t.equal(await bench.ask({ ...nina, address: '192.0.2.2' }), 'allowed Infinity null', 'not announced again');
@@ -205,6 +205,23 @@ t.test(
     operator.answer = YES;
     t.match(await bench.ask({ user: 'later' }), /^allowed/, 'that it was down is not remembered');
     t.ok(bench.verdicts.includes('remembered') && bench.verdicts.includes('down'));
+  },
+);
+
+t.test(
+  'of a public link nobody is let in or locked out by what was said to a stranger',
+  { buffered: true },
+  async (t) => {
+    const operator = await new Operator(t).start();
+    operator.answer = (form, response) => (form['ip'] === '192.0.2.1' ? YES : NO)(form, response);
+    const bench = new Bench(operator.url, { cacheMs: 10_000, cacheEntries: 100 });
+    for (const caller of [{ mount: '/h.mp3?ref=web' }, { user: 'nina', password: 'x' }, {}]) {
+      t.match(await bench.ask({ ...caller, address: '192.0.2.2' }), /^denied/);
+      t.match(await bench.ask({ ...caller, address: '192.0.2.1' }), /^allowed .*\d$/, 'not locked out');
+      t.match(await bench.ask({ ...caller, address: '192.0.2.3' }), /^denied/, 'nor let in');
+      t.match(await bench.ask({ ...caller, address: '192.0.2.1' }), /^allowed .* null$/, 'and remembered');
+    }
+    t.equal(operator.forms.length, 9);
   },
 );
 
