@@ -19,6 +19,7 @@ import { Guests } from './listener/guests.js';
 import { Sessions } from './listener/sessions.js';
 import { ListenerFeed } from './listener-feed.js';
 import { type Log, Repeats } from './log.js';
+import { SecretMask } from './mask.js';
 import { Feed } from './metadata/feed.js';
 import { Metrics } from './metrics.js';
 import { Network } from './network.js';
@@ -105,7 +106,8 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   await door.restore();
 
   const census = new Census(clock, config.sessions.togetherSeconds * 1000);
-  const guests = new Guests(census, accessLog, clock, config.accessLog);
+  const secrets = new SecretMask(config.log.secretNames);
+  const guests = new Guests(census, accessLog, clock, { ...config.accessLog, secrets });
   const audience = new Audience(clock, sessions, {
     wanted: (channel, wanted) => programmes.get(channel.key)!.switch.want(wanted),
     ended: (listener, guest, ending, lastedMs) => {

@@ -103,6 +103,13 @@ function isTimezone(name: string): boolean {
   }
 }
 
+/** The name of a parameter whose value goes into no log (mask.ts). */
+export const secretName = () => {
+  const error =
+    'must be 1 to 64 of the characters A-Z a-z 0-9 _ . ~ -, with a * before or after them for anything there';
+  return z.string({ error }).regex(/^\*?[\w.~-]{1,64}\*?$/, { error });
+};
+
 /** A day as `2024-01-31`, which stands for its first moment in UTC. */
 export const date = () => {
   const error = 'must be a day such as 2024-01-31';

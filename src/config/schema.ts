@@ -18,6 +18,7 @@ import {
   network,
   onAnyMap,
   seconds,
+  secretName,
   section,
   text,
   webUrl,
@@ -28,6 +29,36 @@ import { tlsSchema } from './tls.js';
 /** What an address may serve. */
 export const ROLES = ['push', 'poll', 'watch', 'stream', 'encoder', 'ops', 'legacy'] as const;
 export type Role = (typeof ROLES)[number];
+
+/** Parameters whose values are nobody's business: metaids, tokens, keys, signatures, passwords, sessions. */
+const SECRET_NAMES = [
+  ...[
+    '*metaid*',
+    'sabcsid',
+    '*token*',
+    '*jwt*',
+    '*pass*',
+    '*pwd*',
+    'pw',
+    '*secret*',
+    '*credential*',
+    '*auth',
+    'auth_*',
+  ],
+  ...[
+    '*authorization*',
+    '*key',
+    '*accesskey*',
+    '*signature*',
+    '*sig',
+    '*hmac*',
+    '*hash',
+    '*session*',
+    'sid',
+    'code',
+    'pin',
+  ],
+];
 
 /** The one sentence that allows the demo's secrets on an address that others can reach. */
 export const IN_SO_MANY_WORDS = 'yes, anybody may push and stream to this server';
@@ -76,6 +107,7 @@ export function configSchema(surroundings: Surroundings) {
       folder: text(1, 4096).default('./data'), // relative to the working directory
     }).prefault({}),
     log: section({
+      secretNames: list(secretName(), 0, 256).default([...SECRET_NAMES]),
       level: choice(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
       bufferBytes: whole(1024, 1_073_741_824).default(1_048_576),
       longTurnMs: whole(1, 60_000).default(LONG_TURN_MS),

@@ -1,11 +1,9 @@
 /**
  * A line of the access log: the combined form that Apache made and Icecast writes, with the seconds that the connection lasted at
- * its end. What comes from outside is escaped as Apache does (mod_log_config), so that no line can be broken or forged; secrets in
- * query strings are taken out, and addresses shortened where that is asked for. Pure functions.
+ * its end. What comes from outside is escaped as Apache does (mod_log_config), so that no line can be broken or forged; addresses are
+ * shortened where that is asked for. Secrets have been taken out by then (mask.ts). Pure functions.
  */
 
-/** Query parameters whose value is nobody's business: metaids, tokens, signatures, passwords. */
-const SECRET = /metaid|sabcsid|token|pass|secret|sig|auth|hmac|jwt|^key$|^hash$/i;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 /** What may not stand in a quoted field as it is. */
 const UNSAFE = /["\\]|[^ -~]+/g;
@@ -23,31 +21,6 @@ function escaped(text: string): string {
     out += SHORT[String.fromCharCode(byte)] ?? `\\x${byte.toString(16).padStart(2, '0')}`;
   }
   return out;
-}
-
-/** A URL whose secrets read `-`: values of such parameters, and a user and password before its host. */
-export function withoutSecrets(url: string): string {
-  const mark = url.indexOf('?');
-  const path = (mark < 0 ? url : url.slice(0, mark)).replace(/\/\/[^/]*@/, '//-@');
-  if (mark < 0) return path;
-  const parameters = url
-    .slice(mark + 1)
-    .split(/([&;#?])/)
-    .map((parameter) => {
-      const equals = parameter.indexOf('=');
-      return equals >= 0 && SECRET.test(decoded(parameter.slice(0, equals)))
-        ? `${parameter.slice(0, equals + 1)}-`
-        : parameter;
-    });
-  return `${path}?${parameters.join('')}`;
-}
-
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }
 
 /**

@@ -5,8 +5,9 @@
  */
 
 import type { Clock } from '../clock.js';
+import type { SecretMask } from '../mask.js';
 import type { Output } from '../output.js';
-import { quoted, shortened, stamp, withoutSecrets } from './access-line.js';
+import { quoted, shortened, stamp } from './access-line.js';
 import type { Census, Group } from './census.js';
 
 /** A request for a stream, as it came. */
@@ -37,6 +38,8 @@ export interface GuestOptions {
   readonly anonymize: boolean;
   /** What is kept of a URL, a referer and a user agent, each. */
   readonly textCharacters: number;
+  /** Takes secrets out of the three. */
+  readonly secrets: SecretMask;
 }
 
 export class Guests {
@@ -77,15 +80,16 @@ export class Guests {
 
   /** The stream is answered in HTTP/1.0 whatever was asked in, so the line says that. */
   #entry(request: Request, agent: string): Entry {
-    const { anonymize, textCharacters } = this.#options;
-    const field = (text: string) => quoted(text.slice(0, textCharacters));
-    const line = `${request.method} ${withoutSecrets(request.url).slice(0, textCharacters)} HTTP/1.0`;
-    const referer = withoutSecrets(request.head('referer') ?? '');
+    const { anonymize, textCharacters, secrets } = this.#options;
+    // What is cut is what is left: half a secret is one too.
+    const field = (text: string) => secrets.mask(text).slice(0, textCharacters);
+    const line = `${request.method} ${field(request.url)} HTTP/1.0`;
+    const referer = request.head('referer') ?? '';
     const address = request.address.replace(/^::ffff:(?=\d+\.)/i, '');
     return {
       address: anonymize ? shortened(address) : address || '-',
       request: quoted(line),
-      from: `${field(referer)} ${field(agent)}`,
+      from: `${quoted(field(referer))} ${quoted(field(agent))}`,
     };
   }
 }

@@ -2,6 +2,7 @@
 
 import { Census } from '../../src/listener/census.js';
 import { type Guest, Guests, type Request } from '../../src/listener/guests.js';
+import { SecretMask } from '../../src/mask.js';
 import { FakeClock } from './clock.js';
 
 /** A request as a player makes it. @param heads by lower-case name */
@@ -11,6 +12,10 @@ export function makeRequest(fields: Partial<Request> = {}, heads: Readonly<Recor
 
 export function makeGuest(): Guest {
   const clock = new FakeClock();
-  const guests = new Guests(new Census(clock, 0), null, clock, { anonymize: false, textCharacters: 512 });
+  const guests = new Guests(new Census(clock, 0), null, clock, {
+    anonymize: false,
+    textCharacters: 512,
+    secrets: new SecretMask([]),
+  });
   return guests.arrive('demo', makeRequest(), null);
 }

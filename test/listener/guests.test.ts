@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { Census } from '../../src/listener/census.js';
 import { Guests } from '../../src/listener/guests.js';
+import { SecretMask } from '../../src/mask.js';
 import { Output } from '../../src/output.js';
 import { FakeClock } from '../kit/clock.js';
 import { makeRequest } from '../kit/guest.js';
@@ -15,8 +16,16 @@ t.test('the line: time of the ending, bytes and seconds; texts cut at the limit'
   const log = await Output.to(file, { bufferBytes: 10_000, failed: (error) => t.fail(String(error)) });
   const clock = new FakeClock();
   const census = new Census(clock, 0);
-  const guests = new Guests(census, log, clock, { anonymize: false, textCharacters: 16 });
-  const short = new Guests(census, log, clock, { anonymize: true, textCharacters: 16 });
+  const guests = new Guests(census, log, clock, {
+    anonymize: false,
+    textCharacters: 16,
+    secrets: new SecretMask(['metaid']),
+  });
+  const short = new Guests(census, log, clock, {
+    anonymize: true,
+    textCharacters: 16,
+    secrets: new SecretMask(['metaid']),
+  });
   const heads = { 'user-agent': '0123456789abcdef', referer: 'http://x.example' };
   const longer = { 'user-agent': '0123456789abcdefg', referer: 'http://x.example/' };
   const arrivals = [
@@ -42,7 +51,11 @@ t.test('the line: time of the ending, bytes and seconds; texts cut at the limit'
 
 t.test('without an access log nothing of a request is kept', async (t) => {
   const clock = new FakeClock();
-  const guests = new Guests(new Census(clock, 0), null, clock, { anonymize: false, textCharacters: 16 });
+  const guests = new Guests(new Census(clock, 0), null, clock, {
+    anonymize: false,
+    textCharacters: 16,
+    secrets: new SecretMask(['metaid']),
+  });
   const guest = guests.arrive('demo', makeRequest(), null);
   t.equal(guest.entry, null);
   guests.leave(guest, 1, 1);

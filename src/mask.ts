@@ -1,0 +1,149 @@
+/**
+ * Takes secrets out of URLs, and out of other text of strangers, before they go into a log: the values of parameters whose names are
+ * on the operator's list (log.secretNames), the token in a path of /metapush/, the user and password before a host. They are found
+ * in whatever layer of percent-encoding they stand (a URL in the query of a URL in a Referer); `-` stands in their place.
+ *
+ *   back=https%3A%2F%2Fme:word@x%2F%3Ftoken%3Dabc%26v%3D2&app=ios   ─►   back=https%3A%2F%2F-@x%2F%3Ftoken%3D-%26v%3D2&app=ios
+ *   layer 0        1  1  1         1  1      1     1   1 0               a value ends at a separator of its own layer or an outer one
+ *
+ * Invariant: where it is doubtful what is secret more is taken out, never less. The time is linear in the text, whatever it holds.
+ */
+
+/** How often a text may have been encoded. */
+const LAYERS = 3;
+/** Characters; what comes after them is dropped: no log keeps as many. */
+const LONGEST = 16_384;
+/** Of a name, its end counts. */
+const NAME_LONGEST = 128;
+const PUSH_PATH = /[/\\]metapush[/\\]+[^/\\?#]*[/\\]+/gi;
+
+/** A text without its encoding. */
+interface Decoded {
+  readonly text: string;
+  /** Where each character begins in the text as it came, and where the last one ends. */
+  readonly from: readonly number[];
+  /** How often each was encoded. */
+  readonly layer: readonly number[];
+}
+
+/** From the first to before the last character, of the decoded text. */
+type Span = readonly [start: number, end: number];
+
+/**
+ * Where the last secret that was found ends. What begins in it cannot reach further, unless it is of an outer layer: it is passed over,
+ * so that no text is gone through once for each of its own parameters.
+ */
+interface Last {
+  readonly end: number;
+  readonly layer: number;
+}
+const OPEN: Last = { end: 0, layer: 0 };
+
+export class SecretMask {
+  readonly #secret: RegExp;
+
+  /** @param names of parameters, in any case; `*` at the beginning or the end of one stands for anything. `-`, `.`, `~`, `_` are one */
+  constructor(names: readonly string[]) {
+    const patterns = names.map((name) => oneDash(name).replaceAll('*', '.*'));
+    this.#secret = patterns.length === 0 ? /(?!)/ : new RegExp(`^(?:${patterns.join('|')})$`, 'i');
+  }
+
+  /** The text with its secrets taken out. */
+  mask(whole: string): string {
+    const text = whole.slice(0, LONGEST);
+    const decoded = decode(text);
+    const spans = [...this.#values(decoded), ...pushTokens(decoded), ...logins(decoded)];
+    spans.sort(([a], [b]) => a - b);
+    let masked = '';
+    let at = 0;
+    for (const [start, end] of spans) {
+      const first = decoded.from[start]!;
+      if (first >= at) masked += `${text.slice(at, first)}-`;
+      at = Math.max(at, decoded.from[end]!);
+    }
+    return masked + text.slice(at);
+  }
+
+  #values(decoded: Decoded): Span[] {
+    const { text, layer } = decoded;
+    const spans: Span[] = [];
+    let nameAt = 0;
+    let last = OPEN;
+    for (let i = 0; i < text.length; i++) {
+      const isValue = text[i] === '=' || text[i] === ':';
+      if (!isValue && !'?&;#/\\'.includes(text[i]!)) continue;
+      const name = isValue ? text.slice(Math.max(nameAt, i - NAME_LONGEST), i) : '';
+      nameAt = i + 1;
+      if ((i < last.end && layer[i]! >= last.layer) || !this.#isSecret(name)) continue;
+      last = { end: endOf(decoded, i + 1, layer[i]!, '&;#'), layer: layer[i]! };
+      spans.push([i + 1, last.end]);
+    }
+    return spans;
+  }
+
+  /** `token[]`, `user[token]` and `{"token"` have the word among their parts. */
+  #isSecret(name: string): boolean {
+    return name !== '' && name.split(/[^\w.~-]+/).some((part) => this.#secret.test(oneDash(part)));
+  }
+}
+
+function oneDash(name: string): string {
+  return name.replace(/[.~-]/g, '_');
+}
+
+/** Whatever comes behind a channel's key. In a query it ends with the parameter. */
+function pushTokens(decoded: Decoded): Span[] {
+  const { text, layer } = decoded;
+  const query = text.indexOf('?');
+  const spans: Span[] = [];
+  let last = OPEN;
+  for (const { index, 0: path } of text.matchAll(PUSH_PATH)) {
+    const start = index + path.length;
+    const ofLayer = layer[start - 1]!;
+    if (index < last.end && ofLayer >= last.layer) continue;
+    last = { end: endOf(decoded, start, ofLayer, query >= 0 && query < index ? '?#&' : '?#'), layer: ofLayer };
+    if (last.end > start) spans.push([start, last.end]);
+  }
+  return spans;
+}
+
+/** `//user:password@`. */
+function logins(decoded: Decoded): Span[] {
+  const { text, layer } = decoded;
+  const spans: Span[] = [];
+  for (const { index } of text.matchAll(/[/\\](?=[/\\])/g)) {
+    const end = endOf(decoded, index + 2, layer[index + 1]!, '/\\?#');
+    const at = text.slice(index + 2, end).lastIndexOf('@');
+    if (at >= 0) spans.push([index + 2, index + 2 + at]);
+  }
+  return spans;
+}
+
+/** Where the first of these separators stands that is of this layer or of an outer one; the end of the text where there is none. */
+function endOf({ text, layer }: Decoded, start: number, mostLayer: number, separators: string): number {
+  for (let i = start; i < text.length; i++) {
+    if (layer[i]! <= mostLayer && separators.includes(text[i]!)) return i;
+  }
+  return text.length;
+}
+
+/** Each byte becomes one character: what is looked for is ASCII. */
+function decode(whole: string): Decoded {
+  let text = whole;
+  let from = Array.from({ length: text.length + 1 }, (_, i) => i);
+  let layer = new Array<number>(text.length).fill(0);
+  for (let pass = 0; pass < LAYERS && text.includes('%'); pass++) {
+    const [chars, froms, layers]: [string[], number[], number[]] = [[], [], []];
+    for (let i = 0; i < text.length; ) {
+      const isEscape = text[i] === '%' && /^[0-9a-f]{2}$/i.test(text.slice(i + 1, i + 3));
+      const length = isEscape ? 3 : 1;
+      chars.push(isEscape ? String.fromCharCode(Number.parseInt(text.slice(i + 1, i + 3), 16)) : text[i]!);
+      froms.push(from[i]!);
+      layers.push(isEscape ? 1 + Math.max(layer[i]!, layer[i + 1]!, layer[i + 2]!) : layer[i]!);
+      i += length;
+    }
+    froms.push(from[text.length]!);
+    [text, from, layer] = [chars.join(''), froms, layers];
+  }
+  return { text, from, layer };
+}
