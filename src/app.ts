@@ -25,6 +25,7 @@ import { Metrics } from './metrics.js';
 import { Network } from './network.js';
 import { Output } from './output.js';
 import { Programme } from './programme.js';
+import { RefusalLog } from './refusal-log.js';
 import { openLmdbStore } from './store/lmdb.js';
 import type { Store } from './store/store.js';
 import { timed } from './store/timed.js';
@@ -133,9 +134,28 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   });
   keeper.everySecond(storeWatch(store, log));
 
+  const refusals = new RefusalLog(log, {
+    perSecond: config.log.refusalsPerSecond,
+    remembered: config.limits.addressesRemembered,
+  });
   let ready = false;
   const network = new Network({
-    ...{ config, clock, log, repeats, store, feed, sessions, audience, guests, door, programmes, metrics, report },
+    ...{
+      config,
+      clock,
+      log,
+      refusals,
+      secrets,
+      store,
+      feed,
+      sessions,
+      audience,
+      guests,
+      door,
+      programmes,
+      metrics,
+      report,
+    },
     isReady: () => ready && store.fault() === null,
   });
   await network.ready();

@@ -5,17 +5,21 @@
 
 import type { Config } from './config/schema.js';
 import { EncoderDoor, type EncoderDoorOptions } from './http/encoder.js';
-import type { Rate } from './http/rate.js';
+import type { Proxies } from './http/peer.js';
+import type { SecretGate } from './http/secret-gate.js';
 import { ShoutcastDoor } from './http/shoutcast.js';
 import type { Mount } from './http/stream.js';
-import type { Log, Repeats } from './log.js';
+import type { Log } from './log.js';
+import type { SecretMask } from './mask.js';
 import type { Metrics } from './metrics.js';
 import type { Programme } from './programme.js';
+import type { RefusalLog } from './refusal-log.js';
 
 interface Parts {
   readonly config: Config;
   readonly log: Log;
-  readonly repeats: Repeats;
+  readonly refusals: RefusalLog;
+  readonly secrets: SecretMask;
   readonly metrics: Metrics;
   readonly programmes: ReadonlyMap<string, Programme>;
 }
@@ -25,31 +29,34 @@ export interface EncoderDoors {
   readonly shoutcast: ShoutcastDoor;
 }
 
-/** @param wrongSecrets one count of wrong passwords for all doors */
+/** @param gate one for all that take secrets */
 export function makeEncoderDoors(
-  { config, metrics, log, repeats, programmes }: Parts,
+  { config, metrics, log, refusals, secrets, programmes }: Parts,
   mounts: ReadonlyMap<string, Mount>,
-  wrongSecrets: Rate,
+  gate: SecretGate,
+  proxies: Proxies,
 ): EncoderDoors {
   const options: EncoderDoorOptions = {
     headBytes: config.limits.headBytes,
     headLines: config.limits.headLines,
     headMs: config.limits.headSeconds * 1000,
     server: config.streams.server,
-    wrongSecrets,
+    gate,
+    proxies,
     mount: (path) => {
       const mount = mounts.get(path);
       return mount === undefined ? undefined : programmes.get(mount.channel.key)!.encoder;
     },
-    judged: (status, path, agent, why) => {
+    judged: ({ status, address, path, agent, why }) => {
       metrics.encoders.inc({ status });
       // Only a path that is a mount: an encoder pointed at the push address shows its token in it.
       const mount = mounts.has(path) ? path : undefined;
-      const fields = { mount, agent: agent.slice(0, 100) };
+      const channel = mounts.get(path)?.channel.key;
+      const fields = { mount, agent: secrets.mask(agent.slice(0, 100)) };
       if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
       // libshout asks so first, to see what it may do.
-      else if (status === 401) log.debug({ ...fields, status, why }, 'encoder without credentials');
-      else repeats.warn(`encoder ${status} ${why}`, { ...fields, status, why }, 'encoder refused');
+      else if (status === 401) log.debug({ address, reason: why, status, ...fields }, 'encoder without credentials');
+      else refusals.warn({ address, reason: why, channel, status }, 'encoder refused', fields);
     },
   };
   const channels = [...programmes.values()].flatMap(({ encoder }) => encoder ?? []);

@@ -21,6 +21,7 @@ import { Poll } from './http/poll.js';
 import { PollDoor } from './http/poll-door.js';
 import { registerPush } from './http/push.js';
 import { Rate } from './http/rate.js';
+import { SecretGate } from './http/secret-gate.js';
 import { Router } from './http/server.js';
 import type { ShoutcastDoor } from './http/shoutcast.js';
 import { type Mount, Stream } from './http/stream.js';
@@ -30,10 +31,12 @@ import { Watch } from './http/watch.js';
 import type { Audience } from './listener/audience.js';
 import type { Guests } from './listener/guests.js';
 import type { Sessions } from './listener/sessions.js';
-import type { Log, Repeats } from './log.js';
+import type { Log } from './log.js';
+import type { SecretMask } from './mask.js';
 import type { Feed } from './metadata/feed.js';
 import type { Metrics } from './metrics.js';
 import type { Programme } from './programme.js';
+import type { RefusalLog } from './refusal-log.js';
 import { registerStatistics } from './statistics.js';
 import type { Store } from './store/store.js';
 
@@ -41,7 +44,8 @@ export interface NetworkParts {
   readonly config: LoadedConfig;
   readonly clock: Clock;
   readonly log: Log;
-  readonly repeats: Repeats;
+  readonly refusals: RefusalLog;
+  readonly secrets: SecretMask;
   readonly store: Store;
   readonly feed: Feed;
   readonly sessions: Sessions;
@@ -67,15 +71,17 @@ export class Network {
   readonly #stream: Stream;
   readonly #audience: Audience;
   readonly #hook: ListenerHook | null;
+  readonly #gate: SecretGate;
 
   constructor(parts: NetworkParts) {
     const { config, clock, sessions, audience, programmes } = parts;
     const mounts = new Map(
       [...programmes.values()].flatMap(({ mounts }) => mounts.map((mount) => [mount.path, mount])),
     );
-    const wrongSecrets = new Rate(clock, {
+    this.#gate = new SecretGate(clock, {
       perMinute: config.limits.wrongSecretsPerMinute,
-      burst: config.limits.wrongSecretsPerMinute,
+      inAllPerMinute: config.limits.wrongSecretsInAllPerMinute,
+      queue: config.limits.secretQueue,
       remembered: config.limits.addressesRemembered,
     });
     this.#audience = audience;
@@ -87,7 +93,7 @@ export class Network {
       startTimeoutMs: config.streams.startTimeoutSeconds * 1000,
     });
     this.#watch = makeWatch(parts, this.proxies);
-    this.router = makeRouter(parts, mounts, this.#stream, this.#watch, this.proxies, wrongSecrets);
+    this.router = makeRouter(parts, mounts, this.#stream, this.#watch, this.proxies, this.#gate);
     const headLimits = {
       headBytes: config.limits.httpHeadBytes,
       headLines: config.limits.headLines,
@@ -96,8 +102,13 @@ export class Network {
     this.listeners = new ListenerDoor(mounts, this.#stream, this.proxies, headLimits);
     this.titles = new TitleDoor(headLimits);
     this.polls = new PollDoor(parts.feed, clock);
-    ({ encoders: this.encoders, shoutcast: this.shoutcast } = makeEncoderDoors(parts, mounts, wrongSecrets));
-    register(parts, this.router, this.proxies, wrongSecrets);
+    ({ encoders: this.encoders, shoutcast: this.shoutcast } = makeEncoderDoors(
+      parts,
+      mounts,
+      this.#gate,
+      this.proxies,
+    ));
+    register(parts, this.router, this.proxies, this.#gate);
   }
 
   /** Open WebSocket, nes and SSE readers. */
@@ -114,6 +125,7 @@ export class Network {
   drain(): void {
     this.#stream.close();
     this.#hook?.close();
+    this.#gate.close();
     this.#watch.close();
     this.#audience.endAll('shutdown');
     this.encoders.close();
@@ -151,12 +163,12 @@ function makeWatch({ config, clock, feed, sessions }: NetworkParts, proxies: Pro
 }
 
 function makeRouter(
-  { config, feed, sessions, store, report, programmes, log, repeats }: NetworkParts,
+  { config, feed, sessions, store, report, programmes, log, refusals }: NetworkParts,
   mounts: ReadonlyMap<string, Mount>,
   stream: Stream,
   watch: Watch,
   proxies: Proxies,
-  wrongSecrets: Rate,
+  gate: SecretGate,
 ): Router {
   const { limits } = config;
   return new Router({
@@ -169,16 +181,16 @@ function makeRouter(
     updinfo: new Updinfo({
       desks: [...programmes.values()].flatMap(({ titleDesk }) => titleDesk ?? []),
       channelAt: (path) => mounts.get(path)?.channel.key,
-      wrongSecrets,
+      gate,
       proxies,
       bodyBytes: limits.pushBodyBytes,
       textBytes: limits.textBytes,
       urlBytes: limits.urlBytes,
-      answered: (status, channel, why) => {
-        const fields = { channel, status, why };
+      answered: ({ status, address, channel, why }) => {
+        const refused = { address, reason: why, channel: channel || undefined, status };
         // Many ask without a password first.
-        if (status === 401) log.debug(fields, "an encoder's title came without credentials");
-        else if (status >= 400) repeats.warn(`title ${status}`, fields, "an encoder's title was refused");
+        if (status === 401) log.debug(refused, "an encoder's title came without credentials");
+        else if (status >= 400) refusals.warn(refused, "an encoder's title was refused");
       },
     }),
     headBytes: limits.httpHeadBytes,
@@ -188,8 +200,8 @@ function makeRouter(
 }
 
 /** What goes through fastify. */
-function register(parts: NetworkParts, { app }: Router, proxies: Proxies, wrongSecrets: Rate): void {
-  const { config, clock, door, metrics, repeats, programmes } = parts;
+function register(parts: NetworkParts, { app }: Router, proxies: Proxies, gate: SecretGate): void {
+  const { config, clock, door, metrics, refusals, programmes } = parts;
   const { limits } = config;
   const pushes = new Rate(clock, {
     perMinute: limits.pushesPerMinute,
@@ -202,13 +214,16 @@ function register(parts: NetworkParts, { app }: Router, proxies: Proxies, wrongS
       authorized: (channel, token) => door.authorizes(channel, token),
       push: (channel, input) => door.push(channel, input),
       told: (tookMs) => metrics.pushSeconds.observe(tookMs / 1000),
-      counted: (channel, status) => {
-        metrics.pushes.inc({ channel, status });
-        if (status >= 400) repeats.warn(`push ${status}`, { channel, status }, 'push refused');
+      answered: ({ status, channel, isAuthorized, address, why }) => {
+        // What a stranger writes into a path must not become a label.
+        metrics.pushes.inc({ channel: isAuthorized ? channel : '', status });
+        if (status < 400) return;
+        const known = programmes.has(channel) ? channel : undefined;
+        refusals.warn({ address, reason: why, channel: known, status }, 'push refused');
       },
     },
     { ...limits, bodyBytes: limits.pushBodyBytes },
-    { pushes, wrongSecrets, proxies },
+    { pushes, gate, proxies },
   );
   registerOps(app, {
     get ready() {

@@ -44,7 +44,7 @@ const MAY: Record<string, readonly string[]> = {
   keeper: ['programme', 'door', 'listener', 'metrics', 'clock'],
   statistics: ['programme', 'http', 'listener', 'metadata', 'config', 'clock'],
   network: [
-    ...['admit', 'encoders'],
+    ...['admit', 'encoders', 'mask', 'refusal-log'],
     ...[
       'statistics',
       'programme',
@@ -60,12 +60,13 @@ const MAY: Record<string, readonly string[]> = {
       'log',
     ],
   ],
-  encoders: ['programme', 'metrics', 'http', 'config', 'log'],
+  'refusal-log': ['http', 'log'],
+  encoders: ['programme', 'metrics', 'http', 'config', 'log', 'mask', 'refusal-log'],
   admit: ['http', 'listener', 'metrics', 'config', 'clock', 'log'],
   addresses: ['network', 'http', 'config', 'clock', 'log'],
   app: [
     ...['addresses', 'network', 'programme', 'door', 'keeper', 'metrics', 'listener-feed', 'listener', 'engine'],
-    ...['store', 'metadata', 'config', 'clock', 'log', 'output', 'http', 'mask'],
+    ...['store', 'metadata', 'config', 'clock', 'log', 'output', 'http', 'mask', 'refusal-log'],
   ],
   run: ['app', 'banner', 'config', 'log', 'output'],
   main: ['run'],

@@ -109,6 +109,7 @@ export function configSchema(surroundings: Surroundings) {
     log: section({
       secretNames: list(secretName(), 0, 256).default([...SECRET_NAMES]),
       level: choice(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
+      refusalsPerSecond: whole(1, 10_000).default(20),
       bufferBytes: whole(1024, 1_073_741_824).default(1_048_576),
       longTurnMs: whole(1, 60_000).default(LONG_TURN_MS),
     }).prefault({}),
@@ -153,6 +154,8 @@ export function configSchema(surroundings: Surroundings) {
       pushesPerMinute: whole(1, 1_000_000).default(600),
       pushBurst: whole(1, 1_000_000).default(100),
       wrongSecretsPerMinute: whole(1, 1_000_000).default(60),
+      wrongSecretsInAllPerMinute: whole(60, 1_000_000).default(600),
+      secretQueue: whole(0, 9).default(8),
       addressesRemembered: whole(1, 1_000_000).default(10_000),
       pushBodyBytes: whole(256, 16_777_216).default(65_536),
       textBytes: whole(16, 65_536).default(1024),

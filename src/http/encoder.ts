@@ -9,9 +9,11 @@ import { bodyOf } from '../source/dechunk.js';
 import { basicCredentials, type Handshake } from '../source/handshake.js';
 import type { Guarded } from '../source/shoutcast.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
+import { type Judged, judgeConnection } from './held-connection.js';
 import { lastWord } from './last-word.js';
-import { addressOf } from './peer.js';
-import { originOf, type Rate } from './rate.js';
+import type { Proxies } from './peer.js';
+import { originOf } from './rate.js';
+import { SECRET_REASONS, type SecretGate } from './secret-gate.js';
 
 /** What the door must know of the mounts that encoders may feed. */
 export interface EncoderMount extends Guarded {
@@ -26,23 +28,50 @@ export interface EncoderMount extends Guarded {
 
 export interface EncoderDoorOptions extends HeadLimits {
   readonly server: string;
-  /** Wrong passwords, by address. */
-  readonly wrongSecrets: Rate;
+  /** Every password is compared there. */
+  readonly gate: SecretGate;
+  readonly proxies: Proxies;
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
   /** Every verdict, for the log and the metrics; never with credentials. */
-  judged(status: number, path: string, agent: string, why: string): void;
+  judged(verdict: EncoderVerdict): void;
+}
+
+export interface EncoderVerdict {
+  readonly status: number;
+  /** Of the client. */
+  readonly address: string;
+  /** As it was asked for, a mount or not; "" where none was named. */
+  readonly path: string;
+  readonly agent: string;
+  /** The channel that takes it, or why none does. */
+  readonly why: string;
+}
+
+/** Who knocks. */
+interface Caller {
+  readonly socket: Socket;
+  readonly address: string;
+  readonly path: string;
+  readonly agent: string;
 }
 
 interface Verdict {
   readonly status: number;
   readonly reason: string;
   readonly heads?: readonly string[];
+  /** For the encoder; and for the log, which says `logged` instead where that is there. */
   readonly why: string;
+  readonly logged?: string;
 }
 
 /** What libshout looks for in the answer to its first request; POST for titles (protocol.md, "Encoders"). */
 const METHODS = 'PUT, SOURCE, POST';
+const NO_CREDENTIALS: Verdict = {
+  ...{ status: 401, reason: 'Unauthorized', why: 'no credentials' },
+  heads: ['WWW-Authenticate: Basic realm="airsplice"', `Allow: ${METHODS}`],
+};
+const NO_MOUNT: Verdict = { status: 404, reason: 'Not Found', why: 'no channel takes an encoder at this mount' };
 const ACCEPTED =
   /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts|ogg|opus|vorbis)|application\/(ogg|octet-stream))\s*(;|$)/i;
 
@@ -63,8 +92,15 @@ export class EncoderDoor {
   /** Takes a connection that began like an encoder. @param first the bytes that were read already */
   take(socket: Socket, first: Buffer): void {
     this.#heads.read(socket, first, (result) => {
-      if ('kind' in result) this.#refuse(socket, '', '', { status: 400, reason: 'Bad Request', why: result.message });
-      else this.#judge(socket, result);
+      if ('kind' in result) {
+        const caller = {
+          socket,
+          address: this.#options.proxies.clientOf(socket, () => undefined),
+          path: '',
+          agent: '',
+        };
+        this.#refuse(caller, { status: 400, reason: 'Bad Request', why: result.message });
+      } else this.#judge(socket, result);
     });
   }
 
@@ -72,14 +108,26 @@ export class EncoderDoor {
     this.#heads.close();
   }
 
+  /** Mounts are no secret: anybody can listen to them. */
   #judge(socket: Socket, head: Handshake): void {
-    const mount = this.#options.mount(head.path);
-    const agent = head.headers.get('user-agent') ?? '';
-    const refused = this.#verdict(head, mount, originOf(addressOf(socket)));
-    if (refused !== null || mount === undefined) {
-      this.#refuse(socket, head.path, agent, refused ?? { status: 404, reason: 'Not Found', why: 'no such mount' });
+    const { mount: mountAt, gate, proxies, headBytes } = this.#options;
+    const mount = mountAt(head.path);
+    const address = proxies.clientOf(socket, (name) => head.headers.get(name));
+    const caller = { socket, address, path: head.path, agent: head.headers.get('user-agent') ?? '' };
+    const given = basicCredentials(head);
+    if (given === null || mount === undefined) {
+      this.#refuse(caller, given === null ? NO_CREDENTIALS : NO_MOUNT);
       return;
     }
+    const compare = () => mount.authorized(given.user, given.password);
+    judgeConnection(gate, originOf(address), socket, headBytes, compare, (judged, ahead) => {
+      const refused = refusalOf(judged) ?? misfit(head, mount);
+      if (refused !== null) this.#refuse(caller, refused);
+      else this.#admit(caller, head, ahead, mount);
+    });
+  }
+
+  #admit({ socket, ...caller }: Caller, head: Handshake, ahead: Buffer, mount: EncoderMount): void {
     socket.on('error', () => undefined);
     if (head.headers.get('content-length') === '0') {
       // Somebody with the right password who only asks: nobody is cut for him.
@@ -96,41 +144,11 @@ export class EncoderDoor {
         ? 'HTTP/1.1 100 Continue\r\n\r\n'
         : `HTTP/1.0 200 OK\r\nServer: ${this.#options.server}\r\nConnection: close\r\n\r\n`,
     );
-    this.#options.judged(expects ? 100 : 200, head.path, agent, mount.channel);
-    mount.attach(socket, head.rest, head.headers);
+    this.#options.judged({ ...caller, status: expects ? 100 : 200, why: mount.channel });
+    mount.attach(socket, ahead.length === 0 ? head.rest : Buffer.concat([head.rest, ahead]), head.headers);
   }
 
-  /** Null: may come in. Mounts are no secret: anybody can listen to them. */
-  #verdict(head: Handshake, mount: EncoderMount | undefined, origin: string): Verdict | null {
-    const given = basicCredentials(head);
-    if (given === null) {
-      const heads = ['WWW-Authenticate: Basic realm="airsplice"', `Allow: ${METHODS}`];
-      return { status: 401, reason: 'Unauthorized', heads, why: 'no credentials' };
-    }
-    if (mount === undefined)
-      return { status: 404, reason: 'Not Found', why: 'no channel takes an encoder at this mount' };
-    if (!mount.authorized(given.user, given.password)) return this.#wrong(origin);
-    if (mount.busy) return { status: 409, reason: 'Conflict', why: 'another encoder feeds this mount' };
-    if (bodyOf(head.headers) === null) {
-      if (head.headers.get('transfer-encoding') === undefined) {
-        return { status: 400, reason: 'Bad Request', why: 'the content length is no number' };
-      }
-      return { status: 501, reason: 'Not Implemented', why: 'of the transfer codings only chunked is known' };
-    }
-    if (!isAcceptedType(head.headers.get('content-type'))) {
-      return { status: 415, reason: 'Unsupported Media Type', why: 'the content type must be MP3, AAC (ADTS) or Ogg' };
-    }
-    return null;
-  }
-
-  #wrong(origin: string): Verdict {
-    const waitSeconds = this.#options.wrongSecrets.take(origin);
-    if (waitSeconds === 0) return { status: 403, reason: 'Forbidden', why: 'wrong password' };
-    const heads = [`Retry-After: ${waitSeconds}`];
-    return { status: 429, reason: 'Too Many Requests', heads, why: 'too many wrong passwords from this address' };
-  }
-
-  #refuse(socket: Socket, path: string, agent: string, verdict: Verdict): void {
+  #refuse({ socket, ...caller }: Caller, verdict: Verdict): void {
     const body = `${verdict.why}\n`;
     const heads = [
       `HTTP/1.0 ${verdict.status} ${verdict.reason}`,
@@ -140,7 +158,34 @@ export class EncoderDoor {
       `Content-Length: ${Buffer.byteLength(body)}`,
       ...(verdict.heads ?? []),
     ];
-    this.#options.judged(verdict.status, path, agent, verdict.why);
+    this.#options.judged({ ...caller, status: verdict.status, why: verdict.logged ?? verdict.why });
     lastWord(socket, `${heads.join('\r\n')}\r\n\r\n${body}`);
   }
+}
+
+/** Null: the password is right. */
+function refusalOf({ verdict, retrySeconds }: Judged): Verdict | null {
+  if (verdict === 'right') return null;
+  const logged = SECRET_REASONS[verdict];
+  if (verdict === 'wrong') return { status: 403, reason: 'Forbidden', why: 'wrong password', logged };
+  const heads = [`Retry-After: ${retrySeconds}`];
+  return {
+    ...{ status: 429, reason: 'Too Many Requests', heads, logged },
+    why: 'too many wrong passwords from this address',
+  };
+}
+
+/** Why somebody with the right password may not come in; null: he may. */
+function misfit(head: Handshake, mount: EncoderMount): Verdict | null {
+  if (mount.busy) return { status: 409, reason: 'Conflict', why: 'another encoder feeds this mount' };
+  if (bodyOf(head.headers) === null) {
+    if (head.headers.get('transfer-encoding') === undefined) {
+      return { status: 400, reason: 'Bad Request', why: 'the content length is no number' };
+    }
+    return { status: 501, reason: 'Not Implemented', why: 'of the transfer codings only chunked is known' };
+  }
+  if (!isAcceptedType(head.headers.get('content-type'))) {
+    return { status: 415, reason: 'Unsupported Media Type', why: 'the content type must be MP3, AAC (ADTS) or Ogg' };
+  }
+  return null;
 }

@@ -7,10 +7,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
-import { Refusal } from '../refusal.js';
+import { REFUSALS, Refusal } from '../refusal.js';
+import { type Judged, judgeRequest } from './held-connection.js';
 import { refuseOthers } from './methods.js';
 import type { Proxies } from './peer.js';
 import type { Rate } from './rate.js';
+import { SECRET_REASONS, type SecretGate } from './secret-gate.js';
 
 /** What pushing needs of the rest of the house; wired in app.ts. */
 export interface PushTarget {
@@ -20,15 +22,27 @@ export interface PushTarget {
   push(channel: string, input: PushInput): Promise<string>;
   /** An accepted push has been written to this node's readers, so long after it came in. */
   told(tookMs: number): void;
-  /** Every push by the status of its answer; channel `""` where nobody was let in. */
-  counted(channel: string, status: number): void;
+  /** Every push. */
+  answered(answer: PushAnswered): void;
+}
+
+export interface PushAnswered {
+  readonly status: number;
+  /** As it was asked for; a stranger's text where `isAuthorized` is false. */
+  readonly channel: string;
+  /** Whether the token was right. */
+  readonly isAuthorized: boolean;
+  /** Of the client. */
+  readonly address: string;
+  /** Why it was refused; the title of its status where that says enough. */
+  readonly why: string;
 }
 
 export interface PushRates {
   /** Accepted pushes, by channel. */
   readonly pushes: Rate;
-  /** Wrong tokens and passwords, by address. */
-  readonly wrongSecrets: Rate;
+  /** Every token is compared there. */
+  readonly gate: SecretGate;
   readonly proxies: Proxies;
 }
 
@@ -50,18 +64,22 @@ export function registerPush(
   limits: PushLimits & { bodyBytes: number },
   rates: PushRates,
 ): void {
-  /** What a stranger writes into a path must not become a label of the metrics. */
-  const known = new WeakSet<FastifyRequest>();
+  /** What became of the token. */
+  const verdicts = new WeakMap<FastifyRequest, Judged['verdict']>();
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: limits.bodyBytes }, (_, body, done) =>
     done(null, body),
   );
   const route = {
     exposeHeadRoute: false,
     // Before the body is read: a stranger learns nothing but that he is one.
-    onRequest: async (request: FastifyRequest) => {
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       const { channel, token } = request.params as PushParams;
-      if (!target.authorized(channel, token ?? bearerToken(request))) throw forbidden(request, rates);
-      known.add(request);
+      const compare = () => target.authorized(channel, token ?? bearerToken(request));
+      const asked = judgeRequest(rates.gate, rates.proxies.originOf(request.raw), reply.raw, compare);
+      const judged = asked instanceof Promise ? await asked : asked;
+      verdicts.set(request, judged.verdict);
+      const refusal = refusalOf(judged, token === undefined);
+      if (refusal !== null) throw refusal;
       if (request.method === 'POST' && !JSON_TYPE.test(request.headers['content-type'] ?? '')) {
         throw new Refusal(
           'unsupported-media-type',
@@ -70,7 +88,14 @@ export function registerPush(
       }
     },
     onResponse: async (request: FastifyRequest, reply: FastifyReply) => {
-      target.counted(known.has(request) ? (request.params as PushParams).channel : '', reply.statusCode);
+      const { channel } = request.params as PushParams;
+      const verdict = verdicts.get(request);
+      const isAuthorized = verdict === 'right';
+      target.answered({
+        ...{ channel, isAuthorized, status: reply.statusCode },
+        address: rates.proxies.ofRequest(request.raw),
+        why: verdict === undefined || isAuthorized ? titleOf(reply.statusCode) : SECRET_REASONS[verdict],
+      });
     },
   };
   const answer = async (request: FastifyRequest, reply: FastifyReply, input: PushInput) => {
@@ -117,13 +142,16 @@ function bearerToken(request: FastifyRequest): string {
   return given === null ? '' : Buffer.from(given.input.slice(given[0].length), 'latin1').toString('utf8');
 }
 
-/** One and the same answer for an unknown channel and a wrong token; another after too many of them. */
-function forbidden(request: FastifyRequest, { wrongSecrets, proxies }: PushRates): Refusal {
-  const waitSeconds = wrongSecrets.take(proxies.originOf(request.raw));
-  if (waitSeconds > 0) return tooMany('Too many wrong tokens from this address.', waitSeconds);
-  const headers: Record<string, string> =
-    (request.params as PushParams).token === undefined ? { 'WWW-Authenticate': 'Bearer' } : {};
+/** One and the same answer for an unknown channel and a wrong token; null: it is right. */
+function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusal | null {
+  if (verdict === 'right') return null;
+  if (verdict === 'too-many') return tooMany('Too many wrong tokens from this address.', retrySeconds);
+  const headers: Record<string, string> = isBearer ? { 'WWW-Authenticate': 'Bearer' } : {};
   return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.', { headers });
+}
+
+function titleOf(status: number): string {
+  return Object.values(REFUSALS).find((row) => row.status === status)?.title ?? '';
 }
 
 function tooMany(detail: string, waitSeconds: number): Refusal {

@@ -41,12 +41,20 @@ export class Rate {
 
   /** Takes a token of this key's. 0: it may; else in how many whole seconds it may again (nothing was taken). */
   take(key: string): number {
-    const nowMs = this.#clock.now();
-    const bucket = this.#buckets.get(key) ?? { tokens: this.#limits.burst, atMs: nowMs };
-    const tokens = this.#tokens(bucket, nowMs);
-    if (tokens < 1) return Math.ceil((1 - tokens) / this.#perMs / 1000);
-    this.#keep(key, { tokens: tokens - 1, atMs: nowMs });
-    return 0;
+    const waitSeconds = this.waitSeconds(key);
+    if (waitSeconds === 0) this.takeWhatIsThere(key);
+    return waitSeconds;
+  }
+
+  /** The same answer, and nothing is taken. */
+  waitSeconds(key: string): number {
+    const tokens = this.#tokens(key);
+    return tokens < 1 ? Math.ceil((1 - tokens) / this.#perMs / 1000) : 0;
+  }
+
+  /** Takes a token, or as much of one as there is, for something that has happened whether it might or not. */
+  takeWhatIsThere(key: string): void {
+    this.#keep(key, { tokens: Math.max(0, this.#tokens(key) - 1), atMs: this.#clock.now() });
   }
 
   /** In how many milliseconds this key may, if nobody takes a token before; 0: now. */
@@ -62,8 +70,12 @@ export class Rate {
     if (bucket !== undefined) bucket.tokens++;
   }
 
-  #tokens({ tokens, atMs }: Bucket, nowMs: number): number {
-    return Math.min(this.#limits.burst, tokens + (nowMs - atMs) * this.#perMs);
+  #tokens(key: string): number {
+    const { burst } = this.#limits;
+    const bucket = this.#buckets.get(key);
+    return bucket === undefined
+      ? burst
+      : Math.min(burst, bucket.tokens + (this.#clock.now() - bucket.atMs) * this.#perMs);
   }
 
   #keep(key: string, bucket: Bucket): void {

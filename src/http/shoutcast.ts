@@ -6,22 +6,24 @@
 
 import type { Socket } from 'node:net';
 import { type Handshake, type HandshakeFault, HandshakeParser } from '../source/handshake.js';
-import { FirstLineParser, type Login, openedBy, readLogin } from '../source/shoutcast.js';
-import { type EncoderMount, isAcceptedType } from './encoder.js';
+import { FirstLineParser, openedBy, readLogin } from '../source/shoutcast.js';
+import { type EncoderMount, type EncoderVerdict, isAcceptedType } from './encoder.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
+import { type Judged, judgeConnection } from './held-connection.js';
 import { lastWord } from './last-word.js';
 import { addressOf } from './peer.js';
-import { originOf, type Rate } from './rate.js';
+import { originOf } from './rate.js';
+import { SECRET_REASONS, type SecretGate } from './secret-gate.js';
 
 export interface ShoutcastDoorOptions extends HeadLimits {
   /** Every channel that takes an encoder. */
   readonly channels: readonly EncoderMount[];
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
-  /** Wrong passwords, by address. */
-  readonly wrongSecrets: Rate;
-  /** Every verdict, with the HTTP status that says the same; the path is "" where none was named. Never with credentials. */
-  judged(status: number, path: string, agent: string, why: string): void;
+  /** Every password is compared there. */
+  readonly gate: SecretGate;
+  /** Every verdict, with the HTTP status that says the same. Never with credentials. */
+  judged(verdict: EncoderVerdict): void;
 }
 
 interface Refused {
@@ -51,11 +53,19 @@ export class ShoutcastDoor {
       // Whoever pokes wants any answer at all.
       if (login.kind === 'poke') return lastWord(socket, INVALID);
       if (login.kind === 'request') return lastWord(socket, '');
-      const found = this.#channelOf(login, originOf(addressOf(socket)));
-      if ('why' in found) return this.#refuse(socket, found, login.mount ?? '');
-      socket.write(WELCOME);
-      const heads = new HandshakeParser(this.#options, NO_REQUEST);
-      this.#heads.readWith(heads, socket, result.rest, (head) => this.#admit(socket, found, head, login.mount ?? ''));
+      const path = login.mount ?? '';
+      const channels = this.#channels(login.mount);
+      let opened: readonly EncoderMount[] = [];
+      const compare = () => (opened = openedBy(login.readings, channels)).length > 0;
+      const { gate, headBytes } = this.#options;
+      judgeConnection(gate, originOf(addressOf(socket)), socket, headBytes, compare, (judged, ahead) => {
+        const found = refusalOf(judged) ?? onlyOne(opened);
+        if ('why' in found) return this.#refuse(socket, found, path);
+        socket.write(WELCOME);
+        const heads = new HandshakeParser(this.#options, NO_REQUEST);
+        const rest = ahead.length === 0 ? result.rest : Buffer.concat([result.rest, ahead]);
+        this.#heads.readWith(heads, socket, rest, (head) => this.#admit(socket, found, head, path));
+      });
     });
   }
 
@@ -63,21 +73,10 @@ export class ShoutcastDoor {
     this.#heads.close();
   }
 
-  #channelOf(login: Extract<Login, { kind: 'password' }>, origin: string): EncoderMount | Refused {
-    const named = login.mount === null ? undefined : this.#options.mount(login.mount);
-    const channels = login.mount === null ? this.#options.channels : named === undefined ? [] : [named];
-    const [channel, ...others] = openedBy(login.readings, channels);
-    if (channel === undefined) return this.#wrong(origin);
-    if (others.length > 0) {
-      const keys = [channel, ...others].map((each) => each.channel).join(', ');
-      return { status: 403, why: `the channels ${keys} share this password: use /mount:password, or change one` };
-    }
-    return channel.busy ? { status: 409, why: 'another encoder feeds this channel' } : channel;
-  }
-
-  #wrong(origin: string): Refused {
-    if (this.#options.wrongSecrets.take(origin) === 0) return { status: 403, why: 'wrong password' };
-    return { status: 429, why: 'too many wrong passwords from this address' };
+  #channels(path: string | null): readonly EncoderMount[] {
+    if (path === null) return this.#options.channels;
+    const named = this.#options.mount(path);
+    return named === undefined ? [] : [named];
   }
 
   /** It has heard OK2 already: who cannot stay after all is just let go. */
@@ -85,19 +84,35 @@ export class ShoutcastDoor {
     const refused = verdict(channel, head);
     if (refused !== null || 'kind' in head) {
       const { status, why } = refused ?? { status: 400, why: '' };
-      this.#options.judged(status, path, '', why);
+      this.#options.judged({ status, path, agent: '', why, address: addressOf(socket) });
       lastWord(socket, '');
       return;
     }
     socket.on('error', () => undefined);
-    this.#options.judged(200, path, head.headers.get('user-agent') ?? '', channel.channel);
+    const agent = head.headers.get('user-agent') ?? '';
+    this.#options.judged({ status: 200, path, agent, why: channel.channel, address: addressOf(socket) });
     channel.attach(socket, head.rest, head.headers);
   }
 
   #refuse(socket: Socket, { status, why }: Refused, path = ''): void {
-    this.#options.judged(status, path, '', why);
+    this.#options.judged({ status, path, agent: '', why, address: addressOf(socket) });
     lastWord(socket, INVALID);
   }
+}
+
+/** Null: the password is right. */
+function refusalOf({ verdict }: Judged): Refused | null {
+  return verdict === 'right' ? null : { status: verdict === 'wrong' ? 403 : 429, why: SECRET_REASONS[verdict] };
+}
+
+/** @param opened the channels that have this password, at least one */
+function onlyOne(opened: readonly EncoderMount[]): EncoderMount | Refused {
+  const [channel, ...others] = opened;
+  if (others.length > 0) {
+    const keys = opened.map((each) => each.channel).join(', ');
+    return { status: 403, why: `the channels ${keys} share this password: use /mount:password, or change one` };
+  }
+  return channel!.busy ? { status: 409, why: 'another encoder feeds this channel' } : channel!;
 }
 
 /** Null: may stay. */

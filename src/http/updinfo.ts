@@ -10,8 +10,9 @@ import { cleanText, decodeNamed, decodeUndeclared, utf8Bytes } from '../metadata
 import { cutText, splitTitle } from '../metadata/title.js';
 import { basicCredentials } from '../source/handshake.js';
 import { type Guarded, type Login, openedBy, readLogin } from '../source/shoutcast.js';
+import { type Judged, judgeRequest } from './held-connection.js';
 import type { Proxies } from './peer.js';
-import type { Rate } from './rate.js';
+import { SECRET_REASONS, type SecretGate } from './secret-gate.js';
 
 /** A title that an encoder told, clean. */
 export interface EncoderTitle {
@@ -35,8 +36,8 @@ export interface UpdinfoOptions {
   readonly desks: readonly TitleDesk[];
   /** The channel heard at a path, or undefined. */
   channelAt(path: string): string | undefined;
-  /** Wrong passwords, by address. */
-  readonly wrongSecrets: Rate;
+  /** Every password is compared there. */
+  readonly gate: SecretGate;
   readonly proxies: Proxies;
   /** Of a POST form. */
   readonly bodyBytes: number;
@@ -44,8 +45,17 @@ export interface UpdinfoOptions {
   readonly textBytes: number;
   /** A longer URL is passed over. */
   readonly urlBytes: number;
-  /** Every answer, for the log; channel `""` where it was not found out. Never with credentials. */
-  answered(status: number, channel: string, why: string): void;
+  /** Every answer, for the log. Never with credentials. */
+  answered(answer: TitleAnswer): void;
+}
+
+export interface TitleAnswer {
+  readonly status: number;
+  /** Of the client. */
+  readonly address: string;
+  /** `""` where it was not found out. */
+  readonly channel: string;
+  readonly why: string;
 }
 
 /** A refusal, or the answer to what was taken. */
@@ -53,12 +63,21 @@ class Answer {
   readonly status: number;
   readonly text: string;
   readonly heads: Readonly<Record<string, string>>;
+  /** For the log. */
+  readonly why: string;
 
-  constructor(status: number, text: string, heads: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, text: string, heads: Readonly<Record<string, string>> = {}, why = text) {
     this.status = status;
     this.text = text;
     this.heads = heads;
+    this.why = why;
   }
+}
+
+/** What a request comes on, and how it is answered. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 type Fields = ReadonlyMap<string, Buffer | null>;
@@ -85,72 +104,74 @@ export class Updinfo {
     const mark = request.url!.indexOf('?');
     const query = mark < 0 ? '' : request.url!.slice(mark + 1);
     const path = mark < 0 ? request.url! : request.url!.slice(0, mark);
+    const exchange = { request, response };
     if (request.method === 'GET') {
-      void this.#take(path, query, request, response);
+      void this.#take(path, query, exchange);
     } else if (request.method === 'OPTIONS') {
       response.writeHead(204, { Allow: METHODS }).end();
     } else if (request.method !== 'POST') {
-      this.#answer(response, '', new Answer(405, 'Use GET or POST', { Allow: METHODS }));
+      this.#answer(exchange, '', new Answer(405, 'Use GET or POST', { Allow: METHODS }));
     } else if (!FORM.test(request.headers['content-type'] ?? 'application/x-www-form-urlencoded')) {
-      this.#answer(response, '', new Answer(415, 'The body must be a form (application/x-www-form-urlencoded)'));
+      this.#answer(exchange, '', new Answer(415, 'The body must be a form (application/x-www-form-urlencoded)'));
     } else {
-      this.#readForm(path, query, request, response);
+      this.#readForm(path, query, exchange);
     }
   }
 
   /** Fields of the form count more than those of the query. */
-  #readForm(path: string, query: string, request: IncomingMessage, response: ServerResponse): void {
+  #readForm(path: string, query: string, exchange: Exchange): void {
+    const { request } = exchange;
     let form = '';
     request.on('data', (chunk: Buffer) => {
       form += chunk.toString('latin1');
       if (form.length <= this.#options.bodyBytes) return;
       request.removeAllListeners('data').removeAllListeners('end').resume();
-      this.#answer(response, '', new Answer(413, 'The form is too large', { Connection: 'close' }));
+      this.#answer(exchange, '', new Answer(413, 'The form is too large', { Connection: 'close' }));
     });
-    request.on('end', () => void this.#take(path, `${query}&${form.trimEnd()}`, request, response));
+    request.on('end', () => void this.#take(path, `${query}&${form.trimEnd()}`, exchange));
   }
 
-  async #take(path: string, query: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #take(path: string, query: string, exchange: Exchange): Promise<void> {
     const fields = queryBytes(query);
-    const desk = this.#admit(path, fields, request);
-    if (desk instanceof Answer) return this.#answer(response, '', desk);
-    if (textOf(fields, 'mode') !== 'updinfo') {
-      return this.#answer(response, desk.channel, new Answer(400, 'Only mode=updinfo is known here'));
+    const claim = this.#claim(path, fields, exchange.request);
+    if (claim instanceof Answer) return this.#answer(exchange, '', claim);
+    const { readings, desks } = claim;
+    const named = desks.length === 1 ? desks[0]!.channel : '';
+    let opened: readonly TitleDesk[] = [];
+    const compare = () => (opened = openedBy(readings, desks)).length > 0;
+    const { gate, proxies } = this.#options;
+    const judged = judgeRequest(gate, proxies.originOf(exchange.request), exchange.response, compare);
+    const refused = refusalOf(judged instanceof Promise ? await judged : judged);
+    if (refused !== null) return this.#answer(exchange, named, refused);
+    const [desk, ...others] = opened;
+    if (others.length > 0) {
+      return this.#answer(exchange, '', new Answer(403, 'Several channels have this password: say which, with mount='));
     }
-    if (!desk.takesTitles) {
-      return this.#answer(
-        response,
-        desk.channel,
-        new Answer(200, 'Mountpoint will not accept this information update'),
-      );
-    }
-    await desk.title(this.#title(fields));
-    this.#answer(response, desk.channel, new Answer(200, 'Metadata update successful'));
+    this.#answer(exchange, desk!.channel, await this.#tell(desk!, fields));
   }
 
-  /** The channel whose title is told, if whoever tells it may. Where no mount is named all passwords are looked at. */
-  #admit(path: string, fields: Fields, request: IncomingMessage): TitleDesk | Answer {
+  async #tell(desk: TitleDesk, fields: Fields): Promise<Answer> {
+    if (textOf(fields, 'mode') !== 'updinfo') return new Answer(400, 'Only mode=updinfo is known here');
+    if (!desk.takesTitles) return new Answer(200, 'Mountpoint will not accept this information update');
+    await desk.title(this.#title(fields));
+    return new Answer(200, 'Metadata update successful');
+  }
+
+  /** Whoever it may be that tells, and of which channels: where no mount is named all passwords are looked at. */
+  #claim(path: string, fields: Fields, request: IncomingMessage): Claim | Answer {
     const login = path === '/admin.cgi' ? shoutcastLogin(textOf(fields, 'pass')) : basicLogin(request);
     if (login === null) {
       const heads = { 'WWW-Authenticate': 'Basic realm="airsplice"', Allow: METHODS };
       return new Answer(401, 'Authentication required', heads);
     }
+    const { readings } = login;
     const mount = textOf(fields, 'mount') || login.mount;
-    if (!mount) {
-      const theirs = openedBy(login.readings, this.#options.desks);
-      if (theirs.length > 1) return new Answer(403, 'Several channels have this password: say which, with mount=');
-      return theirs[0] ?? this.#wrong(request);
-    }
+    if (!mount) return { readings, desks: this.#options.desks };
     const channel = this.#options.channelAt(mount.startsWith('/') ? mount : `/${mount}`);
     const desk = this.#options.desks.find((each) => each.channel === channel);
-    if (desk === undefined) return new Answer(404, 'No channel takes an encoder at this mount');
-    return openedBy(login.readings, [desk])[0] ?? this.#wrong(request);
-  }
-
-  #wrong(request: IncomingMessage): Answer {
-    const waitSeconds = this.#options.wrongSecrets.take(this.#options.proxies.originOf(request));
-    if (waitSeconds === 0) return new Answer(403, 'Wrong user or password');
-    return new Answer(429, 'Too many wrong passwords from this address', { 'Retry-After': String(waitSeconds) });
+    return desk === undefined
+      ? new Answer(404, 'No channel takes an encoder at this mount')
+      : { readings, desks: [desk] };
   }
 
   /** Artist and title where both are there, else `song`, else `title` (protocol.md: Liquidsoap sends all three). */
@@ -169,9 +190,9 @@ export class Updinfo {
     return { artist: cut(parts.artist), song: cut(parts.song), cover };
   }
 
-  #answer(response: ServerResponse, channel: string, answer: Answer): void {
-    const { status, text, heads } = answer;
-    this.#options.answered(status, channel, text);
+  #answer({ request, response }: Exchange, channel: string, answer: Answer): void {
+    const { status, text, heads, why } = answer;
+    this.#options.answered({ status, channel, why, address: this.#options.proxies.ofRequest(request) });
     const body =
       status === 200
         ? `<?xml version="1.0"?>\n<iceresponse><message>${text}</message><return>1</return></iceresponse>\n`
@@ -186,15 +207,28 @@ export class Updinfo {
   }
 }
 
-type Claim = Pick<Extract<Login, { kind: 'password' }>, 'mount' | 'readings'>;
+/** Null: the password is right. */
+function refusalOf({ verdict, retrySeconds }: Judged): Answer | null {
+  if (verdict === 'right') return null;
+  if (verdict === 'wrong') return new Answer(403, 'Wrong user or password', {}, SECRET_REASONS.wrong);
+  const heads = { 'Retry-After': String(retrySeconds) };
+  return new Answer(429, 'Too many wrong passwords from this address', heads, SECRET_REASONS['too-many']);
+}
 
-function basicLogin({ headers }: IncomingMessage): Claim | null {
+/** A password, as it may be meant, and the channels that it may be of. */
+interface Claim extends Pick<PasswordLogin, 'readings'> {
+  readonly desks: readonly TitleDesk[];
+}
+
+type PasswordLogin = Pick<Extract<Login, { kind: 'password' }>, 'mount' | 'readings'>;
+
+function basicLogin({ headers }: IncomingMessage): PasswordLogin | null {
   const given = basicCredentials({ headers: new Map([['authorization', headers.authorization ?? '']]) });
   return given && { mount: null, readings: [given] };
 }
 
 /** Encoders put into `pass=` what they put into the first line of their audio: `user:password`, `password:#sid`, `/mount:password`. */
-function shoutcastLogin(pass: string): Claim {
+function shoutcastLogin(pass: string): PasswordLogin {
   const login = readLogin(pass);
   return login.kind === 'password' ? login : { mount: null, readings: [] };
 }

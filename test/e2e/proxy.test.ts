@@ -78,7 +78,7 @@ addresses:
   - { host: 127.0.0.1, port: 0, proxyProtocol: true, tls: ${pem} }
 proxies: { trusted: [127.0.0.1] }
 accessLog: { file: '${logFile}' }
-limits: { wrongSecretsPerMinute: 1, listenersPerAddress: 1 }
+limits: { wrongSecretsPerMinute: 1, secretQueue: 0, listenersPerAddress: 1 }
 stations:
   house:
     channels:

@@ -187,7 +187,7 @@ t.test('a renewed certificate is the one that is shown; the clear goes on', { bu
 const hasV6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));
 
 t.test('IPv6 and IPv4 on one address', { buffered: true, skip: hasV6 ? false : 'no ::1 here' }, async (t) => {
-  const limits = 'limits: { wrongSecretsPerMinute: 1, watchersPerAddress: 1, listenersPerAddress: 1 }';
+  const limits = 'limits: { wrongSecretsPerMinute: 1, secretQueue: 0, watchersPerAddress: 1, listenersPerAddress: 1 }';
   const text = yaml("{ host: '::', port: 0 }", limits).replaceAll(/demo-(token|source)/g, `'sha256:${'7'.repeat(64)}'`);
   const { port } = await startServer(t, text);
   const status = async (host: string, request: string) => {

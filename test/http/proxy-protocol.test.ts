@@ -162,7 +162,8 @@ t.test(
   'the address of the head counts: wrong secrets, watchers, listeners, encoders',
   { buffered: true },
   async (t) => {
-    const limits = 'limits: { wrongSecretsPerMinute: 1, watchersPerAddress: 1, listenersPerAddress: 1 }';
+    const limits =
+      'limits: { wrongSecretsPerMinute: 1, secretQueue: 0, watchersPerAddress: 1, listenersPerAddress: 1 }';
     const { port } = await startServer(t, yaml('', limits));
     const as = (address: string) => `PROXY TCP${address.includes(':') ? '6' : '4'} ${address} ${address} 1 2\r\n`;
     t.equal(await push(t, port, as('203.0.113.1')), 403);
@@ -231,7 +232,10 @@ t.test('slow heads have a deadline, TLS comes behind the head', { buffered: true
   t.ok(tookMs > 450 && tookMs < 4000, `after ${Math.round(tookMs)} ms`);
 
   const pem = `tls: { certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem }`;
-  const secured = await startServer(t, yaml(`, ${pem}`, 'limits: { wrongSecretsPerMinute: 1, headSeconds: 2 }'));
+  const secured = await startServer(
+    t,
+    yaml(`, ${pem}`, 'limits: { wrongSecretsPerMinute: 1, secretQueue: 0, headSeconds: 2 }'),
+  );
   const ask = async (head: string) => {
     const wire = new Wire(t, secured.port).send(head);
     // In one packet with the head, or after it.

@@ -15,6 +15,7 @@ import { Poll } from '../../src/http/poll.js';
 import { registerPush } from '../../src/http/push.js';
 import { Rate } from '../../src/http/rate.js';
 import { Roles } from '../../src/http/roles.js';
+import { SecretGate } from '../../src/http/secret-gate.js';
 import { Router } from '../../src/http/server.js';
 import type { Stream } from '../../src/http/stream.js';
 import { Watch } from '../../src/http/watch.js';
@@ -542,12 +543,12 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
       authorized: (channel, token) => door.authorizes(channel, token),
       push: (channel, input) => door.push(channel, input),
       told: () => undefined,
-      counted: (_, status) => counted.push(status),
+      answered: ({ status }) => counted.push(status),
     },
     { ...config.limits, bodyBytes: 65536 },
     {
       pushes: new Rate(clock, { perMinute: 600, burst: 100, remembered: 10 }),
-      wrongSecrets: new Rate(clock, { perMinute: 60, burst: 60, remembered: 10 }),
+      gate: new SecretGate(clock, { perMinute: 60, inAllPerMinute: 600, queue: 8, remembered: 10 }),
       proxies,
     },
   );

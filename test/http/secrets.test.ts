@@ -1,8 +1,11 @@
 /** Secrets that come over the wire stand nowhere afterwards: not in the log, the metrics, an answer, a page or a document. */
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pino } from 'pino';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { until } from '../kit/player.js';
+import { Random } from '../kit/random.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 import { Wire } from '../kit/wire.js';
 
@@ -16,15 +19,17 @@ const JSON_TYPE = 'Content-Type: application/json';
 t.test('no secret of a request comes out again', async (t) => {
   const lines: string[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
-  const yaml = demoYaml('limits: { wrongSecretsPerMinute: 6 }');
-  const { port } = await startServer(t, yaml, tempFolder(t), log);
+  const file = join(tempFolder(t), 'access.log');
+  const yaml = demoYaml(`limits: { wrongSecretsPerMinute: 100, secretQueue: 0 }
+accessLog: { file: '${file}' }`);
+  const { port, app } = await startServer(t, yaml, tempFolder(t), log);
   const got: string[] = [];
   const say = async (line: string, heads = '', body = '') => {
     const wire = new Wire(t, port);
     const length = body === '' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
     wire.send(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${heads}${heads && '\r\n'}${length}\r\n${body}`);
     await until(
-      () => wire.got.includes('\r\n\r\n') && (wire.ended || wire.got.includes('audio/mpeg')),
+      () => wire.ended || /audio.mpeg|^OK2/.test(wire.got),
       5000,
       () => `${line}: ${wire.got.slice(0, 200)}`,
     );
@@ -60,10 +65,55 @@ t.test('no secret of a request comes out again', async (t) => {
       await say(`${method} /studio`, `${basic(secret)}\r\nContent-Type: text/html`);
     }
   }
-  for (const path of ['/', '/web/channels.json', '/docs', '/openapi.json', '/metrics', '/metadata/station/demo.json']) {
+  // Where no secret belongs: in a listener's query, in the page that a player stands in, in the name of a program.
+  for (const secret of [TOKEN, PASSWORD, WRONG]) {
+    const names = [
+      'api_key',
+      'pw',
+      'jwt',
+      'token',
+      'access_token',
+      'password',
+      'sig',
+      'metaid',
+      'a%70i%5fkey',
+      'user[pw]',
+    ];
+    const pairs = names.map((name) => `${name}=${secret}`);
+    const referers = [
+      `http://x/metapush/demo/${secret}?song=x`,
+      `http://me:${secret}@x/`,
+      ...['?', '#', ';'].map((mark) => `http://x/${mark}${pairs.join(mark === ';' ? ';' : '&')}`),
+    ];
+    referers.push(...referers.map((url) => `http://x/?back=${encodeURIComponent(url)}&v=1`));
+    for (const referer of referers) {
+      await say(
+        `GET /demo.mp3?back=${encodeURIComponent(referer)}`,
+        `Referer: ${referer}\r\nUser-Agent: x (${referer})`,
+      );
+    }
+    await say(`GET /demo.mp3?${pairs.join('&')}`);
+    await say('PUT /studio', `${basic(WRONG)}\r\nUser-Agent: x http://x/?token=${secret}`);
+    await say(`${secret}\r\n`);
+    await say(`/studio:${secret}\r\n`);
+  }
+  await say('PUT /none', `${basic(PASSWORD)}\r\nUser-Agent: x http://x/metapush/demo/${TOKEN}`);
+  for (const path of [
+    '/',
+    '/status-json.xsl',
+    '/7.html',
+    '/web/channels.json',
+    '/docs',
+    '/openapi.json',
+    '/metrics',
+    '/metadata/station/demo.json',
+  ]) {
     await say(`GET ${path}`);
   }
-  t.ok(lines.length > 5, 'something was logged');
+  await app.stop();
+  const accesses = readFileSync(file, 'latin1').trimEnd().split('\n');
+  t.ok(lines.length > 5 && accesses.length > 30, `${lines.length} and ${accesses.length} lines`);
+  lines.push(...accesses);
   for (const secret of [TOKEN, PASSWORD, WRONG, ...[PASSWORD, WRONG].map((each) => basic(each).slice(-20))]) {
     t.strictSame(
       lines.filter((line) => line.includes(secret)),
@@ -75,5 +125,70 @@ t.test('no secret of a request comes out again', async (t) => {
       [],
       `${secret} in an answer`,
     );
+  }
+});
+
+/** How long each of these takes, milliseconds; they are asked one after the other, in an order of chance each time. */
+async function timings(t: Test, port: number, requests: readonly string[], rounds: number): Promise<number[][]> {
+  const wire = new Wire(t, port);
+  const tookMs = requests.map((): number[] => []);
+  const random = new Random();
+  for (let round = -20; round < rounds; round++) {
+    const order = requests.map((_, i) => ({ i, by: random.int(0, 1_000_000) })).sort((a, b) => a.by - b.by);
+    for (const { i } of order) {
+      wire.got = '';
+      const startMs = performance.now();
+      wire.send(requests[i]!);
+      await new Promise<void>((done) => {
+        const look = () => {
+          if (wire.answers().length === 0) return;
+          wire.socket.off('data', look);
+          done();
+        };
+        wire.socket.on('data', look);
+      });
+      if (round >= 0) tookMs[i]!.push(performance.now() - startMs);
+    }
+  }
+  return tookMs;
+}
+
+/** The chance that one of `a` is larger than one of `b`: 0.5 where both are of one kind (Mann and Whitney's U, as a share). */
+function dominance(a: readonly number[], b: readonly number[]): number {
+  const sorted = [...b].sort((x, y) => x - y);
+  let below = 0;
+  for (const value of a) {
+    let [low, high] = [0, sorted.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (sorted[middle]! < value) low = middle + 1;
+      else high = middle;
+    }
+    below += low;
+  }
+  return below / (a.length * b.length);
+}
+
+t.test('an unknown channel and a wrong token take the same time', async (t) => {
+  const { port } = await startServer(
+    t,
+    demoYaml('limits: { wrongSecretsPerMinute: 1000000, wrongSecretsInAllPerMinute: 1000000 }'),
+  );
+  const get = (path: string, heads = '') => `GET ${path}?song=x HTTP/1.1\r\nHost: x\r\n${heads}\r\n`;
+  const bearer = 'Authorization: Bearer demo-tokem\r\n';
+  const pairs = [
+    // As long as each other, since longer requests take longer to read.
+    [get('/metapush/demo/demo-tokem'), get('/metapush/dema/demo-tokem')],
+    [get('/metapush/demo', bearer), get('/metapush/dema', bearer)],
+  ];
+  for (const [known, unknown] of pairs) {
+    // A difference of what is done shows in each of them; one of the machine's moods does not.
+    const shares: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const [a, b] = await timings(t, port, [known!, unknown!], 400);
+      shares.push(dominance(a!, b!));
+      if (Math.abs(shares.at(-1)! - 0.5) < 0.06) break;
+    }
+    t.ok(Math.abs(shares.at(-1)! - 0.5) < 0.06, `how often the known channel took longer: ${shares}`);
   }
 });

@@ -1,10 +1,12 @@
 /** Every handshake of protocol.md's table, at every split point: what it is answered, and what audio comes out. */
 
+import { randomBytes } from 'node:crypto';
 import net from 'node:net';
 import t from 'tap';
 import { Doors, Pipe } from '../kit/doors.js';
 import { until } from '../kit/player.js';
 import { BODY, TRANSCRIPTS, type Transcript } from '../kit/transcripts.js';
+import { Wire } from '../kit/wire.js';
 
 /** What is wrong with how a connection went; "": nothing. */
 function problemOf(doors: Doors, { socket, told }: Pipe, { answer, fed }: Transcript): string {
@@ -104,10 +106,7 @@ t.test('the log says why, and holds no password', async (t) => {
   const shared = 'the channels twin, other share this password: use /mount:password, or change one';
   t.same(await say('both\r\n'), [INVALID, 403, shared]);
   t.same(await say('/twin:both\r\n\r\n'), ['OK2\r\nicy-caps:11\r\n\r\n', 200, 'twin']);
-  t.same(await say('wrong\r\n'), [INVALID, 403, 'wrong password']);
-  t.same(await say('/live:wrong\r\n'), [INVALID, 403, 'wrong password']);
-  t.same(await say('wrong\r\n'), [INVALID, 429, 'too many wrong passwords from this address'], 'past the limit');
-  t.same(await say('hackme\n\n'), ['OK2\r\nicy-caps:11\r\n\r\n', 200, 'live'], 'a right one is still served');
+  t.same(await say('wrong\r\n'), [INVALID, 403, 'wrong secret']);
   t.same(await say('hackme\ncontent-type:video/nsv\n\n'), [
     'OK2\r\nicy-caps:11\r\n\r\n',
     415,
@@ -125,7 +124,46 @@ t.test('the log says why, and holds no password', async (t) => {
   t.same((await say('!POKE\nx: y\n\n'))[0], INVALID);
   t.same((await say('PROPFIND / HTTP/1.1\r\n\r\n'))[0], '', 'no password can look so');
   t.equal(doors.judged.length, count, 'neither is a guess');
+  t.same(await say('/live:wrong\r\n'), [INVALID, 403, 'wrong secret']);
+  t.same(await say('wrong\r\n'), [INVALID, 429, 'too many wrong secrets'], 'past the limit, and nobody may wait');
+  t.same(await say('hackme\n\n'), [INVALID, 429, 'too many wrong secrets'], 'a right one is told the same');
   t.notMatch(JSON.stringify(doors.judged), /hackme|"both"|wrong"/);
+});
+
+t.test('an encoder that sends its audio while its password waits loses none of it', async (t) => {
+  const doors = new Doors(5000, 1, 9);
+  const port = await doors.front.listen();
+  t.teardown(() => doors.close());
+  const audio = randomBytes(1_000_000);
+  const heads = [
+    `SOURCE /live HTTP/1.0\r\nAuthorization: Basic ${btoa('source:hackme')}\r\n\r\n`,
+    'hackme\r\nicy-name:x\r\n\r\n',
+  ];
+  new Wire(t, port).send('wrong\r\n');
+  await until(() => doors.judged.length === 1, 5000);
+  for (const [i, head] of heads.entries()) {
+    // Whoever goes meanwhile, in one way or the other, leaves the line.
+    const gone = [new Wire(t, port).send(head), new Wire(t, port, { halfOpen: true }).send(head.slice(0, -2))];
+    const stays = new Wire(t, port).send(head).send(audio);
+    await until(
+      () => doors.gate.waiting === (i === 0 ? 2 : 3),
+      5000,
+      () => `${doors.gate.waiting} wait`,
+    );
+    gone[0]!.socket.resetAndDestroy();
+    gone[1]!.socket.end();
+    await until(
+      () => doors.gate.waiting === 1,
+      5000,
+      () => `${doors.gate.waiting} wait`,
+    );
+    t.equal(stays.got, '', 'not even its OK2');
+    doors.clock.advance(1040);
+    await until(() => doors.fed.length === i + 1 && doors.fed[i]!.audio.length === audio.length, 20_000);
+    t.ok(doors.fed[i]!.audio.equals(audio));
+    doors.fed[i]!.socket.destroy();
+  }
+  t.equal(doors.judged.filter(({ status }) => status === 200).length, 2);
 });
 
 t.test('an encoder that is overtaken while it sends its heads is let go', async (t) => {

@@ -7,10 +7,11 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type net from 'node:net';
 import { Duplex } from 'node:stream';
-import { EncoderDoor, type EncoderMount } from '../../src/http/encoder.js';
+import { EncoderDoor, type EncoderMount, type EncoderVerdict } from '../../src/http/encoder.js';
 import { Front } from '../../src/http/front.js';
 import { NO_HEADS } from '../../src/http/legacy.js';
-import { Rate } from '../../src/http/rate.js';
+import { Proxies } from '../../src/http/peer.js';
+import { SecretGate } from '../../src/http/secret-gate.js';
 import { ShoutcastDoor } from '../../src/http/shoutcast.js';
 import { TitleDoor } from '../../src/http/title-door.js';
 import { type BodyState, bodyOf } from '../../src/source/dechunk.js';
@@ -40,6 +41,9 @@ export interface Judged {
 export class Doors {
   readonly front: Front;
   readonly fed: Fed[] = [];
+  /** For turns of those who wait. */
+  readonly clock = new FakeClock();
+  readonly gate: SecretGate;
   readonly judged: Judged[] = [];
   busy = false;
   readonly #given = new WeakSet<net.Socket>();
@@ -48,15 +52,16 @@ export class Doors {
   readonly #shoutcast: ShoutcastDoor;
   readonly #titles: TitleDoor;
 
-  constructor(headMs = 5000, wrongSecretsPerMinute = 1_000_000) {
-    const rate = { perMinute: wrongSecretsPerMinute, burst: wrongSecretsPerMinute, remembered: 10 };
+  constructor(headMs = 5000, wrongSecretsPerMinute = 1_000_000, secretQueue = 0) {
+    const limits = { perMinute: wrongSecretsPerMinute, inAllPerMinute: 1_000_000, queue: secretQueue, remembered: 10 };
+    this.gate = new SecretGate(this.clock, limits);
     const mounts = new Map(Object.keys(PASSWORDS).map((channel) => [`/${channel}`, this.#mount(channel)]));
     const options = {
       ...{ headBytes: 8192, headLines: 64, headMs, server: 'airsplice' },
-      wrongSecrets: new Rate(new FakeClock(), rate),
+      gate: this.gate,
+      proxies: new Proxies([], 'x-forwarded-for'),
       mount: (path: string) => mounts.get(path),
-      judged: (status: number, path: string, _agent: string, why: string) =>
-        void this.judged.push({ status, path, why }),
+      judged: ({ status, path, why }: EncoderVerdict) => void this.judged.push({ status, path, why }),
     };
     this.#encoders = new EncoderDoor(options);
     this.#shoutcast = new ShoutcastDoor({ ...options, channels: [...mounts.values()] });

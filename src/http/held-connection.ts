@@ -1,0 +1,88 @@
+/**
+ * Connections and requests whose secret waits for its turn (secret-gate.ts). Whoever goes meanwhile leaves the line; what an encoder sends
+ * meanwhile is kept up to a bound, and what is more stays in the network. A body of HTTP is not read at all: nobody asks for it.
+ */
+
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { SecretGate, Verdict } from './secret-gate.js';
+
+const NOTHING = Buffer.alloc(0);
+
+export interface Judged {
+  readonly verdict: Verdict;
+  readonly retrySeconds: number;
+}
+
+/**
+ * Asks about the secret of a connection that no HTTP server reads. The socket is paused, and is so again when `onVerdict` is called: at
+ * once, or once it was its turn; never when the connection has ended by then.
+ * @param mostBytes that are read ahead @param onVerdict with what was read ahead
+ */
+export function judgeConnection(
+  gate: SecretGate,
+  origin: string,
+  socket: Socket,
+  mostBytes: number,
+  compare: () => boolean,
+  onVerdict: (judged: Judged, ahead: Buffer) => void,
+): void {
+  let ahead: ReadAhead | null = null;
+  const waiting = gate.check(origin, compare, (verdict, retrySeconds) =>
+    onVerdict({ verdict, retrySeconds }, ahead?.stop() ?? NOTHING),
+  );
+  if (waiting !== null) ahead = new ReadAhead(socket, mostBytes, () => waiting.leave());
+}
+
+/** Asks about the secret of a request; a promise only where it has to wait. It stays open for ever when the connection ends. */
+export function judgeRequest(
+  gate: SecretGate,
+  origin: string,
+  response: ServerResponse,
+  compare: () => boolean,
+): Judged | Promise<Judged> {
+  let judged: Judged | null = null;
+  let onJudged: ((judged: Judged) => void) | null = null;
+  const waiting = gate.check(origin, compare, (verdict, retrySeconds) => {
+    judged = { verdict, retrySeconds };
+    onJudged?.(judged);
+  });
+  if (waiting === null) return judged!;
+  response.once('close', () => waiting.leave());
+  return new Promise((resolve) => (onJudged = resolve));
+}
+
+/** Reads so that the end of the connection is seen. */
+class ReadAhead {
+  readonly #socket: Socket;
+  readonly #mostBytes: number;
+  readonly #onGone: () => void;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(socket: Socket, mostBytes: number, onGone: () => void) {
+    this.#socket = socket;
+    this.#mostBytes = mostBytes;
+    this.#onGone = onGone;
+    socket.on('data', this.#take).on('end', this.#drop).on('error', this.#drop).on('close', this.#drop).resume();
+  }
+
+  /** The socket is somebody else's again, paused. Gives what has come. */
+  stop(): Buffer {
+    this.#socket.off('data', this.#take).off('end', this.#drop).off('error', this.#drop).off('close', this.#drop);
+    this.#socket.pause();
+    return Buffer.concat(this.#chunks);
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes >= this.#mostBytes) this.#socket.pause();
+  };
+
+  readonly #drop = (): void => {
+    this.stop();
+    this.#socket.on('error', () => undefined).destroy();
+    this.#onGone();
+  };
+}
