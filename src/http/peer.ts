@@ -24,6 +24,11 @@ export function plainAddress(text: string | undefined): string {
   return canonical.replace(/^::ffff:(?=[\d.]+$)/, '');
 }
 
+/** Whether this is an address of this machine itself, as sockets tell it or as plainAddress writes it. */
+export function isLoopback(address: string): boolean {
+  return address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
+}
+
 /** Connections whose proxy has told, in a PROXY head, whose they are. The kernel knows the proxy only. */
 const told = new WeakMap<Socket, string>();
 

@@ -1,6 +1,6 @@
 /**
  * What an address serves, and to whom. An address without a list of roles serves all but `legacy`, and there `ops` is for
- * this machine only: loopback peers whose request shows no trace of a proxy (contract, "Addresses"). A proxy on this machine that
+ * this machine only: loopback peers who ask for a loopback name and whose request shows no trace of a proxy (contract, "Addresses"). A proxy on this machine that
  * leaves no trace cannot be told from such a peer: behind one, an address names its roles. `legacy` serves what the old host
  * served, and its old WebSocket: not encoders or ops, unless they are named too. The page, the documents, /healthz and /readyz have
  * no role: every address has them.
@@ -9,6 +9,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Role } from '../config/schema.js';
 import { type AddressHeads, NO_HEADS } from './legacy.js';
+import { isLoopback } from './peer.js';
 
 const OLD_HOST: readonly Role[] = ['push', 'poll', 'watch', 'stream'];
 
@@ -43,8 +44,15 @@ export class Roles {
 const PROXYS =
   /^(via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|x-cluster-client-ip|cf-connecting-ip|true-client-ip)$/;
 
+/**
+ * A host that only this machine itself has. Any other name may be one that a page has had pointed at 127.0.0.1, so that the browser
+ * of somebody here reads for it what is not meant for it. Absent: HTTP/1.0, which no browser speaks.
+ */
+const LOOPBACK_HOST = /^((.+\.)?localhost\.?|127(\.\d{1,3}){3}|\[::1\])(:\d*)?$/i;
+
 function isDirectLoopback(request: IncomingMessage): boolean {
+  const { host } = request.headers;
+  if (host !== undefined && !LOOPBACK_HOST.test(host)) return false;
   if (Object.keys(request.headers).some((name) => PROXYS.test(name))) return false;
-  const peer = request.socket.remoteAddress ?? '';
-  return peer === '::1' || peer.startsWith('127.') || peer.startsWith('::ffff:127.');
+  return isLoopback(request.socket.remoteAddress ?? '');
 }

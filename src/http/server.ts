@@ -207,9 +207,14 @@ export class Router {
   }
 }
 
-/** The request's address without the host. RFC 9112, 3.2.2: the absolute form must be understood. */
+/** The request's address without the host. RFC 9112, 3.2.2: the absolute form must be understood, and its host counts. */
 function originForm(request: http.IncomingMessage): string {
-  return (request.url = request.url!.replace(/^https?:\/\/[^/?#]*/i, '') || '/');
+  const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url!);
+  if (absolute !== null) {
+    request.headers.host = absolute[1]!;
+    request.url = request.url!.slice(absolute[0].length) || '/';
+  }
+  return request.url!;
 }
 
 /** A stream takes its whole connection, so it cannot wait behind an answer that is not finished. */

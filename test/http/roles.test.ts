@@ -52,7 +52,7 @@ const TABLE: readonly (readonly [line: string, heads: string, status: number, ro
 /** The status line's number; streams and sockets are let go after it. */
 async function statusOf(t: Test, port: number, line: string, heads: string, host = '127.0.0.1'): Promise<number> {
   const wire = new Wire(t, port, { host });
-  wire.send(`${line} HTTP/1.1\r\nHost: x\r\n${heads}${heads && '\r\n'}\r\n`);
+  wire.send(`${line} HTTP/1.1\r\nHost: localhost\r\n${heads}${heads && '\r\n'}\r\n`);
   await until(
     () => wire.got.includes('\r\n\r\n'),
     5000,
@@ -118,4 +118,44 @@ t.test('ops without a name: direct peers on this machine, whatever heads they ma
     404,
     'nor under another spelling',
   );
+});
+
+t.test('a page whose name was rebound to this machine does not read what is for this machine only', async (t) => {
+  const { port } = await startServer(t, demoYaml());
+  const metrics = async (target: string, heads: string, version = '1.1') => {
+    const wire = new Wire(t, port).send(`GET ${target} HTTP/${version}\r\n${heads}\r\n`);
+    return (await wire.take(1))[0]!.status;
+  };
+  const ours = [
+    'localhost',
+    'localhost:8000',
+    'LOCALHOST',
+    'localhost.',
+    'radio.localhost:1',
+    '127.0.0.1',
+    '127.9.8.7:80',
+  ];
+  for (const host of [...ours, '[::1]', '[::1]:8000'])
+    t.equal(await metrics('/metrics', `Host: ${host}\r\n`), 200, host);
+  t.equal(await metrics('/metrics', '', '1.0'), 200, 'no host');
+  const theirs = [
+    'evil.example',
+    'evil.example:8000',
+    'notlocalhost',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+  ];
+  for (const host of [...theirs, '127.0.0.1@evil.example', '192.0.2.1', '[2001:db8::1]', '0.0.0.0', '']) {
+    t.equal(await metrics('/metrics', `Host: ${host}\r\n`), 404, host);
+    t.equal(await metrics('/%6detrics', `Host: ${host}\r\n`), 404, `${host}, another spelling`);
+  }
+  t.equal(await metrics('http://localhost/metrics', 'Host: evil.example\r\n'), 200, 'the host of the target counts');
+  t.equal(await metrics('http://evil.example:80/metrics', 'Host: localhost\r\n'), 404);
+  t.equal(await metrics('http:///metrics', 'Host: localhost\r\n'), 404);
+  t.equal(await metrics('/metrics', 'Host: evil.example\r\n', '1.0'), 404);
+  t.equal(await metrics('/healthz', 'Host: evil.example\r\n'), 200, 'what is for everybody is under any name');
+  const named = demoYaml().replace('port: 0', 'port: 0, roles: [ops]');
+  const ops = await startServer(t, named);
+  const wire = new Wire(t, ops.port).send('GET /metrics HTTP/1.1\r\nHost: radio.example\r\n\r\n');
+  t.equal((await wire.take(1))[0]!.status, 200, 'an address that has the role by name answers to any');
 });
