@@ -85,7 +85,7 @@ export class Addresses {
       host: address.host,
       port: address.port,
       headMs: config.limits.headSeconds * 1000,
-      connections: config.limits.connections,
+      connections: network.connections,
       tls: certificate?.first,
       sharePort: address.tls?.sharePort,
       proxied: isProxied ? { by: network.proxies, headBytes: config.limits.headBytes } : undefined,

@@ -38,6 +38,8 @@ export interface App {
   readonly ports: readonly number[];
   /** The port beside each of them for SHOUTcast's encoders, where there is one. */
   readonly shoutcastPorts: readonly (number | undefined)[];
+  /** Takes no more connections than these, as the process can have no more. */
+  restrict(connections: number): void;
   /** Begins a new access log: the old one was moved away. */
   reopen(): void;
   /**
@@ -122,7 +124,10 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   const silenceMs = config.streams.silenceSeconds * 1000;
   const keeper = new Keeper({ clock, programmes, audience, guests, sessions, door, silenceMs });
   const metrics: Metrics = new Metrics(
-    keeper.figures(() => network.watchers),
+    keeper.figures(
+      () => network.watchers,
+      () => network.connections,
+    ),
     clock.lateMicros,
     clock.watchdog,
   );
@@ -190,6 +195,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   return {
     ports: ports.map(({ port }) => port),
     shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),
+    restrict: (connections) => network.connections.restrict(connections),
     reopen: () => accessLog?.reopen(),
     stop: (graceMs = Number.POSITIVE_INFINITY) => {
       const allMs = Math.min(graceMs, config.shutdown.graceSeconds * 1000);

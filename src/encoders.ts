@@ -4,6 +4,7 @@
  */
 
 import type { Config } from './config/schema.js';
+import type { Connections } from './http/connections.js';
 import { EncoderDoor, type EncoderDoorOptions } from './http/encoder.js';
 import type { Proxies } from './http/peer.js';
 import type { SecretGate } from './http/secret-gate.js';
@@ -35,6 +36,7 @@ export function makeEncoderDoors(
   mounts: ReadonlyMap<string, Mount>,
   gate: SecretGate,
   proxies: Proxies,
+  connections: Connections,
 ): EncoderDoors {
   const options: EncoderDoorOptions = {
     headBytes: config.limits.headBytes,
@@ -47,6 +49,7 @@ export function makeEncoderDoors(
       const mount = mounts.get(path);
       return mount === undefined ? undefined : programmes.get(mount.channel.key)!.encoder;
     },
+    onAdmitted: (socket) => connections.admit(socket),
     judged: ({ status, address, path, agent, why }) => {
       metrics.encoders.inc({ status });
       // Only a path that is a mount: an encoder pointed at the push address shows its token in it.

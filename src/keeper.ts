@@ -8,7 +8,7 @@ import type { Door } from './door.js';
 import type { Audience } from './listener/audience.js';
 import type { Guests } from './listener/guests.js';
 import type { Sessions } from './listener/sessions.js';
-import type { Figures } from './metrics.js';
+import type { ConnectionFigures, Figures } from './metrics.js';
 import type { Programme } from './programme.js';
 
 const SECOND_MS = 1000;
@@ -56,7 +56,7 @@ export class Keeper implements Ringer {
     this.#alarm = clock.alarm(nowMs + SECOND_MS, this);
   }
 
-  figures(watchers: () => number): Figures {
+  figures(watchers: () => number, connections: () => ConnectionFigures): Figures {
     const { programmes, audience, guests, sessions, door } = this.#parts;
     return {
       channels: () =>
@@ -75,6 +75,7 @@ export class Keeper implements Ringer {
       bytesByChannel: () => audience.bytesByChannel(),
       endings: () => audience.endings,
       watchers,
+      connections,
       sessions: () => sessions.count,
       farAhead: () => door.farAhead,
       heldTitles: () => door.heldTitles,

@@ -42,12 +42,21 @@ export interface KernelFigures {
   lags(boundsMs: readonly number[]): readonly number[];
 }
 
+/** The table of connections (http/connections.ts). */
+export interface ConnectionFigures {
+  readonly count: number;
+  readonly loose: { readonly undecided: number; readonly idle: number };
+  readonly madeRoom: number;
+  readonly refusals: Readonly<Record<string, number>>;
+}
+
 /** Looked at when somebody scrapes. */
 export interface Figures {
   channels(): readonly ChannelFigures[];
   bytesByChannel(): ReadonlyMap<string, number>;
   endings(): Readonly<Record<string, number>>;
   watchers(): number;
+  connections(): ConnectionFigures;
   sessions(): number;
   /** Pushes whose time was too far ahead. */
   farAhead(): ReadonlyMap<string, { readonly count: number }>;
@@ -155,6 +164,7 @@ export class Metrics {
     this.#counter('airsplice_access_log_lost_total', 'Lines not written', [], (counter) =>
       counter.inc(figures.lostLines()),
     );
+    this.#connections(figures);
     this.#gauge('airsplice_watchers', 'Open WebSocket readers', [], (gauge) => gauge.set(figures.watchers()));
     this.#gauge('airsplice_sessions', 'Listeners playing with a metaid', [], (gauge) => gauge.set(figures.sessions()));
   }
@@ -167,6 +177,21 @@ export class Metrics {
         }
       }
     });
+  }
+
+  #connections(figures: Figures): void {
+    this.#gauge('airsplice_connections', 'Open connections; a listener is busy', ['state'], (gauge) => {
+      const { count, loose } = figures.connections();
+      gauge.set({ state: 'undecided' }, loose.undecided);
+      gauge.set({ state: 'idle' }, loose.idle);
+      gauge.set({ state: 'busy' }, count - loose.undecided - loose.idle);
+    });
+    this.#counter('airsplice_connections_refused_total', 'There was no room', ['reason'], (counter) => {
+      for (const [reason, count] of Object.entries(figures.connections().refusals)) counter.inc({ reason }, count);
+    });
+    this.#counter('airsplice_connections_made_room_total', 'Idle or undecided ones closed for others', [], (counter) =>
+      counter.inc(figures.connections().madeRoom),
+    );
   }
 
   #health(figures: Figures): void {

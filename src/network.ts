@@ -9,6 +9,7 @@ import type { LoadedConfig } from './config/load.js';
 import { documents } from './docs/documents.js';
 import type { Door } from './door.js';
 import { makeEncoderDoors } from './encoders.js';
+import { Connections } from './http/connections.js';
 import { registerDocuments } from './http/documents.js';
 import type { EncoderDoor } from './http/encoder.js';
 import type { ListenerHook } from './http/hook.js';
@@ -16,7 +17,7 @@ import { ListenerDoor } from './http/listener-door.js';
 import { Nes } from './http/nes.js';
 import { registerOps } from './http/ops.js';
 import { registerPage } from './http/page.js';
-import { Proxies } from './http/peer.js';
+import { isLoopback, Proxies } from './http/peer.js';
 import { Poll } from './http/poll.js';
 import { PollDoor } from './http/poll-door.js';
 import { registerPush } from './http/push.js';
@@ -67,6 +68,7 @@ export class Network {
   readonly listeners: ListenerDoor;
   readonly polls: PollDoor;
   readonly proxies: Proxies;
+  readonly connections: Connections;
   readonly #watch: Watch;
   readonly #stream: Stream;
   readonly #audience: Audience;
@@ -86,6 +88,7 @@ export class Network {
     });
     this.#audience = audience;
     this.proxies = new Proxies(config.proxies.trusted, config.proxies.head);
+    this.connections = makeConnections(parts, this.proxies);
     const { admission, hook } = makeAdmission(parts);
     this.#hook = hook;
     this.#stream = new Stream(audience, sessions, parts.guests, admission, clock, {
@@ -93,20 +96,21 @@ export class Network {
       startTimeoutMs: config.streams.startTimeoutSeconds * 1000,
     });
     this.#watch = makeWatch(parts, this.proxies);
-    this.router = makeRouter(parts, mounts, this.#stream, this.#watch, this.proxies, this.#gate);
+    this.router = makeRouter(parts, mounts, this.#stream, this.#watch, this.proxies, this.connections, this.#gate);
     const headLimits = {
       headBytes: config.limits.httpHeadBytes,
       headLines: config.limits.headLines,
       headMs: config.limits.headSeconds * 1000,
     };
-    this.listeners = new ListenerDoor(mounts, this.#stream, this.proxies, headLimits);
+    this.listeners = new ListenerDoor(mounts, this.#stream, this.proxies, this.connections, headLimits);
     this.titles = new TitleDoor(headLimits);
-    this.polls = new PollDoor(parts.feed, clock);
+    this.polls = new PollDoor(parts.feed, clock, this.connections);
     ({ encoders: this.encoders, shoutcast: this.shoutcast } = makeEncoderDoors(
       parts,
       mounts,
       this.#gate,
       this.proxies,
+      this.connections,
     ));
     register(parts, this.router, this.proxies, this.#gate);
   }
@@ -162,12 +166,25 @@ function makeWatch({ config, clock, feed, sessions }: NetworkParts, proxies: Pro
   });
 }
 
+/** From the proxies and from this machine itself come many who have nothing to do with each other. */
+function makeConnections({ config, refusals }: NetworkParts, proxies: Proxies): Connections {
+  const { connections, connectionsPerAddress, reservedConnections } = config.limits;
+  return new Connections({
+    connections,
+    perAddress: connectionsPerAddress ?? Math.max(100, Math.floor(connections / 10)),
+    reserved: reservedConnections ?? Math.min(100, Math.floor(connections / 10)),
+    isShared: (address) => isLoopback(address) || proxies.isTrusted(address),
+    onRefused: (reason, address) => refusals.warn({ address, reason, status: 503 }, 'connection refused'),
+  });
+}
+
 function makeRouter(
   { config, feed, sessions, store, report, programmes, log, refusals }: NetworkParts,
   mounts: ReadonlyMap<string, Mount>,
   stream: Stream,
   watch: Watch,
   proxies: Proxies,
+  connections: Connections,
   gate: SecretGate,
 ): Router {
   const { limits } = config;
@@ -175,6 +192,7 @@ function makeRouter(
     mounts,
     stream,
     proxies,
+    connections,
     poll: new Poll(feed, sessions, (channel, page) => store.history(channel, page), limits.historyEntries),
     watch,
     nes: new Nes(watch.watchers, { pingMs: config.watch.pingSeconds * 1000, subscriptions: limits.nesSubscriptions }),
@@ -195,6 +213,7 @@ function makeRouter(
     }),
     headBytes: limits.httpHeadBytes,
     headMs: limits.headSeconds * 1000,
+    requestMs: limits.requestSeconds * 1000,
     report,
   });
 }

@@ -9,7 +9,8 @@ import { parseArgs } from 'node:util';
 import { type App, startApp } from './app.js';
 import { banner } from './banner.js';
 import { ConfigError, type LoadedConfig, loadConfig } from './config/load.js';
-import { type OpenLog, openLog } from './log.js';
+import { fileLimit } from './file-limit.js';
+import { type Log, type OpenLog, openLog } from './log.js';
 import { isWriting } from './output.js';
 
 const DEMO = fileURLToPath(new URL('../config/demo.yaml', import.meta.url));
@@ -86,6 +87,20 @@ function stopWhenBroken({ log, close }: OpenLog, graceMs: number, app: () => App
   });
 }
 
+/** Sockets that the system does not give cannot be refused politely, and what the radio itself opens would fail with them. */
+function heedFileLimit(config: LoadedConfig, app: App, log: Log): void {
+  const channels = Object.values(config.stations).flatMap((station) => Object.values(station.channels));
+  const limit = fileLimit(channels.reduce((sum, { sources }) => sum + sources.length, 0));
+  const wanted = config.limits.connections;
+  if (limit === null || limit.connections >= wanted) return;
+  app.restrict(limit.connections);
+  const fields = { files: limit.files, connections: limit.connections, wanted };
+  log.warn(
+    fields,
+    'too few open files are allowed for limits.connections: there will be fewer (ulimit -n, LimitNOFILE)',
+  );
+}
+
 /** Reads the configuration, starts the server and stops it. @param stop its reason is the signal */
 export async function run(stop: AbortSignal): Promise<void> {
   const config = readConfig();
@@ -106,6 +121,7 @@ export async function run(stop: AbortSignal): Promise<void> {
     process.stderr.write(`airsplice: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(1);
   }
+  heedFileLimit(config, app, log);
   const { ports, shoutcastPorts } = app;
   log.info({ ports, shoutcastPorts }, 'listening');
   // A disk that is full, a pipe that is gone: it can be played without.

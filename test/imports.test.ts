@@ -28,6 +28,7 @@ const MAY: Record<string, readonly string[]> = {
   listener: ['audio', 'metadata', 'clock', 'output', 'mask'],
   http: ['listener', 'audio', 'source', 'metadata', 'config', 'clock', 'refusal', 'key'],
   'loop-delay': [],
+  'file-limit': [],
   metrics: ['loop-delay', 'watchdog'],
   banner: ['config'],
   token: ['key'],
@@ -68,7 +69,7 @@ const MAY: Record<string, readonly string[]> = {
     ...['addresses', 'network', 'programme', 'door', 'keeper', 'metrics', 'listener-feed', 'listener', 'engine'],
     ...['store', 'metadata', 'config', 'clock', 'log', 'output', 'http', 'mask', 'refusal-log'],
   ],
-  run: ['app', 'banner', 'config', 'log', 'output'],
+  run: ['app', 'banner', 'config', 'file-limit', 'log', 'output'],
   main: ['run'],
 };
 

@@ -141,6 +141,9 @@ export function configSchema(surroundings: Surroundings) {
     }).prefault({}),
     limits: section({
       connections: whole(1, 1_000_000).default(25_000),
+      // Absent: a tenth of connections, but at least 100; and a tenth, but at most 100 (network.ts).
+      connectionsPerAddress: whole(1, 1_000_000).optional(),
+      reservedConnections: whole(0, 1_000_000).optional(),
       listeners: whole(1, 1_000_000).default(20_000),
       listenersPerAddress: whole(1, 1_000_000).optional(),
       watchers: whole(1, 1_000_000).default(20_000),
@@ -150,6 +153,7 @@ export function configSchema(surroundings: Surroundings) {
       headBytes: whole(256, 65_536).default(8192),
       headLines: whole(8, 1000).default(64),
       headSeconds: seconds(0.1, 300).default(10),
+      requestSeconds: seconds(0.1, 600).default(30),
       httpHeadBytes: whole(1024, 1_048_576).default(32_768),
       pushesPerMinute: whole(1, 1_000_000).default(600),
       pushBurst: whole(1, 1_000_000).default(100),
@@ -168,7 +172,13 @@ export function configSchema(surroundings: Surroundings) {
       playlistBytes: whole(64, 16_777_216).default(65_536),
       playlistEntries: whole(1, 100).default(8),
       playlistDepth: whole(1, 10).default(2),
-    }).prefault({}),
+    })
+      .refine(({ reservedConnections, connections }) => !((reservedConnections ?? 0) >= connections), {
+        path: ['reservedConnections'],
+        error: 'must be less than limits.connections',
+        when: onAnyMap,
+      })
+      .prefault({}),
     streams: section({
       burstSeconds: seconds(0, 60).default(5),
       lagSeconds: seconds(5, 600).default(30),

@@ -151,6 +151,7 @@ export function openApi(limits: PushLimits & ReadLimits, version: string): Json 
       description:
         'Push the titles of radio streams, and read them by polling, WebSocket (see /asyncapi.json) or server-sent events. ' +
         'Refusals are problem+json (RFC 9457). A method that a path does not list is answered with 405 and Allow. ' +
+        'Where there is no room for another connection it is 503 with Retry-After, and the connection is closed. ' +
         'A deprecated host (role legacy) serves push, poll, watch and stream too, and says so by Deprecation, Sunset and Link.',
       license: { name: 'MIT', identifier: 'MIT' },
     },

@@ -33,6 +33,8 @@ export interface EncoderDoorOptions extends HeadLimits {
   readonly proxies: Proxies;
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
+  /** It is let in, and is the channel's from here on. */
+  onAdmitted(socket: Socket): void;
   /** Every verdict, for the log and the metrics; never with credentials. */
   judged(verdict: EncoderVerdict): void;
 }
@@ -145,6 +147,7 @@ export class EncoderDoor {
         : `HTTP/1.0 200 OK\r\nServer: ${this.#options.server}\r\nConnection: close\r\n\r\n`,
     );
     this.#options.judged({ ...caller, status: expects ? 100 : 200, why: mount.channel });
+    this.#options.onAdmitted(socket);
     mount.attach(socket, ahead.length === 0 ? head.rest : Buffer.concat([head.rest, ahead]), head.headers);
   }
 

@@ -24,7 +24,6 @@ export interface FrontOptions extends Omit<OpeningOptions, 'ready'> {
   readonly port: number;
   /** A connection that has not said what it is by then is closed. */
   readonly headMs: number;
-  readonly connections: number;
   readonly http: HttpServer;
   /** Undefined: this address serves no encoders, and answers them as HTTP. */
   readonly encoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
@@ -48,8 +47,10 @@ export class Front {
   constructor(options: FrontOptions) {
     this.#options = options;
     this.#opening = new Opening({ ...options, ready: (socket) => this.#accept(socket) });
-    this.#server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.take(socket));
-    this.#server.maxConnections = options.connections;
+    const { connections, proxied } = options;
+    this.#server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      if (connections.enter(socket, proxied === undefined ? (socket.remoteAddress ?? '') : null)) this.take(socket);
+    });
   }
 
   /** Resolves with the port that was given (the configured one may be 0). Rejects when it cannot listen. */
@@ -58,6 +59,8 @@ export class Front {
       this.#server.once('error', reject);
       this.#server.listen({ host: this.#options.host, port: this.#options.port, backlog: 4096 }, () => {
         this.#server.off('error', reject);
+        // Of an accept: libuv keeps a descriptor to turn newcomers away with, unless even that one could not be had.
+        this.#server.on('error', () => this.#options.connections.outOfFiles());
         // The HTTP server never listens itself, but arms its head and request time-outs on this event.
         this.#options.http.emit('listening');
         resolve((this.#server.address() as net.AddressInfo).port);

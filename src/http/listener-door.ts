@@ -5,10 +5,11 @@
 
 import type { Socket } from 'node:net';
 import { Refusal } from '../refusal.js';
+import type { Connections } from './connections.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
 import type { AddressHeads } from './legacy.js';
 import type { Proxies } from './peer.js';
-import { endWithProblem } from './problem.js';
+import { endWithProblem, tooManyConnections } from './problem.js';
 import type { Mount, Stream } from './stream.js';
 import { BareVisit } from './visit.js';
 
@@ -21,9 +22,17 @@ export class ListenerDoor {
   readonly #stream: Stream;
   readonly #heads: HeadReader;
   readonly #proxies: Proxies;
+  readonly #connections: Connections;
 
-  constructor(mounts: ReadonlyMap<string, Mount>, stream: Stream, proxies: Proxies, limits: HeadLimits) {
+  constructor(
+    mounts: ReadonlyMap<string, Mount>,
+    stream: Stream,
+    proxies: Proxies,
+    connections: Connections,
+    limits: HeadLimits,
+  ) {
     this.#proxies = proxies;
+    this.#connections = connections;
     this.#mounts = mounts;
     this.#stream = stream;
     this.#heads = new HeadReader(limits);
@@ -34,7 +43,8 @@ export class ListenerDoor {
     const mount = this.#mountOf(first);
     if (mount === undefined) return false;
     this.#heads.read(socket, first, (result) => {
-      if (!('kind' in result)) {
+      if (!this.#connections.begin(socket)) endWithProblem(socket, tooManyConnections(), heads);
+      else if (!('kind' in result)) {
         const address = this.#proxies.clientOf(socket, (name) => result.headers.get(name));
         this.#stream.handle(new BareVisit(socket, result, heads, address), mount);
       } else {

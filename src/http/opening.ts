@@ -11,6 +11,7 @@
 import type net from 'node:net';
 import tls from 'node:tls';
 import type { Pair } from './certificate.js';
+import type { Connections } from './connections.js';
 import { addressOf, comesFrom, type Proxies } from './peer.js';
 import { readProxyHead } from './proxy-protocol.js';
 
@@ -19,6 +20,8 @@ const HANDSHAKE = 0x16;
 
 export interface OpeningOptions {
   readonly headMs: number;
+  /** Where each connection stands already, and is told whose it is. */
+  readonly connections: Connections;
   /** Those who must, and alone may, begin with a PROXY head here, and how long it may be. Undefined: nobody may. */
   readonly proxied?: { readonly by: Proxies; readonly headBytes: number } | undefined;
   /** Undefined: everything here is in the clear. */
@@ -55,7 +58,10 @@ export class Opening {
         const head = readProxyHead(bytes, proxied.headBytes);
         if (typeof head === 'string') return head;
         return () => {
-          if (head.address !== null) comesFrom(socket, head.address);
+          if (head.address !== null) {
+            comesFrom(socket, head.address);
+            if (!this.#options.connections.comesFrom(socket, head.address)) return;
+          }
           putBack(socket, head.rest);
           this.#secure(socket);
         };
@@ -121,6 +127,7 @@ export class Opening {
       if (known === undefined) return void socket.destroy();
       known.done();
       comesFrom(socket, addressOf(known.bare));
+      this.#options.connections.continues(known.bare, socket);
       this.#ready(socket);
     });
     server.on('tlsClientError', (_, socket) => socket.destroy());

@@ -8,23 +8,27 @@ import type { Server as HttpServer } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Alarm, Clock, Ringer } from '../clock.js';
 import type { Feed } from '../metadata/feed.js';
+import type { Connections } from './connections.js';
 import type { AddressHeads } from './legacy.js';
 import { PollAnswers } from './poll-answer.js';
 import { POLL_START } from './poll-head.js';
 import { Poller, type PollerParts } from './poller.js';
+import { endWithProblem, tooManyConnections } from './problem.js';
 
 const SECOND_MS = 1000;
 
 export class PollDoor implements Ringer {
   readonly #feed: Feed;
   readonly #clock: Clock;
+  readonly #connections: Connections;
   /** Each with how long it may be idle, seconds. */
   readonly #pollers = new Map<Poller, number>();
   #alarm: Alarm;
   #closed = false;
 
-  constructor(feed: Feed, clock: Clock) {
+  constructor(feed: Feed, clock: Clock, connections: Connections) {
     this.#feed = feed;
+    this.#connections = connections;
     this.#clock = clock;
     this.#alarm = clock.alarm(clock.now() + SECOND_MS, this);
   }
@@ -38,6 +42,7 @@ export class PollDoor implements Ringer {
     const parts: PollerParts = {
       answers: new PollAnswers(this.#feed, heads, http.keepAliveTimeout),
       clock: this.#clock,
+      connections: this.#connections,
       handOver: (socket) => {
         http.emit('connection', socket);
         socket.resume();
@@ -46,6 +51,12 @@ export class PollDoor implements Ringer {
     };
     return (socket, first) => {
       if (this.#closed || first.toString('latin1', 0, POLL_START.length) !== POLL_START) return false;
+      if (!this.#connections.begin(socket)) {
+        endWithProblem(socket, tooManyConnections(), heads);
+        return true;
+      }
+      // Whatever it asks is answered at once: it is idle all the time.
+      this.#connections.end(socket);
       socket.unshift(first);
       this.#pollers.set(new Poller(socket, parts), keepSeconds);
       return true;

@@ -11,6 +11,7 @@
 
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.js';
+import type { Connections } from './connections.js';
 import type { PollAnswer, PollAnswers } from './poll-answer.js';
 import { type PollHead, readPollHead } from './poll-head.js';
 
@@ -21,6 +22,7 @@ const END = '\r\n\r\n';
 export interface PollerParts {
   readonly answers: PollAnswers;
   readonly clock: Clock;
+  readonly connections: Connections;
   /** Takes the connection: it is paused, its unread bytes put back. */
   handOver(socket: Socket): void;
   /** It is no poller any more. */
@@ -60,6 +62,7 @@ export class Poller {
 
   readonly #read = (chunk: Buffer): void => {
     this.idleSeconds = 0;
+    this.#parts.connections.touch(this.#socket);
     const text = chunk.toString('latin1');
     const second = Math.floor(this.#parts.clock.wallMs() / 1000);
     let at = 0;

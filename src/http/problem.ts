@@ -45,6 +45,13 @@ export function sendProblem(
   response.end(body);
 }
 
+/** What a stranger is told for whom the table of connections has no room (connections.ts). */
+export function tooManyConnections(): Refusal {
+  return new Refusal('unavailable', 'Too many connections to this server.', {
+    headers: { Connection: 'close', 'Retry-After': '10' },
+  });
+}
+
 /**
  * Answers on a bare socket that HTTP's parser has given up, or given away, and closes it. What the other side still sends is
  * dropped for a moment: closing over unread bytes would reset the connection and take the answer with it.

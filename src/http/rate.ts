@@ -48,8 +48,7 @@ export class Rate {
 
   /** The same answer, and nothing is taken. */
   waitSeconds(key: string): number {
-    const tokens = this.#tokens(key);
-    return tokens < 1 ? Math.ceil((1 - tokens) / this.#perMs / 1000) : 0;
+    return Math.ceil(this.waitMs(key) / 1000);
   }
 
   /** Takes a token, or as much of one as there is, for something that has happened whether it might or not. */
@@ -59,9 +58,7 @@ export class Rate {
 
   /** In how many milliseconds this key may, if nobody takes a token before; 0: now. */
   waitMs(key: string): number {
-    const bucket = this.#buckets.get(key);
-    const tokens = bucket === undefined ? this.#limits.burst : this.#tokens(bucket, this.#clock.now());
-    return Math.max(0, 1 - tokens) / this.#perMs;
+    return Math.max(0, 1 - this.#tokens(key)) / this.#perMs;
   }
 
   /** Gives a token back that was taken for something that did not happen after all. */

@@ -14,11 +14,12 @@ import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { Role } from '../config/schema.js';
 import { REFUSALS, Refusal, type RefusalKind } from '../refusal.js';
 import { answerBroken } from './broken.js';
+import type { Connections } from './connections.js';
 import { responseWith } from './legacy.js';
 import type { Nes } from './nes.js';
 import type { Proxies } from './peer.js';
 import type { Poll } from './poll.js';
-import { asRefusal, endWithProblem, PROBLEM_TYPE, problemJson, sendProblem } from './problem.js';
+import { asRefusal, endWithProblem, PROBLEM_TYPE, problemJson, sendProblem, tooManyConnections } from './problem.js';
 import type { Roles } from './roles.js';
 import { isSse } from './sse.js';
 import type { Mount, Stream } from './stream.js';
@@ -26,11 +27,13 @@ import type { Updinfo } from './updinfo.js';
 import { HttpVisit } from './visit.js';
 import type { Watch } from './watch.js';
 
-/** Idle keep-alive connections and slow requests are closed by Node within these times. */
+/** Idle keep-alive connections, and those whose answers nobody reads, are closed by Node within these times. */
 const KEEP_ALIVE_MS = 65_000;
-const REQUEST_MS = 30_000;
 const SWEEP_MS = 2_000;
 const IDLE_MS = 120_000;
+
+/** Paths that are served where strangers have no room any more. */
+const OPERATORS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz']);
 
 /** Of the server as a whole (RFC 9110, 9.3.7), and of a mount where encoders are served and listeners are not. */
 const ALL_METHODS = 'GET, HEAD, POST, OPTIONS, PUT, SOURCE';
@@ -40,6 +43,7 @@ export interface RouterParts {
   readonly mounts: ReadonlyMap<string, Mount>;
   readonly stream: Stream;
   readonly proxies: Proxies;
+  readonly connections: Connections;
   readonly poll: Poll;
   readonly watch: Watch;
   /** Undefined: no address is a deprecated one. */
@@ -48,6 +52,8 @@ export interface RouterParts {
   readonly updinfo?: Updinfo;
   readonly headBytes: number;
   readonly headMs: number;
+  /** For a whole request, its body too. */
+  readonly requestMs: number;
   report(error: unknown): void;
 }
 
@@ -113,7 +119,7 @@ export class Router {
       maxHeaderSize: this.#parts.headBytes,
       headersTimeout: this.#parts.headMs,
       // Node demands that a request has no less time than its head.
-      requestTimeout: Math.max(REQUEST_MS, this.#parts.headMs),
+      requestTimeout: Math.max(this.#parts.requestMs, this.#parts.headMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: SWEEP_MS,
     });
@@ -165,6 +171,12 @@ export class Router {
     }
     const mark = url.indexOf('?');
     const path = mark < 0 ? url : url.slice(0, mark);
+    if (!this.#parts.connections.begin(request.socket, this.#isReserved(path))) {
+      sendProblem(response, tooManyConnections());
+      return;
+    }
+    const { socket } = request;
+    response.once('close', () => this.#parts.connections.end(socket));
     if (isSse(path)) {
       if (roles.allows('watch', request)) this.#parts.watch.sse.handle(request, response);
       else sendProblem(response, notServed());
@@ -193,6 +205,11 @@ export class Router {
     this.app.routing(request, response);
   }
 
+  /** What the reserve of connections is for: playout systems, encoders' titles, operators. */
+  #isReserved(path: string): boolean {
+    return path.startsWith('/metapush/') || OPERATORS.has(path) || this.#parts.updinfo?.takes(path) === true;
+  }
+
   #visit(request: http.IncomingMessage, response: http.ServerResponse, roles: Roles): HttpVisit {
     return new HttpVisit(request, response, this.#given, roles.heads, this.#parts.proxies.ofRequest(request));
   }
@@ -200,7 +217,8 @@ export class Router {
   #upgrade(request: http.IncomingMessage, socket: Socket, head: Buffer, roles: Roles): void {
     const url = originForm(request);
     const { nes, watch } = this.#parts;
-    if (nes !== undefined && roles.allows('legacy', request) && /^\/(\?|$)/.test(url)) {
+    if (!this.#parts.connections.begin(socket)) endWithProblem(socket, tooManyConnections(), roles.heads);
+    else if (nes !== undefined && roles.allows('legacy', request) && /^\/(\?|$)/.test(url)) {
       nes.upgrade(request, socket, head, roles.heads);
     } else if (roles.allows('watch', request)) watch.upgrade(request, socket, head, roles.heads);
     else endWithProblem(socket, notServed(), roles.heads);

@@ -20,6 +20,8 @@ export interface ShoutcastDoorOptions extends HeadLimits {
   readonly channels: readonly EncoderMount[];
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
+  /** It is let in, and is the channel's from here on. */
+  onAdmitted(socket: Socket): void;
   /** Every password is compared there. */
   readonly gate: SecretGate;
   /** Every verdict, with the HTTP status that says the same. Never with credentials. */
@@ -91,6 +93,7 @@ export class ShoutcastDoor {
     socket.on('error', () => undefined);
     const agent = head.headers.get('user-agent') ?? '';
     this.#options.judged({ status: 200, path, agent, why: channel.channel, address: addressOf(socket) });
+    this.#options.onAdmitted(socket);
     channel.attach(socket, head.rest, head.headers);
   }
 

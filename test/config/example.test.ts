@@ -69,7 +69,12 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
       },
     ],
     listenerHook: hookSchema().parse({ url: 'http://127.0.0.1:9000/listeners' }),
-    limits: { ...defaults.limits, listenersPerAddress: 500 },
+    limits: {
+      ...defaults.limits,
+      listenersPerAddress: 500,
+      connectionsPerAddress: 2500,
+      reservedConnections: 100,
+    },
     legacy: { deprecatedOn: '2024-01-01', sunsetOn: '2027-12-31', successor: 'https://api.example.com/' },
     streams: {
       ...defaults.streams,

@@ -207,6 +207,12 @@ t.test('an anchor may be used again, and its problems have the place of the anch
   t.match(problems(t, twice('none.mp3')), [/^1:69 .*channels.a.sources/, /^1:69 .*channels.b.sources/]);
 });
 
+t.test('the reserve is a part of the connections', async (t) => {
+  t.strictSame(problems(t, 'limits: { connections: 10, reservedConnections: 9 }\n'), []);
+  const told = '1:49 limits.reservedConnections: must be less than limits.connections';
+  t.strictSame(problems(t, 'limits: { connections: 10, reservedConnections: 10 }\n'), [told]);
+});
+
 t.test('limits: at the bound and one past it', async (t) => {
   const bounds: [string, string, number, number][] = [
     ['limits', 'headBytes', 256, 65_536],

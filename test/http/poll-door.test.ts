@@ -12,6 +12,7 @@ import { PollDoor } from '../../src/http/poll-door.js';
 import { PLAIN_BYTES, readPollHead } from '../../src/http/poll-head.js';
 import { Feed } from '../../src/metadata/feed.js';
 import { FakeClock } from '../kit/clock.js';
+import { roomyTable } from '../kit/doors.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { FACE, viewOf } from '../kit/record.js';
@@ -472,8 +473,8 @@ t.test('idle for too long', async (t) => {
   feed.addStation('demo', [FACE]);
   feed.set('demo', 'now', viewOf('Song'));
   const http = createServer({ keepAliveTimeout: 5000 });
-  const door = new PollDoor(feed, clock);
-  const options = { host: '127.0.0.1', port: 0, headMs: 1000, connections: 10, http, encoder: undefined };
+  const door = new PollDoor(feed, clock, roomyTable());
+  const options = { host: '127.0.0.1', port: 0, headMs: 1000, connections: roomyTable(), http, encoder: undefined };
   const front = new Front({ ...options, poll: door.at(http, NO_HEADS) });
   const port = await front.listen();
   t.teardown(() => front.close());

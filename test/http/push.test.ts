@@ -26,6 +26,7 @@ import { Feed } from '../../src/metadata/feed.js';
 import type { ChannelState } from '../../src/metadata/state.js';
 import { Programme } from '../../src/programme.js';
 import { MemoryStore } from '../../src/store/memory.js';
+import { roomyTable } from '../kit/doors.js';
 import { until } from '../kit/player.js';
 import { startServer, tempFolder } from '../kit/server.js';
 import { type Answer, ask, Watching, Wire } from '../kit/wire.js';
@@ -524,6 +525,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     stream: undefined as unknown as Stream,
     poll: new Poll(feed, sessions, () => [], 1000),
     proxies,
+    connections: roomyTable(),
     watch: new Watch(feed, sessions, clock, {
       pingMs: 1e6,
       bufferBytes: 65536,
@@ -534,6 +536,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     }),
     headBytes: 32768,
     headMs: 1000,
+    requestMs: 30_000,
     report: (error) => errors.push(error),
   });
   const counted: number[] = [];
@@ -557,7 +560,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     host: '127.0.0.1',
     port: 0,
     headMs: 1000,
-    connections: 100,
+    connections: roomyTable(),
     http: router.server(new Roles(undefined)),
     encoder: undefined,
   });

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type net from 'node:net';
 import { Duplex } from 'node:stream';
+import { Connections } from '../../src/http/connections.js';
 import { EncoderDoor, type EncoderMount, type EncoderVerdict } from '../../src/http/encoder.js';
 import { Front } from '../../src/http/front.js';
 import { NO_HEADS } from '../../src/http/legacy.js';
@@ -38,6 +39,15 @@ export interface Judged {
   readonly why: string;
 }
 
+/** Room for everybody. */
+export function roomyTable(): Connections {
+  return new Connections({
+    ...{ connections: 10_000, perAddress: 10_000, reserved: 0 },
+    isShared: () => true,
+    onRefused: () => undefined,
+  });
+}
+
 export class Doors {
   readonly front: Front;
   readonly fed: Fed[] = [];
@@ -61,6 +71,7 @@ export class Doors {
       gate: this.gate,
       proxies: new Proxies([], 'x-forwarded-for'),
       mount: (path: string) => mounts.get(path),
+      onAdmitted: () => undefined,
       judged: ({ status, path, why }: EncoderVerdict) => void this.judged.push({ status, path, why }),
     };
     this.#encoders = new EncoderDoor(options);
@@ -71,7 +82,7 @@ export class Doors {
     this.#http = http.createServer(nobody).on('checkContinue', nobody);
     this.#http.on('connection', (socket: net.Socket) => this.#given.add(socket));
     this.front = new Front({
-      ...{ host: '127.0.0.1', port: 0, headMs, connections: 10_000, http: this.#http },
+      ...{ host: '127.0.0.1', port: 0, headMs, connections: roomyTable(), http: this.#http },
       encoder: (socket, first) => this.#encoders.take(socket, first),
       title: this.#titles.at(this.#http, NO_HEADS),
       shoutcast: (socket, first) => this.#shoutcast.take(socket, first),
