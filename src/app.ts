@@ -161,6 +161,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
       metrics,
       report,
     },
+    versionOf: (channel) => engine.state(channel).version,
     isReady: () => ready && store.fault() === null,
   });
   await network.ready();

@@ -55,6 +55,8 @@ export interface NetworkParts {
   readonly door: Door;
   readonly programmes: ReadonlyMap<string, Programme>;
   readonly metrics: Metrics;
+  /** Another number with each committed change of a channel. */
+  versionOf(channel: string): number;
   /** Whether the server is listening and not about to stop. */
   isReady(): boolean;
   report(error: unknown): void;
@@ -179,7 +181,7 @@ function makeConnections({ config, refusals }: NetworkParts, proxies: Proxies): 
 }
 
 function makeRouter(
-  { config, feed, sessions, store, report, programmes, log, refusals }: NetworkParts,
+  { config, feed, sessions, store, versionOf, report, programmes, log, refusals }: NetworkParts,
   mounts: ReadonlyMap<string, Mount>,
   stream: Stream,
   watch: Watch,
@@ -193,7 +195,13 @@ function makeRouter(
     stream,
     proxies,
     connections,
-    poll: new Poll(feed, sessions, (channel, page) => store.history(channel, page), limits.historyEntries),
+    poll: new Poll(feed, sessions, {
+      read: (channel, page) => store.history(channel, page),
+      versionOf,
+      entries: limits.historyEntries,
+      cacheBytes: limits.historyCacheBytes,
+      waiting: limits.historyWaiting,
+    }),
     watch,
     nes: new Nes(watch.watchers, { pingMs: config.watch.pingSeconds * 1000, subscriptions: limits.nesSubscriptions }),
     updinfo: new Updinfo({

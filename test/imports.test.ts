@@ -88,7 +88,7 @@ const DOORS: Record<string, readonly string[]> = {
   'icecast-metadata-js': ['source/strip.ts'],
   'iconv-lite': ['metadata/text.ts'],
   lmdb: ['store/lmdb.ts'],
-  'lru-cache': ['listener/sessions.ts'],
+  'lru-cache': ['http/history-pages.ts', 'listener/sessions.ts'],
   pino: ['log.ts'],
   'prom-client': ['metrics.ts'],
   ws: ['http/upgrader.ts', 'http/websocket.ts'],

@@ -149,6 +149,8 @@ export function configSchema(surroundings: Surroundings) {
       watchers: whole(1, 1_000_000).default(20_000),
       watchersPerAddress: whole(1, 1_000_000).default(200),
       historyEntries: whole(1, 100_000).default(1000),
+      historyCacheBytes: whole(1024, 1_073_741_824).default(8_388_608),
+      historyWaiting: whole(1, 10_000).default(64),
       nesSubscriptions: whole(1, 10_000).default(50),
       headBytes: whole(256, 65_536).default(8192),
       headLines: whole(8, 1000).default(64),

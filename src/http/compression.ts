@@ -19,21 +19,22 @@ export const LEAST_BYTES = 2048;
 const CODINGS = ['br', 'gzip'] as const;
 type Coding = (typeof CODINGS)[number];
 
-const withBrotli = promisify(brotliCompress) as (text: string, options: object) => Promise<Buffer>;
-const withGzip = promisify(gzip) as (text: string) => Promise<Buffer>;
+const withBrotli = promisify(brotliCompress) as (content: Buffer | string, options: object) => Promise<Buffer>;
+const withGzip = promisify(gzip) as (content: Buffer | string) => Promise<Buffer>;
 
 /** A text to be answered, perhaps many times: whoever keeps the Body keeps its compressed forms. */
 export class Body {
-  readonly text: string;
+  /** Encoded once where it is long; a short text goes out with its head in one piece. */
+  readonly content: Buffer | string;
   readonly bytes: number;
   readonly #tag: string;
   #br: Promise<Buffer> | undefined;
   #gzip: Promise<Buffer> | undefined;
 
   constructor(text: string) {
-    this.text = text;
     this.bytes = Buffer.byteLength(text);
-    this.#tag = contentTag(text);
+    this.content = this.bytes < LEAST_BYTES ? text : Buffer.from(text);
+    this.#tag = contentTag(this.content);
   }
 
   /** Strong and quoted. @param coding null: as it is */
@@ -42,9 +43,9 @@ export class Body {
   }
 
   coded(coding: Coding): Promise<Buffer> {
-    if (coding === 'gzip') return (this.#gzip ??= withGzip(this.text));
+    if (coding === 'gzip') return (this.#gzip ??= withGzip(this.content));
     // 11, the default, takes a hundred times as long for a tenth less.
-    return (this.#br ??= withBrotli(this.text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }));
+    return (this.#br ??= withBrotli(this.content, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }));
   }
 }
 
@@ -62,7 +63,7 @@ export function compressed(request: IncomingMessage, body: Body): Compressed {
   return {
     etag: body.etag(coding),
     heads: { Vary: 'Accept-Encoding', ...(coding === null ? {} : { 'Content-Encoding': coding }) },
-    bytes: async () => (coding === null ? body.text : body.coded(coding)),
+    bytes: async () => (coding === null ? body.content : body.coded(coding)),
   };
 }
 

@@ -48,7 +48,7 @@ export function registerDocuments(app: FastifyInstance, documents: Documents): v
 }
 
 function serve(app: FastifyInstance, url: string, document: object): void {
-  const body = JSON.stringify(document);
+  const body = Buffer.from(JSON.stringify(document));
   const etag = `"${contentTag(body)}"`;
   const heads = { ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' };
   app.route({

@@ -1,29 +1,28 @@
 /**
- * What was on air, for reports: `/metadata/channel/{key}/history.json|.csv?limit=&before=` (contract, "history"). Answered by poll.ts
- * like any other read, from the store.
+ * What was on air, for reports: `/metadata/channel/{key}/history.json|.csv?limit=&before=` (contract, "history"): which page an address
+ * asks for, and the heads that it is answered with. Answered by poll.ts like any other read, from the store (history-pages.ts).
  */
 
-import type { Feed } from '../metadata/feed.js';
-import { historyCsv, historyJson } from '../metadata/history.js';
-import type { HistoryEntry } from '../metadata/state.js';
+import type { HistoryForm } from '../metadata/history.js';
 import { parseQueryMs } from '../metadata/time.js';
 import { Refusal } from '../refusal.js';
-import { notFound } from './reads.js';
 
 const PATH = /^\/metadata\/channel\/([^/]+)\/history\.(json|csv)$/;
 const DEFAULT_LIMIT = 50;
 
 export interface HistoryTarget {
   readonly channel: string;
-  readonly form: 'json' | 'csv';
+  readonly form: HistoryForm;
   readonly query: URLSearchParams;
 }
 
-/** Newest first; at most `limit`, of those that began before `beforeMs` (unix milliseconds). */
-export type ReadHistory = (
-  channel: string,
-  page: { readonly limit: number; readonly beforeMs: number | undefined },
-) => HistoryEntry[];
+/** A page of a channel: at most `limit` entries, of those that began before `beforeMs` (unix milliseconds). */
+export interface HistoryPage {
+  readonly channel: string;
+  readonly form: HistoryForm;
+  readonly limit: number;
+  readonly beforeMs: number | undefined;
+}
 
 /** Reads an address of history; null: it is none. */
 export function readHistoryTarget(url: string): HistoryTarget | null {
@@ -31,23 +30,18 @@ export function readHistoryTarget(url: string): HistoryTarget | null {
   const match = PATH.exec(mark < 0 ? url : url.slice(0, mark));
   if (match === null) return null;
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-  return { channel: match[1]!, form: match[2] as HistoryTarget['form'], query };
+  return { channel: match[1]!, form: match[2] as HistoryForm, query };
 }
 
-/** @param most entries in one answer @throws Refusal not-found, invalid (naming the fields) */
-export function answerHistory(target: HistoryTarget, feed: Feed, read: ReadHistory, most: number) {
-  const { channel, form, query } = target;
-  const face = feed.face(channel);
-  if (face === undefined) throw notFound('There is no channel with this key.');
-  const entries = read(channel, readPage(query, most));
-  if (form === 'json') {
-    return { body: historyJson(entries, face), type: 'application/json; charset=utf-8', heads: {} };
-  }
-  const heads = { 'Content-Disposition': `attachment; filename="${channel}-history.csv"` };
-  return { body: historyCsv(entries), type: 'text/csv; charset=utf-8', heads };
+/** Content-Type, and what else belongs to a 200. */
+export function historyHeads({ channel, form }: HistoryTarget): Record<string, string> {
+  if (form === 'json') return { 'Content-Type': 'application/json; charset=utf-8' };
+  const disposition = `attachment; filename="${channel}-history.csv"`;
+  return { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': disposition };
 }
 
-function readPage(query: URLSearchParams, most: number): { limit: number; beforeMs: number | undefined } {
+/** @param most entries in one answer @throws Refusal invalid (naming the fields) */
+export function readHistoryPage({ channel, form, query }: HistoryTarget, most: number): HistoryPage {
   const limitText = query.get('limit') || String(Math.min(DEFAULT_LIMIT, most));
   const beforeText = query.get('before') || undefined;
   const limit = /^\d{1,6}$/.test(limitText) ? Number(limitText) : 0;
@@ -58,5 +52,5 @@ function readPage(query: URLSearchParams, most: number): { limit: number; before
   if (errors.length > 0 || beforeMs === null) {
     throw new Refusal('invalid', `Look at: ${errors.map(({ field }) => field).join(', ')}`, { errors });
   }
-  return { limit, beforeMs };
+  return { channel, form, limit, beforeMs };
 }

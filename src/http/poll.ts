@@ -11,7 +11,8 @@ import { contentTag } from '../metadata/etag.js';
 import type { Feed } from '../metadata/feed.js';
 import { Refusal } from '../refusal.js';
 import { Body, sendCompressed } from './compression.js';
-import { answerHistory, type HistoryTarget, type ReadHistory, readHistoryTarget } from './history.js';
+import { type HistoryTarget, historyHeads, readHistoryPage, readHistoryTarget } from './history.js';
+import { type HistoryOptions, HistoryPages } from './history-pages.js';
 import { headsOf, JSON_TYPE, type PlainAnswer, recordAnswer, SHARED } from './poll-answer.js';
 import { asRefusal, sendProblem } from './problem.js';
 import {
@@ -32,7 +33,6 @@ interface CompressedAnswer {
   readonly body: Body;
   readonly type: string;
   readonly cache: string;
-  readonly heads?: Readonly<Record<string, string>>;
 }
 
 type Answer = PlainAnswer | CompressedAnswer;
@@ -40,17 +40,16 @@ type Answer = PlainAnswer | CompressedAnswer;
 export class Poll {
   readonly #feed: Feed;
   readonly #sessions: Sessions;
-  readonly #readHistory: ReadHistory;
+  readonly #history: HistoryPages;
   readonly #historyEntries: number;
   /** Station and types → what was rendered last, and of which changes. */
   readonly #stations = new Map<string, { readonly changes: number; readonly body: Body }>();
 
-  /** @param historyEntries in one answer */
-  constructor(feed: Feed, sessions: Sessions, readHistory: ReadHistory, historyEntries: number) {
+  constructor(feed: Feed, sessions: Sessions, history: HistoryOptions) {
     this.#feed = feed;
     this.#sessions = sessions;
-    this.#readHistory = readHistory;
-    this.#historyEntries = historyEntries;
+    this.#history = new HistoryPages(feed, history);
+    this.#historyEntries = history.entries;
   }
 
   /** Answers any request below /metadata/ that is no upgrade. */
@@ -67,7 +66,8 @@ export class Poll {
           headers: { Allow: 'GET, HEAD, OPTIONS' },
         });
       }
-      this.#send(request, response, 'scope' in target ? this.#answer(target) : this.#history(target));
+      if ('scope' in target) this.#send(request, response, this.#answer(target));
+      else void this.#sendHistory(request, response, target);
     } catch (error) {
       sendProblem(response, asRefusal(error), READ_CORS);
     }
@@ -120,9 +120,16 @@ export class Poll {
     return { body, type: JSON_TYPE, etag: body === null ? '' : tagOf(body), cache: PRIVATE };
   }
 
-  #history(target: HistoryTarget): Answer {
-    const answer = answerHistory(target, this.#feed, this.#readHistory, this.#historyEntries);
-    return { ...answer, body: new Body(answer.body), cache: SHARED };
+  async #sendHistory(request: IncomingMessage, response: ServerResponse, target: HistoryTarget): Promise<void> {
+    try {
+      if (this.#feed.face(target.channel) === undefined) throw notFound('There is no channel with this key.');
+      const page = readHistoryPage(target, this.#historyEntries);
+      const body = await this.#history.of(page, () => !response.destroyed);
+      const heads = { ...READ_CORS, ...historyHeads(target), 'Cache-Control': SHARED };
+      await sendCompressed(request, response, body, heads);
+    } catch (error) {
+      sendProblem(response, asRefusal(error), READ_CORS);
+    }
   }
 
   #known(target: Target): void {
@@ -133,7 +140,7 @@ export class Poll {
 
   #send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
     if (!('etag' in answer)) {
-      const heads = { ...READ_CORS, ...answer.heads, 'Content-Type': answer.type, 'Cache-Control': answer.cache };
+      const heads = { ...READ_CORS, 'Content-Type': answer.type, 'Cache-Control': answer.cache };
       void sendCompressed(request, response, answer.body, heads);
     } else if (answer.body === null) response.writeHead(204, headsOf(answer, 204)).end();
     else if (matchesTag(request.headers['if-none-match'], answer.etag))

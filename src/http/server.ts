@@ -18,6 +18,7 @@ import type { Connections } from './connections.js';
 import { responseWith } from './legacy.js';
 import type { Nes } from './nes.js';
 import type { Proxies } from './peer.js';
+import { Pipeline } from './pipeline.js';
 import type { Poll } from './poll.js';
 import { asRefusal, endWithProblem, PROBLEM_TYPE, problemJson, sendProblem, tooManyConnections } from './problem.js';
 import type { Roles } from './roles.js';
@@ -69,11 +70,7 @@ export class Router {
   readonly app: FastifyInstance;
   readonly #parts: RouterParts;
   readonly #servers: http.Server[] = [];
-  /**
-   * Connections that were given away to a listener. Node's parser still reads them: whatever it makes of what comes must not be
-   * answered, and answering would trip over the request that was never finished.
-   */
-  readonly #given = new WeakSet<Socket>();
+  readonly #pipelines = new WeakMap<Socket, Pipeline>();
   /** The roles of the address at which a request came in, for fastify's part. */
   readonly #roles = new WeakMap<http.IncomingMessage, Roles>();
 
@@ -122,25 +119,31 @@ export class Router {
       requestTimeout: Math.max(this.#parts.requestMs, this.#parts.headMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: SWEEP_MS,
+      // Node would answer past the pipeline.
+      requireHostHeader: false,
     });
     // An answer that nobody reads must not keep its connection; streams and WebSockets have taken theirs out by then.
     server.timeout = IDLE_MS;
-    server.on('request', (request, response) => this.#request(request, response, roles));
+    server.on('connection', (socket: Socket) => this.#pipelines.set(socket, new Pipeline(socket)));
+    server.on('request', (request, response) => {
+      if (this.#begins(request, response)) this.#request(request, response, roles);
+    });
     server.on('upgrade', (request, socket, head) => {
-      if (this.#given.has(socket as Socket)) socket.destroy();
-      else if (request.headers.upgrade?.toLowerCase() === 'websocket')
+      this.#pipelines.get(socket as Socket)!.release();
+      if (request.headers.upgrade?.toLowerCase() === 'websocket') {
         this.#upgrade(request, socket as Socket, head, roles);
-      else goOnWithout(server, request, socket as Socket, head);
+      } else goOnWithout(server, request, socket as Socket, head);
     });
     server.on('checkContinue', (request, response) => {
+      if (!this.#begins(request, response)) return;
       // Only a push has a body that is read; to an encoder at the wrong address a 100 would say that all is well.
-      if (request.method === 'POST' && !this.#given.has(request.socket)) response.writeContinue();
+      if (request.method === 'POST') response.writeContinue();
       this.#request(request, response, roles);
     });
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      if (this.#given.has(socket as Socket)) socket.destroy();
-      else answerBroken(error, socket as Socket, roles.heads);
+    server.on('checkExpectation', (request, response) => {
+      if (this.#begins(request, response)) response.writeHead(417, { 'Content-Length': 0 }).end();
     });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#broken(error, socket as Socket, roles));
     this.#servers.push(server);
     return server;
   }
@@ -158,11 +161,27 @@ export class Router {
     await this.app.close();
   }
 
+  /** Whether the request is to be answered by us: its connection owes nothing, and it says which host it is for (RFC 9112, 3.2). */
+  #begins(request: http.IncomingMessage, response: http.ServerResponse): boolean {
+    if (!this.#pipelines.get(request.socket)!.begin(request, response)) return false;
+    if (request.httpVersion !== '1.1' || request.headers.host !== undefined) return true;
+    const refusal = new Refusal('bad-request', 'A request in HTTP/1.1 has a Host.', {
+      headers: { Connection: 'close' },
+    });
+    sendProblem(response, refusal);
+    return false;
+  }
+
+  /** Told after the answer that is owed; what was given away to a listener is nobody's to answer. */
+  #broken(error: NodeJS.ErrnoException, socket: Socket, roles: Roles): void {
+    const pipeline = this.#pipelines.get(socket)!;
+    const answer = () => answerBroken(error, socket, roles.heads);
+    if (pipeline.isOver) socket.destroy();
+    else if (error.code?.startsWith('HPE_') || error.code === 'ERR_HTTP_REQUEST_TIMEOUT') pipeline.finish(answer);
+    else answer();
+  }
+
   #request(request: http.IncomingMessage, response: http.ServerResponse, roles: Roles): void {
-    if (this.#given.has(request.socket)) {
-      request.socket.destroy();
-      return;
-    }
     const url = originForm(request);
     if (url === '*' && request.method === 'OPTIONS') {
       // libshout begins so, and would send its PUT on the same connection, where no encoder's body is taken: it has to come anew.
@@ -192,8 +211,7 @@ export class Router {
       if (!roles.allows('stream', request)) {
         if (request.method !== 'OPTIONS' || !roles.allows('encoder', request)) sendProblem(response, notServed());
         else response.writeHead(204, { Allow: FEED_METHODS, Connection: 'close' }).end();
-      } else if (response.socket === null) sendProblem(response, behindAnother());
-      else this.#parts.stream.handle(this.#visit(request, response, roles), mount);
+      } else this.#parts.stream.handle(this.#visit(request, response, roles), mount);
       return;
     }
     if (this.#parts.updinfo?.takes(path)) {
@@ -211,7 +229,8 @@ export class Router {
   }
 
   #visit(request: http.IncomingMessage, response: http.ServerResponse, roles: Roles): HttpVisit {
-    return new HttpVisit(request, response, this.#given, roles.heads, this.#parts.proxies.ofRequest(request));
+    const pipeline = this.#pipelines.get(request.socket)!;
+    return new HttpVisit(request, response, pipeline, roles.heads, this.#parts.proxies.ofRequest(request));
   }
 
   #upgrade(request: http.IncomingMessage, socket: Socket, head: Buffer, roles: Roles): void {
@@ -233,13 +252,6 @@ function originForm(request: http.IncomingMessage): string {
     request.url = request.url!.slice(absolute[0].length) || '/';
   }
   return request.url!;
-}
-
-/** A stream takes its whole connection, so it cannot wait behind an answer that is not finished. */
-function behindAnother(): Refusal {
-  return new Refusal('unavailable', 'Ask for a stream on a connection of its own.', {
-    headers: { Connection: 'close', 'Retry-After': '1' },
-  });
 }
 
 function notServed(): Refusal {
@@ -267,6 +279,8 @@ function goOnWithout(server: http.Server, request: http.IncomingMessage, socket:
   }
   if (/\bclose\b/i.test(request.headers.connection ?? '')) lines.push('Connection: close');
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), rest]));
+  // Node leaves these behind.
+  socket.removeAllListeners('resume').removeAllListeners('pause');
   server.emit('connection', socket);
   socket.resume();
 }

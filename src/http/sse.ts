@@ -54,12 +54,6 @@ export class Sse {
     }
     const address = this.#watchers.originOf(request);
     this.#watchers.admit(address);
-    // A stream of events never ends, so it cannot wait behind an answer that is not finished.
-    if (response.socket === null) {
-      throw new Refusal('unavailable', 'Ask for events on a connection of its own.', {
-        headers: { Connection: 'close', 'Retry-After': '1' },
-      });
-    }
     const seen = lastEventId(request) ?? target.query.get('lastEventId') ?? undefined;
     const seenOfListener = readListenerId(seen, sync);
     const ids = target.scope === 'listener' ? listenerIds(sync, seenOfListener) : null;

@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import type { Refusal } from '../refusal.js';
 import type { Handshake } from '../source/handshake.js';
 import type { AddressHeads } from './legacy.js';
+import type { Pipeline } from './pipeline.js';
 import { endWithProblem, sendProblem } from './problem.js';
 
 const CORS = { 'Access-Control-Allow-Origin': '*' };
@@ -42,13 +43,13 @@ export class HttpVisit implements Visit {
   readonly address: string;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #given: WeakSet<Socket>;
+  readonly #pipeline: Pipeline;
 
-  /** @param given where the connection is noted once it is taken: HTTP must not answer on it any more */
+  /** @param pipeline of its connection: HTTP has no more to do with it once it is taken */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    given: WeakSet<Socket>,
+    pipeline: Pipeline,
     heads: AddressHeads,
     address: string,
   ) {
@@ -56,7 +57,7 @@ export class HttpVisit implements Visit {
     this.address = address;
     this.#request = request;
     this.#response = response;
-    this.#given = given;
+    this.#pipeline = pipeline;
   }
 
   get method(): string {
@@ -78,9 +79,11 @@ export class HttpVisit implements Visit {
 
   take(): Socket {
     const { socket } = this.#request;
-    this.#given.add(socket);
+    this.#pipeline.release();
     this.#response.detachSocket(socket);
     socket.setTimeout(0);
+    // What it still says is read and dropped, so that its end is noticed.
+    socket.resume();
     return socket;
   }
 

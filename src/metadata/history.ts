@@ -12,24 +12,30 @@ const FORMULA = /^(?:\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/u;
 /** Where a semicolon parts the columns (much of Europe), a cell begins after each. */
 const LATER_FORMULA = /;(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 
-/** An array of channel records, each with `from` and `to` (contract, "history"). */
-export function historyJson(entries: readonly HistoryEntry[], face: ChannelFace): string {
-  const records = entries.map(({ record, fromMs, toMs }) => {
-    const to = toMs === null ? 'null' : `"${utcMs(toMs)}"`;
-    return `${new RecordView(record, face).json.slice(0, -1)},"from":"${utcMs(fromMs)}","to":${to}}`;
-  });
-  return `[${records.join(',')}]`;
-}
+export type HistoryForm = 'json' | 'csv';
 
-/** The same as CSV; `to` is empty while a title is on air. Cells that a spreadsheet would run get an apostrophe before them. */
-export function historyCsv(entries: readonly HistoryEntry[]): string {
-  const lines = entries.map(({ record, fromMs, toMs }) => {
-    const { artist, song, etype, source, id, isrc } = record;
-    const times = [utcMs(fromMs), toMs === null ? '' : utcMs(toMs)];
-    return [...times, artist, song, String(etype), source, id, isrc].map(cell).join(',');
-  });
-  return [CSV_HEAD, ...lines, ''].join('\r\n');
-}
+/** How a page is put together: each entry on its own, then all of them. */
+export const HISTORY_FORMS: Readonly<
+  Record<HistoryForm, { line(entry: HistoryEntry, face: ChannelFace): string; join(lines: readonly string[]): string }>
+> = {
+  /** An array of channel records, each with `from` and `to` (contract, "history"). */
+  json: {
+    line: ({ record, fromMs, toMs }, face) => {
+      const to = toMs === null ? 'null' : `"${utcMs(toMs)}"`;
+      return `${new RecordView(record, face).json.slice(0, -1)},"from":"${utcMs(fromMs)}","to":${to}}`;
+    },
+    join: (lines) => `[${lines.join(',')}]`,
+  },
+  /** The same as CSV; `to` is empty while a title is on air. Cells that a spreadsheet would run get an apostrophe before them. */
+  csv: {
+    line: ({ record, fromMs, toMs }) => {
+      const { artist, song, etype, source, id, isrc } = record;
+      const times = [utcMs(fromMs), toMs === null ? '' : utcMs(toMs)];
+      return [...times, artist, song, String(etype), source, id, isrc].map(cell).join(',');
+    },
+    join: (lines) => [CSV_HEAD, ...lines, ''].join('\r\n'),
+  },
+};
 
 /** Controls should not occur (text.ts); one that does stays within its cell. */
 function cell(text: string): string {

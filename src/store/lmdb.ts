@@ -220,7 +220,10 @@ class LmdbStore implements Store {
       // A reverse range begins at its start, which is not wanted.
       if (beforeMs !== undefined && key[1] >= beforeMs) continue;
       const entry = this.#read(channel, value);
-      if (entry !== null && !isTooOld(entry, this.#bounds, wallMs)) page.push(entry);
+      if (entry === null) continue;
+      // What began earlier has ended earlier.
+      if (isTooOld(entry, this.#bounds, wallMs)) break;
+      page.push(entry);
     }
     return page;
   }

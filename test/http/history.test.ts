@@ -1,7 +1,7 @@
 /** History over HTTP: pages, times, CSV that no spreadsheet runs, and the manners of every read. */
 
 import t, { type Test } from 'tap';
-import { historyCsv } from '../../src/metadata/history.js';
+import { HISTORY_FORMS } from '../../src/metadata/history.js';
 import { parseQueryMs } from '../../src/metadata/time.js';
 import { makeRecord } from '../kit/record.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
@@ -13,6 +13,7 @@ addresses: [{ host: 127.0.0.1, port: 0 }]
 history: { entries: 60 }
 stations: { house: { timezone: Europe/Zurich, channels: { a: ${CHANNEL}, b: ${CHANNEL}, odd: ${CHANNEL}, none: ${CHANNEL} } } }
 `;
+const FACE = { key: 'a', name: '', station: 'house', timezone: 'Europe/Zurich' };
 const UTC_MS = /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ$/;
 
 const { port, base } = await startServer(t, YAML);
@@ -164,7 +165,8 @@ t.test('csv', async (t) => {
     "a;' =b",
     'ü',
   ]);
-  const stored = (song: string) => historyCsv([{ record: makeRecord({ song }), fromMs: 0, toMs: null }]);
+  const { line, join } = HISTORY_FORMS.csv;
+  const stored = (song: string) => join([line({ record: makeRecord({ song }), fromMs: 0, toMs: null }, FACE)]);
   t.match(stored('\t=1'), ",,'\t=1,0,", 'even what cannot be pushed');
   t.match(stored('\r=1'), `,,"'\r=1",0,`);
   t.match(stored('a\n=1'), ',,"a\n=1",0,');

@@ -523,7 +523,13 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   const router = new Router({
     mounts: new Map(),
     stream: undefined as unknown as Stream,
-    poll: new Poll(feed, sessions, () => [], 1000),
+    poll: new Poll(feed, sessions, {
+      read: () => [],
+      versionOf: () => 0,
+      entries: 1000,
+      cacheBytes: 1_000_000,
+      waiting: 9,
+    }),
     proxies,
     connections: roomyTable(),
     watch: new Watch(feed, sessions, clock, {

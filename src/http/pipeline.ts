@@ -1,0 +1,154 @@
+/**
+ * The requests of one connection of Node's HTTP server, one after the other: the parser is given what comes up to the end of a head,
+ * and nothing behind it before the answer has been taken by the kernel. Node by itself parses whatever a packet holds, and lets every
+ * request of it be answered into memory.
+ *
+ *   chunk ─► up to the next blank line ─► parser ─► request ─► answer ─► taken? ─► up to the next blank line …
+ *                                                                └no: the rest is put back, and the socket is paused
+ *
+ * Invariant: no request and no upgrade comes of a connection that owes an answer; so its socket can be given away at once. Behind an
+ * answer the rest waits for the next turn of the loop, so a full packet never holds it. Owned by the router, one a connection.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+const LF = 0x0a;
+const CR = 0x0d;
+/** Pieces given to the parser in one turn: blank lines can also stand in a body, and before a request. */
+const MOST_PIECES = 64;
+
+export class Pipeline {
+  readonly #socket: Socket;
+  readonly #parse: (chunk: Buffer) => void;
+  /** Whose answer is owed. */
+  #request: IncomingMessage | null = null;
+  #response: ServerResponse | null = null;
+  /** What is to be done once nothing is owed: it is the last thing here. */
+  #last: (() => void) | null = null;
+  /** What came and was not parsed is put back, and the socket is paused. */
+  #isHeld = false;
+  #isOver = false;
+  /** Since the last line end came nothing but CR. */
+  #isBlankSoFar = true;
+  /** What was not parsed of the chunk in hand. */
+  #rest: Buffer | null = null;
+
+  /** @param socket one that the HTTP server has just taken: its listener for data is the parser's */
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#parse = socket.listeners('data').at(-1) as (chunk: Buffer) => void;
+    // Node's parser no longer reads the handle past the socket as soon as somebody else listens.
+    socket.off('data', this.#parse).on('data', this.#read);
+  }
+
+  /** The connection was given away: the parser gets nothing any more. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** A request has come. False: an answer is owed still, and the connection is closed. */
+  begin(request: IncomingMessage, response: ServerResponse): boolean {
+    if (this.#request !== null || this.#isOver) {
+      this.#socket.destroy();
+      return false;
+    }
+    this.#request = request;
+    this.#response = response;
+    response.once('finish', this.#answered);
+    return true;
+  }
+
+  /** Gives the connection away, with what was not parsed put back: to be resumed by whoever takes it. */
+  release(): void {
+    this.#isOver = true;
+    this.#request = this.#response = null;
+    this.#socket.off('data', this.#read);
+    if (this.#rest !== null && this.#rest.length > 0) this.#socket.unshift(this.#rest);
+    this.#rest = null;
+  }
+
+  /**
+   * Nothing more is parsed. Calls `then` once the answer that is owed has gone out, or at once; where that answer waits for a body
+   * that cannot come any more, at once too, unless some of it has gone out: then the connection is cut.
+   */
+  finish(then: () => void): void {
+    this.#isOver = true;
+    if (this.#request === null) then();
+    else if (this.#request.complete) this.#last = then;
+    else if (this.#response?.headersSent) this.#socket.destroy();
+    else then();
+  }
+
+  readonly #read = (chunk: Buffer): void => {
+    if (this.#isOver) return;
+    this.#isHeld = false;
+    let at = 0;
+    for (let pieces = 0; at < chunk.length; pieces++) {
+      const isOwing = this.#isOwing;
+      if (isOwing || pieces === MOST_PIECES) {
+        this.#hold(chunk.subarray(at));
+        if (!isOwing) setImmediate(this.#goOn);
+        return;
+      }
+      let end = blankLineEnd(chunk, at, this.#isBlankSoFar);
+      // A body is on its way. If it ends before this blank line, the next head would end with it: all but the last byte shows that.
+      if (end > 0 && this.#request !== null && end - 1 > at) end--;
+      const piece = end > 0 ? chunk.subarray(at, end) : chunk.subarray(at);
+      at += piece.length;
+      this.#isBlankSoFar = endsBlank(piece, this.#isBlankSoFar);
+      this.#rest = chunk.subarray(at);
+      this.#parse(piece);
+      if (this.#isOver || this.#socket.destroyed) return;
+    }
+    this.#rest = null;
+  };
+
+  /** Not as long as the body of the request is on its way: the answer may wait for it. */
+  get #isOwing(): boolean {
+    return this.#request?.complete === true || this.#socket.writableNeedDrain;
+  }
+
+  #hold(rest: Buffer): void {
+    this.#isHeld = true;
+    this.#rest = null;
+    this.#socket.pause();
+    this.#socket.unshift(rest);
+    if (this.#request === null && this.#socket.writableNeedDrain) this.#socket.once('drain', this.#goOn);
+  }
+
+  readonly #answered = (): void => {
+    this.#request = this.#response = null;
+    if (this.#last !== null) this.#last();
+    // Not at once: whatever else is due comes between two answers to one connection.
+    else if (this.#isHeld) setImmediate(this.#goOn);
+  };
+
+  readonly #goOn = (): void => {
+    if (this.#isHeld && !this.#isOver && this.#socket.writable) this.#socket.resume();
+  };
+}
+
+/** Where the next blank line ends, behind its LF; 0: there is none. @param isBlank the line that begins or goes on here holds only CR */
+function blankLineEnd(chunk: Buffer, at: number, isBlank: boolean): number {
+  let start = at;
+  let isFirst = isBlank;
+  for (;;) {
+    const lf = chunk.indexOf(LF, start);
+    if (lf < 0) return 0;
+    if (isFirst && isOnlyCr(chunk, start, lf)) return lf + 1;
+    start = lf + 1;
+    isFirst = true;
+  }
+}
+
+/** Whether the piece ends in a line that holds only CR so far. */
+function endsBlank(piece: Buffer, wasBlank: boolean): boolean {
+  const lf = piece.lastIndexOf(LF);
+  return (lf >= 0 || wasBlank) && isOnlyCr(piece, lf + 1, piece.length);
+}
+
+function isOnlyCr(bytes: Buffer, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) if (bytes[i] !== CR) return false;
+  return true;
+}

@@ -1,0 +1,161 @@
+/** What one connection may cost: clients that ask for much, in one packet, and read nothing; the loop and the memory hold still. */
+
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { until } from '../kit/player.js';
+import { freePort, ServerProcess } from '../kit/process.js';
+import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { Wire } from '../kit/wire.js';
+
+const TITLES = 1000;
+const TITLE_BYTES = 500;
+/** The promise; a machine that is busy with other tests may be late by itself, so the best of a few tries counts. */
+const LATE_MS = 100;
+const TRIES = 4;
+const MEMORY_BYTES = 30_000_000;
+
+const folder = tempFolder(t);
+const port = await freePort();
+const yaml = (limits: string) => `
+addresses: [{ host: 127.0.0.1, port: ${port}, shoutcastPort: false }]
+data: { folder: ${join(folder, 'data')} }
+log: { level: warn }
+limits: { pushesPerMinute: 1000000, pushBurst: 1000000${limits} }
+stations: { house: { channels: { a: { pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] } } } }
+`;
+const path = join(folder, 'config.yaml');
+const HISTORY = '/metadata/channel/a/history.json?limit=1000';
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+/** Apart from the one that measures: tells each whole answer by a dot. */
+const CLIENTS = `
+  const ask = async () => {
+    const response = await fetch(process.argv[1]);
+    if ((await response.arrayBuffer()).byteLength > ${TITLES * TITLE_BYTES} && response.status === 200) process.stdout.write('.');
+    void ask();
+  };
+  for (let i = 0; i < 10; i++) void ask();
+`;
+
+async function start(t: Test, limits = ''): Promise<ServerProcess> {
+  writeFileSync(path, yaml(limits));
+  const server = new ServerProcess(t, port, [path], {});
+  await server.ready();
+  return server;
+}
+
+const memoryOf = ({ child }: ServerProcess): number =>
+  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))![1]) * 1024;
+
+/** The longest answer of /healthz while something goes on, asked again and again on one connection. */
+async function latest(t: Test, forMs: number): Promise<number> {
+  const wire = new Wire(t, port);
+  let most = 0;
+  const untilMs = performance.now() + forMs;
+  while (performance.now() < untilMs) {
+    const sentMs = performance.now();
+    wire.got = '';
+    await wire.send(get('/healthz')).take(1);
+    most = Math.max(most, performance.now() - sentMs);
+  }
+  wire.socket.destroy();
+  return most;
+}
+
+const server = await start(t);
+{
+  const wire = new Wire(t, port);
+  const song = (i: number) => `${i}.`.padEnd(TITLE_BYTES, 'x');
+  for (let i = 0; i < TITLES; i += 50) {
+    wire.got = '';
+    wire.send(
+      Array.from({ length: 50 }, (_, k) => get(`/metapush/a/demo-token?artist=A&song=${song(i + k)}`)).join(''),
+    );
+    await wire.take(50);
+  }
+  await fetch(`${server.base}${HISTORY}`).then((response) => response.text());
+}
+
+const skip = process.platform === 'linux' ? false : 'looks into /proc';
+
+for (const [what, target] of [
+  ['history', HISTORY],
+  ['the documents', '/openapi.json'],
+  ['documents of events', '/asyncapi.json'],
+  ['what there is not', '/nothing'],
+  ['polls', '/metadata/channel/a.json'],
+  ['a station', '/metadata/station/house.json'],
+  ['pages of history, each another', ''],
+] as const) {
+  t.test(`800 requests in one packet, and nothing is read: ${what}`, { skip }, async (t) => {
+    const late: number[] = [];
+    const grown: number[] = [];
+    const isGood = () => late.some((ms) => ms <= LATE_MS) && grown.some((bytes) => bytes <= MEMORY_BYTES);
+    for (let i = 0; i < TRIES && !isGood(); i++) {
+      const before = memoryOf(server);
+      const wire = new Wire(t, port);
+      wire.socket.pause();
+      const asked = Array.from({ length: 800 }, (_, k) =>
+        get(target || `${HISTORY}&before=${new Date(Date.now() + i * 1000 + k).toISOString()}`),
+      );
+      wire.send(asked.join(''));
+      late.push(await latest(t, 2000));
+      grown.push(memoryOf(server) - before);
+      wire.socket.destroy();
+    }
+    t.ok(Math.min(...late) <= LATE_MS, `late by ${late.map(Math.round)} ms`);
+    t.ok(Math.min(...grown) <= MEMORY_BYTES, `grown by ${grown} bytes`);
+  });
+}
+
+t.test('ten clients that ask for history again and again, and read it', async (t) => {
+  const clients = spawn(process.execPath, ['-e', CLIENTS, `${server.base}${HISTORY}`], {
+    env: { ...process.env, NODE_OPTIONS: '' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => clients.kill('SIGKILL'));
+  let answers = 0;
+  clients.stdout.on('data', (dots: Buffer) => {
+    answers += dots.length;
+  });
+  await until(() => answers > 0, 20_000);
+  const late: number[] = [];
+  do late.push(await latest(t, 1000));
+  while (Math.min(...late) > LATE_MS && late.length < TRIES);
+  t.ok(Math.min(...late) <= LATE_MS, `late by ${late.map(Math.round)} ms`);
+  t.ok(answers >= 10, `${answers} answers`);
+});
+
+t.test('pages that wait: at the limit and one past it; each is right', async (t) => {
+  await server.end('SIGTERM');
+  const small = await start(t, ', historyWaiting: 2, historyCacheBytes: 1024');
+  const ask = async (before: number) => {
+    const response = await fetch(`${small.base}${HISTORY}&before=${new Date(Date.now() + before).toISOString()}`);
+    return { status: response.status, retry: response.headers.get('retry-after'), body: await response.text() };
+  };
+  const whole = (await ask(0)).body;
+  t.equal(JSON.parse(whole).length, TITLES);
+  const two = await Promise.all([ask(1000), ask(2000)]);
+  t.same(
+    two.map(({ status }) => status),
+    [200, 200],
+  );
+  t.ok(
+    two.every(({ body }) => body === whole),
+    'rendered in slices, or not',
+  );
+  let refused: Awaited<ReturnType<typeof ask>> | undefined;
+  for (let round = 0; refused === undefined && round < 20; round++) {
+    const many = await Promise.all(Array.from({ length: 8 }, (_, i) => ask(1000 * i)));
+    refused = many.find(({ status }) => status === 503);
+    t.ok(
+      many.every(({ status, body }) => status === 503 || body === whole),
+      'who is served is served right',
+    );
+  }
+  t.match(refused, { status: 503, retry: '1' });
+  t.equal((await ask(0)).status, 200, 'and it is over soon');
+  await until(() => small.ended === undefined, 1000);
+});
