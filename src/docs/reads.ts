@@ -106,7 +106,10 @@ export function histories({ historyEntries: maximum }: ReadLimits): Json {
       tag: 'History',
       summary: `What was on air, newest first, as ${form.toUpperCase()}`,
       parameters: [limit, before, ifNoneMatch],
-      responses: cached(mediaType, schema, SHARED, undefined, { ...COMPRESSED, ...heads }),
+      responses: {
+        ...cached(mediaType, schema, SHARED, undefined, { ...COMPRESSED, ...heads }),
+        ...refused('unavailable', 'Too many pages are asked for at once.', CORS),
+      },
     });
   const columns = '^from,to,artist,song,etype,source,id,isrc\\r\\n';
   return {

@@ -1,7 +1,8 @@
 /**
  * The door for the titles that encoders tell: reads the head as tolerantly as those of their audio (lines that end in LF, blanks in the
  * address, no Host; old encoders and scripts write all of these), and puts it back as Node's parser takes it. What the request says is
- * left to the HTTP server (updinfo.ts). Later requests on the same connection are HTTP like any other.
+ * left to the HTTP server (updinfo.ts). Later requests on the same connection are HTTP like any other, but behind a head that was no exact
+ * HTTP there are none: whoever passed it on may have seen its end somewhere else.
  */
 
 import type { Server } from 'node:http';
@@ -14,6 +15,11 @@ import { endWithProblem } from './problem.js';
 
 /** What may be a head's name (RFC 9110, 5.6.2). */
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+/** All that a title's request says in its heads. Of a head that was no exact HTTP nothing else is passed on. */
+const NEEDED = new Set([
+  ...['authorization', 'content-length', 'content-type', 'expect', 'forwarded', 'host', 'transfer-encoding'],
+  'x-forwarded-for',
+]);
 /** What may not stand in an address as it is. */
 const NOT_IN_ADDRESS = /[^\x21-\x7e]+/g;
 
@@ -44,9 +50,10 @@ export class TitleDoor {
   }
 }
 
-function asHttp({ method, path, query, protocol, headers }: Handshake): string {
+function asHttp({ method, path, query, protocol, headers, isLoose }: Handshake): string {
   const target = (query === '' ? path : `${path}?${query}`).replace(NOT_IN_ADDRESS, encodeURIComponent);
-  const heads = [...headers].filter(([name]) => NAME.test(name));
+  const heads = [...headers].filter(([name]) => NAME.test(name) && (!isLoose || NEEDED.has(name)));
+  if (isLoose) heads.push(['connection', 'close']);
   if (!headers.has('host')) heads.push(['host', '']);
   const lines = [`${method} ${target} ${protocol === 'HTTP/1.1' ? protocol : 'HTTP/1.0'}`];
   return [...lines, ...heads.map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');

@@ -1,7 +1,8 @@
 /**
  * The head of an encoder's request, read tolerantly: encoders end lines with LF, CRLF or CR CR LF, leave out blanks, send names in
- * any charset, and speak protocols that Node's HTTP parser refuses (protocol.md, "Encoders"). Bytes come in any pieces; what was
- * read of a head depends on its bytes only, never on where they were split. Owned by the door that reads the connection.
+ * any charset, and speak protocols that Node's HTTP parser refuses (protocol.md, "Encoders"). What two readers could take for two
+ * different requests is refused (RFC 9112, 2.2, 5.1, 5.2, 6.3); only SHOUTcast's heads, which frame nothing, may hold it. Bytes come in
+ * any pieces; what was read of a head depends on its bytes only, never on where they were split. Owned by the door that reads it.
  */
 
 import { decodeUndeclared } from '../metadata/text.js';
@@ -24,6 +25,8 @@ export interface Handshake {
   readonly protocol: string;
   /** Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. */
   readonly headers: ReadonlyMap<string, string>;
+  /** It was no exact HTTP: somebody between the encoder and us may have read it in another way, and its end somewhere else. */
+  readonly isLoose: boolean;
   /** The bytes of the body that came in the same piece as the end of the head. */
   readonly rest: Buffer;
 }
@@ -43,6 +46,12 @@ const CR = 0x0d;
 const CONTROLS = /[\u0000-\u001f\u007f]/g;
 /** Heads of which several are one list (RFC 9110, 5.3; RFC 7239, 7.1). */
 const LISTS = new Set(['x-forwarded-for', 'forwarded']);
+/** Heads that say how long a body is: one of them, once. */
+const LENGTHS = new Set(['content-length', 'transfer-encoding']);
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+const EXACT_REQUEST = /^[A-Z]+ [\x21-\x7e]+ HTTP\/1\.[01]$/;
+const TAB = 0x09;
+const DELETE = 0x7f;
 const METHOD = /^[A-Za-z]{1,20}$/;
 const PROTOCOL = /^[A-Za-z]{1,10}\/\d\.\d$/;
 
@@ -54,12 +63,16 @@ export class HandshakeParser {
   #lineStart = 0;
   #lines = 0;
   #request: RequestLine | null;
+  /** Controls and the like are refused. */
+  readonly #isStrict: boolean;
+  #isLoose = false;
   readonly #headers = new Map<string, string>();
 
   /** @param request where there is no request line: what stands in its place (SHOUTcast's heads come behind a password) */
   constructor(limits: HandshakeLimits, request: RequestLine | null = null) {
     this.#limits = limits;
     this.#request = request;
+    this.#isStrict = request === null;
   }
 
   /** Takes the bytes as they came. A fault is told with the first byte that makes it one. */
@@ -73,18 +86,20 @@ export class HandshakeParser {
       if (byte !== LF) continue;
 
       const line = this.#takeLine();
+      if (line === null) return malformed('holds a control character');
       if (line === '' && this.#request !== null) {
-        return { ...this.#request, headers: this.#headers, rest: chunk.subarray(i + 1) };
+        const isLoose = this.#isLoose || (this.#request.protocol === 'HTTP/1.1' && !this.#headers.has('host'));
+        return { ...this.#request, headers: this.#headers, isLoose, rest: chunk.subarray(i + 1) };
       }
       if (++this.#lines > headLines) return tooLarge(`${headLines} lines`);
       if (line === '') continue;
       if (this.#request === null) {
         this.#request = readRequestLine(line);
-        if (this.#request === null) {
-          return { kind: 'malformed', message: 'The request does not begin with a method, a path and a protocol' };
-        }
+        if (this.#request === null) return malformed('does not begin with a method, a path and a protocol');
+        this.#isLoose ||= !EXACT_REQUEST.test(line);
       } else {
-        this.#takeHeader(line);
+        const fault = this.#takeHeader(line);
+        if (fault !== null) return malformed(fault);
       }
     }
     return 'more';
@@ -96,24 +111,47 @@ export class HandshakeParser {
     this.#head = bigger;
   }
 
-  /** The line that ends with the LF just stored, without its end. Controls in it become blanks: nothing may begin a line of ours. */
-  #takeLine(): string {
+  /**
+   * The line that ends with the LF just stored, without its end; null: it holds what it must not. Controls in it become blanks: nothing
+   * may begin a line of ours.
+   */
+  #takeLine(): string | null {
     let end = this.#length - 1;
     while (end > this.#lineStart && this.#head[end - 1] === CR) end--;
+    this.#isLoose ||= this.#length - 1 - end !== 1;
+    if (this.#isStrict) for (let i = this.#lineStart; i < end; i++) if (isControl(this.#head[i]!)) return null;
     const line = decodeUndeclared(this.#head.subarray(this.#lineStart, end)).replace(CONTROLS, ' ');
     this.#lineStart = this.#length;
     return line;
   }
 
-  /** A line without a name, such as the second line of somebody's description, is skipped. */
-  #takeHeader(line: string): void {
+  /** A line without a name, such as the second line of somebody's description, is skipped. @returns what is wrong with it, or null */
+  #takeHeader(line: string): string | null {
     const colon = line.indexOf(':');
-    const name = line.slice(0, Math.max(colon, 0)).trimEnd().toLowerCase();
-    if (name === '' || name.startsWith(' ')) return;
+    const written = line.slice(0, Math.max(colon, 0));
+    const name = written.trimEnd().toLowerCase();
+    if (this.#isStrict && line.startsWith(' ')) return 'has a head that goes on in a second line';
+    const isToken = TOKEN.test(name);
+    if (this.#isStrict && isToken && name.length !== written.length) return 'has a blank before a colon';
+    this.#isLoose ||= !isToken;
+    if (!isToken) return null;
     const value = line.slice(colon + 1).trim();
-    const before = LISTS.has(name) ? this.#headers.get(name) : undefined;
-    this.#headers.set(name, before === undefined ? value : `${before}, ${value}`);
+    const before = this.#headers.get(name);
+    if (this.#isStrict && LENGTHS.has(name)) {
+      for (const length of LENGTHS) if (this.#headers.has(length)) return 'says twice how long its body is';
+    }
+    if (LISTS.has(name)) this.#headers.set(name, before === undefined ? value : `${before}, ${value}`);
+    else {
+      this.#isLoose ||= before !== undefined;
+      this.#headers.set(name, value);
+    }
+    return null;
   }
+}
+
+/** A tab is a blank in a value (RFC 9110, 5.5). */
+function isControl(byte: number): boolean {
+  return (byte < 0x20 && byte !== TAB) || byte === DELETE;
 }
 
 /** Split at the first and the last blank, since some encoders send a mount with blanks in it as it is. */
@@ -126,6 +164,10 @@ function readRequestLine(line: string): RequestLine | null {
   const mark = target.indexOf('?');
   if (mark === -1) return { method, path: target, query: '', protocol };
   return { method, path: target.slice(0, mark), query: target.slice(mark + 1), protocol };
+}
+
+function malformed(what: string): HandshakeFault {
+  return { kind: 'malformed', message: `The request ${what}` };
 }
 
 function tooLarge(limit: string): HandshakeFault {
