@@ -31,7 +31,7 @@ const YAML = demoYaml(`
 signedUrls: { keys: [env:DOCUMENTS_TEST_KEY] }
 listenerHook: { url: '\${DOCUMENTS_TEST_HOOK}' }
 streams: { burstSeconds: 1 }
-limits: { pushesPerMinute: 60, pushBurst: 60, wrongSecretsPerMinute: 16, secretQueue: 0, watchersPerAddress: 6 }
+limits: { pushesPerMinute: 60, pushBurst: 60, wrongSecretsPerMinute: 16, secretQueue: 0, watchersPerAddress: 6, historyWaiting: 1 }
 shutdown: { graceSeconds: 2 }
 `);
 
@@ -98,6 +98,18 @@ t.test('every documented operation and status is answered, and every message tol
     t.strictSame(answerProblems('GET', `/metadata/${scope}/demo`, refused), []);
     seen.add(seenAs('GET', `/metadata/${scope}/demo`, refused.status));
     await says(503, 'GET', `/metadata/sse/${scope}/demo`);
+  }
+
+  // More pages of history at once than may wait.
+  for (const method of ['GET', 'HEAD']) {
+    for (const form of ['json', 'csv']) {
+      let page = 0;
+      const ask = () => say(method, `/metadata/channel/demo/history.${form}?before=${2100 + page++}-01-01T00:00:00Z`);
+      await until(
+        async () => (await Promise.all([1, 2, 3, 4, 5, 6].map(ask))).some(({ status }) => status === 503),
+        20_000,
+      );
+    }
   }
 
   // Pushes, accepted and refused. The bearer form is another operation.
