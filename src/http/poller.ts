@@ -37,6 +37,8 @@ export class Poller {
   /** What it asked last, and the answer to that. */
   #head: PollHead | null = null;
   #answer: PollAnswer | undefined;
+  /** The connection is somebody else's. */
+  #isOver = false;
 
   /** @param socket paused, with what it has said put back */
   constructor(socket: Socket, parts: PollerParts) {
@@ -120,14 +122,20 @@ export class Poller {
     socket.off('end', this.#end);
     socket.off('error', this.#fail);
     socket.off('close', this.#close);
+    this.#isOver = true;
     this.#parts.gone(this);
     socket.pause();
     socket.unshift(rest);
     this.#parts.handOver(socket);
   }
 
+  /** Not at once: a full chunk is a turn of the loop for each of its batches, however fast they are taken. */
   readonly #goOn = (): void => {
-    this.#socket.resume();
+    setImmediate(this.#resume);
+  };
+
+  readonly #resume = (): void => {
+    if (!this.#isOver) this.#socket.resume();
   };
 
   /** It says nothing more; what it asked is answered already. */

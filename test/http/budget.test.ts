@@ -84,6 +84,7 @@ for (const [what, target] of [
   ['history', HISTORY],
   ['the documents', '/openapi.json'],
   ['documents of events', '/asyncapi.json'],
+  ['the document as YAML', '/docs/yaml'],
   ['what there is not', '/nothing'],
   ['polls', '/metadata/channel/a.json'],
   ['a station', '/metadata/station/house.json'],
