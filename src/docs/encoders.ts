@@ -65,7 +65,7 @@ function told(operationId: string, method: 'get' | 'post', basic: boolean): Json
             '415': refused('The body has to be application/x-www-form-urlencoded.'),
           }
         : {}),
-      '429': refused('Too many wrong passwords or tokens from this address.', {
+      '429': refused('Too many wrong passwords or tokens from this address, and too many others wait for their turn.', {
         'Retry-After': head('Seconds until it makes sense to come again.', { type: 'string', pattern: '^\\d+$' }),
       }),
     },

@@ -42,7 +42,10 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
       ...refused('too-large', 'The body, a text or extdata is too large.'),
       ...(method === 'post' ? refused('unsupported-media-type', 'The body has to be application/json.') : {}),
       ...refused('invalid', 'Fields are missing or invalid; all of them are named.'),
-      ...refused('too-many', 'Too many pushes to this channel, or too many wrong tokens from this address.'),
+      ...refused(
+        'too-many',
+        'Too many pushes to this channel; or too many wrong tokens from this address, and too many others wait for their turn.',
+      ),
       ...refused('unavailable', 'Shutting down, or it cannot be kept durably now. Push again.'),
     },
   };
