@@ -103,7 +103,7 @@ t.test('status-json.xsl: figures, mounts, hosts, heads', async (t) => {
   const { source } = answer.json().icestats;
   t.same(
     source.map(({ listenurl }: { listenurl: string }) => listenurl),
-    ['http://localhost/demo.mp3', 'http://localhost/studio.mp3'],
+    ['http://x/demo.mp3', 'http://x/studio.mp3'],
     'by the configured mount; what is off air is not there',
   );
   t.match(source[0], { listeners: 2, listener_peak: 2, connections: 3, bitrate: 128, audio_info: 'bitrate=128' });

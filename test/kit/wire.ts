@@ -101,7 +101,9 @@ export class Wire {
 export async function ask(t: Test, port: number, text: string, body: string | Buffer = ''): Promise<Answer> {
   const wire = new Wire(t, port);
   const lines = text.split('\n').map((line) => `${line.trim()}\r\n`);
-  wire.send(Buffer.concat([Buffer.from(`${lines.join('')}Host: localhost\r\n\r\n`, 'latin1'), Buffer.from(body)]));
+  // What is for this machine only answers to its names only.
+  const host = text.includes('/metrics') ? 'localhost' : 'x';
+  wire.send(Buffer.concat([Buffer.from(`${lines.join('')}Host: ${host}\r\n\r\n`, 'latin1'), Buffer.from(body)]));
   const head = text.startsWith('HEAD') ? 1 : 0;
   const answers = await wire.take(1, PATIENCE_MS, head);
   const last = answers.find((answer) => answer.status >= 200) ?? (await wire.take(2, PATIENCE_MS, head))[1]!;
