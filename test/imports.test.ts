@@ -85,7 +85,6 @@ const DOORS: Record<string, readonly string[]> = {
   '@fastify/swagger': ['http/documents.ts'],
   '@fastify/swagger-ui': ['http/documents.ts'],
   fastify: ['http/server.ts'],
-  'icecast-metadata-js': ['source/strip.ts'],
   'iconv-lite': ['metadata/text.ts'],
   lmdb: ['store/lmdb.ts'],
   'lru-cache': ['http/history-pages.ts', 'listener/sessions.ts'],

@@ -49,10 +49,20 @@ class AnyFramer {
     return this.#framer.counters;
   }
 
-  /** The next bytes of the stream, in any number. */
-  push(chunk: Buffer): void {
+  /** Links of Ogg whose headers were read. */
+  get links(): number {
+    return this.#framer instanceof OggFramer ? this.#framer.counters.links : 0;
+  }
+
+  /** Called by the sink: nothing more is handed on until the next `push`. */
+  hold(): void {
+    this.#framer.hold();
+  }
+
+  /** The next bytes of the stream, in any number. Returns how many were taken: all, unless the sink has held it. */
+  push(chunk: Buffer): number {
     if (this.#matched < CAPTURE.length) this.#choose(chunk);
-    this.#framer.push(chunk);
+    return this.#framer.push(chunk);
   }
 
   /** As at the start of a file. */

@@ -29,7 +29,8 @@ export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
 
 export interface FrameSink {
   /**
-   * A whole frame, in stream order. The bytes are valid only during the call: copy them. The sink must not call the framer.
+   * A whole frame, in stream order. The bytes are valid only during the call: copy them. Of the framer the sink may call `hold`,
+   * and nothing else.
    * @param durationMs its exact playing time (samples / sample rate)
    * @param fresh the first one behind a start, a tag or a gap: what came before has nothing to do with it
    * @param link of a packet out of Ogg: what a decoder must have before it
@@ -68,6 +69,7 @@ export class Framer {
   #windowBytes = 0;
   #windowSamples = 0;
   #windowFull = false;
+  #isHeld = false;
 
   constructor(sink: FrameSink) {
     this.#sink = sink;
@@ -82,22 +84,33 @@ export class Framer {
     this.#atBoundary = true;
   }
 
-  /** The next bytes of the stream, in any number. Frames that are complete reach the sink before this returns. */
-  push(chunk: Buffer): void {
+  /** Called by the sink: nothing more is handed on until the next `push`. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /**
+   * The next bytes of the stream, in any number. Frames that are complete reach the sink before this returns.
+   * Returns how many were taken: all, unless the sink has held it; it goes on with the rest.
+   */
+  push(chunk: Buffer): number {
+    this.#isHeld = false;
     let at = 0;
     while (at < chunk.length) {
       if (this.#tagLeftBytes > 0) {
         at = this.#passTag(at, chunk.length);
       } else if (this.#heldBytes === 0) {
         at = this.#walk(chunk, at, chunk.length);
-        if (at === chunk.length) return;
+        if (this.#isHeld || at === chunk.length) return at;
         this.#heldBytes = chunk.copy(this.#scratch, 0, at);
-        return;
+        return chunk.length;
       } else {
-        const copied = chunk.copy(this.#scratch, this.#heldBytes, at, at + this.#neededBytes - this.#heldBytes);
+        // after a hold more may be there than the next step needs
+        const wantedBytes = Math.max(0, this.#neededBytes - this.#heldBytes);
+        const copied = chunk.copy(this.#scratch, this.#heldBytes, at, at + wantedBytes);
         this.#heldBytes += copied;
         at += copied;
-        if (this.#heldBytes < this.#neededBytes) return;
+        if (this.#heldBytes < this.#neededBytes) return at;
         const done = this.#walk(this.#scratch, 0, this.#heldBytes);
         const rest = this.#heldBytes - done;
         if (rest <= copied) {
@@ -108,8 +121,10 @@ export class Framer {
           this.#scratch.copyWithin(0, done, this.#heldBytes);
           this.#heldBytes = rest;
         }
+        if (this.#isHeld) return at;
       }
     }
+    return at;
   }
 
   /** Takes every step that bytes[at, end) allow, and returns where it stopped; there #neededBytes must be seen in one piece. */
@@ -127,6 +142,7 @@ export class Framer {
         else this.#handOn(bytes, at, header);
         this.#atFirst = false;
         at += header.lengthBytes;
+        if (this.#isHeld) break;
         continue;
       }
       at = this.#seek(bytes, at, end, found);

@@ -2,6 +2,9 @@
  * What an Ogg stream carries: Vorbis, Opus or FLAC, known by its first packet, and how long each of its packets plays.
  * Vorbis I specification, sections 4.2 and 4.3.8; RFC 7845 and RFC 6716, section 3.1; FLAC's Ogg mapping and RFC 9639, section 9.1.
  *
+ * What a head claims is believed only as far as its codec allows it, and somebody could mean it for listening: an hour that one packet
+ * claims to play would hold its source for an hour.
+ *
  * Pure but for PacketClock: a Vorbis packet plays half of the one before and half of itself, so it remembers one. Owned by a framer.
  */
 
@@ -19,18 +22,44 @@ const OPUS_HEAD_BYTES = 19;
 /** The mapping's own 9 bytes, "fLaC", a block's head and STREAMINFO. */
 const FLAC_HEAD_BYTES = 51;
 
-/** What begins with this packet; null: nothing that we know. */
+/** Hz: of the telephone, the lowest that encoders of Vorbis and Opus know; no stream of FLAC has less either. */
+const LEAST_RATE = 8000;
+/** The highest that libvorbis takes is 200,000; a frame of FLAC can say 655,350 (RFC 9639, section 9.1.2). */
+const MOST_RATES: Record<OggCodec, number> = { vorbis: 200_000, opus: 48_000, flac: 655_350 };
+/** Vorbis I specification, section 4.2.2: the powers of 2 from 64 to 8,192. */
+const LEAST_BLOCK_BITS = 6;
+const MOST_BLOCK_BITS = 13;
+/** RFC 9639, section 8.2. */
+const LEAST_FLAC_BLOCK = 16;
+/** What one frame of FLAC may play. The streamable subset has 16,384 samples at most: 0.34 s at 48 kHz, 2.05 s at 8 kHz. */
+const MOST_FLAC_SECONDS = 2.1;
+/** A setup header of libvorbis has 3 to 8 KB. It is sent to every listener with every title. */
+const MOST_SETUP_BYTES = 64 * 1024;
+
+/** What begins with this packet; null: nothing that we know, or that cannot be. */
 export function readIdentification(packet: Buffer): OggFacts | null {
+  const facts = readFacts(packet);
+  if (facts === null || facts.channels === 0) return null;
+  return facts.sampleRate >= LEAST_RATE && facts.sampleRate <= MOST_RATES[facts.codec] ? facts : null;
+}
+
+function readFacts(packet: Buffer): OggFacts | null {
   const text = packet.toString('latin1', 0, 8);
-  let facts: OggFacts | null = null;
   if (text.startsWith('\x01vorbis') && packet.length >= VORBIS_HEAD_BYTES) {
-    facts = { codec: 'vorbis', sampleRate: packet.readUInt32LE(12), channels: packet[11]! };
-  } else if (text === 'OpusHead' && packet.length >= OPUS_HEAD_BYTES) {
-    facts = { codec: 'opus', sampleRate: 48_000, channels: packet[9]! };
-  } else if (text.startsWith('\x7fFLAC') && packet.length === FLAC_HEAD_BYTES) {
-    facts = { codec: 'flac', sampleRate: packet.readUIntBE(27, 3) >> 4, channels: ((packet[29]! >> 1) & 7) + 1 };
+    const [short, long] = [packet[28]! & 15, packet[28]! >> 4];
+    if (packet.readUInt32LE(7) !== 0 || short < LEAST_BLOCK_BITS || long < short || long > MOST_BLOCK_BITS) return null;
+    return { codec: 'vorbis', sampleRate: packet.readUInt32LE(12), channels: packet[11]! };
   }
-  return facts !== null && facts.sampleRate > 0 && facts.channels > 0 ? facts : null;
+  if (text === 'OpusHead' && packet.length >= OPUS_HEAD_BYTES) {
+    // The upper four bits of the version tell of a change that is not understood (RFC 7845, section 5.1).
+    return packet[8]! > 15 ? null : { codec: 'opus', sampleRate: 48_000, channels: packet[9]! };
+  }
+  if (text.startsWith('\x7fFLAC') && packet.length === FLAC_HEAD_BYTES) {
+    const [least, most] = [packet.readUInt16BE(17), packet.readUInt16BE(19)];
+    if (least < LEAST_FLAC_BLOCK || most < least) return null;
+    return { codec: 'flac', sampleRate: packet.readUIntBE(27, 3) >> 4, channels: ((packet[29]! >> 1) & 7) + 1 };
+  }
+  return null;
 }
 
 /**
@@ -48,10 +77,15 @@ export function nextHeader(codec: OggCodec, headers: Buffer[], packet: Buffer): 
     return 'complete';
   }
   const begin = codec === 'opus' ? 'OpusTags' : headers.length === 1 ? '\x03vorbis' : '\x05vorbis';
+  if (headers.length === 2 && packet.length > MOST_SETUP_BYTES) return 'wrong';
   if (!text.startsWith(begin) && !(packet.length === 0 && headers.length === 1)) return 'wrong';
   headers.push(Buffer.from(packet));
   return headers.length === (codec === 'opus' ? 2 : 3) ? 'complete' : 'more';
 }
+
+/** A sample of 32 bits, before it is packed; and what a packet has beside samples. */
+const MOST_SAMPLE_BYTES = 4;
+const MOST_OVERHEAD_BYTES = 1024;
 
 /** Samples per channel of one packet after another. */
 export class PacketClock {
@@ -60,11 +94,17 @@ export class PacketClock {
   /** By mode of Vorbis: whether its block is a long one. */
   readonly #modes: readonly boolean[];
   readonly #modeMask: number;
+  /** Of FLAC: the largest block, by its head and by what it may play; and how many bytes a sample of it may take. */
+  readonly #mostSamples: number;
+  readonly #sampleBytes: number;
   #lastSize = 0;
 
   /** @param headers the header packets, the first one first */
   constructor(codec: OggCodec, headers: readonly Buffer[]) {
     this.#codec = codec;
+    const { channels, sampleRate } = readIdentification(headers[0]!)!;
+    this.#sampleBytes = channels * MOST_SAMPLE_BYTES;
+    this.#mostSamples = codec === 'flac' ? Math.min(headers[0]!.readUInt16BE(19), sampleRate * MOST_FLAC_SECONDS) : 0;
     const sizes = codec === 'vorbis' ? headers[0]![28]! : 0;
     this.#sizes = [1 << (sizes & 15), 1 << (sizes >> 4)];
     this.#modes = codec === 'vorbis' ? vorbisModes(headers[2]!) : [];
@@ -80,16 +120,28 @@ export class PacketClock {
   samples(packet: Buffer): number {
     if (packet.length === 0) return -1;
     if (this.#codec === 'opus') return opusSamples(packet);
-    return this.#codec === 'flac' ? flacSamples(packet) : this.#vorbisSamples(packet[0]!);
+    return this.#codec === 'flac' ? this.#flacSamples(packet) : this.#vorbisSamples(packet);
   }
 
-  #vorbisSamples(first: number): number {
+  #flacSamples(packet: Buffer): number {
+    const samples = flacSamples(packet);
+    return samples > this.#mostSamples || this.#isTooLarge(packet, samples) ? -1 : samples;
+  }
+
+  #vorbisSamples(packet: Buffer): number {
+    const first = packet[0]!;
     const isLong = this.#modes[(first >> 1) & this.#modeMask];
     if ((first & 1) === 1 || isLong === undefined) return -1;
     const size = this.#sizes[isLong ? 1 : 0];
+    if (this.#isTooLarge(packet, size)) return -1;
     const samples = this.#lastSize === 0 ? 0 : (this.#lastSize + size) / 4;
     this.#lastSize = size;
     return samples;
+  }
+
+  /** More bytes than the samples themselves would be: a tape is as long as it plays, and would hold any number of such. */
+  #isTooLarge(packet: Buffer, samples: number): boolean {
+    return packet.length > MOST_OVERHEAD_BYTES + samples * this.#sampleBytes;
   }
 }
 

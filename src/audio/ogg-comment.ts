@@ -15,6 +15,8 @@ import type { OggCodec } from './ogg-codec.js';
 const LIST_BYTES = 4096;
 /** No more are looked at. */
 const MOST_COMMENTS = 1000;
+/** A longer name is none that we know. */
+const MOST_NAME_BYTES = 64;
 
 export interface Comments {
   readonly vendor: Buffer;
@@ -51,10 +53,10 @@ export function readComments(packet: Buffer, codec: OggCodec): Comments {
   return { vendor, list };
 }
 
-/** The value of the first comment of this name (in capitals), or `""`. */
+/** The value of the first comment of this name (in capitals), or `""`; of a longer one the first LIST_BYTES. */
 export function commentOf({ list }: Comments, name: string): string {
   const found = list.find((comment) => nameOf(comment) === name);
-  return found === undefined ? '' : found.toString('utf8', name.length + 1);
+  return found === undefined ? '' : found.toString('utf8', name.length + 1, name.length + 1 + LIST_BYTES);
 }
 
 /** A comment packet. @param tags in the place of the encoder's own; null: these stay */
@@ -89,8 +91,8 @@ const OF_A_TITLE = new Set([
 
 /** Names are ASCII without regard to case. */
 function nameOf(comment: Buffer): string {
-  const end = comment.indexOf(0x3d);
-  return end < 0 || end > 64 ? '' : comment.toString('latin1', 0, end).toUpperCase();
+  const end = comment.subarray(0, MOST_NAME_BYTES + 1).indexOf(0x3d);
+  return end < 0 ? '' : comment.toString('latin1', 0, end).toUpperCase();
 }
 
 function field(name: string, value: string): Buffer[] {

@@ -43,7 +43,10 @@ export function pageCrc(bytes: Buffer, at: number, end: number): number {
   return crcOver(bytes, at + CRC_AT + 4, end, crc) >>> 0;
 }
 
-/** Whether these PAGE_HEAD_BYTES begin like a page of the one version that there is. */
+/** How a page of the one version that there is begins. */
+export const PAGE_START = Buffer.from('OggS\0', 'latin1');
+
+/** Whether these PAGE_HEAD_BYTES begin so. */
 export function isPage(bytes: Buffer, at: number): boolean {
   return bytes.readUInt32BE(at) === CAPTURE && bytes[at + 4] === 0;
 }
@@ -59,12 +62,12 @@ export interface Page {
   readonly body: Buffer;
 }
 
-/** How many bytes the page needs that begins with these; more become known as more are there. Ask with PAGE_HEAD_BYTES at least. */
-export function pageBytes(bytes: Buffer, held: number): number {
-  const lacings = bytes[26]!;
+/** How many bytes the page at `at` needs; more become known as more of it is there. Ask with `there` of PAGE_HEAD_BYTES at least. */
+export function pageBytes(bytes: Buffer, at: number, there: number): number {
+  const lacings = bytes[at + 26]!;
   let needed = PAGE_HEAD_BYTES + lacings;
-  if (held < needed) return needed;
-  for (let i = 0; i < lacings; i++) needed += bytes[PAGE_HEAD_BYTES + i]!;
+  if (there < needed) return needed;
+  for (let i = at + PAGE_HEAD_BYTES, end = i + lacings; i < end; i++) needed += bytes[i]!;
   return needed;
 }
 

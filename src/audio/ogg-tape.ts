@@ -34,6 +34,8 @@ const MOST_SEGMENT_BYTES = 512 * 1024;
 export class OggTape implements AudioTape {
   readonly metaint: number;
   readonly lagMs: number;
+  /** Links may follow one another with next to no audio in between, and what plays no time would never grow old. */
+  readonly #mostSegments: number;
   tail = 0;
   head = 0;
   isOver = false;
@@ -57,6 +59,7 @@ export class OggTape implements AudioTape {
   constructor(link: OggLink, metaint: number, lagMs: number, mark: Mark | null) {
     this.metaint = metaint;
     this.lagMs = lagMs;
+    this.#mostSegments = Math.ceil(lagMs / LEAST_SEGMENT_MS) + 1;
     this.#link = link;
     this.#before = mark;
     this.#mark = mark;
@@ -159,7 +162,10 @@ export class OggTape implements AudioTape {
     this.head++;
     this.#before = this.#mark;
     this.#openStartMs = this.#nowMs;
-    while (this.#segments.length > 1 && this.#nowMs - this.#segments[0]!.endMs > this.lagMs) {
+    while (
+      this.#segments.length > this.#mostSegments ||
+      (this.#segments.length > 1 && this.#nowMs - this.#segments[0]!.endMs > this.lagMs)
+    ) {
       this.#segments.shift();
       this.tail++;
     }

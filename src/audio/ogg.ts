@@ -6,7 +6,8 @@
  *     sink                          └─frame┘ └frame┘ └──frame──┘
  *
  * Invariant: every byte that went in belongs to a page that is whole (its CRC says so) or is counted in `skippedBytes` (or still waits
- * in the scratch). Memory is a page and at most MAX_PACKET_BYTES of a packet under way. Owned by one source.
+ * in the scratch). Memory is a page and at most MAX_PACKET_BYTES of a packet under way. What is computed is in proportion to what came
+ * in, whatever that claims: see VAIN_SHARE. Owned by one source.
  */
 
 import type { FrameSink } from './frames.js';
@@ -19,6 +20,7 @@ import {
   LAST,
   MAX_PAGE_BYTES,
   PAGE_HEAD_BYTES,
+  PAGE_START,
   type Page,
   pageBytes,
   readPage,
@@ -27,23 +29,59 @@ import {
 /** A larger packet is no audio that anybody would stream; comments that hold a picture may come near. */
 export const MAX_PACKET_BYTES = 1024 * 1024;
 
+/**
+ * A page with a wrong CRC is looked through for another one from its second byte on. A head of 27 bytes that claims 64 KB costs a CRC over all
+ * of them, and the next one may stand behind it at once: so CRCs that come to nothing may cover so many bytes for each that comes in,
+ * and VAIN_BYTES at once. Beyond that a page is passed over as a whole.
+ */
+const VAIN_SHARE = 2;
+const VAIN_BYTES = 8 * MAX_PAGE_BYTES;
+/** Pages of header packets before the first audio. With more it is no stream that somebody waits for; a picture of some MB is. */
+const MAX_HEADER_BYTES = 8 * 1024 * 1024;
+const NO_PAGE: Page = {
+  flags: 0,
+  granule: -1,
+  serial: -1,
+  sequence: 0,
+  lacings: Buffer.alloc(0),
+  body: Buffer.alloc(0),
+};
+
 export class OggFramer {
   /** Of the latest link; undefined and 0 before the first. */
   link: OggLink | undefined;
   /** kb/s, the mean of about the last second, rounded. */
   bitrateKbps = 0;
-  /** Packets of audio handed on; bytes of nothing known, of damaged pages, and of streams that are not followed. */
-  readonly counters = { frames: 0, skippedBytes: 0 };
+  /**
+   * Packets of audio handed on; bytes of nothing known, of damaged pages, of pages in which nothing is, and of streams that are not
+   * followed or come to no audio; links whose headers were read; bytes that a CRC was taken of.
+   */
+  readonly counters = { frames: 0, skippedBytes: 0, links: 0, checkedBytes: 0 };
 
   readonly #sink: FrameSink;
   readonly #scratch = Buffer.alloc(MAX_PAGE_BYTES);
-  #heldBytes = 0;
+  /** In the scratch: from where on it has not been looked at, and up to where it is full. */
+  #at = 0;
+  #end = 0;
   #neededBytes = PAGE_HEAD_BYTES;
+  #vainBytes = VAIN_BYTES;
+  #isHeld = false;
+  /** The page whose packets are being handed on, and how far: the next lacing value, where its packet began and where it has come to. */
+  #page = NO_PAGE;
+  #lacing = 0;
+  #packetAt = 0;
+  #bodyAt = 0;
+  #leftSamples = 0;
+  #isHead = false;
+  #framesBefore = 0;
+  #skippedBefore = 0;
   /** The stream that is followed (-1: none), and the number of its next page. */
   #serial = -1;
   #sequence = 0;
   /** Its header packets so far; null: they have all come. */
   #headers: Buffer[] | null = null;
+  /** Bytes of its pages, before its first audio. */
+  #headerBytes = 0;
   #clock: PacketClock | undefined;
   /** Position in the link behind the last page; -1: not known, since a stream may be joined in its middle. */
   #granule = -1;
@@ -63,63 +101,101 @@ export class OggFramer {
 
   /** Forgets all that is held and the stream that was followed, as at the start of a file. Counters and the latest link stay. */
   reset(): void {
-    this.counters.skippedBytes += this.#heldBytes;
-    this.#heldBytes = 0;
+    this.counters.skippedBytes += this.#end - this.#at;
+    this.#at = this.#end = 0;
+    this.#page = NO_PAGE;
     this.#neededBytes = PAGE_HEAD_BYTES;
     this.#leave();
   }
 
-  /** The next bytes of the stream, in any number. Packets that are complete reach the sink before this returns. */
-  push(chunk: Buffer): void {
-    for (let at = 0; at < chunk.length; ) {
-      const copied = chunk.copy(this.#scratch, this.#heldBytes, at, at + this.#neededBytes - this.#heldBytes);
-      this.#heldBytes += copied;
+  /** Called by the sink: nothing more is handed on until the next `push`. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /**
+   * The next bytes of the stream, in any number. Packets that are complete reach the sink before this returns.
+   * Returns how many were taken: all, unless the sink has held it; it goes on with the rest, or with none.
+   */
+  push(chunk: Buffer): number {
+    this.#isHeld = false;
+    let at = 0;
+    for (;;) {
+      this.#walk();
+      if (this.#isHeld || at === chunk.length) return at;
+      if (this.#at > 0) this.#compact();
+      const copied = chunk.copy(this.#scratch, this.#end, at, at + this.#neededBytes - this.#end);
+      this.#end += copied;
+      this.#vainBytes = Math.min(VAIN_BYTES, this.#vainBytes + VAIN_SHARE * copied);
       at += copied;
-      while (this.#heldBytes >= this.#neededBytes) this.#step();
+    }
+  }
+
+  #compact(): void {
+    this.#scratch.copyWithin(0, this.#at, this.#end);
+    this.#end -= this.#at;
+    this.#at = 0;
+  }
+
+  #walk(): void {
+    while (!this.#isHeld) {
+      if (this.#page !== NO_PAGE) this.#packets(this.#page);
+      else if (this.#end - this.#at < this.#neededBytes) return;
+      else this.#step();
     }
   }
 
   /** Takes a page, or asks for more bytes, or passes some that are no page. */
   #step(): void {
     const scratch = this.#scratch;
-    if (!isPage(scratch, 0)) {
+    const at = this.#at;
+    const there = this.#end - at;
+    if (!isPage(scratch, at)) {
       this.#pass();
       return;
     }
-    const bytes = pageBytes(scratch, this.#heldBytes);
+    const bytes = pageBytes(scratch, at, there);
     this.#neededBytes = bytes;
-    if (this.#heldBytes < bytes) return;
-    const page = readPage(scratch.subarray(0, bytes));
-    if (page === null) {
-      this.#pass();
+    if (there < bytes) return;
+    this.counters.checkedBytes += bytes;
+    const page = readPage(scratch.subarray(at, at + bytes));
+    if (page !== null) {
+      if (!this.#takes(page, bytes)) this.counters.skippedBytes += bytes;
+      this.#drop(bytes);
       return;
     }
-    if (!this.#takes(page)) this.counters.skippedBytes += bytes;
-    this.#drop(bytes);
+    this.#vainBytes -= bytes;
+    if (this.#vainBytes >= 0) this.#pass();
+    else {
+      this.counters.skippedBytes += bytes;
+      this.#drop(bytes);
+    }
   }
 
   /** To the next byte that might begin a page. */
   #pass(): void {
-    const next = this.#scratch.subarray(0, this.#heldBytes).indexOf(0x4f, 1);
-    const passed = next < 0 ? this.#heldBytes : next;
+    const held = this.#scratch.subarray(this.#at, this.#end);
+    let next = held.indexOf(PAGE_START, 1);
+    if (next < 0) next = held.indexOf(PAGE_START[0]!, Math.max(1, held.length - PAGE_START.length + 1));
+    const passed = next < 0 ? held.length : next;
     this.counters.skippedBytes += passed;
     this.#drop(passed);
   }
 
+  /** A page's bytes stay where they are until more are needed, which is not before its packets are handed on. */
   #drop(bytes: number): void {
-    this.#scratch.copyWithin(0, bytes, this.#heldBytes);
-    this.#heldBytes -= bytes;
+    this.#at += bytes;
     this.#neededBytes = PAGE_HEAD_BYTES;
   }
 
   /** False: the page is none of the stream that is followed. */
-  #takes(page: Page): boolean {
+  #takes(page: Page, bytes: number): boolean {
     if ((page.flags & FIRST) !== 0) this.#meet(page);
     if (page.serial !== this.#serial) return false;
     const isContinued = (page.flags & CONTINUED) !== 0;
     const isGap = page.sequence !== this.#sequence;
     this.#sequence = (page.sequence + 1) >>> 0;
-    if (isGap && this.#headers !== null) {
+    if (this.#headers !== null && (isGap || this.#headerBytes + bytes > MAX_HEADER_BYTES)) {
       this.#leave();
       return false;
     }
@@ -130,8 +206,8 @@ export class OggFramer {
       this.#isOpen = isContinued;
       this.#isLost = isContinued;
     }
-    this.#packets(page);
-    if ((page.flags & LAST) !== 0) this.#leave();
+    if (this.#headers !== null) this.#headerBytes += bytes;
+    this.#begin(page);
     return true;
   }
 
@@ -146,6 +222,8 @@ export class OggFramer {
   }
 
   #leave(): void {
+    this.counters.skippedBytes += this.#headerBytes;
+    this.#headerBytes = 0;
     this.#close();
     this.#serial = -1;
     this.#headers = null;
@@ -160,26 +238,49 @@ export class OggFramer {
     this.#piecesBytes = 0;
   }
 
-  #packets({ flags, granule, lacings, body }: Page): void {
+  #begin(page: Page): void {
+    this.#page = page;
+    this.#lacing = this.#packetAt = this.#bodyAt = 0;
     // At a link's end the position says how much of the last packets is to be played.
-    const isTrimmed = (flags & LAST) !== 0 && granule >= 0 && this.#granule >= 0;
-    let leftSamples = isTrimmed ? Math.max(0, granule - this.#granule) : Number.POSITIVE_INFINITY;
-    let [at, start] = [0, 0];
-    for (const lacing of lacings) {
-      at += lacing;
-      if (lacing === 255) continue;
-      leftSamples -= this.#packet(body.subarray(start, at), leftSamples);
-      start = at;
+    const isTrimmed = (page.flags & LAST) !== 0 && page.granule >= 0 && this.#granule >= 0;
+    this.#leftSamples = isTrimmed ? Math.max(0, page.granule - this.#granule) : Number.POSITIVE_INFINITY;
+    this.#isHead = this.#headers !== null;
+    this.#framesBefore = this.counters.frames;
+    this.#skippedBefore = this.counters.skippedBytes;
+  }
+
+  /** From where it has come to: all, or until it is held. */
+  #packets({ flags, granule, lacings, body }: Page): void {
+    const isHead = this.#isHead;
+    while (this.#lacing < lacings.length) {
+      if (this.#isHeld) return;
+      const lacing = lacings[this.#lacing++]!;
+      this.#bodyAt += lacing;
+      if (lacing === 255 || (lacing === 0 && this.#bodyAt === this.#packetAt && !isHead && !this.#isOpen)) continue;
+      this.#leftSamples -= this.#packet(body.subarray(this.#packetAt, this.#bodyAt), this.#leftSamples);
+      this.#packetAt = this.#bodyAt;
     }
-    if (lacings.at(-1) === 255) this.#keep(body.subarray(start));
+    if (lacings.at(-1) === 255) this.#keep(body.subarray(this.#packetAt));
+    else if (!isHead && this.counters.frames === this.#framesBefore) this.#countEmpty(lacings.length + body.length);
     if (granule >= 0) this.#granule = granule;
+    this.#page = NO_PAGE;
+    if ((flags & LAST) !== 0) this.#leave();
+  }
+
+  /** A page in which nothing is. */
+  #countEmpty(bytes: number): void {
+    this.counters.skippedBytes = Math.max(this.counters.skippedBytes, this.#skippedBefore + PAGE_HEAD_BYTES + bytes);
   }
 
   /** A piece of a packet that goes on in the next page. */
   #keep(piece: Buffer): void {
+    const wasLost = this.#isLost;
     this.#isOpen = true;
     this.#piecesBytes += piece.length;
     if (this.#piecesBytes > MAX_PACKET_BYTES) this.#isLost = true;
+    // A header packet that is too large is nothing wrong.
+    if (this.#isLost && this.#headers === null)
+      this.counters.skippedBytes += wasLost ? piece.length : this.#piecesBytes;
     if (this.#isLost) this.#pieces = [];
     else this.#pieces.push(Buffer.from(piece));
   }
@@ -210,6 +311,7 @@ export class OggFramer {
     if (state !== 'complete') return;
     this.#headers = null;
     this.#clock = new PacketClock(codec, headers);
+    this.counters.links++;
     const link = new OggLink(headers);
     this.link = link;
     if (link.title !== '' || link.artist !== '')
@@ -227,6 +329,7 @@ export class OggFramer {
     const durationMs = (samples * 1000) / link.facts.sampleRate;
     const fresh = this.#fresh;
     this.#fresh = false;
+    this.#headerBytes = 0;
     this.#count(packet.length, durationMs);
     this.#sink.frame(packet, durationMs, fresh, link);
     return samples;

@@ -51,16 +51,3 @@ export function decodeNamed(bytes: Buffer, charset: string): string | null {
 export function decodeUndeclared(bytes: Buffer): string {
   return decodeUtf8(bytes) ?? decodeWindows(bytes);
 }
-
-/**
- * The bytes behind a text that a TextDecoder has read as `iso-8859-1`: one character a byte. Node 20 gives the code points of
- * ISO 8859-1, newer ones those of Windows-1252 as the encoding standard says; both lead back to the same byte.
- */
-export function bytesOfSingleByteText(text: string): Buffer {
-  return Buffer.from(
-    Array.from(text, (character) => {
-      const code = character.codePointAt(0)!;
-      return code <= 0xff ? code : iconv.encode(character, 'windows-1252')[0]!;
-    }),
-  );
-}

@@ -6,7 +6,7 @@
  */
 
 import { latin } from './latin.js';
-import { bytesOfSingleByteText, cleanText, decodeUndeclared, encodeLatin1, utf8Bytes } from './text.js';
+import { cleanText, decodeUndeclared, encodeLatin1, utf8Bytes } from './text.js';
 
 const BEFORE = "StreamTitle='";
 const AFTER = "';";
@@ -71,9 +71,9 @@ export function cutText(value: string, maxBytes: number): string {
   return start === 0 ? whole : value.slice(0, start);
 }
 
-/** A value that was read with a TextDecoder for `iso-8859-1` (byte for byte), in its real charset: UTF-8 where valid, else Windows-1252. */
-export function decodeIcyText(read: string): string {
-  return cleanText(decodeUndeclared(bytesOfSingleByteText(read)));
+/** A value out of a block: UTF-8 where it is valid, else Windows-1252. */
+export function decodeIcyText(value: Buffer): string {
+  return cleanText(decodeUndeclared(value));
 }
 
 /** At the first ` - `; a line without one is all song. Joined with the default separator, both parts give the line again. */

@@ -1,7 +1,8 @@
 /**
  * How far a source is ahead of real time. An encoder that sends a file as fast as the network takes it would run the tape past
  * every listener; whoever is more than `mostMs` ahead is not read until time has caught up. A source that fell behind may
- * catch up at once: the account never goes below zero.
+ * catch up at once: the account never goes below zero. Invariant: since nothing is taken from who must wait (intake.ts), it is ahead by
+ * `mostMs` and one frame at most, and no wait is longer than that frame.
  */
 
 /**
@@ -23,6 +24,14 @@ export class Ahead {
   book(durationMs: number, nowMs: number): number {
     this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs) + durationMs;
     return Math.max(0, this.#paidUntilMs - nowMs - this.#mostMs);
+  }
+
+  /**
+   * Another connection: what the one before owed beyond `mostMs` ends with it. The rest stays: a crowd of short connections must not run
+   * the tape past the listeners either.
+   */
+  reconnect(nowMs: number): void {
+    this.#paidUntilMs = Math.min(this.#paidUntilMs, nowMs + this.#mostMs);
   }
 
   reset(): void {

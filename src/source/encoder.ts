@@ -5,16 +5,16 @@
  */
 
 import type { Socket } from 'node:net';
-import { type AnyFramer, contentTypeOf, type Format, framerFor } from '../audio/framer.js';
-import type { FrameSink } from '../audio/frames.js';
+import { contentTypeOf, type Format } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, Clock, Ringer } from '../clock.js';
 import { Ahead, SLICE_BYTES } from './ahead.js';
 import { BareBody, type Body, type BodyState, bodyOf } from './dechunk.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import type { SourceEvent } from './health.js';
+import { Intake, type IntakeOwner } from './intake.js';
 import { MAGIC_BYTES, nameOfFormat } from './magic.js';
-import type { Source, SourceInput, SourceState, SourceTitle } from './source.js';
+import type { Source, SourceInput, SourceState } from './source.js';
 
 /** From whom another encoder that knows the password may take over: one that has fallen silent, anybody, nobody. */
 export type Takeover = 'silent' | 'always' | 'never';
@@ -29,6 +29,11 @@ const TYPES: readonly (readonly [RegExp, Format])[] = [
 ];
 /** For so long an encoder whose body is complete may take to close. */
 const COMPLETE_MS = 2000;
+/**
+ * One that is held back is not read, so nobody sees it go: for so long after its last new bytes it is believed to be there. What lies
+ * unread of real audio (64 KB at 8 kb/s) is spent by then; packets of a few bytes may claim hours.
+ */
+const HELD_SILENT_MS = 60_000;
 
 export interface EncoderOptions {
   /** A source without a body byte for this long has ended (protocol.md, "Head limits"). */
@@ -37,32 +42,32 @@ export interface EncoderOptions {
   readonly takeover: Takeover;
   /** Who has sent nothing for this long may be a dead connection. */
   readonly silentMs: number;
-  /** Who sends this much without a frame sends no audio that we know. */
+  /** Who sends this much in which there is no audio that we know, or next to none, sends no stream (intake.ts). */
   readonly framelessBytes: number;
   readonly facts: FactLimits;
   /** What its frames do not show. */
   told(event: SourceEvent, fields: Readonly<Record<string, unknown>>): void;
 }
 
-export class EncoderSource implements Source, FrameSink, Ringer {
+export class EncoderSource implements Source, IntakeOwner, Ringer {
   readonly kind = 'encoder';
   readonly #input: SourceInput;
   readonly #options: EncoderOptions;
   readonly #clock: Clock;
   readonly #ahead: Ahead;
-  #framer: AnyFramer;
+  #intake: Intake;
   #body: Body = new BareBody();
+  #bodyState: BodyState = 'more';
   #wasToldToGoOn = false;
   #socket: Socket | null = null;
   #open = false;
-  #waitMs = 0;
   /** Set while the socket is held back. */
   #alarm: Alarm | null = null;
-  #skippedAtFrame = 0;
-  /** A title out of the stream that is being committed. */
-  #telling: Promise<void> | null = null;
   #facts: SourceFacts | undefined;
   #lastByteMs = 0;
+  /** When bytes last came over the network, and how many in all: what was held back comes again. */
+  #lastNewMs = 0;
+  #bytesRead = 0;
   /** The first bytes of the body, and its length so far. */
   readonly #first = Buffer.alloc(MAGIC_BYTES);
   #bodyBytes = 0;
@@ -72,7 +77,7 @@ export class EncoderSource implements Source, FrameSink, Ringer {
     this.#clock = clock;
     this.#options = options;
     this.#ahead = new Ahead(options.aheadMs);
-    this.#framer = framerFor(this);
+    this.#intake = this.#newIntake();
   }
 
   get state(): SourceState {
@@ -82,8 +87,11 @@ export class EncoderSource implements Source, FrameSink, Ringer {
   /** Somebody is there who may not be replaced. */
   get busy(): boolean {
     if (this.#socket === null || this.#options.takeover === 'always') return false;
-    if (this.#options.takeover === 'never' || this.#alarm !== null) return true;
-    return this.#clock.now() - this.#lastByteMs <= this.#options.silentMs;
+    if (this.#options.takeover === 'never') return true;
+    const { silentMs } = this.#options;
+    const nowMs = this.#clock.now();
+    if (this.#alarm !== null) return nowMs - this.#lastNewMs <= Math.max(silentMs, HELD_SILENT_MS);
+    return nowMs - this.#lastByteMs <= silentMs;
   }
 
   /** Of the encoder that is there, or was there last. */
@@ -92,7 +100,7 @@ export class EncoderSource implements Source, FrameSink, Ringer {
   }
 
   get contentType(): string | undefined {
-    return contentTypeOf(this.#framer.codec);
+    return contentTypeOf(this.#intake.codec);
   }
 
   start(): void {
@@ -120,13 +128,14 @@ export class EncoderSource implements Source, FrameSink, Ringer {
     }
     this.#socket = socket;
     this.#facts = readFacts(heads, this.#options.facts);
-    this.#framer = framerFor(this);
+    this.#intake = this.#newIntake();
+    this.#bodyState = 'more';
     this.#body = bodyOf(heads) ?? new BareBody();
     this.#wasToldToGoOn = heads.get('expect')?.toLowerCase() === '100-continue';
-    this.#skippedAtFrame = 0;
     this.#bodyBytes = 0;
-    this.#lastByteMs = this.#clock.now();
-    // How far it is ahead is not forgotten: a crowd of short connections must not run the tape past the listeners either.
+    this.#lastByteMs = this.#lastNewMs = this.#clock.now();
+    this.#bytesRead = socket.bytesRead;
+    this.#ahead.reconnect(this.#lastByteMs);
     const mine = () => this.#socket === socket;
     socket.setTimeout(this.#options.bodyTimeoutMs);
     socket.on('timeout', () => mine() && this.#end('no bytes from the encoder', true));
@@ -140,49 +149,61 @@ export class EncoderSource implements Source, FrameSink, Ringer {
     socket.resume();
   }
 
-  frame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
-    if (this.#framer.counters.frames === 1) this.#compareType();
-    this.#waitMs = this.#ahead.book(durationMs, this.#clock.now());
-    this.#skippedAtFrame = this.#framer.counters.skippedBytes;
-    this.#input.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
+  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
+    if (this.#intake.counters.frames === 1) this.#compareType();
+    const waitMs = this.#ahead.book(durationMs, this.#clock.now());
+    this.#input.frame(bytes, durationMs, bitrateKbps, fresh, link);
+    return waitMs;
   }
 
-  titled(title: SourceTitle): void {
-    this.#telling = this.#input.title(title);
-  }
-
-  /** Time has caught up with an encoder that was ahead. */
+  /** The wait is over. */
   ring(): void {
     this.#alarm = null;
+    const socket = this.#socket;
+    if (socket === null) return;
     this.#lastByteMs = this.#clock.now();
-    this.#socket?.setTimeout(this.#options.bodyTimeoutMs);
-    this.#socket?.resume();
+    this.#intake.resume();
+    if (this.#stops(socket)) return;
+    socket.setTimeout(this.#options.bodyTimeoutMs);
+    socket.resume();
   }
 
   #read(socket: Socket, chunk: Buffer): void {
     this.#lastByteMs = this.#clock.now();
-    for (let at = 0; at < chunk.length && this.#socket === socket; at += SLICE_BYTES) {
-      this.#waitMs = 0;
-      const state = this.#body.push(chunk.subarray(at, at + SLICE_BYTES), this.#audio);
-      if (state !== 'more') {
-        this.#complete(socket, state);
-      } else if (this.#framer.counters.skippedBytes - this.#skippedAtFrame > this.#options.framelessBytes) {
-        this.#refuse();
-      } else if (this.#telling !== null || this.#waitMs > 0) {
-        this.#hold(socket, chunk.subarray(at + SLICE_BYTES));
-        return;
-      }
+    if (socket.bytesRead !== this.#bytesRead) {
+      this.#bytesRead = socket.bytesRead;
+      this.#lastNewMs = this.#lastByteMs;
+    }
+    for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+      this.#bodyState = this.#body.push(chunk.subarray(at, at + SLICE_BYTES), this.#audio);
+      if (!this.#stops(socket)) continue;
+      const rest = chunk.subarray(at + SLICE_BYTES);
+      if (this.#socket === socket && rest.length > 0) socket.unshift(rest);
+      return;
     }
   }
 
   readonly #audio = (piece: Buffer): void => {
     if (this.#bodyBytes < MAGIC_BYTES) this.#bodyBytes += piece.copy(this.#first, this.#bodyBytes);
-    this.#framer.push(piece);
+    this.#intake.push(piece);
   };
+
+  /** What was just read is to be waited for, was the last, or is no audio. */
+  #stops(socket: Socket): boolean {
+    if (this.#socket !== socket) return true;
+    if (this.#intake.isNoAudio) this.#refuse();
+    else if (this.#intake.isHeld) this.#hold(socket);
+    else if (this.#bodyState !== 'more') this.#complete(socket, this.#bodyState);
+    else return false;
+    return true;
+  }
+
+  #newIntake(): Intake {
+    return new Intake(this, this.#clock, this.#options.framelessBytes);
+  }
 
   /** Its length is reached, its last chunk has come, or its chunks are none. */
   #complete(socket: Socket, state: Exclude<BodyState, 'more'>): void {
-    if (this.#socket !== socket) return;
     if (state === 'broken') {
       this.#options.told('broken-body', {});
       this.#end('the chunks of what the encoder sends are broken', true);
@@ -194,30 +215,36 @@ export class EncoderSource implements Source, FrameSink, Ringer {
     this.#end('the encoder has finished', false);
   }
 
-  /** Reads no further for #waitMs, or until a title is committed that stands before what follows. That nothing is read meanwhile is our doing: no silence of the encoder's. */
-  #hold(socket: Socket, rest: Buffer): void {
+  /** Reads no further for a while, or until a title is committed that stands before what follows. That nothing is read meanwhile is our doing: no silence of the encoder's. */
+  #hold(socket: Socket): void {
+    const { title, waitMs } = this.#intake;
     socket.pause();
-    socket.setTimeout(0);
-    if (rest.length > 0) socket.unshift(rest);
-    const wait = () => {
-      if (this.#socket === socket) this.#alarm = this.#clock.alarm(this.#clock.now() + this.#waitMs, this);
-    };
-    if (this.#telling === null) wait();
-    else void this.#telling.then(wait);
-    this.#telling = null;
+    socket.setTimeout(title === undefined ? this.#options.bodyTimeoutMs + waitMs : 0);
+    if (title === undefined) this.#wait(waitMs);
+    else void this.#input.title(title).then(() => this.#socket === socket && this.#wait(waitMs));
+  }
+
+  #wait(ms: number): void {
+    this.#alarm = this.#clock.alarm(this.#clock.now() + ms, this);
   }
 
   /** It is not what it said: the frames count. */
   #compareType(): void {
     const declared = this.#facts!.contentType;
-    const format = TYPES.find(([type]) => type.test(declared))?.[1] ?? this.#framer.codec;
-    if (format !== this.#framer.codec) this.#options.told('content-type', { declared, is: this.contentType });
+    const format = TYPES.find(([type]) => type.test(declared))?.[1] ?? this.#intake.codec;
+    if (format !== this.#intake.codec) this.#options.told('content-type', { declared, is: this.contentType });
   }
 
   #refuse(): void {
-    const { frames, skippedBytes } = this.#framer.counters;
-    const sends = frames === 0 ? nameOfFormat(this.#first.subarray(0, this.#bodyBytes)) : 'unknown';
-    this.#options.told('no-frames', { sends, declared: this.#facts!.contentType, skippedBytes });
+    const { frames, skippedBytes } = this.#intake.counters;
+    const declared = this.#facts!.contentType;
+    if (frames > 0) {
+      this.#options.told('damaged', { declared, frames, skippedBytes });
+      this.#end('no MP3, AAC or Ogg audio in most of what the encoder sends: damaged', true);
+      return;
+    }
+    const sends = nameOfFormat(this.#first.subarray(0, this.#bodyBytes));
+    this.#options.told('no-frames', { sends, declared, skippedBytes });
     this.#end(`no MP3, AAC or Ogg audio in what the encoder sends (${sends})`, true);
   }
 

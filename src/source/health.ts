@@ -17,7 +17,17 @@ export type Trouble = (typeof TROUBLES)[number];
 /** What can be told of a source: a trouble has begun, the format has changed, or (by encoders) see source/encoder.ts. */
 export const SOURCE_EVENTS = [
   ...TROUBLES,
-  ...(['codec', 'sample-rate', 'channels', 'bitrate', 'content-type', 'no-frames', 'broken-body', 'takeover'] as const),
+  ...([
+    'codec',
+    'sample-rate',
+    'channels',
+    'bitrate',
+    'content-type',
+    'no-frames',
+    'damaged',
+    'broken-body',
+    'takeover',
+  ] as const),
 ] as const;
 export type SourceEvent = (typeof SOURCE_EVENTS)[number];
 

@@ -134,6 +134,7 @@ export class PullSource implements Source, UpstreamSink {
 
   #try(index: number): void {
     this.#main = this.#upstream(index);
+    this.#ahead.reconnect(this.#clock.now());
     this.#feeds = false;
     this.#alarm?.cancel();
     this.#main.start();
@@ -191,6 +192,7 @@ export class PullSource implements Source, UpstreamSink {
   #promote(trial: Upstream): void {
     this.#main?.close();
     this.#main = trial;
+    this.#ahead.reconnect(this.#clock.now());
     this.#trial = null;
     this.#isTaking = false;
     this.#isCut = true;

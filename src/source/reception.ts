@@ -5,12 +5,12 @@
  */
 
 import type http from 'node:http';
-import { type Format, framerFor } from '../audio/framer.js';
-import type { FrameSink } from '../audio/frames.js';
+import type { Format } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../clock.js';
 import { decodeUndeclared } from '../metadata/text.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
+import { Intake, type IntakeOwner } from './intake.js';
 import type { SourceTitle } from './source.js';
 import { IcyStripper, type Piece } from './strip.js';
 
@@ -26,24 +26,22 @@ export interface ReceptionSink {
 export interface ReceptionRules {
   /** Without a byte for this long it has ended. */
   readonly stallMs: number;
-  /** So much since the last frame (or without one) is no audio that we know. */
+  /** So much in which there is no audio that we know, or next to none, is no stream (intake.ts). */
   readonly framelessBytes: number;
   readonly facts: FactLimits;
 }
 
-export class Reception implements FrameSink {
+export class Reception implements IntakeOwner {
   /** What the upstream says of itself. */
   readonly facts: SourceFacts;
   readonly #body: http.IncomingMessage;
   readonly #sink: ReceptionSink;
   readonly #clock: Clock;
   readonly #rules: ReceptionRules;
-  readonly #framer = framerFor(this);
+  readonly #intake: Intake;
   #open = true;
-  /** Out of an Ogg stream's comments. */
-  #titled: SourceTitle | undefined;
-  #waitMs = 0;
-  #skippedAtFrame = 0;
+  /** Of the latest chunk. */
+  #pieces: Iterator<Piece> = [].values();
 
   constructor(body: http.IncomingMessage, sink: ReceptionSink, clock: Clock, rules: ReceptionRules) {
     this.#body = body;
@@ -51,15 +49,19 @@ export class Reception implements FrameSink {
     this.#clock = clock;
     this.#rules = rules;
     this.facts = readFacts(headsOf(body), rules.facts);
+    this.#intake = new Intake(this, clock, rules.framelessBytes);
     const stripper = new IcyStripper(Number.parseInt(String(body.headers['icy-metaint']), 10));
     body.socket.setTimeout(rules.stallMs, () => this.#end('no bytes from the upstream'));
-    body.on('data', (chunk: Buffer) => this.#drain(stripper.pieces(chunk)));
+    body.on('data', (chunk: Buffer) => {
+      this.#pieces = stripper.pieces(chunk);
+      this.#drain();
+    });
     body.on('end', () => this.#end('the upstream closed the stream'));
   }
 
   /** Of the latest frame. */
   get codec(): Format | undefined {
-    return this.#framer.codec;
+    return this.#intake.codec;
   }
 
   /** Hands on nothing more. Idempotent. */
@@ -67,39 +69,53 @@ export class Reception implements FrameSink {
     this.#open = false;
   }
 
-  frame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
-    if (!this.#open) return; // closed by the sink in the middle of a slice
-    this.#skippedAtFrame = this.#framer.counters.skippedBytes;
-    this.#waitMs = this.#sink.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
+  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
+    // Closed by the sink in the middle of a slice: nothing more is handed on.
+    return this.#open ? this.#sink.frame(bytes, durationMs, bitrateKbps, fresh, link) : 0;
   }
 
-  titled(title: SourceTitle): void {
-    this.#titled = title;
-  }
-
-  #drain(pieces: Iterator<Piece>): void {
-    for (let step = pieces.next(); !step.done; step = pieces.next()) {
-      if (!this.#open) return;
-      const { audio } = step.value;
-      this.#waitMs = 0;
-      this.#titled = step.value.title;
-      if (audio !== undefined) this.#framer.push(audio);
-      if (this.#framer.counters.skippedBytes - this.#skippedAtFrame > this.#rules.framelessBytes) {
-        this.#end('no MP3, AAC or Ogg audio in what the upstream sends');
-        return;
-      }
-      const title = this.#titled;
-      if (title === undefined && this.#waitMs === 0) continue;
-      this.#body.pause();
-      this.#body.socket.setTimeout(0); // that nothing comes while it is held back is our doing
-      const goOn = () => this.#drain(pieces);
-      if (title !== undefined) void this.#sink.title(title).then(goOn);
-      else this.#clock.alarm(this.#clock.now() + this.#waitMs, { ring: goOn });
-      return;
+  /** All of a chunk, or as far as it may be read. */
+  #drain(): void {
+    while (this.#open) {
+      const step = this.#pieces.next();
+      if (step.done) return;
+      const { audio, title } = step.value;
+      if (audio !== undefined) this.#intake.push(audio);
+      if (this.#stops(title)) return;
     }
+  }
+
+  /** What was just read is no audio, or is to be waited for. */
+  #stops(blockTitle?: string): boolean {
+    const { isHeld, isNoAudio, waitMs } = this.#intake;
+    if (isNoAudio) {
+      const isNone = this.#intake.counters.frames === 0;
+      this.#end(
+        `no MP3, AAC or Ogg audio in ${isNone ? '' : 'most of '}what the upstream sends${isNone ? '' : ': damaged'}`,
+      );
+      return true;
+    }
+    const title = blockTitle ?? this.#intake.title;
+    if (title === undefined && !isHeld) return false;
+    this.#body.pause();
+    // That nothing comes while it is held back is our doing.
+    this.#body.socket.setTimeout(title === undefined ? waitMs + this.#rules.stallMs : 0);
+    if (title === undefined) this.#wait(waitMs);
+    else void this.#sink.title(title).then(() => (waitMs > 0 ? this.#wait(waitMs) : this.#goOn()));
+    return true;
+  }
+
+  #wait(ms: number): void {
+    this.#clock.alarm(this.#clock.now() + ms, { ring: () => this.#goOn() });
+  }
+
+  #goOn(): void {
     if (!this.#open) return;
+    this.#intake.resume();
+    if (this.#stops()) return;
     this.#body.socket.setTimeout(this.#rules.stallMs);
     this.#body.resume();
+    this.#drain();
   }
 
   #end(reason: string): void {

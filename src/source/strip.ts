@@ -1,45 +1,92 @@
 /**
- * Takes the ICY blocks out of an upstream's bytes: audio and titles come out in the order in which they stood. The byte machine is
- * icecast-metadata-js; this is the one file through which that package enters.
+ * Takes the ICY blocks out of an upstream's bytes: audio and titles come out in the order in which they stood (protocol.md, "ICY metadata").
+ * Each byte is looked at once, whatever `metaint` is and whatever a block says. Invariant: what comes out depends on the bytes only, never
+ * on where they were split; memory is one block and one slice. Owned by a reception.
+ *
+ *   audio × metaint │ L │ L × 16 bytes: StreamTitle='…';StreamUrl='…'; NUL NUL │ audio × metaint │ 0 │ audio …
  */
 
-import { IcecastMetadataReader } from 'icecast-metadata-js';
 import { decodeIcyText } from '../metadata/title.js';
 import { SLICE_BYTES } from './ahead.js';
 
-/** Either at most SLICE_BYTES of audio, or the title of a block that had one. */
+/** Either at most SLICE_BYTES of audio, valid until the next piece is asked for, or the title of a block that had one. */
 export interface Piece {
   readonly audio?: Buffer;
   readonly title?: string;
 }
 
+/** 255 × 16, what one length byte can say. */
+const MOST_BLOCK_BYTES = 4080;
+const QUOTE_BEFORE = "='";
+const QUOTE_AFTER = "';";
+
 export class IcyStripper {
-  readonly #reader: IcecastMetadataReader | null;
+  /** 0: it sends no blocks. */
+  readonly #metaint: number;
+  /** What is to come of audio, then a length, then of a block. */
+  #audioLeft: number;
+  #blockLeft = 0;
+  readonly #block = Buffer.alloc(MOST_BLOCK_BYTES);
+  #blockBytes = 0;
+  /** Where blocks stand close together: audio from between several of them. */
+  readonly #gathered = Buffer.alloc(SLICE_BYTES);
 
   /** @param metaint the upstream's `icy-metaint`; 0 or NaN: it sends no blocks */
   constructor(metaint: number) {
-    // ISO 8859-1 keeps every byte of the text apart, so that its charset can be found out afterwards.
-    this.#reader =
-      metaint > 0
-        ? new IcecastMetadataReader({ icyMetaInt: metaint, icyCharacterEncoding: 'iso-8859-1', metadataTypes: ['icy'] })
-        : null;
+    this.#metaint = Math.max(0, metaint) || 0;
+    this.#audioLeft = this.#metaint > 0 ? this.#metaint : Number.POSITIVE_INFINITY;
   }
 
   *pieces(chunk: Buffer): Generator<Piece, void, void> {
-    if (this.#reader === null) {
-      yield* slices(chunk);
-      return;
-    }
-    for (const item of this.#reader.iterator(chunk)) {
-      if (item.stream !== undefined) {
-        yield* slices(Buffer.from(item.stream.buffer, item.stream.byteOffset, item.stream.byteLength));
-      } else if (item.metadata?.['StreamTitle'] !== undefined) {
-        yield { title: decodeIcyText(item.metadata['StreamTitle']) };
+    const gathered = this.#gathered;
+    const gathers = this.#metaint > 0 && this.#metaint < SLICE_BYTES;
+    let gatheredBytes = 0;
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#audioLeft > 0) {
+        const bytes = Math.min(this.#audioLeft, SLICE_BYTES - gatheredBytes, chunk.length - at);
+        this.#audioLeft -= bytes;
+        if (gathers) gatheredBytes += chunk.copy(gathered, gatheredBytes, at, at + bytes);
+        else yield { audio: chunk.subarray(at, at + bytes) };
+        at += bytes;
+      } else if (this.#blockLeft === 0) {
+        this.#blockLeft = chunk[at++]! * 16;
+        this.#blockBytes = 0;
+        if (this.#blockLeft === 0) this.#audioLeft = this.#metaint;
+      } else {
+        const bytes = chunk.copy(this.#block, this.#blockBytes, at, at + this.#blockLeft);
+        at += bytes;
+        this.#blockBytes += bytes;
+        this.#blockLeft -= bytes;
+        if (this.#blockLeft > 0) break;
+        this.#audioLeft = this.#metaint;
+        const title = titleIn(this.#block.subarray(0, this.#blockBytes));
+        if (title === undefined) continue;
+        if (gatheredBytes > 0) yield { audio: gathered.subarray(0, gatheredBytes) };
+        gatheredBytes = 0;
+        yield { title };
       }
+      if (gatheredBytes < SLICE_BYTES) continue;
+      yield { audio: gathered };
+      gatheredBytes = 0;
     }
+    if (gatheredBytes > 0) yield { audio: gathered.subarray(0, gatheredBytes) };
   }
 }
 
-function* slices(audio: Buffer): Generator<Piece, void, void> {
-  for (let at = 0; at < audio.length; at += SLICE_BYTES) yield { audio: audio.subarray(at, at + SLICE_BYTES) };
+/** The title that a block sets; undefined: it says nothing of one. Fields end at a quote and a semicolon; the last one may end anyhow. */
+function titleIn(block: Buffer): string | undefined {
+  const end = block.indexOf(0);
+  // One character a byte, so that the charset can be found out from the bytes of the value.
+  const text = block.toString('latin1', 0, end < 0 ? block.length : end);
+  let title: string | undefined;
+  for (let at = 0; at < text.length; ) {
+    const quote = text.indexOf(QUOTE_BEFORE, at);
+    if (quote < 0) break;
+    const from = quote + QUOTE_BEFORE.length;
+    const close = text.indexOf(QUOTE_AFTER, from);
+    const value = close < 0 ? text.slice(from).replace(/'?;?$/, '') : text.slice(from, close);
+    if (text.slice(at, quote) === 'StreamTitle') title = value;
+    at = close < 0 ? text.length : close + QUOTE_AFTER.length;
+  }
+  return title === undefined ? undefined : decodeIcyText(Buffer.from(title, 'latin1'));
 }

@@ -140,15 +140,9 @@ t.test('property: any text', async (t) => {
   t.notOk(result.failed, fc.defaultReportMessage(result) ?? 'held');
 });
 
-t.test('a value read as iso-8859-1 by this Node or a newer one', async (t) => {
-  for (const title of ['Motörhead €', '🎵 “x”', 'plain']) {
-    const bytes = Buffer.from(title);
-    t.equal(decodeIcyText(bytes.toString('latin1')), title, 'code points of ISO 8859-1');
-    t.equal(decodeIcyText(new TextDecoder('iso-8859-1').decode(bytes)), title, 'whatever this Node makes of it');
-  }
-  // The euro sign's UTF-8 is E2 82 AC; the encoding standard reads 82 as a low quotation mark.
-  t.equal(decodeIcyText('\u00e2\u201a\u00ac'), '€', 'code points of Windows-1252');
-  t.equal(decodeIcyText('\u00e4\u0080'), 'ä€', 'bytes that are not UTF-8');
+t.test('a value out of a block: UTF-8, or Windows-1252 where it is not', async (t) => {
+  for (const title of ['Motörhead €', '🎵 “x”', 'plain']) t.equal(decodeIcyText(Buffer.from(title)), title);
+  t.equal(decodeIcyText(Buffer.from([0xe4, 0x80])), 'ä€', 'bytes that are not UTF-8');
 });
 
 t.test('splitting a line', async (t) => {
