@@ -87,7 +87,13 @@ export class Programme {
         told: (place, event, fields, isOver) => this.#tell(parts, place, event, fields, isOver),
       },
       clock,
-      { stallMs: all.sources.stallMs, silentMs: all.sources.silentSeconds * 1000 },
+      {
+        stallMs: all.sources.stallMs,
+        pieceMs: all.sources.pieceSeconds * 1000,
+        flaps: all.sources.stallsPerMinute,
+        soundMs: all.sources.soundSeconds * 1000,
+        silentMs: all.sources.silentSeconds * 1000,
+      },
     );
     for (const source of config.sources) this.#addSource(source, all, parts);
     this.encoder = this.#encoderMount();

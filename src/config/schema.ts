@@ -209,6 +209,9 @@ export function configSchema(surroundings: Surroundings) {
       .prefault({}),
     sources: section({
       stallMs: whole(50, 60_000).default(1500),
+      pieceSeconds: seconds(0.1, 60).default(10),
+      stallsPerMinute: whole(1, 1000).default(3),
+      soundSeconds: seconds(0, 600).default(20),
       bodyTimeoutSeconds: seconds(0.1, 600).default(15),
       aheadSeconds: seconds(0, 60).default(10),
       framelessBytes: whole(1024, 16_777_216).default(65_536),

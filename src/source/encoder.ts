@@ -40,7 +40,7 @@ export interface EncoderOptions {
   readonly bodyTimeoutMs: number;
   readonly aheadMs: number;
   readonly takeover: Takeover;
-  /** Who has sent nothing for this long may be a dead connection. */
+  /** Whose audio is overdue by this long may be a dead connection. */
   readonly silentMs: number;
   /** Who sends this much in which there is no audio that we know, or next to none, sends no stream (intake.ts). */
   readonly framelessBytes: number;
@@ -91,7 +91,8 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     const { silentMs } = this.#options;
     const nowMs = this.#clock.now();
     if (this.#alarm !== null) return nowMs - this.#lastNewMs <= Math.max(silentMs, HELD_SILENT_MS);
-    return nowMs - this.#lastByteMs <= silentMs;
+    // Bytes count before the first frame, and where they hold none.
+    return nowMs - Math.max(this.#lastByteMs, this.#input.dueMs) <= silentMs;
   }
 
   /** Of the encoder that is there, or was there last. */

@@ -1,8 +1,9 @@
 /**
- * How a source does, told from its frames without decoding them. Three troubles, each raised late and cleared late so that none of
+ * How a source does, told from its frames without decoding them. Four troubles, each raised late and cleared late so that none of
  * them flickers, and changes of the format in mid-stream, which are told once each:
  *
- *   stalled       connected, but no frame for `stallMs`             over: a second of audio has come since
+ *   stalled       connected, but its audio is overdue (due.ts)      over: a second of audio has come since
+ *   unsteady      has stalled again and again (input.ts)            over: it has been sound for a while
  *   bitrate-off   two means of 10 s more than 20 % off              over: one mean less than 10 % off
  *   silent        `silentMs` of digital silence (silence.ts)        over: half a second of sound; a click is none
  *
@@ -12,7 +13,7 @@
 import { emptyHeader, HEADER_BYTES, readHeader } from '../audio/header.js';
 import { isSilent } from './silence.js';
 
-export const TROUBLES = ['stalled', 'bitrate-off', 'silent'] as const;
+export const TROUBLES = ['stalled', 'unsteady', 'bitrate-off', 'silent'] as const;
 export type Trouble = (typeof TROUBLES)[number];
 /** What can be told of a source: a trouble has begun, the format has changed, or (by encoders) see source/encoder.ts. */
 export const SOURCE_EVENTS = [
@@ -51,7 +52,12 @@ const CHANGED = 0.25;
 const STEADY_MS = 2000;
 
 export class Health {
-  readonly troubles: Record<Trouble, boolean> = { stalled: false, 'bitrate-off': false, silent: false };
+  readonly troubles: Record<Trouble, boolean> = {
+    stalled: false,
+    unsteady: false,
+    'bitrate-off': false,
+    silent: false,
+  };
   /** How often each was told. */
   readonly events = Object.fromEntries(SOURCE_EVENTS.map((event) => [event, 0])) as Record<SourceEvent, number>;
   /** kb/s, the mean of the last 10 s; 0: it has not sent so much. */
@@ -60,7 +66,7 @@ export class Health {
   readonly #teller: Teller;
   readonly #header = emptyHeader();
   #expectedKbps = 0;
-  /** When it was last known to be well or not to be there, on the clock; NaN: not there. */
+  /** Until when it is well, as far as its frames tell, or since when it is there, on the clock; NaN: not there. */
   #wellMs = Number.NaN;
   #flowMs = 0;
   #silentMs = 0;
@@ -111,9 +117,14 @@ export class Health {
     }
   }
 
-  /** A frame of it has come, heard or not. @param hasHeader false: a packet out of Ogg, which shows nothing but its length */
-  frame(bytes: Buffer, durationMs: number, nowMs: number, hasHeader = true): void {
-    this.#wellMs = nowMs;
+  /** It stalls again and again, or does no more: its input knows. */
+  unsteady(is: boolean, fields: Readonly<Record<string, unknown>>): void {
+    this.#set('unsteady', is, fields);
+  }
+
+  /** A frame of it has come, heard or not. @param dueMs when more is due @param hasHeader false: a packet out of Ogg, which shows nothing but its length */
+  frame(bytes: Buffer, durationMs: number, dueMs: number, hasHeader = true): void {
+    this.#wellMs = dueMs;
     if (this.troubles.stalled && (this.#flowMs += durationMs) >= FLOWS_AGAIN_MS) this.#set('stalled', false, {});
     const header = this.#header;
     const isKnown = hasHeader && bytes.length >= HEADER_BYTES && readHeader(bytes, 0, header);

@@ -1,10 +1,14 @@
 /**
- * The switch's side of one source: takes its frames and titles, remembers when the last of them came, and has its health watched.
- * Whether it is heard is the switch's to decide (switch.ts), which owns it.
+ * The switch's side of one source: takes its frames and titles, knows when more of them is due, and has its health watched. Whether it
+ * is heard is the switch's to decide (switch.ts), which owns it.
+ *
+ * Invariant: a source that was left `flaps` times within a minute because it stalled is unsteady until it has delivered for `soundMs`
+ * without being overdue. A loss ends that, and is no stall: who restarts an encoder wants to hear it.
  */
 
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../clock.js';
+import { Due } from './due.js';
 import { Health, type HealthOptions } from './health.js';
 import type { Source, SourceInput, SourceTitle } from './source.js';
 import type { SwitchOutput } from './switch.js';
@@ -13,11 +17,22 @@ import type { SwitchOutput } from './switch.js';
 export interface Seat {
   readonly onDemand: boolean;
   readonly lingerMs: number;
-  /** For so long after its last frame the source that is heard is waited for, in silence, before the next one is heard. */
+  /** For so long after the end of its audio the source that is heard is waited for, in silence, before the next one is heard. */
   readonly returnMs: number;
   /** The bitrate that it should have by configuration; 0: none is told. */
   readonly bitrateKbps: number;
 }
+
+export interface InputOptions extends HealthOptions {
+  /** The longest piece in which a source may send its audio (due.ts). */
+  readonly pieceMs: number;
+  /** It is unsteady once it was left so often within a minute. */
+  readonly flaps: number;
+  /** An unsteady source must have been sound for so long. */
+  readonly soundMs: number;
+}
+
+const MINUTE_MS = 60_000;
 
 /** What an input asks of its switch. */
 export interface InputOwner {
@@ -33,27 +48,45 @@ export class Input implements SourceInput {
   readonly #owner: InputOwner;
   readonly #index: number;
   readonly #clock: Clock;
+  readonly #options: InputOptions;
+  readonly #due: Due;
   source!: Source;
-  lastMs = Number.NEGATIVE_INFINITY;
   /** The title in force in its stream, whether it is heard or not; undefined: none has come. */
   lastTitle: SourceTitle | undefined;
   running = false;
   /** Ended, and waited for. */
   isAway = false;
   readonly health: Health;
+  /** Since when it has delivered without being overdue. */
+  #soundSinceMs = Number.NEGATIVE_INFINITY;
+  /** When it was left because it stalled, the latest `flaps` of them. */
+  readonly #leftMs: number[] = [];
 
-  constructor(owner: InputOwner, index: number, seat: Seat, clock: Clock, options: HealthOptions) {
+  constructor(owner: InputOwner, index: number, seat: Seat, clock: Clock, options: InputOptions) {
     this.health = new Health(options, (event, fields, isOver) => owner.output.told(index, event, fields, isOver));
     this.#owner = owner;
     this.#index = index;
     this.seat = seat;
     this.#clock = clock;
+    this.#options = options;
+    this.#due = new Due(options.pieceMs);
+  }
+
+  get dueMs(): number {
+    return this.#due.atMs;
+  }
+
+  get isUnsteady(): boolean {
+    return this.health.troubles.unsteady;
   }
 
   frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void {
-    this.lastMs = this.#clock.now();
+    const nowMs = this.#clock.now();
+    const due = this.#due;
+    if (nowMs - due.atMs > this.#options.stallMs) this.#soundSinceMs = nowMs;
+    due.add(durationMs, nowMs);
     this.isAway = false;
-    this.health.frame(bytes, durationMs, this.lastMs, link === undefined);
+    this.health.frame(bytes, durationMs, due.atMs, link === undefined);
     if (!this.#owner.takes(this.#index)) return;
     this.#owner.type(this.source.contentType);
     this.#owner.output.frame(bytes, durationMs, bitrateKbps, fresh, link);
@@ -71,19 +104,33 @@ export class Input implements SourceInput {
   }
 
   /** Whether it is there to be heard, as far as its frames tell. */
-  isGood(nowMs: number, stallMs: number): boolean {
+  isGood(nowMs: number): boolean {
+    const { stallMs } = this.#options;
     const patienceMs = this.#owner.hears(this.#index) ? Math.max(stallMs, this.seat.returnMs) : stallMs;
-    return nowMs - this.lastMs <= patienceMs;
+    return nowMs - this.#due.atMs <= patienceMs;
+  }
+
+  /** Another source is heard from now on, or none. */
+  left(nowMs: number): void {
+    if (this.isAway) this.forget();
+    if (this.#due.atMs === Number.NEGATIVE_INFINITY || this.isGood(nowMs)) return;
+    const { flaps, soundMs } = this.#options;
+    if (this.#leftMs.push(nowMs) > flaps) this.#leftMs.shift();
+    if (this.#leftMs.length < flaps || nowMs - this.#leftMs[0]! > MINUTE_MS) return;
+    this.health.unsteady(true, { stalls: flaps, soundSeconds: soundMs / 1000 });
   }
 
   look(nowMs: number): void {
+    if (this.isUnsteady && nowMs - this.#soundSinceMs >= this.#options.soundMs && this.isGood(nowMs)) {
+      this.health.unsteady(false, {});
+    }
     const { facts, state } = this.source;
     this.health.look(nowMs, state === 'up', this.seat.bitrateKbps || (facts?.bitrateKbps ?? 0));
   }
 
   /** What comes from now on is another stream. */
   forget(): void {
-    this.lastMs = Number.NEGATIVE_INFINITY;
+    this.#due.reset();
     this.lastTitle = undefined;
     this.isAway = false;
     this.health.reset();

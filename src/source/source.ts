@@ -17,6 +17,8 @@ export type SourceTitle = string | { readonly artist: string; readonly song: str
 
 /** What a source is given to feed; one for each source, owned by the switch. */
 export interface SourceInput {
+  /** When more is due, on the clock (due.ts); -∞: nothing has come since the last loss. */
+  readonly dueMs: number;
   /**
    * A whole frame, in stream order; the bytes are valid only during the call.
    * @param durationMs its exact playing time

@@ -1,19 +1,20 @@
 /**
- * Plays the best source that has bytes. Sources stand in order of preference; the first one that delivered within `stallMs` is
- * heard, the others are silent. Whole frames come in, so a switch is always a cut between frames, and whoever listens notices
+ * Plays the best source that has bytes. Sources stand in order of preference; the first one whose audio is not overdue
+ * (due.ts) is heard, the others are silent. Whole frames come in, so a switch is always a cut between frames, and whoever listens notices
  * nothing but the sound: the tape goes on.
  *
  *   encoder ─frames─►┐ 0
  *   pull    ─frames─►┤ 1   ──► output (the channel's tape)
  *   file    ─frames─►┘ 2
  *
- * A file runs only while nothing better has bytes; a pull on demand only while somebody listens. Owned by app.ts.
+ * A file runs only while nothing better has bytes; a pull on demand only while somebody listens. One that stalls again and again is
+ * not switched back to before it has been sound for a while (input.ts), unless nothing else has bytes. Owned by app.ts.
  */
 
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock, Ringer } from '../clock.js';
 import type { Health, SourceEvent } from './health.js';
-import { Input, type Seat } from './input.js';
+import { Input, type InputOptions, type Seat } from './input.js';
 import type { Source, SourceInput, SourceTitle } from './source.js';
 
 /** How often stalls are looked for. Stall + this + the first frames stay under the 2 s that a fallback may take. */
@@ -30,18 +31,11 @@ export interface SwitchOutput {
   told(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
 }
 
-export interface SwitchOptions {
-  /** After so long without a frame the next source is heard. */
-  readonly stallMs: number;
-  /** Digital silence for so long is told. */
-  readonly silentMs: number;
-}
-
 export class Switch implements Ringer {
   readonly output: SwitchOutput;
   readonly #inputs: Input[] = [];
   readonly #clock: Clock;
-  readonly #options: SwitchOptions;
+  readonly #options: InputOptions;
   /** Index of the input that is heard; -1: none. */
   #heard = -1;
   /** The content type that the output was told of last. */
@@ -50,7 +44,7 @@ export class Switch implements Ringer {
   #unwantedSinceMs = Number.NEGATIVE_INFINITY;
   #open = false;
 
-  constructor(output: SwitchOutput, clock: Clock, options: SwitchOptions) {
+  constructor(output: SwitchOutput, clock: Clock, options: InputOptions) {
     this.output = output;
     this.#clock = clock;
     this.#options = options;
@@ -124,7 +118,8 @@ export class Switch implements Ringer {
   /** The input has frames: whether they are heard. A better one takes over at once. */
   takes(index: number): boolean {
     if (index === this.#heard) return this.#open;
-    if (!this.#open || (this.#heard !== -1 && index > this.#heard)) return false;
+    if (!this.#open) return false;
+    if (this.#heard !== -1 && (index > this.#heard || this.#inputs[index]!.isUnsteady)) return false;
     this.#hear(index, 'has bytes');
     return true;
   }
@@ -149,14 +144,25 @@ export class Switch implements Ringer {
   check(reason: string): void {
     if (!this.#open) return;
     const nowMs = this.#clock.now();
-    const best = this.#inputs.findIndex((input) => input.isGood(nowMs, this.#options.stallMs));
+    const best = this.#best(nowMs);
     if (best !== this.#heard) this.#hear(best, reason);
     else this.#run(nowMs);
   }
 
+  /** An unsteady one goes on where it is heard already, and is better than none. */
+  #best(nowMs: number): number {
+    let spare = -1;
+    for (let i = 0; i < this.#inputs.length; i++) {
+      const input = this.#inputs[i]!;
+      if (!input.isGood(nowMs)) continue;
+      if (i === this.#heard || !input.isUnsteady) return i;
+      if (spare === -1) spare = i;
+    }
+    return spare;
+  }
+
   #hear(index: number, reason: string): void {
-    const left = this.#inputs[this.#heard];
-    if (left?.isAway) left.forget();
+    this.#inputs[this.#heard]?.left(this.#clock.now());
     this.#heard = index;
     this.#type = this.heard?.contentType;
     this.output.changed(this.heard, reason);

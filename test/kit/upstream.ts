@@ -83,6 +83,7 @@ export class Upstream {
 }
 
 export class Tap implements SourceInput {
+  readonly dueMs = Number.NEGATIVE_INFINITY;
   readonly parts: Buffer[] = [];
   /** Numbers of the frames that have nothing to do with those before. */
   readonly freshAt: number[] = [];

@@ -43,6 +43,7 @@ function round(path: string): { bytes: Buffer; durationMs: number } {
 }
 
 class Tap implements SourceInput {
+  readonly dueMs = Number.NEGATIVE_INFINITY;
   readonly parts: Buffer[] = [];
   readonly losses: string[] = [];
   audioMs = 0;

@@ -524,7 +524,7 @@ t.test('titles: upstream’s where nothing was pushed; a push silences them for 
 t.test('an upstream that has fallen silent does not end a push', async (t) => {
   // It falls silent long before the push would give way.
   const yaml = (url: string) =>
-    relayYaml(url, '', 'titles: { pushHoldSeconds: 3 }').replace('stallMs: 20000', 'stallMs: 500');
+    relayYaml(url, '', 'titles: { pushHoldSeconds: 3 }').replace('stallMs: 20000', 'stallMs: 500, pieceSeconds: 0.1');
   const { base, say, rawdata, push, settles } = await titled(t, yaml);
   say('A - Four');
   await settles('A - Four (upstream)');

@@ -10,9 +10,12 @@ import { FakeClock } from '../kit/clock.js';
 import { Random } from '../kit/random.js';
 
 const STALL_MS = 1500;
-/** A stall is found at most this much later: the switch's own check and one tick of the clock. */
-const CHECK_MS = 120;
+/** A stall is found at most this much later: the switch's own check, one tick of the clock, and the playing time of a frame. */
+const CHECK_MS = 150;
 const LINGER_MS = 10_000;
+const PIECE_MS = 10_000;
+const FLAPS = 3;
+const SOUND_MS = 20_000;
 
 class Fake implements Source {
   state: SourceState = 'idle';
@@ -42,9 +45,9 @@ class Fake implements Source {
     return this.state !== 'idle';
   }
 
-  send(text = this.name): void {
+  send(text = this.name, durationMs = 26): void {
     this.state = 'up';
-    this.input.frame(Buffer.from(text), 26, 128, false);
+    this.input.frame(Buffer.from(text), durationMs, 128, false);
   }
 
   lose(reason = `${this.name} lost`): void {
@@ -54,13 +57,14 @@ class Fake implements Source {
 }
 
 /** A switch and its fakes: `encoder`, `pull`, `demand` (a pull on demand) or `file`, in order of preference. */
-function setUp(names: readonly string[], returnMs = 0) {
+function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS) {
   const clock = new FakeClock();
   const out: string[] = [];
   const titles: string[] = [];
   const changes: (string | null)[] = [];
   const reasons: string[] = [];
   const types: string[] = [];
+  const told: string[] = [];
   const audio = new Switch(
     {
       frame: (bytes) => void out.push(bytes.toString()),
@@ -70,10 +74,10 @@ function setUp(names: readonly string[], returnMs = 0) {
         reasons.push(reason);
       },
       retyped: (contentType) => void types.push(contentType),
-      told: () => undefined,
+      told: (place, event, _, isOver) => void told.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
     },
     clock,
-    { stallMs: STALL_MS, silentMs: 60_000 },
+    { stallMs: STALL_MS, pieceMs: PIECE_MS, flaps, soundMs: SOUND_MS, silentMs: 60_000 },
   );
   const fakes = names.map((name) => {
     let made!: Fake;
@@ -93,7 +97,7 @@ function setUp(names: readonly string[], returnMs = 0) {
       clock.advance(Math.min(left, 100));
     }
   };
-  return { clock, audio, fakes, out, titles, changes, reasons, types, heard, pass };
+  return { clock, audio, fakes, out, titles, changes, reasons, types, told, heard, pass };
 }
 
 t.test('the better source takes over at once, and the file runs only while nothing better has bytes', async (t) => {
@@ -194,6 +198,116 @@ t.test('stall: the next one is heard after stallMs, the better one again with it
   t.equal(file.running, true);
   file.send();
   t.strictSame(changes.slice(-2), [null, 'file']);
+});
+
+t.test('pieces of 0.1 to 5 s are no stalls, whole or in several reads, with jitter, and behind a burst', async (t) => {
+  const random = new Random();
+  for (const pieceMs of [100, 500, 1000, 1600, 3000, 5000]) {
+    for (const reads of [1, 4, 40]) {
+      for (const burstMs of [0, 8000]) {
+        const { audio, fakes, heard, clock, changes, told } = setUp(['encoder', 'file']);
+        const [encoder, file] = fakes as [Fake, Fake];
+        audio.start();
+        const frameMs = pieceMs / 40;
+        const send = (frames: number) => {
+          for (let i = 0; i < frames; i++) encoder.send('e', frameMs);
+        };
+        send(burstMs / frameMs);
+        const startMs = clock.now();
+        for (let piece = 0; piece < 60_000 / pieceMs; piece++) {
+          // Up to half a second late, and over up to two thirds of its playing time.
+          const onTimeMs = startMs + piece * pieceMs + random.int(0, 500);
+          const spanMs = reads === 1 ? 0 : (random.next() * pieceMs * 2) / 3;
+          for (let read = 0; read < reads; read++) {
+            clock.advance(Math.max(0, onTimeMs + (read * spanMs) / reads - clock.now()));
+            send(40 / reads);
+          }
+        }
+        const what = `${pieceMs} ms in ${reads} reads behind ${burstMs} ms, seed ${random.seed}`;
+        t.strictSame([changes, told, file.starts], [['encoder'], [], 1], what);
+
+        const lastMs = clock.now();
+        while (heard() === 'encoder') clock.advance(20);
+        const foundMs = clock.now() - lastMs;
+        t.ok(
+          foundMs >= STALL_MS && foundMs <= pieceMs + 600 + STALL_MS + CHECK_MS,
+          `${what}: found after ${foundMs} ms`,
+        );
+      }
+    }
+  }
+});
+
+t.test('who stalls again and again is not heard before it has been sound for a while; nothing flaps', async (t) => {
+  const { audio, fakes, heard, pass, changes, told } = setUp(['encoder', 'file']);
+  const [encoder, file] = fakes as [Fake, Fake];
+  const stall = () => pass(STALL_MS + 300, file);
+  const unsteady = () => told.filter((line) => line.endsWith('unsteady'));
+  audio.start();
+  for (let i = 1; i <= FLAPS; i++) {
+    pass(2000, encoder, file);
+    t.equal(heard(), 'encoder', `back at once, ${i}`);
+    t.strictSame(unsteady(), []);
+    stall();
+  }
+  t.strictSame(unsteady(), ['encoder unsteady']);
+  const before = changes.length;
+  for (let i = 0; i < 20; i++) {
+    pass(5000, encoder, file);
+    stall();
+  }
+  t.same([heard(), changes.length], ['file', before], 'two minutes of it: nobody hears them');
+  pass(SOUND_MS - 200, encoder, file);
+  t.equal(heard(), 'file');
+  pass(400, encoder, file);
+  t.equal(heard(), 'encoder');
+  t.strictSame(unsteady(), ['encoder unsteady', 'encoder no more unsteady'], 'told once each');
+  stall();
+  pass(200, encoder, file);
+  t.equal(heard(), 'encoder', 'the minute is over: it counts anew');
+
+  for (let i = 0; i < FLAPS; i++) {
+    stall();
+    pass(200, encoder, file);
+  }
+  t.equal(heard(), 'file');
+  encoder.lose();
+  encoder.send();
+  t.equal(heard(), 'encoder', 'connected anew: heard at once');
+});
+
+t.test('who is unsteady is heard while nothing else has audio, and clean restarts are no stalls', async (t) => {
+  const { audio, fakes, heard, pass, told } = setUp(['encoder', 'pull']);
+  const [encoder, pull] = fakes as [Fake, Fake];
+  audio.start();
+  for (let i = 0; i < FLAPS + 2; i++) {
+    pass(500, encoder);
+    pass(STALL_MS + 300);
+    t.equal(heard(), null);
+    encoder.send();
+    t.equal(heard(), 'encoder', 'it is the only one');
+  }
+  pass(1000, encoder, pull);
+  t.equal(heard(), 'encoder', 'and goes on');
+  pass(STALL_MS + 300, pull);
+  pass(1000, encoder, pull);
+  t.equal(heard(), 'pull');
+  pull.lose();
+  t.equal(heard(), 'encoder');
+  pull.send();
+  t.equal(heard(), 'encoder');
+
+  const other = setUp(['encoder', 'file']);
+  const [restarted, file] = other.fakes as [Fake, Fake];
+  other.audio.start();
+  for (let i = 0; i < 20; i++) {
+    other.pass(500, restarted, file);
+    t.equal(other.heard(), 'encoder');
+    restarted.lose();
+    other.pass(500, file);
+  }
+  t.strictSame(other.told, []);
+  t.ok(told.includes('encoder unsteady'));
 });
 
 t.test('loss: the next one is heard at once, and the file is started at once', async (t) => {
@@ -383,19 +497,18 @@ t.test('a random life: heard is the best source that has bytes, and only those r
         .sort((a, b) => a.at - b.at)
         .slice(0, 1 + pick(kinds.length))
         .map(({ name }) => name),
+      0,
+      1000, // nobody gets unsteady: that has a test of its own
     );
-    /** Of the last frames of each source since it was started or lost. */
-    const sentMs = fakes.map(() => Number.NEGATIVE_INFINITY);
     let wanted = false;
     let unwantedMs = Number.NEGATIVE_INFINITY;
     let count = 0;
     const send = (i: number) => {
-      const from = (j: number) => clock.now() - sentMs[j]!;
-      const better = [...sentMs.keys()].filter((j) => j < i && fakes[j]!.running);
+      const from = (j: number) => clock.now() - fakes[j]!.input.dueMs;
+      const better = [...fakes.keys()].filter((j) => j < i && fakes[j]!.running);
       const must = better.every((j) => from(j) > STALL_MS + CHECK_MS);
       const may = better.every((j) => from(j) > STALL_MS);
       const text = `${fakes[i]!.name} ${count++}`;
-      sentMs[i] = clock.now(); // first: it may start others that send
       fakes[i]!.send(text);
       const got = out.at(-1) === text;
       if (must && !got) t.fail(`seed ${seed}: ${text} must be heard, heard is ${heard()}`);
@@ -403,7 +516,6 @@ t.test('a random life: heard is the best source that has bytes, and only those r
     };
     for (const [i, source] of fakes.entries()) {
       source.onStart = () => {
-        sentMs[i] = Number.NEGATIVE_INFINITY;
         const dice = random.next();
         if (dice < 0.1) send(i);
         else if (dice < 0.2) source.lose();
@@ -416,10 +528,7 @@ t.test('a random life: heard is the best source that has bytes, and only those r
       if (dice < 0.5) {
         if (fakes[i]!.running) send(i);
       } else if (dice < 0.6) {
-        if (fakes[i]!.running) {
-          sentMs[i] = Number.NEGATIVE_INFINITY;
-          fakes[i]!.lose();
-        }
+        if (fakes[i]!.running) fakes[i]!.lose();
       } else if (dice < 0.7) {
         if (wanted) unwantedMs = clock.now();
         wanted = !wanted;

@@ -1,0 +1,44 @@
+/**
+ * When more audio of a source is due: once what it has sent has been played. Only from there on it is late, and it is overdue (a stall)
+ * when it is late by `stallMs`. Whoever judges a stall asks here: the switch, a source's health, the takeover of an encoder.
+ *
+ *   in hand ▲ ╲    ╲    ╲              pieces of 1.6 s, one each 1.6 s: each is due when the one before has been played
+ *           │  ╲    ╲    ╲  ╲╲╲        a burst, then real time: what is in hand is forgotten, a fifth faster than it plays, so
+ *           └──────────────────▶       that a source that is ahead for ever does not stall unseen for as long
+ *
+ * Invariant: never later than `mostMs` after the last frame, whatever a stream says of its playing time. Owned by an input.
+ */
+
+/**
+ * By how much faster than it plays the audio in hand is forgotten. A piece that takes five sixths of its playing time to arrive is
+ * forgotten by then, and the pause behind it is a sixth of the piece: shorter than `stallMs` for pieces of up to 9 s.
+ */
+const FORGETS = 1.2;
+
+export class Due {
+  /** On the clock, milliseconds; -∞: nothing has come. */
+  atMs = Number.NEGATIVE_INFINITY;
+  readonly #mostMs: number;
+  /** When the last audio came, and the playing time in hand then. */
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #handMs = 0;
+
+  /** @param mostMs the longest piece: so much audio may come at once, and then nothing for as long */
+  constructor(mostMs: number) {
+    this.#mostMs = mostMs;
+  }
+
+  /** Audio has come. */
+  add(durationMs: number, nowMs: number): void {
+    const leftMs = Math.max(0, this.#handMs - FORGETS * (nowMs - this.#lastMs));
+    this.#handMs = Math.min(this.#mostMs, leftMs + durationMs);
+    this.#lastMs = nowMs;
+    this.atMs = nowMs + this.#handMs;
+  }
+
+  /** What comes from now on is another stream. */
+  reset(): void {
+    this.atMs = this.#lastMs = Number.NEGATIVE_INFINITY;
+    this.#handMs = 0;
+  }
+}
