@@ -219,6 +219,7 @@ t.test('limits: at the bound and one past it', async (t) => {
     ['limits', 'listeners', 1, 1_000_000],
     ['limits', 'extdataDepth', 1, 1000],
     ['sources', 'stallMs', 50, 60_000],
+    ['sources', 'stallsPerMinute', 1, 1000],
     ['sources', 'framelessBytes', 1024, 16_777_216],
     ['watch', 'bufferBytes', 1024, 16_777_216],
     ['sessions', 'max', 1, 10_000_000],
@@ -228,6 +229,15 @@ t.test('limits: at the bound and one past it', async (t) => {
     for (const value of [min - 1, max + 1, min + 0.5, '.nan', '.inf', 'text', 'true']) {
       const told = [`2:${5 + name.length} ${section}.${name}: must be a whole number from ${min} to ${max}`];
       t.strictSame(problems(t, `${section}:\n  ${name}: ${value}\n`), told, `${name} ${value}`);
+    }
+  }
+  for (const [name, min, max] of [
+    ['pieceSeconds', 0.1, 60],
+    ['soundSeconds', 0, 600],
+  ] as const) {
+    for (const value of [min, max]) t.strictSame(problems(t, `sources:\n  ${name}: ${value}\n`), []);
+    for (const value of [min - 0.01, max + 0.01]) {
+      t.match(problems(t, `sources:\n  ${name}: ${value}\n`), [new RegExp(`sources.${name}: must be`)]);
     }
   }
   t.strictSame(problems(t, 'streams:\n  burstSeconds: 2.5\n  lagSeconds: 7.5\n'), []);

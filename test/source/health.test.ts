@@ -12,7 +12,7 @@ import { Health } from '../../src/source/health.js';
 import { isSilent } from '../../src/source/silence.js';
 import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';
 import { Player, until } from '../kit/player.js';
-import { startServer } from '../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
 
 const FFMPEG = spawnSync('ffmpeg', ['-version']).status === 0;
 const skip = FFMPEG ? false : 'ffmpeg is missing';
@@ -262,4 +262,48 @@ stations: { demo: { channels: { live: { bitrateKbps: 192, sources: [{ type: enco
   ]);
   feeder.socket.destroy();
   await until(async () => (await trouble('bitrate-off')) === 0, 5000);
+});
+
+t.test('a source that stalls again and again: told, counted, and heard again when it has been sound', async (t) => {
+  const lines: Record<string, unknown>[] = [];
+  const keep = (fields: Record<string, unknown>, message: string) => void lines.push({ ...fields, message });
+  const server = await startServer(
+    t,
+    `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+sources: { stallMs: 500, stallsPerMinute: 2, soundSeconds: 1.5 }
+stations:
+  demo:
+    channels:
+      live: { sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }
+`,
+    undefined,
+    { debug: keep, info: keep, warn: keep, error: keep } as never,
+  );
+  const heard = () => lines.filter(({ message }) => message === 'source changed').map(({ heard }) => heard);
+  const metrics = async () => (await fetch(`${server.base}/metrics`)).text();
+  const feeder = new Feeder(t, server.port, '/live');
+  await feeder.answered();
+  for (let i = 0; i < 2; i++) {
+    feeder.send(4);
+    await until(() => heard().at(-1) === 'encoder', 5000);
+    await until(() => heard().at(-1) === 'file', 5000);
+  }
+  t.match(await metrics(), /source_trouble\{[^}]*kind="encoder"[^}]*trouble="unsteady"\} 1\n/);
+  const before = heard().length;
+  const startMs = performance.now();
+  feeder.stream(t);
+  await until(() => heard().at(-1) === 'encoder', 20_000);
+  t.ok(performance.now() - startMs > 1400, 'not with its first frames');
+  t.equal(heard().length, before + 1);
+  const text = await metrics();
+  t.match(text, /source_trouble\{[^}]*kind="encoder"[^}]*trouble="unsteady"\} 0\n/);
+  t.match(text, /source_events_total\{[^}]*kind="encoder"[^}]*event="unsteady"\} 1\n/);
+  t.match(
+    lines.filter(({ event }) => event === 'unsteady'),
+    [
+      { message: 'a source needs a look', channel: 'live', source: 'encoder', place: 0, stalls: 2, soundSeconds: 1.5 },
+      { message: 'a source is well again', channel: 'live', source: 'encoder', place: 0 },
+    ],
+  );
 });

@@ -13,6 +13,7 @@ import { DEMO_AUDIO, startServer, type TestServer } from '../kit/server.js';
 
 /** Long enough that who has just sent something is not silent, however busy the machine is. */
 const STALL_MS = 2000;
+const FRAME_MS = 1152 / 44.1;
 const yaml = (encoder: string, more = '') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
 streams: { burstSeconds: 1 }
@@ -84,6 +85,30 @@ t.test('silent: a dead connection locks nobody out, and who still sends is not c
   t.notOk(player.closed);
   t.equal(framesIn(player.audio).skippedBytes, 0, 'whole frames, and the ICY phase goes on');
 });
+
+t.test(
+  'silent: who sends pieces of seconds is not dead between two of them, and is once they have been played',
+  async (t) => {
+    const [stallMs, pieceMs] = [500, 2500];
+    const server = await startServer(
+      t,
+      yaml('takeover: silent').replace(`stallMs: ${STALL_MS}`, `stallMs: ${stallMs}`),
+    );
+    const first = new Feeder(t, server.port, '/live');
+    await first.answered();
+    const startMs = performance.now();
+    first.send(Math.ceil(pieceMs / FRAME_MS));
+    await until(() => performance.now() - startMs > stallMs + 500, 5000);
+    const early = new Feeder(t, server.port, '/live');
+    t.equal(await early.answered(), 409);
+    t.notOk(first.closed || first.ended);
+    let next = early;
+    while ((await next.answered()) === 409) next = new Feeder(t, server.port, '/live');
+    t.equal(next.status, 200);
+    t.ok(performance.now() - startMs > pieceMs + stallMs - 100, 'not before');
+    await first.over();
+  },
+);
 
 t.test('always: the newcomer is on air at once and the first is cut; never: 409, however silent', async (t) => {
   const server = await startServer(t, yaml('takeover: always'));

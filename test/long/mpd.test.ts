@@ -1,0 +1,78 @@
+/**
+ * The real MPD, whose shout output paces itself by Ogg pages: at low bitrates more than 1.5 s each, and up to 255 packets (5.9 s of
+ * Vorbis) where nothing is to be heard. It must be heard from its first page to its end, by listeners who lose nothing, and then the file.
+ */
+
+import t from 'tap';
+import { framerFor } from '../../src/audio/framer.js';
+import { makeQuiet, startMpd } from '../kit/mpd.js';
+import { Player, until } from '../kit/player.js';
+import { missing } from '../kit/program.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+
+const HERTZ = 44_100;
+const ENCODERS = {
+  vorbis: 'encoder "vorbis"\nquality "3.0"',
+  opus: 'encoder "opus"\nbitrate "64000"',
+  mp3: 'encoder "lame"\nbitrate "64"',
+};
+/** Tone, digital silence, tone: once and a half. */
+const SECONDS = [5, 8, 5] as const;
+const LISTEN_MS = 27_000;
+
+t.setTimeout(180_000);
+
+t.test('mpd', { skip: missing('mpd', 'mpc', 'ffmpeg') }, async (t) => {
+  const lines: Record<string, unknown>[] = [];
+  const keep = (fields: Record<string, unknown>, message: string) => void lines.push({ ...fields, message });
+  const names = Object.keys(ENCODERS) as (keyof typeof ENCODERS)[];
+  const channels = names.map(
+    (name) =>
+      `${name}: { sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }\n      `,
+  );
+  const server = await startServer(
+    t,
+    `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+stations:
+  demo:
+    channels:
+      ${channels.join('')}
+`,
+    undefined,
+    { debug: keep, info: keep, warn: keep, error: keep } as never,
+  );
+  const file = makeQuiet(t, HERTZ, SECONDS);
+  const changes = (name: string) =>
+    lines.filter(({ message, channel }) => message === 'source changed' && channel === name).map(({ heard }) => heard);
+  const troubles = (name: string) => lines.filter(({ event, channel }) => event !== undefined && channel === name);
+  await Promise.all(
+    names.map(async (name) => {
+      const to = { port: server.port, mount: `/${name}`, password: 'demo-source', encoder: ENCODERS[name] };
+      const program = await startMpd(t, file, HERTZ, to);
+      await program.until(() => changes(name).at(-1) === 'encoder', 30_000, `${name} is not heard`);
+      const before = changes(name).length;
+      const player = new Player(server.port, `/${name}`, { icy: false, keep: true });
+      t.teardown(() => player.close());
+      await player.until((one) => one.audioBytes > 0, 20_000);
+      const startMs = performance.now();
+      await until(() => performance.now() - startMs > LISTEN_MS, 2 * LISTEN_MS);
+
+      t.strictSame([changes(name).slice(before), troubles(name)], [[], []], `${name}: never left, nothing to tell`);
+      let audioMs = 0;
+      const framer = framerFor({ frame: (_, durationMs) => void (audioMs += durationMs) });
+      framer.push(player.audio);
+      t.equal(framer.codec, name === 'mp3' ? 'mp3' : 'ogg');
+      const shortMs = performance.now() - startMs - audioMs;
+      t.comment(`${name}: a player in real time has ${(-shortMs).toFixed(0)} ms in hand`);
+      t.ok(shortMs < 3000, `${name}: nothing is missing, ${shortMs.toFixed(0)} ms short`);
+      t.notOk(player.closed, `${name}: still there`);
+      await program.stop();
+      await until(
+        () => changes(name).at(-1) === 'file',
+        10_000,
+        () => `${name}: no file`,
+      );
+    }),
+  );
+});
