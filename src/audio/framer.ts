@@ -44,6 +44,11 @@ class AnyFramer {
     return this.#framer.bitrateKbps;
   }
 
+  /** How long nothing may come while a page is filled (ogg.ts), milliseconds. */
+  get pageMs(): number {
+    return this.#framer instanceof Framer ? 0 : this.#framer.pageMs;
+  }
+
   /** Frames handed on, and bytes of nothing known. */
   get counters(): { readonly frames: number; readonly skippedBytes: number } {
     return this.#framer.counters;

@@ -9,7 +9,7 @@
  */
 
 export const PAGE_HEAD_BYTES = 27;
-const MOST_LACINGS = 255;
+export const MOST_LACINGS = 255;
 const PIECE_BYTES = 255;
 /** The largest page. */
 export const MAX_PAGE_BYTES = PAGE_HEAD_BYTES + MOST_LACINGS + MOST_LACINGS * PIECE_BYTES;
@@ -83,6 +83,24 @@ export function readPage(bytes: Buffer): Page | null {
     lacings: bytes.subarray(PAGE_HEAD_BYTES, bodyAt),
     body: bytes.subarray(bodyAt),
   };
+}
+
+/** What libogg's `ogg_stream_pageout` counts as full: so many bytes at the end of a packet, and at least so many packets. */
+const FULL_BYTES = 4096;
+const FULL_PACKETS = 4;
+
+/**
+ * Whether the page was ended because it was full, as libogg does it (Liquidsoap, MPD, DarkIce, Mixxx), and not after some time: then
+ * nobody can say how long the next one takes, which may hold 255 packets of silence.
+ */
+export function isFilled(lacings: Uint8Array): boolean {
+  let [bytes, packets] = [0, 0];
+  for (let i = 0; i < lacings.length; i++) {
+    bytes += lacings[i]!;
+    if (lacings[i] === PIECE_BYTES) continue;
+    if (++packets >= FULL_PACKETS && bytes > FULL_BYTES) return i === lacings.length - 1;
+  }
+  return lacings.length === MOST_LACINGS;
 }
 
 /** Packets in, pages out: one logical stream. */

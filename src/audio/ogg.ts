@@ -16,9 +16,11 @@ import { OggLink } from './ogg-link.js';
 import {
   CONTINUED,
   FIRST,
+  isFilled,
   isPage,
   LAST,
   MAX_PAGE_BYTES,
+  MOST_LACINGS,
   PAGE_HEAD_BYTES,
   PAGE_START,
   type Page,
@@ -52,6 +54,8 @@ export class OggFramer {
   link: OggLink | undefined;
   /** kb/s, the mean of about the last second, rounded. */
   bitrateKbps = 0;
+  /** How much the page behind the latest packet's may hold, milliseconds, where pages end when they are full; 0: they do not. */
+  pageMs = 0;
   /**
    * Packets of audio handed on; bytes of nothing known, of damaged pages, of pages in which nothing is, and of streams that are not
    * followed or come to no audio; links whose headers were read; bytes that a CRC was taken of.
@@ -86,6 +90,9 @@ export class OggFramer {
   /** Position in the link behind the last page; -1: not known, since a stream may be joined in its middle. */
   #granule = -1;
   #fresh = true;
+  /** The present page ended because it was full; and the longest packet of the link. */
+  #isFilled = false;
+  #packetMs = 0;
   /** A packet goes on in the next page: its pieces, their bytes, and whether it is lost all the same. */
   #isOpen = false;
   #pieces: Buffer[] = [];
@@ -241,6 +248,7 @@ export class OggFramer {
   #begin(page: Page): void {
     this.#page = page;
     this.#lacing = this.#packetAt = this.#bodyAt = 0;
+    this.#isFilled = isFilled(page.lacings);
     // At a link's end the position says how much of the last packets is to be played.
     const isTrimmed = (page.flags & LAST) !== 0 && page.granule >= 0 && this.#granule >= 0;
     this.#leftSamples = isTrimmed ? Math.max(0, page.granule - this.#granule) : Number.POSITIVE_INFINITY;
@@ -312,6 +320,7 @@ export class OggFramer {
     this.#headers = null;
     this.#clock = new PacketClock(codec, headers);
     this.counters.links++;
+    this.#packetMs = 0;
     const link = new OggLink(headers);
     this.link = link;
     if (link.title !== '' || link.artist !== '')
@@ -330,6 +339,8 @@ export class OggFramer {
     const fresh = this.#fresh;
     this.#fresh = false;
     this.#headerBytes = 0;
+    this.#packetMs = Math.max(this.#packetMs, durationMs);
+    this.pageMs = this.#isFilled ? MOST_LACINGS * this.#packetMs : 0;
     this.#count(packet.length, durationMs);
     this.#sink.frame(packet, durationMs, fresh, link);
     return samples;

@@ -6,6 +6,8 @@
  *           │  ╲    ╲    ╲  ╲╲╲        a burst, then real time: what is in hand is forgotten, a fifth faster than it plays, so
  *           └──────────────────▶       that a source that is ahead for ever does not stall unseen for as long
  *
+ * Who fills Ogg pages sends nothing meanwhile, and a page of silence holds seconds: there the page under way is waited for too.
+ *
  * Invariant: never later than `mostMs` after the last frame, whatever a stream says of its playing time. Owned by an input.
  */
 
@@ -28,12 +30,12 @@ export class Due {
     this.#mostMs = mostMs;
   }
 
-  /** Audio has come. */
-  add(durationMs: number, nowMs: number): void {
+  /** Audio has come. @param pageMs the longest page that may be under way behind it; 0: none */
+  add(durationMs: number, nowMs: number, pageMs = 0): void {
     const leftMs = Math.max(0, this.#handMs - FORGETS * (nowMs - this.#lastMs));
     this.#handMs = Math.min(this.#mostMs, leftMs + durationMs);
     this.#lastMs = nowMs;
-    this.atMs = nowMs + this.#handMs;
+    this.atMs = nowMs + Math.min(this.#mostMs, this.#handMs + pageMs);
   }
 
   /** What comes from now on is another stream. */

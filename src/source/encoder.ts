@@ -104,6 +104,10 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     return contentTypeOf(this.#intake.codec);
   }
 
+  get pageMs(): number {
+    return this.#framer.pageMs;
+  }
+
   start(): void {
     this.#open = true;
   }

@@ -84,7 +84,7 @@ export class Input implements SourceInput {
     const nowMs = this.#clock.now();
     const due = this.#due;
     if (nowMs - due.atMs > this.#options.stallMs) this.#soundSinceMs = nowMs;
-    due.add(durationMs, nowMs);
+    due.add(durationMs, nowMs, link === undefined ? 0 : this.source.pageMs);
     this.isAway = false;
     this.health.frame(bytes, durationMs, due.atMs, link === undefined);
     if (!this.#owner.takes(this.#index)) return;

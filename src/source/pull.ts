@@ -78,6 +78,10 @@ export class PullSource implements Source, UpstreamSink {
     return this.#main?.facts;
   }
 
+  get pageMs(): number {
+    return this.#main?.pageMs ?? 0;
+  }
+
   start(): void {
     if (this.#open) return;
     this.#open = true;

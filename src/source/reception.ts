@@ -64,6 +64,11 @@ export class Reception implements IntakeOwner {
     return this.#intake.codec;
   }
 
+  /** As Source has it. */
+  get pageMs(): number {
+    return this.#framer.pageMs;
+  }
+
   /** Hands on nothing more. Idempotent. */
   close(): void {
     this.#open = false;

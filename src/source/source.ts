@@ -43,6 +43,8 @@ export interface Source {
   readonly contentType: string | undefined;
   /** What it says of itself; undefined: nothing, or nobody is there to say it. */
   readonly facts?: SourceFacts | undefined;
+  /** For so long after its latest frame it may be filling an Ogg page, milliseconds; undefined or 0: it sends what it has. */
+  readonly pageMs?: number;
   /** Begins (again) to get audio. Idempotent. */
   start(): void;
   /** Lets go of everything; nothing is delivered afterwards. Idempotent; `start` may follow. */

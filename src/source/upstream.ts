@@ -80,6 +80,11 @@ export class Upstream implements ReceptionSink {
     return this.#reception?.facts;
   }
 
+  /** As Source has it. */
+  get pageMs(): number {
+    return this.#reception?.pageMs ?? 0;
+  }
+
   /** Once; the sink may be told of the end before this returns. */
   start(): void {
     this.#next('');

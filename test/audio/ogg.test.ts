@@ -12,7 +12,7 @@ import { Channel } from '../../src/audio/channel.js';
 import { framerFor } from '../../src/audio/framer.js';
 import { MAX_PACKET_BYTES, OggFramer } from '../../src/audio/ogg.js';
 import type { OggLink } from '../../src/audio/ogg-link.js';
-import { FIRST, LAST, MAX_PAGE_BYTES, PageWriter, pageCrc } from '../../src/audio/ogg-page.js';
+import { FIRST, isFilled, LAST, MAX_PAGE_BYTES, PageWriter, pageCrc } from '../../src/audio/ogg-page.js';
 import type { OggTape } from '../../src/audio/ogg-tape.js';
 import { isLong } from '../kit/long.js';
 import { Random } from '../kit/random.js';
@@ -68,6 +68,44 @@ function read(
   }
   return { packets, titles, skippedBytes: framer.counters.skippedBytes };
 }
+
+t.test('a page that ended because it was full is told from one that ended by time', async (t) => {
+  const page = (count: number, bytes: number) =>
+    Array.from({ length: count }, () => [...Array(Math.floor(bytes / 255)).fill(255), bytes % 255]).flat();
+  for (const [lacings, is, what] of [
+    [page(64, 64), false, '4096 bytes'],
+    [page(65, 64), true, 'one packet past it'],
+    [page(66, 64), false, 'two: libogg would have ended it before'],
+    [page(3, 8000), false, 'three large packets'],
+    [page(4, 8000), true, 'four'],
+    [page(5, 8000), false, 'five'],
+    [page(254, 1), false, '254 packets of silence'],
+    [page(255, 1), true, '255'],
+    [[...page(2, 64), ...Array(253).fill(255)], true, 'no room for more'],
+    [[], false, 'nothing'],
+  ] as const) {
+    t.equal(isFilled(Uint8Array.from(lacings)), is, what);
+  }
+  const pageMs = (bytes: Buffer) => {
+    const seen: number[] = [];
+    const framer = framerFor({ frame: () => void seen.push(framer.pageMs) });
+    framer.push(bytes);
+    return seen;
+  };
+  t.ok(
+    [...pageMs(files.opus), ...pageMs(files.vorbis)].every((ms) => ms === 0),
+    "ffmpeg's pages end by time",
+  );
+  const path = join(folder, 'filled.ogg');
+  const wav = ['-f', 'lavfi', '-i', 'sine=frequency=500:sample_rate=48000:duration=8', '-f', 'wav', '-'];
+  const { status } = spawnSync('oggenc', ['-Q', '-q', '1', '-o', path, '-'], {
+    input: execFileSync('ffmpeg', ['-v', 'error', ...wav]),
+  });
+  if (status !== 0) return void t.comment('oggenc is not installed');
+  const seen = pageMs(readFileSync(path)).filter((ms) => ms > 0);
+  t.ok(seen.length > 100, "libogg's by bytes");
+  t.ok(Math.abs(seen.at(-1)! - (255 * 1024) / 48) < 1, `${seen.at(-1)} ms of long blocks`);
+});
 
 const same = (a: readonly Packet[], b: readonly Packet[]) =>
   a.length === b.length &&

@@ -25,12 +25,13 @@ function versionOf(): number[] {
   return [Number(major), Number(minor)];
 }
 
-/** @param outputs the arguments of an `output.icecast` each, without host, encoder and source; @param encoder a format */
+/** @param outputs the arguments of an `output.icecast` each, without host, encoder and source @param encoder a format @param sound an operator */
 export function startLiquidsoap(
   t: Test,
   outputs: readonly string[],
   titles: readonly LiquidsoapTitle[],
   encoder = `%mp3(bitrate=128, samplerate=${ENCODER_HERTZ})`,
+  sound = 'sine(500.)',
 ): Program {
   const [major, minor] = versionOf();
   const set = (name: string, value: string | number | boolean) =>
@@ -40,7 +41,7 @@ export function startLiquidsoap(
     set('log.stdout', true),
     set('log.file', false),
     set('frame.audio.samplerate', ENCODER_HERTZ),
-    's = insert_metadata(sine(500.))',
+    `s = insert_metadata(${sound})`,
     ...titles.map(({ afterSeconds, artist, title }) => {
       const fields = `("artist", ${JSON.stringify(artist)}), ("title", ${JSON.stringify(title)})`;
       return `thread.run(delay=${afterSeconds.toFixed(1)}, fun () -> s.insert_metadata([${fields}]))`;

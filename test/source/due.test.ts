@@ -19,6 +19,19 @@ t.test('a piece is due when the one before has been played, however it came', as
   t.equal(due.atMs, 50_026);
 });
 
+t.test(
+  'who fills pages is waited for as long as the next page may be, and no longer than the longest piece',
+  async (t) => {
+    const due = new Due(MOST_MS);
+    due.add(1500, 0, 5900);
+    t.equal(due.atMs, 7400);
+    due.add(5900, 7000, 5900);
+    t.equal(due.atMs, 7000 + MOST_MS);
+    due.add(20, 20_000);
+    t.equal(due.atMs, 20_020, 'the page is no audio in hand');
+  },
+);
+
 t.test('a burst is forgotten a fifth faster than it plays: real time behind it is due frame by frame', async (t) => {
   const due = new Due(MOST_MS);
   due.add(8000, 0);
