@@ -21,10 +21,13 @@ const MPD = {
 const LIQUIDSOAP = {
   'liq-vorbis': '%vorbis(quality=0.3)',
   'liq-opus': '%opus(bitrate=64)',
+  'liq-flac': '%ogg(%flac)',
 };
 /** Tone, digital silence, tone: once and a half. */
 const SECONDS = [5, 8, 5] as const;
 const LISTEN_MS = 27_000;
+/** Three Liquidsoaps at once take their time. */
+const START_MS = 60_000;
 const MOST_SHORT_MS = 8000;
 
 t.setTimeout(180_000);
@@ -74,7 +77,7 @@ stations:
   await Promise.all(
     names.map(async (name) => {
       const program = await start(server.port, name, encoders[name]!, file);
-      await program.until(() => changes(name).at(-1) === 'encoder', 30_000, `${name} is not heard`);
+      await program.until(() => changes(name).at(-1) === 'encoder', START_MS, `${name} is not heard`);
       const before = changes(name).length;
       const player = new Player(server.port, `/${name}`, { icy: false, keep: true });
       t.teardown(() => player.close());
