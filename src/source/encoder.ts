@@ -105,7 +105,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
   }
 
   get pageMs(): number {
-    return this.#framer.pageMs;
+    return this.#intake.pageMs;
   }
 
   start(): void {

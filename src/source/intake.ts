@@ -58,6 +58,11 @@ export class Intake implements FrameSink {
     return this.#framer.codec;
   }
 
+  /** As Source has it. */
+  get pageMs(): number {
+    return this.#framer.pageMs;
+  }
+
   get counters(): { readonly frames: number; readonly skippedBytes: number } {
     return this.#framer.counters;
   }

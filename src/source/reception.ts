@@ -66,7 +66,7 @@ export class Reception implements IntakeOwner {
 
   /** As Source has it. */
   get pageMs(): number {
-    return this.#framer.pageMs;
+    return this.#intake.pageMs;
   }
 
   /** Hands on nothing more. Idempotent. */
