@@ -188,7 +188,7 @@ t.test("an encoder's heads are the channel's while it is heard, where the config
   await until(async () => (await metric(server, 'airsplice_source_heard', 'kind="file"')) === 1, 5000);
   t.equal((await ask()).get('icy-name'), 'live');
   const heads = [
-    ...['Content-Type: audio/aac', 'ice-name: M\xfcnchen \x07FM', 'ice-genre: Other', 'icy-url: https://x.example/a?b'],
+    ...['Content-Type: audio/aac', 'ice-name: M\xfcnchen FM', 'ice-genre: Other', 'icy-url: https://x.example/a?b'],
     ...[
       'ice-description: Zo\xc3\xab',
       'ice-public: 1',
@@ -201,7 +201,7 @@ t.test("an encoder's heads are the channel's while it is heard, where the config
   await until(async () => (await heardEncoder(server)) === 1, 5000);
   const told = await ask();
   t.match(Object.fromEntries(told), {
-    'icy-name': 'München  FM',
+    'icy-name': 'München FM',
     'icy-genre': 'Configured',
     'icy-url': 'https://x.example/a?b',
     'icy-description': 'Zoë',
