@@ -26,17 +26,27 @@ export class Player {
   /** Everything after the head, as it came. */
   body = Buffer.alloc(0);
   readonly #keep: boolean;
+  readonly #onAudio: ((bytes: Uint8Array) => void) | undefined;
   #audio: Buffer[] = [];
   #head = '';
   #headDone = false;
   #reader: IcecastMetadataReader | null = null;
 
+  /** @param options onAudio: gets the audio as it comes; keep: all of it is kept */
   constructor(
     port: number,
     path: string,
-    options: { icy?: boolean; keep?: boolean; method?: string; heads?: string; ca?: Buffer } = {},
+    options: {
+      icy?: boolean;
+      keep?: boolean;
+      method?: string;
+      heads?: string;
+      ca?: Buffer;
+      onAudio?: (bytes: Uint8Array) => void;
+    } = {},
   ) {
     this.#keep = options.keep ?? false;
+    this.#onAudio = options.onAudio;
     const icy = (options.icy ?? true) ? 'Icy-MetaData: 1\r\n' : '';
     const to = { host: '127.0.0.1', port };
     this.socket = options.ca === undefined ? net.connect(to) : tls.connect({ ...to, ca: options.ca });
@@ -124,6 +134,7 @@ export class Player {
   #add(bytes: Uint8Array): void {
     this.audioBytes += bytes.length;
     if (this.#keep) this.#audio.push(Buffer.from(bytes));
+    this.#onAudio?.(bytes);
   }
 }
 

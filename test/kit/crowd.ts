@@ -1,0 +1,216 @@
+/**
+ * Well-behaved people at a server that others attack: an encoder with counted frames, listeners (half of them with ICY) that take them
+ * byte by byte, watchers by WebSocket and SSE, and a playout system that pushes a title a second. Nobody may lose a byte or a title,
+ * and nobody may wait: `during` tells what an attack has cost, `unharmed` asserts that none was lost. They come from 127.0.0.1.
+ */
+
+import http from 'node:http';
+import type { Test } from 'tap';
+import { CountedEar, CountedEncoder, FRAME_MS } from './counted.js';
+import { Events } from './events.js';
+import { Player, until } from './player.js';
+import type { ServerProcess } from './process.js';
+import { Standstill } from './standstill.js';
+import { Toll } from './toll.js';
+import { Watching } from './wire.js';
+
+const PUSH_MS = 1000;
+/** Between an answer and the next push: so that each title has a place for its block. */
+const LEAST_MS = 500;
+/** Audio that is sent when the encoder comes: a burst for those who come first. */
+const AHEAD_MS = 4000;
+/** For all to have what was sent last: the visits' rhythm, the tape's open segment, a machine that is busy. */
+const ARRIVES_MS = 15_000;
+
+export interface CrowdPlace {
+  /** A channel with no source but an encoder, and a `metaint` of much less than a second. */
+  readonly channel: string;
+  readonly password: string;
+  readonly token: string;
+  readonly listeners?: number;
+  readonly watchers?: number;
+}
+
+/** What it was made to wait, in ms, without the machine's part. */
+export interface Cost {
+  readonly healthMs: number;
+  readonly gapMs: number;
+  /** /healthz was not answered, a connection of the crowd was lost, a frame or a title is wrong; '' when all is well. */
+  readonly harm: string;
+}
+
+interface Listener {
+  readonly player: Player;
+  readonly ear: CountedEar;
+}
+
+export class Crowd {
+  readonly toll: Toll;
+  readonly #test: Test;
+  readonly #server: ServerProcess;
+  readonly #place: CrowdPlace;
+  readonly #encoder: CountedEncoder;
+  readonly #listeners: Listener[] = [];
+  readonly #sockets: Watching[] = [];
+  readonly #events: Events[] = [];
+  readonly #pushed: string[] = [];
+  readonly #agent = new http.Agent({ keepAlive: true });
+  #failedPushes: string[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(t: Test, server: ServerProcess, place: CrowdPlace) {
+    this.#test = t;
+    this.#server = server;
+    this.#place = place;
+    this.toll = new Toll(t, server.port, new Standstill(t, server.child.pid!));
+    this.#encoder = new CountedEncoder(t, server.port, `/${place.channel}`, place.password, AHEAD_MS);
+    t.teardown(() => {
+      this.#isOver = true;
+      clearTimeout(this.#timer);
+      this.#agent.destroy();
+      for (const { player } of this.#listeners) player.close();
+    });
+  }
+
+  /** All are there, play and watch. Titles are pushed from now on. */
+  async gather(): Promise<this> {
+    const { channel, listeners = 50, watchers = 20 } = this.#place;
+    const { port } = this.#server;
+    await this.#encoder.answered();
+    // The first title is in force before anybody comes, so that all are told the same.
+    await this.#push();
+    for (let i = 0; i < listeners; i++) this.#listeners.push(this.#listen(i % 2 === 0));
+    for (let i = 0; i < watchers; i++) {
+      if (i % 2 === 0)
+        this.#sockets.push(new Watching(this.#test, `ws://127.0.0.1:${port}/metadata/channel/${channel}`));
+      else this.#events.push(new Events(this.#test, port, `channel/${channel}`));
+    }
+    await until(
+      () =>
+        this.#listeners.every(({ ear }) => ear.last >= 0) &&
+        this.#sockets.every(({ told }) => told.length > 0) &&
+        this.#events.every(({ told }) => told.length > 0),
+      30_000,
+      () => `the crowd does not get in: ${this.#harm()}`,
+    );
+    this.#pushOn();
+    return this;
+  }
+
+  /** What the crowd is made to wait while this goes on; `settleMs` more, since some attacks only lay a mine. */
+  async during(work: () => Promise<unknown>, settleMs = 300): Promise<Cost> {
+    this.toll.reset();
+    try {
+      await work();
+      await new Promise((done) => setTimeout(done, settleMs));
+      await this.toll.settled();
+    } catch (error) {
+      return { healthMs: Number.NaN, gapMs: Number.NaN, harm: this.#harm() || String(error) };
+    }
+    const { healthMs, gapMs } = this.toll;
+    return { healthMs, gapMs, harm: this.#harm() };
+  }
+
+  /** Stops the pushes and asserts that everybody got every byte and every title, to the last. */
+  async unharmed(why: string): Promise<void> {
+    const t = this.#test;
+    clearTimeout(this.#timer);
+    this.#isOver = true;
+    const lastFrame = this.#encoder.sent - 1 - Math.ceil(2000 / FRAME_MS);
+    const titles = () => this.#pushed;
+    const arrived = () =>
+      this.#listeners.every(({ ear }) => ear.last >= lastFrame) &&
+      this.#tellings().every((told) => told.length >= titles().length);
+    await until(arrived, ARRIVES_MS).catch(() => undefined);
+    t.equal(this.#harm(), '', `${why}: nobody is harmed`);
+    const late = this.#listeners.filter(({ ear }) => ear.last < lastFrame);
+    t.equal(
+      late.length,
+      0,
+      `${why}: ${late.length} listeners have not heard the end (${late[0]?.ear.last} of ${lastFrame})`,
+    );
+    for (const told of this.#tellings()) {
+      if (told.join() !== titles().join()) t.fail(`${why}: a watcher was told ${difference(told, titles())}`);
+    }
+    for (const { player } of this.#listeners) {
+      const heard = player.titles.map(({ title }) => title);
+      const from = titles().indexOf(heard[0] ?? '');
+      if (
+        player.metaint > 0 &&
+        heard.join() !==
+          titles()
+            .slice(from, from + heard.length)
+            .join()
+      ) {
+        t.fail(`${why}: a listener was told ${difference(heard, titles().slice(from))}`);
+      }
+    }
+    const frames = this.#listeners.reduce((sum, { ear }) => sum + ear.last - ear.first + 1, 0);
+    t.comment(`${why}: ${frames} frames and ${titles().length} titles were held against what was sent`);
+  }
+
+  #listen(icy: boolean): Listener {
+    const ear = new CountedEar();
+    let mark: Toll['mark'] | undefined;
+    const onAudio = (bytes: Uint8Array): void => {
+      if (mark !== undefined) this.toll.onGap(this.toll.sinceMs(mark));
+      mark = this.toll.mark;
+      ear.feed(bytes);
+    };
+    return { player: new Player(this.#server.port, `/${this.#place.channel}`, { icy, onAudio }), ear };
+  }
+
+  #tellings(): string[][] {
+    return [
+      ...this.#sockets.map(({ told }) => told.map((record) => record.rawdata as string)),
+      ...this.#events.map(({ told }) => told.map(({ record }) => record.rawdata as string)),
+    ];
+  }
+
+  /** In words, the first thing that is wrong. */
+  #harm(): string {
+    if (this.#server.ended !== undefined)
+      return `the server ended with ${this.#server.ended}: ${this.#server.err.slice(-2000)}`;
+    if (this.#encoder.closed) return 'the encoder was disconnected';
+    if (this.#failedPushes.length > 0) return `a push was answered ${this.#failedPushes[0]}`;
+    if (this.toll.failures > 0) return `/healthz failed ${this.toll.failures} times`;
+    const lost = this.#listeners.filter(({ player }) => player.closed).length;
+    if (lost > 0) return `${lost} listeners were disconnected`;
+    const gone =
+      this.#sockets.filter(({ code }) => code !== 0).length + this.#events.filter((e) => e.wire.closed).length;
+    if (gone > 0) return `${gone} watchers were disconnected`;
+    return this.#listeners.find(({ ear }) => ear.fault !== '')?.ear.fault ?? '';
+  }
+
+  #pushOn(waitMs = PUSH_MS): void {
+    this.#timer = setTimeout(async () => {
+      const beganMs = performance.now();
+      await this.#push();
+      if (!this.#isOver) this.#pushOn(Math.max(LEAST_MS, PUSH_MS - (performance.now() - beganMs)));
+    }, waitMs);
+  }
+
+  #push(): Promise<void> {
+    const title = `title ${this.#pushed.length}`;
+    const path = `/metapush/${this.#place.channel}/${this.#place.token}?song=${encodeURIComponent(title)}`;
+    return new Promise((done) => {
+      const over = (failure?: string) => {
+        if (failure === undefined) this.#pushed.push(title);
+        else if (!this.#isOver) this.#failedPushes.push(failure);
+        done();
+      };
+      http
+        .get({ host: '127.0.0.1', port: this.#server.port, path, agent: this.#agent }, (response) => {
+          response.resume();
+          response.on('end', () => over(response.statusCode === 200 ? undefined : String(response.statusCode)));
+        })
+        .on('error', (error) => over(error.message));
+    });
+  }
+}
+
+function difference(told: readonly string[], wanted: readonly string[]): string {
+  const at = wanted.findIndex((title, i) => told[i] !== title);
+  return `${told.length} titles of ${wanted.length}; ${told[at]} in the place of ${wanted[at]}`;
+}

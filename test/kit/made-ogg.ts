@@ -1,0 +1,86 @@
+/**
+ * Ogg streams made by hand, true and forged: heads and packets of Opus and FLAC that say what they are told to, pages that announce
+ * what never comes. For attacks and fuzzers; what real encoders make is in test/audio/ogg.test.ts.
+ */
+
+import { FIRST, PAGE_HEAD_BYTES, PageWriter } from '../../src/audio/ogg-page.js';
+
+const OPUS_HEAD = Buffer.concat([Buffer.from('OpusHead\x01\x02', 'latin1'), Buffer.from('380180bb0000000000', 'hex')]);
+const OPUS_TAGS = Buffer.concat([Buffer.from('OpusTags'), Buffer.alloc(8)]);
+/** 20 ms of CELT, stereo, as quiet as can be. */
+const OPUS_PACKET = Buffer.from('fcfffe', 'hex');
+
+/** Comments as OpusTags and Vorbis have them, behind their magic. */
+export function comments(...fields: string[]): Buffer {
+  const number = (n: number) => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32LE(n);
+    return bytes;
+  };
+  const texts = fields.map((field) => Buffer.from(field));
+  return Buffer.concat([number(0), number(texts.length), ...texts.flatMap((text) => [number(text.length), text])]);
+}
+
+/** A link of Opus: its two heads, and so many packets of 20 ms, 10 a page. */
+export function opusLink(serial: number, packets: number, ...fields: string[]): Buffer {
+  const tags = fields.length === 0 ? OPUS_TAGS : Buffer.concat([Buffer.from('OpusTags'), comments(...fields)]);
+  const writer = new PageWriter(serial, 0, FIRST);
+  writer.packet(OPUS_HEAD, 0);
+  writer.end();
+  writer.packet(tags, 0);
+  writer.end();
+  return Buffer.concat([writer.take(), opusPages(serial, 2, packets)]);
+}
+
+/** @param sequence of the first page */
+export function opusPages(serial: number, sequence: number, packets: number): Buffer {
+  const writer = new PageWriter(serial, sequence, 0);
+  for (let n = 1; n <= packets; n++) {
+    writer.packet(OPUS_PACKET, n * 960);
+    if (n % 10 === 0) writer.end();
+  }
+  writer.end();
+  return writer.take();
+}
+
+/** FLAC's first packet: STREAMINFO that claims this sample rate. */
+function flacHead(hertz: number): Buffer {
+  const head = Buffer.alloc(51);
+  head.write('\x7fFLAC\x01\x00\x00\x01fLaC', 0, 'latin1');
+  head.writeUInt32BE(34, 13); // block type 0, of 34 bytes
+  head.writeUInt16BE(4096, 17);
+  head.writeUInt16BE(4096, 19);
+  head.writeUIntBE(hertz * 16 + 2, 27, 3); // two channels
+  head[30] = 0xf0;
+  return head;
+}
+
+/** FLAC that claims any sample rate; each packet has ten bytes and says that it holds 65,536 samples, or 4,608. */
+export function flacLink(serial: number, hertz: number, packets: number, samplesCode = 7): Buffer {
+  const writer = new PageWriter(serial, 0, FIRST);
+  writer.packet(flacHead(hertz), 0);
+  writer.end();
+  writer.packet(Buffer.concat([Buffer.from([0x84, 0, 0, 8]), Buffer.alloc(8)]), 0);
+  writer.end();
+  const packet = Buffer.from([0xff, 0xf8, (samplesCode << 4) | 9, 0x18, 0, 0xff, 0xff, 0, 0, 0]);
+  for (let n = 1; n <= packets; n++) {
+    writer.packet(packet, n * 65_536);
+    if (n % 20 === 0) writer.end();
+  }
+  writer.end();
+  return writer.take();
+}
+
+/** The head of a page that announces 65,025 bytes and lies: whoever believes it computes a CRC over that much for these 27 + 255. */
+export function forgedHead(serial = 1): Buffer {
+  const head = Buffer.alloc(PAGE_HEAD_BYTES + 255, 0xff);
+  head.write('OggS\x00\x00', 0, 'latin1');
+  head.fill(0, 6, 26);
+  head.writeUInt32LE(serial, 14);
+  return head;
+}
+
+/** Forged heads of 27 bytes, one behind the other: each says that 255 lacings follow, which are the next ones' bytes. */
+export function forgedHeads(count: number): Buffer {
+  return Buffer.concat(Array.from({ length: count }, () => forgedHead().subarray(0, PAGE_HEAD_BYTES)));
+}
