@@ -8,6 +8,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import http from 'node:http';
 
 const KIT = new URL('../kit/', import.meta.url).pathname;
 
@@ -41,8 +42,8 @@ data: { folder: ${folder} }
 log: { level: warn }
 # So patient that a machine which stands still is not taken for an encoder that does.
 sources: { stallMs: 8000 }
-# For a history of 1,000 titles at once.
-limits: { pushBurst: 1100, headSeconds: 5 }
+# For a history of 1,000 titles at once; and so few connections that they can all be taken.
+limits: { pushBurst: 1100, headSeconds: 5, connections: 1200 }
 stations:
   arena:
     channels:
@@ -60,4 +61,16 @@ stations:
         sources:
           - { type: pull, url: 'http://127.0.0.1:${port + UPSTREAM}/live', retrySeconds: { min: 0.2, max: 0.5 } }
 `;
+}
+
+/** 1,000 titles of 500 bytes in the prey's history. */
+export async function fillHistory(port: number): Promise<void> {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 8, localAddress: '127.66.0.1' });
+  const push = (n: number) =>
+    new Promise<void>((done, fail) => {
+      const path = `/metapush/prey/${PREY_TOKEN}?song=${n}-${'x'.repeat(490)}`;
+      http.get({ host: '127.0.0.1', port, path, agent }, (answer) => answer.resume().on('end', done)).on('error', fail);
+    });
+  await Promise.all(Array.from({ length: 1000 }, (_, n) => push(n)));
+  agent.destroy();
 }

@@ -3,8 +3,6 @@
  * answers each as it is parsed, 800 histories hold the loop for 16 s and 460 MB (issue 9, row 2).
  */
 
-import http from 'node:http';
-import { PREY_TOKEN } from './arena.js';
 import { type Attack, connect, wait } from './attack.js';
 
 const REQUESTS = 800;
@@ -21,35 +19,7 @@ function pipeline(request: string, requests = REQUESTS): Attack {
   };
 }
 
-/** 1,000 titles of 500 bytes in the prey's history, once for a server. */
-async function fill(port: number, signal: AbortSignal): Promise<void> {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 4, localAddress: '127.66.0.1' });
-  const ask = (path: string) =>
-    new Promise<string>((done) => {
-      http
-        .get({ host: '127.0.0.1', port, path, agent, signal }, (response) => {
-          let text = '';
-          response.setEncoding('utf8').on('data', (more: string) => {
-            text += more;
-          });
-          response.on('end', () => done(text));
-        })
-        .on('error', () => done(''));
-    });
-  const filled = (await ask('/metadata/channel/prey/history.json?limit=1000')).length > 300_000;
-  if (!filled) {
-    const push = (n: number) => ask(`/metapush/prey/${PREY_TOKEN}?song=${n}-${'x'.repeat(490)}`);
-    for (let n = 0; n < 1000; n += 50) await Promise.all(Array.from({ length: 50 }, (_, i) => push(n + i)));
-  }
-  agent.destroy();
-}
-
-const histories = pipeline(get('/metadata/channel/prey/history.json?limit=1000'));
-
-export const pipelinedHistory: Attack = async (port, random, signal) => {
-  await fill(port, signal);
-  await histories(port, random, signal);
-};
+export const pipelinedHistory = pipeline(get('/metadata/channel/prey/history.json?limit=1000'));
 export const pipelinedDocuments = pipeline(get('/openapi.json'));
 export const pipelinedPages = pipeline(get('/docs'));
 export const pipelinedMisses = pipeline(get('/nothing/at/all'));
@@ -59,7 +29,6 @@ export const pipelinedUncached = pipeline(get('/metadata/channel/prey.json', 'Ac
 
 /** Ten clients that read what they ask for, one after the other: ordinary people who like history. */
 export const greedyReaders: Attack = async (port, random, signal) => {
-  await fill(port, signal);
   const request = get('/metadata/channel/prey/history.json?limit=1000');
   for (let i = 0; i < 10; i++) {
     let left = 0;

@@ -1,7 +1,7 @@
 /** The front and the encoders' doors under 20,000 mutated handshakes (test/long: 420,000): no crash, no hang, no socket left, no answer but the known ones. */
 
 import t from 'tap';
-import { fuzz } from '../kit/fuzz.js';
+import { fuzzDoors } from '../kit/fuzz-doors.js';
 import { Random } from '../kit/random.js';
 
 t.test('20,000 connections', { timeout: 110_000 }, async (t) => {
@@ -9,7 +9,7 @@ t.test('20,000 connections', { timeout: 110_000 }, async (t) => {
   const caught = (error: unknown) => void faults.push(error);
   process.on('uncaughtExceptionMonitor', caught);
   const random = new Random();
-  const { answers, fed } = await fuzz(random, 20_000);
+  const { answers, fed } = await fuzzDoors(random, 20_000);
   t.same(faults, [], `seed ${random.seed}`);
   for (const answer of [
     'OK2',

@@ -1,6 +1,6 @@
 /**
  * Well-behaved people at a server that others attack: an encoder with counted frames, listeners (half of them with ICY) that take them
- * byte by byte, watchers by WebSocket and SSE, and a playout system that pushes a title a second. Nobody may lose a byte or a title,
+ * byte by byte, one more each second who stays for the first of them, watchers by WebSocket and SSE, a title pushed a second. Nobody may lose a byte or a title,
  * and nobody may wait: `during` tells what an attack has cost, `unharmed` asserts that none was lost. They come from 127.0.0.1.
  */
 
@@ -19,6 +19,8 @@ const PUSH_MS = 1000;
 const LEAST_MS = 500;
 /** Audio that is sent when the encoder comes: a burst for those who come first. */
 const AHEAD_MS = 4000;
+/** A newcomer has audio by then: the channel plays, and has a burst for it. */
+const JOIN_MS = 2500;
 /** For all to have what was sent last: the visits' rhythm, the tape's open segment, a machine that is busy. */
 const ARRIVES_MS = 15_000;
 
@@ -55,7 +57,9 @@ export class Crowd {
   readonly #events: Events[] = [];
   readonly #pushed: string[] = [];
   readonly #agent = new http.Agent({ keepAlive: true });
-  #failedPushes: string[] = [];
+  readonly #failedPushes: string[] = [];
+  /** Newcomers who were not let in. */
+  #missed = 0;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
 
@@ -150,11 +154,11 @@ export class Crowd {
     t.comment(`${why}: ${frames} frames and ${titles().length} titles were held against what was sent`);
   }
 
-  #listen(icy: boolean): Listener {
+  #listen(icy: boolean, isMeasured = true): Listener {
     const ear = new CountedEar();
     let mark: Toll['mark'] | undefined;
     const onAudio = (bytes: Uint8Array): void => {
-      if (mark !== undefined) this.toll.onGap(this.toll.sinceMs(mark));
+      if (mark !== undefined && isMeasured) this.toll.onGap(this.toll.sinceMs(mark));
       mark = this.toll.mark;
       ear.feed(bytes);
     };
@@ -176,6 +180,7 @@ export class Crowd {
     if (this.#failedPushes.length > 0) return `a push was answered ${this.#failedPushes[0]}`;
     if (this.toll.failures > 0) return `/healthz failed ${this.toll.failures} times`;
     const lost = this.#listeners.filter(({ player }) => player.closed).length;
+    if (this.#missed > 0) return `${this.#missed} newcomers had no audio after ${JOIN_MS} ms`;
     if (lost > 0) return `${lost} listeners were disconnected`;
     const gone =
       this.#sockets.filter(({ code }) => code !== 0).length + this.#events.filter((e) => e.wire.closed).length;
@@ -186,9 +191,21 @@ export class Crowd {
   #pushOn(waitMs = PUSH_MS): void {
     this.#timer = setTimeout(async () => {
       const beganMs = performance.now();
+      void this.#visit();
       await this.#push();
       if (!this.#isOver) this.#pushOn(Math.max(LEAST_MS, PUSH_MS - (performance.now() - beganMs)));
     }, waitMs);
+  }
+
+  /** Somebody comes, hears something and goes. */
+  async #visit(): Promise<void> {
+    const mark = this.toll.mark;
+    const { player } = this.#listen(false, false);
+    while (player.audioBytes === 0 && this.toll.sinceMs(mark) < JOIN_MS && !this.#isOver) {
+      await new Promise((done) => setTimeout(done, 20));
+    }
+    if (player.audioBytes === 0 && !this.#isOver) this.#missed++;
+    player.close();
   }
 
   #push(): Promise<void> {

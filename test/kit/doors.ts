@@ -133,14 +133,16 @@ export class Doors {
 
 /** A connection without a network: what the other side sends, piece by piece, and what it is told. */
 export class Pipe extends Duplex {
-  readonly remoteAddress = '192.0.2.1';
+  readonly remoteAddress: string;
   readonly remotePort = 1;
+  readonly localPort = 1;
   told = '';
   readonly #pieces: Buffer[];
   readonly #ending: 'fin' | 'reset' | 'never';
 
-  constructor(pieces: readonly Buffer[], ending: 'fin' | 'reset' | 'never') {
+  constructor(pieces: readonly Buffer[], ending: 'fin' | 'reset' | 'never', remoteAddress = '192.0.2.1') {
     super({ allowHalfOpen: true });
+    this.remoteAddress = remoteAddress;
     this.#pieces = [...pieces];
     this.#ending = ending;
   }
@@ -170,6 +172,14 @@ export class Pipe extends Duplex {
 
   setKeepAlive(): this {
     return this;
+  }
+
+  resetAndDestroy(): this {
+    return this.destroy();
+  }
+
+  get bytesWritten(): number {
+    return this.told.length + this.writableLength;
   }
 
   destroySoon(): void {

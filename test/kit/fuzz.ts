@@ -1,89 +1,74 @@
 /**
- * The fuzzer of the front and the encoders' doors: transcripts of real encoders, mutated by what their grammar is made of, in pieces of
- * any size, from connections that end politely, break, or never end. No network, so that many go in a second.
+ * The frame of all fuzzers: inputs made of what a target's grammar is made of, each looked at for what it throws, how long it takes and
+ * what the target itself promises (fuzz-targets.ts). What goes wrong is a Finding, with the seed and the bytes; `minimised` makes it
+ * small, and it is kept in test/corpus/TARGET/NAME.bin, which test/corpus.test.ts plays first. By hand:
+ *
+ *   npx tsx test/kit/fuzz-run.ts TARGET [COUNT]      SEED=… repeats a run; a finding is written to the corpus
  */
 
-import { ANSWERS, Doors, Pipe } from './doors.js';
-import type { Random } from './random.js';
-import { TRANSCRIPTS } from './transcripts.js';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Random } from './random.js';
 
-const SEEDS = Object.values(TRANSCRIPTS).map(({ bytes }) => bytes);
-const WORDS = [
-  ...[
-    '\r\n',
-    '\n',
-    '\r',
-    '\r\r\n',
-    '\n\n',
-    '\r\n\r\n',
-    ':',
-    ' ',
-    '\0',
-    '\xff',
-    '/',
-    '!',
-    '#',
-    '?',
-    '\t',
-    ',',
-    '%',
-    '\x16\x03\x01',
-  ],
-  ...[
-    'hackme',
-    'both',
-    'dj:',
-    ':#1',
-    '/live:',
-    '/live',
-    '!POKE',
-    'PUT ',
-    'SOURCE ',
-    'GET ',
-    'POST ',
-    'OPTIONS * ',
-    'PUT /metapush/',
-    'GET /admin.cgi?',
-    'POST /admin/metadata?',
-  ],
-  ...[
-    ' HTTP/1.0',
-    ' HTTP/1.1',
-    ' ICE/1.0',
-    'Expect: 100-continue\r\n',
-    'Transfer-Encoding: chunked\r\n',
-    'Content-Length: 5\r\n',
-  ],
-  ...[
-    'Content-Length: 0\r\n',
-    'Content-Length: -1\r\n',
-    'Transfer-Encoding: gzip\r\n',
-    'Authorization: Basic c291cmNlOmhhY2ttZQ==\r\n',
-  ],
-  ...[
-    'content-type:audio/mpeg\r\n',
-    'Content-Type: application/ogg\r\n',
-    'icy-name:',
-    'FFFFFFFF\r\n',
-    '0\r\n\r\n',
-    ';ext',
-    '5\r\nabcde\r\n',
-  ],
-].map((word) => Buffer.from(word, 'latin1'));
+const CORPUS = new URL('../corpus/', import.meta.url).pathname;
+/** An input that takes more is looked at again; three times a turn of so much CPU is a finding. */
+const MOST_MS = 50;
+const MOST_TRIES = 400;
+/** So an input of a corpus is cut, beside the way in its name. */
+const CUTS = [0, 1, 2, 3];
+/** What an input makes of a server that is busy with it may come so late. */
+const LATE_MS = 20;
+const STEPS = 7;
 
-/** One connection's bytes. */
-export function mutant(random: Random): Buffer {
+export interface FuzzTarget {
+  readonly name: string;
+  /** What is valid, and is mutated. */
+  readonly seeds: readonly Buffer[];
+  /** What the grammar is made of. */
+  readonly words: readonly Buffer[];
+  /** "Much of something" is at most this long; default 10,000 bytes. */
+  readonly muchBytes?: number;
+  /** Inputs that are played together; default 1, for what is done when it returns. */
+  readonly atOnce?: number;
+  /** Plays one input; throws or rejects with what is wrong. May draw from `random` how it is cut. */
+  play(bytes: Buffer, random: Random): void | Promise<void>;
+}
+
+/** An input and the seed of how it is cut: so that it can be played again. */
+export interface Input {
+  readonly bytes: Buffer;
+  readonly seed: number;
+}
+
+export class Finding extends Error {
+  readonly target: string;
+  readonly input: Input;
+
+  /** @param seed of the run, for who wants to repeat it */
+  constructor(target: string, input: Input, cause: unknown, seed?: number) {
+    const text = JSON.stringify(input.bytes.toString('latin1', 0, 2000));
+    const run = seed === undefined ? '' : `, seed ${seed}`;
+    super(
+      `${target}${run}, cut by ${input.seed}: ${cause instanceof Error ? (cause.stack ?? cause.message) : cause}\n${text}`,
+    );
+    this.target = target;
+    this.input = input;
+  }
+}
+
+/** One input: a seed, or noise, and some steps away from it. */
+export function mutant(random: Random, seeds: readonly Buffer[], words: readonly Buffer[], muchBytes = 10_000): Buffer {
   const pick = <T>(list: readonly T[]): T => list[random.int(0, list.length - 1)]!;
-  let bytes = random.chance(0.1) ? random.bytes(random.int(0, 60)) : Buffer.from(pick(SEEDS));
+  let bytes = random.chance(0.1) ? random.bytes(random.int(0, 60)) : Buffer.from(pick(seeds));
   for (let steps = random.int(0, 4); steps > 0; steps--) {
     const at = random.int(0, bytes.length);
     const [left, right] = [bytes.subarray(0, at), bytes.subarray(at)];
-    switch (random.int(0, 6)) {
+    switch (random.int(0, STEPS - 1)) {
       case 0: // a word of the grammar
-        bytes = Buffer.concat([left, pick(WORDS), right]);
+        bytes = Buffer.concat([left, pick(words), right]);
         break;
       case 1: // the same in the place of what stood there
-        bytes = Buffer.concat([left, pick(WORDS), right.subarray(random.int(0, 12))]);
+        bytes = Buffer.concat([left, pick(words), right.subarray(random.int(0, 12))]);
         break;
       case 2: // a piece is missing
         bytes = Buffer.concat([left, right.subarray(random.int(0, 40))]);
@@ -91,73 +76,194 @@ export function mutant(random: Random): Buffer {
       case 3: // a piece twice
         bytes = Buffer.concat([left, left.subarray(-random.int(0, 40)), right]);
         break;
-      case 4: // another encoder's end
-        bytes = Buffer.concat([left, pick(SEEDS).subarray(random.int(0, 40))]);
+      case 4: // another one's end
+        bytes = Buffer.concat([left, pick(seeds).subarray(random.int(0, 40))]);
         break;
       case 5: // other bytes
         for (let n = random.int(1, 4); n > 0 && bytes.length > 0; n--)
           bytes[random.int(0, bytes.length - 1)] = random.int(0, 255);
         break;
       default: // much of something
-        if (random.chance(0.1)) bytes = Buffer.concat([left, Buffer.alloc(random.int(0, 10_000), pick(WORDS)), right]);
+        if (random.chance(0.1))
+          bytes = Buffer.concat([left, Buffer.alloc(random.int(0, muchBytes), pick(words)), right]);
     }
   }
   return bytes;
 }
 
-export interface Tally {
-  /** By the first words of the answer; "" is none. */
-  readonly answers: Map<string, number>;
-  fed: number;
+/** The same bytes in pieces: half of the time all that is left, else a few. */
+export function cut(bytes: Buffer, random: Random): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let from = 0; from < bytes.length; ) {
+    const to = from + (random.chance(0.5) ? bytes.length : random.int(1, 1 << random.int(0, 8)));
+    pieces.push(bytes.subarray(from, to));
+    from = to;
+  }
+  return pieces;
 }
 
-/** Plays so many connections; throws with the seed and the bytes at the first that goes wrong. */
-export async function fuzz(random: Random, count: number): Promise<Tally> {
-  const tally: Tally = { answers: new Map(), fed: 0 };
-  const atOnce = 1000;
-  for (let played = 0; played < count; played += atOnce) {
-    // Long enough for a machine that is busy; every connection that never ends costs its batch this wait.
-    const doors = new Doors(300);
-    const batch = Array.from({ length: Math.min(atOnce, count - played) }, () => {
-      const bytes = mutant(random);
-      const pieces: Buffer[] = [];
-      for (let from = 0; from < bytes.length; ) {
-        const to = from + (random.chance(0.5) ? bytes.length : random.int(1, 1 << random.int(0, 8)));
-        pieces.push(bytes.subarray(from, to));
-        from = to;
+/** What nobody caught since it was made: of one target at a time. */
+class Uncaught {
+  readonly faults: unknown[] = [];
+  readonly #onFault = (fault: unknown) => void this.faults.push(fault);
+
+  constructor() {
+    process.on('uncaughtException', this.#onFault);
+    process.on('unhandledRejection', this.#onFault);
+  }
+
+  /** @param patienceMs for what comes late, and must not be laid at the next one's door */
+  async take(patienceMs = 0): Promise<unknown> {
+    await new Promise((done) => setImmediate(done));
+    if (this.faults.length === 0 && patienceMs > 0) await new Promise((done) => setTimeout(done, patienceMs));
+    return this.faults.shift();
+  }
+
+  close(): void {
+    process.off('uncaughtException', this.#onFault);
+    process.off('unhandledRejection', this.#onFault);
+  }
+}
+
+/** Plays so many inputs. @throws Finding at the first that goes wrong */
+export async function fuzzTarget(target: FuzzTarget, random: Random, count: number): Promise<void> {
+  const { atOnce = 1, seeds, words, muchBytes } = target;
+  const uncaught = new Uncaught();
+  try {
+    for (let played = 0; played < count; played += atOnce) {
+      const inputs = Array.from({ length: Math.min(atOnce, count - played) }, () => ({
+        bytes: mutant(random, seeds, words, muchBytes),
+        seed: random.int(0, 2 ** 31),
+      }));
+      const beganMs = performance.now();
+      const faults =
+        atOnce === 1 ? [faultOf(target, inputs[0]!)] : await Promise.all(inputs.map((one) => faultOf(target, one)));
+      const tookMs = performance.now() - beganMs;
+      for (const [i, going] of faults.entries()) {
+        const fault = going instanceof Promise ? await going : going;
+        if (fault !== undefined) throw new Finding(target.name, inputs[i]!, fault, random.seed);
       }
-      // Those that never end come together in one batch of ten, for their waits.
-      const isLong = Math.floor(played / atOnce) % 10 === 0 && random.chance(0.2);
-      return { bytes, pipe: new Pipe(pieces, isLong ? 'never' : random.chance(0.2) ? 'reset' : 'fin') };
-    });
-    await Promise.all(
-      batch.map(({ bytes, pipe }) =>
-        over(doors, pipe, `seed ${random.seed}: ${JSON.stringify(bytes.toString('latin1'))}`),
-      ),
-    );
-    tally.fed += doors.fed.length;
-    for (const { bytes, pipe } of batch) {
-      const first = pipe.told.slice(0, pipe.told.search(/\r\n|$/));
-      tally.answers.set(first, (tally.answers.get(first) ?? 0) + 1);
-      if (!ANSWERS.test(pipe.told)) {
-        throw new Error(
-          `seed ${random.seed}: ${JSON.stringify(bytes.toString('latin1'))} was told ${JSON.stringify(pipe.told)}`,
-        );
+      if (atOnce > 1 || played % 100 === 0) {
+        const fault = await uncaught.take();
+        if (fault !== undefined) await blame(target, inputs, random, uncaught, fault);
       }
+      // Together they wait for one another: only much more than that is looked at.
+      if (tookMs > MOST_MS * (atOnce > 1 ? 20 : 1)) for (const one of inputs) await isSwift(target, one, random.seed);
     }
-    await doors.close();
+    const last = await uncaught.take();
+    if (last !== undefined) throw new Finding(target.name, { bytes: Buffer.alloc(0), seed: 0 }, last, random.seed);
+  } finally {
+    uncaught.close();
   }
-  return tally;
 }
 
-/** Resolves when the connection is closed, or is a source's or the HTTP server's and would go on. */
-async function over(doors: Doors, pipe: Pipe, why: string): Promise<void> {
-  const endMs = performance.now() + 20_000;
-  doors.front.take(pipe.socket);
-  while (!pipe.destroyed) {
-    if (doors.hasGivenAway(pipe.socket)) {
-      if (pipe.isSpent) return void pipe.destroy();
-    } else if (performance.now() > endMs) throw new Error(`still open: ${why}`);
-    await new Promise((done) => setTimeout(done, 5));
+/** What is wrong with one input, if anything; never throws or rejects. No promise where the target needs none. */
+function faultOf(target: FuzzTarget, { bytes, seed }: Input): unknown | Promise<unknown> {
+  const wrong = (error: unknown) => error ?? 'undefined was thrown';
+  try {
+    return target.play(bytes, new Random(seed))?.then(() => undefined, wrong);
+  } catch (error) {
+    return wrong(error);
   }
+}
+
+/** Finds which of these made what nobody caught, and throws. */
+async function blame(
+  target: FuzzTarget,
+  inputs: readonly Input[],
+  random: Random,
+  uncaught: Uncaught,
+  first: unknown,
+): Promise<never> {
+  for (const one of [...inputs, ...inputs]) {
+    await faultOf(target, one);
+    const fault = await uncaught.take(LATE_MS);
+    if (fault !== undefined) throw new Finding(target.name, one, fault, random.seed);
+  }
+  throw new Finding(
+    target.name,
+    { bytes: Buffer.concat(inputs.map(({ bytes }) => bytes)), seed: 0 },
+    first,
+    random.seed,
+  );
+}
+
+/** No turn of the loop may be long: by CPU, since a machine that is busy makes anything late. */
+async function isSwift(target: FuzzTarget, one: Input, seed?: number): Promise<void> {
+  let leastMs = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 3 && leastMs > MOST_MS; i++) leastMs = Math.min(leastMs, await longestTurnMs(target, one));
+  if (leastMs > MOST_MS) {
+    const cause = `${one.bytes.length} bytes held the loop for ${Math.round(leastMs)} ms of CPU`;
+    throw new Finding(target.name, one, cause, seed);
+  }
+}
+
+async function longestTurnMs(target: FuzzTarget, one: Input): Promise<number> {
+  let [longestMs, isOver] = [0, false];
+  let before = process.cpuUsage();
+  const look = () => {
+    const { user, system } = process.cpuUsage(before);
+    longestMs = Math.max(longestMs, (user + system) / 1000);
+    before = process.cpuUsage();
+    if (!isOver) setImmediate(look);
+  };
+  setImmediate(look);
+  await faultOf(target, one);
+  isOver = true;
+  look();
+  return longestMs;
+}
+
+/** Plays one input by itself, cut as it was and in a few other ways. @throws Finding */
+export async function playAlone(target: FuzzTarget, { bytes, seed }: Input): Promise<void> {
+  const uncaught = new Uncaught();
+  try {
+    for (const cutBy of [...CUTS, seed]) {
+      const input = { bytes, seed: cutBy };
+      const fault = (await faultOf(target, input)) ?? (await uncaught.take(target.atOnce === undefined ? 0 : LATE_MS));
+      if (fault !== undefined) throw new Finding(target.name, input, fault);
+    }
+    await isSwift(target, { bytes, seed });
+  } finally {
+    uncaught.close();
+  }
+}
+
+/** A smaller input that goes wrong, too: pieces are left out as long as it does. */
+export async function minimised(target: FuzzTarget, { bytes, seed }: Input): Promise<Buffer> {
+  let best = bytes;
+  let tries = 0;
+  for (let size = Math.ceil(best.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let at = 0; at < best.length && tries < MOST_TRIES; tries++) {
+      const less = Buffer.concat([best.subarray(0, at), best.subarray(at + size)]);
+      const goesWrong = await playAlone(target, { bytes: less, seed }).then(
+        () => false,
+        () => true,
+      );
+      if (goesWrong) best = less;
+      else at += size;
+    }
+  }
+  return best;
+}
+
+/** What once went wrong, by name (`NAME@SEED.bin` where it must be cut so); none is an empty list. */
+export function corpusOf(target: string): (Input & { readonly name: string })[] {
+  const folder = join(CORPUS, target);
+  try {
+    const names = readdirSync(folder).filter((name) => name.endsWith('.bin'));
+    return names.sort().map((name) => {
+      return { name, bytes: readFileSync(join(folder, name)), seed: Number(/@(\d+)\./.exec(name)?.[1] ?? 0) };
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** @returns the path */
+export function keep(target: string, name: string, bytes: Buffer): string {
+  mkdirSync(join(CORPUS, target), { recursive: true });
+  const path = join(CORPUS, target, `${name}.bin`);
+  writeFileSync(path, bytes);
+  return path;
 }

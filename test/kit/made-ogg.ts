@@ -71,16 +71,14 @@ export function flacLink(serial: number, hertz: number, packets: number, samples
   return writer.take();
 }
 
-/** The head of a page that announces 65,025 bytes and lies: whoever believes it computes a CRC over that much for these 27 + 255. */
-export function forgedHead(serial = 1): Buffer {
+/** The head of a page that announces 65,025 bytes and lies. */
+export function forgedHead(): Buffer {
   const head = Buffer.alloc(PAGE_HEAD_BYTES + 255, 0xff);
   head.write('OggS\x00\x00', 0, 'latin1');
-  head.fill(0, 6, 26);
-  head.writeUInt32LE(serial, 14);
   return head;
 }
 
-/** Forged heads of 27 bytes, one behind the other: each says that 255 lacings follow, which are the next ones' bytes. */
+/** Forged heads of 27 bytes, each the lacings of those before: whoever believes them computes a CRC over 54 KB for each. */
 export function forgedHeads(count: number): Buffer {
-  return Buffer.concat(Array.from({ length: count }, () => forgedHead().subarray(0, PAGE_HEAD_BYTES)));
+  return Buffer.alloc(PAGE_HEAD_BYTES * count, forgedHead().subarray(0, PAGE_HEAD_BYTES));
 }

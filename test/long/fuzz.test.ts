@@ -1,19 +1,40 @@
-/** The fuzzer's long run: 20,000 to warm up, then four of 100,000, each with a seed of its own, and the heap looked at. */
+/**
+ * The fuzzers' long run: 200,000 inputs by a fresh seed over all targets (FUZZ=1000000 for more), after them connections at the front and
+ * the encoders' doors, and the heap looked at. A finding is told with its seed and bytes; kit/fuzz.ts says how to keep it.
+ */
 
 import t from 'tap';
-import { fuzz } from '../kit/fuzz.js';
+import { fuzzTarget } from '../kit/fuzz.js';
+import { fuzzDoors } from '../kit/fuzz-doors.js';
+import { fuzzTargets } from '../kit/fuzz-targets.js';
 import { Random } from '../kit/random.js';
 
-t.test('420,000 connections', { timeout: 1_500_000 }, async (t) => {
+const INPUTS = Number(process.env['FUZZ'] ?? 200_000);
+const CONNECTIONS = INPUTS / 4;
+
+t.setTimeout(Math.max(1_200_000, INPUTS * 6));
+
+const targets = fuzzTargets(t);
+for (const target of targets) {
+  // Those behind connections are dear, pure functions are not.
+  const share = target.atOnce === undefined ? 3 : 1;
+  const shares = targets.reduce((sum, { atOnce }) => sum + (atOnce === undefined ? 3 : 1), 0);
+  const count = Math.ceil((INPUTS * share) / shares);
+  t.test(`${target.name}: ${count} inputs`, async (t) => {
+    const random = new Random();
+    await fuzzTarget(target, random, count);
+    t.pass(`seed ${random.seed}`);
+  });
+}
+
+t.test(`front and encoders: ${CONNECTIONS} connections`, async (t) => {
   const faults: unknown[] = [];
   process.on('uncaughtExceptionMonitor', (error) => faults.push(error));
-  await fuzz(new Random(), 20_000);
+  await fuzzDoors(new Random(), 10_000);
   const beforeBytes = process.memoryUsage().heapUsed;
-  for (let run = 0; run < 4; run++) {
-    const random = new Random();
-    const { fed } = await fuzz(random, 100_000);
-    t.ok(fed > 1000, `seed ${random.seed}: ${fed} were let in`);
-  }
+  const random = new Random();
+  const { fed } = await fuzzDoors(random, CONNECTIONS);
+  t.ok(fed > 100, `seed ${random.seed}: ${fed} were let in`);
   const grownMiB = (process.memoryUsage().heapUsed - beforeBytes) / 2 ** 20;
   t.ok(grownMiB < 150, `the heap has grown by ${Math.round(grownMiB)} MiB`);
   t.same(faults, []);

@@ -1,0 +1,125 @@
+/**
+ * The fuzzer of the front and the encoders' doors: transcripts of real encoders, mutated by what their grammar is made of, in pieces of
+ * any size, from connections that end politely, break, or never end. No network, so that many go in a second.
+ */
+
+import { ANSWERS, Doors, Pipe } from './doors.js';
+import { cut, mutant } from './fuzz.js';
+import type { Random } from './random.js';
+import { TRANSCRIPTS } from './transcripts.js';
+
+const SEEDS = Object.values(TRANSCRIPTS).map(({ bytes }) => bytes);
+const WORDS = [
+  ...[
+    '\r\n',
+    '\n',
+    '\r',
+    '\r\r\n',
+    '\n\n',
+    '\r\n\r\n',
+    ':',
+    ' ',
+    '\0',
+    '\xff',
+    '/',
+    '!',
+    '#',
+    '?',
+    '\t',
+    ',',
+    '%',
+    '\x16\x03\x01',
+  ],
+  ...[
+    'hackme',
+    'both',
+    'dj:',
+    ':#1',
+    '/live:',
+    '/live',
+    '!POKE',
+    'PUT ',
+    'SOURCE ',
+    'GET ',
+    'POST ',
+    'OPTIONS * ',
+    'PUT /metapush/',
+    'GET /admin.cgi?',
+    'POST /admin/metadata?',
+  ],
+  ...[
+    ' HTTP/1.0',
+    ' HTTP/1.1',
+    ' ICE/1.0',
+    'Expect: 100-continue\r\n',
+    'Transfer-Encoding: chunked\r\n',
+    'Content-Length: 5\r\n',
+  ],
+  ...[
+    'Content-Length: 0\r\n',
+    'Content-Length: -1\r\n',
+    'Transfer-Encoding: gzip\r\n',
+    'Authorization: Basic c291cmNlOmhhY2ttZQ==\r\n',
+  ],
+  ...[
+    'content-type:audio/mpeg\r\n',
+    'Content-Type: application/ogg\r\n',
+    'icy-name:',
+    'FFFFFFFF\r\n',
+    '0\r\n\r\n',
+    ';ext',
+    '5\r\nabcde\r\n',
+  ],
+].map((word) => Buffer.from(word, 'latin1'));
+
+export interface Tally {
+  /** By the first words of the answer; "" is none. */
+  readonly answers: Map<string, number>;
+  fed: number;
+}
+
+/** Plays so many connections; throws with the seed and the bytes at the first that goes wrong. */
+export async function fuzzDoors(random: Random, count: number): Promise<Tally> {
+  const tally: Tally = { answers: new Map(), fed: 0 };
+  const atOnce = 1000;
+  for (let played = 0; played < count; played += atOnce) {
+    // Long enough for a machine that is busy; every connection that never ends costs its batch this wait.
+    const doors = new Doors(300);
+    const batch = Array.from({ length: Math.min(atOnce, count - played) }, () => {
+      const bytes = mutant(random, SEEDS, WORDS);
+      const pieces = cut(bytes, random);
+      // Those that never end come together in one batch of ten, for their waits.
+      const isLong = Math.floor(played / atOnce) % 10 === 0 && random.chance(0.2);
+      return { bytes, pipe: new Pipe(pieces, isLong ? 'never' : random.chance(0.2) ? 'reset' : 'fin') };
+    });
+    await Promise.all(
+      batch.map(({ bytes, pipe }) =>
+        over(doors, pipe, `seed ${random.seed}: ${JSON.stringify(bytes.toString('latin1'))}`),
+      ),
+    );
+    tally.fed += doors.fed.length;
+    for (const { bytes, pipe } of batch) {
+      const first = pipe.told.slice(0, pipe.told.search(/\r\n|$/));
+      tally.answers.set(first, (tally.answers.get(first) ?? 0) + 1);
+      if (!ANSWERS.test(pipe.told)) {
+        throw new Error(
+          `seed ${random.seed}: ${JSON.stringify(bytes.toString('latin1'))} was told ${JSON.stringify(pipe.told)}`,
+        );
+      }
+    }
+    await doors.close();
+  }
+  return tally;
+}
+
+/** Resolves when the connection is closed, or is a source's or the HTTP server's and would go on. */
+async function over(doors: Doors, pipe: Pipe, why: string): Promise<void> {
+  const endMs = performance.now() + 20_000;
+  doors.front.take(pipe.socket);
+  while (!pipe.destroyed) {
+    if (doors.hasGivenAway(pipe.socket)) {
+      if (pipe.isSpent) return void pipe.destroy();
+    } else if (performance.now() > endMs) throw new Error(`still open: ${why}`);
+    await new Promise((done) => setTimeout(done, 5));
+  }
+}

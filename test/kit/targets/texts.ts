@@ -1,0 +1,277 @@
+/** Texts as strangers send them, read by pure functions: pushes, playlists, PROXY heads, addresses in heads. */
+
+import { isIP, type Socket } from 'node:net';
+import { Proxies } from '../../../src/http/peer.js';
+import { readProxyHead } from '../../../src/http/proxy-protocol.js';
+import { type PushInput, type PushLimits, parsePushBody, parsePushQuery } from '../../../src/metadata/push-input.js';
+import { Refusal } from '../../../src/refusal.js';
+import { isPlaylist, readPlaylist } from '../../../src/source/playlist.js';
+import { Target } from '../../../src/source/target.js';
+import type { FuzzTarget } from '../fuzz.js';
+
+const latin = (text: string) => Buffer.from(text, 'latin1');
+
+const LIMITS: PushLimits = {
+  textBytes: 256,
+  urlBytes: 512,
+  timezoneCharacters: 64,
+  extdataBytes: 2048,
+  extdataDepth: 16,
+};
+
+/** Refused as a client's fault, or within the limits. */
+function pushed(parse: () => PushInput): void {
+  let input: PushInput;
+  try {
+    input = parse();
+  } catch (error) {
+    if (error instanceof Refusal && error.status >= 400 && error.status < 500) return;
+    throw error;
+  }
+  for (const text of [input.artist, input.song, input.id, input.separator, input.album, input.isrc]) {
+    if (text !== undefined && Buffer.byteLength(text) > LIMITS.textBytes) throw new Error(`${text.length} characters`);
+    if (text !== undefined && (text !== text.normalize('NFC') || /[\0-\x1f\x7f]/.test(text))) {
+      throw new Error(`not clean: ${JSON.stringify(text)}`);
+    }
+  }
+  const { durationSeconds = 0, timeSeconds = 0, extdata = '{}', images = '{}' } = input;
+  if (!Number.isInteger(durationSeconds) || durationSeconds < 0) throw new Error(`duration ${durationSeconds}`);
+  if (!Number.isInteger(timeSeconds) || Number.isNaN(new Date(timeSeconds * 1000).getTime()))
+    throw new Error(`time ${timeSeconds}`);
+  for (const raw of [extdata, images]) {
+    if (typeof JSON.parse(raw) !== 'object') throw new Error(`kept as it came, but no object: ${raw.slice(0, 200)}`);
+  }
+}
+
+const pushQuery: FuzzTarget = {
+  name: 'push-query',
+  seeds: [
+    'song=a&artist=b&duration=174',
+    'tracktype=next&song=%C3%BC&etype=1001&id=x',
+    'song=%FC&encoding=windows&separator=+-+',
+    'time=2026-01-01T00:00:00Z&isrc=DEA123456789',
+  ].map(latin),
+  words: [
+    '&',
+    '=',
+    '%',
+    '%00',
+    '%C3',
+    '%zz',
+    '+',
+    'song=',
+    'artist=false',
+    'song=false',
+    '&time=',
+    '1e99',
+    '-1',
+    '9'.repeat(30),
+    'duration=',
+    'encoding=windows',
+    '%F0%9F%98%80',
+    '%CC%88',
+    '\xfc',
+    '\0',
+    ';',
+    '__proto__=1',
+    'constructor=2',
+    'tracktype=',
+    'isrc=',
+    'etype=',
+    'NaN',
+    '2026-02-30T25:61:61Z',
+  ].map(latin),
+  muchBytes: 30_000,
+  play: (bytes) => pushed(() => parsePushQuery(bytes.toString('latin1'), LIMITS)),
+};
+
+const pushBody: FuzzTarget = {
+  name: 'push-body',
+  seeds: [
+    { artist: 'Nina', song: 'Feeling Good', duration: 174, etype: 1001 },
+    { artist: '', song: 'ü', time: '2026-01-01T00:00:00+01:00', extdata: { a: [{ b: [1, 2] }] }, tracktype: 'next' },
+    {
+      artist: 'a',
+      song: 'b',
+      cover: 'https://x/y.jpg',
+      images: { small: { url: 'https://x/z.png' } },
+      album: 'c',
+      timezone: 'Europe/Zurich',
+    },
+  ].map((value) => Buffer.from(JSON.stringify(value))),
+  words: [
+    '{',
+    '}',
+    '[',
+    ']',
+    '[[[[[[[[',
+    '{"a":',
+    '"',
+    '\\',
+    '\\u0000',
+    '\\ud800',
+    ',',
+    ':',
+    'null',
+    'true',
+    '1e999',
+    '-0',
+    '0.1',
+    '"song":',
+    '"extdata":',
+    '"images":{"a":{"url":"x"}},',
+    '"__proto__":{},',
+    '"constructor":1,',
+    '\ufeff',
+    '\xff',
+    '\0',
+    '"duration":"',
+    '9'.repeat(40),
+  ].map((word) => Buffer.from(word)),
+  muchBytes: 60_000,
+  play: (bytes) => pushed(() => parsePushBody(bytes, LIMITS)),
+};
+
+const playlist: FuzzTarget = {
+  name: 'playlist',
+  seeds: [
+    '#EXTM3U\r\n#EXTINF:-1,Radio\r\nhttp://radio.example/live.mp3\r\n/other\r\n',
+    '[playlist]\nNumberOfEntries=2\nFile1=http://a/\nTitle1=A\nFile2=https://b/x?y#z\nLength1=-1\nVersion=2\n',
+    '\ufeffhttp://user:word@a/\n#EXT-X-TARGETDURATION:5\n',
+  ].map((text) => Buffer.from(text)),
+  words: [
+    '\n',
+    '\r',
+    '\r\n',
+    '[playlist]',
+    'File1=',
+    'File999999999=',
+    'file0=',
+    'File1 = ',
+    '#',
+    '#EXT-X-',
+    'http://',
+    'https://[::1',
+    'ftp://x',
+    '//',
+    '\ufeff',
+    '\0',
+    ' ',
+    '\t',
+    '=',
+    'http://\xff/',
+    '%',
+    ':99999',
+    'http://127.0.0.1/',
+    'javascript:',
+  ].map((word) => Buffer.from(word)),
+  muchBytes: 60_000,
+  play: (bytes) => {
+    const text = bytes.toString();
+    isPlaylist(text.slice(0, 100), text);
+    const { entries } = readPlaylist(text);
+    if (entries.length > bytes.length || entries.some((entry) => entry === ''))
+      throw new Error('an entry that is none');
+    const base = Target.named('http://radio.example/list.m3u', 'Basic c2VjcmV0', false);
+    for (const entry of entries.slice(0, 50)) {
+      const target = base.to(entry);
+      if (target === null) continue;
+      if (!/^https?:$/.test(target.url.protocol) || target.url.username !== '' || target.url.password !== '') {
+        throw new Error(`leads to ${target.url.href}`);
+      }
+      if (target.authorization === base.authorization && target.url.origin !== base.url.origin) {
+        throw new Error(`credentials go along to ${target.url.origin}`);
+      }
+    }
+  },
+};
+
+const V2 = Buffer.from('0d0a0d0a000d0a515549540a', 'hex');
+const proxyHead: FuzzTarget = {
+  name: 'proxy-head',
+  seeds: [
+    latin('PROXY TCP4 192.0.2.1 10.0.0.2 56324 443\r\nGET / HTTP/1.1\r\n'),
+    latin('PROXY TCP6 2001:db8::1 ::1 1 2\r\nx'),
+    latin('PROXY UNKNOWN ffff\r\nx'),
+    Buffer.concat([V2, Buffer.from('2111000cc00002010a000002dc0401bb', 'hex'), latin('GET /')]),
+    Buffer.concat([V2, Buffer.from('21210024', 'hex'), Buffer.alloc(36, 1), latin('x')]),
+    Buffer.concat([V2, Buffer.from('20000000', 'hex'), latin('x')]),
+  ],
+  words: [
+    V2,
+    ...[
+      'PROXY ',
+      'TCP4 ',
+      'TCP6 ',
+      'UNKNOWN',
+      '\r\n',
+      '\n',
+      ' ',
+      '::ffff:1.2.3.4',
+      '::',
+      'fe80::1%eth0',
+      '65536',
+      '0',
+      '\x21\x11',
+      '\x20',
+      '\0\x0c',
+      '\xff\xff',
+      '\0',
+      '999.1.1.1',
+    ].map(latin),
+  ],
+  play: (bytes) => {
+    // Byte by byte: what is said once stays, and what is not needed is not taken.
+    let before: string | undefined;
+    for (let length = 1; length <= Math.min(bytes.length, 700); length++) {
+      const head = readProxyHead(bytes.subarray(0, length), 536);
+      const said = typeof head === 'string' ? head : JSON.stringify([head.address, length - head.rest.length]);
+      if (before !== undefined && before !== 'more' && said !== before)
+        throw new Error(`first ${before}, then ${said}`);
+      if (typeof head !== 'string' && head.address !== null && isIP(head.address) === 0)
+        throw new Error(`address ${head.address}`);
+      before = said;
+    }
+  },
+};
+
+const TRUSTING = [
+  new Proxies(['10.0.0.0/8', '::1'], 'x-forwarded-for'),
+  new Proxies(['10.0.0.0/8'], 'forwarded'),
+] as const;
+const forwarded: FuzzTarget = {
+  name: 'forwarded',
+  seeds: [
+    '198.51.100.9, 192.0.2.1, 10.0.0.7',
+    'for=192.0.2.43;proto=http, for="[2001:db8::17]:4711"',
+    '[::1]:80, 10.1.1.1:5, unknown',
+  ].map(latin),
+  words: [
+    ',',
+    ' ',
+    'for=',
+    '"',
+    '[',
+    ']',
+    ':',
+    '10.0.0.1',
+    '10.0.0.1,',
+    ';',
+    'for="_hidden"',
+    '::1',
+    '%',
+    '\xff',
+    '\t',
+    '=',
+  ].map(latin),
+  muchBytes: 32_000,
+  play: (bytes) => {
+    const socket = { remoteAddress: '10.0.0.1' } as Socket;
+    for (const proxies of TRUSTING) {
+      const client = proxies.clientOf(socket, () => bytes.toString('latin1'));
+      if (isIP(client) === 0) throw new Error(`client ${JSON.stringify(client)}`);
+    }
+  },
+};
+
+export const TEXT_TARGETS: readonly FuzzTarget[] = [pushQuery, pushBody, playlist, proxyHead, forwarded];
