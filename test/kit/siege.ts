@@ -51,13 +51,23 @@ export class Siege {
     return siege;
   }
 
+  /** Nobody attacks any more: what the crowd waits for now. @returns as `attack` does */
+  rest(ms: number): Promise<string> {
+    return this.#cost('peace again', () => new Promise((done) => setTimeout(() => done(''), ms)));
+  }
+
   /** Plays these attacks together for so long. @returns what they have cost, in words; '' is nothing that matters */
-  async attack(names: readonly AttackName[], seed: number, ms: number): Promise<string> {
+  attack(names: readonly AttackName[], seed: number, ms: number): Promise<string> {
+    return this.#cost(names.join(', '), () => this.#attackers.play(names, seed, ms));
+  }
+
+  /** @param work resolves with what it found by itself, or '' */
+  async #cost(what: string, work: () => Promise<string>): Promise<string> {
     let finding = '';
     const cost = await this.crowd.during(async () => {
-      finding = await this.#attackers.play(names, seed, ms);
+      finding = await work();
     });
-    this.#test.comment(`${names.join(', ')}: ${worded(cost)}`);
+    this.#test.comment(`${what}: ${worded(cost)}`);
     const { healthMs, gapMs, harm } = cost;
     const lateMs = gapMs - Math.max(VISIT_MS, this.#peace.gapMs);
     const costs = [

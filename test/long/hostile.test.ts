@@ -1,6 +1,6 @@
 /**
  * The hostile crowd: all attacks, two to four at a time, drawn by a seed, beside a crowd that must lose nothing, for five minutes
- * (MINUTES=60 and SEED=…: npm run hostile). Afterwards the server is as it was: memory, handles, the delay of its loop.
+ * (npm run hostile: an hour; MINUTES=…, SEED=…, ATTACKS=NAME,NAME of attacks/index.ts as wanted). Afterwards the server is as it was: memory, handles, the delay of its loop.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,9 +8,10 @@ import t from 'tap';
 import { ATTACKS, type AttackName } from '../attacks/index.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { MOST_MS, Siege } from '../kit/siege.js';
+import { Siege } from '../kit/siege.js';
 
 const MINUTES = Number(process.env['MINUTES'] ?? 5);
+const NAMES = (process.env['ATTACKS']?.split(',') ?? Object.keys(ATTACKS)) as readonly AttackName[];
 const ROUND_MS = 8000;
 /** In which what is made once is made: renderings, pools, code. */
 const WARM_ROUNDS = 4;
@@ -53,7 +54,7 @@ t.test(`${MINUTES} minutes of all attacks`, async (t) => {
   // Each comes once before any comes again.
   let left: AttackName[] = [];
   const draw = (): AttackName => {
-    if (left.length === 0) left = Object.keys(ATTACKS) as AttackName[];
+    if (left.length === 0) left = [...NAMES];
     return left.splice(random.int(0, left.length - 1), 1)[0]!;
   };
   const endMs = performance.now() + MINUTES * 60_000;
@@ -64,6 +65,8 @@ t.test(`${MINUTES} minutes of all attacks`, async (t) => {
     if (costs !== '') return;
     if (round === WARM_ROUNDS) t.comment(`warm: ${told((warm = await figuresOf(siege)))}`);
   }
+  // The server's own figure of its loop knows nothing of a machine that stood still; the crowd's does.
+  t.equal(await siege.rest(5000), '', `seed ${random.seed}: the loop is in time`);
   await siege.crowd.unharmed(`seed ${random.seed}`);
 
   const isFlat = ({ residentBytes, handles }: Figures) =>
@@ -73,5 +76,4 @@ t.test(`${MINUTES} minutes of all attacks`, async (t) => {
   await until(flat, REST_MS).catch(() => undefined);
   t.comment(`in peace: ${told(quiet)}; afterwards: ${told(last)}`);
   t.ok(isFlat(last), `seed ${random.seed}: memory and handles are what they were: ${told(last)}`);
-  t.ok(last.delayMs < MOST_MS, `seed ${random.seed}: the loop is in time`);
 });
