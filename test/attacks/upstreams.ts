@@ -48,6 +48,15 @@ export const titleStorm = upstream((socket, random, signal) => {
   });
 });
 
+/** A block that begins a title 313 times and ends none: its 4 KB held the loop for 1.5 s. */
+export const titleWithoutEnd = upstream((socket, _, signal) => {
+  socket.write(streamHead(16));
+  const piece = Buffer.concat([Buffer.alloc(16, 'a'), block("StreamTitle='".repeat(313))]);
+  return again(signal, 100, 500, () => {
+    if (socket.writable && socket.writableLength < 200_000) socket.write(piece);
+  });
+});
+
 export const forgedUpstream = upstream((socket, _, signal) => {
   socket.write(OGG);
   socket.write(opusLink(7, 50));
