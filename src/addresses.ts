@@ -82,6 +82,7 @@ export class Addresses {
     const { encoders, shoutcast, titles, listeners, polls } = network;
     const http = network.router.server(roles);
     const options: FrontOptions = {
+      watchdog: clock.watchdog,
       host: address.host,
       port: address.port,
       headMs: config.limits.headSeconds * 1000,

@@ -164,6 +164,13 @@ export class Door {
 
   /** A committed change takes effect here: the tape first, then the readers. */
   deliver(channel: string, change: Change): void {
+    const { watchdog } = this.#parts.clock;
+    const startMs = watchdog.begin();
+    this.#takeEffect(channel, change);
+    if (watchdog.end('change', startMs)) watchdog.blame(channel);
+  }
+
+  #takeEffect(channel: string, change: Change): void {
     const { feed, listenerFeed, programmes, sessions, log } = this.#parts;
     void this.#agenda.look(channel);
     if (change.state.next === null) feed.set(channel, 'next', null);

@@ -181,7 +181,7 @@ function makeConnections({ config, refusals }: NetworkParts, proxies: Proxies): 
 }
 
 function makeRouter(
-  { config, feed, sessions, store, versionOf, report, programmes, log, refusals }: NetworkParts,
+  { config, clock, feed, sessions, store, versionOf, report, programmes, log, refusals }: NetworkParts,
   mounts: ReadonlyMap<string, Mount>,
   stream: Stream,
   watch: Watch,
@@ -219,6 +219,7 @@ function makeRouter(
         else if (status >= 400) refusals.warn(refused, "an encoder's title was refused");
       },
     }),
+    watchdog: clock.watchdog,
     headBytes: limits.httpHeadBytes,
     headMs: limits.headSeconds * 1000,
     requestMs: limits.requestSeconds * 1000,

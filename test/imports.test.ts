@@ -26,7 +26,7 @@ const MAY: Record<string, readonly string[]> = {
   audio: ['metadata', 'clock'],
   source: ['audio', 'metadata', 'clock'],
   listener: ['audio', 'metadata', 'clock', 'output', 'mask'],
-  http: ['listener', 'audio', 'source', 'metadata', 'config', 'clock', 'refusal', 'key'],
+  http: ['watchdog', 'listener', 'audio', 'source', 'metadata', 'config', 'clock', 'refusal', 'key'],
   'loop-delay': [],
   'file-limit': [],
   metrics: ['loop-delay', 'watchdog'],

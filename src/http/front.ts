@@ -15,11 +15,14 @@
 
 import type { Server as HttpServer } from 'node:http';
 import net from 'node:net';
+import type { Watchdog } from '../watchdog.js';
 import type { Pair } from './certificate.js';
 import { verdict } from './first-bytes.js';
 import { Opening, type OpeningOptions } from './opening.js';
+import { addressOf } from './peer.js';
 
 export interface FrontOptions extends Omit<OpeningOptions, 'ready'> {
+  readonly watchdog: Watchdog;
   readonly host: string;
   readonly port: number;
   /** A connection that has not said what it is by then is closed. */
@@ -110,8 +113,11 @@ export class Front {
       if (said === 'unknown' || (said === 'shoutcast' && this.#options.shoutcast === undefined)) return drop();
       done();
       socket.pause();
+      const { watchdog } = this.#options;
+      const startMs = watchdog.begin();
       if (said === 'shoutcast') this.#options.shoutcast?.(socket, first);
       else this.#handOn(socket, said, first);
+      if (watchdog.end('connection', startMs)) watchdog.blame(addressOf(socket));
     };
     // A deadline: the socket's own time-out begins anew with every byte that trickles in.
     const deadline = setTimeout(drop, this.#options.headMs);

@@ -12,6 +12,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Watchdog } from '../watchdog.js';
+import { addressOf } from './peer.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -20,6 +22,7 @@ const MOST_PIECES = 64;
 
 export class Pipeline {
   readonly #socket: Socket;
+  readonly #watchdog: Watchdog;
   readonly #parse: (chunk: Buffer) => void;
   /** Whose answer is owed. */
   #request: IncomingMessage | null = null;
@@ -35,8 +38,9 @@ export class Pipeline {
   #rest: Buffer | null = null;
 
   /** @param socket one that the HTTP server has just taken: its listener for data is the parser's */
-  constructor(socket: Socket) {
+  constructor(socket: Socket, watchdog: Watchdog) {
     this.#socket = socket;
+    this.#watchdog = watchdog;
     this.#parse = socket.listeners('data').at(-1) as (chunk: Buffer) => void;
     // Node's parser no longer reads the handle past the socket as soon as somebody else listens.
     socket.off('data', this.#parse).on('data', this.#read);
@@ -82,6 +86,13 @@ export class Pipeline {
 
   readonly #read = (chunk: Buffer): void => {
     if (this.#isOver) return;
+    const startMs = this.#watchdog.begin();
+    this.#parseSome(chunk);
+    if (this.#watchdog.end('http', startMs)) this.#watchdog.blame(addressOf(this.#socket));
+  };
+
+  /** As much of it as may be answered now. */
+  #parseSome(chunk: Buffer): void {
     this.#isHeld = false;
     let at = 0;
     for (let pieces = 0; at < chunk.length; pieces++) {
@@ -102,7 +113,7 @@ export class Pipeline {
       if (this.#isOver || this.#socket.destroyed) return;
     }
     this.#rest = null;
-  };
+  }
 
   /** Not as long as the body of the request is on its way: the answer may wait for it. */
   get #isOwing(): boolean {

@@ -12,6 +12,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.js';
 import type { Connections } from './connections.js';
+import { addressOf } from './peer.js';
 import type { PollAnswer, PollAnswers } from './poll-answer.js';
 import { type PollHead, readPollHead } from './poll-head.js';
 
@@ -63,8 +64,15 @@ export class Poller {
   }
 
   readonly #read = (chunk: Buffer): void => {
+    const { watchdog } = this.#parts.clock;
+    const startMs = watchdog.begin();
     this.idleSeconds = 0;
     this.#parts.connections.touch(this.#socket);
+    this.#answerAll(chunk);
+    if (watchdog.end('poll', startMs)) watchdog.blame(addressOf(this.#socket));
+  };
+
+  #answerAll(chunk: Buffer): void {
     const text = chunk.toString('latin1');
     const second = Math.floor(this.#parts.clock.wallMs() / 1000);
     let at = 0;
@@ -89,7 +97,7 @@ export class Poller {
       if (at < text.length) this.#socket.unshift(chunk.subarray(at));
       return;
     }
-  };
+  }
 
   /** Whether the last head comes again here: it ends with the blank line and holds no other, so no other head begins like it. */
   #isAgain(text: string, at: number): boolean {

@@ -13,6 +13,7 @@ import type { Socket } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { Role } from '../config/schema.js';
 import { REFUSALS, Refusal, type RefusalKind } from '../refusal.js';
+import type { Watchdog } from '../watchdog.js';
 import { answerBroken } from './broken.js';
 import type { Connections } from './connections.js';
 import { responseWith } from './legacy.js';
@@ -51,6 +52,7 @@ export interface RouterParts {
   readonly nes?: Nes;
   /** Undefined: nobody takes encoders' titles here. */
   readonly updinfo?: Updinfo;
+  readonly watchdog: Watchdog;
   readonly headBytes: number;
   readonly headMs: number;
   /** For a whole request, its body too. */
@@ -124,7 +126,9 @@ export class Router {
     });
     // An answer that nobody reads must not keep its connection; streams and WebSockets have taken theirs out by then.
     server.timeout = IDLE_MS;
-    server.on('connection', (socket: Socket) => this.#pipelines.set(socket, new Pipeline(socket)));
+    server.on('connection', (socket: Socket) =>
+      this.#pipelines.set(socket, new Pipeline(socket, this.#parts.watchdog)),
+    );
     server.on('request', (request, response) => {
       if (this.#begins(request, response)) this.#request(request, response, roles);
     });

@@ -174,6 +174,13 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
   }
 
   #read(socket: Socket, chunk: Buffer): void {
+    const { watchdog } = this.#clock;
+    const startMs = watchdog.begin();
+    this.#take(socket, chunk);
+    if (watchdog.end('encoder', startMs)) watchdog.blame(socket.remoteAddress ?? '');
+  }
+
+  #take(socket: Socket, chunk: Buffer): void {
     this.#lastByteMs = this.#clock.now();
     if (socket.bytesRead !== this.#bytesRead) {
       this.#bytesRead = socket.bytesRead;

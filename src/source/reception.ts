@@ -81,6 +81,13 @@ export class Reception implements IntakeOwner {
 
   /** All of a chunk, or as far as it may be read. */
   #drain(): void {
+    const { watchdog } = this.#clock;
+    const startMs = watchdog.begin();
+    this.#takePieces();
+    if (watchdog.end('upstream', startMs)) watchdog.blame(this.#body.socket.remoteAddress ?? '');
+  }
+
+  #takePieces(): void {
     while (this.#open) {
       const step = this.#pieces.next();
       if (step.done) return;

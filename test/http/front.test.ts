@@ -11,6 +11,7 @@ import { Roles } from '../../src/http/roles.js';
 import { Router } from '../../src/http/server.js';
 import type { Stream } from '../../src/http/stream.js';
 import type { Watch } from '../../src/http/watch.js';
+import { Watchdog } from '../../src/watchdog.js';
 import { roomyTable } from '../kit/doors.js';
 import { until } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
@@ -231,6 +232,7 @@ t.test('a body that never comes, and an idle connection', { buffered: true }, as
     proxies: new Proxies([], 'x-forwarded-for'),
     poll: undefined as unknown as Poll,
     watch: undefined as unknown as Watch,
+    watchdog: new Watchdog(),
     connections: roomyTable(),
     headBytes: 8192,
     headMs: 1000,
@@ -251,6 +253,7 @@ t.test('a body that never comes, and an idle connection', { buffered: true }, as
     host: '127.0.0.1',
     port: 0,
     headMs: 1000,
+    watchdog: new Watchdog(),
     connections: roomyTable(),
     http,
     encoder: undefined,

@@ -11,6 +11,7 @@ import { NO_HEADS } from '../../src/http/legacy.js';
 import { PollDoor } from '../../src/http/poll-door.js';
 import { PLAIN_BYTES, readPollHead } from '../../src/http/poll-head.js';
 import { Feed } from '../../src/metadata/feed.js';
+import { Watchdog } from '../../src/watchdog.js';
 import { FakeClock } from '../kit/clock.js';
 import { roomyTable } from '../kit/doors.js';
 import { until } from '../kit/player.js';
@@ -474,7 +475,15 @@ t.test('idle for too long', async (t) => {
   feed.set('demo', 'now', viewOf('Song'));
   const http = createServer({ keepAliveTimeout: 5000 });
   const door = new PollDoor(feed, clock, roomyTable());
-  const options = { host: '127.0.0.1', port: 0, headMs: 1000, connections: roomyTable(), http, encoder: undefined };
+  const options = {
+    host: '127.0.0.1',
+    port: 0,
+    headMs: 1000,
+    connections: roomyTable(),
+    watchdog: new Watchdog(),
+    http,
+    encoder: undefined,
+  };
   const front = new Front({ ...options, poll: door.at(http, NO_HEADS) });
   const port = await front.listen();
   t.teardown(() => front.close());

@@ -26,6 +26,7 @@ import { Feed } from '../../src/metadata/feed.js';
 import type { ChannelState } from '../../src/metadata/state.js';
 import { Programme } from '../../src/programme.js';
 import { MemoryStore } from '../../src/store/memory.js';
+import { Watchdog } from '../../src/watchdog.js';
 import { roomyTable } from '../kit/doors.js';
 import { until } from '../kit/player.js';
 import { startServer, tempFolder } from '../kit/server.js';
@@ -531,6 +532,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
       waiting: 9,
     }),
     proxies,
+    watchdog: new Watchdog(),
     connections: roomyTable(),
     watch: new Watch(feed, sessions, clock, {
       pingMs: 1e6,
@@ -566,6 +568,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     host: '127.0.0.1',
     port: 0,
     headMs: 1000,
+    watchdog: new Watchdog(),
     connections: roomyTable(),
     http: router.server(new Roles(undefined)),
     encoder: undefined,

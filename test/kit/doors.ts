@@ -16,6 +16,7 @@ import { SecretGate } from '../../src/http/secret-gate.js';
 import { ShoutcastDoor } from '../../src/http/shoutcast.js';
 import { TitleDoor } from '../../src/http/title-door.js';
 import { type BodyState, bodyOf } from '../../src/source/dechunk.js';
+import { Watchdog } from '../../src/watchdog.js';
 import { FakeClock } from './clock.js';
 
 /** Channel → its password. `twin` and `other` share one. */
@@ -82,7 +83,7 @@ export class Doors {
     this.#http = http.createServer(nobody).on('checkContinue', nobody);
     this.#http.on('connection', (socket: net.Socket) => this.#given.add(socket));
     this.front = new Front({
-      ...{ host: '127.0.0.1', port: 0, headMs, connections: roomyTable(), http: this.#http },
+      ...{ host: '127.0.0.1', port: 0, headMs, connections: roomyTable(), watchdog: new Watchdog(), http: this.#http },
       encoder: (socket, first) => this.#encoders.take(socket, first),
       title: this.#titles.at(this.#http, NO_HEADS),
       shoutcast: (socket, first) => this.#shoutcast.take(socket, first),
