@@ -153,7 +153,7 @@ t.test('a wrong encoder and a wrong push do not stay in the reserve', { buffered
 
 t.test('connections of one address: a /64 is one, at the limit and one past it', { buffered: true }, async (t) => {
   const limits =
-    '{ connections: 1000, connectionsPerAddress: 3, listenersPerAddress: 3, watchersPerAddress: 1, wrongSecretsPerMinute: 2 }';
+    '{ connections: 1000, connectionsPerAddress: 3, listenersPerAddress: 3, watchersPerAddress: 1, wrongSecretsPerMinute: 2, secretQueue: 0 }';
   const { port } = await startServer(t, yaml(limits, ', proxyProtocol: true'));
   const open = (address: string, text: string) => new Wire(t, port).send(from(address)).send(text);
   const held = Array.from({ length: 3 }, (_, i) => open(v6(1, i), LISTEN));
