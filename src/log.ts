@@ -55,6 +55,6 @@ export class Repeats {
       return;
     }
     this.#seen.set(key, { toldMs: nowMs, silent: 0 });
-    this.#log.warn(seen !== undefined && seen.silent > 0 ? { ...fields, untold: seen.silent } : fields, message);
+    this.#log.warn(seen !== undefined && seen.silent > 0 ? { ...fields, suppressed: seen.silent } : fields, message);
   }
 }

@@ -1,8 +1,8 @@
 /**
  * Tells who was refused and why, for people and for programs such as fail2ban (README, "Guessers"): the fields begin with `address`
  * and `reason`, so that nothing which a stranger wrote stands before them. An address (IPv6: its /64 network) has one line a second
- * for each reason, all of them together have `perSecond`; what is not told is counted in the next line, as `untold` of its own kind
- * and `untoldOthers`.
+ * for each reason, all of them together have `perSecond`; what is suppressed is counted in the next line, as `suppressed` of its own kind
+ * and `suppressedOthers`.
  *
  * Invariant: whatever comes, the log grows by at most `perSecond` lines a second, and no more than `remembered` kinds are kept.
  */
@@ -26,7 +26,7 @@ export interface Refused {
 
 interface Told {
   readonly atMs: number;
-  untold: number;
+  suppressed: number;
 }
 
 const SECOND_MS = 1000;
@@ -51,7 +51,7 @@ export class RefusalLog {
     const told = this.#told.get(key);
     const nowMs = performance.now();
     if (told !== undefined && nowMs - told.atMs < SECOND_MS) {
-      told.untold++;
+      told.suppressed++;
       return;
     }
     if (nowMs - this.#secondAtMs >= SECOND_MS) {
@@ -66,17 +66,17 @@ export class RefusalLog {
     this.#remember(key, nowMs);
     const others = this.#others;
     this.#others = 0;
-    const untold = { untold: told?.untold || undefined, untoldOthers: others || undefined };
-    this.#log.warn({ address, reason, channel, status, ...fields, ...untold }, message);
+    const suppressed = { suppressed: told?.suppressed || undefined, suppressedOthers: others || undefined };
+    this.#log.warn({ address, reason, channel, status, ...fields, ...suppressed }, message);
   }
 
   #remember(key: string, nowMs: number): void {
     this.#told.delete(key);
     const [oldest] = this.#told;
     if (oldest !== undefined && this.#told.size >= this.#limits.remembered) {
-      this.#others += oldest[1].untold;
+      this.#others += oldest[1].suppressed;
       this.#told.delete(oldest[0]);
     }
-    this.#told.set(key, { atMs: nowMs, untold: 0 });
+    this.#told.set(key, { atMs: nowMs, suppressed: 0 });
   }
 }

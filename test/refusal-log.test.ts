@@ -25,7 +25,7 @@ t.test('each address has a line at once, and one a second; the next one counts t
   refuse('192.0.2.2');
   refuse('192.0.2.1', 'too many wrong secrets');
   t.match(lines, [
-    { address: '192.0.2.1', reason: 'wrong secret', status: 403, untold: undefined, msg: 'push refused' },
+    { address: '192.0.2.1', reason: 'wrong secret', status: 403, suppressed: undefined, msg: 'push refused' },
     { address: '2001:db8::0' },
     { address: '192.0.2.2' },
     { address: '192.0.2.1', reason: 'too many wrong secrets' },
@@ -38,7 +38,7 @@ t.test('each address has a line at once, and one a second; the next one counts t
     asked++;
     return lines.length === 5;
   }, 5000);
-  t.match(lines[4], { address: '192.0.2.1', untold: 49 + asked - 1 });
+  t.match(lines[4], { address: '192.0.2.1', suppressed: 49 + asked - 1 });
 });
 
 t.test('so many lines a second in all, and one past it is counted', async (t) => {
@@ -51,6 +51,6 @@ t.test('so many lines a second in all, and one past it is counted', async (t) =>
   }
   t.ok(lines.length >= 10 && lines.length <= 15, `${lines.length} lines in two and a half seconds`);
   const count = (name: string) => lines.reduce((sum, line) => sum + Number(line[name] ?? 0), 0);
-  t.ok(count('untoldOthers') > asked / 3, 'the others are counted');
-  t.ok(lines.length + count('untold') + count('untoldOthers') <= asked);
+  t.ok(count('suppressedOthers') > asked / 3, 'the others are counted');
+  t.ok(lines.length + count('suppressed') + count('suppressedOthers') <= asked);
 });
