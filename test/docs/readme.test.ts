@@ -234,3 +234,13 @@ t.test('each row of the comparison names a test that is there', async (t) => {
   t.ok(names.length >= 14);
   for (const name of names) t.ok(existsSync(new URL(`../${name}.test.ts`, import.meta.url)), name);
 });
+
+t.test('every test that SECURITY.md names is there', async (t) => {
+  const rows = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8').matchAll(/^\|.*\| ([^|]*) \|$/gm);
+  const names = [...rows]
+    .slice(1)
+    .flatMap(([, cell]) => cell!.match(/[\w/-]+/g) ?? [])
+    .filter((name) => !/^-+$/.test(name));
+  t.ok(names.length >= 14);
+  for (const name of names) t.ok(existsSync(new URL(`../${name}.test.ts`, import.meta.url)), name);
+});
