@@ -16,10 +16,16 @@ export class FileIdentity {
     this.#opened = statSync(file, { bigint: true });
   }
 
-  /** Null: it is there. Else what became of it. Some microseconds. */
+  /** Null: it is there. Else what became of it, also where the disk does not let us look. Some microseconds. */
   fault(): string | null {
-    const found = statSync(this.#file, { bigint: true, throwIfNoEntry: false });
-    if (found === undefined) return `${this.#file} is gone: put it back, or restart to begin a new store`;
+    let found: BigIntStats;
+    try {
+      found = statSync(this.#file, { bigint: true });
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return `${this.#file} is gone: put it back, or restart to begin a new store`;
+      return `${this.#file} cannot be looked at (${code})`;
+    }
     if (found.ino === this.#opened.ino && found.dev === this.#opened.dev) return null;
     return `${this.#file} was replaced by another file: put the former one back, or restart to use this one`;
   }

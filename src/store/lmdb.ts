@@ -44,6 +44,12 @@ const LOCK_SUFFIX = '-lock';
 /** Channel, since when (unix milliseconds), version of the record. */
 type HistoryKey = [string, number, number];
 
+/** What a channel has, or shall have: the text of its state, and of some entries; undefined: none. */
+interface Texts {
+  readonly state: string | undefined;
+  readonly history: readonly (readonly [HistoryKey, string | undefined])[];
+}
+
 /** lmdb gives the reason of a failure in a promise of its own. */
 interface CommitFailure {
   readonly commitError?: Promise<never>;
@@ -109,6 +115,9 @@ class LmdbStore implements Store {
   readonly #report: (error: Error) => void;
   /** Channels of which it was told that an entry cannot be read. */
   readonly #reported = new Set<string>();
+  readonly #underWay = new Set<Promise<void>>();
+  /** What the file has that it must not have: until a restart, nothing is saved. */
+  #scar: string | null = null;
   #closing: Promise<void> | undefined;
 
   constructor(file: string, lock: FolderLock, bounds: HistoryBounds, report: (error: Error) => void) {
@@ -131,33 +140,50 @@ class LmdbStore implements Store {
   async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
     // lmdb itself forbids it to its root database only; here it would throw later, where nothing can catch it.
     if (this.#closing !== undefined) throw new Error('The store is closed');
+    const saved = this.#save(channel, state, history);
+    this.#underWay.add(saved);
     try {
-      this.#mustBeInPlace();
-      const { bavail, bsize } = statfsSync(this.#folder);
-      if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`the disk of ${this.#folder} is full`);
-      const text = JSON.stringify({ format: FORMAT, state });
-      if (history.length === 0) await this.#channels.put(channel, text);
-      else await this.#saveBoth(channel, text, history);
-      // Not only before: what went into a file that was on its way out is lost, and must not be answered for.
-      const fault = this.#identity.fault();
-      if (fault !== null) throw new Error(fault);
+      await saved;
     } catch (error) {
       this.#counts.delete(channel);
-      // The reason must not be left without a handler.
-      const reason = (error as CommitFailure).commitError;
-      const cause = reason === undefined ? error : await reason.catch((rejected: unknown) => rejected);
-      throw new Error(`The state of channel ${channel} cannot be saved: ${(cause as Error).message}`, { cause });
+      throw new Error(`The state of channel ${channel} cannot be saved: ${(error as Error).message}`, { cause: error });
+    } finally {
+      this.#underWay.delete(saved);
     }
   }
 
   fault(): string | null {
-    return this.#identity.fault();
+    return this.#scar ?? this.#identity.fault();
+  }
+
+  async #save(channel: string, state: ChannelState, history: readonly HistoryEntry[]): Promise<void> {
+    this.#mustBeInPlace();
+    const { bavail, bsize } = statfsSync(this.#folder);
+    if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`the disk of ${this.#folder} is full`);
+    const { wanted, count } = this.#texts(channel, state, history);
+    const former: Texts = {
+      state: this.#channels.get(channel),
+      history: wanted.history.map(([key]) => [key, this.#history.get(key)] as const),
+    };
+    await this.#commit(channel, wanted);
+    // Not only before: what went into a file that was on its way out is lost, and must not be answered for.
+    const fault = this.#identity.fault();
+    if (fault === null) {
+      if (count !== undefined) this.#counts.set(channel, count);
+      return;
+    }
+    // lmdb has that file open still, wherever it is now: when it comes back, it must not tell of what was refused.
+    await this.#commit(channel, former).catch((cause: Error) => {
+      const reason = `a change of channel ${channel} that was refused cannot be taken back (${cause.message})`;
+      this.#scar = `${fault}, and then restart: ${reason}`;
+    });
+    throw new Error(fault);
   }
 
   /** Once in a turn of the event loop, since the saves of one turn share a transaction. */
   #mustBeInPlace(): void {
     if (this.#isInPlace) return;
-    const fault = this.#identity.fault();
+    const fault = this.fault();
     if (fault !== null) throw new Error(fault);
     this.#isInPlace = true;
     setImmediate(() => {
@@ -165,29 +191,47 @@ class LmdbStore implements Store {
     });
   }
 
-  /** State, entries and what they push out, as one transaction. */
-  async #saveBoth(channel: string, text: string, history: readonly HistoryEntry[]): Promise<void> {
+  /** State, entries and what they push out; the count is that of the channel's entries then, where it was needed. */
+  #texts(
+    channel: string,
+    state: ChannelState,
+    history: readonly HistoryEntry[],
+  ): { readonly wanted: Texts; readonly count?: number } {
+    const text = JSON.stringify({ format: FORMAT, state });
+    if (history.length === 0) return { wanted: { state: text, history: [] } };
     // One that ends may have gone already, and comes back with its end.
     const added = history.filter((entry) => !this.#history.doesExist(keyOf(channel, entry))).length;
     const count = this.#count(channel) + added;
     const goners = added === 0 ? [] : this.#goners(channel, count - this.#bounds.entries);
+    const entries = history.map(
+      (entry) => [keyOf(channel, entry), JSON.stringify({ format: FORMAT, entry })] as [HistoryKey, string | undefined],
+    );
+    const gone = goners.map((key): [HistoryKey, undefined] => [key, undefined]);
+    return { wanted: { state: text, history: [...entries, ...gone] }, count: count - goners.length };
+  }
+
+  /** One transaction. Rejects with lmdb's reason. */
+  async #commit(channel: string, { state, history }: Texts): Promise<void> {
     // Each has a promise of its own, which must not be left without a handler.
     const writes: Promise<unknown>[] = [];
     writes.push(
       this.#root.batch(() => {
-        writes.push(this.#channels.put(channel, text));
-        for (const entry of history) {
-          writes.push(this.#history.put(keyOf(channel, entry), JSON.stringify({ format: FORMAT, entry })));
+        writes.push(state === undefined ? this.#channels.remove(channel) : this.#channels.put(channel, state));
+        for (const [key, text] of history) {
+          writes.push(text === undefined ? this.#history.remove(key) : this.#history.put(key, text));
         }
-        for (const key of goners) writes.push(this.#history.remove(key));
       }),
     );
     const failed = (await Promise.allSettled(writes)).filter((write) => write.status === 'rejected');
-    if (failed.length > 0) {
-      for (const { reason } of failed) (reason as CommitFailure).commitError?.catch(() => undefined);
-      throw failed[0]!.reason;
-    }
-    this.#counts.set(channel, count - goners.length);
+    if (failed.length === 0) return;
+    // The reasons must not be left without a handler.
+    const [cause] = await Promise.all(
+      failed.map(({ reason }) => {
+        const { commitError } = reason as CommitFailure;
+        return commitError === undefined ? reason : commitError.catch((rejected: unknown) => rejected);
+      }),
+    );
+    throw cause;
   }
 
   /** The oldest entries, as far as they are too many, too old, or cannot be read. */
@@ -241,8 +285,10 @@ class LmdbStore implements Store {
   }
 
   close(): Promise<void> {
-    // lmdb's close waits for the saves under way.
-    this.#closing ??= this.#root.close().then(() => this.#lock.release());
+    // One that is under way may have to be taken back.
+    this.#closing ??= Promise.allSettled(this.#underWay)
+      .then(() => this.#root.close())
+      .then(() => this.#lock.release());
     return this.#closing;
   }
 }

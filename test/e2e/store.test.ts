@@ -1,10 +1,20 @@
 /** The disk's faults, with the server as its own process: full, read-only, truncated, scribbled over. Words, never a signal's death. */
 
-import { chmodSync, chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { isLong } from '../kit/long.js';
-import { until } from '../kit/player.js';
+import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
@@ -138,6 +148,45 @@ t.test(
       history.map((entry) => entry.song),
       ['back', 'before'],
     );
+    await server.end('SIGTERM');
+    t.equal(server.ended, 0, server.err);
+  },
+);
+
+t.test(
+  'the data folder cannot be looked at while the server runs: 503, streams go on, and it comes back',
+  async (t) => {
+    const folder = tempFolder(t);
+    const data = join(folder, 'data');
+    const port = await freePort();
+    const server = new ServerProcess(t, port, [configIn(folder, port)], {});
+    await server.ready();
+    t.equal((await push(server.base, 'before')).status, 200);
+    const player = new Player(port, '/demo.mp3');
+    t.teardown(() => player.socket.destroy());
+
+    renameSync(data, `${data}.away`);
+    // What a detached disk, a server of files that hiccups or a removed right is to the one who asks, and so for root too.
+    symlinkSync(data, data);
+    const why = /airsplice\.mdb cannot be looked at \(ELOOP\)/;
+    await until(
+      () => why.test(server.err) || server.ended !== undefined,
+      5000,
+      () => server.err,
+    );
+    t.equal(await statusOf(`${server.base}/readyz`), 503);
+    t.equal(await statusOf(`${server.base}/healthz`), 200);
+    for (let i = 0; i < 5; i++) t.equal((await push(server.base, `away${i}`)).status, 503);
+    const heard = player.audioBytes;
+    await until(() => player.audioBytes > heard + 32_000, 10_000);
+    t.equal(await song(server.base), 'before');
+
+    rmSync(data);
+    renameSync(`${data}.away`, data);
+    t.equal((await push(server.base, 'back')).status, 200);
+    t.equal(await statusOf(`${server.base}/readyz`), 200);
+    await until(() => /can be used again/.test(server.err), 5000);
+    t.notOk(player.closed, 'the same stream all the time');
     await server.end('SIGTERM');
     t.equal(server.ended, 0, server.err);
   },

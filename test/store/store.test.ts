@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -363,6 +364,47 @@ t.test(
     await saver.kill();
   },
 );
+
+t.test('lmdb: a save that was refused after its commit is in no file that comes back', async (t) => {
+  const data = join(newFolder(t), 'data');
+  const bounds = { days: 30, entries: 2 };
+  const nowMs = Date.now();
+  const store = await openLmdbStore(data, bounds);
+  const entries = [1, 2].map((version) => entryOf(version, nowMs + version, null));
+  await store.save('jazz', stateOf(2), entries);
+  const before = store.history('jazz', { limit: 10 });
+
+  // Found in its place, and taken away while the commit goes on. The third pushes out the first.
+  const refused = [
+    store.save('jazz', stateOf(3), [{ ...entries[1]!, toMs: nowMs + 3 }, entryOf(3, nowMs + 3, null)]),
+    store.save('other', stateOf(7)),
+  ];
+  renameSync(data, `${data}.away`);
+  for (const save of refused) await t.rejects(save, /cannot be saved: .*airsplice\.mdb is gone/);
+  t.match(store.fault(), /is gone/);
+  renameSync(`${data}.away`, data);
+  t.equal(store.fault(), null, 'it can be used again at once');
+  t.same(store.load('jazz'), stateOf(2));
+  t.equal(store.load('other'), undefined);
+  t.same(store.history('jazz', { limit: 10 }), before);
+  await store.save('jazz', stateOf(3, 'another'), [entryOf(3, nowMs + 4, null)]);
+  t.same(
+    store.history('jazz', { limit: 10 }).map(({ record }) => record.version),
+    [3, 2],
+    'the version of the refused one is that of the next, once',
+  );
+
+  const last = store.save('jazz', stateOf(4), [entryOf(4, nowMs + 5, null)]);
+  renameSync(data, `${data}.away`);
+  const closed = store.close();
+  await t.rejects(last, /is gone/);
+  await closed;
+  renameSync(`${data}.away`, data);
+  const again = await openLmdbStore(data, bounds);
+  t.same(again.load('jazz'), stateOf(3, 'another'), 'also when the store is being closed');
+  t.equal(again.history('jazz', { limit: 10 }).length, 2);
+  await again.close();
+});
 
 t.test('lock: one of many starters at once gets the folder, by any of its names', async (t) => {
   const folder = newFolder(t);
