@@ -94,9 +94,11 @@ export function polls(): Json {
 export interface ReadLimits {
   /** Of the history, in one answer. */
   readonly historyEntries: number;
+  /** Of one answer with more than one entry. */
+  readonly historyPageBytes: number;
 }
 
-export function histories({ historyEntries: maximum }: ReadLimits): Json {
+export function histories({ historyEntries: maximum, historyPageBytes }: ReadLimits): Json {
   const schema = { type: 'integer', minimum: 1, maximum, default: Math.min(50, maximum) };
   const limit = inQuery('limit', 'How many at most.', schema);
   const before = inQuery('before', 'Only what began before this time.', { type: 'string', format: 'date-time' });
@@ -105,6 +107,10 @@ export function histories({ historyEntries: maximum }: ReadLimits): Json {
       operationId: `history${form}`,
       tag: 'History',
       summary: `What was on air, newest first, as ${form.toUpperCase()}`,
+      description: [
+        `At most \`limit\` entries, and fewer where these would be more than ${historyPageBytes} bytes.`,
+        'To read on, ask for what began `before` the `from` of the last; where there is none, that was all.',
+      ].join(' '),
       parameters: [limit, before, ifNoneMatch],
       responses: {
         ...cached(mediaType, schema, SHARED, undefined, { ...COMPRESSED, ...heads }),

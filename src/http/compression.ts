@@ -9,8 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { contentTag } from '../metadata/etag.js';
-import { asRefusal, sendProblem } from './problem.js';
-import { matchesTag, READ_CORS } from './reads.js';
+import { matchesTag } from './reads.js';
 
 /** Below this the heads outweigh what is saved. */
 export const LEAST_BYTES = 2048;
@@ -31,10 +30,12 @@ export class Body {
   #br: Promise<Buffer> | undefined;
   #gzip: Promise<Buffer> | undefined;
 
-  constructor(text: string) {
-    this.bytes = Buffer.byteLength(text);
-    this.content = this.bytes < LEAST_BYTES ? text : Buffer.from(text);
-    this.#tag = contentTag(this.content);
+  /** @param tag contentTag's, where it is known */
+  constructor(content: string | Buffer, tag?: string) {
+    this.bytes = Buffer.byteLength(content);
+    if (this.bytes < LEAST_BYTES) this.content = content.toString();
+    else this.content = typeof content === 'string' ? Buffer.from(content) : content;
+    this.#tag = tag ?? contentTag(this.content);
   }
 
   /** Strong and quoted. @param coding null: as it is */
@@ -70,6 +71,7 @@ export function compressed(request: IncomingMessage, body: Body): Compressed {
 /**
  * Answers a GET or HEAD with a body in the form that it prefers, or with 304.
  * @param heads Content-Type, Cache-Control and whatever else belongs to a 200
+ * Rejects when the body cannot be compressed; then nothing was answered.
  */
 export async function sendCompressed(
   request: IncomingMessage,
@@ -78,23 +80,19 @@ export async function sendCompressed(
   heads: Readonly<Record<string, string>>,
 ): Promise<void> {
   const form = compressed(request, body);
-  try {
-    if (matchesTag(request.headers['if-none-match'], form.etag)) {
-      const { 'Content-Type': _type, ...kept } = heads;
-      response.writeHead(304, { ...kept, Vary: 'Accept-Encoding', ETag: form.etag }).end();
-      return;
-    }
-    const bytes = await form.bytes();
-    response.writeHead(200, {
-      ...heads,
-      ...form.heads,
-      ETag: form.etag,
-      'Content-Length': Buffer.byteLength(bytes),
-    });
-    response.end(bytes);
-  } catch (error) {
-    sendProblem(response, asRefusal(error), READ_CORS);
+  if (matchesTag(request.headers['if-none-match'], form.etag)) {
+    const { 'Content-Type': _type, ...kept } = heads;
+    response.writeHead(304, { ...kept, Vary: 'Accept-Encoding', ETag: form.etag }).end();
+    return;
   }
+  const bytes = await form.bytes();
+  response.writeHead(200, {
+    ...heads,
+    ...form.heads,
+    ETag: form.etag,
+    'Content-Length': Buffer.byteLength(bytes),
+  });
+  response.end(bytes);
 }
 
 /**

@@ -13,6 +13,7 @@ import { Refusal } from '../refusal.js';
 import { Body, sendCompressed } from './compression.js';
 import { type HistoryTarget, historyHeads, readHistoryPage, readHistoryTarget } from './history.js';
 import { type HistoryOptions, HistoryPages } from './history-pages.js';
+import type { Proxies } from './peer.js';
 import { headsOf, JSON_TYPE, type PlainAnswer, recordAnswer, SHARED } from './poll-answer.js';
 import { asRefusal, sendProblem } from './problem.js';
 import {
@@ -37,19 +38,26 @@ interface CompressedAnswer {
 
 type Answer = PlainAnswer | CompressedAnswer;
 
+export interface PollOptions {
+  readonly history: HistoryOptions;
+  readonly proxies: Proxies;
+  /** Told what went wrong where the stranger is told only that something did. */
+  report(error: unknown): void;
+}
+
 export class Poll {
   readonly #feed: Feed;
   readonly #sessions: Sessions;
   readonly #history: HistoryPages;
-  readonly #historyEntries: number;
+  readonly #options: PollOptions;
   /** Station and types → what was rendered last, and of which changes. */
   readonly #stations = new Map<string, { readonly changes: number; readonly body: Body }>();
 
-  constructor(feed: Feed, sessions: Sessions, history: HistoryOptions) {
+  constructor(feed: Feed, sessions: Sessions, options: PollOptions) {
     this.#feed = feed;
     this.#sessions = sessions;
-    this.#history = new HistoryPages(feed, history);
-    this.#historyEntries = history.entries;
+    this.#history = new HistoryPages(feed, options.history);
+    this.#options = options;
   }
 
   /** Answers any request below /metadata/ that is no upgrade. */
@@ -69,8 +77,14 @@ export class Poll {
       if ('scope' in target) this.#send(request, response, this.#answer(target));
       else void this.#sendHistory(request, response, target);
     } catch (error) {
-      sendProblem(response, asRefusal(error), READ_CORS);
+      this.#refuse(response, error);
     }
+  }
+
+  #refuse(response: ServerResponse, error: unknown): void {
+    const refusal = asRefusal(error);
+    if (refusal.kind === 'internal') this.#options.report(error);
+    sendProblem(response, refusal, READ_CORS);
   }
 
   #answer(target: Target): Answer {
@@ -123,12 +137,12 @@ export class Poll {
   async #sendHistory(request: IncomingMessage, response: ServerResponse, target: HistoryTarget): Promise<void> {
     try {
       if (this.#feed.face(target.channel) === undefined) throw notFound('There is no channel with this key.');
-      const page = readHistoryPage(target, this.#historyEntries);
-      const body = await this.#history.of(page, () => !response.destroyed);
+      const page = readHistoryPage(target, this.#options.history.entries);
+      const body = await this.#history.of(page, { origin: this.#options.proxies.originOf(request), response });
       const heads = { ...READ_CORS, ...historyHeads(target), 'Cache-Control': SHARED };
       await sendCompressed(request, response, body, heads);
     } catch (error) {
-      sendProblem(response, asRefusal(error), READ_CORS);
+      this.#refuse(response, error);
     }
   }
 
@@ -141,7 +155,7 @@ export class Poll {
   #send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
     if (!('etag' in answer)) {
       const heads = { ...READ_CORS, 'Content-Type': answer.type, 'Cache-Control': answer.cache };
-      void sendCompressed(request, response, answer.body, heads);
+      sendCompressed(request, response, answer.body, heads).catch((error) => this.#refuse(response, error));
     } else if (answer.body === null) response.writeHead(204, headsOf(answer, 204)).end();
     else if (matchesTag(request.headers['if-none-match'], answer.etag))
       response.writeHead(304, headsOf(answer, 304)).end();

@@ -1,11 +1,27 @@
 /**
  * The one way in which content gets its tag: whoever serves the same bytes serves the same tag, in this process or another.
- * Owned by nobody: a pure function.
+ * Owned by nobody.
  */
 
 import { createHash } from 'node:crypto';
 
 /** 22 characters of `A-Za-z0-9_-`, for a strong ETag; the quotes are the caller's. */
 export function contentTag(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('base64url').slice(0, 22);
+  const whole = new PiecewiseTag();
+  whole.add(content);
+  return whole.tag;
+}
+
+/** The same tag for content that comes in pieces. */
+export class PiecewiseTag {
+  readonly #hash = createHash('sha256');
+
+  add(piece: string | Buffer): void {
+    this.#hash.update(piece);
+  }
+
+  /** Once, behind the last piece. */
+  get tag(): string {
+    return this.#hash.digest('base64url').slice(0, 22);
+  }
 }

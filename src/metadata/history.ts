@@ -14,26 +14,35 @@ const LATER_FORMULA = /;(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 
 export type HistoryForm = 'json' | 'csv';
 
-/** How a page is put together: each entry on its own, then all of them. */
-export const HISTORY_FORMS: Readonly<
-  Record<HistoryForm, { line(entry: HistoryEntry, face: ChannelFace): string; join(lines: readonly string[]): string }>
-> = {
+/** How a page is put together: `open`, an entry, `separator`, another entry, `close`. */
+interface HistoryWriter {
+  readonly open: string;
+  line(entry: HistoryEntry, face: ChannelFace): string;
+  readonly separator: string;
+  readonly close: string;
+}
+
+export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
   /** An array of channel records, each with `from` and `to` (contract, "history"). */
   json: {
+    open: '[',
     line: ({ record, fromMs, toMs }, face) => {
       const to = toMs === null ? 'null' : `"${utcMs(toMs)}"`;
       return `${new RecordView(record, face).json.slice(0, -1)},"from":"${utcMs(fromMs)}","to":${to}}`;
     },
-    join: (lines) => `[${lines.join(',')}]`,
+    separator: ',',
+    close: ']',
   },
   /** The same as CSV; `to` is empty while a title is on air. Cells that a spreadsheet would run get an apostrophe before them. */
   csv: {
+    open: `${CSV_HEAD}\r\n`,
     line: ({ record, fromMs, toMs }) => {
       const { artist, song, etype, source, id, isrc } = record;
       const times = [utcMs(fromMs), toMs === null ? '' : utcMs(toMs)];
-      return [...times, artist, song, String(etype), source, id, isrc].map(cell).join(',');
+      return `${[...times, artist, song, String(etype), source, id, isrc].map(cell).join(',')}\r\n`;
     },
-    join: (lines) => [CSV_HEAD, ...lines, ''].join('\r\n'),
+    separator: '',
+    close: '',
   },
 };
 

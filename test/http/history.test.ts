@@ -165,8 +165,8 @@ t.test('csv', async (t) => {
     "a;' =b",
     'ü',
   ]);
-  const { line, join } = HISTORY_FORMS.csv;
-  const stored = (song: string) => join([line({ record: makeRecord({ song }), fromMs: 0, toMs: null }, FACE)]);
+  const stored = (song: string) =>
+    HISTORY_FORMS.csv.line({ record: makeRecord({ song }), fromMs: 0, toMs: null }, FACE);
   t.match(stored('\t=1'), ",,'\t=1,0,", 'even what cannot be pushed');
   t.match(stored('\r=1'), `,,"'\r=1",0,`);
   t.match(stored('a\n=1'), ',,"a\n=1",0,');

@@ -28,6 +28,7 @@ import { Programme } from '../../src/programme.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { Watchdog } from '../../src/watchdog.js';
 import { roomyTable } from '../kit/doors.js';
+import { HISTORY } from '../kit/history.js';
 import { until } from '../kit/player.js';
 import { startServer, tempFolder } from '../kit/server.js';
 import { type Answer, ask, Watching, Wire } from '../kit/wire.js';
@@ -524,13 +525,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   const router = new Router({
     mounts: new Map(),
     stream: undefined as unknown as Stream,
-    poll: new Poll(feed, sessions, {
-      read: () => [],
-      versionOf: () => 0,
-      entries: 1000,
-      cacheBytes: 1_000_000,
-      waiting: 9,
-    }),
+    poll: new Poll(feed, sessions, { proxies, report: () => undefined, history: HISTORY }),
     proxies,
     watchdog: new Watchdog(),
     connections: roomyTable(),

@@ -35,6 +35,7 @@ const LIMITS = {
   extdataBytes: 16_384,
   extdataDepth: 32,
   historyEntries: 1000,
+  historyPageBytes: 2_097_152,
 };
 const { openApi, asyncApi } = documents(LIMITS);
 type Path = Readonly<Record<string, Operation>>;

@@ -1,0 +1,15 @@
+/** The history of a server that has none, with the limits of a server that has. */
+
+import type { HistoryOptions } from '../../src/http/history-pages.js';
+
+export const HISTORY: HistoryOptions = {
+  read: () => [],
+  versionOf: () => 0,
+  entries: 1000,
+  pageBytes: 2_097_152,
+  cacheBytes: 8_388_608,
+  bytesInFlight: 33_554_432,
+  bytesInFlightPerAddress: 8_388_608,
+  waiting: 64,
+  waitingPerAddress: 4,
+};
