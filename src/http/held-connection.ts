@@ -5,7 +5,8 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { SecretGate, Verdict } from './secret-gate.js';
+import type { SecretGate } from './secret-gate.js';
+import type { Verdict } from './secret-line.js';
 
 const NOTHING = Buffer.alloc(0);
 

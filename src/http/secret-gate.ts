@@ -1,32 +1,31 @@
 /**
  * The one place where a stranger's secret is compared: every part that takes tokens or passwords asks here. Within its limit of wrong
  * ones an address is answered at once. Past it whatever comes from there waits for its turn, one a second, right or wrong alike, so that a
- * guesser is slow and learns nothing from the time; a neighbour behind the same address is late, and not locked out.
+ * guesser is slow and learns nothing from the time; a neighbour behind the same address is late, and not locked out (secret-line.ts).
  *
  *   check ─► within the limit? ─► compare ─► right | wrong                     wrong: counted for the address, and in all
- *               └─ no ─► line of the address: a b c ─ one a second ─► compare ─► …          line full: too-many
+ *               └─ no ─► line of the address: a b c ─ one a second ─► compare ─► …          not drawn for a place: too-many
  *
  * A guesser with many addresses (a customer of IPv6 has 65,536 networks) would have a limit for each, and could make us forget the
- * oldest. So wrong ones are counted in all too: past that limit the addresses that have never shown a right secret share one line.
- * Invariant: in a minute addresses that never showed a right one have at most twice `inAllPerMinute` secrets looked at, and those
- * that waited in lines of their own when that limit was reached.
+ * oldest. So wrong ones are counted in all too: past that limit the addresses that have never shown a right secret share one line,
+ * where each has its turn after the others. Invariant: in a minute addresses that never showed a right one have at most twice
+ * `inAllPerMinute` secrets looked at, and those that waited in lines of their own when that limit was reached.
  */
 
 import type { Clock } from '../clock.js';
 import { Rate } from './rate.js';
+import { type OnVerdict, SecretLine, type Verdict, type Waiting } from './secret-line.js';
 
 export interface SecretLimits {
   /** Wrong ones of an address (rate.ts: originOf), at once and in a minute. */
   readonly perMinute: number;
   /** Wrong ones of all addresses, likewise. */
   readonly inAllPerMinute: number;
-  /** How many wait for their turn, of an address; one a second. */
+  /** How many wait for their turn, of an address; one a second. Past it a place is drawn. */
   readonly queue: number;
   /** Addresses that are remembered: those of wrong secrets, and those of right ones; also how many may wait in all. */
   readonly remembered: number;
 }
-
-export type Verdict = 'right' | 'wrong' | 'too-many';
 
 /** What the log says of a secret that was refused, whoever took it. */
 export const SECRET_REASONS: Readonly<Record<Exclude<Verdict, 'right'>, string>> = {
@@ -34,39 +33,9 @@ export const SECRET_REASONS: Readonly<Record<Exclude<Verdict, 'right'>, string>>
   'too-many': 'too many wrong secrets',
 };
 
-/** @param retrySeconds after which a place in the line may be free, of `too-many`; else 0 */
-export type OnVerdict = (verdict: Verdict, retrySeconds: number) => void;
-
 const EVERY_MS = 1000;
 /** No address: the line of all that were never right. */
 const ALL = '*';
-
-interface Line {
-  readonly everyMs: number;
-  readonly most: number;
-  readonly waiting: Set<Waiting>;
-}
-
-/** Somebody whose turn has not come. */
-export class Waiting {
-  readonly origin: string;
-  readonly compare: () => boolean;
-  readonly onVerdict: OnVerdict;
-  onLeave: ((waiting: Waiting) => void) | null;
-
-  constructor(origin: string, compare: () => boolean, onVerdict: OnVerdict, onLeave: (waiting: Waiting) => void) {
-    this.origin = origin;
-    this.compare = compare;
-    this.onVerdict = onVerdict;
-    this.onLeave = onLeave;
-  }
-
-  /** The connection has ended: its place is free, and nobody is told a verdict. Idempotent. */
-  leave(): void {
-    this.onLeave?.(this);
-    this.onLeave = null;
-  }
-}
 
 export class SecretGate {
   readonly #clock: Clock;
@@ -76,24 +45,27 @@ export class SecretGate {
   /** Origins that have shown a right secret, the last one at the end. Only who knows one makes us forget one. */
   readonly #proven = new Set<string>();
   /** A line stays for one turn after its last: whoever comes at once after it has to wait as well. */
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, SecretLine>();
+  readonly #random: () => number;
   #waiting = 0;
 
-  constructor(clock: Clock, limits: SecretLimits) {
+  /** @param random in [0, 1): draws who waits where more ask than may */
+  constructor(clock: Clock, limits: SecretLimits, random: () => number = Math.random) {
     const { perMinute, inAllPerMinute, remembered } = limits;
     this.#clock = clock;
     this.#limits = limits;
+    this.#random = random;
     this.#wrong = new Rate(clock, { perMinute, burst: perMinute, remembered });
     this.#wrongInAll = new Rate(clock, { perMinute: inAllPerMinute, burst: inAllPerMinute, remembered: 1 });
   }
 
-  /** How many wait for their turn. */
+  /** How many wait for their verdict. */
   get waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * Asks `compare` whether the secret is right and tells the verdict: at once (null is returned), or when its turn has come.
+   * Asks `compare` whether the secret is right and calls `onVerdict`: at once (null is returned), or when its turn has come.
    * @param compare takes the same time whatever it finds
    */
   check(origin: string, compare: () => boolean, onVerdict: OnVerdict): Waiting | null {
@@ -102,30 +74,20 @@ export class SecretGate {
       onVerdict(this.#look(origin, compare), 0);
       return null;
     }
-    if (line.waiting.size >= line.most || this.#waiting >= this.#limits.remembered) {
-      onVerdict('too-many', Math.max(1, Math.ceil((line.waiting.size * line.everyMs) / 1000)));
+    if (line.most === 0 || this.#waiting >= this.#limits.remembered) {
+      onVerdict('too-many', line.retrySeconds);
       return null;
     }
-    const waiting = new Waiting(origin, compare, onVerdict, (gone) => {
-      if (line.waiting.delete(gone)) this.#waiting--;
-    });
-    line.waiting.add(waiting);
-    this.#waiting++;
-    return waiting;
+    return line.add(origin, compare, onVerdict);
   }
 
   /** Nobody waits any more: the server is about to stop. */
   close(): void {
-    for (const { waiting } of this.#lines.values()) {
-      for (const each of [...waiting]) {
-        each.leave();
-        each.onVerdict('too-many', 1);
-      }
-    }
+    for (const line of this.#lines.values()) line.close();
   }
 
   /** Where this origin has to wait; null: nowhere. */
-  #lineOf(origin: string): Line | null {
+  #lineOf(origin: string): SecretLine | null {
     const { queue, inAllPerMinute } = this.#limits;
     if (!this.#proven.has(origin)) {
       const everyMs = 60_000 / inAllPerMinute;
@@ -139,25 +101,26 @@ export class SecretGate {
     return this.#wrong.waitSeconds(origin) > 0 ? this.#open(origin, EVERY_MS, queue) : null;
   }
 
-  #open(name: string, everyMs: number, most: number): Line {
-    const line: Line = { everyMs, most, waiting: new Set() };
+  #open(name: string, everyMs: number, most: number): SecretLine {
+    const { queue: mostOfOrigin } = this.#limits;
+    const onCount = (change: number) => (this.#waiting += change);
+    const line = new SecretLine({ everyMs, most, mostOfOrigin, random: this.#random, onCount });
     this.#lines.set(name, line);
     this.#turnAfter(name, line);
     return line;
   }
 
-  #turnAfter(name: string, line: Line): void {
+  #turnAfter(name: string, line: SecretLine): void {
     this.#clock.alarm(this.#clock.now() + line.everyMs, { ring: () => this.#turn(name, line) });
   }
 
-  #turn(name: string, line: Line): void {
-    const [next] = line.waiting;
-    if (next === undefined) {
+  #turn(name: string, line: SecretLine): void {
+    const next = line.turn();
+    if (next === null) {
       this.#lines.delete(name);
       return;
     }
     this.#turnAfter(name, line);
-    next.leave();
     next.onVerdict(this.#look(next.origin, next.compare), 0);
   }
 
