@@ -127,6 +127,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     keeper.figures(
       () => network.watchers,
       () => network.connections,
+      () => network.secretsWaiting,
     ),
     clock.lateMicros,
     clock.watchdog,

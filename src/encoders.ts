@@ -44,6 +44,7 @@ export function makeEncoderDoors(
     headMs: config.limits.headSeconds * 1000,
     server: config.streams.server,
     gate,
+    connections,
     proxies,
     mount: (path) => {
       const mount = mounts.get(path);

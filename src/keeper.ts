@@ -56,7 +56,7 @@ export class Keeper implements Ringer {
     this.#alarm = clock.alarm(nowMs + SECOND_MS, this);
   }
 
-  figures(watchers: () => number, connections: () => ConnectionFigures): Figures {
+  figures(watchers: () => number, connections: () => ConnectionFigures, secretsWaiting: () => number): Figures {
     const { programmes, audience, guests, sessions, door } = this.#parts;
     return {
       channels: () =>
@@ -76,6 +76,7 @@ export class Keeper implements Ringer {
       endings: () => audience.endings,
       watchers,
       connections,
+      secretsWaiting,
       sessions: () => sessions.count,
       farAhead: () => door.farAhead,
       heldTitles: () => door.heldTitles,

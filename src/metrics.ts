@@ -57,6 +57,8 @@ export interface Figures {
   endings(): Readonly<Record<string, number>>;
   watchers(): number;
   connections(): ConnectionFigures;
+  /** Secrets without a verdict yet. */
+  secretsWaiting(): number;
   sessions(): number;
   /** Pushes whose time was too far ahead. */
   farAhead(): ReadonlyMap<string, { readonly count: number }>;
@@ -165,6 +167,9 @@ export class Metrics {
       counter.inc(figures.lostLines()),
     );
     this.#connections(figures);
+    this.#gauge('airsplice_secrets_waiting', 'Tokens and passwords that wait to be compared', [], (gauge) =>
+      gauge.set(figures.secretsWaiting()),
+    );
     this.#gauge('airsplice_watchers', 'Open WebSocket readers', [], (gauge) => gauge.set(figures.watchers()));
     this.#gauge('airsplice_sessions', 'Listeners playing with a metaid', [], (gauge) => gauge.set(figures.sessions()));
   }

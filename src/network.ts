@@ -12,6 +12,7 @@ import { makeEncoderDoors } from './encoders.js';
 import { Connections } from './http/connections.js';
 import { registerDocuments } from './http/documents.js';
 import type { EncoderDoor } from './http/encoder.js';
+import type { Judges } from './http/held-connection.js';
 import type { ListenerHook } from './http/hook.js';
 import { ListenerDoor } from './http/listener-door.js';
 import { Nes } from './http/nes.js';
@@ -114,7 +115,7 @@ export class Network {
       this.proxies,
       this.connections,
     ));
-    register(parts, this.router, this.proxies, this.#gate);
+    register(parts, this.router, this.proxies, { gate: this.#gate, connections: this.connections });
   }
 
   /** Open WebSocket, nes and SSE readers. */
@@ -125,6 +126,11 @@ export class Network {
   /** Resolves when requests can be answered. */
   async ready(): Promise<void> {
     await this.router.ready();
+  }
+
+  /** Secrets without a verdict yet. */
+  get secretsWaiting(): number {
+    return this.#gate.waiting;
   }
 
   /** Takes nobody any more; streams end with a whole frame, watchers are told to go. Pushes under way go on. */
@@ -216,6 +222,7 @@ function makeRouter(
       desks: [...programmes.values()].flatMap(({ titleDesk }) => titleDesk ?? []),
       channelAt: (path) => mounts.get(path)?.channel.key,
       gate,
+      connections,
       proxies,
       bodyBytes: limits.pushBodyBytes,
       textBytes: limits.textBytes,
@@ -236,7 +243,7 @@ function makeRouter(
 }
 
 /** What goes through fastify. */
-function register(parts: NetworkParts, { app }: Router, proxies: Proxies, gate: SecretGate): void {
+function register(parts: NetworkParts, { app }: Router, proxies: Proxies, judges: Judges): void {
   const { config, clock, door, metrics, refusals, programmes } = parts;
   const { limits } = config;
   const pushes = new Rate(clock, {
@@ -259,7 +266,7 @@ function register(parts: NetworkParts, { app }: Router, proxies: Proxies, gate: 
       },
     },
     { ...limits, bodyBytes: limits.pushBodyBytes },
-    { pushes, gate, proxies },
+    { pushes, ...judges, proxies },
   );
   registerOps(app, {
     get ready() {

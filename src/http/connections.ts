@@ -1,19 +1,21 @@
 /**
- * The table of all connections of this process: how many there may be, how many from one address, and who goes when there is no room.
+ * The table of all connections: how many there may be, how many from one address, and who is closed where there is no room.
  *
- *   accepted ─► undecided ──a stranger's request──► stranger: busy ⇄ idle          at most `connections` − `reserved` strangers
- *                   └──────an encoder is let in───► encoder                        at most `connections` of all
+ *   accepted ─► silent ─► speaking ──a stranger's request──► busy ⇄ idle                at most `connections` − `reserved` strangers
+ *                            ├──a request that the reserve is for──► pending ──right secret──► proven     either ─► kept ─► pending …
+ *                            └──an encoder is let in──► admitted                        at most `connections` of all
  *
- * Nobody can be known at the accept: whoever comes is undecided, which all of `connections` but the strangers' part is for, and stays
- * so for as long as it says nothing, sends a head, or asks only for what encoders, playout systems and operators ask for.
- * Undecided and idle connections are closed to make room, oldest first; an address makes room for itself first. Busy strangers
- * (listeners and watchers are busy all their life) and encoders are never closed from here.
+ * Nobody is known at the accept; the reserve is for whoever asks for what encoders, playout systems and operators ask for. To make
+ * room the silent ones are closed first (down to half of the reserve), then those with an incomplete head, then the other silent and the
+ * kept ones, and idle strangers, each oldest first; an address makes room for itself first. Busy, proven and admitted ones are never closed from here. Pending ones (a secret that waits for
+ * its turn, a body on its way) are so only beyond half of the reserve, or of what an address may have: strangers cannot fill it.
  *
  * Invariant: every connection that was accepted and has not closed is counted once, in all and for its address. No step looks at more
  * than a few entries. Sockets that were never entered (tests) may do anything. Made by network.ts; fronts enter, doors and router say.
  */
 
 import type { Socket } from 'node:net';
+import { plainAddress } from './peer.js';
 import { type Link, Queue } from './queue.js';
 import { originOf } from './rate.js';
 
@@ -30,7 +32,7 @@ export interface ConnectionLimits {
   readonly reserved: number;
   /** Whether many who have nothing to do with each other come from there: it is not limited. */
   isShared(address: string): boolean;
-  /** @param address "" where it is not known */
+  /** @param address as plainAddress writes it; "" where it is not known */
   onRefused(why: ConnectionRefusal, address: string): void;
 }
 
@@ -38,18 +40,30 @@ export interface ConnectionLimits {
 interface Origin {
   readonly key: string;
   count: number;
-  /** Those of its connections that may be closed. */
+  /** Those of its connections that may be closed, and those that may be beyond half of what it may have. */
   loose: Queue<Entry> | null;
+  pending: Queue<Entry> | null;
+}
+
+/** Where an entry stands that may be closed; null: it may not. */
+type State = 'silent' | 'speaking' | 'kept' | 'idle' | 'pending' | null;
+
+function sideOf(state: State): 'pending' | 'loose' {
+  return state === 'pending' ? 'pending' : 'loose';
 }
 
 class Entry {
   socket: Socket;
   origin: Origin | null = null;
+  /** As its peer or its proxy says. */
+  address = '';
   isStranger = false;
   isGone = false;
+  /** It has shown a right secret with what it asks for now. */
+  isProven = false;
   /** Answers that it is owed. */
   owed = 0;
-  /** Where it stands among those that may be closed: in all, and of its address. Null: it may not. */
+  state: State = null;
   inAll: Link<Entry> | null = null;
   inOrigin: Link<Entry> | null = null;
 
@@ -66,8 +80,13 @@ export class Connections {
   #most: number;
   #reserved: number;
   readonly #origins = new Map<string, Origin>();
-  readonly #undecided = new Queue<Entry>();
-  readonly #idle = new Queue<Entry>();
+  readonly #queues: Readonly<Record<Exclude<State, null>, Queue<Entry>>> = {
+    silent: new Queue(),
+    speaking: new Queue(),
+    kept: new Queue(),
+    idle: new Queue(),
+    pending: new Queue(),
+  };
   #count = 0;
   #strangers = 0;
   #madeRoom = 0;
@@ -88,9 +107,10 @@ export class Connections {
     return this.#count;
   }
 
-  /** Those that have not said yet that they are strangers', and those of strangers without a request. */
+  /** Those without a request: of nobody that is known as a stranger yet, and of strangers. */
   get loose(): { readonly undecided: number; readonly idle: number } {
-    return { undecided: this.#undecided.size, idle: this.#idle.size };
+    const { silent, speaking, kept, idle } = this.#queues;
+    return { undecided: silent.size + speaking.size + kept.size, idle: idle.size };
   }
 
   /** Connections that were closed so that others could come. */
@@ -110,20 +130,20 @@ export class Connections {
 
   /**
    * Enters a connection that was just accepted. False: there is no room for it, and it was closed.
-   * @param address of the peer; null: a proxy's, who will tell whose it is (`comesFrom`)
+   * @param address of the peer; null: a proxy's, which says later whose it is (`comesFrom`)
    */
   enter(socket: Socket, address: string | null): boolean {
     const entry = new Entry(socket);
     (socket as Entered)[ENTRY] = entry;
     this.#count++;
-    entry.inAll = this.#undecided.add(entry);
+    this.#place(entry, 'silent');
     socket.on('close', this.#onClose);
     if (address !== null && !this.#claim(entry, address)) return false;
     if (this.#count <= this.#most || this.#makeRoomFor(entry, address)) return true;
-    return this.#refuse(entry, 'full', address ?? '');
+    return this.#refuse(entry, 'full');
   }
 
-  /** It comes from this address, as its proxy has told. False: there is no room for it, and it was closed. */
+  /** It comes from this address, as its proxy says. False: there is no room for it, and it was closed. */
   comesFrom(socket: Socket, address: string): boolean {
     const entry = (socket as Entered)[ENTRY];
     return entry === undefined || (!entry.isGone && (entry.origin !== null || this.#claim(entry, address)));
@@ -137,77 +157,100 @@ export class Connections {
     entry.socket = secure;
   }
 
+  /** Its first bytes have come, behind what a proxy or TLS puts before them. */
+  speak(socket: Socket): void {
+    const entry = (socket as Entered)[ENTRY];
+    if (entry?.state === 'silent') this.#place(entry, 'speaking');
+  }
+
   /**
    * It has asked for something, and is not closed until as many `end` have come; a listener has none.
-   * False: there is no room for strangers, and it is to be told so and closed.
-   * @param isReserved it asks for what the reserve is for: it may be served beyond the strangers' part, but stays undecided
+   * False: there is no room for strangers: to be answered so, and closed.
+   * @param isReserved it asks for what the reserve is for: it may be served beyond the strangers' part, and is pending
    */
   begin(socket: Socket, isReserved = false): boolean {
     const entry = (socket as Entered)[ENTRY];
     if (entry === undefined) return true;
     if (entry.isGone) return false;
     if (!entry.isStranger && !isReserved) {
-      if (this.#strangers >= this.#most - this.#reserved && !this.#close(this.#idle.oldest)) {
-        return this.#tell('reserved', entry.origin?.key ?? '');
+      if (this.#strangers >= this.#most - this.#reserved && !this.#close(this.#queues.idle.oldest)) {
+        return this.#say('reserved', entry.address);
       }
-      this.#hold(entry);
       entry.isStranger = true;
       this.#strangers++;
     }
     entry.owed++;
-    if (entry.isStranger) this.#hold(entry);
-    else this.#renew(entry);
+    if (entry.isStranger || entry.isProven) this.#place(entry, null);
+    else if (entry.state !== 'pending') this.#place(entry, 'pending');
     return true;
+  }
+
+  /** What it asked for now came with a right secret: it is not closed before it has its answer. */
+  prove(socket: Socket): void {
+    const entry = (socket as Entered)[ENTRY];
+    if (entry === undefined || entry.isGone || entry.owed === 0) return;
+    entry.isProven = true;
+    this.#place(entry, null);
   }
 
   /** What it asked for it has. */
   end(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
-    if (entry === undefined || entry.isGone || --entry.owed > 0 || !entry.isStranger) return;
-    entry.inAll = this.#idle.add(entry);
-    this.#loosenOrigin(entry);
+    if (entry === undefined || entry.isGone || --entry.owed > 0) return;
+    entry.isProven = false;
+    this.#place(entry, entry.isStranger ? 'idle' : 'kept');
   }
 
   /** It has asked and got something at once: of those that may be closed it is the newest. */
   touch(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
-    if (entry !== undefined) this.#renew(entry);
+    if (entry === undefined || entry.inAll === null) return;
+    this.#queues[entry.state!].renew(entry.inAll);
+    if (entry.inOrigin !== null) entry.origin![sideOf(entry.state)]!.renew(entry.inOrigin);
   }
 
   /** An encoder that was let in: it is no stranger, and is not closed. */
   admit(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
-    if (entry !== undefined) this.#hold(entry);
+    if (entry !== undefined && !entry.isGone) this.#place(entry, null);
   }
 
   /** The system has no descriptor left for another one. */
   outOfFiles(): void {
     this.#makeRoom();
-    this.#tell('files', '');
+    this.#say('files', '');
   }
 
   #claim(entry: Entry, address: string): boolean {
+    entry.address = address;
     const key = originOf(address);
     let origin = this.#origins.get(key);
-    if (origin === undefined) this.#origins.set(key, (origin = { key, count: 0, loose: null }));
+    if (origin === undefined) origin = { key, count: 0, loose: null, pending: null };
     // Before it is one of them, so that it does not make room for itself.
     const isFull = origin.count >= this.#limits.perAddress && !this.#limits.isShared(address);
-    const hasRoom = !isFull || this.#close(origin.loose?.oldest);
+    const hasRoom = !isFull || this.#close(origin.loose?.oldest) || this.#closePendingOf(origin);
     origin.count++;
     this.#origins.set(key, origin);
     entry.origin = origin;
-    if (!hasRoom) return this.#refuse(entry, 'address', address);
-    if (entry.inAll !== null) this.#loosenOrigin(entry);
+    if (!hasRoom) return this.#refuse(entry, 'address');
+    this.#place(entry, entry.state);
     return true;
+  }
+
+  #closePendingOf({ pending }: Origin): boolean {
+    return pending !== null && pending.size > this.#limits.perAddress / 2 && this.#close(pending.oldest);
   }
 
   /** A silent crowd must not drive out the idle connections of others: beyond the reserve it makes room itself. */
   #makeRoom(except?: Entry): boolean {
-    const undecided = this.#undecided.oldest;
-    const silent = undecided === except ? undefined : undecided;
-    return this.#undecided.size > this.#reserved
-      ? this.#close(silent) || this.#close(this.#idle.oldest)
-      : this.#close(this.#idle.oldest) || this.#close(silent);
+    const { silent, speaking, kept, idle, pending } = this.#queues;
+    const other = silent.oldest === except ? undefined : silent.oldest;
+    // An encoder that has only just come must not be the only silent one among many half heads.
+    const first = silent.size > this.#reserved / 2 ? other : undefined;
+    const undecided = first ?? speaking.oldest ?? other ?? kept.oldest;
+    const isCrowd = silent.size + speaking.size + kept.size > this.#reserved;
+    if (this.#close(isCrowd ? undecided : idle.oldest) || this.#close(isCrowd ? idle.oldest : undecided)) return true;
+    return pending.size > this.#reserved / 2 && this.#close(pending.oldest);
   }
 
   #makeRoomFor(entry: Entry, address: string | null): boolean {
@@ -224,31 +267,27 @@ export class Connections {
     return true;
   }
 
-  /** From here on it may not be closed. */
-  #hold(entry: Entry): void {
-    if (entry.inAll === null) return;
-    (entry.isStranger ? this.#idle : this.#undecided).remove(entry.inAll);
-    entry.inAll = null;
+  /** From here on it stands there, as the newest, in all and of its address. */
+  #place(entry: Entry, state: State): void {
     const { origin } = entry;
-    if (origin === null || entry.inOrigin === null) return;
-    origin.loose!.remove(entry.inOrigin);
-    if (origin.loose!.size === 0) origin.loose = null;
-    entry.inOrigin = null;
-  }
-
-  #loosenOrigin(entry: Entry): void {
-    if (entry.origin !== null) entry.inOrigin = (entry.origin.loose ??= new Queue()).add(entry);
-  }
-
-  #renew(entry: Entry): void {
-    if (entry.inAll !== null) (entry.isStranger ? this.#idle : this.#undecided).renew(entry.inAll);
-    if (entry.inOrigin !== null) entry.origin!.loose!.renew(entry.inOrigin);
+    if (entry.inOrigin !== null) {
+      const side = sideOf(entry.state);
+      const queue = origin![side]!;
+      queue.remove(entry.inOrigin);
+      if (queue.size === 0) origin![side] = null;
+      entry.inOrigin = null;
+    }
+    if (entry.inAll !== null) this.#queues[entry.state!].remove(entry.inAll);
+    entry.inAll = state === null ? null : this.#queues[state].add(entry);
+    entry.state = state;
+    if (state === null || origin === null) return;
+    entry.inOrigin = (origin[sideOf(state)] ??= new Queue()).add(entry);
   }
 
   /** Not counted any more, whenever its socket closes. */
   #leave(entry: Entry): void {
     if (entry.isGone) return;
-    this.#hold(entry);
+    this.#place(entry, null);
     entry.isGone = true;
     this.#count--;
     if (entry.isStranger) this.#strangers--;
@@ -256,15 +295,15 @@ export class Connections {
     if (origin !== null && --origin.count === 0) this.#origins.delete(origin.key);
   }
 
-  #refuse(entry: Entry, why: ConnectionRefusal, address: string): false {
+  #refuse(entry: Entry, why: ConnectionRefusal): false {
     this.#leave(entry);
     entry.socket.on('error', () => undefined).destroy();
-    return this.#tell(why, address);
+    return this.#say(why, entry.address);
   }
 
-  #tell(why: ConnectionRefusal, address: string): false {
+  #say(why: ConnectionRefusal, address: string): false {
     this.#refusals[why]++;
-    this.#limits.onRefused(why, address);
+    this.#limits.onRefused(why, plainAddress(address));
     return false;
   }
 }

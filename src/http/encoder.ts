@@ -9,11 +9,11 @@ import { bodyOf } from '../source/dechunk.js';
 import { basicCredentials, type Handshake } from '../source/handshake.js';
 import type { Guarded } from '../source/shoutcast.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
-import { type Judged, judgeConnection } from './held-connection.js';
+import { type Judged, type Judges, judgeConnection } from './held-connection.js';
 import { lastWord } from './last-word.js';
 import type { Proxies } from './peer.js';
 import { originOf } from './rate.js';
-import { SECRET_REASONS, type SecretGate } from './secret-gate.js';
+import { SECRET_REASONS } from './secret-gate.js';
 
 /** What the door must know of the mounts that encoders may feed. */
 export interface EncoderMount extends Guarded {
@@ -26,10 +26,8 @@ export interface EncoderMount extends Guarded {
   attach(socket: Socket, first: Buffer, heads: ReadonlyMap<string, string>): void;
 }
 
-export interface EncoderDoorOptions extends HeadLimits {
+export interface EncoderDoorOptions extends HeadLimits, Judges {
   readonly server: string;
-  /** Every password is compared there. */
-  readonly gate: SecretGate;
   readonly proxies: Proxies;
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
@@ -50,7 +48,7 @@ export interface EncoderVerdict {
   readonly why: string;
 }
 
-/** Who knocks. */
+/** An encoder that has sent its head. */
 interface Caller {
   readonly socket: Socket;
   readonly address: string;
@@ -112,7 +110,7 @@ export class EncoderDoor {
 
   /** Mounts are no secret: anybody can listen to them. */
   #judge(socket: Socket, head: Handshake): void {
-    const { mount: mountAt, gate, proxies, headBytes } = this.#options;
+    const { mount: mountAt, proxies, headBytes } = this.#options;
     const mount = mountAt(head.path);
     const address = proxies.clientOf(socket, (name) => head.headers.get(name));
     const caller = { socket, address, path: head.path, agent: head.headers.get('user-agent') ?? '' };
@@ -122,7 +120,7 @@ export class EncoderDoor {
       return;
     }
     const compare = () => mount.authorized(given.user, given.password);
-    judgeConnection(gate, originOf(address), socket, headBytes, compare, (judged, ahead) => {
+    judgeConnection(this.#options, originOf(address), socket, headBytes, compare, (judged, ahead) => {
       const refused = refusalOf(judged) ?? misfit(head, mount);
       if (refused !== null) this.#refuse(caller, refused);
       else this.#admit(caller, head, ahead, mount);
@@ -132,7 +130,7 @@ export class EncoderDoor {
   #admit({ socket, ...caller }: Caller, head: Handshake, ahead: Buffer, mount: EncoderMount): void {
     socket.on('error', () => undefined);
     if (head.headers.get('content-length') === '0') {
-      // Somebody with the right password who only asks: nobody is cut for him.
+      // The password is right, but there is no audio to come: nobody is cut for it.
       lastWord(
         socket,
         `HTTP/1.0 200 OK\r\nServer: ${this.#options.server}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
@@ -178,7 +176,7 @@ function refusalOf({ verdict, retrySeconds }: Judged): Verdict | null {
   };
 }
 
-/** Why somebody with the right password may not come in; null: he may. */
+/** Why an encoder with the right password is refused all the same; null: it is not. */
 function misfit(head: Handshake, mount: EncoderMount): Verdict | null {
   if (mount.busy) return { status: 409, reason: 'Conflict', why: 'another encoder feeds this mount' };
   if (bodyOf(head.headers) === null) {

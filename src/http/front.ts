@@ -104,6 +104,7 @@ export class Front {
       socket.on('error', () => undefined).destroy();
     };
     const look = (chunk: Buffer) => {
+      this.#options.connections.speak(socket);
       const first: Buffer = seen === null ? chunk : Buffer.concat([seen, chunk]);
       const said = verdict(first);
       if (said === 'more') {

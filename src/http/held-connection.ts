@@ -1,10 +1,12 @@
 /**
- * Connections and requests whose secret waits for its turn (secret-gate.ts). Whoever goes meanwhile leaves the line; what an encoder sends
+ * Connections and requests whose secret waits for its turn (secret-gate.ts). In the table of connections they are pending, and proven once
+ * the secret was right, so that a push or an encoder under way is not closed for newcomers. Whoever goes meanwhile leaves the line; what an encoder sends
  * meanwhile is kept up to a bound, and what is more stays in the network. A body of HTTP is not read at all: nobody asks for it.
  */
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Connections } from './connections.js';
 import type { SecretGate } from './secret-gate.js';
 import type { Verdict } from './secret-line.js';
 
@@ -15,13 +17,19 @@ export interface Judged {
   readonly retrySeconds: number;
 }
 
+/** Where a secret is compared, and where its connection stands. */
+export interface Judges {
+  readonly gate: SecretGate;
+  readonly connections: Connections;
+}
+
 /**
  * Asks about the secret of a connection that no HTTP server reads. The socket is paused, and is so again when `onVerdict` is called: at
  * once, or once it was its turn; never when the connection has ended by then.
  * @param mostBytes that are read ahead @param onVerdict with what was read ahead
  */
 export function judgeConnection(
-  gate: SecretGate,
+  { gate, connections }: Judges,
   origin: string,
   socket: Socket,
   mostBytes: number,
@@ -29,22 +37,27 @@ export function judgeConnection(
   onVerdict: (judged: Judged, ahead: Buffer) => void,
 ): void {
   let ahead: ReadAhead | null = null;
-  const waiting = gate.check(origin, compare, (verdict, retrySeconds) =>
-    onVerdict({ verdict, retrySeconds }, ahead?.stop() ?? NOTHING),
-  );
+  // Until it closes, or is admitted.
+  if (!connections.begin(socket, true)) return;
+  const waiting = gate.check(origin, compare, (verdict, retrySeconds) => {
+    if (verdict === 'right') connections.prove(socket);
+    onVerdict({ verdict, retrySeconds }, ahead?.stop() ?? NOTHING);
+  });
   if (waiting !== null) ahead = new ReadAhead(socket, mostBytes, () => waiting.leave());
 }
 
 /** Asks about the secret of a request; a promise only where it has to wait. It stays open for ever when the connection ends. */
 export function judgeRequest(
-  gate: SecretGate,
+  { gate, connections }: Judges,
   origin: string,
   response: ServerResponse,
   compare: () => boolean,
 ): Judged | Promise<Judged> {
   let judged: Judged | null = null;
   let onJudged: ((judged: Judged) => void) | null = null;
+  const { socket } = response;
   const waiting = gate.check(origin, compare, (verdict, retrySeconds) => {
+    if (verdict === 'right' && socket !== null) connections.prove(socket);
     judged = { verdict, retrySeconds };
     onJudged?.(judged);
   });

@@ -5,6 +5,7 @@
 
 import type { Socket } from 'node:net';
 import { Refusal } from '../refusal.js';
+import { isChunkedOnly } from './broken.js';
 import type { Connections } from './connections.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
 import type { AddressHeads } from './legacy.js';
@@ -44,12 +45,14 @@ export class ListenerDoor {
     if (mount === undefined) return false;
     this.#heads.read(socket, first, (result) => {
       if (!this.#connections.begin(socket)) endWithProblem(socket, tooManyConnections(), heads);
-      else if (!('kind' in result)) {
-        const address = this.#proxies.clientOf(socket, (name) => result.headers.get(name));
-        this.#stream.handle(new BareVisit(socket, result, heads, address), mount);
-      } else {
+      else if ('kind' in result) {
         const kind = result.kind === 'too-large' ? 'head-too-large' : 'bad-request';
         endWithProblem(socket, new Refusal(kind, `${result.message}.`), heads);
+      } else if (result.headers.has('transfer-encoding') && !isChunkedOnly(result.headers.get('transfer-encoding'))) {
+        endWithProblem(socket, new Refusal('bad-request', 'Of the transfer codings only chunked is known.'), heads);
+      } else {
+        const address = this.#proxies.clientOf(socket, (name) => result.headers.get(name));
+        this.#stream.handle(new BareVisit(socket, result, heads, address), mount);
       }
     });
     return true;

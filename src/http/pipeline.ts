@@ -63,11 +63,18 @@ export class Pipeline {
     return true;
   }
 
+  /** The answer has no end, or is long in coming: what still comes is read and dropped, so that the end of the connection is seen. */
+  passOver(): void {
+    this.#isOver = true;
+    this.#rest = null;
+    this.#socket.off('data', this.#read).on('data', drop).resume();
+  }
+
   /** Gives the connection away, with what was not parsed put back: to be resumed by whoever takes it. */
   release(): void {
     this.#isOver = true;
     this.#request = this.#response = null;
-    this.#socket.off('data', this.#read);
+    this.#socket.off('data', this.#read).off('data', drop);
     if (this.#rest !== null && this.#rest.length > 0) this.#socket.unshift(this.#rest);
     this.#rest = null;
   }
@@ -125,7 +132,7 @@ export class Pipeline {
     this.#rest = null;
     this.#socket.pause();
     this.#socket.unshift(rest);
-    if (this.#request === null && this.#socket.writableNeedDrain) this.#socket.once('drain', this.#goOn);
+    if (this.#socket.writableNeedDrain) this.#socket.off('drain', this.#goOn).once('drain', this.#goOn);
   }
 
   readonly #answered = (): void => {
@@ -139,6 +146,8 @@ export class Pipeline {
     if (this.#isHeld && !this.#isOver && this.#socket.writable) this.#socket.resume();
   };
 }
+
+function drop(): void {}
 
 /** Where the next blank line ends, behind its LF; 0: there is none. @param isBlank the line that begins or goes on here holds only CR */
 function blankLineEnd(chunk: Buffer, at: number, isBlank: boolean): number {

@@ -8,11 +8,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
 import { REFUSALS, Refusal } from '../refusal.js';
-import { type Judged, judgeRequest } from './held-connection.js';
+import { type Judged, type Judges, judgeRequest } from './held-connection.js';
 import { refuseOthers } from './methods.js';
 import type { Proxies } from './peer.js';
 import type { Rate } from './rate.js';
-import { SECRET_REASONS, type SecretGate } from './secret-gate.js';
+import { SECRET_REASONS } from './secret-gate.js';
 
 /** What pushing needs of the rest of the house; wired in app.ts. */
 export interface PushTarget {
@@ -38,11 +38,9 @@ export interface PushAnswered {
   readonly why: string;
 }
 
-export interface PushRates {
+export interface PushRates extends Judges {
   /** Accepted pushes, by channel. */
   readonly pushes: Rate;
-  /** Every token is compared there. */
-  readonly gate: SecretGate;
   readonly proxies: Proxies;
 }
 
@@ -71,11 +69,11 @@ export function registerPush(
   );
   const route = {
     exposeHeadRoute: false,
-    // Before the body is read: a stranger learns nothing but that he is one.
+    // Before the body is read: strangers learn nothing but that they are strangers.
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       const { channel, token } = request.params as PushParams;
       const compare = () => target.authorized(channel, token ?? bearerToken(request));
-      const asked = judgeRequest(rates.gate, rates.proxies.originOf(request.raw), reply.raw, compare);
+      const asked = judgeRequest(rates, rates.proxies.originOf(request.raw), reply.raw, compare);
       const judged = asked instanceof Promise ? await asked : asked;
       verdicts.set(request, judged.verdict);
       const refusal = refusalOf(judged, token === undefined);

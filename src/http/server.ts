@@ -14,7 +14,7 @@ import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { Role } from '../config/schema.js';
 import { REFUSALS, Refusal, type RefusalKind } from '../refusal.js';
 import type { Watchdog } from '../watchdog.js';
-import { answerBroken } from './broken.js';
+import { answerBroken, brokenHead } from './broken.js';
 import type { Connections } from './connections.js';
 import { responseWith } from './legacy.js';
 import type { Nes } from './nes.js';
@@ -134,7 +134,9 @@ export class Router {
     });
     server.on('upgrade', (request, socket, head) => {
       this.#pipelines.get(socket as Socket)!.release();
-      if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+      const broken = brokenHead(request);
+      if (broken !== null) endWithProblem(socket as Socket, broken, roles.heads);
+      else if (request.headers.upgrade?.toLowerCase() === 'websocket') {
         this.#upgrade(request, socket as Socket, head, roles);
       } else goOnWithout(server, request, socket as Socket, head);
     });
@@ -165,18 +167,15 @@ export class Router {
     await this.app.close();
   }
 
-  /** Whether the request is to be answered by us: its connection owes nothing, and it says which host it is for (RFC 9112, 3.2). */
+  /** Whether the request is to be answered by us: its connection owes nothing, and nobody could read it in another way. */
   #begins(request: http.IncomingMessage, response: http.ServerResponse): boolean {
     if (!this.#pipelines.get(request.socket)!.begin(request, response)) return false;
-    if (request.httpVersion !== '1.1' || request.headers.host !== undefined) return true;
-    const refusal = new Refusal('bad-request', 'A request in HTTP/1.1 has a Host.', {
-      headers: { Connection: 'close' },
-    });
-    sendProblem(response, refusal);
-    return false;
+    const refusal = brokenHead(request);
+    if (refusal !== null) sendProblem(response, refusal);
+    return refusal === null;
   }
 
-  /** Told after the answer that is owed; what was given away to a listener is nobody's to answer. */
+  /** Answered after the answer that is owed; what was given away to a listener is nobody's to answer. */
   #broken(error: NodeJS.ErrnoException, socket: Socket, roles: Roles): void {
     const pipeline = this.#pipelines.get(socket)!;
     const answer = () => answerBroken(error, socket, roles.heads);
@@ -201,8 +200,9 @@ export class Router {
     const { socket } = request;
     response.once('close', () => this.#parts.connections.end(socket));
     if (isSse(path)) {
-      if (roles.allows('watch', request)) this.#parts.watch.sse.handle(request, response);
-      else sendProblem(response, notServed());
+      if (roles.allows('watch', request)) {
+        this.#parts.watch.sse.handle(request, response, () => this.#pipelines.get(socket)!.passOver());
+      } else sendProblem(response, notServed());
       return;
     }
     if (path.startsWith('/metadata/')) {

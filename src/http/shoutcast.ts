@@ -9,21 +9,19 @@ import { type Handshake, type HandshakeFault, HandshakeParser } from '../source/
 import { FirstLineParser, openedBy, readLogin } from '../source/shoutcast.js';
 import { type EncoderMount, type EncoderVerdict, isAcceptedType } from './encoder.js';
 import { type HeadLimits, HeadReader } from './head-reader.js';
-import { type Judged, judgeConnection } from './held-connection.js';
+import { type Judged, type Judges, judgeConnection } from './held-connection.js';
 import { lastWord } from './last-word.js';
 import { addressOf } from './peer.js';
 import { originOf } from './rate.js';
-import { SECRET_REASONS, type SecretGate } from './secret-gate.js';
+import { SECRET_REASONS } from './secret-gate.js';
 
-export interface ShoutcastDoorOptions extends HeadLimits {
+export interface ShoutcastDoorOptions extends HeadLimits, Judges {
   /** Every channel that takes an encoder. */
   readonly channels: readonly EncoderMount[];
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
   /** It is let in, and is the channel's from here on. */
   onAdmitted(socket: Socket): void;
-  /** Every password is compared there. */
-  readonly gate: SecretGate;
   /** Every verdict, with the HTTP status that says the same. Never with credentials. */
   judged(verdict: EncoderVerdict): void;
 }
@@ -59,8 +57,8 @@ export class ShoutcastDoor {
       const channels = this.#channels(login.mount);
       let opened: readonly EncoderMount[] = [];
       const compare = () => (opened = openedBy(login.readings, channels)).length > 0;
-      const { gate, headBytes } = this.#options;
-      judgeConnection(gate, originOf(addressOf(socket)), socket, headBytes, compare, (judged, ahead) => {
+      const { headBytes } = this.#options;
+      judgeConnection(this.#options, originOf(addressOf(socket)), socket, headBytes, compare, (judged, ahead) => {
         const found = refusalOf(judged) ?? onlyOne(opened);
         if ('why' in found) return this.#refuse(socket, found, path);
         socket.write(WELCOME);

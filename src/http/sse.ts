@@ -29,17 +29,17 @@ export class Sse {
     this.#watchers = watchers;
   }
 
-  /** Answers any request below /metadata/sse/. */
-  handle(request: IncomingMessage, response: ServerResponse): void {
+  /** Answers any request below /metadata/sse/. @param onOpen the answer will have no end, and is the last one on this connection */
+  handle(request: IncomingMessage, response: ServerResponse, onOpen: () => void): void {
     try {
       if (request.method === 'OPTIONS') response.writeHead(204, READ_PREFLIGHT).end();
-      else this.#watch(request, response);
+      else this.#watch(request, response, onOpen);
     } catch (error) {
       sendProblem(response, asRefusal(error), READ_CORS);
     }
   }
 
-  #watch(request: IncomingMessage, response: ServerResponse): void {
+  #watch(request: IncomingMessage, response: ServerResponse, onOpen: () => void): void {
     const target = readTarget(`/metadata/${request.url!.slice(PREFIX.length)}`, false);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new Refusal('method-not-allowed', 'This address can only be read.', {
@@ -62,6 +62,7 @@ export class Sse {
     const { reader, gone } = this.#watchers.open(transport, address, { target, sync, seen, seenOfListener });
     socket.on('drain', () => reader.flush());
     response.on('close', gone);
+    onOpen();
   }
 }
 

@@ -103,8 +103,10 @@ export class Stream implements Ringer {
     this.#admission.check(visit, mount);
     const place = this.#admission.enter(visit, mount);
     if (typeof place === 'string') visit.redirect(place);
-    else if (mount.access === 'hook') void this.#ask(visit, mount, place);
-    else this.#begin(visit, mount, place);
+    else if (mount.access === 'hook') {
+      visit.wait();
+      void this.#ask(visit, mount, place);
+    } else this.#begin(visit, mount, place);
   }
 
   async #ask(visit: Visit, mount: Mount, place: Place): Promise<void> {
@@ -119,6 +121,7 @@ export class Stream implements Ringer {
   #begin(visit: Visit, mount: Mount, place: Place): void {
     if (mount.hasAudio && mount.channel.hasSegments) this.#play(visit, mount, place);
     else if (mount.hopeful) {
+      visit.wait();
       this.#waiting.push({ visit, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
     } else {
       place.leave();

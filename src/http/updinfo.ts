@@ -10,9 +10,9 @@ import { cleanText, decodeNamed, decodeUndeclared, utf8Bytes } from '../metadata
 import { cutText, splitTitle } from '../metadata/title.js';
 import { basicCredentials } from '../source/handshake.js';
 import { type Guarded, type Login, openedBy, readLogin } from '../source/shoutcast.js';
-import { type Judged, judgeRequest } from './held-connection.js';
+import { type Judged, type Judges, judgeRequest } from './held-connection.js';
 import type { Proxies } from './peer.js';
-import { SECRET_REASONS, type SecretGate } from './secret-gate.js';
+import { SECRET_REASONS } from './secret-gate.js';
 
 /** A title that an encoder told, clean. */
 export interface EncoderTitle {
@@ -31,13 +31,11 @@ export interface TitleDesk extends Guarded {
   title(title: EncoderTitle): Promise<void>;
 }
 
-export interface UpdinfoOptions {
+export interface UpdinfoOptions extends Judges {
   /** The channels that take an encoder. */
   readonly desks: readonly TitleDesk[];
   /** The channel heard at a path, or undefined. */
   channelAt(path: string): string | undefined;
-  /** Every password is compared there. */
-  readonly gate: SecretGate;
   readonly proxies: Proxies;
   /** Of a POST form. */
   readonly bodyBytes: number;
@@ -139,8 +137,12 @@ export class Updinfo {
     const named = desks.length === 1 ? desks[0]!.channel : '';
     let opened: readonly TitleDesk[] = [];
     const compare = () => (opened = openedBy(readings, desks)).length > 0;
-    const { gate, proxies } = this.#options;
-    const judged = judgeRequest(gate, proxies.originOf(exchange.request), exchange.response, compare);
+    const judged = judgeRequest(
+      this.#options,
+      this.#options.proxies.originOf(exchange.request),
+      exchange.response,
+      compare,
+    );
     const refused = refusalOf(judged instanceof Promise ? await judged : judged);
     if (refused !== null) return this.#answer(exchange, named, refused);
     const [desk, ...others] = opened;

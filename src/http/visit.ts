@@ -26,6 +26,8 @@ export interface Visit {
   head(name: string): string | undefined;
   /** Whether the visitor has gone while it waited. */
   readonly gone: boolean;
+  /** The answer is long in coming: nothing else is answered on this connection, and its end is seen. */
+  wait(): void;
   /** Gives the connection away: what is written from here on goes out as it is. Nothing else may be called afterwards. */
   take(): Socket;
   /** Sends these bytes as they are and closes, whatever the visitor does. */
@@ -44,6 +46,7 @@ export class HttpVisit implements Visit {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #pipeline: Pipeline;
+  #hasWaited = false;
 
   /** @param pipeline of its connection: HTTP has no more to do with it once it is taken */
   constructor(
@@ -77,6 +80,11 @@ export class HttpVisit implements Visit {
     return Array.isArray(value) ? value.at(-1) : value;
   }
 
+  wait(): void {
+    this.#hasWaited = true;
+    this.#pipeline.passOver();
+  }
+
   take(): Socket {
     const { socket } = this.#request;
     this.#pipeline.release();
@@ -94,7 +102,8 @@ export class HttpVisit implements Visit {
   }
 
   refuse(refusal: Refusal): void {
-    sendProblem(this.#response, refusal, CORS);
+    // Requests behind it may have been passed over.
+    sendProblem(this.#response, refusal, this.#hasWaited ? { ...CORS, Connection: 'close' } : CORS);
   }
 
   redirect(location: string): void {
@@ -135,6 +144,9 @@ export class BareVisit implements Visit {
   head(name: string): string | undefined {
     return this.#heads.get(name);
   }
+
+  /** It does nothing else from the first. */
+  wait(): void {}
 
   take(): Socket {
     this.#socket.removeAllListeners('end');

@@ -1,7 +1,7 @@
 /**
  * The head of an encoder's request, read tolerantly: encoders end lines with LF, CRLF or CR CR LF, leave out blanks, send names in
  * any charset, and speak protocols that Node's HTTP parser refuses (protocol.md, "Encoders"). What two readers could take for two
- * different requests is refused (RFC 9112, 2.2, 5.1, 5.2, 6.3); only SHOUTcast's heads, which frame nothing, may hold it. Bytes come in
+ * different requests is refused (RFC 9112, 2.2, 3.2, 5.1, 5.2, 6.3); only SHOUTcast's heads, which frame nothing, may hold it. Bytes come in
  * any pieces; what was read of a head depends on its bytes only, never on where they were split. Owned by the door that reads it.
  */
 
@@ -140,6 +140,7 @@ export class HandshakeParser {
     if (this.#isStrict && LENGTHS.has(name)) {
       for (const length of LENGTHS) if (this.#headers.has(length)) return 'says twice how long its body is';
     }
+    if (this.#isStrict && name === 'host' && before !== undefined) return 'has two Hosts';
     if (LISTS.has(name)) this.#headers.set(name, before === undefined ? value : `${before}, ${value}`);
     else {
       this.#isLoose ||= before !== undefined;

@@ -5,6 +5,7 @@ import { isIPv6, Socket } from 'node:net';
 import tls from 'node:tls';
 import t, { type Test } from 'tap';
 import { type ConnectionLimits, Connections } from '../../src/http/connections.js';
+import { originOf } from '../../src/http/rate.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO, startServer, type TestServer, tempFolder } from '../kit/server.js';
@@ -101,7 +102,10 @@ t.test('where strangers have taken their part, encoders and operators are served
   }
   t.equal(await metric(t, port, 'airsplice_connections_refused_total', 'reserved'), 6);
   t.equal(lines.filter(({ reason }) => reason === 'reserved').length, 1, 'told once a second');
-  t.match(lines[0], { reason: 'reserved', address: '127.0.0.1' });
+  t.match(
+    lines.find(({ reason }) => reason === 'reserved'),
+    { address: '127.0.0.1' },
+  );
 
   // Those that say nothing, or begin like an encoder and say no more: each newcomer closes the oldest of them.
   const words = [
@@ -202,6 +206,95 @@ t.test('connections of one address: a /64 is one, at the limit and one past it',
   for (let i = 0; i < 5; i++) t.equal(await statusOf(new Wire(t, port).send(unknown).send(LISTEN)), i < 3 ? 200 : 503);
 });
 
+t.test(
+  'an encoder and a push get through a crowd of silent and half-open connections',
+  { buffered: true },
+  async (t) => {
+    const limits =
+      '{ connections: 150, reservedConnections: 50, headSeconds: 60, wrongSecretsPerMinute: 2, secretQueue: 4 }';
+    const { port } = await startServer(t, yaml(limits, ', proxyProtocol: true'));
+    const body = '{"song":"Slow","artist":"Body","duration":9}';
+    const push = new Wire(t, port)
+      .send(from('198.51.100.1'))
+      .send(
+        `POST /metapush/demo/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 9)}`,
+      );
+    const shoutcast = new Wire(t, port).send(from('198.51.100.2')).send('demo-source\r\n');
+    await until(() => shoutcast.got.startsWith('OK2'), 10_000);
+    // The address has had its wrong ones: its right one waits for its turn.
+    for (let i = 0; i < 2; i++)
+      await statusOf(new Wire(t, port).send(from('198.51.100.3')).send(get('/metapush/demo/no')));
+    const waiting = Array.from({ length: 3 }, () =>
+      new Wire(t, port).send(from('198.51.100.3')).send(get('/metapush/demo/demo-token?song=Turn')),
+    );
+
+    let [opened, isOver] = [0, false];
+    const words = ['', 'SOURCE /stu', get('/metapush/demo/x').slice(0, -2), 'hack'];
+    const attack = async (k: number) => {
+      while (!isOver) {
+        const wire = new Wire(t, port);
+        const i = opened++;
+        const address = `10.${k}.${(i >> 8) & 255}.${i & 255}`;
+        wire.send(i % 2 ? from(address) : Buffer.concat([from(address), Buffer.from(words[i % words.length]!)]));
+        await new Promise((done) => wire.socket.once('connect', done).once('close', done));
+      }
+    };
+    const attackers = [1, 2, 3, 4].map(attack);
+    await until(() => opened > 1000, 20_000);
+    t.same(await Promise.all(waiting.map(statusOf)), [200, 200, 200], 'those whose turn came meanwhile');
+    t.notOk(shoutcast.closed, 'an encoder between OK2 and its heads');
+    t.equal(
+      await statusOf(new Wire(t, port).send(from('198.51.100.4')).send(get('/metapush/demo/demo-token?song=x'))),
+      200,
+    );
+    shoutcast.send('content-type: audio/mpeg\r\n\r\n');
+    push.send(body.slice(9));
+    t.equal(await statusOf(push), 200, `a push under way: ${push.got}`);
+    const most = opened + 500;
+    await until(() => opened > most, 20_000);
+    t.notOk(shoutcast.closed, 'the encoder is heard');
+    shoutcast.socket.destroy();
+    const other = () => new Wire(t, port).send(from('198.51.100.5')).send(ENCODER);
+    // 409 until the first one is known to have gone.
+    await until(async () => (await statusOf(other())) === 200, 10_000);
+    isOver = true;
+    await Promise.all(attackers);
+  },
+);
+
+t.test('bodies that never come do not fill the reserve', { buffered: true }, async (t) => {
+  const limits = '{ connections: 30, reservedConnections: 20, headSeconds: 60, requestSeconds: 60 }';
+  const { port } = await startServer(t, yaml(limits, ', proxyProtocol: true'));
+  const form = 'POST /admin.cgi HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nx';
+  const listeners = Array.from({ length: 10 }, () => new Wire(t, port).send(from('127.0.0.1')).send(LISTEN));
+  for (const wire of listeners) t.equal(await statusOf(wire), 200);
+  const forms = Array.from({ length: 60 }, (_, i) => new Wire(t, port).send(from(`203.0.113.${i}`)).send(form));
+  await until(() => forms.filter(({ closed }) => closed).length >= 40, 10_000);
+  const encoder = new Wire(t, port).send(from('198.51.100.4')).send(ENCODER);
+  t.equal(await statusOf(encoder), 200);
+  t.equal(
+    await statusOf(new Wire(t, port).send(from('198.51.100.5')).send(get('/metapush/demo/demo-token?song=x'))),
+    200,
+  );
+});
+
+t.test('a refusal of the table is logged with the plain address', async (t) => {
+  const said: string[] = [];
+  const onRefused = (why: string, address: string) => void said.push(`${why} ${address}`);
+  const table = new Connections({ connections: 3, perAddress: 2, reserved: 2, isShared: () => false, onRefused });
+  const [first, second, third] = [new Socket(), new Socket(), new Socket()];
+  table.enter(first, '2001:db8::1');
+  t.ok(table.begin(first));
+  table.enter(second, '2001:db8::2:1');
+  t.notOk(table.begin(second));
+  table.admit(second);
+  t.notOk(table.enter(third, '2001:db8::3:1'));
+  const mapped = new Socket();
+  table.enter(mapped, '::ffff:192.0.2.7');
+  t.notOk(table.begin(mapped));
+  t.same(said, ['reserved 2001:db8::2:1', 'address 2001:db8::3:1', 'reserved 192.0.2.7']);
+});
+
 t.test('over TLS a connection is one, makes room, and leaves', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml('{ connections: 10, reservedConnections: 2 }', `, ${TLS}`));
   const secure = async (text: string) => {
@@ -294,7 +387,10 @@ t.test('a table of random connections, against a model that looks at them all', 
     onRefused: (why) => refused.push(why),
   };
   const table = new Connections(limits);
-  const open = new Map<Socket, { address: string; kind: 'undecided' | 'stranger' | 'encoder'; owed: number }>();
+  const open = new Map<
+    Socket,
+    { address: string; kind: 'undecided' | 'stranger' | 'encoder'; owed: number; isProven: boolean }
+  >();
   const gone = () => {
     for (const socket of open.keys()) if (socket.destroyed) open.delete(socket);
   };
@@ -305,20 +401,23 @@ t.test('a table of random connections, against a model that looks at them all', 
     if (what < 4 || any === undefined || entry === undefined) {
       const address = random.chance(0.2) ? '127.0.0.1' : `2001:db8:0:${random.int(1, 6)}:${random.int(1, 9)}::1`;
       const socket = new Socket();
-      const before = [...open].filter(
-        ([, each]) => each.kind !== 'encoder' && !(each.kind === 'stranger' && each.owed),
-      );
+      const before = [...open].filter(([, each]) => each.kind !== 'encoder' && each.owed === 0);
       const isIn = table.enter(socket, address);
-      if (isIn) open.set(socket, { address, kind: 'undecided', owed: 0 });
+      if (isIn) open.set(socket, { address, kind: 'undecided', owed: 0, isProven: false });
       else if (before.length > 0 && refused.at(-1) === 'full')
         t.fail(`seed ${random.seed}: refused, with room to make`);
     } else if (what < 7 && entry.kind !== 'encoder') {
+      table.speak(any);
       if (table.begin(any, what === 6)) {
         if (what < 6) entry.kind = 'stranger';
         entry.owed++;
+        if (random.chance(0.3)) {
+          table.prove(any);
+          entry.isProven = true;
+        }
       }
     } else if (what === 7 && entry.owed > 0) {
-      entry.owed--;
+      if (--entry.owed === 0) entry.isProven = false;
       table.end(any);
     } else if (what === 8 && random.chance(0.8) && entry.kind === 'undecided' && entry.owed === 0) {
       entry.kind = 'encoder';
@@ -327,13 +426,18 @@ t.test('a table of random connections, against a model that looks at them all', 
       any.destroy();
       any.emit('close', false);
     }
+    const isPending = (each: { kind: string; owed: number; isProven: boolean }) =>
+      each.kind === 'undecided' && each.owed > 0 && !each.isProven;
+    const pending = [...open.values()].filter(isPending);
     for (const [socket, each] of open) {
-      const safe = each.kind === 'encoder' || (each.kind === 'stranger' && each.owed > 0);
+      const isBeyond =
+        pending.length > 4 || pending.filter(({ address }) => originOf(address) === originOf(each.address)).length > 3;
+      const safe = each.kind === 'encoder' || (each.owed > 0 && !(isPending(each) && isBeyond));
       if (socket.destroyed && safe && socket !== any) t.fail(`seed ${random.seed}: a busy one was closed`);
     }
     gone();
     const all = [...open.values()];
-    const loose = { undecided: all.filter(({ kind }) => kind === 'undecided').length, idle: 0 };
+    const loose = { undecided: all.filter(({ kind, owed }) => kind === 'undecided' && !owed).length, idle: 0 };
     loose.idle = all.filter(({ kind, owed }) => kind === 'stranger' && owed === 0).length;
     const counts = new Map<string, number>();
     for (const { address } of all) {

@@ -29,6 +29,9 @@ const HEADS: Readonly<Record<string, string>> = {
   'the same length twice': `Content-Length: 0\r\nContent-Length: 0\r\n`,
   'a length and chunks': `Content-Length: ${SMUGGLED.length}\r\nTransfer-Encoding: chunked\r\n`,
   'chunks and a length': `Transfer-Encoding: chunked\r\nContent-Length: 0\r\n`,
+  'two hosts': 'Host: y\r\nhost: localhost\r\n',
+  'two transfer codings': 'Transfer-Encoding: chunked\r\nTransfer-Encoding: xchunked\r\n',
+  'two transfer codings, the other way': 'Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n',
   'a blank before the colon': `Content-Length : ${SMUGGLED.length}\r\n`,
   'a tab before the colon': `Transfer-Encoding\t: chunked\r\n`,
   'a head that goes on in a second line': 'Transfer-Encoding:\r\n chunked\r\n',
@@ -55,6 +58,32 @@ for (const [door, begin] of Object.entries(DOORS)) {
   });
 }
 
+t.test('a transfer coding that nobody knows', async (t) => {
+  for (const [door, begin] of Object.entries(DOORS)) {
+    for (const coding of ['xchunked', 'gzip', 'gzip, chunked', 'chunked, gzip', 'chunkedx']) {
+      const wire = new Wire(t, port).send(`${begin}Transfer-Encoding: ${coding}\r\n\r\n${SMUGGLED}`);
+      await wire.untilClosed(20_000);
+      t.match(wire.got, /^HTTP\/1\.[01] (400|501) /, `${door}: ${coding}`);
+      t.notMatch(wire.got, /ready/, `${door}: ${coding}: nothing behind it is answered`);
+    }
+  }
+});
+
+t.test('with two hosts nobody passes for this machine itself, nor for a WebSocket', async (t) => {
+  for (const hosts of ['Host: localhost\r\nHost: example.com\r\n', 'Host: example.com\r\nHost: localhost\r\n']) {
+    const upgrade =
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+    for (const text of [
+      `GET /metrics HTTP/1.1\r\n${hosts}\r\n`,
+      `GET /metadata/channel/demo HTTP/1.1\r\n${hosts}${upgrade}\r\n`,
+    ]) {
+      const wire = new Wire(t, port).send(text);
+      await wire.untilClosed(20_000);
+      t.match(wire.got, /^HTTP\/1\.1 400 /, text);
+    }
+  }
+});
+
 t.test('behind a loose head of a title nothing is answered', async (t) => {
   const loose: Readonly<Record<string, string>> = {
     'LF alone': `GET ${TITLE}a HTTP/1.1\nHost: x\n\n`,
@@ -63,7 +92,7 @@ t.test('behind a loose head of a title nothing is answered', async (t) => {
     'no Host': `GET ${TITLE}a HTTP/1.1\r\n\r\n`,
     'a blank in the path': `GET ${TITLE}a b HTTP/1.1\r\nHost: x\r\n\r\n`,
     'a line without a colon': `GET ${TITLE}a HTTP/1.1\r\nHost: x\r\nnothing\r\n\r\n`,
-    'a head twice': `GET ${TITLE}a HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`,
+    'a head twice': `GET ${TITLE}a HTTP/1.1\r\nHost: x\r\nA: b\r\nA: c\r\n\r\n`,
     'kept alive in so many words': `GET ${TITLE}a HTTP/1.0\nConnection: keep-alive\n\n`,
   };
   for (const [what, bytes] of Object.entries(loose)) {

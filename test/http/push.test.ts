@@ -555,6 +555,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     {
       pushes: new Rate(clock, { perMinute: 600, burst: 100, remembered: 10 }),
       gate: new SecretGate(clock, { perMinute: 60, inAllPerMinute: 600, queue: 8, remembered: 10 }),
+      connections: roomyTable(),
       proxies,
     },
   );

@@ -70,6 +70,7 @@ export class Doors {
     const options = {
       ...{ headBytes: 8192, headLines: 64, headMs, server: 'airsplice' },
       gate: this.gate,
+      connections: roomyTable(),
       proxies: new Proxies([], 'x-forwarded-for'),
       mount: (path: string) => mounts.get(path),
       onAdmitted: () => undefined,
