@@ -1,5 +1,7 @@
 /** Many requests on one connection: each is looked at when the answer before it has gone out, whatever it asks for. */
 
+import { once } from 'node:events';
+import net from 'node:net';
 import tls from 'node:tls';
 import t from 'tap';
 import { until } from '../kit/player.js';
@@ -115,6 +117,59 @@ t.test('bodies with blank lines in them, and requests right behind, cut anywhere
       );
     }),
   );
+});
+
+t.test('a watcher and a waiting listener that sent more behind their request are gone when they end', async (t) => {
+  // An upstream that says nothing: a listener waits.
+  const upstream = net.createServer((socket) => void socket.on('error', () => undefined)).listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  t.teardown(() => upstream.close());
+  const mute = (upstream.address() as net.AddressInfo).port;
+  const yaml = `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+streams: { startTimeoutSeconds: 60 }
+limits: { watchers: 1, listeners: 1 }
+stations:
+  house:
+    channels:
+      studio: { mounts: [/studio.mp3], sources: [{ type: pull, onDemand: true, url: 'http://127.0.0.1:${mute}/', allowPrivate: true }] }
+`;
+  const { port } = await startServer(t, yaml);
+  /** One that has a place, of which there is one. */
+  const seated = async (bytes: string, told = () => 'no place') => {
+    let wire!: Wire;
+    const isSeated = async () => {
+      wire = new Wire(t, port, { halfOpen: true }).send(bytes);
+      await until(() => wire.got.includes('\r\n\r\n'), 20_000);
+      // By then a refusal would have come too.
+      for (let i = 0; i < 3; i++) await (await fetch(`http://127.0.0.1:${port}/healthz`)).text();
+      const isRefused = wire.got.includes(' 503 ');
+      if (isRefused) wire.socket.destroy();
+      return !isRefused;
+    };
+    await until(isSeated, 10_000, told);
+    return wire;
+  };
+  const sse = get('/metadata/sse/channel/studio');
+  // Not the first request on its connection: Node's server reads it.
+  const listen = get('/readyz') + get('/studio.mp3');
+  for (const [what, bytes] of [
+    ['a watcher', sse],
+    ['a listener', listen],
+  ] as const) {
+    for (const [how, leave] of Object.entries({
+      FIN: (wire: Wire): void => void wire.socket.end(),
+      RST: (wire: Wire): void => void wire.socket.resetAndDestroy(),
+    })) {
+      for (const behind of ['x', get('/readyz'), `${get('/readyz')}x`]) {
+        const first = await seated(bytes);
+        first.send(behind);
+        leave(first);
+        const next = await seated(bytes, () => `${what}, ${how}, ${JSON.stringify(behind)}: its place is taken`);
+        next.socket.destroy();
+      }
+    }
+  }
 });
 
 t.test('nothing is answered ahead to a client that does not read', async (t) => {
