@@ -84,5 +84,6 @@ t.test('what comes on a connection that was given to a listener ends it, and not
     return /^airsplice_listeners\{channel="demo"\} 0$/m.test(text) && /^airsplice_sessions 0$/m.test(text);
   };
   await until(clean, 5000, () => `seed ${random.seed}: ${text.match(/^airsplice_(listeners|sessions).*$/gm)}`);
+  t.match(text, /^airsplice_secrets_waiting 0$/m);
   t.match(text, /^airsplice_watchers 0$/m, `seed ${random.seed}: alive, and nothing is left`);
 });
