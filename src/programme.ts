@@ -201,7 +201,7 @@ function makeSource(
   const aheadMs = all.sources.aheadSeconds * 1000;
   if (config.type === 'encoder') {
     return new EncoderSource(input, clock, {
-      ...{ aheadMs, told },
+      ...{ channel: key, aheadMs, told },
       bodyTimeoutMs: all.sources.bodyTimeoutSeconds * 1000,
       takeover: config.takeover,
       silentMs: all.sources.stallMs,

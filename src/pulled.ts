@@ -14,7 +14,7 @@ import { basic, Target } from './source/target.js';
 
 export type PullConfig = Extract<SourceConfig, { type: 'pull' }>;
 
-/** Throws where the CA file cannot be read. @param channel its key, for the log */
+/** Throws where the CA file cannot be read. @param channel its key, for the log and the watchdog */
 export function makePull(
   channel: string,
   config: PullConfig,
@@ -27,6 +27,7 @@ export function makePull(
   const password = config.password?.reveal() ?? '';
   const authorization = config.user === '' && password === '' ? undefined : basic(config.user, password);
   return new PullSource(input, clock, {
+    channel,
     targets: [config.url].flat().map((url) => Target.named(url, authorization, config.allowPrivate)),
     lookup,
     ca: config.caFile === undefined ? undefined : readFileSync(config.caFile),

@@ -2,12 +2,13 @@
  * Watches how long each piece of work holds the event loop, and remembers by whom it was held longest: what strangers send must never
  * cost the streams their turn, and where it does an operator has to see whose work it was.
  *
- *   encoder.read ──begin─────end('encoder')──►┐  longest of this second: what, who, how long ──► one log line a second
- *   router.request ─begin──────end('http')───►┤  longest since the start, and long turns counted, by what ──► metrics
- *   the clock's tick came late, nobody to blame ┘ 'unknown': garbage collection, the machine itself
+ *   an encoder's chunk ─begin──end('encoder')──►┐  longest of this second: what, who, how long ──► one log line a second
+ *   a request's bytes ──begin────end('http')───►┤  longest since the start, and long turns counted, by what ──► metrics
+ *   the clock's tick came late, nobody to blame ┘  'unknown': garbage collection, the machine itself
  *
- * Two looks at the clock for each piece of work, plain fields, nothing allocated. Sections do not nest. Owned by the clock, so that
- * whoever works by the clock has it.
+ * Two looks at the clock for each piece of work, plain fields, nothing allocated. Owned by the clock, so that whoever works by the clock
+ * has it. Invariant: no time is booked twice. Sections may lie within each other (an alarm that goes on with an encoder): each is booked
+ * with the time that none within it was booked with.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -36,10 +37,14 @@ export class Watchdog {
   #part: TurnPart = 'unknown';
   #who = '';
   #tookMs = 0;
+  /** The longest one that was long since the loop was last looked at, taken or not. */
+  #heldMs = 0;
+  /** All that was booked since the start. */
+  #bookedMs = 0;
 
-  /** @returns what `end` wants to know */
+  /** @returns what `end` wants to know: the time that was nobody's up to now */
   begin(): number {
-    return performance.now();
+    return performance.now() - this.#bookedMs;
   }
 
   /**
@@ -47,7 +52,9 @@ export class Watchdog {
    * @returns true, seldom: it was long, and `blame` may say whose it was
    */
   end(part: TurnPart, startMs: number): boolean {
-    return this.took(part, performance.now() - startMs);
+    const tookMs = performance.now() - this.#bookedMs - startMs;
+    this.#bookedMs += tookMs;
+    return this.took(part, tookMs);
   }
 
   /** The same, measured by somebody else. */
@@ -55,6 +62,7 @@ export class Watchdog {
     if (tookMs > this.longestMs[part]) this.longestMs[part] = tookMs;
     if (tookMs < this.longMs) return false;
     this.long[part]++;
+    if (tookMs > this.#heldMs) this.#heldMs = tookMs;
     if (tookMs < this.#tookMs) return false;
     this.#part = part;
     this.#who = '';
@@ -67,9 +75,11 @@ export class Watchdog {
     this.#who = who;
   }
 
-  /** The event loop came round so much too late. Where a long turn explains it, nothing is added. */
+  /** The event loop came round so much too late. Where a long turn since the last call explains it, nothing is added. */
   late(lateMs: number): void {
-    if (lateMs >= this.longMs && this.#tookMs < lateMs / 2) this.took('unknown', lateMs);
+    const heldMs = this.#heldMs;
+    if (lateMs >= this.longMs && heldMs < lateMs / 2) this.took('unknown', lateMs);
+    this.#heldMs = 0;
   }
 
   /** The longest of the long turns since the last call; null: none was long. */

@@ -1,9 +1,15 @@
+import { once } from 'node:events';
+import net from 'node:net';
 import t from 'tap';
 import { SystemClock } from '../src/clock.js';
 import { type Log, openLog } from '../src/log.js';
+import { EncoderSource } from '../src/source/encoder.js';
 import { Watchdog } from '../src/watchdog.js';
+import { FakeClock } from './kit/clock.js';
 import { until } from './kit/player.js';
+import { Random } from './kit/random.js';
 import { demoYaml, startServer } from './kit/server.js';
+import { audioOf, setUp, streamHead, Tap, Upstream } from './kit/upstream.js';
 
 function hold(ms: number): void {
   const endMs = performance.now() + ms;
@@ -45,6 +51,89 @@ t.test('a late loop is blamed on nobody where a long turn does not explain it', 
   dog.took('encoder', 101);
   dog.late(500);
   t.same(dog.take(), { part: 'unknown', who: '', tookMs: 500 });
+});
+
+t.test('work within other work is booked once, as what it is, and the other with the rest only', async (t) => {
+  const dog = new Watchdog();
+  dog.longMs = 20;
+  const outerMs = dog.begin();
+  const innerMs = dog.begin();
+  const innermostMs = dog.begin();
+  hold(5);
+  t.notOk(dog.end('change', innermostMs));
+  hold(60);
+  t.ok(dog.end('encoder', innerMs));
+  dog.blame('studio');
+  hold(2);
+  if (dog.end('timer', outerMs)) dog.blame('Object');
+  t.match(dog.take(), { part: 'encoder', who: 'studio' });
+  t.ok(dog.longestMs.encoder >= 60 && dog.longestMs.change >= 5 && dog.longestMs.timer >= 2);
+  t.ok(dog.longestMs.timer < dog.longestMs.encoder);
+  t.match(dog.long, { change: 0, encoder: 1 });
+
+  const nextMs = dog.begin();
+  hold(25);
+  t.ok(dog.end('timer', nextMs), 'and the next one has all of its own time');
+  t.ok(dog.longestMs.timer >= 25);
+});
+
+t.test('a long turn that was told before the loop was looked at is not told again as nobody’s', async (t) => {
+  const dog = new Watchdog();
+  dog.took('encoder', 150);
+  t.match(dog.take(), { part: 'encoder' });
+  dog.late(130);
+  t.equal(dog.take(), null);
+  t.equal(dog.long.unknown, 0);
+  dog.late(130);
+  t.match(dog.take(), { part: 'unknown' }, 'it explains one late look, not the next');
+});
+
+t.test('who is held back is named by its channel when the clock goes on with it: an upstream', async (t) => {
+  const clock = new FakeClock();
+  const upstream = await Upstream.open(t);
+  upstream.answer = (socket) =>
+    void socket.write(Buffer.concat([Buffer.from(streamHead()), audioOf(new Random(), 100)]));
+  const { tap, source } = setUp(t, upstream, { channel: 'live', aheadMs: 500, allowPrivate: true }, clock);
+  source.start();
+  await until(() => tap.audioMs > 500, 5000);
+  tap.frame = () => hold(120);
+  clock.advance(40);
+  t.match(clock.watchdog.take(), { part: 'upstream', who: 'live' });
+  t.equal(clock.watchdog.long.timer, 0, 'and nobody else beside it');
+});
+
+t.test('who is held back is named by its channel when the clock goes on with it: an encoder', async (t) => {
+  const clock = new FakeClock();
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = net.connect((server.address() as net.AddressInfo).port, '127.0.0.1');
+  const [socket] = (await once(server, 'connection')) as [net.Socket];
+  t.teardown(() => {
+    client.destroy();
+    socket.destroy();
+    server.close();
+  });
+  const tap = new Tap();
+  const encoder = new EncoderSource(tap, clock, {
+    ...{
+      channel: 'live',
+      bodyTimeoutMs: 30_000,
+      aheadMs: 500,
+      takeover: 'silent',
+      silentMs: 1000,
+      framelessBytes: 65_536,
+    },
+    facts: { textBytes: 100, urlBytes: 100 },
+    told: () => undefined,
+  });
+  encoder.start();
+  encoder.attach(socket, audioOf(new Random(), 100), new Map([['content-type', 'audio/mpeg']]));
+  await until(() => tap.audioMs > 500, 5000);
+  tap.frame = () => hold(120);
+  clock.advance(40);
+  encoder.stop();
+  t.match(clock.watchdog.take(), { part: 'encoder', who: 'live' });
+  t.equal(clock.watchdog.long.timer, 0, 'and nobody else beside it');
 });
 
 t.test('the system clock times what it rings, and sees what it does not', async (t) => {

@@ -36,6 +36,8 @@ const COMPLETE_MS = 2000;
 const HELD_SILENT_MS = 60_000;
 
 export interface EncoderOptions {
+  /** Whose work it is where it takes too long. */
+  readonly channel: string;
   /** A source without a body byte for this long has ended (protocol.md, "Head limits"). */
   readonly bodyTimeoutMs: number;
   readonly aheadMs: number;
@@ -167,17 +169,23 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     const socket = this.#socket;
     if (socket === null) return;
     this.#lastByteMs = this.#clock.now();
+    const startMs = this.#clock.watchdog.begin();
     this.#intake.resume();
+    this.#worked(startMs);
     if (this.#stops(socket)) return;
     socket.setTimeout(this.#options.bodyTimeoutMs);
     socket.resume();
   }
 
   #read(socket: Socket, chunk: Buffer): void {
-    const { watchdog } = this.#clock;
-    const startMs = watchdog.begin();
+    const startMs = this.#clock.watchdog.begin();
     this.#take(socket, chunk);
-    if (watchdog.end('encoder', startMs)) watchdog.blame(socket.remoteAddress ?? '');
+    this.#worked(startMs);
+  }
+
+  #worked(startMs: number): void {
+    const { watchdog } = this.#clock;
+    if (watchdog.end('encoder', startMs)) watchdog.blame(this.#options.channel);
   }
 
   #take(socket: Socket, chunk: Buffer): void {

@@ -24,6 +24,8 @@ export interface ReceptionSink {
 }
 
 export interface ReceptionRules {
+  /** Whose work it is where it takes too long. */
+  readonly channel: string;
   /** Without a byte for this long it has ended. */
   readonly stallMs: number;
   /** So much in which there is no audio that we know, or next to none, is no stream (intake.ts). */
@@ -81,10 +83,14 @@ export class Reception implements IntakeOwner {
 
   /** All of a chunk, or as far as it may be read. */
   #drain(): void {
-    const { watchdog } = this.#clock;
-    const startMs = watchdog.begin();
+    const startMs = this.#clock.watchdog.begin();
     this.#takePieces();
-    if (watchdog.end('upstream', startMs)) watchdog.blame(this.#body.socket.remoteAddress ?? '');
+    this.#worked(startMs);
+  }
+
+  #worked(startMs: number): void {
+    const { watchdog } = this.#clock;
+    if (watchdog.end('upstream', startMs)) watchdog.blame(this.#rules.channel);
   }
 
   #takePieces(): void {
@@ -123,7 +129,9 @@ export class Reception implements IntakeOwner {
 
   #goOn(): void {
     if (!this.#open) return;
+    const startMs = this.#clock.watchdog.begin();
     this.#intake.resume();
+    this.#worked(startMs);
     if (this.#stops()) return;
     this.#body.socket.setTimeout(this.#rules.stallMs);
     this.#body.resume();

@@ -117,6 +117,7 @@ export class Tap implements SourceInput {
 }
 
 const DEFAULTS: Omit<PullOptions, 'targets'> = {
+  channel: 'live',
   connectTimeoutMs: 5000,
   stallMs: 5000,
   returnMs: 60_000,

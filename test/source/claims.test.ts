@@ -198,6 +198,7 @@ t.test('an encoder that is held back is not believed to be there for hours', asy
   const clock = new FakeClock();
   const tap = new Tap();
   const encoder = new EncoderSource(tap, clock, {
+    channel: 'live',
     ...{ bodyTimeoutMs: 30_000, aheadMs: AHEAD_MS, takeover: 'silent', silentMs: 1000, framelessBytes: 65_536 },
     facts: { textBytes: 100, urlBytes: 100 },
     told: (_: SourceEvent) => undefined,
