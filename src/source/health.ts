@@ -3,7 +3,7 @@
  * them flickers, and changes of the format in mid-stream, which are told once each:
  *
  *   stalled       connected, but its audio is overdue (due.ts)      over: a second of audio has come since
- *   unsteady      has stalled again and again (input.ts)            over: it has been sound for a while
+ *   unsteady      has stalled or was lost again and again (input.ts)  over: it has been sound for a while
  *   bitrate-off   two means of 10 s more than 20 % off              over: one mean less than 10 % off
  *   silent        `silentMs` of digital silence (silence.ts)        over: half a second of sound; a click is none
  *
@@ -95,9 +95,9 @@ export class Health {
     this.#teller(event, fields, isOver);
   }
 
-  /** The source is gone: what comes next is another stream. Its troubles are over without a word. */
+  /** The source is gone: what comes next is another stream. Its troubles are over without a word, but for that it is unsteady. */
   reset(): void {
-    for (const trouble of TROUBLES) this.troubles[trouble] = false;
+    for (const trouble of TROUBLES) if (trouble !== 'unsteady') this.troubles[trouble] = false;
     this.#wellMs = Number.NaN;
     this.#codec = '';
     this.#silentMs = this.#soundMs = this.#flowMs = 0;
@@ -117,9 +117,14 @@ export class Health {
     }
   }
 
-  /** It stalls again and again, or does no more: its input knows. */
+  /** It stalls or is lost again and again, or does no more: its input knows. */
   unsteady(is: boolean, fields: Readonly<Record<string, unknown>>): void {
     this.#set('unsteady', is, fields);
+  }
+
+  /** It has been gone for so long that nothing is to be said of it: no more unsteady, without a word. */
+  forgive(): void {
+    this.troubles.unsteady = false;
   }
 
   /** A frame of it has come, heard or not. @param dueMs when more is due @param hasHeader false: a packet out of Ogg, which shows nothing but its length */

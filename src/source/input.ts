@@ -2,8 +2,9 @@
  * The switch's side of one source: takes its frames and titles, knows when more of them is due, and has its health watched. Whether it
  * is heard is the switch's to decide (switch.ts), which owns it.
  *
- * Invariant: a source that was left `flaps` times within a minute because it stalled is unsteady until it has delivered for `soundMs`
- * without being overdue. A loss ends that, and is no stall: who restarts an encoder wants to hear it.
+ * Invariant: a source that was left `flaps` times within a minute because it stalled or was lost is unsteady until it has delivered for
+ * `soundMs` without being overdue, whatever connections that takes; or has been gone for a minute. Who restarts an encoder once or
+ * twice hears it at once.
  */
 
 import type { OggLink } from '../audio/ogg-link.js';
@@ -59,8 +60,10 @@ export class Input implements SourceInput {
   readonly health: Health;
   /** Since when it has delivered without being overdue. */
   #soundSinceMs = Number.NEGATIVE_INFINITY;
-  /** When it was left because it stalled, the latest `flaps` of them. */
+  /** When it was left because it stalled or was lost, the latest `flaps` of them. */
   readonly #leftMs: number[] = [];
+  /** Since when nothing of it is known. */
+  #goneSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(owner: InputOwner, index: number, seat: Seat, clock: Clock, options: InputOptions) {
     this.health = new Health(options, (event, fields, isOver) => owner.output.told(index, event, fields, isOver));
@@ -99,7 +102,7 @@ export class Input implements SourceInput {
 
   lost(reason: string): void {
     if (this.seat.returnMs > 0 && this.#owner.hears(this.#index)) this.isAway = true;
-    else this.forget();
+    else this.#forgetLost();
     this.#owner.check(reason);
   }
 
@@ -112,18 +115,12 @@ export class Input implements SourceInput {
 
   /** Another source is heard from now on, or none. */
   left(nowMs: number): void {
-    if (this.isAway) this.forget();
-    if (this.#due.atMs === Number.NEGATIVE_INFINITY || this.isGood(nowMs)) return;
-    const { flaps, soundMs } = this.#options;
-    if (this.#leftMs.push(nowMs) > flaps) this.#leftMs.shift();
-    if (this.#leftMs.length < flaps || nowMs - this.#leftMs[0]! > MINUTE_MS) return;
-    this.health.unsteady(true, { stalls: flaps, soundSeconds: soundMs / 1000 });
+    if (this.isAway) this.#forgetLost();
+    else if (this.#due.atMs !== Number.NEGATIVE_INFINITY && !this.isGood(nowMs)) this.#count(nowMs);
   }
 
   look(nowMs: number): void {
-    if (this.isUnsteady && nowMs - this.#soundSinceMs >= this.#options.soundMs && this.isGood(nowMs)) {
-      this.health.unsteady(false, {});
-    }
+    if (this.isUnsteady) this.#judge(nowMs);
     const { facts, state } = this.source;
     this.health.look(nowMs, state === 'up', this.seat.bitrateKbps || (facts?.bitrateKbps ?? 0));
   }
@@ -133,6 +130,26 @@ export class Input implements SourceInput {
     this.#due.reset();
     this.lastTitle = undefined;
     this.isAway = false;
+    this.#goneSinceMs = this.#clock.now();
     this.health.reset();
+  }
+
+  #forgetLost(): void {
+    if (this.#owner.hears(this.#index)) this.#count(this.#clock.now());
+    this.forget();
+  }
+
+  /** It was heard, and has let the listeners down. */
+  #count(nowMs: number): void {
+    const { flaps, soundMs } = this.#options;
+    if (this.#leftMs.push(nowMs) > flaps) this.#leftMs.shift();
+    if (this.#leftMs.length < flaps || nowMs - this.#leftMs[0]! > MINUTE_MS) return;
+    this.health.unsteady(true, { stallsPerMinute: flaps, soundSeconds: soundMs / 1000 });
+  }
+
+  #judge(nowMs: number): void {
+    const isGone = this.#due.atMs === Number.NEGATIVE_INFINITY;
+    if (isGone && nowMs - this.#goneSinceMs >= MINUTE_MS) this.health.forgive();
+    else if (nowMs - this.#soundSinceMs >= this.#options.soundMs && this.isGood(nowMs)) this.health.unsteady(false, {});
   }
 }

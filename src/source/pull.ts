@@ -25,7 +25,7 @@ export interface PullOptions extends UpstreamRules {
   readonly targets: readonly Target[];
   /** While one that is not the best plays, the better ones are tried this often. */
   readonly returnMs: number;
-  /** First and longest pause before another round; each failure doubles it. */
+  /** First and longest pause before another round; each failure doubles it, until it has played for as long as the longest. */
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
   readonly aheadMs: number;
@@ -57,6 +57,8 @@ export class PullSource implements Source, UpstreamSink {
   /** The next round, or the next trial. */
   #alarm: Alarm | null = null;
   #failures = 0;
+  /** When the first frame since the last pause came; +∞: none has. */
+  #playsSinceMs = Number.POSITIVE_INFINITY;
   readonly #reasons: string[] = [];
 
   constructor(input: SourceInput, clock: Clock, options: PullOptions) {
@@ -86,6 +88,7 @@ export class PullSource implements Source, UpstreamSink {
     if (this.#open) return;
     this.#open = true;
     this.#failures = 0;
+    this.#playsSinceMs = Number.POSITIVE_INFINITY;
     this.#ahead.reset();
     this.#try(0);
   }
@@ -149,6 +152,9 @@ export class PullSource implements Source, UpstreamSink {
     this.#main = null;
     this.#alarm?.cancel();
     const { retryMinMs, retryMaxMs } = this.#options;
+    // One that breaks at once, again and again, must not be heard each second.
+    if (this.#clock.now() - this.#playsSinceMs >= retryMaxMs) this.#failures = 0;
+    this.#playsSinceMs = Number.POSITIVE_INFINITY;
     const pauseMs = jitter(Math.min(retryMaxMs, retryMinMs * 2 ** this.#failures++));
     this.#alarm = this.#clock.alarm(this.#clock.now() + pauseMs, { ring: () => this.#try(0) });
     this.#input.lost(reason);
@@ -157,7 +163,7 @@ export class PullSource implements Source, UpstreamSink {
   /** The main one's first frame. */
   #begin(main: Upstream): void {
     this.#feeds = true;
-    this.#failures = 0;
+    this.#playsSinceMs = Math.min(this.#playsSinceMs, this.#clock.now());
     this.#reasons[main.index] = '';
     this.#options.plays(main.index);
     this.#returnLater();

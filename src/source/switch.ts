@@ -7,8 +7,8 @@
  *   pull    ─frames─►┤ 1   ──► output (the channel's tape)
  *   file    ─frames─►┘ 2
  *
- * A file runs only while nothing better has bytes; a pull on demand only while somebody listens. One that stalls again and again is
- * not switched back to before it has been sound for a while (input.ts), unless nothing else has bytes. Owned by app.ts.
+ * A file runs only while nothing better has bytes; a pull on demand only while somebody listens. One that stalls or is lost again and
+ * again is not switched back to before it has been sound for a while (input.ts), unless nothing else has bytes. Owned by app.ts.
  */
 
 import type { OggLink } from '../audio/ogg-link.js';
@@ -133,7 +133,7 @@ export class Switch implements Ringer {
 
   /**
    * A title that was told beside a source's stream. While the source is connected but not heard, it waits until it is; for one that
-   * is not connected somebody else speaks, and is taken at his word at once.
+   * is not connected somebody else speaks, whose word is taken at once.
    */
   title(source: Source, title: SourceTitle): Promise<void> {
     if (source.state !== 'up') return this.output.title(title, source);

@@ -302,8 +302,56 @@ stations:
   t.match(
     lines.filter(({ event }) => event === 'unsteady'),
     [
-      { message: 'a source needs a look', channel: 'live', source: 'encoder', place: 0, stalls: 2, soundSeconds: 1.5 },
+      {
+        message: 'a source needs a look',
+        channel: 'live',
+        source: 'encoder',
+        place: 0,
+        stallsPerMinute: 2,
+        soundSeconds: 1.5,
+      },
       { message: 'a source is well again', channel: 'live', source: 'encoder', place: 0 },
     ],
   );
 });
+
+t.test(
+  'an encoder that connects anew again and again beside a file: heard three times, then when it has been sound',
+  async (t) => {
+    const lines: Record<string, unknown>[] = [];
+    const keep = (fields: Record<string, unknown>, message: string) => void lines.push({ ...fields, message });
+    const server = await startServer(
+      t,
+      `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+sources: { soundSeconds: 1.5 }
+stations:
+  demo:
+    channels:
+      live: { sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }
+`,
+      undefined,
+      { debug: keep, info: keep, warn: keep, error: keep } as never,
+    );
+    const heard = () => lines.filter(({ message }) => message === 'source changed').map(({ heard }) => heard);
+    await until(() => heard().at(-1) === 'file', 5000);
+    const events = async () => (await fetch(`${server.base}/metrics`)).text();
+    for (let i = 0; i < 5; i++) {
+      const feeder = new Feeder(t, server.port, '/live');
+      t.equal(await feeder.answered(), 200);
+      feeder.send(20);
+      if (i < 3) await until(() => heard().at(-1) === 'encoder', 5000);
+      feeder.socket.end();
+      await feeder.over();
+      await until(() => heard().at(-1) === 'file', 5000);
+    }
+    t.strictSame(
+      heard().filter((kind) => kind !== null),
+      ['file', 'encoder', 'file', 'encoder', 'file', 'encoder', 'file'],
+    );
+    t.match(await events(), /source_events_total\{[^}]*kind="encoder"[^}]*event="unsteady"\} 1\n/);
+    new Feeder(t, server.port, '/live').stream(t);
+    await until(() => heard().at(-1) === 'encoder', 20_000);
+    t.ok(lines.some(({ message, event }) => message === 'a source is well again' && event === 'unsteady'));
+  },
+);

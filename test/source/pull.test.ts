@@ -201,47 +201,62 @@ t.test('redirects are followed, and given up when they go round', async (t) => {
   t.ok(first.heads.length <= 10);
 });
 
-t.test('404: backs off with jitter from retryMin to retryMax, and begins anew once there was audio', async (t) => {
-  const upstream = await Upstream.open(t);
-  const clock = new FakeClock();
-  const triesMs: number[] = [];
-  let good = false;
-  upstream.answer = (socket) => {
-    triesMs.push(clock.now());
-    if (good) socket.end(Buffer.concat([Buffer.from(streamHead()), audioOf(new Random(), 10)]));
-    else socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nnot here\n');
-  };
-  const { tap, source } = setUp(t, upstream, { retryMinMs: 1000, retryMaxMs: 4000 }, clock);
-  source.start();
-  /** Waits for the loss, then moves the clock until the next try; returns the pause. */
-  const pause = async () => {
-    const [losses, tries, fromMs] = [tap.losses.length, triesMs.length, clock.now()];
-    await until(() => tap.losses.length > losses || tap.losses.length === triesMs.length, 2000);
-    t.equal(source.state, 'starting');
-    for (let i = 0; i < 500 && triesMs.length === tries; i++) {
+t.test(
+  '404: backs off with jitter from retryMin to retryMax, and begins anew once it has played for as long as the longest pause',
+  async (t) => {
+    const upstream = await Upstream.open(t);
+    const clock = new FakeClock();
+    const triesMs: number[] = [];
+    let good = false;
+    let stays = false;
+    upstream.answer = (socket) => {
+      triesMs.push(clock.now());
+      if (good) socket.write(Buffer.concat([Buffer.from(streamHead()), audioOf(new Random(), 10)]));
+      else socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nnot here\n');
+      if (!stays) socket.end();
+    };
+    const { tap, source } = setUp(t, upstream, { retryMinMs: 1000, retryMaxMs: 4000 }, clock);
+    source.start();
+    /** Waits for the loss, then moves the clock until the next try; returns the pause. */
+    const pause = async () => {
+      const [losses, tries, fromMs] = [tap.losses.length, triesMs.length, clock.now()];
+      await until(() => tap.losses.length > losses || tap.losses.length === triesMs.length, 2000);
+      t.equal(source.state, 'starting');
+      for (let i = 0; i < 500 && triesMs.length === tries; i++) {
+        clock.advance(20);
+        await sleep(1);
+      }
+      await until(() => tap.losses.length === tries + 1, 2000);
+      return triesMs[tries]! - fromMs;
+    };
+    await until(() => tap.losses.length === 1, 2000);
+    t.match(tap.losses[0], /404/);
+    const shares: number[] = [];
+    for (const ceilingMs of [1000, 2000, ...Array<number>(8).fill(4000)]) {
+      const ms = await pause();
+      if (ceilingMs === 4000) shares.push(ms / ceilingMs);
+      // the clock goes by 20 ms, and the try is seen some steps late
+      t.ok(ms >= ceilingMs / 2 && ms <= ceilingMs + 500, `${ms} ms, ceiling ${ceilingMs}`);
+    }
+    t.ok(Math.max(...shares) - Math.min(...shares) > 0.03, `jitter: ${shares}`);
+    good = true;
+    await pause();
+    t.equal(tap.audioBytes, 10 * FRAME_BYTES);
+    t.ok((await pause()) >= 2000, 'a bit of audio, again and again, is no reason to come back sooner');
+    stays = true;
+    while (triesMs.length === tap.losses.length) {
       clock.advance(20);
       await sleep(1);
     }
-    await until(() => tap.losses.length === tries + 1, 2000);
-    return triesMs[tries]! - fromMs;
-  };
-  await until(() => tap.losses.length === 1, 2000);
-  t.match(tap.losses[0], /404/);
-  const shares: number[] = [];
-  for (const ceilingMs of [1000, 2000, ...Array<number>(8).fill(4000)]) {
-    const ms = await pause();
-    if (ceilingMs === 4000) shares.push(ms / ceilingMs);
-    // the clock goes by 20 ms, and the try is seen some steps late
-    t.ok(ms >= ceilingMs / 2 && ms <= ceilingMs + 500, `${ms} ms, ceiling ${ceilingMs}`);
-  }
-  t.ok(Math.max(...shares) - Math.min(...shares) > 0.03, `jitter: ${shares}`);
-  good = true;
-  await pause();
-  t.equal(tap.audioBytes, 10 * FRAME_BYTES);
-  good = false;
-  t.ok((await pause()) <= 1500, 'from retryMin again');
-  await until(() => upstream.openSockets === 0, 2000);
-});
+    await until(() => tap.audioBytes === 30 * FRAME_BYTES, 2000);
+    clock.advance(4000);
+    good = stays = false;
+    upstream.sockets.at(-1)!.end();
+    await until(() => tap.losses.length === triesMs.length, 2000);
+    t.ok((await pause()) <= 1500, 'from retryMin again');
+    await until(() => upstream.openSockets === 0, 2000);
+  },
+);
 
 t.test('FIN, RST, a stall, a refused connection: a loss with a reason, and it tries again', async (t) => {
   const upstream = await Upstream.open(t);

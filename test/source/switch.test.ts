@@ -272,11 +272,79 @@ t.test('who stalls again and again is not heard before it has been sound for a w
   }
   t.equal(heard(), 'file');
   encoder.lose();
-  encoder.send();
-  t.equal(heard(), 'encoder', 'connected anew: heard at once');
+  pass(SOUND_MS - 200, encoder, file);
+  t.equal(heard(), 'file', 'another connection changes nothing of it');
+  pass(400, encoder, file);
+  t.equal(heard(), 'encoder');
 });
 
-t.test('who is unsteady is heard while nothing else has audio, and clean restarts are no stalls', async (t) => {
+t.test(
+  'who is lost again and again is not heard before it has been sound for a while; one restart is heard at once',
+  async (t) => {
+    const { audio, fakes, heard, pass, changes, told } = setUp(['encoder', 'file']);
+    const [encoder, file] = fakes as [Fake, Fake];
+    audio.start();
+    for (let i = 1; i <= FLAPS; i++) {
+      pass(1000, encoder, file);
+      t.equal(heard(), 'encoder', `back at once, ${i}`);
+      t.strictSame(told, []);
+      encoder.lose();
+      pass(300, file);
+      t.equal(heard(), 'file');
+    }
+    t.strictSame(told, ['encoder unsteady']);
+    const before = changes.length;
+    for (let i = 0; i < 100; i++) {
+      pass(700, encoder, file);
+      encoder.lose();
+      pass(300, file);
+    }
+    t.same([heard(), changes.length], ['file', before], 'a hundred connections: nobody hears them');
+    pass(SOUND_MS - 200, encoder, file);
+    t.equal(heard(), 'file');
+    pass(400, encoder, file);
+    t.equal(heard(), 'encoder');
+    t.strictSame(told, ['encoder unsteady', 'encoder no more unsteady'], 'told once each');
+
+    for (let i = 0; i < FLAPS; i++) {
+      encoder.lose();
+      pass(200, file);
+      encoder.send();
+    }
+    t.equal(heard(), 'file');
+    encoder.lose();
+    pass(59_000, file);
+    encoder.send();
+    t.equal(heard(), 'file');
+    encoder.lose();
+    pass(60_200, file);
+    encoder.send();
+    t.equal(heard(), 'encoder', 'gone for a minute: what was is past');
+    t.equal(told.filter((line) => line === 'encoder no more unsteady').length, 1, 'nobody says that it was well');
+  },
+);
+
+t.test('an encoder that comes back while it is waited for has not been lost', async (t) => {
+  const { audio, fakes, heard, pass, told } = setUp(['encoder', 'file'], 5000);
+  const [encoder, file] = fakes as [Fake, Fake];
+  audio.start();
+  for (let i = 0; i < 20; i++) {
+    pass(500, encoder, file);
+    encoder.lose();
+    pass(500, file);
+    t.equal(heard(), 'encoder');
+  }
+  t.strictSame(told, []);
+  for (let i = 0; i < FLAPS; i++) {
+    encoder.lose();
+    pass(6000, file);
+    t.equal(heard(), 'file');
+    encoder.send();
+  }
+  t.equal(heard(), 'file', 'one that comes too late has');
+});
+
+t.test('who is unsteady is heard while nothing else has audio', async (t) => {
   const { audio, fakes, heard, pass, told } = setUp(['encoder', 'pull']);
   const [encoder, pull] = fakes as [Fake, Fake];
   audio.start();
@@ -296,17 +364,6 @@ t.test('who is unsteady is heard while nothing else has audio, and clean restart
   t.equal(heard(), 'encoder');
   pull.send();
   t.equal(heard(), 'encoder');
-
-  const other = setUp(['encoder', 'file']);
-  const [restarted, file] = other.fakes as [Fake, Fake];
-  other.audio.start();
-  for (let i = 0; i < 20; i++) {
-    other.pass(500, restarted, file);
-    t.equal(other.heard(), 'encoder');
-    restarted.lose();
-    other.pass(500, file);
-  }
-  t.strictSame(other.told, []);
   t.ok(told.includes('encoder unsteady'));
 });
 
