@@ -8,7 +8,8 @@ import { BlockList, isIP } from 'node:net';
 import { KEY } from '../key.js';
 import type { Path } from './document.js';
 import { MOUNT } from './field.js';
-import { IN_SO_MANY_WORDS } from './schema.js';
+import { STALL_SECONDS } from './pull.js';
+import { BODY_TIMEOUT_SECONDS, IN_SO_MANY_WORDS, PIECE_SECONDS } from './schema.js';
 import { parseSecret } from './secret.js';
 
 export interface Finding {
@@ -43,6 +44,7 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
   return [
     ...checkPaths(channels),
     ...checkEncoders(channels),
+    ...checkPieces(raw, channels),
     ...checkLegacy(raw),
     ...checkShoutcastPorts(raw),
     ...checkAccess(raw, channels),
@@ -83,6 +85,31 @@ function checkEncoders(channels: readonly RawChannel[]): Finding[] {
       .slice(1)
       .map(([i]) => ({ path: [...path, 'sources', i], at: 'value', message: 'is a second encoder of this channel' })),
   );
+}
+
+/** Who sends nothing because a piece is under way must not be cut off meanwhile (due.ts). */
+function checkPieces(raw: unknown, channels: readonly RawChannel[]): Finding[] {
+  const sources = member(raw, 'sources');
+  const written = member(sources, 'pieceSeconds');
+  const pieceSeconds = written ?? PIECE_SECONDS;
+  if (typeof pieceSeconds !== 'number') return [];
+  const least = (path: Path, name: string, holder: unknown, preset: number): Finding[] => {
+    const patience = member(holder, name) ?? preset;
+    if (typeof patience !== 'number' || patience > pieceSeconds) return [];
+    if (member(holder, name) !== undefined) {
+      return [
+        { path: [...path, name], at: 'value', message: `must be more than sources.pieceSeconds (${pieceSeconds})` },
+      ];
+    }
+    const message = `must be less than ${name} (${preset} unless it is set)`;
+    return [{ path: ['sources', 'pieceSeconds'], at: 'value', message }];
+  };
+  const pulls = channels.flatMap(({ path, value }) =>
+    items(member(value, 'sources'))
+      .filter(([, source]) => member(source, 'type') === 'pull')
+      .flatMap(([i, source]) => least([...path, 'sources', i], 'stallSeconds', source, STALL_SECONDS)),
+  );
+  return [...least(['sources'], 'bodyTimeoutSeconds', sources, BODY_TIMEOUT_SECONDS), ...pulls];
 }
 
 /** A deprecated host says since when, until when and where to go (contract, "Deprecated host"). */

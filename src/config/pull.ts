@@ -10,6 +10,9 @@ import { CONTROL, flag, list, onAnyMap, readableFile, seconds, section, text } f
 /** The name of an environment variable that holds a password. */
 const FROM_ENVIRONMENT = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
 
+/** For how long an upstream may send nothing; more than the longest piece (checks.ts). */
+export const STALL_SECONDS = 15;
+
 const URL_ERROR =
   'must be an http:// or https:// URL of at most 4096 characters (% in its user or password as %25), or a list of 1 to 8 such';
 
@@ -29,7 +32,7 @@ export function pullSchema({ env, folder }: { readonly env: NodeJS.ProcessEnv; r
     onDemand: flag().default(false),
     lingerSeconds: seconds(0, 86_400).default(10),
     connectTimeoutSeconds: seconds(0.1, 300).default(10),
-    stallSeconds: seconds(0.1, 600).default(15),
+    stallSeconds: seconds(0.1, 600).default(STALL_SECONDS),
     returnSeconds: seconds(0.1, 86_400).default(60),
     retrySeconds: section({
       min: seconds(0.05, 3600).default(1),

@@ -60,6 +60,10 @@ const SECRET_NAMES = [
   ],
 ];
 
+/** The longest piece in which audio may come, and for how long an encoder may send nothing; the latter is more (checks.ts). */
+export const PIECE_SECONDS = 10;
+export const BODY_TIMEOUT_SECONDS = 15;
+
 /** The one sentence that allows the demo's secrets on an address that others can reach. */
 export const IN_SO_MANY_WORDS = 'yes, anybody may push and stream to this server';
 
@@ -213,10 +217,10 @@ export function configSchema(surroundings: Surroundings) {
       .prefault({}),
     sources: section({
       stallMs: whole(50, 60_000).default(1500),
-      pieceSeconds: seconds(0.1, 60).default(10),
+      pieceSeconds: seconds(0.1, 60).default(PIECE_SECONDS),
       stallsPerMinute: whole(1, 1000).default(3),
       soundSeconds: seconds(0, 600).default(20),
-      bodyTimeoutSeconds: seconds(0.1, 600).default(15),
+      bodyTimeoutSeconds: seconds(0.1, 600).default(BODY_TIMEOUT_SECONDS),
       aheadSeconds: seconds(0, 60).default(10),
       framelessBytes: whole(1024, 16_777_216).default(65_536),
       silentSeconds: seconds(1, 3600).default(20),

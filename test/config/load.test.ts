@@ -235,7 +235,9 @@ t.test('limits: at the bound and one past it', async (t) => {
     ['pieceSeconds', 0.1, 60],
     ['soundSeconds', 0, 600],
   ] as const) {
-    for (const value of [min, max]) t.strictSame(problems(t, `sources:\n  ${name}: ${value}\n`), []);
+    for (const value of [min, max]) {
+      t.strictSame(problems(t, `sources:\n  ${name}: ${value}\n  bodyTimeoutSeconds: 61\n`), []);
+    }
     for (const value of [min - 0.01, max + 0.01]) {
       t.match(problems(t, `sources:\n  ${name}: ${value}\n`), [new RegExp(`sources.${name}: must be`)]);
     }
@@ -245,6 +247,30 @@ t.test('limits: at the bound and one past it', async (t) => {
   t.strictSame(problems(t, channel('', 'k'.repeat(64))), []);
   t.match(problems(t, channel('', 'k'.repeat(65))), [/^4:7 .*: a key is 1 to 64/]);
 });
+
+t.test(
+  'who may be sending a large piece is not cut off meanwhile: pieceSeconds is less than all that cuts off',
+  async (t) => {
+    const pull = (stall: string) =>
+      channel(`sources: [{ type: pull, url: 'http://a/'${stall} }]`).replace(/ *sources: \[\{ type: file[^\n]*\n/, '');
+    t.strictSame(problems(t, 'sources:\n  pieceSeconds: 14.99\n'), []);
+    t.strictSame(problems(t, 'sources:\n  pieceSeconds: 15\n'), [
+      '2:17 sources.pieceSeconds: must be less than bodyTimeoutSeconds (15 unless it is set)',
+    ]);
+    t.strictSame(problems(t, 'sources:\n  bodyTimeoutSeconds: 10.01\n'), []);
+    t.strictSame(problems(t, 'sources:\n  bodyTimeoutSeconds: 10\n'), [
+      '2:23 sources.bodyTimeoutSeconds: must be more than sources.pieceSeconds (10)',
+    ]);
+    t.strictSame(problems(t, pull(', stallSeconds: 10.01')), []);
+    t.match(problems(t, pull(', stallSeconds: 10')), [
+      /sources\[0\].stallSeconds: must be more than sources.pieceSeconds \(10\)/,
+    ]);
+    t.match(problems(t, `sources: { pieceSeconds: 20, bodyTimeoutSeconds: 30 }\n${pull('')}`), [
+      /sources.pieceSeconds: must be less than stallSeconds \(15 unless it is set\)/,
+    ]);
+    t.match(problems(t, `sources: { pieceSeconds: text }\n`), [/pieceSeconds: must be/], 'told once');
+  },
+);
 
 t.test('variables: numbers, texts, defaults, unset and malformed ones', async (t) => {
   const text = `addresses:

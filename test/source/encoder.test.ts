@@ -222,7 +222,10 @@ const SILENT_MS = 3000;
 t.test('one at a time: 409 while the first is there, welcome when it has left, however it left', async (t) => {
   const random = new Random();
   const { port: patient } = await startServer(t, yaml());
-  const { port: strict } = await startServer(t, yaml('', `bodyTimeoutSeconds: ${SILENT_MS / 1000}, stallMs: 20000`));
+  const { port: strict } = await startServer(
+    t,
+    yaml('', `pieceSeconds: 0.1, bodyTimeoutSeconds: ${SILENT_MS / 1000}, stallMs: 20000`),
+  );
   const mute = new Encoder(t, strict, PUT.replace('/live.mp3', '/studio'));
   t.equal(await mute.answered(), 200);
   const garbage = random.bytes(600_000).map((byte) => byte & 0x7f);
@@ -267,7 +270,10 @@ t.test('one at a time: 409 while the first is there, welcome when it has left, h
 t.test('who sends faster than time is held back: no stall, no listener lost, nothing of it lost', async (t) => {
   const random = new Random();
   // Who is held back is not read for a second at a time at 8 kb/s: no silence of the encoder's.
-  const { port } = await startServer(t, yaml('', 'bodyTimeoutSeconds: 0.7, stallMs: 3000, aheadSeconds: 2'));
+  const { port } = await startServer(
+    t,
+    yaml('', 'pieceSeconds: 0.1, bodyTimeoutSeconds: 0.7, stallMs: 3000, aheadSeconds: 2'),
+  );
   const audio = audioOf(random, 2500);
   // 8 kb/s: a single read of the socket is a minute of audio, longer than stall and body timeout together.
   const lowFrame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x10, 0xc4]), Buffer.alloc(22, 7)]);

@@ -285,7 +285,7 @@ proxies: { trusted: [192.0.2.0/24] }
 legacy: { deprecatedOn: 2024-01-01, sunsetOn: 2027-12-31, successor: https://api.example.com/ }
 limits: { pushesPerMinute: 1000000, pushBurst: 1000000, headSeconds: 2 }
 streams: { startTimeoutSeconds: 1 }
-sources: { bodyTimeoutSeconds: 2 }
+sources: { pieceSeconds: 1, bodyTimeoutSeconds: 2 }
 `).replace(
       /^addresses:.*$/m,
       `addresses:
