@@ -5,7 +5,7 @@
  *     sink          └view ┘└view ┘                 └view ┘ └───────►
  *
  * Invariant: every byte that went in is handed on, belongs to a tag or an info frame, or is counted in `skippedBytes` (or still
- * waits in the scratch). Memory is one scratch buffer of SCRATCH_BYTES, whatever is pushed in. Owned by one source.
+ * waits in the scratch); so are bytes of tags that no frame comes behind for long. Memory is one scratch buffer of SCRATCH_BYTES, whatever is pushed in. Owned by one source.
  */
 
 import {
@@ -27,6 +27,9 @@ export type { Codec } from './header.js';
 /** All that a Framer ever keeps: the largest frame and the head of the frame that confirms it. */
 export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
 
+/** So much of tags may stand between two frames; a picture has a MB at most. An ID3v2 tag may claim 256 MB, and another may follow it. */
+export const MAX_TAGS_BYTES = 1024 * 1024;
+
 export interface FrameSink {
   /**
    * A whole frame, in stream order. The bytes are valid only during the call: copy them. Of the framer the sink may call `hold`,
@@ -47,7 +50,7 @@ export class Framer {
   channels = 0;
   /** kb/s: of the latest frame; for AAC, whose frames do not say, the mean of about the last second, rounded. */
   bitrateKbps = 0;
-  /** Frames handed on, bytes of nothing known, tags and Xing/Info/VBRI frames dropped. */
+  /** Frames handed on, bytes of nothing known and of tags past MAX_TAGS_BYTES, tags and Xing/Info/VBRI frames dropped. */
   readonly counters = { frames: 0, skippedBytes: 0, tags: 0, infoFrames: 0 };
 
   readonly #sink: FrameSink;
@@ -59,6 +62,8 @@ export class Framer {
   #neededBytes = HEADER_BYTES;
   /** What is still to come of a tag. */
   #tagLeftBytes = 0;
+  /** Of tags since the last frame. */
+  #tagsBytes = 0;
   /** The fixed fields that each frame must have; 0 = no sync, the next frame must be confirmed by the one behind it. */
   #key = 0;
   /** Nothing has been skipped since the last frame, tag or start. */
@@ -80,6 +85,7 @@ export class Framer {
     this.counters.skippedBytes += this.#heldBytes;
     this.#heldBytes = 0;
     this.#tagLeftBytes = 0;
+    this.#tagsBytes = 0;
     this.#key = 0;
     this.#atBoundary = true;
   }
@@ -190,11 +196,14 @@ export class Framer {
   #passTag(at: number, end: number): number {
     const passed = Math.min(this.#tagLeftBytes, end - at);
     this.#tagLeftBytes -= passed;
+    this.#tagsBytes += passed;
+    this.counters.skippedBytes += Math.max(0, Math.min(passed, this.#tagsBytes - MAX_TAGS_BYTES));
     return at + passed;
   }
 
   #handOn(bytes: Buffer, at: number, header: FrameHeader): void {
     this.#count(header);
+    this.#tagsBytes = 0;
     const durationMs = (header.samples * 1000) / header.sampleRate;
     const fresh = this.#fresh;
     this.#fresh = false;

@@ -56,6 +56,10 @@ export class Upstream implements ReceptionSink {
   /** The request under way, or the one whose body is received. */
   #attempt: AbortController | null = null;
   #patience: Alarm | null = null;
+  /** When its latest audio came, with the wait that we made of it, or when its body began. */
+  #audioMs = Number.NEGATIVE_INFINITY;
+  /** How many of its titles are being committed: until then nothing is read. */
+  #titles = 0;
   #reception: Reception | null = null;
 
   constructor(index: number, target: Target, sink: UpstreamSink, clock: Clock, rules: UpstreamRules) {
@@ -100,13 +104,17 @@ export class Upstream implements ReceptionSink {
   }
 
   frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
-    this.#patience?.cancel();
     this.#left.length = 0; // this is the one: when it ends, all is looked at anew
-    return this.#sink.frame(this, bytes, durationMs, bitrateKbps, fresh, link);
+    const waitMs = this.#sink.frame(this, bytes, durationMs, bitrateKbps, fresh, link);
+    this.#audioMs = this.#clock.now() + waitMs;
+    return waitMs;
   }
 
-  title(title: SourceTitle): Promise<void> {
-    return this.#sink.title(this, title);
+  async title(title: SourceTitle): Promise<void> {
+    this.#titles++;
+    await this.#sink.title(this, title);
+    this.#titles--;
+    this.#audioMs = Math.max(this.#audioMs, this.#clock.now());
   }
 
   ended(reason: string): void {
@@ -165,8 +173,22 @@ export class Upstream implements ReceptionSink {
   }
 
   #receive(response: http.IncomingMessage): void {
-    this.#arm(this.#rules.stallMs, 'no audio from the upstream');
+    this.#audioMs = this.#clock.now();
+    this.#awaitAudio();
     this.#reception = new Reception(response, this, this.#clock, this.#rules);
+  }
+
+  /** One alarm for each `stallMs`, none for each frame. */
+  #awaitAudio(): void {
+    const { stallMs } = this.#rules;
+    const nowMs = this.#clock.now();
+    if (this.#titles > 0) this.#audioMs = nowMs;
+    if (nowMs - this.#audioMs >= stallMs) {
+      this.ended('no audio from the upstream');
+      return;
+    }
+    this.#patience?.cancel();
+    this.#patience = this.#clock.alarm(this.#audioMs + stallMs, { ring: () => this.#awaitAudio() });
   }
 
   #readPlaylist(attempt: AbortController, from: Candidate, response: http.IncomingMessage): void {

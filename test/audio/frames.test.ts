@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Framer, SCRATCH_BYTES } from '../../src/audio/frames.js';
+import { Framer, MAX_TAGS_BYTES, SCRATCH_BYTES } from '../../src/audio/frames.js';
 
 const folder = t.testdir();
 const SINE = ['-f', 'lavfi', '-i', 'aevalsrc=0.4*sin(300*t*t)+0.1*random(0)|0.4*sin(900*t):d=3.3:s=48000'];
@@ -331,6 +331,31 @@ t.test('tags between frames', async (t) => {
     pushChunks(got.framer, Buffer.concat(parts), random);
     if (!t.ok(got.bytes().equals(Buffer.concat(frames.slice(0, 60))), `seed ${seed}: frames only`)) return;
     t.match(got.framer.counters, { tags: count, skippedBytes: 0 }, `seed ${seed}`);
+  }
+});
+
+t.test('tags of a MB between two frames are passed over, what is more is counted as no audio', async (t) => {
+  const { frames } = walk(data.cbr);
+  const some = frames.slice(0, 4);
+  const tag = (bytes: number) => {
+    const body = bytes - 10;
+    const size = [body >> 21, (body >> 14) & 127, (body >> 7) & 127, body & 127];
+    return Buffer.concat([Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, ...size]), Buffer.alloc(body)]);
+  };
+  for (const [tags, skippedBytes] of [
+    [[MAX_TAGS_BYTES], 0],
+    [[MAX_TAGS_BYTES + 1], 1],
+    [[MAX_TAGS_BYTES - 1000, 500, 500], 0],
+    [[MAX_TAGS_BYTES - 1000, 500, 500, 20], 20],
+    [[5 * MAX_TAGS_BYTES], 4 * MAX_TAGS_BYTES],
+  ] as const) {
+    const got = collector();
+    const part = Buffer.concat([...tags.map(tag), ...some]);
+    // Twice: a frame settles what was before it.
+    for (let i = 0; i < 2; i++)
+      for (let at = 0; at < part.length; at += 1024) got.framer.push(part.subarray(at, at + 1024));
+    t.ok(got.bytes().equals(Buffer.concat([...some, ...some])), 'frames only');
+    t.match(got.framer.counters, { tags: 2 * tags.length, skippedBytes: 2 * skippedBytes });
   }
 });
 

@@ -215,6 +215,45 @@ t.test('an upstream that sends bytes but no frame is not waited for', async (t) 
   t.match(await pull(t, upstream, { stallMs: 400 }), /no audio/);
 });
 
+t.test('an upstream that has played and then sends bytes but no frame is given up', async (t) => {
+  const upstream = await Upstream.open(t);
+  upstream.answer = (socket) => {
+    socket.write(Buffer.concat([Buffer.from(streamHead()), AUDIO.subarray(0, 5 * FRAME_BYTES)]));
+    const drip = setInterval(() => socket.write('x'), 50);
+    socket.on('close', () => clearInterval(drip));
+  };
+  t.equal(await pull(t, upstream, { stallMs: 400 }), 'no audio from the upstream');
+});
+
+t.test('an upstream that sends audio, slowly, or whose title takes long to commit, is not given up', async (t) => {
+  const upstream = await Upstream.open(t);
+  upstream.answer = (socket) => {
+    socket.write(streamHead(FRAME_BYTES));
+    let at = 0;
+    const body = STREAM.subarray(STREAM.indexOf('\r\n\r\n') + 4);
+    const drip = setInterval(() => socket.write(body.subarray(at, (at += FRAME_BYTES))), 200);
+    socket.on('close', () => clearInterval(drip));
+  };
+  const { tap, source } = setUp(t, upstream, { ...ONCE, stallMs: 1000 });
+  tap.onTitle = () => new Promise((done) => setTimeout(done, 2500));
+  source.start();
+  await until(() => tap.losses.length > 0 || tap.audioBytes >= (FRAMES - 1) * FRAME_BYTES, 15_000);
+  t.strictSame(tap.losses, []);
+});
+
+t.test('an upstream that sends a tag without end is given up', async (t) => {
+  const upstream = await Upstream.open(t);
+  for (const frames of [0, 5]) {
+    upstream.answer = (socket) => {
+      const tag = Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, 0x7f, 0x7f, 0x7f, 0x7f]);
+      socket.write(Buffer.concat([Buffer.from(streamHead()), AUDIO.subarray(0, frames * FRAME_BYTES), tag]));
+      const flood = setInterval(() => socket.write(Buffer.alloc(65_536)), 10);
+      socket.on('close', () => clearInterval(flood));
+    };
+    t.match(await pull(t, upstream), /no MP3, AAC or Ogg audio/);
+  }
+});
+
 t.test('credentials: of the URL before those beside it, to the same origin and nowhere else', async (t) => {
   const [first, second] = [await Upstream.open(t), await Upstream.open(t)];
   const sent = (upstream: Upstream) => upstream.heads.map((head) => /^authorization: (.*)\r$/im.exec(head)?.[1]);
