@@ -5,39 +5,19 @@
  *     pages   [BOS][comments, setup][packet packet pack│et packet][BOS]…        a packet may go on in the next page
  *     sink                          └─frame┘ └frame┘ └──frame──┘
  *
- * Invariant: every byte that went in belongs to a page that is whole (its CRC says so) or is counted in `skippedBytes` (or still waits
- * in the scratch). Memory is a page and at most MAX_PACKET_BYTES of a packet under way. What is computed is in proportion to what came
- * in, whatever that claims: see VAIN_SHARE. Owned by one source.
+ * Invariant: every byte of the pages (ogg-pages.ts) that are followed is of a packet handed on or of headers, or is counted in
+ * `skippedBytes`. Memory is a page and at most MAX_PACKET_BYTES of a packet under way. Owned by one source.
  */
 
 import type { FrameSink } from './frames.js';
 import { nextHeader, PacketClock, readIdentification } from './ogg-codec.js';
 import { OggLink } from './ogg-link.js';
-import {
-  CONTINUED,
-  FIRST,
-  isFilled,
-  isPage,
-  LAST,
-  MAX_PAGE_BYTES,
-  MOST_LACINGS,
-  PAGE_HEAD_BYTES,
-  PAGE_START,
-  type Page,
-  pageBytes,
-  readPage,
-} from './ogg-page.js';
+import { CONTINUED, FIRST, isFilled, LAST, MOST_LACINGS, PAGE_HEAD_BYTES, type Page } from './ogg-page.js';
+import { OggPages, type PageSink } from './ogg-pages.js';
 
 /** A larger packet is no audio that anybody would stream; comments that hold a picture may come near. */
 export const MAX_PACKET_BYTES = 1024 * 1024;
 
-/**
- * A page with a wrong CRC is looked through for another one from its second byte on. A head of 27 bytes that claims 64 KB costs a CRC over all
- * of them, and the next one may stand behind it at once: so CRCs that come to nothing may cover so many bytes for each that comes in,
- * and VAIN_BYTES at once. Beyond that a page is passed over as a whole.
- */
-const VAIN_SHARE = 2;
-const VAIN_BYTES = 8 * MAX_PAGE_BYTES;
 /** Pages of header packets before the first audio. With more it is no stream that somebody waits for; a picture of some MB is. */
 const MAX_HEADER_BYTES = 8 * 1024 * 1024;
 const NO_PAGE: Page = {
@@ -49,7 +29,7 @@ const NO_PAGE: Page = {
   body: Buffer.alloc(0),
 };
 
-export class OggFramer {
+export class OggFramer implements PageSink {
   /** Of the latest link; undefined and 0 before the first. */
   link: OggLink | undefined;
   /** kb/s, the mean of about the last second, rounded. */
@@ -63,13 +43,7 @@ export class OggFramer {
   readonly counters = { frames: 0, skippedBytes: 0, links: 0, checkedBytes: 0 };
 
   readonly #sink: FrameSink;
-  readonly #scratch = Buffer.alloc(MAX_PAGE_BYTES);
-  /** In the scratch: from where on it has not been looked at, and up to where it is full. */
-  #at = 0;
-  #end = 0;
-  #neededBytes = PAGE_HEAD_BYTES;
-  #vainBytes = VAIN_BYTES;
-  #isHeld = false;
+  readonly #pages = new OggPages(this, this.counters);
   /** The page whose packets are being handed on, and how far: the next lacing value, where its packet began and where it has come to. */
   #page = NO_PAGE;
   #lacing = 0;
@@ -108,16 +82,14 @@ export class OggFramer {
 
   /** Forgets all that is held and the stream that was followed, as at the start of a file. Counters and the latest link stay. */
   reset(): void {
-    this.counters.skippedBytes += this.#end - this.#at;
-    this.#at = this.#end = 0;
+    this.#pages.reset();
     this.#page = NO_PAGE;
-    this.#neededBytes = PAGE_HEAD_BYTES;
     this.#leave();
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */
   hold(): void {
-    this.#isHeld = true;
+    this.#pages.isHeld = true;
   }
 
   /**
@@ -125,78 +97,11 @@ export class OggFramer {
    * Returns how many were taken: all, unless the sink has held it; it goes on with the rest, or with none.
    */
   push(chunk: Buffer): number {
-    this.#isHeld = false;
-    let at = 0;
-    for (;;) {
-      this.#walk();
-      if (this.#isHeld || at === chunk.length) return at;
-      if (this.#at > 0) this.#compact();
-      const copied = chunk.copy(this.#scratch, this.#end, at, at + this.#neededBytes - this.#end);
-      this.#end += copied;
-      this.#vainBytes = Math.min(VAIN_BYTES, this.#vainBytes + VAIN_SHARE * copied);
-      at += copied;
-    }
+    return this.#pages.push(chunk);
   }
 
-  #compact(): void {
-    this.#scratch.copyWithin(0, this.#at, this.#end);
-    this.#end -= this.#at;
-    this.#at = 0;
-  }
-
-  #walk(): void {
-    while (!this.#isHeld) {
-      if (this.#page !== NO_PAGE) this.#packets(this.#page);
-      else if (this.#end - this.#at < this.#neededBytes) return;
-      else this.#step();
-    }
-  }
-
-  /** Takes a page, or asks for more bytes, or passes some that are no page. */
-  #step(): void {
-    const scratch = this.#scratch;
-    const at = this.#at;
-    const there = this.#end - at;
-    if (!isPage(scratch, at)) {
-      this.#pass();
-      return;
-    }
-    const bytes = pageBytes(scratch, at, there);
-    this.#neededBytes = bytes;
-    if (there < bytes) return;
-    this.counters.checkedBytes += bytes;
-    const page = readPage(scratch.subarray(at, at + bytes));
-    if (page !== null) {
-      if (!this.#takes(page, bytes)) this.counters.skippedBytes += bytes;
-      this.#drop(bytes);
-      return;
-    }
-    this.#vainBytes -= bytes;
-    if (this.#vainBytes >= 0) this.#pass();
-    else {
-      this.counters.skippedBytes += bytes;
-      this.#drop(bytes);
-    }
-  }
-
-  /** To the next byte that might begin a page. */
-  #pass(): void {
-    const held = this.#scratch.subarray(this.#at, this.#end);
-    let next = held.indexOf(PAGE_START, 1);
-    if (next < 0) next = held.indexOf(PAGE_START[0]!, Math.max(1, held.length - PAGE_START.length + 1));
-    const passed = next < 0 ? held.length : next;
-    this.counters.skippedBytes += passed;
-    this.#drop(passed);
-  }
-
-  /** A page's bytes stay where they are until more are needed, which is not before its packets are handed on. */
-  #drop(bytes: number): void {
-    this.#at += bytes;
-    this.#neededBytes = PAGE_HEAD_BYTES;
-  }
-
-  /** False: the page is none of the stream that is followed. */
-  #takes(page: Page, bytes: number): boolean {
+  /** As PageSink has it. */
+  page(page: Page, bytes: number): boolean {
     if ((page.flags & FIRST) !== 0) this.#meet(page);
     if (page.serial !== this.#serial) return false;
     const isContinued = (page.flags & CONTINUED) !== 0;
@@ -257,11 +162,12 @@ export class OggFramer {
     this.#skippedBefore = this.counters.skippedBytes;
   }
 
-  /** From where it has come to: all, or until it is held. */
-  #packets({ flags, granule, lacings, body }: Page): void {
+  /** As PageSink has it. */
+  goOn(): boolean {
+    const { flags, granule, lacings, body } = this.#page;
     const isHead = this.#isHead;
     while (this.#lacing < lacings.length) {
-      if (this.#isHeld) return;
+      if (this.#pages.isHeld) return false;
       const lacing = lacings[this.#lacing++]!;
       this.#bodyAt += lacing;
       if (lacing === 255 || (lacing === 0 && this.#bodyAt === this.#packetAt && !isHead && !this.#isOpen)) continue;
@@ -273,6 +179,7 @@ export class OggFramer {
     if (granule >= 0) this.#granule = granule;
     this.#page = NO_PAGE;
     if ((flags & LAST) !== 0) this.#leave();
+    return true;
   }
 
   /** A page in which nothing is. */

@@ -1,0 +1,133 @@
+/**
+ * Finds the pages in an Ogg stream that comes in any chunking, and hands on those that are whole (their CRC says so), one at a time: the
+ * next one is looked for when all packets of the one before have been taken.
+ *
+ * Invariant: every byte that went in belongs to a page that the sink took, is counted in `skippedBytes`, or still waits in the scratch, which
+ * holds one page. What is computed is in proportion to what came in, whatever that claims: see VAIN_SHARE. Owned by an OggFramer.
+ */
+
+import { isPage, MAX_PAGE_BYTES, PAGE_HEAD_BYTES, PAGE_START, type Page, pageBytes, readPage } from './ogg-page.js';
+
+/**
+ * A page with a wrong CRC is looked through for another one from its second byte on. A head of 27 bytes that claims 64 KB costs a CRC over all
+ * of them, and the next one may stand behind it at once: so CRCs that come to nothing may cover so many bytes for each that comes in,
+ * and VAIN_BYTES at once. Beyond that a page is passed over as a whole.
+ */
+const VAIN_SHARE = 2;
+const VAIN_BYTES = 8 * MAX_PAGE_BYTES;
+export interface PageSink {
+  /** A whole page, as views that are valid until it is through; false: it is none of the stream that is followed. */
+  page(page: Page, bytes: number): boolean;
+  /** Goes on with that page; true: it is through, false: it was held. */
+  goOn(): boolean;
+}
+
+/** Bytes of nothing known and of damaged pages; bytes that a CRC was taken of. */
+export interface PageCounters {
+  skippedBytes: number;
+  checkedBytes: number;
+}
+
+export class OggPages {
+  /** Nothing more is handed on until the next `push`. Set by the sink. */
+  isHeld = false;
+  readonly #sink: PageSink;
+  readonly #counters: PageCounters;
+  readonly #scratch = Buffer.alloc(MAX_PAGE_BYTES);
+  /** In the scratch: from where on it has not been looked at, and up to where it is full. */
+  #at = 0;
+  #end = 0;
+  #neededBytes = PAGE_HEAD_BYTES;
+  #vainBytes = VAIN_BYTES;
+  /** The sink has a page that is not through. */
+  #isUnderWay = false;
+
+  constructor(sink: PageSink, counters: PageCounters) {
+    this.#sink = sink;
+    this.#counters = counters;
+  }
+
+  /** Forgets all that is held, as at the start of a file. */
+  reset(): void {
+    this.#counters.skippedBytes += this.#end - this.#at;
+    this.#at = this.#end = 0;
+    this.#isUnderWay = false;
+    this.#neededBytes = PAGE_HEAD_BYTES;
+  }
+
+  /**
+   * The next bytes of the stream, in any number. Pages that are whole are handed on before this returns.
+   * Returns how many were taken: all, unless the sink has held it; it goes on with the rest, or with none.
+   */
+  push(chunk: Buffer): number {
+    this.isHeld = false;
+    let at = 0;
+    for (;;) {
+      this.#walk();
+      if (this.isHeld || at === chunk.length) return at;
+      if (this.#at > 0) this.#compact();
+      const copied = chunk.copy(this.#scratch, this.#end, at, at + this.#neededBytes - this.#end);
+      this.#end += copied;
+      this.#vainBytes = Math.min(VAIN_BYTES, this.#vainBytes + VAIN_SHARE * copied);
+      at += copied;
+    }
+  }
+
+  #compact(): void {
+    this.#scratch.copyWithin(0, this.#at, this.#end);
+    this.#end -= this.#at;
+    this.#at = 0;
+  }
+
+  #walk(): void {
+    while (!this.isHeld) {
+      if (this.#isUnderWay) this.#isUnderWay = !this.#sink.goOn();
+      else if (this.#end - this.#at < this.#neededBytes) return;
+      else this.#step();
+    }
+  }
+
+  /** Takes a page, or asks for more bytes, or passes some that are no page. */
+  #step(): void {
+    const scratch = this.#scratch;
+    const at = this.#at;
+    const there = this.#end - at;
+    if (!isPage(scratch, at)) {
+      this.#pass();
+      return;
+    }
+    const bytes = pageBytes(scratch, at, there);
+    this.#neededBytes = bytes;
+    if (there < bytes) return;
+    this.#counters.checkedBytes += bytes;
+    const page = readPage(scratch.subarray(at, at + bytes));
+    if (page !== null) {
+      this.#isUnderWay = this.#sink.page(page, bytes);
+      if (!this.#isUnderWay) this.#counters.skippedBytes += bytes;
+      this.#drop(bytes);
+      return;
+    }
+    this.#vainBytes -= bytes;
+    if (this.#vainBytes >= 0) this.#pass();
+    else {
+      this.#counters.skippedBytes += bytes;
+      this.#drop(bytes);
+    }
+  }
+
+  /** To the next byte that might begin a page. */
+  #pass(): void {
+    const held = this.#scratch.subarray(this.#at, this.#end);
+    let next = held.indexOf(PAGE_START, 1);
+    if (next < 0) next = held.indexOf(PAGE_START[0]!, Math.max(1, held.length - PAGE_START.length + 1));
+    const passed = next < 0 ? held.length : next;
+    this.#counters.skippedBytes += passed;
+    this.#drop(passed);
+  }
+
+  /** A page's bytes stay where they are until more are needed, which is not before its packets are handed on. */
+  #drop(bytes: number): void {
+    this.#at += bytes;
+    this.#neededBytes = PAGE_HEAD_BYTES;
+  }
+}
