@@ -38,7 +38,7 @@ const HELD_SILENT_MS = 60_000;
 export interface EncoderOptions {
   /** Whose work it is where it takes too long. */
   readonly channel: string;
-  /** A source without a body byte for this long has ended (protocol.md, "Head limits"). */
+  /** A source without a body byte, or with bytes but no audio, for this long has ended (protocol.md, "Head limits"). */
   readonly bodyTimeoutMs: number;
   readonly aheadMs: number;
   readonly takeover: Takeover;
@@ -67,6 +67,8 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
   #alarm: Alarm | null = null;
   #facts: SourceFacts | undefined;
   #lastByteMs = 0;
+  /** When the connection began, its last frame came, or it was held back last. */
+  #lastAudioMs = 0;
   /** When bytes last came over the network, and how many in all: what was held back comes again. */
   #lastNewMs = 0;
   #bytesRead = 0;
@@ -93,8 +95,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     const { silentMs } = this.#options;
     const nowMs = this.#clock.now();
     if (this.#alarm !== null) return nowMs - this.#lastNewMs <= Math.max(silentMs, HELD_SILENT_MS);
-    // Bytes count before the first frame, and where they hold none.
-    return nowMs - Math.max(this.#lastByteMs, this.#input.dueMs) <= silentMs;
+    return this.#overdueMs(nowMs) <= silentMs;
   }
 
   /** Of the encoder that is there, or was there last. */
@@ -140,7 +141,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     this.#body = bodyOf(heads) ?? new BareBody();
     this.#wasToldToGoOn = heads.get('expect')?.toLowerCase() === '100-continue';
     this.#bodyBytes = 0;
-    this.#lastByteMs = this.#lastNewMs = this.#clock.now();
+    this.#lastByteMs = this.#lastNewMs = this.#lastAudioMs = this.#clock.now();
     this.#bytesRead = socket.bytesRead;
     this.#ahead.reconnect(this.#lastByteMs);
     const mine = () => this.#socket === socket;
@@ -158,9 +159,15 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
 
   frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
     if (this.#intake.counters.frames === 1) this.#compareType();
-    const waitMs = this.#ahead.book(durationMs, this.#clock.now());
+    this.#lastAudioMs = this.#clock.now();
+    const waitMs = this.#ahead.book(durationMs, this.#lastAudioMs);
     this.#input.frame(bytes, durationMs, bitrateKbps, fresh, link);
     return waitMs;
+  }
+
+  /** For how long there should have been audio: bytes that hold none are no sign of life. */
+  #overdueMs(nowMs: number): number {
+    return nowMs - Math.max(this.#lastAudioMs, this.#input.dueMs);
   }
 
   /** The wait is over. */
@@ -168,7 +175,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     this.#alarm = null;
     const socket = this.#socket;
     if (socket === null) return;
-    this.#lastByteMs = this.#clock.now();
+    this.#lastByteMs = this.#lastAudioMs = this.#clock.now();
     const startMs = this.#clock.watchdog.begin();
     this.#intake.resume();
     this.#worked(startMs);
@@ -193,6 +200,10 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     if (socket.bytesRead !== this.#bytesRead) {
       this.#bytesRead = socket.bytesRead;
       this.#lastNewMs = this.#lastByteMs;
+    }
+    if (this.#overdueMs(this.#lastByteMs) > this.#options.bodyTimeoutMs) {
+      this.#end('no audio in what the encoder sends', true);
+      return;
     }
     for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
       this.#bodyState = this.#body.push(chunk.subarray(at, at + SLICE_BYTES), this.#audio);

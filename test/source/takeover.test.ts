@@ -252,3 +252,33 @@ t.test('what cannot be played is sent away at the limit, with the name of what i
 });
 
 t.test('20 restarts with 10 listeners connected', (t) => restartStory(t, new Random(), 20, 10));
+
+t.test('an encoder that drips bytes and no audio locks nobody out, and is sent away', async (t) => {
+  const server = await startServer(
+    t,
+    yaml('takeover: silent').replace('bodyTimeoutSeconds: 30', 'bodyTimeoutSeconds: 4, pieceSeconds: 1'),
+  );
+  const drip = (feeder: Feeder) => {
+    const timer = setInterval(() => feeder.socket.write(Buffer.alloc(1)), 200);
+    t.teardown(() => clearInterval(timer));
+  };
+  const first = new Feeder(t, server.port, '/live');
+  first.socket.write(DEMO_FRAMES.slice(0, 20).reduce((all, frame) => Buffer.concat([all, frame]), Buffer.alloc(0)));
+  t.equal(await first.answered(), 200);
+  await until(async () => (await heardEncoder(server)) === 1, 5000);
+  drip(first);
+  let status = 409;
+  await until(
+    async () => {
+      const other = new Feeder(t, server.port, '/live');
+      status = await other.answered();
+      if (status !== 409) drip(other);
+      return status !== 409;
+    },
+    8000,
+    () => `${status}`,
+  );
+  t.equal(status, 200, 'audio that is overdue counts, not bytes');
+  await until(async () => (await metric(server, 'airsplice_source_up', 'kind="encoder"')) === 0, 12_000);
+  t.pass('nor does the one that has never had any stay');
+});
