@@ -134,8 +134,9 @@ export class Input implements SourceInput {
     this.health.reset();
   }
 
+  /** Whoever connects an encoder anew wants it heard at once, however often; an upstream that breaks is nobody's wish. */
   #forgetLost(): void {
-    if (this.#owner.hears(this.#index)) this.#count(this.#clock.now());
+    if (this.source.kind !== 'encoder' && this.#owner.hears(this.#index)) this.#count(this.#clock.now());
     this.forget();
   }
 
