@@ -92,6 +92,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     ...{ engine, feed, listenerFeed, sessions, clock, log, programmes, report },
     rules: config.titles,
     heldPushes: config.metadata.heldPushes,
+    textBytes: config.limits.textBytes,
     titleRate: new Rate(clock, {
       perMinute: config.limits.pushesPerMinute,
       burst: config.limits.pushBurst,

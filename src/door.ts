@@ -19,7 +19,7 @@ import type { PushInput } from './metadata/push-input.js';
 import type { TrackRecord } from './metadata/record.js';
 import type { Change } from './metadata/state.js';
 import { cleanText } from './metadata/text.js';
-import { splitTitle } from './metadata/title.js';
+import { cutText, splitTitle } from './metadata/title.js';
 import type { TrustRules } from './metadata/trust.js';
 import { RecordView } from './metadata/view.js';
 import type { Programme } from './programme.js';
@@ -39,6 +39,8 @@ export interface DoorParts {
   readonly rules: Pick<TrustRules, 'pushHoldSeconds' | 'graceSeconds'>;
   /** How many pushes of a channel wait for their time at most. */
   readonly heldPushes: number;
+  /** Of an artist or a song that a source tells; longer ones are cut. */
+  readonly textBytes: number;
   /** How often titles of encoders and upstreams are taken, by channel and teller. */
   readonly titleRate: Rate;
   /** Told of what should not happen. */
@@ -73,7 +75,7 @@ export class Door {
       isSourceLost: (channel) => programmes.get(channel)!.isSourceLost,
       streamTitle: (channel) => {
         const { heard, heardTitle } = programmes.get(channel)!.switch;
-        return heard === null || heardTitle === undefined ? null : plainTitle(heardTitle, heard);
+        return heard === null || heardTitle === undefined ? null : plainTitle(heardTitle, heard, parts.textBytes);
       },
       trust: (channel) => this.#trust(channel),
       report: parts.report,
@@ -135,7 +137,7 @@ export class Door {
    * wait. Never rejects: such a title has nobody to answer to.
    */
   readonly streamTitle = async (channel: string, told: SourceTitle, source: Source): Promise<void> => {
-    const title = plainTitle(told, source);
+    const title = plainTitle(told, source, this.#parts.textBytes);
     if (title === null) return;
     await this.#titleRate.take(channel, title.source, () => this.#commitTitle(channel, title, source));
   };
@@ -221,10 +223,13 @@ export class Door {
   }
 }
 
-/** A title as a source told it; null: it has none to tell. */
-function plainTitle(told: SourceTitle, source: Source): PlainTitle | null {
+/** A title as a source told it, each part cut at `textBytes`; null: it has none to tell. */
+function plainTitle(told: SourceTitle, source: Source, textBytes: number): PlainTitle | null {
   const from = tellerOf(source);
-  return from && { ...(typeof told === 'string' ? splitTitle(cleanText(told)) : told), source: from };
+  if (from === null) return null;
+  const title = typeof told === 'string' ? splitTitle(cleanText(told)) : told;
+  const [artist, song] = [cutText(title.artist, textBytes), cutText(title.song, textBytes)];
+  return { ...title, artist, song, source: from };
 }
 
 /** Who speaks when this source tells a title; null: it has none to tell. */

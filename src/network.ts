@@ -225,6 +225,7 @@ function makeRouter(
       connections,
       proxies,
       bodyBytes: limits.pushBodyBytes,
+      parameters: limits.parameters,
       textBytes: limits.textBytes,
       urlBytes: limits.urlBytes,
       answered: ({ status, address, channel, why }) => {

@@ -124,6 +124,26 @@ stations: { demo: { channels: { relay: { sources: [{ type: pull, url: '${upstrea
   await player.until((p) => p.titles.at(-1)?.title === `title ${blocks - 1}`, 20_000);
 });
 
+t.test('a title of an upstream is cut as an encoder’s is, at limits.textBytes for each part', async (t) => {
+  const upstream = await Upstream.open(t);
+  const audio = audioOf(new Random(), 240);
+  const [artist, song] = ['\u0301'.repeat(5).concat('ä'.repeat(900)), 'x'.repeat(1900)];
+  const title = `${artist} - ${song}`;
+  upstream.answer = (socket) => {
+    socket.write(streamHead(audio.length));
+    socket.write(icyBody(Buffer.concat([audio, audio]), audio.length, new Map([[0, `StreamTitle='${title}';`]])));
+  };
+  const server = await startServer(
+    t,
+    `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+stations: { demo: { channels: { relay: { sources: [{ type: pull, url: '${upstream.url}' }] } } } }`,
+  );
+  await until(async () => (await historyOf(server, 'relay')).length > 0, 10_000);
+  const [told] = await historyOf(server, 'relay');
+  t.equal(told!.song, 'x'.repeat(1024));
+});
+
 t.test('a flood of /admin/metadata, with the encoder there', async (t) => {
   const server = await startServer(t, demoYaml(LIMITS));
   const feeder = new Feeder(t, server.port, '/studio.mp3').stream(t);

@@ -172,6 +172,7 @@ export function configSchema(surroundings: Surroundings) {
       secretQueue: whole(0, 9).default(8),
       addressesRemembered: whole(1, 1_000_000).default(10_000),
       pushBodyBytes: whole(256, 16_777_216).default(65_536),
+      parameters: whole(16, 10_000).default(64),
       textBytes: whole(16, 65_536).default(1024),
       urlBytes: whole(16, 65_536).default(4096),
       timezoneCharacters: whole(3, 1024).default(64),

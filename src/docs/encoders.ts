@@ -55,7 +55,7 @@ function told(operationId: string, method: 'get' | 'post', basic: boolean): Json
         headers: NO_STORE,
         content: content('text/xml; charset=utf-8', { type: 'string', pattern: '<iceresponse>' }),
       },
-      '400': either('Only mode=updinfo is known here.'),
+      '400': either('Only mode=updinfo is known here; or there are too many parameters.'),
       ...(basic ? { '401': refused('A user and a password are needed.', login) } : {}),
       '403': refused('Wrong user or password, or a password of several channels and no mount.'),
       '404': either('No channel takes an encoder at this mount, or this address serves no encoders.'),

@@ -81,7 +81,8 @@ export class Router {
     this.app = fastify({
       logger: false,
       // As long as a head can be: what is too long for a key or a token is just a wrong one (fastify would answer 414).
-      routerOptions: { maxParamLength: parts.headBytes },
+      // Routes read their query themselves, when it is clear that they may be asked.
+      routerOptions: { maxParamLength: parts.headBytes, querystringParser: () => ({}) },
       exposeHeadRoutes: false,
       // The engine itself refuses what comes while it closes, as a problem and with Retry-After.
       return503OnClosing: false,

@@ -2,12 +2,14 @@
  * An encoder's own titles, as Icecast and SHOUTcast take them: `/admin/metadata` (Basic) and `/admin.cgi` (`pass=`), each as GET or as
  * a POST form (protocol.md, "Encoders"). Many encoders close the connection without reading the answer: the title counts all the same.
  * What they do read is plain text and a status, so refusals here are no problem+json.
+ *
+ * The secret comes first: where it stands in the head (Basic, or `pass=` in the address) no byte of a form is read before it is right.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { queryBytes } from '../metadata/query.js';
-import { cleanText, decodeNamed, decodeUndeclared, utf8Bytes } from '../metadata/text.js';
-import { cutText, splitTitle } from '../metadata/title.js';
+import { cleanWithin, decodeNamed, decodeUndeclared } from '../metadata/text.js';
+import { cutTitle, splitTitle } from '../metadata/title.js';
 import { basicCredentials } from '../source/handshake.js';
 import { type Guarded, type Login, openedBy, readLogin } from '../source/shoutcast.js';
 import { type Judged, type Judges, judgeRequest } from './held-connection.js';
@@ -39,6 +41,8 @@ export interface UpdinfoOptions extends Judges {
   readonly proxies: Proxies;
   /** Of a POST form. */
   readonly bodyBytes: number;
+  /** Of query and form together. */
+  readonly parameters: number;
   /** A longer artist or song is cut, since nobody would read a refusal. */
   readonly textBytes: number;
   /** A longer URL is passed over. */
@@ -112,44 +116,74 @@ export class Updinfo {
     } else if (!FORM.test(request.headers['content-type'] ?? 'application/x-www-form-urlencoded')) {
       this.#answer(exchange, '', new Answer(415, 'The body must be a form (application/x-www-form-urlencoded)'));
     } else {
-      this.#readForm(path, query, exchange);
+      void this.#take(path, query, exchange);
     }
   }
 
-  /** Fields of the form count more than those of the query. */
-  #readForm(path: string, query: string, exchange: Exchange): void {
-    const { request } = exchange;
-    let form = '';
-    request.on('data', (chunk: Buffer) => {
-      form += chunk.toString('latin1');
-      if (form.length <= this.#options.bodyBytes) return;
-      request.removeAllListeners('data').removeAllListeners('end').resume();
-      this.#answer(exchange, '', new Answer(413, 'The form is too large', { Connection: 'close' }));
-    });
-    request.on('end', () => void this.#take(path, `${query}&${form.trimEnd()}`, exchange));
-  }
-
   async #take(path: string, query: string, exchange: Exchange): Promise<void> {
-    const fields = queryBytes(query);
-    const claim = this.#claim(path, fields, exchange.request);
-    if (claim instanceof Answer) return this.#answer(exchange, '', claim);
-    const { readings, desks } = claim;
-    const named = desks.length === 1 ? desks[0]!.channel : '';
+    const { request } = exchange;
+    const isForm = request.method === 'POST';
+    let fields: Fields | Answer = this.#fields(query);
+    if (fields instanceof Answer) return this.#answer(exchange, '', fields);
+    const isSecretInHead = path !== '/admin.cgi' || fields.has('pass');
+    if (isForm && !isSecretInHead) fields = this.#fields(`${query}&${await this.#readForm(exchange)}`);
+    if (fields instanceof Answer) return this.#answer(exchange, '', fields);
+    const login = path === '/admin.cgi' ? shoutcastLogin(textOf(fields, 'pass')) : basicLogin(request);
+    if (login === null) {
+      const heads = { 'WWW-Authenticate': 'Basic realm="airsplice"', Allow: METHODS };
+      return this.#answer(exchange, '', new Answer(401, 'Authentication required', heads));
+    }
+    // A form that has not been read may name any mount.
+    const isUnread = isForm && isSecretInHead;
+    let desks = isUnread ? this.#options.desks : this.#named(fields, login);
+    if (desks instanceof Answer) return this.#answer(exchange, '', desks);
     let opened: readonly TitleDesk[] = [];
-    const compare = () => (opened = openedBy(readings, desks)).length > 0;
-    const judged = judgeRequest(
-      this.#options,
-      this.#options.proxies.originOf(exchange.request),
-      exchange.response,
-      compare,
-    );
-    const refused = refusalOf(judged instanceof Promise ? await judged : judged);
-    if (refused !== null) return this.#answer(exchange, named, refused);
+    const { readings } = login;
+    let refused = await this.#judge(exchange, () => (opened = openedBy(readings, desks as TitleDesk[])).length > 0);
+    if (isUnread && refused === null) {
+      fields = this.#fields(`${query}&${await this.#readForm(exchange)}`);
+      if (fields instanceof Answer) return this.#answer(exchange, '', fields);
+      desks = this.#named(fields, login);
+      if (desks instanceof Answer) return this.#answer(exchange, '', desks);
+      opened = openedBy(readings, desks);
+      // What is right for one channel is wrong for another, and counts as that.
+      if (opened.length === 0) refused = await this.#judge(exchange, () => false);
+    }
+    if (refused !== null) return this.#answer(exchange, desks.length === 1 ? desks[0]!.channel : '', refused);
     const [desk, ...others] = opened;
     if (others.length > 0) {
       return this.#answer(exchange, '', new Answer(403, 'Several channels have this password: say which, with mount='));
     }
     this.#answer(exchange, desk!.channel, await this.#tell(desk!, fields));
+  }
+
+  #fields(query: string): Fields | Answer {
+    const { parameters } = this.#options;
+    return queryBytes(query, parameters) ?? new Answer(400, `There are more than ${parameters} parameters`);
+  }
+
+  /** Fields of the form count more than those of the query. Stays open for ever where it is too large, which is answered here, or cut off. */
+  #readForm(exchange: Exchange): Promise<string> {
+    const { request } = exchange;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    return new Promise((resolve) => {
+      request.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        bytes += chunk.length;
+        if (bytes <= this.#options.bodyBytes) return;
+        chunks.length = 0;
+        request.removeAllListeners('data').removeAllListeners('end').resume();
+        this.#answer(exchange, '', new Answer(413, 'The form is too large', { Connection: 'close' }));
+      });
+      request.on('end', () => resolve(Buffer.concat(chunks).toString('latin1').trimEnd()));
+    });
+  }
+
+  /** @returns null: the secret is right */
+  async #judge({ request, response }: Exchange, compare: () => boolean): Promise<Answer | null> {
+    const judged = judgeRequest(this.#options, this.#options.proxies.originOf(request), response, compare);
+    return refusalOf(judged instanceof Promise ? await judged : judged);
   }
 
   async #tell(desk: TitleDesk, fields: Fields): Promise<Answer> {
@@ -159,37 +193,31 @@ export class Updinfo {
     return new Answer(200, 'Metadata update successful');
   }
 
-  /** Whoever it may be that tells, and of which channels: where no mount is named all passwords are looked at. */
-  #claim(path: string, fields: Fields, request: IncomingMessage): Claim | Answer {
-    const login = path === '/admin.cgi' ? shoutcastLogin(textOf(fields, 'pass')) : basicLogin(request);
-    if (login === null) {
-      const heads = { 'WWW-Authenticate': 'Basic realm="airsplice"', Allow: METHODS };
-      return new Answer(401, 'Authentication required', heads);
-    }
-    const { readings } = login;
+  /** Where no mount is named all channels are looked at. */
+  #named(fields: Fields, login: PasswordLogin): readonly TitleDesk[] | Answer {
     const mount = textOf(fields, 'mount') || login.mount;
-    if (!mount) return { readings, desks: this.#options.desks };
+    if (!mount) return this.#options.desks;
     const channel = this.#options.channelAt(mount.startsWith('/') ? mount : `/${mount}`);
     const desk = this.#options.desks.find((each) => each.channel === channel);
-    return desk === undefined
-      ? new Answer(404, 'No channel takes an encoder at this mount')
-      : { readings, desks: [desk] };
+    return desk === undefined ? new Answer(404, 'No channel takes an encoder at this mount') : [desk];
   }
 
   /** Artist and title where both are there, else `song`, else `title` (protocol.md: Liquidsoap sends all three). */
   #title(fields: Fields): EncoderTitle {
     const charset = textOf(fields, 'charset');
+    const { textBytes, urlBytes } = this.#options;
     const read = (name: string) => {
       const bytes = fields.get(name) ?? Buffer.alloc(0);
-      return cleanText((charset === '' ? null : decodeNamed(bytes, charset)) ?? decodeUndeclared(bytes));
+      return (charset === '' ? null : decodeNamed(bytes, charset)) ?? decodeUndeclared(bytes);
     };
-    const cut = (text: string) => cutText(text, this.#options.textBytes);
-    const [artist, title, url] = [read('artist'), read('title'), read('url')];
+    const clean = (text: string) => cutTitle(text, textBytes);
+    const [artist, title] = [clean(read('artist')), clean(read('title'))];
     // An encoder's url is often the station's page: only an image is a cover.
-    const cover = IMAGE.test(url) && utf8Bytes(url) <= this.#options.urlBytes ? url : '';
-    if (artist !== '' && title !== '') return { artist: cut(artist), song: cut(title), cover };
-    const parts = splitTitle(read('song') || title);
-    return { artist: cut(parts.artist), song: cut(parts.song), cover };
+    const url = cleanWithin(read('url'), urlBytes) ?? '';
+    const cover = IMAGE.test(url) ? url : '';
+    if (artist !== '' && title !== '') return { artist, song: title, cover };
+    const parts = splitTitle(read('song') || read('title'));
+    return { artist: clean(parts.artist), song: clean(parts.song), cover };
   }
 
   #answer({ request, response }: Exchange, channel: string, answer: Answer): void {
@@ -215,11 +243,6 @@ function refusalOf({ verdict, retrySeconds }: Judged): Answer | null {
   if (verdict === 'wrong') return new Answer(403, 'Wrong user or password', {}, SECRET_REASONS.wrong);
   const heads = { 'Retry-After': String(retrySeconds) };
   return new Answer(429, 'Too many wrong passwords from this address', heads, SECRET_REASONS['too-many']);
-}
-
-/** A password, as it may be meant, and the channels that it may be of. */
-interface Claim extends Pick<PasswordLogin, 'readings'> {
-  readonly desks: readonly TitleDesk[];
 }
 
 type PasswordLogin = Pick<Extract<Login, { kind: 'password' }>, 'mount' | 'readings'>;

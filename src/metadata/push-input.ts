@@ -62,11 +62,12 @@ function schemasFor(limits: PushLimits) {
 /**
  * A GET push.
  * @param rawQuery the text after `?`, undecoded; `""` when there is none: an empty now, which clears the title
- * @throws Refusal bad-request (broken percent-encoding, not UTF-8), too-large, invalid
+ * @throws Refusal bad-request (too many parameters, broken percent-encoding, not UTF-8), too-large, invalid
  */
 export function parsePushQuery(rawQuery: string, limits: PushLimits): PushInput {
   const bad: BadField[] = [];
-  const parameters = queryBytes(rawQuery);
+  const parameters = queryBytes(rawQuery, limits.parameters);
+  if (parameters === null) throw new Refusal('bad-request', `There are more than ${limits.parameters} parameters.`);
   const windows = parameters.get('encoding')?.toString() === 'windows';
   const { query } = schemasFor(limits);
   const values: Record<string, string> = {};

@@ -8,10 +8,12 @@
 
 import { z } from 'zod';
 import { ETYPES } from './record.js';
-import { cleanText, utf8Bytes } from './text.js';
+import { cleanWithin, utf8Bytes } from './text.js';
 import { parseQueryTime, parseRfc3339 } from './time.js';
 
 export interface PushLimits {
+  /** Of a GET, unknown and repeated ones counted. */
+  readonly parameters: number;
   /** Of each text, in bytes of UTF-8 after cleaning. */
   readonly textBytes: number;
   /** Of the cover and of each image's url. */
@@ -70,10 +72,10 @@ export function bodySchema(limits: PushLimits) {
     album: text.nullish(),
     timezone: z
       .string({ error: 'has to be a text' })
-      .transform(cleanText)
-      .refine((value) => [...value].length <= limits.timezoneCharacters, {
-        error: `has to be at most ${limits.timezoneCharacters} characters long`,
-        params: TOO_LARGE,
+      .transform((value, context) => {
+        const clean = cleanWithin(value, limits.timezoneCharacters * 4);
+        if (clean !== null && [...clean].length <= limits.timezoneCharacters) return clean;
+        return tooLarge(context, `has to be at most ${limits.timezoneCharacters} characters long`);
       })
       .nullish(),
     images: z
@@ -110,13 +112,23 @@ const ETYPE_MESSAGE = `has to be one of ${Array.from(ETYPES, ([id, name]) => `${
 function cleaned(limitBytes: number) {
   return z
     .string({ error: missingOr('has to be a text') })
-    .transform(cleanText)
-    .refine(...fits(limitBytes));
+    .transform((value, context) => cleanWithin(value, limitBytes) ?? tooLarge(context, tooLong(limitBytes)));
 }
 
 function fits(limitBytes: number) {
-  const error = `has to be at most ${limitBytes} bytes of UTF-8 long`;
-  return [(value: string) => utf8Bytes(value) <= limitBytes, { error, params: TOO_LARGE }] as const;
+  return [
+    (value: string) => utf8Bytes(value) <= limitBytes,
+    { error: tooLong(limitBytes), params: TOO_LARGE },
+  ] as const;
+}
+
+function tooLong(limitBytes: number): string {
+  return `has to be at most ${limitBytes} bytes of UTF-8 long`;
+}
+
+function tooLarge(context: z.RefinementCtx, message: string): never {
+  context.addIssue({ code: 'custom', message, params: TOO_LARGE });
+  return z.NEVER;
 }
 
 function missingOr(message: string) {

@@ -1,16 +1,24 @@
 /**
  * The query string of a GET push, down to bytes: which charset they are in is only known once `encoding` has been read.
- * `+` is a blank in both encodings, `%2B` a plus; of a repeated parameter the last counts (contract, "query syntax").
+ * `+` is a blank in both encodings, `%2B` a plus; of a repeated parameter the last counts (contract, "query syntax"). How many there may
+ * be is bounded, since each costs an entry and two buffers, and takes one byte to send.
  */
 
 /**
  * @param rawQuery the text after `?`, undecoded
- * @returns name → bytes of its value; null where the percent-encoding is broken (a broken name stands as it was sent)
+ * @returns name → bytes of its value; null where the percent-encoding is broken (a broken name stands as it was sent). Null: there
+ * are more than `mostParameters`, repeated ones counted each; nothing is read behind them
  */
-export function queryBytes(rawQuery: string): Map<string, Buffer | null> {
+export function queryBytes(rawQuery: string, mostParameters: number): Map<string, Buffer | null> | null {
   const parameters = new Map<string, Buffer | null>();
-  for (const pair of rawQuery.split('&')) {
-    if (pair === '') continue;
+  let count = 0;
+  for (let end = -1; end < rawQuery.length; ) {
+    const start = end + 1;
+    end = rawQuery.indexOf('&', start);
+    if (end === -1) end = rawQuery.length;
+    if (start === end) continue;
+    if (++count > mostParameters) return null;
+    const pair = rawQuery.slice(start, end);
     const equals = pair.indexOf('=');
     const rawName = equals === -1 ? pair : pair.slice(0, equals);
     const name = percentDecode(rawName);
@@ -25,19 +33,24 @@ export function queryBytes(rawQuery: string): Map<string, Buffer | null> {
  * (Node's parser does that), so a sender who did not encode them is understood too; any higher character came from elsewhere.
  */
 function percentDecode(text: string): Buffer | null {
-  const bytes = Buffer.alloc(text.length);
+  const bytes = Buffer.allocUnsafe(text.length);
   let length = 0;
   for (let i = 0; i < text.length; i++) {
     let code = text.charCodeAt(i);
     if (code > 0xff) return null;
     if (code === 0x2b) code = 0x20;
     else if (code === 0x25) {
-      const digits = text.slice(i + 1, i + 3);
-      if (!/^[0-9A-Fa-f]{2}$/.test(digits)) return null;
-      code = Number.parseInt(digits, 16);
-      i += 2;
+      code = hexDigit(text.charCodeAt(++i)) * 16 + hexDigit(text.charCodeAt(++i));
+      if (!(code >= 0)) return null;
     }
     bytes[length++] = code;
   }
   return bytes.subarray(0, length);
+}
+
+/** NaN: it is none. */
+function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN;
 }

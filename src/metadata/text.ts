@@ -1,6 +1,7 @@
 /**
  * Bytes to text, and text to the only form that is kept: Unicode NFC, without control characters, without lone surrogates.
- * Every text that enters (push, encoder, upstream) is cleaned here once; behind this door texts are trusted.
+ * Every text that enters (push, encoder, upstream) is cleaned here once; behind this door texts are trusted. Cleaning takes time in
+ * proportion to a text's length, whatever stands in it: runs of combining marks, which normalising sorts, are bounded.
  *
  * iconv-lite enters through this file: TextDecoder('windows-1252') is wrong for 0x80-0x9F on Node 20, and
  * Buffer.from(text, 'latin1') turns `ħ` into a quote that breaks out of an ICY block.
@@ -14,9 +15,42 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
 /** Only lone ones: with the `u` flag a pair is one character. */
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
+/** UAX #15, 13: no language writes more than 30 combining marks on one character. What stands behind them is left out. */
+const MARKS = /(\p{M}{1,30})\p{M}*/gu;
+/** By this factor NFC shortens a text at most, in bytes of UTF-8 (UAX #15, 12): three jamo are one syllable of Hangul. */
+const NFC_SHORTENS = 3;
+
 /** Contract, "text". Idempotent. The order matters: without controls, two halves of a character may meet. */
 export function cleanText(text: string): string {
-  return text.replace(CONTROLS, '').replace(LONE_SURROGATES, '\ufffd').normalize('NFC');
+  const whole = text.replace(CONTROLS, '').replace(LONE_SURROGATES, '\ufffd');
+  // Again behind NFC, which takes some marks apart.
+  return fewMarks(fewMarks(whole).normalize('NFC'));
+}
+
+function fewMarks(text: string): string {
+  return text.replace(MARKS, '$1');
+}
+
+/** The clean text, or null where it has more bytes of UTF-8: one that cannot fit is not cleaned at all. */
+export function cleanWithin(text: string, mostBytes: number): string | null {
+  if (utf8Bytes(text) > mostBytes * NFC_SHORTENS) return null;
+  const clean = cleanText(text);
+  return utf8Bytes(clean) <= mostBytes ? clean : null;
+}
+
+/** As much of a text as can be within a limit once it is clean (for who cuts it then). */
+export function cutUnclean(text: string, mostBytes: number): string {
+  return cutBytes(text, mostBytes * NFC_SHORTENS);
+}
+
+/** As much of a text as fits into so many bytes of UTF-8, cut between code points. */
+export function cutBytes(text: string, mostBytes: number): string {
+  if (text.length * 3 <= mostBytes || utf8Bytes(text) <= mostBytes) return text;
+  // No unit of UTF-16 takes less than a byte.
+  const bytes = Buffer.from(text.slice(0, mostBytes + 1), 'utf8');
+  let end = mostBytes;
+  while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
+  return bytes.toString('utf8', 0, end);
 }
 
 /** The limits of the contract are in bytes of UTF-8. */

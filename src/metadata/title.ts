@@ -6,7 +6,7 @@
  */
 
 import { latin } from './latin.js';
-import { cleanText, decodeUndeclared, encodeLatin1, utf8Bytes } from './text.js';
+import { cleanText, cutBytes, cutUnclean, decodeUndeclared, encodeLatin1, utf8Bytes } from './text.js';
 
 const BEFORE = "StreamTitle='";
 const AFTER = "';";
@@ -61,14 +61,17 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** As much of a clean text as fits into so many bytes of UTF-8, without half a character as a reader sees it. */
 export function cutText(value: string, maxBytes: number): string {
-  const bytes = Buffer.from(value);
-  if (bytes.length <= maxBytes) return value;
-  let end = maxBytes;
-  while ((bytes[end]! & 0xc0) === 0x80) end--; // inside a code point
-  const whole = bytes.toString('utf8', 0, end);
-  // A single grapheme may be longer than a block: it is cut between code points then, since an update is never dropped.
-  const start = graphemes.segment(value).containing(whole.length)!.index;
+  const whole = cutBytes(value, maxBytes);
+  if (whole.length === value.length) return value;
+  // Whether a grapheme ends there is said by what stands before and by one code point more. A single one may be longer than a
+  // block: it is cut between code points then, since an update is never dropped.
+  const start = graphemes.segment(value.slice(0, whole.length + 2)).containing(whole.length)!.index;
   return start === 0 ? whole : value.slice(0, start);
+}
+
+/** An artist or a song of a source, clean and cut: nobody would read a refusal. */
+export function cutTitle(text: string, maxBytes: number): string {
+  return cutText(cleanText(cutUnclean(text, maxBytes)), maxBytes);
 }
 
 /** A value out of a block: UTF-8 where it is valid, else Windows-1252. */

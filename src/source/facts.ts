@@ -4,7 +4,7 @@
  * it ends in the heads of answers. Pure; who asks is the source that read the heads.
  */
 
-import { cleanText, utf8Bytes } from '../metadata/text.js';
+import { cleanText, cleanWithin, cutBytes, cutUnclean } from '../metadata/text.js';
 
 /** Empty texts, 0 and undefined: it does not say. */
 export interface SourceFacts {
@@ -35,35 +35,29 @@ const MOST_KBPS = 10_000;
 /** @param heads names in lower case; values are text already, whatever charset they came in (handshake.ts) */
 export function readFacts(heads: ReadonlyMap<string, string>, limits: FactLimits): SourceFacts {
   const raw = (...names: string[]) => names.map((name) => heads.get(name)?.trim()).find((value) => value) ?? '';
-  const text = (name: string) => cut(cleanText(raw(`ice-${name}`, `icy-${name}`)), limits.textBytes).trim();
-  const url = cleanText(raw('ice-url', 'icy-url'));
+  const text = (name: string) => cut(raw(`ice-${name}`, `icy-${name}`), limits.textBytes).trim();
+  const url = cleanWithin(raw('ice-url', 'icy-url'), limits.urlBytes) ?? '';
   const isPublic = raw('ice-public', 'icy-pub', 'ice-pub', 'icy-public');
   const audioInfo = text('audio-info');
   return {
     name: text('name'),
     genre: text('genre'),
-    url: /^https?:\/\/[^\s<>"']+$/i.test(url) && utf8Bytes(url) <= limits.urlBytes ? url : '',
+    url: /^https?:\/\/[^\s<>"']+$/i.test(url) ? url : '',
     description: text('description'),
     public: isPublic === '' ? undefined : isPublic !== '0',
-    bitrateKbps: kbps(raw('ice-bitrate', 'icy-br')) || kbps(/bitrate=(\d+)/i.exec(audioInfo)?.[1] ?? ''),
+    bitrateKbps: kbps(raw('ice-bitrate', 'icy-br')) || kbps(/bitrate=([^;]*)/i.exec(audioInfo)?.[1] ?? ''),
     audioInfo,
-    contentType: cut(cleanText(raw('content-type')).toLowerCase(), limits.textBytes)
-      .split(';')[0]!
-      .trim(),
+    contentType: cut(raw('content-type').toLowerCase(), limits.textBytes).split(';')[0]!.trim(),
   };
 }
 
-/** Some say `128`, some `128,128`, some `Quality 5`. */
+/** Some say `128`, some `128,128`, some `Quality 5`; `1e9` is not 1. */
 function kbps(value: string): number {
-  const number = Number.parseInt(value, 10);
+  const number = Number(/^(\d+)(?!\w)/.exec(value.trim())?.[1] ?? 0);
   return number > 0 && number <= MOST_KBPS ? number : 0;
 }
 
-/** At the end of a character, so that what is left is whole. */
+/** Clean, and cut between code points. */
 function cut(text: string, mostBytes: number): string {
-  if (utf8Bytes(text) <= mostBytes) return text;
-  const bytes = Buffer.from(text, 'utf8');
-  let end = mostBytes;
-  while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
-  return bytes.toString('utf8', 0, end);
+  return cutBytes(cleanText(cutUnclean(text, mostBytes)), mostBytes);
 }

@@ -514,6 +514,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     listenerFeed: new ListenerFeed(feed),
     sessions,
     clock,
+    textBytes: 1024,
     log,
     programmes,
     rules: config.titles,

@@ -286,6 +286,57 @@ t.test('a title’s head at its limits', async (t) => {
   await slow.untilClosed(5000);
 });
 
+t.test('parameters: at the limit and one past it, in the address and in a form together', async (t) => {
+  const server = await startServer(t, demoYaml(CHANNELS));
+  const many = (count: number) => '&x'.repeat(count);
+  t.match(await told(t, server, `song=at${many(61)}`), { song: 'at' });
+  const path = `/admin/metadata?mount=/studio.mp3&mode=updinfo&song=past${many(62)}`;
+  const past = await ask(t, server.port, `GET ${path} HTTP/1.0\n${STUDIO}`);
+  t.match(past, { status: 400, body: /64 parameters/ });
+  const form = `mode=updinfo&song=form&mount=/studio.mp3${many(31)}`;
+  t.match(await told(t, server, `a${many(29)}`, form), { song: 'form' });
+  const post = `POST /admin/metadata?a${many(30)} HTTP/1.1\n${STUDIO}\nContent-Length: ${form.length}`;
+  t.equal((await ask(t, server.port, post, form)).status, 400);
+  const flood = `pass=relay-token${many(30_000)}`;
+  t.equal((await ask(t, server.port, `POST /admin.cgi HTTP/1.1\nContent-Length: ${flood.length}`, flood)).status, 400);
+});
+
+t.test('a secret in the head is looked at before a byte of the form is waited for', async (t) => {
+  const { port, base } = await startServer(t, demoYaml(CHANNELS));
+  const cases: [number, string][] = [
+    [401, 'POST /admin/metadata HTTP/1.1'],
+    [403, `POST /admin/metadata HTTP/1.1\r\n${basic('source', 'wrong')}`],
+    [403, 'POST /admin.cgi?pass=wrong HTTP/1.1'],
+  ];
+  for (const [status, head] of cases) {
+    const wire = new Wire(t, port).send(`${head}\r\nHost: x\r\nContent-Length: 60000\r\n\r\n`);
+    t.equal((await wire.take(1))[0]!.status, status, head);
+    wire.socket.destroy();
+  }
+  // The form may name another channel than the one that the password is of.
+  const form = (mount: string) => `mode=updinfo&song=form&mount=${mount}`;
+  const post = (path: string, body: string, heads = 'X: y') =>
+    ask(t, port, `POST ${path} HTTP/1.1\n${heads}\nContent-Length: ${body.length}`, body);
+  t.equal((await post('/admin/metadata', form('/own'), STUDIO)).status, 403);
+  t.equal((await post('/admin/metadata', form('/nowhere'), STUDIO)).status, 404);
+  t.equal((await post('/admin.cgi?pass=relay-token', form('/twin.mp3'))).status, 403);
+  t.equal((await post('/admin.cgi?pass=dj:relay-token&mount=/no', form('/own'))).status, 200, 'the form counts more');
+  t.match(await now(base, 'own'), { song: 'form' });
+  t.equal((await post('/admin.cgi?pass=relay-token', `pass=wrong&${form('/own')}`)).status, 200, 'but for the secret');
+});
+
+t.test('the right password of one channel is counted as a wrong one for others', async (t) => {
+  const { port } = await startServer(
+    t,
+    `${demoYaml(CHANNELS)}\nlimits: { wrongSecretsPerMinute: 2, secretQueue: 0 }\n`,
+  );
+  const body = 'mode=updinfo&song=x&mount=/own';
+  const post = `POST /admin/metadata HTTP/1.1\n${STUDIO}\nContent-Length: ${body.length}`;
+  const statuses: number[] = [];
+  for (let n = 0; n < 3; n++) statuses.push((await ask(t, port, post, body)).status);
+  t.same(statuses, [403, 403, 429]);
+});
+
 t.test('who asks without a password first is no news; who has a wrong one is', async (t) => {
   const told: [string, unknown][] = [];
   const at = (level: string) => (fields: { status?: number }) =>

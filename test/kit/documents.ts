@@ -29,6 +29,7 @@ interface Response {
 }
 
 const LIMITS = {
+  parameters: 64,
   textBytes: 1024,
   urlBytes: 4096,
   timezoneCharacters: 64,

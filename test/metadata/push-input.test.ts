@@ -5,6 +5,7 @@ import { type PushInput, type PushLimits, parsePushBody, parsePushQuery } from '
 import { Refusal, type RefusalKind } from '../../src/refusal.js';
 
 const LIMITS: PushLimits = {
+  parameters: 64,
   textBytes: 1024,
   urlBytes: 4096,
   timezoneCharacters: 64,
@@ -295,6 +296,7 @@ t.test('every limit: accepted at it, refused one past it', async (t) => {
     ['song', 1024, (n) => query(`song=%00${'%C3%A4'.repeat(511)}${long(n - 1022)}`)],
     ['song', 1024, (n) => query(`song=a%CC%88${long(n - 2)}`)],
     ['song', 1024, (n) => query(`encoding=windows&song=%80${long(n - 3)}`)],
+    ['song', 1024, (n) => query(`song=${'%E1%84%80%E1%85%A1%E1%86%A8'.repeat(340)}${long(n - 1020)}`)],
     ['song', 1024, (n) => post(`"song":"${long(n)}"`)],
     ['artist', 1024, (n) => post(`"artist":"${long(n)}"`)],
     ['id', 1024, (n) => post(`"id":"${long(n)}"`)],
@@ -313,6 +315,29 @@ t.test('every limit: accepted at it, refused one past it', async (t) => {
   for (const [field, limit, push] of table) {
     t.doesNotThrow(() => push(limit), `${field} at ${limit}`);
     refused(t, `${field} past ${limit}`, () => push(limit + 1), ['too-large', field]);
+  }
+});
+
+t.test('parameters of a query: at the limit and one past it, unknown and repeated ones counted', async (t) => {
+  const many = (count: number) => `song=s${'&x'.repeat(count - 1)}`;
+  t.match(query(many(64)), { song: 's' });
+  t.match(query(`${'&'.repeat(1000)}${many(64)}&&&`), { song: 's' }, 'between two & is nothing');
+  t.match(
+    refusalOf(() => query(many(65))),
+    { kind: 'bad-request', message: /64 parameters/ },
+  );
+});
+
+t.test('a body of combining marks in the worst order is refused as quickly as any other', async (t) => {
+  const marks = `a${'\u0344'.repeat(16_000)}${'\u0316'.repeat(16_500)}`;
+  for (const field of ['song', 'album', 'cover', 'timezone', 'id']) {
+    let tookMs = Number.POSITIVE_INFINITY;
+    for (let n = 0; n < 3; n++) {
+      const startMs = performance.now();
+      refused(t, field, () => post(`"${field}":"${marks}"`), ['too-large', field]);
+      tookMs = Math.min(tookMs, performance.now() - startMs);
+    }
+    t.ok(tookMs < 50, `${field}: ${tookMs} ms`);
   }
 });
 

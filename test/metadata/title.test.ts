@@ -72,7 +72,14 @@ t.test('titles through a block and back', async (t) => {
 });
 
 t.test('hostile titles all the way from a push', async (t) => {
-  const limits = { textBytes: 1024, urlBytes: 4096, timezoneCharacters: 64, extdataBytes: 16384, extdataDepth: 32 };
+  const limits = {
+    parameters: 64,
+    textBytes: 1024,
+    urlBytes: 4096,
+    timezoneCharacters: 64,
+    extdataBytes: 16384,
+    extdataDepth: 32,
+  };
   const table: readonly [string, string][] = [
     ["';StreamUrl='http://x", "' ;StreamUrl='http://x"],
     ["'\\u0000;StreamTitle='y", "' ;StreamTitle='y"],
@@ -99,10 +106,10 @@ t.test('a title that does not fit is cut, at the end of a character', async (t) 
     ['broken pairs count', "';".repeat(2000), `${"' ;".repeat(1355)}`],
   ];
   for (const [name, title, expected] of cases) roundTrip(t, title, expected, name);
-  const zalgo = read(icyBlock(`q${'\u0301'.repeat(3000)}`)).fields[0]!['StreamTitle']!;
+  const joined = read(icyBlock('👩\u200d'.repeat(1000))).fields[0]!['StreamTitle']!;
   t.equal(
-    zalgo,
-    `q${'\u0301'.repeat(2032)}`,
+    joined,
+    '👩\u200d'.repeat(1000).slice(0, 1742),
     'one character longer than a block is cut inside: an update is never dropped',
   );
 });

@@ -47,6 +47,11 @@ t.test('bitrates: by their own head, else out of the audio info; nonsense is non
     ['ice-bitrate: 10001', 0],
     ['ice-audio-info: br=96', 0],
     ['ice-audio-info: bitrate=96', 96],
+    ['ice-bitrate: 1e9', 0],
+    ['ice-bitrate: 0x60', 0],
+    ['icy-br: 128 kb/s', 128],
+    ['ice-audio-info: bitrate=1e9', 0],
+    ['ice-audio-info: br=1;bitrate=96;x=2', 96],
   ];
   for (const [line, kbps] of cases) t.equal(facts(line).bitrateKbps, kbps, line);
   t.match(facts('ice-bitrate: 64', 'ice-audio-info: bitrate=96'), { bitrateKbps: 64, audioInfo: 'bitrate=96' });

@@ -12,6 +12,7 @@ import type { FuzzTarget } from '../fuzz.js';
 const latin = (text: string) => Buffer.from(text, 'latin1');
 
 const LIMITS: PushLimits = {
+  parameters: 64,
   textBytes: 256,
   urlBytes: 512,
   timezoneCharacters: 64,
@@ -80,6 +81,10 @@ const pushQuery: FuzzTarget = {
     'etype=',
     'NaN',
     '2026-02-30T25:61:61Z',
+    '&x',
+    '%CC%96',
+    '%CD%84',
+    '%E0%BD%B3',
   ].map(latin),
   muchBytes: 30_000,
   play: (bytes) => pushed(() => parsePushQuery(bytes.toString('latin1'), LIMITS)),
@@ -127,6 +132,10 @@ const pushBody: FuzzTarget = {
     '\0',
     '"duration":"',
     '9'.repeat(40),
+    '\u0301',
+    '\u0316',
+    '\u0344',
+    '\u0f73',
   ].map((word) => Buffer.from(word)),
   muchBytes: 60_000,
   play: (bytes) => pushed(() => parsePushBody(bytes, LIMITS)),
