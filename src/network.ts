@@ -247,11 +247,7 @@ function makeRouter(
 function register(parts: NetworkParts, { app }: Router, proxies: Proxies, judges: Judges): void {
   const { config, clock, door, metrics, refusals, programmes } = parts;
   const { limits } = config;
-  const pushes = new Rate(clock, {
-    perMinute: limits.pushesPerMinute,
-    burst: limits.pushBurst,
-    remembered: programmes.size,
-  });
+  const rate = { perMinute: limits.pushesPerMinute, burst: limits.pushBurst, remembered: programmes.size };
   registerPush(
     app,
     {
@@ -267,7 +263,7 @@ function register(parts: NetworkParts, { app }: Router, proxies: Proxies, judges
       },
     },
     { ...limits, bodyBytes: limits.pushBodyBytes },
-    { pushes, ...judges, proxies },
+    { pushes: new Rate(clock, rate), refusedPushes: new Rate(clock, rate), ...judges, proxies },
   );
   registerOps(app, {
     get ready() {

@@ -44,7 +44,7 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
       ...refused('invalid', 'Fields are missing or invalid; all of them are named.'),
       ...refused(
         'too-many',
-        'Too many pushes to this channel; or too many wrong tokens from this address, and too many others wait for their turn.',
+        'Too many pushes to this channel, accepted ones or refused ones; or too many wrong tokens from this address, and too many others wait for their turn.',
       ),
       ...refused('unavailable', 'Shutting down, or it cannot be kept durably now. Push again.'),
     },

@@ -41,6 +41,8 @@ export interface PushAnswered {
 export interface PushRates extends Judges {
   /** Accepted pushes, by channel. */
   readonly pushes: Rate;
+  /** Those that the sender was told to mend, by channel: in a bucket of their own, so that they take nothing from accepted ones. */
+  readonly refusedPushes: Rate;
   readonly proxies: Proxies;
 }
 
@@ -96,14 +98,19 @@ export function registerPush(
       });
     },
   };
-  const answer = async (request: FastifyRequest, reply: FastifyReply, input: PushInput) => {
+  /** @param read is asked when there is room: reading is what a push costs that is refused */
+  const answer = async (request: FastifyRequest, reply: FastifyReply, read: () => PushInput) => {
     const { channel } = request.params as PushParams;
-    const waitSeconds = rates.pushes.take(channel);
+    const waitSeconds = rates.refusedPushes.waitSeconds(channel) || rates.pushes.take(channel);
     if (waitSeconds > 0) throw tooMany('Too many pushes to this channel.', waitSeconds);
-    const json = await target.push(channel, input).catch((error: unknown) => {
+    let json: string;
+    try {
+      json = await target.push(channel, read());
+    } catch (error) {
       rates.pushes.giveBack(channel);
+      if (error instanceof Refusal && error.status < 500) rates.refusedPushes.takeWhatIsThere(channel);
       throw error;
-    });
+    }
     target.told(reply.elapsedTime);
     return reply.headers(ANSWER_HEADS).send(json);
   };
@@ -115,7 +122,7 @@ export function registerPush(
       method: 'GET',
       handler: (request, reply) => {
         const mark = request.url.indexOf('?');
-        return answer(request, reply, parsePushQuery(mark < 0 ? '' : request.url.slice(mark + 1), limits));
+        return answer(request, reply, () => parsePushQuery(mark < 0 ? '' : request.url.slice(mark + 1), limits));
       },
     });
     app.route({
@@ -124,7 +131,7 @@ export function registerPush(
       method: 'POST',
       // Without a body the parser above is not asked.
       handler: (request, reply) =>
-        answer(request, reply, parsePushBody((request.body as Buffer | undefined) ?? Buffer.alloc(0), limits)),
+        answer(request, reply, () => parsePushBody((request.body as Buffer | undefined) ?? Buffer.alloc(0), limits)),
     });
     // HEAD too: a link checker must not push.
     refuseOthers(app, url, ['GET', 'POST'], 'Push with GET or POST.');

@@ -555,6 +555,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     { ...config.limits, bodyBytes: 65536 },
     {
       pushes: new Rate(clock, { perMinute: 600, burst: 100, remembered: 10 }),
+      refusedPushes: new Rate(clock, { perMinute: 600, burst: 100, remembered: 10 }),
       gate: new SecretGate(clock, { perMinute: 60, inAllPerMinute: 600, queue: 8, remembered: 10 }),
       connections: roomyTable(),
       proxies,

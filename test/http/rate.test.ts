@@ -133,6 +133,24 @@ t.test('pushes of a channel: at the limit 200, one past it 429, for both forms t
 });
 
 t.test(
+  'refused pushes of a channel: as many as accepted ones are read, and they take nothing from those',
+  async (t) => {
+    const { port } = await startServer(t, yaml('pushesPerMinute: 2, pushBurst: 5'));
+    const body = '{"song":"s"}';
+    const post = `POST /metapush/demo/right HTTP/1.1\nContent-Type: application/json\nContent-Length: ${body.length}`;
+    for (let i = 0; i < 4; i++) t.equal((await ask(t, port, post, body)).status, 422);
+    for (let i = 0; i < 5; i++) t.equal((await push(t, port, `demo/right?song=${i}`)).status, 200, 'all that may be');
+    isTooMany(t, await push(t, port, 'demo/right?song=%ff'), 30);
+    t.equal((await push(t, port, 'other/right?song=%ff')).status, 400);
+
+    const other = (query: string) => push(t, port, `other/right?${query}`);
+    for (let i = 0; i < 4; i++) t.equal((await other('song=%ff')).status, 400);
+    isTooMany(t, await other('song=%ff'), 30);
+    isTooMany(t, await ask(t, port, post.replace('demo', 'other'), body), 30);
+  },
+);
+
+t.test(
   'wrong secrets of an address: past the limit all doors look at one a second, right or wrong alike',
   async (t) => {
     const { port } = await startServer(t, yaml('wrongSecretsPerMinute: 4, secretQueue: 5'));
