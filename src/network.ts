@@ -170,6 +170,7 @@ function makeWatch({ config, clock, feed, sessions }: NetworkParts, proxies: Pro
     drainMs: config.watch.drainSeconds * 1000,
     watchers: config.limits.watchers,
     watchersPerAddress: config.limits.watchersPerAddress,
+    frames: config.limits.webSocketFrames,
     proxies,
   });
 }
@@ -217,7 +218,11 @@ function makeRouter(
       },
     }),
     watch,
-    nes: new Nes(watch.watchers, { pingMs: config.watch.pingSeconds * 1000, subscriptions: limits.nesSubscriptions }),
+    nes: new Nes(watch.watchers, clock, {
+      pingMs: config.watch.pingSeconds * 1000,
+      subscriptions: limits.nesSubscriptions,
+      frames: limits.webSocketFrames,
+    }),
     updinfo: new Updinfo({
       desks: [...programmes.values()].flatMap(({ titleDesk }) => titleDesk ?? []),
       channelAt: (path) => mounts.get(path)?.channel.key,

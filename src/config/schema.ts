@@ -159,6 +159,7 @@ export function configSchema(surroundings: Surroundings) {
       historyBytesInFlightPerAddress: whole(1024, 1_073_741_824).default(8_388_608),
       historyWaiting: whole(1, 10_000).default(64),
       historyWaitingPerAddress: whole(1, 10_000).default(4),
+      webSocketFrames: whole(1, 1_000_000).default(200),
       nesSubscriptions: whole(1, 10_000).default(50),
       headBytes: whole(256, 65_536).default(8192),
       headLines: whole(8, 1000).default(64),

@@ -161,6 +161,12 @@ function parse(text: string): Request | undefined {
   }
 }
 
+/** Detail → refusal. Most of what a refusal costs is the stack that an error keeps. */
+const BAD = new Map<string, Refusal>();
+
+/** @param detail one of those in this file */
 function bad(detail: string): Refusal {
-  return new Refusal('bad-request', detail);
+  let refusal = BAD.get(detail);
+  if (refusal === undefined) BAD.set(detail, (refusal = new Refusal('bad-request', detail)));
+  return refusal;
 }

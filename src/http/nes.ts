@@ -10,6 +10,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
+import type { Clock } from '../clock.js';
 import { type Firsts, Message } from '../metadata/feed.js';
 import type { AddressHeads } from './legacy.js';
 import { NES_PING, NesSession } from './nes-session.js';
@@ -30,6 +31,8 @@ export interface NesOptions {
   readonly pingMs: number;
   /** Of one connection. */
   readonly subscriptions: number;
+  /** That one connection may send, at once and in ten seconds. */
+  readonly frames: number;
 }
 
 type Render = (path: string, message: Message) => Message;
@@ -41,10 +44,11 @@ export class Nes {
   /** Record → path → what is sent. */
   readonly #rendered = new WeakMap<Message, Map<string, Message>>();
 
-  constructor(watchers: Watchers, options: NesOptions) {
+  constructor(watchers: Watchers, clock: Clock, options: NesOptions) {
     this.#watchers = watchers;
     this.#options = options;
-    this.#upgrader = new Upgrader(MESSAGE_BYTES + options.subscriptions * PATH_BYTES);
+    const mostBytes = MESSAGE_BYTES + options.subscriptions * PATH_BYTES;
+    this.#upgrader = new Upgrader(clock, { mostBytes, frames: options.frames });
   }
 
   /** Takes an upgrade request for `/`, or answers it with a problem. @param heads of the address, in every answer */
@@ -66,7 +70,6 @@ export class Nes {
     const subscriptions = new Subscriptions(this.#watchers, reader, this.#render);
     const session = new NesSession({
       answer: (json) => {
-        if (!transport.open) return;
         ws.send(json);
         // Who asks faster than it takes the answers is read no further until it has.
         if (socket.writableNeedDrain) ws.pause();
@@ -77,15 +80,16 @@ export class Nes {
       mostSubscriptions: this.#options.subscriptions,
     });
     socket.on('drain', () => {
-      ws.resume();
+      if (transport.open) ws.resume();
       reader.flush();
     });
     ws.on('message', (data) => {
       transport.heard();
-      session.take(data.toString());
+      if (transport.open) session.take(data.toString());
     });
     ws.on('error', () => undefined);
-    ws.on('close', () => {
+    // ws itself tells of it only when it has gone through all that it has read.
+    socket.on('close', () => {
       session.close();
       gone();
     });

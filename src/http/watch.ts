@@ -22,17 +22,18 @@ import { Watchers, type WatchOptions, type Wish } from './watchers.js';
 import { WebSocketTransport } from './websocket.js';
 
 /** Readers have nothing to say; whatever is longer closes the connection with 1009. */
-const MOST_PAYLOAD = 4096;
+const MOST_BYTES = 256;
 
 export class Watch {
   readonly sse: Sse;
   /** Shared by all ways to watch. */
   readonly watchers: Watchers;
-  readonly #upgrader = new Upgrader(MOST_PAYLOAD);
+  readonly #upgrader: Upgrader;
 
   constructor(feed: Feed, sessions: Sessions, clock: Clock, options: WatchOptions) {
     this.watchers = new Watchers(feed, sessions, clock, options);
     this.sse = new Sse(this.watchers);
+    this.#upgrader = new Upgrader(clock, { mostBytes: MOST_BYTES, frames: options.frames });
   }
 
   get count(): number {
@@ -68,6 +69,7 @@ export class Watch {
     const { reader, gone } = this.watchers.open(new WebSocketTransport(ws, socket), address, wish);
     socket.on('drain', () => reader.flush());
     ws.on('error', () => undefined);
-    ws.on('close', gone);
+    // ws itself tells of it only when it has gone through all that it has read.
+    socket.on('close', gone);
   }
 }

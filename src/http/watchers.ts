@@ -23,6 +23,8 @@ const PHASE = (Math.sqrt(5) - 1) / 2;
 export interface WatchOptions extends ReaderLimits {
   readonly watchers: number;
   readonly watchersPerAddress: number;
+  /** That one WebSocket may send, at once and in ten seconds. */
+  readonly frames: number;
   readonly proxies: Proxies;
 }
 

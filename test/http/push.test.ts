@@ -536,6 +536,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
       drainMs: 1e6,
       watchers: 9,
       watchersPerAddress: 9,
+      frames: 9,
       proxies,
     }),
     headBytes: 32768,

@@ -82,6 +82,13 @@ function frame(opcode: number, payload: Buffer | string, length = payload.length
   return Buffer.concat([Buffer.from([0x80 | opcode, ...head, 0, 0, 0, 0]), Buffer.from(payload)]);
 }
 
+/** The same frame, and its message goes on. */
+function piece(opcode: number, payload: string): Buffer {
+  const bytes = frame(opcode, payload);
+  bytes[0]! &= 0x7f;
+  return bytes;
+}
+
 /** The code of the close frame that ends what a bare socket got; 0: none. */
 function closeCode(wire: Wire): number {
   const bytes = Buffer.from(wire.got, 'latin1');
@@ -285,7 +292,9 @@ t.test('what a reader may not send', { buffered: true }, async (t) => {
   const { port, ws } = await startServer(t, yaml());
   const other = await new Watching(t, `${ws}/metadata/channel/zulu`).opened();
   const cases: [string, Buffer, number][] = [
-    ['a frame of more than 4,096 bytes', frame(1, Buffer.alloc(4097, 'x')), 1009],
+    ['a frame of more than 256 bytes', frame(1, Buffer.alloc(257, 'x')), 1009],
+    ['a message in two pieces', Buffer.concat([piece(1, 'a'), frame(0, 'b')]), 1008],
+    ['a message in empty pieces', Buffer.concat([piece(1, ''), piece(0, '')]), 1008],
     ['a frame that says it is 2 GB long', frame(2, 'x', 0x7fffffff), 1009],
     ['an unmasked frame', Buffer.from([0x81, 1, 0x78]), 1002],
     ['an unknown opcode', frame(5, 'x'), 1002],
@@ -307,7 +316,7 @@ t.test('what a reader may not send', { buffered: true }, async (t) => {
     }),
   );
   const talker = await new Watching(t, `${ws}/metadata/channel/zulu`).opened();
-  talker.ws.send('x'.repeat(4096));
+  talker.ws.send('x'.repeat(256));
   talker.ws.send(Buffer.from([0xff]));
   await push(t, port, 'zulu', 'still');
   await talker.has(1);
@@ -378,6 +387,65 @@ t.test('who was sent no PING need not answer one', { buffered: true }, async (t)
   clearInterval(answering);
   await new Promise((done) => setTimeout(done, 3000));
   t.equal(stuck.peer.destroyed, false, 'while its buffer is full, drainSeconds is the measure');
+});
+
+t.test('sub-protocols, however many, are passed over', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml());
+  const many = Array.from({ length: 6000 }, (_, n) => n.toString(36)).join(',');
+  for (const protocols of ['chat', many, 'a,a', ',']) {
+    const head = `GET /metadata/channel/zulu HTTP/1.1\r\nSec-WebSocket-Protocol: ${protocols}\r\n${UPGRADE}`;
+    const [answer] = await new Wire(t, port).send(head).take(1);
+    t.equal(answer!.status, 101);
+    t.notOk(answer!.heads.has('sec-websocket-protocol'), 'none is chosen');
+  }
+});
+
+t.test('a reader that says more than limits.webSocketFrames is told to go', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('limits: { webSocketFrames: 30 }'));
+  const kinds = [frame(9, ''), frame(10, ''), frame(1, 'x')];
+  for (const [n, kind] of kinds.entries()) {
+    const wire = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
+    await until(() => wire.got.includes('\r\n\r\n'), 2000);
+    wire.send(Buffer.concat(Array.from({ length: 30 }, () => kind)));
+    wire.send(frame(9, 'one past'));
+    wire.send(frame(9, 'two past'));
+    await until(
+      () => closeCode(wire) !== 0,
+      5000,
+      () => `kind ${n} is still there`,
+    );
+    t.equal(closeCode(wire), 1008);
+    t.notOk(wire.got.includes('two past'), 'what comes behind is not answered');
+    await wire.untilClosed();
+  }
+  const patient = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
+  await until(() => patient.got.includes('\r\n\r\n'), 2000);
+  patient.send(Buffer.concat([...Array.from({ length: 29 }, () => frame(1, 'x')), frame(9, 'last')]));
+  await until(() => patient.got.includes('last'), 5000);
+  t.equal(closeCode(patient), 0, 'at the limit it stays');
+});
+
+t.test('what one packet holds is dealt with frame by frame, others between them', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('limits: { webSocketFrames: 100000 }'));
+  const wire = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
+  await until(() => wire.got.includes('\r\n\r\n'), 2000);
+  const before = wire.got.length;
+  const peer = peerOf(wire.socket);
+  const answered = () => (peer.bytesWritten - before) / 2;
+  let [most, last] = [0, 0];
+  const look = () => {
+    most = Math.max(most, answered() - last);
+    last = answered();
+    if (last < 5000) setImmediate(look);
+  };
+  look();
+  wire.send(Buffer.concat(Array.from({ length: 5000 }, () => frame(9, ''))));
+  await until(
+    () => last >= 5000,
+    20_000,
+    () => `${last} PONGs`,
+  );
+  t.ok(most <= 2, `at most ${most} PINGs were answered in one turn`);
 });
 
 t.test('a reader that floods with PINGs and reads no PONG costs no memory', { buffered: true }, async (t) => {

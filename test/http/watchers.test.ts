@@ -52,6 +52,7 @@ function crowd(size: number) {
     drainMs: 30_000,
     watchers: size,
     watchersPerAddress: size,
+    frames: 9,
     proxies: new Proxies([], 'x-forwarded-for'),
   };
   const watchers = new Watchers(new Feed(), sessions, clock, limits);
