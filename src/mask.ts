@@ -48,11 +48,15 @@ export class SecretMask {
     this.#secret = patterns.length === 0 ? /(?!)/ : new RegExp(`^(?:${patterns.join('|')})$`, 'i');
   }
 
-  /** The text with its secrets taken out. */
-  mask(whole: string): string {
-    const text = whole.slice(0, LONGEST);
+  /**
+   * The beginning of the text with its secrets taken out: what is cut off is not looked at, and of a secret that is cut the rest is
+   * taken out too. @param characters how much of it
+   */
+  mask(whole: string, characters = LONGEST): string {
+    const text = whole.slice(0, Math.min(characters, LONGEST));
     const decoded = decode(text);
-    const spans = [...this.#values(decoded), ...pushTokens(decoded), ...logins(decoded)];
+    const isCut = text.length < whole.length && !'/\\?#'.includes(whole[text.length]!);
+    const spans = [...this.#values(decoded), ...pushTokens(decoded), ...logins(decoded, isCut)];
     spans.sort(([a], [b]) => a - b);
     let masked = '';
     let at = 0;
@@ -107,13 +111,13 @@ function pushTokens(decoded: Decoded): Span[] {
   return spans;
 }
 
-/** `//user:password@`. */
-function logins(decoded: Decoded): Span[] {
+/** `//user:password@`. @param isCut where a host ends with the text it may be a name and half a password as well */
+function logins(decoded: Decoded, isCut: boolean): Span[] {
   const { text, layer } = decoded;
   const spans: Span[] = [];
   for (const { index } of text.matchAll(/[/\\](?=[/\\])/g)) {
     const end = endOf(decoded, index + 2, layer[index + 1]!, '/\\?#');
-    const at = text.slice(index + 2, end).lastIndexOf('@');
+    const at = isCut && end === text.length ? end - index - 2 : text.slice(index + 2, end).lastIndexOf('@');
     if (at >= 0) spans.push([index + 2, index + 2 + at]);
   }
   return spans;

@@ -79,6 +79,33 @@ t.test("the operator's own list", async (t) => {
   t.equal(new SecretMask([]).mask('/a?token=2&=3'), '/a?token=2&=3');
 });
 
+t.test('of a secret that is cut nothing is left, and what is cut off costs nothing', async (t) => {
+  const texts = [
+    'https://me:topsecret@x/',
+    '/a?v=1&token=topsecret&w=2',
+    '/metapush/demo/topsecret?song=x',
+    '/a?back=https%3A%2F%2Fme%3Atopsecret%40x%2F%3Ftoken%3Dtopsecret',
+    '/a?b=%2525252F%252F%2Fme:topsecret@x',
+  ];
+  for (const text of texts) {
+    for (let n = 0; n <= text.length; n++) t.notMatch(mask.mask(text, n), 'top', `${text} ${n}`);
+    t.equal(mask.mask(text, text.length), mask.mask(text));
+  }
+  t.equal(mask.mask('https://page.example/more', 20), 'https://page.example', 'a host that is whole is kept');
+  t.equal(mask.mask('https://page.example/more', 19), 'https://-');
+  const long = '%41=%42&'.repeat(2000);
+  const tookMs = (characters: number) => {
+    const took = Array.from({ length: 20 }, () => {
+      const startMs = performance.now();
+      mask.mask(long, characters);
+      return performance.now() - startMs;
+    });
+    return Math.min(...took);
+  };
+  const [part, whole] = [tookMs(512), tookMs(16_000)];
+  t.ok(part * 5 < whole, `${part} ms for 512 characters, ${whole} ms for all`);
+});
+
 t.test('what is long is cut, and costs little whatever it is', async (t) => {
   t.equal(mask.mask('x'.repeat(100_000)).length, 16_384);
   const texts = [

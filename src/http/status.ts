@@ -6,9 +6,10 @@
  * A channel is one source, named by its first configured mount; `?mount=` asks for one by any of its mounts.
  */
 
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../refusal.js';
 import type { Base } from './base.js';
+import { parameter } from './parameter.js';
 import { preflight } from './playlists.js';
 import { escapeMarkup, NO_STORE, type Shown } from './shown.js';
 
@@ -31,7 +32,7 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
     handler: async (request, reply) =>
       reply
         .headers({ ...NO_STORE, 'Content-Type': 'application/json; charset=utf-8' })
-        .send(statusJson(facts, facts.base.of(request.raw), queryOf(request).get('mount'))),
+        .send(statusJson(facts, facts.base.of(request.raw), parameter(request.raw.url!, 'mount'))),
   });
   app.route({
     method: ['GET', 'HEAD'],
@@ -39,7 +40,7 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
     handler: async (request, reply) =>
       reply
         .headers({ ...NO_STORE, 'Content-Type': 'text/html; charset=utf-8' })
-        .send(sevenHtml(asked(facts.shown, queryOf(request)))),
+        .send(sevenHtml(asked(facts.shown, request.raw.url!))),
   });
   for (const url of ['/status-json.xsl', '/7.html']) preflight(app, url);
 }
@@ -102,18 +103,13 @@ function sevenHtml({ tally, onAir, maxListeners, bitrateKbps, title }: Shown): s
 }
 
 /** @throws Refusal not-found */
-function asked(shown: readonly Shown[], query: URLSearchParams): Shown {
-  const mount = query.get('mount');
-  const sid = query.get('sid') || '1';
+function asked(shown: readonly Shown[], url: string): Shown {
+  const mount = parameter(url, 'mount');
+  const sid = parameter(url, 'sid') || '1';
   const found =
     mount === null
       ? shown[/^\d{1,9}$/.test(sid) ? Number(sid) - 1 : -1]
       : shown.find(({ paths }) => paths.includes(mount));
   if (found === undefined) throw new Refusal('not-found', 'There is no such stream.');
   return found;
-}
-
-function queryOf({ raw }: FastifyRequest): URLSearchParams {
-  const mark = raw.url!.indexOf('?');
-  return new URLSearchParams(mark < 0 ? '' : raw.url!.slice(mark + 1));
 }

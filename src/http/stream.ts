@@ -11,6 +11,7 @@ import { type HeadFacts, PREFLIGHT_HEADS, streamHead } from '../listener/head.js
 import type { Session, Sessions } from '../listener/sessions.js';
 import { Refusal } from '../refusal.js';
 import { type Admission, type Place, type Policy, unavailable } from './admission.js';
+import { parameter } from './parameter.js';
 import { asRefusal } from './problem.js';
 import { isMetaid } from './reads.js';
 import type { Visit } from './visit.js';
@@ -165,10 +166,7 @@ export class Stream implements Ringer {
 
   /** A malformed metaid plays, without a session. `sabcsid` is its older name (contract, "Deprecated host"). */
   #session({ url }: Visit, mount: Mount): Session | null {
-    const mark = url.indexOf('?');
-    if (mark < 0) return null;
-    const query = new URLSearchParams(url.slice(mark + 1));
-    const metaid = query.get('metaid') ?? query.get('sabcsid');
+    const metaid = parameter(url, 'metaid') ?? parameter(url, 'sabcsid');
     return metaid !== null && isMetaid(metaid) ? this.#sessions.open(metaid, mount.channel.key, mount.path) : null;
   }
 }

@@ -81,8 +81,8 @@ export class Guests {
   /** The stream is answered in HTTP/1.0 whatever was asked in, so the line says that. */
   #entry(request: Request, agent: string): Entry {
     const { anonymize, textCharacters, secrets } = this.#options;
-    // What is cut is what is left: half a secret is one too.
-    const field = (text: string) => secrets.mask(text).slice(0, textCharacters);
+    // An empty secret is written as one character more.
+    const field = (text: string) => secrets.mask(text, textCharacters).slice(0, textCharacters);
     const line = `${request.method} ${field(request.url)} HTTP/1.0`;
     const referer = request.head('referer') ?? '';
     const address = request.address.replace(/^::ffff:(?=\d+\.)/i, '');

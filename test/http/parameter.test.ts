@@ -1,0 +1,44 @@
+/** One parameter of a query, however many others there are. */
+
+import t from 'tap';
+import { parameter } from '../../src/http/parameter.js';
+
+t.test('as URLSearchParams finds it', async (t) => {
+  const queries = [
+    ...[
+      '',
+      'mount',
+      'mount=',
+      'mount=/a',
+      'mount=/a&mount=/b',
+      'x=1&mount=%2Fa+b',
+      'amount=1',
+      'mounts=1',
+      '&&mount=x&',
+    ],
+    ...['m%6Funt=x', 'm%6funt=%41%zz', '%6d%6f%75%6e%74=y', 'mount=a=b', 'mount=a;b', 'MOUNT=x', 'x=?mount=y'],
+    ...['mount=%F0%9F%98%80', 'mount=%ff', 'x=&mount', 'mount&mount=2', 'mount%3D=1', `mount=${'%41'.repeat(1365)}`],
+  ];
+  for (const query of queries) {
+    t.equal(parameter(`/a?${query}`, 'mount'), new URLSearchParams(query).get('mount'), query);
+  }
+  t.equal(parameter('/mount=x', 'mount'), null);
+  t.equal(parameter(`/?mount=${'%41'.repeat(1366)}`, 'mount'), '%41'.repeat(1366), 'one too long is not decoded');
+});
+
+t.test('thousands of others cost little', async (t) => {
+  const least = (act: () => void) => {
+    const took = Array.from({ length: 20 }, () => {
+      const startMs = performance.now();
+      act();
+      return performance.now() - startMs;
+    });
+    return Math.min(...took);
+  };
+  for (const other of ['a&', 'moun&', '%6d%6f%75%6e&', '%F0%9F%98%80']) {
+    const query = other.repeat(30_000 / other.length);
+    const oneMs = least(() => parameter(`/a?${query}`, 'mount'));
+    const allMs = least(() => new URLSearchParams(query).get('mount'));
+    t.ok(oneMs < allMs, `${other}: ${oneMs} ms, all ${allMs} ms`);
+  }
+});
