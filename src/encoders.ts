@@ -56,7 +56,7 @@ export function makeEncoderDoors(
       // Only a path that is a mount: an encoder pointed at the push address shows its token in it.
       const mount = mounts.has(path) ? path : undefined;
       const channel = mounts.get(path)?.channel.key;
-      const fields = { mount, agent: secrets.mask(agent.slice(0, 100)) };
+      const fields = { mount, agent: secrets.mask(agent, 100) };
       if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
       // libshout asks so first, to see what it may do.
       else if (status === 401) log.debug({ address, reason: why, status, ...fields }, 'encoder without credentials');

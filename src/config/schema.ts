@@ -158,7 +158,7 @@ export function configSchema(surroundings: Surroundings) {
       historyBytesInFlight: whole(1024, 1_073_741_824).default(33_554_432),
       historyBytesInFlightPerAddress: whole(1024, 1_073_741_824).default(8_388_608),
       historyWaiting: whole(1, 10_000).default(64),
-      historyWaitingPerAddress: whole(1, 10_000).default(4),
+      historyWaitingPerAddress: whole(1, 10_000).default(16),
       webSocketFrames: whole(1, 1_000_000).default(200),
       nesSubscriptions: whole(1, 10_000).default(50),
       headBytes: whole(256, 65_536).default(8192),
