@@ -62,7 +62,8 @@ export function asyncApi(limits: PushLimits, version: string): Json {
   const protocol = {
     ws:
       'Text frames, no sub-protocol, nothing to say: connect and listen. Answer PING with PONG, as browsers do. Closed with ' +
-      '1001 when the server stops and 1013 when a reader takes nothing: connect again after a pause.',
+      '1001 when the server stops and 1013 when a reader takes nothing: connect again after a pause. 1008 after too many ' +
+      'frames, 1009 after a long message: readers have nothing to say.',
     sse: 'Unnamed events: data is the record, id goes back in Last-Event-ID, so that nothing is told twice.',
   };
   return {
