@@ -5,10 +5,11 @@
  *                            ├──a request that the reserve is for──► pending ──right secret──► proven     either ─► kept ─► pending …
  *                            └──an encoder is let in──► admitted                        at most `connections` of all
  *
- * Nobody is known at the accept; the reserve is for whoever asks for what encoders, playout systems and operators ask for. To make
- * room the silent ones are closed first (down to half of the reserve), then those with an incomplete head, then the other silent and the
- * kept ones, and idle strangers, each oldest first; an address makes room for itself first. Busy, proven and admitted ones are never closed from here. Pending ones (a secret that waits for
- * its turn, a body on its way) are so only beyond half of the reserve, or of what an address may have: strangers cannot fill it.
+ * Nobody is known at the accept; the reserve is for whoever asks for what encoders, playout systems and operators ask for. To make room
+ * the oldest of the largest of three crowds is closed: the silent, those with an incomplete head, the kept; while all three fit into
+ * the reserve, the oldest idle stranger. An address makes room for itself first. Busy, proven and admitted ones are never closed from
+ * here. Pending ones (a secret that waits for its turn, a body on its way) are so only beyond half of the reserve, or of what an address
+ * may have: strangers cannot fill it.
  *
  * Invariant: every connection that was accepted and has not closed is counted once, in all and for its address. No step looks at more
  * than a few entries. Sockets that were never entered (tests) may do anything. Made by network.ts; fronts enter, doors and router say.
@@ -244,10 +245,9 @@ export class Connections {
   /** A silent crowd must not drive out the idle connections of others: beyond the reserve it makes room itself. */
   #makeRoom(except?: Entry): boolean {
     const { silent, speaking, kept, idle, pending } = this.#queues;
-    const other = silent.oldest === except ? undefined : silent.oldest;
-    // An encoder that has only just come must not be the only silent one among many half heads.
-    const first = silent.size > this.#reserved / 2 ? other : undefined;
-    const undecided = first ?? speaking.oldest ?? other ?? kept.oldest;
+    // The largest crowd of them makes room: whoever has only just come is not the oldest of it.
+    const largest = [silent, speaking, kept].reduce((most, queue) => (queue.size > most.size ? queue : most));
+    const undecided = largest.oldest === except ? (speaking.oldest ?? kept.oldest) : largest.oldest;
     const isCrowd = silent.size + speaking.size + kept.size > this.#reserved;
     if (this.#close(isCrowd ? undecided : idle.oldest) || this.#close(isCrowd ? idle.oldest : undecided)) return true;
     return pending.size > this.#reserved / 2 && this.#close(pending.oldest);

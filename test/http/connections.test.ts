@@ -459,3 +459,23 @@ t.test('a table of random connections, against a model that looks at them all', 
   }
   for (const why of ['full', 'reserved', 'address']) t.ok(refused.includes(why), why);
 });
+
+t.test(
+  'a listener gets through a crowd that has asked for what the reserve is for, and stays',
+  { buffered: true },
+  async (t) => {
+    const { port } = await startServer(t, yaml('{ connections: 60, reservedConnections: 20 }'));
+    const crowd: Wire[] = [];
+    const isOver = { value: false };
+    const hoard = (async () => {
+      for (let i = 0; i < 600 && !isOver.value; i++) {
+        crowd.push(new Wire(t, port).send(get('/readyz')));
+        if (i % 20 === 19) await new Promise((done) => setTimeout(done, 20));
+      }
+    })();
+    await until(() => crowd.length > 100, 10_000);
+    for (let i = 0; i < 10; i++) t.equal(await statusOf(new Wire(t, port).send(LISTEN)), 200, `newcomer ${i}`);
+    isOver.value = true;
+    await hoard;
+  },
+);
