@@ -87,8 +87,11 @@ export class Addresses {
       port: address.port,
       headMs: config.limits.headSeconds * 1000,
       connections: network.connections,
-      tls: certificate?.first,
-      sharePort: address.tls?.sharePort,
+      tls: certificate && {
+        pair: certificate.first,
+        sharePort: address.tls?.sharePort === true,
+        clientHelloBytes: config.limits.clientHelloBytes,
+      },
       proxied: isProxied ? { by: network.proxies, headBytes: config.limits.headBytes } : undefined,
       http,
       encoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,

@@ -164,6 +164,7 @@ export function configSchema(surroundings: Surroundings) {
       headBytes: whole(256, 65_536).default(8192),
       headLines: whole(8, 1000).default(64),
       headSeconds: seconds(0.1, 300).default(10),
+      clientHelloBytes: whole(512, 65_536).default(16_384),
       requestSeconds: seconds(0.1, 600).default(30),
       httpHeadBytes: whole(1024, 1_048_576).default(32_768),
       pushesPerMinute: whole(1, 1_000_000).default(600),

@@ -2,21 +2,29 @@
  * What comes before the first bytes of a connection, where its address has it: the head of a TCP proxy (proxy-protocol.ts), then TLS,
  * either for everything or, on a shared port, for what begins like a TLS handshake. Whatever is behind goes to the front as it came.
  *
- *   accepted ─► PROXY head? ─► TLS? ─► ready          each step has headMs, as a deadline
- *                               └ sharePort: first byte 0x16
+ *   accepted ─► PROXY head? ─► whole ClientHello ─► its turn, handshake ─► ready        each step has headMs, as a deadline
+ *                               └ sharePort: no TLS ─► ready
  *
- * Owns each socket until it is ready. One deadline a step: a socket's own time-out begins anew with every byte that trickles in.
+ * Owns each socket until it is ready. One deadline a step: a socket's own time-out begins anew with every byte that trickles in. What
+ * hundreds ask for at once is begun a few a turn of the loop (handshake-queue.ts).
  */
 
 import type net from 'node:net';
 import tls from 'node:tls';
 import type { Pair } from './certificate.js';
+import { HANDSHAKE, readClientHello } from './client-hello.js';
 import type { Connections } from './connections.js';
+import { HandshakeQueue } from './handshake-queue.js';
 import { addressOf, comesFrom, type Proxies } from './peer.js';
 import { readProxyHead } from './proxy-protocol.js';
 
-/** The type of a TLS record that holds a handshake (RFC 8446, 5.1). No method and no password begins so. */
-const HANDSHAKE = 0x16;
+export interface TlsOptions {
+  readonly pair: Pair;
+  /** Beside TLS the clear is spoken here too. */
+  readonly sharePort: boolean;
+  /** The most that a client's first message may have. */
+  readonly clientHelloBytes: number;
+}
 
 export interface OpeningOptions {
   readonly headMs: number;
@@ -25,9 +33,7 @@ export interface OpeningOptions {
   /** Those who must, and alone may, begin with a PROXY head here, and how long it may be. Undefined: nobody may. */
   readonly proxied?: { readonly by: Proxies; readonly headBytes: number } | undefined;
   /** Undefined: everything here is in the clear. */
-  readonly tls?: Pair | undefined;
-  /** Beside TLS the clear is spoken here too. */
-  readonly sharePort?: boolean | undefined;
+  readonly tls?: TlsOptions | undefined;
   /** Takes the connection; what was read of it already has been put back. */
   ready(socket: net.Socket): void;
 }
@@ -42,10 +48,11 @@ export class Opening {
   readonly #under = new Map<net.Socket, () => void>();
   /** Those whose TLS handshake is not over, by the peer that the kernel knows; with what ends the step. */
   readonly #handshaking = new Map<string, { readonly bare: net.Socket; readonly done: () => void }>();
+  readonly #queue = new HandshakeQueue();
 
   constructor(options: OpeningOptions) {
     this.#options = options;
-    this.#tls = options.tls === undefined ? null : this.#tlsServer(options.tls);
+    this.#tls = options.tls === undefined ? null : this.#tlsServer(options.tls.pair);
   }
 
   /** Takes a connection as it was accepted. */
@@ -80,16 +87,26 @@ export class Opening {
   }
 
   #secure(socket: net.Socket): void {
-    if (this.#tls === null) this.#ready(socket);
-    else if (this.#options.sharePort !== true) this.#handshake(socket, this.#tls);
-    else {
-      const server = this.#tls;
-      this.#look(socket, (bytes) => () => {
-        putBack(socket, bytes);
-        if (bytes[0] === HANDSHAKE) this.#handshake(socket, server);
-        else this.#ready(socket);
-      });
+    const server = this.#tls;
+    const { tls: rules } = this.#options;
+    if (server === null || rules === undefined) {
+      this.#ready(socket);
+      return;
     }
+    this.#look(socket, (bytes) => {
+      if (rules.sharePort && bytes[0] !== HANDSHAKE) {
+        return () => {
+          putBack(socket, bytes);
+          this.#ready(socket);
+        };
+      }
+      const hello = readClientHello(bytes, rules.clientHelloBytes);
+      if (hello !== 'whole') return hello;
+      return () => {
+        putBack(socket, bytes);
+        this.#handshake(socket, server);
+      };
+    });
   }
 
   /** Gathers bytes until `judge` knows what to do; the connection is paused then. */
@@ -112,12 +129,14 @@ export class Opening {
 
   #handshake(socket: net.Socket, server: tls.Server): void {
     const peer = peerOf(socket);
+    const begin = () => void server.emit('connection', socket);
     const done = this.#step(socket, () => {
+      this.#queue.remove(begin);
       // A port may be used again before its last connection is known to be closed.
       if (this.#handshaking.get(peer)?.bare === socket) this.#handshaking.delete(peer);
     });
     this.#handshaking.set(peer, { bare: socket, done });
-    server.emit('connection', socket);
+    this.#queue.add(begin);
   }
 
   #tlsServer(pair: Pair): tls.Server {
