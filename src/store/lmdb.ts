@@ -35,6 +35,8 @@ const OPTIONS = { noSubdir: true, overlappingSync: false, eventTurnBatching: fal
  * up to 120 bytes into 100 (mdb.c, "Attempting to write page"), and a full disk would end the process. A transaction needs far less.
  */
 const LEAST_FREE_BYTES = 8 * 1024 * 1024;
+/** So many fit into it by far. */
+const SAVES_A_LOOK = 16;
 
 const DEFAULT_BOUNDS: HistoryBounds = { days: 30, entries: 10_000 };
 
@@ -47,7 +49,7 @@ type HistoryKey = [string, number, number];
 /** What a channel has, or shall have: the text of its state, and of some entries; undefined: none. */
 interface Texts {
   readonly state: string | undefined;
-  readonly history: readonly (readonly [HistoryKey, string | undefined])[];
+  readonly history: [HistoryKey, string | undefined][];
 }
 
 /** lmdb gives the reason of a failure in a promise of its own. */
@@ -104,13 +106,17 @@ class LmdbStore implements Store {
   readonly #root: RootDatabase;
   readonly #channels: Database<string, string>;
   readonly #history: Database<string, HistoryKey>;
+  /** What was loaded or committed last, to be put back; whoever saves holds it too. */
+  readonly #committed = new Map<string, ChannelState>();
   /** How many entries a channel has; counted when it is first needed. */
   readonly #counts = new Map<string, number>();
   readonly #bounds: HistoryBounds;
   readonly #folder: string;
   readonly #identity: FileIdentity;
-  /** Found in its place in this turn of the event loop. */
-  #isInPlace = false;
+  /** How many saves may begin in this turn of the event loop without another look at file and disk. */
+  #unlooked = 0;
+  /** What was found in this tick. */
+  #found: string | null | undefined;
   readonly #lock: FolderLock;
   readonly #report: (error: Error) => void;
   /** Channels of which it was told that an entry cannot be read. */
@@ -134,7 +140,10 @@ class LmdbStore implements Store {
   /** Throws an Error that names the channel when what is stored cannot be read. */
   load(channel: string): ChannelState | undefined {
     const text = this.#channels.get(channel);
-    return text === undefined ? undefined : parse(channel, text);
+    if (text === undefined) return undefined;
+    const state = parse(channel, text);
+    this.#committed.set(channel, state);
+    return state;
   }
 
   async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
@@ -157,57 +166,80 @@ class LmdbStore implements Store {
   }
 
   async #save(channel: string, state: ChannelState, history: readonly HistoryEntry[]): Promise<void> {
-    this.#mustBeInPlace();
-    const { bavail, bsize } = statfsSync(this.#folder);
-    if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`the disk of ${this.#folder} is full`);
-    const { wanted, count } = this.#texts(channel, state, history);
-    const former: Texts = {
-      state: this.#channels.get(channel),
-      history: wanted.history.map(([key]) => [key, this.#history.get(key)] as const),
-    };
+    this.#mustBeReady();
+    const { wanted, former, count } = this.#texts(channel, state, history);
+    const last = this.#committed.get(channel);
+    const lastText = last === undefined ? this.#channels.get(channel) : undefined;
     await this.#commit(channel, wanted);
     // Not only before: what went into a file that was on its way out is lost, and must not be answered for.
-    const fault = this.#identity.fault();
+    const fault = this.#faultNow();
     if (fault === null) {
+      this.#committed.set(channel, state);
       if (count !== undefined) this.#counts.set(channel, count);
       return;
     }
     // lmdb has that file open still, wherever it is now: when it comes back, it must not tell of what was refused.
-    await this.#commit(channel, former).catch((cause: Error) => {
+    await this.#commit(channel, { state: last ? textOf(last) : lastText, history: former }).catch((cause: Error) => {
       const reason = `a change of channel ${channel} that was refused cannot be taken back (${cause.message})`;
       this.#scar = `${fault}, and then restart: ${reason}`;
     });
     throw new Error(fault);
   }
 
-  /** Once in a turn of the event loop, since the saves of one turn share a transaction. */
-  #mustBeInPlace(): void {
-    if (this.#isInPlace) return;
-    const fault = this.fault();
-    if (fault !== null) throw new Error(fault);
-    this.#isInPlace = true;
-    setImmediate(() => {
-      this.#isInPlace = false;
-    });
+  /** Once for all saves of a transaction, which end in one tick. */
+  #faultNow(): string | null {
+    if (this.#found === undefined) {
+      this.#found = this.#identity.fault();
+      process.nextTick(() => {
+        this.#found = undefined;
+      });
+    }
+    return this.#found;
   }
 
-  /** State, entries and what they push out; the count is that of the channel's entries then, where it was needed. */
+  /** Throws where nothing can be saved. Once in a turn of the event loop, whose saves share a transaction, and after some of them. */
+  #mustBeReady(): void {
+    if (this.#unlooked > 0) {
+      this.#unlooked--;
+      return;
+    }
+    const fault = this.fault();
+    if (fault !== null) throw new Error(fault);
+    const { bavail, bsize } = statfsSync(this.#folder);
+    if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`the disk of ${this.#folder} is full`);
+    this.#unlooked = SAVES_A_LOOK - 1;
+    setImmediate(this.#lookAgain);
+  }
+
+  readonly #lookAgain = (): void => {
+    this.#unlooked = 0;
+  };
+
+  /** State, entries and what they push out; which of the entries there are; the count is that of the channel's entries then, where it was needed. */
   #texts(
     channel: string,
     state: ChannelState,
     history: readonly HistoryEntry[],
-  ): { readonly wanted: Texts; readonly count?: number } {
-    const text = JSON.stringify({ format: FORMAT, state });
-    if (history.length === 0) return { wanted: { state: text, history: [] } };
-    // One that ends may have gone already, and comes back with its end.
-    const added = history.filter((entry) => !this.#history.doesExist(keyOf(channel, entry))).length;
+  ): { readonly wanted: Texts; readonly former: Texts['history']; readonly count?: number } {
+    const wanted: Texts = { state: textOf(state), history: [] };
+    const former: Texts['history'] = [];
+    if (history.length === 0) return { wanted, former };
+    let added = 0;
+    for (const entry of history) {
+      const key = keyOf(channel, entry);
+      const text = this.#history.get(key);
+      // One that ends may have gone already, and comes back with its end.
+      if (text === undefined) added++;
+      wanted.history.push([key, JSON.stringify({ format: FORMAT, entry })]);
+      former.push([key, text]);
+    }
     const count = this.#count(channel) + added;
     const goners = added === 0 ? [] : this.#goners(channel, count - this.#bounds.entries);
-    const entries = history.map(
-      (entry) => [keyOf(channel, entry), JSON.stringify({ format: FORMAT, entry })] as [HistoryKey, string | undefined],
-    );
-    const gone = goners.map((key): [HistoryKey, undefined] => [key, undefined]);
-    return { wanted: { state: text, history: [...entries, ...gone] }, count: count - goners.length };
+    for (const [key, text] of goners) {
+      wanted.history.push([key, undefined]);
+      former.push([key, text]);
+    }
+    return { wanted, former, count: count - goners.length };
   }
 
   /** One transaction. Rejects with lmdb's reason. */
@@ -235,14 +267,14 @@ class LmdbStore implements Store {
   }
 
   /** The oldest entries, as far as they are too many, too old, or cannot be read. */
-  #goners(channel: string, surplus: number): HistoryKey[] {
+  #goners(channel: string, surplus: number): [HistoryKey, string][] {
     const range = { start: [channel] as unknown as HistoryKey, end: [channel, AFTER_ALL] as unknown as HistoryKey };
-    const goners: HistoryKey[] = [];
+    const goners: [HistoryKey, string][] = [];
     const wallMs = Date.now();
     for (const { key, value } of this.#history.getRange({ ...range, limit: PRUNE_STEP })) {
       const entry = goners.length < surplus ? null : this.#read(channel, value);
       if (entry !== null && !isTooOld(entry, this.#bounds, wallMs)) break;
-      goners.push(key);
+      goners.push([key, value]);
     }
     return goners;
   }
@@ -309,6 +341,10 @@ function parse(channel: string, text: string): ChannelState {
   if (typeof stored.state?.version !== 'number') throw new Error(`${unreadable}: it has no version`);
   const state = { ...EMPTY_STATE, ...stored.state };
   return stored.format === 1 ? { ...state, onAirSinceMs: state.now?.effectAtMs ?? 0 } : state;
+}
+
+function textOf(state: ChannelState): string {
+  return JSON.stringify({ format: FORMAT, state });
 }
 
 function keyOf(channel: string, { fromMs, record }: HistoryEntry): HistoryKey {
