@@ -46,24 +46,20 @@ export function judgeConnection(
   if (waiting !== null) ahead = new ReadAhead(socket, mostBytes, () => waiting.leave());
 }
 
-/** Asks about the secret of a request; a promise only where it has to wait. It stays open for ever when the connection ends. */
+/** Asks about the secret of a request. `onJudged` is called at once, or once it was its turn; never when the connection has ended by then. */
 export function judgeRequest(
   { gate, connections }: Judges,
   origin: string,
   response: ServerResponse,
   compare: () => boolean,
-): Judged | Promise<Judged> {
-  let judged: Judged | null = null;
-  let onJudged: ((judged: Judged) => void) | null = null;
+  onJudged: (judged: Judged) => void,
+): void {
   const { socket } = response;
   const waiting = gate.check(origin, compare, (verdict, retrySeconds) => {
     if (verdict === 'right' && socket !== null) connections.prove(socket);
-    judged = { verdict, retrySeconds };
-    onJudged?.(judged);
+    onJudged({ verdict, retrySeconds });
   });
-  if (waiting === null) return judged!;
-  response.once('close', () => waiting.leave());
-  return new Promise((resolve) => (onJudged = resolve));
+  if (waiting !== null) response.once('close', () => waiting.leave());
 }
 
 /** Reads so that the end of the connection is seen. */

@@ -106,7 +106,7 @@ export class Pipeline {
       const isOwing = this.#isOwing;
       if (isOwing || pieces === MOST_PIECES) {
         this.#hold(chunk.subarray(at));
-        if (!isOwing) setImmediate(this.#goOn);
+        if (!isOwing) this.#goOnSoon();
         return;
       }
       let end = blankLineEnd(chunk, at, this.#isBlankSoFar);
@@ -132,15 +132,17 @@ export class Pipeline {
     this.#rest = null;
     this.#socket.pause();
     this.#socket.unshift(rest);
-    if (this.#socket.writableNeedDrain) this.#socket.off('drain', this.#goOn).once('drain', this.#goOn);
+    if (this.#socket.writableNeedDrain) this.#socket.off('drain', this.#goOnSoon).once('drain', this.#goOnSoon);
   }
 
   readonly #answered = (): void => {
     this.#request = this.#response = null;
     if (this.#last !== null) this.#last();
-    // Not at once: whatever else is due comes between two answers to one connection.
-    else if (this.#isHeld) setImmediate(this.#goOn);
+    else if (this.#isHeld) this.#goOnSoon();
   };
+
+  /** Not at once: whatever else is due comes between two answers to one connection. */
+  readonly #goOnSoon = (): void => void setImmediate(this.#goOn);
 
   readonly #goOn = (): void => {
     if (this.#isHeld && !this.#isOver && this.#socket.writable) this.#socket.resume();

@@ -11,7 +11,7 @@ import { REFUSALS, Refusal } from '../refusal.js';
 import { type Judged, type Judges, judgeRequest } from './held-connection.js';
 import { refuseOthers } from './methods.js';
 import type { Proxies } from './peer.js';
-import type { Rate } from './rate.js';
+import { originOf, type Rate } from './rate.js';
 import { SECRET_REASONS } from './secret-gate.js';
 
 /** What pushing needs of the rest of the house; wired in app.ts. */
@@ -52,6 +52,12 @@ interface PushParams {
   readonly token?: string;
 }
 
+/** Who pushes, and what became of the token. */
+interface Client {
+  readonly address: string;
+  verdict: Judged['verdict'] | undefined;
+}
+
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** A charset is fine: JSON is UTF-8 whatever it says. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
@@ -64,38 +70,31 @@ export function registerPush(
   limits: PushLimits & { bodyBytes: number },
   rates: PushRates,
 ): void {
-  /** What became of the token. */
-  const verdicts = new WeakMap<FastifyRequest, Judged['verdict']>();
+  const clients = new WeakMap<FastifyRequest, Client>();
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: limits.bodyBytes }, (_, body, done) =>
     done(null, body),
   );
   const route = {
     exposeHeadRoute: false,
     // Before the body is read: strangers learn nothing but that they are strangers.
-    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+    onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
       const { channel, token } = request.params as PushParams;
       const compare = () => target.authorized(channel, token ?? bearerToken(request));
-      const asked = judgeRequest(rates, rates.proxies.originOf(request.raw), reply.raw, compare);
-      const judged = asked instanceof Promise ? await asked : asked;
-      verdicts.set(request, judged.verdict);
-      const refusal = refusalOf(judged, token === undefined);
-      if (refusal !== null) throw refusal;
-      if (request.method === 'POST' && !JSON_TYPE.test(request.headers['content-type'] ?? '')) {
-        throw new Refusal(
-          'unsupported-media-type',
-          'The body must be a JSON object with Content-Type: application/json.',
-        );
-      }
+      const client: Client = { address: rates.proxies.ofRequest(request.raw), verdict: undefined };
+      clients.set(request, client);
+      const onJudged = (judged: Judged) => {
+        client.verdict = judged.verdict;
+        done(refusalOf(judged, token === undefined) ?? refusalOfType(request) ?? undefined);
+      };
+      judgeRequest(rates, originOf(client.address), reply.raw, compare, onJudged);
     },
-    onResponse: async (request: FastifyRequest, reply: FastifyReply) => {
+    onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
       const { channel } = request.params as PushParams;
-      const verdict = verdicts.get(request);
+      const { address, verdict } = clients.get(request)!;
       const isAuthorized = verdict === 'right';
-      target.answered({
-        ...{ channel, isAuthorized, status: reply.statusCode },
-        address: rates.proxies.ofRequest(request.raw),
-        why: verdict === undefined || isAuthorized ? titleOf(reply.statusCode) : SECRET_REASONS[verdict],
-      });
+      const why = verdict === undefined || isAuthorized ? titleOf(reply.statusCode) : SECRET_REASONS[verdict];
+      target.answered({ channel, isAuthorized, status: reply.statusCode, address, why });
+      done();
     },
   };
   /** @param read is asked when there is room: reading is what a push costs that is refused */
@@ -153,6 +152,12 @@ function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusa
   if (verdict === 'too-many') return tooMany('Too many wrong tokens from this address.', retrySeconds);
   const headers: Record<string, string> = isBearer ? { 'WWW-Authenticate': 'Bearer' } : {};
   return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.', { headers });
+}
+
+/** Null: a push by GET, or one whose body can be read. */
+function refusalOfType({ method, headers }: FastifyRequest): Refusal | null {
+  if (method !== 'POST' || JSON_TYPE.test(headers['content-type'] ?? '')) return null;
+  return new Refusal('unsupported-media-type', 'The body must be a JSON object with Content-Type: application/json.');
 }
 
 function titleOf(status: number): string {

@@ -97,9 +97,11 @@ export class Router {
       },
     });
     // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
-    this.app.addHook('onRequest', async ({ raw, routeOptions }) => {
+    // No promise: it costs a tenth of a push.
+    this.app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
       const role = roleOf(routeOptions.url ?? '');
-      if (role !== null && this.#roles.get(raw)?.allows(role, raw) !== true) throw notServed();
+      if (role !== null && this.#roles.get(raw)?.allows(role, raw) !== true) done(notServed());
+      else done();
     });
     this.app.setErrorHandler((error: FastifyError, _request, reply) => {
       const refusal = translate(error);

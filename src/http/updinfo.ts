@@ -182,8 +182,8 @@ export class Updinfo {
 
   /** @returns null: the secret is right */
   async #judge({ request, response }: Exchange, compare: () => boolean): Promise<Answer | null> {
-    const judged = judgeRequest(this.#options, this.#options.proxies.originOf(request), response, compare);
-    return refusalOf(judged instanceof Promise ? await judged : judged);
+    const origin = this.#options.proxies.originOf(request);
+    return refusalOf(await new Promise((onJudged) => judgeRequest(this.#options, origin, response, compare, onJudged)));
   }
 
   async #tell(desk: TitleDesk, fields: Fields): Promise<Answer> {
