@@ -9,6 +9,8 @@ import * as pipelines from './pipelines.js';
 import * as readers from './readers.js';
 import * as upgrades from './upgrades.js';
 import * as upstreams from './upstreams.js';
+import * as volleys from './volleys.js';
+import * as websockets from './websockets.js';
 
 const { forgedPiece: _, ...forgerAttacks } = forgers;
 
@@ -20,6 +22,8 @@ export const ATTACKS = {
   ...forgerAttacks,
   ...upstreams,
   ...readers,
+  ...websockets,
+  ...volleys,
   ...heads,
 } as const satisfies Readonly<Record<string, Attack>>;
 
