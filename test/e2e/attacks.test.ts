@@ -18,6 +18,8 @@ const SHOWN: readonly (readonly [ms: number, ...names: AttackName[]])[] = [
   [1500, 'forgedPages', 'titleStorm'],
   [1200, 'guessFromOne', 'conflictingLengths'],
   [1200, 'largeFrames', 'pingFlood', 'deafReaders'],
+  [1500, 'handshakeVolley'],
+  [1500, 'formVolley', 'nesFlood'],
   [3500, 'hoardConnections', 'slowHeads'],
 ];
 
