@@ -1,6 +1,7 @@
 /** Texts as strangers send them, read by pure functions: pushes, playlists, PROXY heads, addresses in heads. */
 
 import { isIP, type Socket } from 'node:net';
+import { readClientHello } from '../../../src/http/client-hello.js';
 import { Proxies } from '../../../src/http/peer.js';
 import { readProxyHead } from '../../../src/http/proxy-protocol.js';
 import { type PushInput, type PushLimits, parsePushBody, parsePushQuery } from '../../../src/metadata/push-input.js';
@@ -283,4 +284,28 @@ const forwarded: FuzzTarget = {
   },
 };
 
-export const TEXT_TARGETS: readonly FuzzTarget[] = [pushQuery, pushBody, playlist, proxyHead, forwarded];
+const HELLO = Buffer.from([1, 0, 0, 40, 3, 3, ...Array<number>(38).fill(0)]);
+const inRecord = (fragment: Buffer) => Buffer.concat([Buffer.from([0x16, 3, 1, 0, fragment.length]), fragment]);
+const clientHello: FuzzTarget = {
+  name: 'client-hello',
+  seeds: [
+    inRecord(HELLO),
+    Buffer.concat([inRecord(HELLO.subarray(0, 1)), inRecord(HELLO.subarray(1, 30)), inRecord(HELLO.subarray(30))]),
+  ],
+  words: ['\x16\x03\x01\0\x01', '\x16\x03\x03\x40\0', '\x16', '\x15', '\x01\0\0', '\x01\xff\xff\xff', '\0', '\xff'].map(
+    latin,
+  ),
+  play: (bytes) => {
+    let before = 'more';
+    for (let length = 0; length <= Math.min(bytes.length, 700); length++) {
+      const said = readClientHello(bytes.subarray(0, length), 500);
+      if (before !== 'more' && said !== before) throw new Error(`first ${before}, then ${said}`);
+      before = said;
+    }
+    const limit = 500 + 32 * 5;
+    if (bytes.length > limit && before === 'more' && readClientHello(bytes, 500) === 'more')
+      throw new Error(`still more after ${bytes.length} bytes`);
+  },
+};
+
+export const TEXT_TARGETS: readonly FuzzTarget[] = [pushQuery, pushBody, playlist, proxyHead, forwarded, clientHello];
