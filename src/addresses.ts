@@ -8,6 +8,7 @@ import type { Clock } from './clock.js';
 import type { AddressConfig, Config } from './config/schema.js';
 import { Certificate } from './http/certificate.js';
 import { Front, type FrontOptions } from './http/front.js';
+import { Handshakes } from './http/handshakes.js';
 import { legacyHeads } from './http/legacy.js';
 import { Roles } from './http/roles.js';
 import type { Log } from './log.js';
@@ -34,11 +35,13 @@ export function shoutcastPortOf(address: AddressConfig, all: readonly AddressCon
 export class Addresses {
   readonly #fronts: Front[] = [];
   readonly #certificates: Certificate[] = [];
+  readonly #handshakes: Handshakes;
   /** Each with the address that it belongs to. */
   readonly #shoutcast: { readonly front: Front; readonly of: number; readonly port: number }[] = [];
 
   /** Throws when a certificate cannot be read. */
   constructor(config: Config, network: Network, clock: Clock, log: Log) {
+    this.#handshakes = new Handshakes(config.limits.handshakes);
     for (const address of config.addresses) this.#add(address, config, network, clock, log);
   }
 
@@ -91,6 +94,7 @@ export class Addresses {
         pair: certificate.first,
         sharePort: address.tls?.sharePort === true,
         clientHelloBytes: config.limits.clientHelloBytes,
+        handshakes: this.#handshakes,
       },
       proxied: isProxied ? { by: network.proxies, headBytes: config.limits.headBytes } : undefined,
       http,

@@ -6,7 +6,7 @@
  *                               └ sharePort: no TLS ─► ready
  *
  * Owns each socket until it is ready. One deadline a step: a socket's own time-out begins anew with every byte that trickles in. What
- * hundreds ask for at once is begun a few a turn of the loop (handshake-queue.ts).
+ * hundreds ask for at once is begun a few a turn of the loop (handshakes.ts).
  */
 
 import type net from 'node:net';
@@ -14,9 +14,11 @@ import tls from 'node:tls';
 import type { Pair } from './certificate.js';
 import { HANDSHAKE, readClientHello } from './client-hello.js';
 import type { Connections } from './connections.js';
-import { HandshakeQueue } from './handshake-queue.js';
+import { Handshake, type Handshakes } from './handshakes.js';
 import { addressOf, comesFrom, type Proxies } from './peer.js';
 import { readProxyHead } from './proxy-protocol.js';
+import { originOf } from './rate.js';
+import { tlsOptions } from './tls-options.js';
 
 export interface TlsOptions {
   readonly pair: Pair;
@@ -24,6 +26,8 @@ export interface TlsOptions {
   readonly sharePort: boolean;
   /** The most that a client's first message may have. */
   readonly clientHelloBytes: number;
+  /** Of all addresses. */
+  readonly handshakes: Handshakes;
 }
 
 export interface OpeningOptions {
@@ -48,7 +52,6 @@ export class Opening {
   readonly #under = new Map<net.Socket, () => void>();
   /** Those whose TLS handshake is not over, by the peer that the kernel knows; with what ends the step. */
   readonly #handshaking = new Map<string, { readonly bare: net.Socket; readonly done: () => void }>();
-  readonly #queue = new HandshakeQueue();
 
   constructor(options: OpeningOptions) {
     this.#options = options;
@@ -78,7 +81,7 @@ export class Opening {
 
   /** Connections from now on are made with this certificate; those that are open keep theirs. */
   renew(pair: Pair): void {
-    this.#tls?.setSecureContext(pair);
+    this.#tls?.setSecureContext(tlsOptions(pair));
   }
 
   /** Lets go whoever is not ready. */
@@ -104,7 +107,7 @@ export class Opening {
       if (hello !== 'whole') return hello;
       return () => {
         putBack(socket, bytes);
-        this.#handshake(socket, server);
+        this.#handshake(socket, server, rules.handshakes);
       };
     });
   }
@@ -127,20 +130,24 @@ export class Opening {
     socket.on('data', look).on('end', drop).resume();
   }
 
-  #handshake(socket: net.Socket, server: tls.Server): void {
+  #handshake(socket: net.Socket, server: tls.Server, handshakes: Handshakes): void {
     const peer = peerOf(socket);
-    const begin = () => void server.emit('connection', socket);
+    const begin = () => {
+      if (!socket.destroyed) server.emit('connection', socket);
+    };
+    const handshake = new Handshake(originOf(addressOf(socket)), begin, () => this.#under.get(socket)?.());
     const done = this.#step(socket, () => {
-      this.#queue.remove(begin);
+      handshakes.done(handshake);
       // A port may be used again before its last connection is known to be closed.
       if (this.#handshaking.get(peer)?.bare === socket) this.#handshaking.delete(peer);
     });
     this.#handshaking.set(peer, { bare: socket, done });
-    this.#queue.add(begin);
+    handshakes.add(handshake);
   }
 
   #tlsServer(pair: Pair): tls.Server {
-    const server = tls.createServer({ ...pair, allowHalfOpen: true, noDelay: true, ALPNProtocols: ['http/1.1'] });
+    const options = { allowHalfOpen: true, noDelay: true, ALPNProtocols: ['http/1.1'] };
+    const server = tls.createServer({ ...tlsOptions(pair), ...options });
     server.on('secureConnection', (socket) => {
       const known = this.#handshaking.get(peerOf(socket));
       if (known === undefined) return void socket.destroy();

@@ -90,7 +90,10 @@ export function registerPush(
     },
     onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
       const { channel } = request.params as PushParams;
-      const { address, verdict } = clients.get(request)!;
+      // None where the address has no pushes: that is said before anything here.
+      const client = clients.get(request);
+      const verdict = client?.verdict;
+      const address = client?.address ?? rates.proxies.ofRequest(request.raw);
       const isAuthorized = verdict === 'right';
       const why = verdict === undefined || isAuthorized ? titleOf(reply.statusCode) : SECRET_REASONS[verdict];
       target.answered({ channel, isAuthorized, status: reply.statusCode, address, why });

@@ -4,7 +4,7 @@
  */
 
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import net, { type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { PREY_TOKEN, TLS } from './arena.js';
@@ -21,14 +21,20 @@ function post(path: string, type: string, body: string, heads = ''): Buffer {
   );
 }
 
-function volley(bytesOf: () => Buffer | Promise<Buffer>, connections: number, to = 0): Attack {
+/** @param bytesOf what each connection sends; an array: in this order, each but the first once the one before has been answered */
+function volley(bytesOf: (port: number) => Buffer | Promise<readonly Buffer[]>, connections: number, to = 0): Attack {
   return async (port, random, signal) => {
-    const bytes = await bytesOf();
+    const flights = [await bytesOf(port)].flat();
+    const bytes = flights.pop()!;
     await again(signal, 200, 100, async () => {
       const sockets: Socket[] = [];
       for (let i = 0; i < connections && !signal.aborted; i++) {
         const socket = connect(port + to, random, signal);
-        socket.write(bytes.subarray(0, -1));
+        for (const flight of flights) {
+          socket.write(flight);
+          socket.once('data', () => socket.write(bytes.subarray(0, -1)));
+        }
+        if (flights.length === 0) socket.write(bytes.subarray(0, -1));
         sockets.push(socket);
         if (i % 20 === 0) await wait(5, signal);
       }
@@ -55,16 +61,25 @@ export const markVolley = volley(
   10,
 );
 /** The first message of a TLS client, whose answer has to be signed. */
-export const handshakeVolley = volley(clientHello, 200, TLS);
+export const handshakeVolley = volley(async (port) => [(await flightsOf(port))[0]], 200, TLS);
+/** The second one of a client that was asked for a key of another group: no first one, and its answer is signed all the same. */
+export const retryVolley = volley(flightsOf, 200, TLS);
 
-async function clientHello(): Promise<Buffer> {
-  const pipe = new Duplex({
+/** What a client says that offers a key of a group which the server does not take: its first message, and the one after the answer. */
+async function flightsOf(port: number): Promise<[Buffer, Buffer]> {
+  const said: Buffer[] = [];
+  const wire = net.connect(port + TLS, '127.0.0.1').on('error', () => undefined);
+  const pipe: Duplex = new Duplex({
     read: () => undefined,
-    write: (chunk: Buffer, _, done) => done(void pipe.emit('hello', chunk)),
+    write: (chunk: Buffer, _, done) => {
+      said.push(chunk);
+      wire.write(chunk, () => done());
+    },
   });
-  const said = once(pipe, 'hello');
-  const client = tls.connect({ socket: pipe }).on('error', () => undefined);
-  const [hello] = (await said) as [Buffer];
+  wire.on('data', (chunk) => pipe.push(chunk));
+  const client = tls.connect({ socket: pipe, rejectUnauthorized: false, ecdhCurve: 'P-521:P-256' });
+  await once(client, 'secureConnect');
   client.destroy();
-  return hello;
+  wire.destroy();
+  return [said[0]!, said[1]!];
 }

@@ -47,6 +47,22 @@ function secure(t: Test, port: number, ca = CA): Secure {
   return seen;
 }
 
+/** Resolves once a handshake with these terms is over; rejects when the server does not agree. */
+function greeted<Made = true>(
+  port: number,
+  terms: tls.ConnectionOptions,
+  onOpen: (socket: tls.TLSSocket) => Made = (socket) => {
+    socket.destroy();
+    return true as Made;
+  },
+): Promise<Made> {
+  return new Promise((resolve, reject) => {
+    const socket = tls.connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...terms });
+    socket.on('error', reject).on('close', () => reject(new Error('closed')));
+    socket.on('secureConnect', () => resolve(onOpen(socket)));
+  });
+}
+
 async function secureStatus(t: Test, port: number, request: string): Promise<number> {
   const seen = secure(t, port);
   seen.socket.write(request);
@@ -180,8 +196,42 @@ t.test('a renewed certificate is the one that is shown; the clear goes on', { bu
     });
   t.equal(await shown(), 'airsplice test one');
   install('two');
+  await t.rejects(greeted(port, { ecdhCurve: 'P-521' }), 'a dear group');
   await until(async () => (await shown()) === 'airsplice test two', 15_000);
+  await t.rejects(greeted(port, { ecdhCurve: 'P-521' }), 'a dear group, after the renewal');
   t.equal((await ask(t, port, 'GET /healthz HTTP/1.1')).status, 200);
+});
+
+t.test('what is dear for a server and cheap for a client is not agreed to', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, shared());
+  for (const ecdhCurve of ['X25519', 'P-256', 'P-521:P-256']) t.ok(await greeted(port, { ecdhCurve }), ecdhCurve);
+  for (const ecdhCurve of ['P-384', 'P-521', 'ffdhe2048', 'ffdhe8192'])
+    await t.rejects(greeted(port, { ecdhCurve }), ecdhCurve);
+  t.ok(await greeted(port, { maxVersion: 'TLSv1.2' }), 'TLS 1.2');
+  await t.rejects(greeted(port, { maxVersion: 'TLSv1.2', ciphers: 'kRSA' }), 'a key exchange by RSA');
+  const socket = await greeted(port, { maxVersion: 'TLSv1.2' }, (open) => open);
+  t.teardown(() => socket.destroy());
+  const again = await new Promise<Error | null>((resolve) => {
+    socket.on('error', resolve);
+    socket.renegotiate({}, resolve);
+  });
+  t.ok(again, 'a renegotiation');
+});
+
+t.test('a ClientHello at the limit, and one past it', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, shared('limits: { clientHelloBytes: 2048, headSeconds: 1 }'));
+  const hello = (bytes: number) => {
+    const whole = Buffer.alloc(5 + bytes);
+    whole.set([0x16, 3, 1, bytes >> 8, bytes & 255, 1]);
+    whole.writeUIntBE(bytes - 4, 6, 3);
+    return whole;
+  };
+  const fits = new Wire(t, port).send(hello(2048));
+  await fits.untilClosed(5000);
+  t.equal(Buffer.from(fits.got, 'latin1')[0], 0x15, 'an alert: OpenSSL has read it, and it is none');
+  const past = new Wire(t, port).send(hello(2049));
+  await past.untilClosed(5000);
+  t.equal(past.got, '', 'nobody has read it');
 });
 
 const hasV6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));

@@ -62,6 +62,16 @@ async function statusOf(t: Test, port: number, line: string, heads: string, host
   return Number(wire.got.split(' ')[1]);
 }
 
+t.test('a push where there are none is counted, as nobody’s', async (t) => {
+  const { app } = await startServer(
+    t,
+    demoYaml().replace(/^addresses: .*$/m, 'addresses: [{ host: 127.0.0.1, port: 0, roles: [poll, ops] }]'),
+  );
+  t.equal(await statusOf(t, app.ports[0]!, 'GET /metapush/demo/demo-token?song=x', ''), 404);
+  const counted = async () => (await ask(t, app.ports[0]!, 'GET /metrics HTTP/1.1')).body;
+  await until(async () => /^airsplice_pushes_total{channel="",status="404"} 1$/m.test(await counted()), 5000);
+});
+
 t.test('each role alone serves its part and nothing else', async (t) => {
   const addresses = ROLES.map((role) => `{ host: 127.0.0.1, port: 0, roles: [${role}] }`).join(', ');
   const legacy = 'legacy: { deprecatedOn: 2024-01-01, sunsetOn: 2027-12-31, successor: "https://api.example.com/" }';
