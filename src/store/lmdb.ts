@@ -8,13 +8,13 @@
  * another is being flushed, share a transaction and so its fate.
  */
 
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, open as openFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../metadata/state.js';
 import { checkFile, mustBeWritable } from './check.js';
-import { FileIdentity } from './identity.js';
+import { Disk } from './disk.js';
 import { type FolderLock, lockFolder } from './lock.js';
 import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP, type Store } from './store.js';
 
@@ -30,14 +30,6 @@ const FORMAT = 2;
  */
 const OPTIONS = { noSubdir: true, overlappingSync: false, eventTurnBatching: false, maxDbs: 4 };
 
-/**
- * Below this much free space a save is refused before lmdb tries it: where the system refuses lmdb 3.5.6 a write, it puts a text of
- * up to 120 bytes into 100 (mdb.c, "Attempting to write page"), and a full disk would end the process. A transaction needs far less.
- */
-const LEAST_FREE_BYTES = 8 * 1024 * 1024;
-/** So many fit into it by far. */
-const SAVES_A_LOOK = 16;
-
 const DEFAULT_BOUNDS: HistoryBounds = { days: 30, entries: 10_000 };
 
 /** LMDB's own, beside each file of its. */
@@ -49,7 +41,7 @@ type HistoryKey = [string, number, number];
 /** What a channel has, or shall have: the text of its state, and of some entries; undefined: none. */
 interface Texts {
   readonly state: string | undefined;
-  readonly history: [HistoryKey, string | undefined][];
+  readonly history: readonly (readonly [HistoryKey, string | undefined])[];
 }
 
 /** lmdb gives the reason of a failure in a promise of its own. */
@@ -106,24 +98,17 @@ class LmdbStore implements Store {
   readonly #root: RootDatabase;
   readonly #channels: Database<string, string>;
   readonly #history: Database<string, HistoryKey>;
-  /** What was loaded or committed last, to be put back; whoever saves holds it too. */
+  /** What was loaded or committed last, to be put back: the engine's own objects, which nobody changes. */
   readonly #committed = new Map<string, ChannelState>();
   /** How many entries a channel has; counted when it is first needed. */
   readonly #counts = new Map<string, number>();
   readonly #bounds: HistoryBounds;
-  readonly #folder: string;
-  readonly #identity: FileIdentity;
-  /** How many saves may begin in this turn of the event loop without another look at file and disk. */
-  #unlooked = 0;
-  /** What was found in this tick. */
-  #found: string | null | undefined;
+  readonly #disk: Disk;
   readonly #lock: FolderLock;
   readonly #report: (error: Error) => void;
   /** Channels of which it was told that an entry cannot be read. */
   readonly #reported = new Set<string>();
   readonly #underWay = new Set<Promise<void>>();
-  /** What the file has that it must not have: until a restart, nothing is saved. */
-  #scar: string | null = null;
   #closing: Promise<void> | undefined;
 
   constructor(file: string, lock: FolderLock, bounds: HistoryBounds, report: (error: Error) => void) {
@@ -131,8 +116,7 @@ class LmdbStore implements Store {
     this.#channels = this.#root.openDB({ name: 'channels', encoding: 'string' });
     this.#history = this.#root.openDB({ name: 'history', encoding: 'string' });
     this.#bounds = bounds;
-    this.#folder = dirname(file);
-    this.#identity = new FileIdentity(file);
+    this.#disk = new Disk(file);
     this.#lock = lock;
     this.#report = report;
   }
@@ -162,84 +146,64 @@ class LmdbStore implements Store {
   }
 
   fault(): string | null {
-    return this.#scar ?? this.#identity.fault();
+    return this.#disk.fault();
   }
 
   async #save(channel: string, state: ChannelState, history: readonly HistoryEntry[]): Promise<void> {
-    this.#mustBeReady();
     const { wanted, former, count } = this.#texts(channel, state, history);
-    const last = this.#committed.get(channel);
-    const lastText = last === undefined ? this.#channels.get(channel) : undefined;
-    await this.#commit(channel, wanted);
-    // Not only before: what went into a file that was on its way out is lost, and must not be answered for.
-    const fault = this.#faultNow();
-    if (fault === null) {
-      this.#committed.set(channel, state);
-      if (count !== undefined) this.#counts.set(channel, count);
-      return;
+    const bytes = this.#disk.begin(unitsOf(wanted));
+    try {
+      await this.#commit(channel, wanted);
+      // Not only before: what went into a file that was on its way out is lost, and must not be answered for.
+      const fault = this.#disk.faultOfCommit();
+      if (fault !== null) {
+        await this.#takeBack(channel, former(), fault);
+        throw new Error(fault);
+      }
+    } finally {
+      this.#disk.end(bytes);
     }
-    // lmdb has that file open still, wherever it is now: when it comes back, it must not tell of what was refused.
-    await this.#commit(channel, { state: last ? textOf(last) : lastText, history: former }).catch((cause: Error) => {
+    this.#committed.set(channel, state);
+    if (count !== undefined) this.#counts.set(channel, count);
+  }
+
+  /** lmdb has the file open still, wherever it is now: when it comes back, it must not tell of what was refused. */
+  #takeBack(channel: string, former: Texts, fault: string): Promise<void> {
+    return this.#commit(channel, former).catch((cause: Error) => {
       const reason = `a change of channel ${channel} that was refused cannot be taken back (${cause.message})`;
-      this.#scar = `${fault}, and then restart: ${reason}`;
+      this.#disk.scar(`${fault}, and then restart: ${reason}`);
     });
-    throw new Error(fault);
   }
 
-  /** Once for all saves of a transaction, which end in one tick. */
-  #faultNow(): string | null {
-    if (this.#found === undefined) {
-      this.#found = this.#identity.fault();
-      process.nextTick(() => {
-        this.#found = undefined;
-      });
-    }
-    return this.#found;
-  }
-
-  /** Throws where nothing can be saved. Once in a turn of the event loop, whose saves share a transaction, and after some of them. */
-  #mustBeReady(): void {
-    if (this.#unlooked > 0) {
-      this.#unlooked--;
-      return;
-    }
-    const fault = this.fault();
-    if (fault !== null) throw new Error(fault);
-    const { bavail, bsize } = statfsSync(this.#folder);
-    if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`the disk of ${this.#folder} is full`);
-    this.#unlooked = SAVES_A_LOOK - 1;
-    setImmediate(this.#lookAgain);
-  }
-
-  readonly #lookAgain = (): void => {
-    this.#unlooked = 0;
-  };
-
-  /** State, entries and what they push out; which of the entries there are; the count is that of the channel's entries then, where it was needed. */
+  /** What shall be stored, and what is: state, entries, and those that they push out; the count of entries then, where it was needed. */
   #texts(
     channel: string,
     state: ChannelState,
     history: readonly HistoryEntry[],
-  ): { readonly wanted: Texts; readonly former: Texts['history']; readonly count?: number } {
-    const wanted: Texts = { state: textOf(state), history: [] };
-    const former: Texts['history'] = [];
-    if (history.length === 0) return { wanted, former };
+  ): { readonly wanted: Texts; readonly former: () => Texts; readonly count?: number } {
+    const last = this.#committed.get(channel);
+    const lastText = last === undefined ? this.#channels.get(channel) : undefined;
+    const wanted: [HistoryKey, string | undefined][] = [];
+    const stored: [HistoryKey, string | undefined][] = [];
+    // Of the state a text is made only where it is needed.
+    const former = () => ({ state: last === undefined ? lastText : textOf(last), history: stored });
+    if (history.length === 0) return { wanted: { state: textOf(state), history: wanted }, former };
     let added = 0;
     for (const entry of history) {
       const key = keyOf(channel, entry);
       const text = this.#history.get(key);
       // One that ends may have gone already, and comes back with its end.
       if (text === undefined) added++;
-      wanted.history.push([key, JSON.stringify({ format: FORMAT, entry })]);
-      former.push([key, text]);
+      wanted.push([key, JSON.stringify({ format: FORMAT, entry })]);
+      stored.push([key, text]);
     }
     const count = this.#count(channel) + added;
     const goners = added === 0 ? [] : this.#goners(channel, count - this.#bounds.entries);
     for (const [key, text] of goners) {
-      wanted.history.push([key, undefined]);
-      former.push([key, text]);
+      wanted.push([key, undefined]);
+      stored.push([key, text]);
     }
-    return { wanted, former, count: count - goners.length };
+    return { wanted: { state: textOf(state), history: wanted }, former, count: count - goners.length };
   }
 
   /** One transaction. Rejects with lmdb's reason. */
@@ -341,6 +305,13 @@ function parse(channel: string, text: string): ChannelState {
   if (typeof stored.state?.version !== 'number') throw new Error(`${unreadable}: it has no version`);
   const state = { ...EMPTY_STATE, ...stored.state };
   return stored.format === 1 ? { ...state, onAirSinceMs: state.now?.effectAtMs ?? 0 } : state;
+}
+
+/** UTF-16 units of all texts. */
+function unitsOf({ state = '', history }: Texts): number {
+  let units = state.length;
+  for (const [, text] of history) units += text?.length ?? 0;
+  return units;
 }
 
 function textOf(state: ChannelState): string {

@@ -1,0 +1,87 @@
+/**
+ * Whether what is saved now reaches the file at the store's path, and fits: the file is the one that was opened (identity.ts), and the
+ * disk has room for all saves under way. Asked before and after each commit. The system is asked once in a turn of the event loop, and
+ * once in the tick in which the saves of a transaction end. Owned by lmdb.ts.
+ */
+
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { FileIdentity } from './identity.js';
+
+/**
+ * Below this much free space a save is refused before lmdb tries it: where the system refuses lmdb 3.5.6 a write, it puts a text of
+ * up to 120 bytes into 100 (mdb.c, "Attempting to write page"), and a full disk would end the process.
+ */
+const LEAST_FREE_BYTES = 8 * 1024 * 1024;
+/** What a transaction writes beside the texts of a save: copies of the pages on the way to them. 13 KB were measured. */
+const PAGES_BYTES = 32 * 1024;
+/** UTF-8 of a UTF-16 unit, and pages that are not full. */
+const BYTES_A_UNIT = 4;
+
+export class Disk {
+  readonly #folder: string;
+  readonly #identity: FileIdentity;
+  /** Until a restart, nothing is saved. */
+  #scar: string | null = null;
+  /** Found in this turn of the event loop; null: not looked at. */
+  #freeBytes: number | null = null;
+  /** Found in this tick; undefined: not looked at. */
+  #faultOfTick: string | null | undefined;
+  #underWayBytes = 0;
+
+  /** @param file which is there */
+  constructor(file: string) {
+    this.#folder = dirname(file);
+    this.#identity = new FileIdentity(file);
+  }
+
+  /** Null: what is saved now would be kept. Else what an operator has to mend. */
+  fault(): string | null {
+    return this.#scar ?? this.#identity.fault();
+  }
+
+  /** A save begins. @param units of all its texts @returns what `end` wants to know. @throws Error what an operator has to mend */
+  begin(units: number): number {
+    if (this.#freeBytes === null) {
+      const fault = this.fault();
+      if (fault !== null) throw new Error(fault);
+      const { bavail, bsize } = statfsSync(this.#folder);
+      this.#freeBytes = bavail * bsize;
+      setImmediate(this.#forgetTurn);
+    }
+    const bytes = PAGES_BYTES + units * BYTES_A_UNIT;
+    if (this.#freeBytes - this.#underWayBytes - bytes < LEAST_FREE_BYTES)
+      throw new Error(`the disk of ${this.#folder} is full`);
+    this.#underWayBytes += bytes;
+    return bytes;
+  }
+
+  /** It is over, however it ended. */
+  end(bytes: number): void {
+    this.#underWayBytes -= bytes;
+  }
+
+  /** The same as `fault`, for those that have just been committed: in this tick, all of one transaction. */
+  faultOfCommit(): string | null {
+    if (this.#faultOfTick === undefined) {
+      this.#faultOfTick = this.fault();
+      process.nextTick(this.#forgetTick);
+    }
+    return this.#faultOfTick;
+  }
+
+  /** The file has what it must not have, whatever becomes of it. */
+  scar(reason: string): void {
+    this.#scar = reason;
+    this.#forgetTurn();
+    this.#forgetTick();
+  }
+
+  readonly #forgetTurn = (): void => {
+    this.#freeBytes = null;
+  };
+
+  readonly #forgetTick = (): void => {
+    this.#faultOfTick = undefined;
+  };
+}
