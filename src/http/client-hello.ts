@@ -40,8 +40,9 @@ export function readClientHello(bytes: Buffer, mostBytes: number): 'whole' | 'mo
       if (got + i > 0) wanted += byte << (8 * (MESSAGE_HEAD_BYTES - 1 - got - i));
     }
     got += length;
-    // Behind it the client waits for the answer.
-    if (wanted > mostBytes || got > wanted) return 'wrong';
+    if (wanted > mostBytes) return 'wrong';
+    // A client waits for the answer, and has nothing to put behind its message.
+    if (got > wanted) return 'wrong';
     at += length;
     if (at > bytes.length) return 'more';
   }
