@@ -122,7 +122,10 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
       if (before.length === history.length) return wrong.push(...diary.audit(history.reverse(), now, next, lives));
     }
   };
-  const audit = () => Promise.all(diaries.map(auditOne));
+  // One after the other: an address may wait for 16 pages of history.
+  const audit = async () => {
+    for (const diary of diaries) await auditOne(diary);
+  };
 
   const watch = async () => {
     for (const topic of ['station/house', ...WATCHED.map((key) => `channel/${key}`)]) {
