@@ -27,6 +27,8 @@ export class Pipeline {
   /** Whose answer is owed. */
   #request: IncomingMessage | null = null;
   #response: ServerResponse | null = null;
+  /** Of the body of an offer to upgrade: Node 24 and later lose what they are given together with its end. */
+  #offerBytes = 0;
   /** What is to be done once nothing is owed: it is the last thing here. */
   #last: (() => void) | null = null;
   /** What came and was not parsed is put back, and the socket is paused. */
@@ -59,6 +61,8 @@ export class Pipeline {
     }
     this.#request = request;
     this.#response = response;
+    const { upgrade, 'content-length': length } = request.headers;
+    this.#offerBytes = upgrade === undefined ? 0 : Number(length ?? 0);
     response.once('finish', this.#answered);
     return true;
   }
@@ -112,6 +116,10 @@ export class Pipeline {
       let end = blankLineEnd(chunk, at, this.#isBlankSoFar);
       // A body is on its way. If it ends before this blank line, the next head would end with it: all but the last byte shows that.
       if (end > 0 && this.#request !== null && end - 1 > at) end--;
+      if (this.#offerBytes > 0) {
+        end = Math.min(at + this.#offerBytes, chunk.length);
+        this.#offerBytes -= end - at;
+      }
       const piece = end > 0 ? chunk.subarray(at, end) : chunk.subarray(at);
       at += piece.length;
       this.#isBlankSoFar = endsBlank(piece, this.#isBlankSoFar);

@@ -128,6 +128,8 @@ export class Router {
       connectionsCheckingInterval: SWEEP_MS,
       // Node would answer past the pipeline.
       requireHostHeader: false,
+      // Where Node asks (24 and later), other offers are passed over by itself, and no upgrade waits for a body (goOnWithout).
+      ...({ shouldUpgradeCallback: wantsWebSocket } as http.ServerOptions),
     });
     // An answer that nobody reads must not keep its connection; streams and WebSockets have taken theirs out by then.
     server.timeout = IDLE_MS;
@@ -141,7 +143,7 @@ export class Router {
       this.#pipelines.get(socket as Socket)!.release();
       const broken = brokenHead(request);
       if (broken !== null) endWithProblem(socket as Socket, broken, roles.heads);
-      else if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+      else if (wantsWebSocket(request)) {
         this.#upgrade(request, socket as Socket, head, roles);
       } else goOnWithout(server, request, socket as Socket, head);
     });
@@ -274,6 +276,15 @@ function translate(error: FastifyError | Error): Refusal {
   const kind = (Object.keys(REFUSALS) as RefusalKind[]).find((name) => REFUSALS[name].status === status);
   if (kind !== undefined && kind !== 'internal') return new Refusal(kind, error.message);
   return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error);
+}
+
+/** A handshake has no body (RFC 6455, 4.1). */
+function wantsWebSocket(request: http.IncomingMessage): boolean {
+  return request.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request);
+}
+
+function hasBody({ headers }: http.IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
 /**

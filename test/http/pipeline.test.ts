@@ -51,6 +51,34 @@ t.test('an offer of h2c behind a request whose answer is owed: over TLS', async 
   await until(() => count() === 3, 20_000);
 });
 
+t.test('an offer with a body, whole, in pieces or in chunks, is a request without an offer', async (t) => {
+  const body = JSON.stringify({ song: 'with a body', artist: '', duration: 1 });
+  const [first, second] = [body.slice(0, 9), body.slice(9)];
+  const post = (heads: string) =>
+    `POST /metapush/demo/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${heads}\r\n`;
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  for (const offer of [H2C, UPGRADE]) {
+    const length = post(`${offer}Content-Length: ${body.length}\r\n`);
+    const chunked = post(`${offer}Transfer-Encoding: chunked\r\n`);
+    for (const pieces of [
+      [length + body, get('/readyz')],
+      [length + body + get('/readyz')],
+      [length + first, second + get('/readyz')],
+      [chunked + chunk(first), `${chunk(second)}0\r\n\r\n`, get('/readyz')],
+      [`${chunked}${chunk(first)}${chunk(second)}0\r\n\r\n${get('/readyz')}`],
+    ]) {
+      const wire = new Wire(t, port);
+      for (const piece of pieces) wire.send(piece);
+      const [answer] = await wire.take(1);
+      t.equal(answer!.status, 200, pieces.join('·'));
+      t.equal(answer!.json().song, 'with a body');
+      // Two answers, or the connection is closed.
+      if (answer!.heads.get('connection') === 'close') await wire.untilClosed(5000);
+      else t.equal((await wire.take(2))[1]!.status, 200);
+    }
+  }
+});
+
 t.test('fifty offers on one connection leave nothing behind', async (t) => {
   const warnings: string[] = [];
   const warned = (warning: Error) => warnings.push(warning.message);
