@@ -27,8 +27,11 @@ export class Pipeline {
   /** Whose answer is owed. */
   #request: IncomingMessage | null = null;
   #response: ServerResponse | null = null;
-  /** Of the body of an offer to upgrade: Node 24 and later lose what they are given together with its end. */
-  #offerBytes = 0;
+  /**
+   * Of a body with a length, what has not been parsed: it is parsed alone. Of an offer to upgrade Node 24 and later lose what they are
+   * given together with the end of its body.
+   */
+  #bodyBytes = 0;
   /** What is to be done once nothing is owed: it is the last thing here. */
   #last: (() => void) | null = null;
   /** What came and was not parsed is put back, and the socket is paused. */
@@ -61,8 +64,7 @@ export class Pipeline {
     }
     this.#request = request;
     this.#response = response;
-    const { upgrade, 'content-length': length } = request.headers;
-    this.#offerBytes = upgrade === undefined ? 0 : Number(length ?? 0);
+    this.#bodyBytes = Number(request.headers['content-length'] ?? 0);
     response.once('finish', this.#answered);
     return true;
   }
@@ -113,13 +115,7 @@ export class Pipeline {
         if (!isOwing) this.#goOnSoon();
         return;
       }
-      let end = blankLineEnd(chunk, at, this.#isBlankSoFar);
-      // A body is on its way. If it ends before this blank line, the next head would end with it: all but the last byte shows that.
-      if (end > 0 && this.#request !== null && end - 1 > at) end--;
-      if (this.#offerBytes > 0) {
-        end = Math.min(at + this.#offerBytes, chunk.length);
-        this.#offerBytes -= end - at;
-      }
+      const end = this.#endOfPiece(chunk, at);
       const piece = end > 0 ? chunk.subarray(at, end) : chunk.subarray(at);
       at += piece.length;
       this.#isBlankSoFar = endsBlank(piece, this.#isBlankSoFar);
@@ -128,6 +124,18 @@ export class Pipeline {
       if (this.#isOver || this.#socket.destroyed) return;
     }
     this.#rest = null;
+  }
+
+  /** Where the next piece ends; 0: with the chunk. */
+  #endOfPiece(chunk: Buffer, at: number): number {
+    if (this.#bodyBytes > 0) {
+      const end = Math.min(at + this.#bodyBytes, chunk.length);
+      this.#bodyBytes -= end - at;
+      return end;
+    }
+    const end = blankLineEnd(chunk, at, this.#isBlankSoFar);
+    // Chunks are on their way. If they end before this blank line, the next head would end with it: all but the last byte shows that.
+    return end > 0 && this.#request !== null && end - 1 > at ? end - 1 : end;
   }
 
   /** Not as long as the body of the request is on its way: the answer may wait for it. */
