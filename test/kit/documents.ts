@@ -10,6 +10,7 @@ import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js
 import formats from 'ajv-formats';
 import { documents } from '../../src/docs/documents.js';
 import type { Json } from '../../src/docs/schemas.js';
+import { PUSH_LIMITS } from './limits.js';
 
 /** What is looked at of an answer. Names of heads in lower case. */
 interface Answer {
@@ -28,16 +29,7 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema: Json }>>;
 }
 
-const LIMITS = {
-  parameters: 64,
-  textBytes: 1024,
-  urlBytes: 4096,
-  timezoneCharacters: 64,
-  extdataBytes: 16_384,
-  extdataDepth: 32,
-  historyEntries: 1000,
-  historyPageBytes: 2_097_152,
-};
+const LIMITS = { ...PUSH_LIMITS, historyEntries: 1000, historyPageBytes: 2_097_152 };
 const { openApi, asyncApi } = documents(LIMITS);
 type Path = Readonly<Record<string, Operation>>;
 const paths = openApi['paths'] as Readonly<Record<string, Path>>;

@@ -1,17 +1,9 @@
 /** The push contract as tables: what was sent → what was meant, or the refusal with the exact names of the bad fields. */
 
 import t, { type Test } from 'tap';
-import { type PushInput, type PushLimits, parsePushBody, parsePushQuery } from '../../src/metadata/push-input.js';
+import { type PushInput, parsePushBody, parsePushQuery } from '../../src/metadata/push-input.js';
 import { Refusal, type RefusalKind } from '../../src/refusal.js';
-
-const LIMITS: PushLimits = {
-  parameters: 64,
-  textBytes: 1024,
-  urlBytes: 4096,
-  timezoneCharacters: 64,
-  extdataBytes: 16384,
-  extdataDepth: 32,
-};
+import { PUSH_LIMITS as LIMITS } from '../kit/limits.js';
 
 const EMPTY = { type: 'now', artist: '', song: '' } as const;
 type No = readonly [RefusalKind, ...string[]];

@@ -5,6 +5,7 @@ import { IcecastMetadataReader } from 'icecast-metadata-js';
 import t, { type Test } from 'tap';
 import { parsePushBody } from '../../src/metadata/push-input.js';
 import { decodeIcyText, icyBlock, splitTitle } from '../../src/metadata/title.js';
+import { PUSH_LIMITS } from '../kit/limits.js';
 
 const METAINT = 32;
 const NO_CHANGE = Buffer.from([0]);
@@ -72,14 +73,6 @@ t.test('titles through a block and back', async (t) => {
 });
 
 t.test('hostile titles all the way from a push', async (t) => {
-  const limits = {
-    parameters: 64,
-    textBytes: 1024,
-    urlBytes: 4096,
-    timezoneCharacters: 64,
-    extdataBytes: 16384,
-    extdataDepth: 32,
-  };
   const table: readonly [string, string][] = [
     ["';StreamUrl='http://x", "' ;StreamUrl='http://x"],
     ["'\\u0000;StreamTitle='y", "' ;StreamTitle='y"],
@@ -89,7 +82,7 @@ t.test('hostile titles all the way from a push', async (t) => {
     ['ħ'.repeat(512), 'ħ'.repeat(512)],
   ];
   for (const [json, expected] of table) {
-    const { song } = parsePushBody(Buffer.from(`{"song":"${json}","artist":"","duration":0}`), limits);
+    const { song } = parsePushBody(Buffer.from(`{"song":"${json}","artist":"","duration":0}`), PUSH_LIMITS);
     roundTrip(t, song, expected, json.slice(0, 60));
   }
 });
