@@ -3,9 +3,8 @@
  * reset, half-closed, before the answer. Afterwards nothing of them is left: no socket, no session, no timer, no memory to speak of.
  */
 
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { Test } from 'tap';
+import { collect } from './heap.js';
 import { Player, until } from './player.js';
 import { Random } from './random.js';
 import { demoYaml, startServer } from './server.js';
@@ -20,9 +19,6 @@ const BUFFER_SWING_BYTES = 2 * 1024 * 1024;
 /** V8 from Node 22 on holds two halves of its young generation back for reuse, 64 MB each, or gives them back, as it pleases. */
 const POOL_BYTES = Number.parseInt(process.versions.node, 10) < 22 ? 0 : 128 * 1024 * 1024;
 const RESIDENT_SWING_BYTES = 32 * 1024 * 1024 + POOL_BYTES;
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 export async function churn(t: Test, joins: number): Promise<void> {
   const random = new Random();
