@@ -2,27 +2,52 @@
  * What a listener begins with: its first segment, so made that no decoder complains (protocol.md, "Joining in the middle").
  *
  *   segment   │ rest of a frame │ frame │ frame │ frame …│
- *   entered   │ ID3 tag ………………… │ muted │ frame │ frame …│    every byte behind stays in its place, and so does every ICY block
+ *   MP3       │ ID3 tag ………………… │ muted │ frame │ frame …│    every byte behind stays in its place, and so does every ICY block
+ *   AAC       │ the frame, stretched …… │ frame │ frame …│    Firefox takes a stream that begins with a tag for MP3
  *
+ * Who gets AAC without ICY has no place to keep, and begins with the frame as it is.
  * Pure: one copy for all who begin with this segment (segment.ts keeps it).
  */
 
+import { ADTS_HEAD_BYTES, canStretch, isAdts, stretchFrame } from './adts.js';
 import { emptyHeader, HEADER_BYTES, readHeader } from './header.js';
 import { Reservoir } from './reservoir.js';
 
 /** An ID3v2 tag's head; of a body of less than ten bytes mpg123 complains. */
 const TAG_HEAD_BYTES = 10;
-export const LEAST_TAG_BYTES = 20;
+const LEAST_TAG_BYTES = 20;
+
+/**
+ * Whether a listener can begin with a frame.
+ * @param frame the whole frame
+ * @param offset of its first byte in its segment
+ * @param metaint audio bytes in the segment
+ */
+export function canEnter(frame: Buffer, offset: number, metaint: number): boolean {
+  if (offset === 0) return true;
+  if (!isAdts(frame, 0)) return offset >= LEAST_TAG_BYTES;
+  return canStretch(frame, offset) && metaint - offset >= ADTS_HEAD_BYTES;
+}
+
+/** Whether the segment's bytes from the entry on are what a listener who has no ICY phase begins with. */
+export function isEntryPlain(bytes: Buffer, entry: number): boolean {
+  return isAdts(bytes, entry);
+}
 
 /**
  * Turns a copy of a segment into what a listener begins with.
  * @param out the segment, changed in place; may have a block behind its audio
- * @param entry offset of the first frame: 0, or at least LEAST_TAG_BYTES
+ * @param entry offset of the first frame, as `canEnter` allows
  * @param metaint audio bytes in the segment
  */
 export function enter(out: Buffer, entry: number, metaint: number): void {
-  if (entry > 0) writeTag(out, entry);
-  muteHead(out, entry, metaint);
+  const audio = out.subarray(0, metaint);
+  if (isAdts(audio, entry)) {
+    if (entry > 0) stretchFrame(audio, entry);
+    return;
+  }
+  if (entry > 0) writeTag(audio, entry);
+  muteHead(audio, entry);
 }
 
 /** An ID3v2.4 tag with nothing but padding, of `length` bytes (ID3v2.4 main structure, 3.1: the size is written in sevens of bits). */
@@ -34,15 +59,20 @@ function writeTag(out: Buffer, length: number): void {
 }
 
 /** The first frames of MP3 may need bytes from before the entry. */
-function muteHead(out: Buffer, entry: number, metaint: number): void {
+function muteHead(audio: Buffer, entry: number): void {
   const reservoir = new Reservoir();
   reservoir.cut();
   const header = emptyHeader();
   let at = entry;
-  while (!reservoir.isFull && metaint - at >= HEADER_BYTES && readHeader(out, at, header) && header.codec === 'mp3') {
-    const frame = out.subarray(at, Math.min(at + header.lengthBytes, metaint));
+  while (
+    !reservoir.isFull &&
+    audio.length - at >= HEADER_BYTES &&
+    readHeader(audio, at, header) &&
+    header.codec === 'mp3'
+  ) {
+    const frame = audio.subarray(at, Math.min(at + header.lengthBytes, audio.length));
     const mended = reservoir.mend(frame);
-    if (mended !== frame) mended.copy(out, at);
+    if (mended !== frame) mended.copy(audio, at);
     at += header.lengthBytes;
   }
 }

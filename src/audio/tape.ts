@@ -11,7 +11,7 @@
  * does; a chunk is copied once and never kept. Owned by one channel, written by nobody else.
  */
 
-import { LEAST_TAG_BYTES } from './entry.js';
+import { canEnter } from './entry.js';
 import type { Mark } from './mark.js';
 import type { Phase } from './phase.js';
 import { type AudioSegment, Segment } from './segment.js';
@@ -108,7 +108,7 @@ export class Tape implements AudioTape {
     let from = 0;
     while (from < frame.length) {
       if (this.#fill === this.metaint) this.#close();
-      if (from === 0) this.#enter();
+      if (from === 0) this.#enter(frame);
       const n = Math.min(this.metaint - this.#fill, frame.length - from);
       frame.copy(this.#open, this.#fill, from, from + n);
       this.#fill += n;
@@ -144,9 +144,9 @@ export class Tape implements AudioTape {
     this.tail = Number.POSITIVE_INFINITY;
   }
 
-  /** A frame begins here. A listener can begin with it when it is the segment's first byte, or a tag fits in before it. */
-  #enter(): void {
-    if (this.#entry >= 0 || (this.#fill > 0 && this.#fill < LEAST_TAG_BYTES)) return;
+  /** A frame begins here. */
+  #enter(frame: Buffer): void {
+    if (this.#entry >= 0 || !canEnter(frame, this.#fill, this.metaint)) return;
     this.#entry = this.#fill;
     this.#entryMs = this.#nowMs;
   }

@@ -1,7 +1,8 @@
 /**
  * Real decoders on what listeners get: joins anywhere on a tape and switches between two sources (200 and 50 in the long form), each
- * accepted by ffmpeg, mpg123 and Chromium's decoder without one complaint. The same joins without the tag (a partial frame first, as other servers
- * send) make them complain, so the silence means something. That listeners get these renderings is splice.test.ts's business.
+ * accepted by ffmpeg, mpg123 and Chromium's decoder without one complaint, as those get it who ask for ICY and those who do not. The same joins with
+ * a partial frame first, as other servers send, make them complain, so the silence means something. That listeners get these renderings is
+ * splice.test.ts's business.
  */
 
 import { execFile, execFileSync } from 'node:child_process';
@@ -39,9 +40,14 @@ const sources = {
   high: source('high.mp3', '-b:a', '320k'),
   low: source('low.mp3', '-ar', '22050', '-ac', '1', '-b:a', '32k'),
   aac: source('aac.aac', '-b:a', '96k'),
+  mono: source('mono.aac', '-ac', '1', '-ar', '22050', '-b:a', '32k'),
+  surround: source('surround.aac', '-ac', '6', '-b:a', '384k'),
 };
 type Name = keyof typeof sources;
 const names = Object.keys(sources) as Name[];
+const isAac = (name: Name) => ['aac', 'mono', 'surround'].includes(name);
+/** How a listener begins: with a partial frame, as those without ICY, as those with it. */
+type Begin = 'partial' | 'plain' | 'icy';
 
 function framesOf(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
@@ -49,8 +55,8 @@ function framesOf(bytes: Buffer): Frame[] {
   return frames;
 }
 
-/** What a listener gets without ICY who joins at a segment: some seconds, cut at the end of a frame. */
-function joined(frames: readonly Frame[], metaint: number, at: number, tagged: boolean): Buffer {
+/** The audio that a listener gets who joins at a segment: some seconds, cut at the end of a frame. */
+function joined(frames: readonly Frame[], metaint: number, at: number, begin: Begin): Buffer {
   const channel = new Channel({ key: 'one', lagMs: 3_600_000, metaint });
   const ends: number[] = [0];
   for (const { bytes, ms, fresh } of frames) {
@@ -60,11 +66,19 @@ function joined(frames: readonly Frame[], metaint: number, at: number, tagged: b
   const tape = channel.tape!;
   let seq = Math.floor(at * (tape.head - 1));
   while (tape.at(seq)!.entry < 0) seq--;
-  const parts: Buffer[] = [tagged ? tape.at(seq)!.entered(false) : tape.at(seq)!.plain];
+  const { plain } = tape.at(seq)!;
+  const entered =
+    begin === 'partial'
+      ? plain
+      : tape
+          .at(seq)!
+          .entered(begin === 'icy')
+          .subarray(0, metaint);
+  const parts: Buffer[] = [entered];
   for (let next = seq + 1; next < tape.head && parts.length * metaint < 120_000; next++)
     parts.push(tape.at(next)!.plain);
   const whole = Buffer.concat(parts);
-  const first = seq * metaint;
+  const first = seq * metaint + plain.length - entered.length;
   const end = ends.filter((one) => one <= first + whole.length).at(-1)!;
   return whole.subarray(0, end - first);
 }
@@ -131,7 +145,7 @@ function msOf(bytes: Buffer): number {
 
 function save(files: readonly { name: Name; bytes: Buffer }[], kind: string): string[] {
   return files.map(({ name, bytes }, i) => {
-    const path = join(folder, `${kind}-${i}-${name}.${name === 'aac' ? 'aac' : 'mp3'}`);
+    const path = join(folder, `${kind}-${i}-${name}.${isAac(name) ? 'aac' : 'mp3'}`);
     writeFileSync(path, bytes);
     return path;
   });
@@ -144,11 +158,19 @@ t.test('no decoder complains of a join', async (t) => {
     // Not the very end: the decoders complain of any file that is a single frame.
     return { name, metaint: random.int(1000, 40_000), at: random.int(0, 990) / 1000 };
   });
-  const files = joins.map((one) => ({ ...one, bytes: joined(sources[one.name], one.metaint, one.at, true) }));
+  const begun = (begin: Begin) =>
+    joins.map((one) => ({ ...one, bytes: joined(sources[one.name], one.metaint, one.at, begin) }));
+  const files = begun('icy');
   t.same(await complaints(save(files, 'join')), [], `seed ${random.seed}`);
-  const partial = joins.map((one) => ({ ...one, bytes: joined(sources[one.name], one.metaint, one.at, false) }));
+  const plain = begun('plain').filter(({ name }) => isAac(name));
+  t.same(await complaints(save(plain, 'plain')), [], `seed ${random.seed}`);
+  t.ok(
+    [...files, ...plain].every(({ name, bytes }) => !isAac(name) || (bytes.readUInt16BE(0) & 0xfff6) === 0xfff0),
+    'AAC begins with a frame of its own',
+  );
+  const partial = begun('partial');
   t.ok((await complaints(save(partial.slice(0, 40), 'partial'))).length > 20, 'a partial frame is heard of');
-  await mustPlay(t, files.slice(0, isLong ? JOINS : 30), `seed ${random.seed}: join`);
+  await mustPlay(t, [...files.slice(0, isLong ? JOINS : 30), ...plain], `seed ${random.seed}: join`);
 });
 
 t.test('no decoder complains of a switch', async (t) => {
@@ -159,7 +181,7 @@ t.test('no decoder complains of a switch', async (t) => {
     const [from, to] = [random.int(0, 300), random.int(0, 300)];
     const other = sources[name].slice(to, to + 200).map((frame, i) => ({ ...frame, fresh: i === 0 }));
     const cut = [...sources[name].slice(from, from + random.int(20, 200)), ...other];
-    return { name, bytes: joined(cut, random.int(1000, 20_000), 0, true) };
+    return { name, bytes: joined(cut, random.int(1000, 20_000), 0, 'icy') };
   });
   t.same(await complaints(save(files, 'switch')), [], `seed ${random.seed}`);
   await mustPlay(t, files, `seed ${random.seed}: switch`);

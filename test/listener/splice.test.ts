@@ -1,7 +1,8 @@
 /**
  * The heart, as a property: whatever the metaint, the chunking, the moments of joining and of title changes, every listener gets
- * the audio that went in, unbroken from a frame's first byte (what lies before it in the segment is a tag), and each title in the
- * first block at or after the byte where it took effect. Real sockets; read back by icecast-metadata-js, which is not ours.
+ * the audio that went in, unbroken from a frame's first byte (what lies before it in the segment is a tag; in AAC nothing, or the first
+ * frame stretched where there is a place to keep), and each title in the first block at or after the byte where it took effect. Real
+ * sockets; read back by icecast-metadata-js, which is not ours.
  */
 
 import net from 'node:net';
@@ -10,6 +11,7 @@ import { Channel } from '../../src/audio/channel.js';
 import { Audience } from '../../src/listener/audience.js';
 import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
+import { adtsFrame, readFilled } from '../kit/adts.js';
 import { FakeClock } from '../kit/clock.js';
 import { makeGuest } from '../kit/guest.js';
 import { readBack, type TitleAt } from '../kit/icy.js';
@@ -20,6 +22,9 @@ import { viewOf } from '../kit/record.js';
 const ROUNDS = 40;
 /** Tags of 10 to 19 bytes are bad (protocol.md, "Joining in the middle"). */
 const LEAST_TAG = 20;
+/** Eight empty fill elements; and a frame's head, which must lie in the segment. */
+const LEAST_FILL = 7;
+const ADTS_HEAD = 9;
 
 interface Heard {
   readonly icy: boolean;
@@ -51,6 +56,7 @@ function tagOf(length: number): Buffer {
 }
 
 async function round(t: Test, random: Random): Promise<void> {
+  const isAac = random.chance(0.5);
   const clock = new FakeClock();
   const metaint = random.int(1, 3) === 1 ? random.int(256, 600) : random.int(600, 20_000);
   const channel = new Channel({ key: 'demo', lagMs: 3_600_000, metaint });
@@ -87,7 +93,7 @@ async function round(t: Test, random: Random): Promise<void> {
     await until(() => joined > before, 2000);
   };
 
-  const audio = random.bytes(metaint * random.int(8, 30) + random.int(0, metaint));
+  let audio = random.bytes(metaint * random.int(8, 30) + random.int(0, metaint));
   // Nothing that looks like a frame's head: of real frames the first ones are muted (decoders.test.ts).
   for (let i = audio.indexOf(0xff); i >= 0; i = audio.indexOf(0xff, i)) audio[i] = 0xfe;
   const longest = Math.ceil(metaint * (random.chance(0.5) ? 0.2 : 1.5));
@@ -101,7 +107,11 @@ async function round(t: Test, random: Random): Promise<void> {
       channel.title(viewOf(title));
     }
     if (channel.tape !== undefined && random.chance(0.15) && listeners.length < 12) await join();
-    const frame = audio.subarray(at, at + random.int(1, longest));
+    let frame = audio.subarray(at, at + random.int(1, longest));
+    if (isAac) {
+      frame = adtsFrame(random, Math.min(frame.length, 4000), {}).frame;
+      audio = Buffer.concat([audio.subarray(0, at), frame, audio.subarray(at + frame.length)]);
+    }
     channel.write(frame, (frame.length / metaint) * random.int(500, 1500), 128);
     frames.push(at);
     at += frame.length;
@@ -124,25 +134,33 @@ async function round(t: Test, random: Random): Promise<void> {
   // A segment is closed by the byte after it.
   const toByte = Math.floor((audio.length - 1) / metaint) * metaint;
   // Then the frame that it cuts is made whole.
-  const endByte = frames.find((frame) => frame === toByte || frame >= toByte + LEAST_TAG) ?? audio.length;
+  const least = isAac ? LEAST_FILL : LEAST_TAG;
+  const isEntry = (frame: number, fromByte: number) =>
+    frame === fromByte || (frame >= fromByte + least && frame < fromByte + metaint - (isAac ? ADTS_HEAD - 1 : 0));
+  const endByte = frames.find((frame) => frame >= toByte && isEntry(frame, toByte)) ?? audio.length;
   for (const [i, heard] of listeners.entries()) {
     const why = `seed ${random.seed}, metaint ${metaint}, listener ${i}${heard.icy ? '' : ' without ICY'}`;
     const fromByte = heard.listener!.firstSeq * metaint;
     const back = heard.icy
       ? readBack(Buffer.concat(heard.bytes), metaint)
       : { audio: Buffer.concat(heard.bytes), titles: [] };
-    const isEntry = (frame: number) => frame === fromByte || frame >= fromByte + LEAST_TAG;
-    const entry = frames.find((frame) => isEntry(frame) && frame < fromByte + metaint);
+    const entry = frames.find((frame) => isEntry(frame, fromByte));
     if (fromByte >= toByte) {
       t.equal(back.audio.length, 0, `${why}: nothing was closed after it came`);
       continue;
     }
     if (!t.not(entry, undefined, `${why}: it begins with a frame`)) continue;
-    t.same(back.audio.subarray(0, entry! - fromByte), tagOf(entry! - fromByte), `${why}: a tag before its first frame`);
-    t.ok(
-      back.audio.subarray(entry! - fromByte).equals(audio.subarray(entry, endByte)),
-      `${why}: the audio is what went in, to the end of a frame`,
-    );
+    const place = entry! - fromByte;
+    let whole = back.audio;
+    if (!isAac) {
+      t.same(whole.subarray(0, place), tagOf(place), `${why}: a tag before its first frame`);
+      whole = whole.subarray(place);
+    } else if (heard.icy && place > 0) {
+      const { block } = readFilled(whole);
+      // Its head is another one; what follows is as it was.
+      whole = Buffer.concat([audio.subarray(entry, entry! + 7), block, whole.subarray(place + 7 + block.length)]);
+    }
+    t.ok(whole.equals(audio.subarray(entry, endByte)), `${why}: the audio is what went in, to the end of a frame`);
     if (heard.icy) t.same(back.titles, expectedTitles(titles, fromByte, toByte, metaint), `${why}: titles in place`);
   }
 }

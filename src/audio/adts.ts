@@ -1,0 +1,80 @@
+/**
+ * Makes an ADTS frame longer without changing what it plays: fill elements go in front of its raw data block (ISO 13818-7, 6.3 and 8.7).
+ * A fill element has 7 bits and up to 14 bytes, or 15 bits and 14 to 269 bytes: eight of them end at a byte again, so what follows is
+ * copied as it is.
+ *
+ *   frame       │ header │ CRC? │ raw data block │
+ *   stretched   │ header │ FIL × 8 k ……………………………… │ raw data block │     no CRC: it covers the header
+ *
+ * Pure. Why frames are stretched: entry.ts.
+ */
+
+import { MAX_FRAME_BYTES } from './header.js';
+
+/** Of a frame's head with its CRC. */
+export const ADTS_HEAD_BYTES = 9;
+const HEAD_BYTES = 7;
+const CRC_BYTES = 2;
+/** Of eight fill elements: their heads, and what each of them adds to that at most. */
+const HEADS_BYTES = 7;
+const MOST_FILL_BYTES = 270;
+const GROUP = 8;
+
+const FILL_ELEMENT = 0b110;
+const ESCAPE = 15;
+/** EXT_FILL_DATA with its nibble of 0, and the bytes behind it. */
+const FILL_DATA = 0x10;
+const FILL_BYTE = 0xa5;
+
+/** Whether the frame that begins with these bytes is ADTS; else it is MPEG audio. */
+export function isAdts(bytes: Buffer, at: number): boolean {
+  return bytes[at] === 0xff && (bytes[at + 1]! & 0xf6) === 0xf0;
+}
+
+/**
+ * Whether an ADTS frame can be made longer by so many bytes: there is room for eight fill elements, and its length can still be told.
+ * The frame with a CRC for each of several blocks, which nobody sends, cannot.
+ */
+export function canStretch(frame: Buffer, byBytes: number): boolean {
+  const hasCrcs = (frame[1]! & 1) === 0 && (frame[6]! & 3) > 0;
+  return byBytes >= HEADS_BYTES && frame.length + byBytes <= MAX_FRAME_BYTES && !hasCrcs;
+}
+
+/**
+ * Makes the frame at `from` begin at 0 and end where it ends.
+ * @param out changed in place, up to where the frame's raw data block begins
+ * @param from as `canStretch` allows; the frame's head lies in `out`
+ */
+export function stretchFrame(out: Buffer, from: number): void {
+  const hasCrc = (out[from + 1]! & 1) === 0;
+  const lengthBytes = from + (((out[from + 3]! & 3) << 11) | (out[from + 4]! << 3) | (out[from + 5]! >> 5));
+  out.copyWithin(0, from, from + HEAD_BYTES);
+  out[1]! |= 1;
+  out[3] = (out[3]! & 0xfc) | (lengthBytes >> 11);
+  out[4] = lengthBytes >> 3;
+  // A buffer fullness of all ones: variable rate.
+  out[5] = (lengthBytes << 5) | 0x1f;
+  out[6]! |= 0xfc;
+  fill(out, HEAD_BYTES, from + (hasCrc ? CRC_BYTES : 0));
+}
+
+/** Writes fill elements that have `bytes` bytes in all. */
+function fill(out: Buffer, from: number, bytes: number): void {
+  const groups = Math.ceil(bytes / (HEADS_BYTES + GROUP * MOST_FILL_BYTES));
+  out.fill(0, from, from + bytes);
+  let left = bytes - groups * HEADS_BYTES;
+  let bit = from * 8;
+  const write = (value: number, bits: number) => {
+    for (let i = bits - 1; i >= 0; i--, bit++) out[bit >> 3]! |= ((value >> i) & 1) << (7 - (bit & 7));
+  };
+  for (let i = 0; i < groups * GROUP; i++) {
+    const added = Math.min(MOST_FILL_BYTES, left);
+    left -= added;
+    write(FILL_ELEMENT, 3);
+    write(Math.min(added, ESCAPE), 4);
+    // The escape is a byte of its own, and counts one more than it says.
+    if (added >= ESCAPE) write(added - ESCAPE, 8);
+    const payload = added >= ESCAPE ? added - 1 : added;
+    for (let n = 0; n < payload; n++) write(n === 0 ? FILL_DATA : FILL_BYTE, 8);
+  }
+}
