@@ -7,7 +7,7 @@ import type { Config } from './config/schema.js';
 import type { Connections } from './http/connections.js';
 import { EncoderDoor, type EncoderDoorOptions } from './http/encoder.js';
 import type { Proxies } from './http/peer.js';
-import type { SecretGate } from './http/secret-gate.js';
+import { NO_SECRET, type SecretGate } from './http/secret-gate.js';
 import { ShoutcastDoor } from './http/shoutcast.js';
 import type { Mount } from './http/stream.js';
 import type { Log } from './log.js';
@@ -58,8 +58,7 @@ export function makeEncoderDoors(
       const channel = mounts.get(path)?.channel.key;
       const fields = { mount, agent: secrets.mask(agent, 100) };
       if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
-      // libshout asks so first, to see what it may do.
-      else if (status === 401) log.debug({ address, reason: why, status, ...fields }, 'encoder without credentials');
+      else if (why === NO_SECRET) log.debug({ address, reason: why, status, ...fields }, 'encoder without credentials');
       else refusals.warn({ address, reason: why, channel, status }, 'encoder refused', fields);
     },
   };

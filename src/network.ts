@@ -23,7 +23,7 @@ import { Poll } from './http/poll.js';
 import { PollDoor } from './http/poll-door.js';
 import { registerPush } from './http/push.js';
 import { Rate } from './http/rate.js';
-import { SecretGate } from './http/secret-gate.js';
+import { NO_SECRET, SecretGate } from './http/secret-gate.js';
 import { Router } from './http/server.js';
 import type { ShoutcastDoor } from './http/shoutcast.js';
 import { type Mount, Stream } from './http/stream.js';
@@ -235,8 +235,7 @@ function makeRouter(
       urlBytes: limits.urlBytes,
       answered: ({ status, address, channel, why }) => {
         const refused = { address, reason: why, channel: channel || undefined, status };
-        // Many ask without a password first.
-        if (status === 401) log.debug(refused, "an encoder's title came without credentials");
+        if (why === NO_SECRET) log.debug(refused, "an encoder's title came without credentials");
         else if (status >= 400) refusals.warn(refused, "an encoder's title was refused");
       },
     }),

@@ -56,8 +56,8 @@ function told(operationId: string, method: 'get' | 'post', basic: boolean): Json
         content: content('text/xml; charset=utf-8', { type: 'string', pattern: '<iceresponse>' }),
       },
       '400': either('Only mode=updinfo is known here; or there are too many parameters.'),
-      ...(basic ? { '401': refused('A user and a password are needed.', login) } : {}),
-      '403': refused('Wrong user or password, or a password of several channels and no mount.'),
+      '401': refused(basic ? 'A user and a password are needed, and right ones.' : 'Wrong password.', login),
+      '403': refused('A password of several channels and no mount.'),
       '404': either('No channel takes an encoder at this mount, or this address serves no encoders.'),
       ...(method === 'post'
         ? {

@@ -13,7 +13,7 @@ import { type Judged, type Judges, judgeConnection } from './held-connection.js'
 import { lastWord } from './last-word.js';
 import type { Proxies } from './peer.js';
 import { originOf } from './rate.js';
-import { SECRET_REASONS } from './secret-gate.js';
+import { NO_SECRET, SECRET_REASONS } from './secret-gate.js';
 
 /** What the door must know of the mounts that encoders may feed. */
 export interface EncoderMount extends Guarded {
@@ -67,10 +67,11 @@ interface Verdict {
 
 /** What libshout looks for in the answer to its first request; POST for titles (protocol.md, "Encoders"). */
 const METHODS = 'PUT, SOURCE, POST';
-const NO_CREDENTIALS: Verdict = {
-  ...{ status: 401, reason: 'Unauthorized', why: 'no credentials' },
+const UNAUTHORIZED = {
+  ...{ status: 401, reason: 'Unauthorized' },
   heads: ['WWW-Authenticate: Basic realm="airsplice"', `Allow: ${METHODS}`],
 };
+const NO_CREDENTIALS: Verdict = { ...UNAUTHORIZED, why: NO_SECRET };
 const NO_MOUNT: Verdict = { status: 404, reason: 'Not Found', why: 'no channel takes an encoder at this mount' };
 const ACCEPTED =
   /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts|ogg|opus|vorbis)|application\/(ogg|octet-stream))\s*(;|$)/i;
@@ -168,7 +169,8 @@ export class EncoderDoor {
 function refusalOf({ verdict, retrySeconds }: Judged): Verdict | null {
   if (verdict === 'right') return null;
   const logged = SECRET_REASONS[verdict];
-  if (verdict === 'wrong') return { status: 403, reason: 'Forbidden', why: 'wrong password', logged };
+  // As Icecast answers: with a 403 BUTT tries five times a second for ever, and does not say why.
+  if (verdict === 'wrong') return { ...UNAUTHORIZED, why: 'wrong user or password', logged };
   const heads = [`Retry-After: ${retrySeconds}`];
   return {
     ...{ status: 429, reason: 'Too Many Requests', heads, logged },

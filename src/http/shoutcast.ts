@@ -103,7 +103,7 @@ export class ShoutcastDoor {
 
 /** Null: the password is right. */
 function refusalOf({ verdict }: Judged): Refused | null {
-  return verdict === 'right' ? null : { status: verdict === 'wrong' ? 403 : 429, why: SECRET_REASONS[verdict] };
+  return verdict === 'right' ? null : { status: verdict === 'wrong' ? 401 : 429, why: SECRET_REASONS[verdict] };
 }
 
 /** @param opened the channels that have this password, at least one */

@@ -14,7 +14,7 @@ import { basicCredentials } from '../source/handshake.js';
 import { type Guarded, type Login, openedBy, readLogin } from '../source/shoutcast.js';
 import { type Judged, type Judges, judgeRequest } from './held-connection.js';
 import type { Proxies } from './peer.js';
-import { SECRET_REASONS } from './secret-gate.js';
+import { NO_SECRET, SECRET_REASONS } from './secret-gate.js';
 
 /** A title that an encoder told, clean. */
 export interface EncoderTitle {
@@ -86,6 +86,7 @@ type Fields = ReadonlyMap<string, Buffer | null>;
 
 const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin.cgi']);
 const METHODS = 'GET, POST, OPTIONS';
+const ASK_FOR_PASSWORD = { 'WWW-Authenticate': 'Basic realm="airsplice"', Allow: METHODS };
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const IMAGE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
@@ -130,8 +131,7 @@ export class Updinfo {
     if (fields instanceof Answer) return this.#answer(exchange, '', fields);
     const login = path === '/admin.cgi' ? shoutcastLogin(textOf(fields, 'pass')) : basicLogin(request);
     if (login === null) {
-      const heads = { 'WWW-Authenticate': 'Basic realm="airsplice"', Allow: METHODS };
-      return this.#answer(exchange, '', new Answer(401, 'Authentication required', heads));
+      return this.#answer(exchange, '', new Answer(401, 'Authentication required', ASK_FOR_PASSWORD, NO_SECRET));
     }
     // A form that has not been read may name any mount.
     const isUnread = isForm && isSecretInHead;
@@ -240,7 +240,7 @@ export class Updinfo {
 /** Null: the password is right. */
 function refusalOf({ verdict, retrySeconds }: Judged): Answer | null {
   if (verdict === 'right') return null;
-  if (verdict === 'wrong') return new Answer(403, 'Wrong user or password', {}, SECRET_REASONS.wrong);
+  if (verdict === 'wrong') return new Answer(401, 'Wrong user or password', ASK_FOR_PASSWORD, SECRET_REASONS.wrong);
   const heads = { 'Retry-After': String(retrySeconds) };
   return new Answer(429, 'Too many wrong passwords from this address', heads, SECRET_REASONS['too-many']);
 }

@@ -186,7 +186,7 @@ t.test(
     };
     const encoder = `SOURCE /studio HTTP/1.0\r\nAuthorization: Basic ${btoa('source:wrong')}\r\n\r\n`;
     t.equal(await status(as('203.0.113.1'), encoder), 429);
-    t.equal(await status(as('203.0.113.3'), encoder), 403);
+    t.equal(await status(as('203.0.113.3'), encoder), 401);
     const sse = 'GET /metadata/sse/channel/demo HTTP/1.1\r\nHost: x\r\n\r\n';
     const listen = 'GET /demo HTTP/1.1\r\nHost: x\r\n\r\n';
     for (const request of [sse, listen]) {

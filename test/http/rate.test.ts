@@ -156,7 +156,7 @@ t.test(
     const { port } = await startServer(t, yaml('wrongSecretsPerMinute: 4, secretQueue: 5'));
     t.equal((await push(t, port, 'demo/wrong?song=x')).status, 403);
     t.equal((await push(t, port, 'made-up/right?song=x')).status, 403);
-    t.equal((await encoder(t, port, 'wrong')).status, 403);
+    t.equal((await encoder(t, port, 'wrong')).status, 401);
     t.equal((await push(t, port, 'demo/right?song=x')).status, 200, 'at once');
     t.equal((await ask(t, port, 'GET /metapush/demo?song=x HTTP/1.1')).status, 403);
 
@@ -197,7 +197,7 @@ t.test(
     const refused = answers.filter(({ status }) => status === 429);
     for (const answer of refused) isTooMany(t, answer, 5);
     t.equal(new Set(refused.map(({ body }) => body)).size, 1, 'alike');
-    for (const { status } of others) t.ok(status === 403 || status === 429, `${status}`);
+    for (const { status } of others) t.ok(status === 401 || status === 429, `${status}`);
     const late = [...answers, ...others].filter(({ status }) => status === 429).length;
     t.ok(late >= 8 && late <= 9, `${late} of 14 had no place`);
     t.equal(await shoutcast(t, port, 'wrong'), 'invalid password\r\n');

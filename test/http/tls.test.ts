@@ -140,7 +140,7 @@ t.test('an encoder, its head in pieces, with and without Expect', { buffered: tr
   const wrong = secure(t, port);
   wrong.socket.write(`PUT /studio HTTP/1.1\r\n${login.slice(0, -4)}\r\n\r\n`);
   await until(
-    () => wrong.got.startsWith('HTTP/1.0 403'),
+    () => wrong.got.startsWith('HTTP/1.0 401'),
     5000,
     () => wrong.got,
   );

@@ -106,7 +106,7 @@ t.test('the log says why, and holds no password', async (t) => {
   const shared = 'the channels twin, other share this password: use /mount:password, or change one';
   t.same(await say('both\r\n'), [INVALID, 403, shared]);
   t.same(await say('/twin:both\r\n\r\n'), ['OK2\r\nicy-caps:11\r\n\r\n', 200, 'twin']);
-  t.same(await say('wrong\r\n'), [INVALID, 403, 'wrong secret']);
+  t.same(await say('wrong\r\n'), [INVALID, 401, 'wrong secret']);
   t.same(await say('hackme\ncontent-type:video/nsv\n\n'), [
     'OK2\r\nicy-caps:11\r\n\r\n',
     415,
@@ -124,7 +124,7 @@ t.test('the log says why, and holds no password', async (t) => {
   t.same((await say('!POKE\nx: y\n\n'))[0], INVALID);
   t.same((await say('PROPFIND / HTTP/1.1\r\n\r\n'))[0], '', 'no password can look so');
   t.equal(doors.judged.length, count, 'neither is a guess');
-  t.same(await say('/live:wrong\r\n'), [INVALID, 403, 'wrong secret']);
+  t.same(await say('/live:wrong\r\n'), [INVALID, 401, 'wrong secret']);
   t.same(await say('wrong\r\n'), [INVALID, 429, 'too many wrong secrets'], 'past the limit, and nobody may wait');
   t.same(await say('hackme\n\n'), [INVALID, 429, 'too many wrong secrets'], 'a right one is told the same');
   t.notMatch(JSON.stringify(doors.judged), /hackme|"both"|wrong"/);
@@ -199,7 +199,7 @@ t.test('a password or its heads that never come to their end', async (t) => {
   t.equal(doors.fed.length, 0);
   const line = (length: number) => `${'x'.repeat(length - 1)}\n`;
   for (const [length, status] of [
-    [8192, 403],
+    [8192, 401],
     [8193, 400],
   ] as const) {
     const pipe = new Pipe([Buffer.from(line(length))], 'fin');

@@ -138,9 +138,9 @@ t.test('/admin/metadata', async (t) => {
     t.match(none.heads.get('allow'), /\bPOST\b/);
     t.match(none.heads.get('content-type'), /^text\/plain/);
     const cases: readonly [number, string, string][] = [
-      [403, `mount=/studio.mp3&${ok}`, basic('source', 'wrong')],
-      [403, `mount=/studio.mp3&${ok}`, basic('dj', 'demo-source')],
-      [403, `mount=/studio.mp3&${ok}`, basic('dj', 'relay-token')],
+      [401, `mount=/studio.mp3&${ok}`, basic('source', 'wrong')],
+      [401, `mount=/studio.mp3&${ok}`, basic('dj', 'demo-source')],
+      [401, `mount=/studio.mp3&${ok}`, basic('dj', 'relay-token')],
       [404, `mount=/nowhere&${ok}`, STUDIO],
       [404, `mount=/demo.mp3&${ok}`, STUDIO],
       [404, `mount=//studio.mp3&${ok}`, STUDIO],

@@ -61,7 +61,7 @@ t.test('silent: a dead connection locks nobody out, and who still sends is not c
   const ghost = new Feeder(t, server.port, '/live', { password: 'wrong' });
   first.socket.destroy();
   await first.over();
-  t.equal(await ghost.answered(), 403);
+  t.equal(await ghost.answered(), 401);
   let dead = new Feeder(t, server.port, '/live');
   while ((await dead.answered()) === 409) dead = new Feeder(t, server.port, '/live');
   t.equal(dead.status, 200);
@@ -70,7 +70,7 @@ t.test('silent: a dead connection locks nobody out, and who still sends is not c
   t.equal(await early.answered(), 409, 'it has only just sent something');
   await new Promise((done) => setTimeout(done, STALL_MS + 200));
   const wrong = new Feeder(t, server.port, '/live', { password: 'wrong' });
-  t.equal(await wrong.answered(), 403, 'only who knows the password');
+  t.equal(await wrong.answered(), 401, 'only who knows the password');
   t.notOk(dead.closed || dead.ended);
   const late = new Lateness(t);
   const startMs = performance.now();

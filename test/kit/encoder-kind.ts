@@ -1,0 +1,50 @@
+/**
+ * What all encoder programs go through (encoder-story.ts), and what is known of each: how it is started, what it sends, and what it
+ * makes of a refusal. A program's own file says how to start it; nothing here knows any of them.
+ */
+
+import type { Test } from 'tap';
+import type { Program } from './program.js';
+
+/** Where to send, and as what. */
+export interface Target {
+  readonly port: number;
+  /** With its slash. */
+  readonly mount: string;
+  readonly password: string;
+  /** A WAV file of a tone, 44.1 kHz, two channels, ten minutes. */
+  readonly sound: string;
+}
+
+/** What a program makes of a refused connection, seen for `WATCH_MS`. */
+export interface Reaction {
+  /** How often it comes, at least and at most: one that comes many times a second is a burden. */
+  readonly tries: readonly [number, number];
+  /** What it tells its user, on its outputs or where `EncoderKind.words` looks. */
+  readonly says?: RegExp;
+  /** It gives up: its process ends. */
+  readonly ends: boolean;
+}
+
+/** Refusals that a real server gives: a wrong password, an unknown mount, a mount in use, a type that is not taken, too many guesses. */
+export type Refusal = 401 | 404 | 409 | 415 | 429;
+
+export interface EncoderKind {
+  readonly name: string;
+  /** Commands; a test is skipped, in words, where one is missing. */
+  readonly needs: readonly string[];
+  readonly codec: 'mp3' | 'aac' | 'vorbis' | 'opus' | 'flac';
+  /** Resolves when it was started; it need not be connected. */
+  start(t: Test, to: Target): Promise<Program>;
+  /** Has it tell this title; undefined: it cannot tell any. Called when it is heard. */
+  readonly title?: (t: Test, program: Program, artist: string, song: string) => Promise<void>;
+  /** What it shows to its user beside its outputs: a window, a log file. */
+  readonly words?: (program: Program) => Promise<string>;
+  /** Ends it as its user would; default: SIGTERM. */
+  readonly stop?: (program: Program) => Promise<void>;
+  /** What the title reads like at ours; default: `Björk – Jóga` in the two fields. */
+  readonly titleRead?: { readonly artist: string; readonly song: string };
+  readonly refused: Readonly<Partial<Record<Refusal, Reaction>>>;
+  /** When the server goes: it comes back by itself within so many milliseconds, or it has ended. */
+  readonly onLoss: { readonly backWithinMs: number } | 'ends';
+}

@@ -1,0 +1,196 @@
+/**
+ * What every encoder program goes through with a real server: each refusal it knows, connecting, whole audio for seconds, a title with
+ * letters of its own, another encoder in its place, the server restarted, the program killed. Listeners lose nothing but the gaps.
+ */
+
+import { execFile, execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { framerFor } from '../../src/audio/framer.js';
+import type { EncoderKind, Refusal, Target } from './encoder-kind.js';
+import { feed } from './icecast.js';
+import { keepLines, type LogLine } from './log-lines.js';
+import { Player, until } from './player.js';
+import { freePorts } from './process.js';
+import { missing, type Program } from './program.js';
+import { DEMO_AUDIO, startServer, type TestServer, tempFolder } from './server.js';
+
+const PASSWORD = 'demo-source';
+const MOUNT = '/air';
+const HERTZ = 44_100;
+const SOUND_SECONDS = 600;
+const TITLE = { artist: 'Björk', song: 'Jóga' };
+/** How long a refused program is watched from its first try on. */
+const WATCH_MS = 8000;
+const LISTEN_MS = 10_000;
+/** What a program, its encoder and its page under way may hold back of real time. */
+const MOST_SHORT_MS = 6000;
+const START_MS = 40_000;
+
+/** Tells the stories of these programs, one program after the other. */
+export function encoderStories(kinds: readonly EncoderKind[]): void {
+  t.setTimeout(600_000);
+  for (const kind of kinds) {
+    t.test(kind.name, { skip: missing(...kind.needs, 'ffmpeg') }, async (t) => {
+      t.jobs = 5;
+      const sound = makeSound(t);
+      for (const refusal of Object.keys(kind.refused).map(Number) as Refusal[]) {
+        t.test(`refused with ${refusal}`, (t) => refused(t, kind, sound, refusal));
+      }
+      t.test('heard', (t) => heard(t, kind, sound));
+    });
+  }
+}
+
+function makeSound(t: Test): string {
+  const path = join(tempFolder(t), 'sound.wav');
+  const sine = `sine=frequency=500:sample_rate=${HERTZ}:duration=${SOUND_SECONDS}`;
+  execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', sine, '-ac', '2', path]);
+  return path;
+}
+
+const yaml = (port: number, limits = '') => `
+addresses: [{ host: 127.0.0.1, port: ${port} }]
+sources: { stallMs: 8000 }
+${limits}
+stations:
+  demo:
+    channels:
+      air: { sources: [{ type: encoder, password: ${PASSWORD} }, { type: file, path: ${DEMO_AUDIO} }] }
+`;
+
+async function refused(t: Test, kind: EncoderKind, sound: string, refusal: Refusal): Promise<void> {
+  const { tries, says, ends } = kind.refused[refusal]!;
+  const port = await freePorts(2);
+  const { log, lines } = keepLines();
+  const limits = refusal === 429 ? 'limits: { wrongSecretsPerMinute: 1, secretQueue: 0 }' : '';
+  const { base } = await startServer(t, yaml(port, limits), undefined, log);
+  if (refusal === 429) await fetch(`${base}/metapush/air/wrong?song=x`);
+  if (refusal === 409) await feed(t, port, MOUNT);
+  const to: Target = {
+    ...{ port, sound },
+    mount: refusal === 404 ? '/nowhere' : MOUNT,
+    password: refusal === 401 || refusal === 429 ? 'wrong' : PASSWORD,
+  };
+  const seen = () => lines.filter(({ message, status }) => message === 'encoder refused' && status === refusal);
+  const program = await kind.start(t, to);
+  await until(
+    () => seen().length > 0,
+    START_MS,
+    () => `no try: ${program.said} ${JSON.stringify(lines)}`,
+  );
+  const startMs = performance.now();
+  await until(() => performance.now() - startMs > WATCH_MS, 2 * WATCH_MS);
+  const count = seen().length;
+  t.comment(`${kind.name}, ${refusal}: ${count} tries in ${WATCH_MS / 1000} s, ended: ${program.ended}`);
+  t.ok(count >= tries[0] && count <= tries[1], `${count} tries, of ${tries[0]} to ${tries[1]}`);
+  t.equal(program.ended !== undefined, ends, ends ? 'gives up' : 'goes on');
+  const words = `${program.said} ${(await kind.words?.(program)) ?? ''}`;
+  if (says !== undefined) t.match(words, says, 'its user is told');
+  if (refusal !== 409) t.notOk(changes(lines).includes('encoder'), 'never heard');
+}
+
+const changes = (lines: readonly LogLine[]) =>
+  lines.filter(({ message }) => message === 'source changed').map(({ heard }) => heard);
+
+async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
+  const port = await freePorts(2);
+  const to: Target = { port, mount: MOUNT, password: PASSWORD, sound };
+  const folder = tempFolder(t);
+  const { log, lines } = keepLines();
+  let server = await startServer(t, yaml(port), folder, log);
+  const stop = kind.stop ?? ((program: Program) => program.stop());
+  const isHeard = () => changes(lines).at(-1) === 'encoder';
+  let program = await kind.start(t, to);
+  await program.until(isHeard, START_MS, 'it is not heard');
+
+  await isWhole(t, kind, program, server);
+  if (kind.title !== undefined) {
+    const icy = new Player(port, MOUNT);
+    t.teardown(() => icy.close());
+    await kind.title(t, program, TITLE.artist, TITLE.song);
+    await isTold(program, server, kind.titleRead ?? TITLE);
+    const { artist, song } = kind.titleRead ?? TITLE;
+    if (kind.codec === 'mp3' || kind.codec === 'aac') {
+      const line = artist === '' ? song : `${artist} - ${song}`;
+      await icy.until((one) => one.titles.some(({ title }) => title === line), 30_000);
+    }
+  }
+
+  await server.app.stop();
+  server = await startServer(t, yaml(port), folder, log);
+  const before = changes(lines).length;
+  if (kind.onLoss === 'ends') {
+    await until(
+      () => program.ended !== undefined,
+      30_000,
+      () => `it did not end: ${program.said}`,
+    );
+    program = await kind.start(t, to);
+  }
+  const backMs = kind.onLoss === 'ends' ? START_MS : kind.onLoss.backWithinMs;
+  const isBack = () => changes(lines).slice(before).at(-1) === 'encoder';
+  await program.until(isBack, backMs, 'it does not come back to a restarted server');
+
+  program.child.kill('SIGKILL');
+  await until(
+    () => changes(lines).at(-1) === 'file',
+    15_000,
+    () => 'nobody takes the place of a killed one',
+  );
+  program = await kind.start(t, to);
+  await program.until(isHeard, START_MS, 'it is not heard again');
+  await stop(program);
+  await until(
+    () => changes(lines).at(-1) === 'file',
+    15_000,
+    () => 'nobody takes the place of one that left',
+  );
+  t.same(
+    lines.filter(({ level, event }) => level === 'error' || event === 'frameless'),
+    [],
+    'nothing to tell',
+  );
+}
+
+/** A listener gets all that it sends, and ffmpeg finds nothing wrong with it. */
+async function isWhole(t: Test, { name, codec }: EncoderKind, program: Program, { port }: TestServer): Promise<void> {
+  const player = new Player(port, MOUNT, { icy: false, keep: true });
+  t.teardown(() => player.close());
+  await program.until(() => player.audioBytes > 0, 20_000, 'no audio');
+  const startMs = performance.now();
+  await until(() => performance.now() - startMs > LISTEN_MS, 2 * LISTEN_MS);
+  const passedMs = performance.now() - startMs;
+  const { audio } = player;
+  player.close();
+  let audioMs = 0;
+  const framer = framerFor({ frame: (_, durationMs) => void (audioMs += durationMs) });
+  framer.push(audio);
+  t.comment(`${name}: ${Math.round(audioMs)} ms of ${framer.codec} in ${Math.round(passedMs)} ms`);
+  t.equal(framer.counters.skippedBytes, 0, 'nothing but frames');
+  t.ok(audioMs > passedMs - MOST_SHORT_MS, `${Math.round(audioMs)} ms of audio in ${Math.round(passedMs)} ms`);
+  const path = join(tempFolder(t), 'heard');
+  writeFileSync(path, audio);
+  const probed = ['-v', 'error', '-show_entries', 'stream=codec_name', '-of', 'csv=p=0', path];
+  t.equal((await promisify(execFile)('ffprobe', probed)).stdout.trim().split('\n')[0], codec);
+  const { stderr } = await promisify(execFile)('ffmpeg', ['-v', 'error', '-i', path, '-f', 'null', '-']);
+  // The last frame is cut where the player left.
+  const complaints = stderr
+    .split('\n')
+    .filter((line) => line !== '' && !/truncat|incomplete frame|Invalid data|Packet corrupt|End of file/i.test(line));
+  t.same(complaints, [], 'ffmpeg has nothing to say');
+}
+
+async function isTold(program: Program, { base }: TestServer, wanted: object): Promise<void> {
+  let last: unknown;
+  const isThere = async () => {
+    const answer = await fetch(`${base}/metadata/channel/air.json`);
+    last = answer.status === 200 ? await answer.json() : answer.status;
+    return Object.entries(wanted).every(([name, value]) => (last as Record<string, unknown>)[name] === value);
+  };
+  await program.until(isThere, 30_000, 'its title is not told').catch((error) => {
+    throw new Error(`${error.message} ${JSON.stringify(last)}`);
+  });
+}
