@@ -35,6 +35,7 @@ const source = (name: string, ...options: string[]): Frame[] => {
   return framesOf(readFileSync(path));
 };
 const sources = {
+  demo: framesOf(readFileSync(DEMO_AUDIO)),
   cbr: source('cbr.mp3', '-b:a', '128k'),
   vbr: source('vbr.mp3', '-q:a', '2'),
   high: source('high.mp3', '-b:a', '320k'),
@@ -171,6 +172,21 @@ t.test('no decoder complains of a join', async (t) => {
   const partial = begun('partial');
   t.ok((await complaints(save(partial.slice(0, 40), 'partial'))).length > 20, 'a partial frame is heard of');
   await mustPlay(t, [...files.slice(0, isLong ? JOINS : 30), ...plain], `seed ${random.seed}: join`);
+});
+
+t.test('no decoder complains where a player of the demo leaves in the middle of a frame', async (t) => {
+  const random = new Random();
+  const files = Array.from({ length: 10 }, () => {
+    const bytes = joined(sources.demo, random.int(1000, 20_000), random.int(0, 900) / 1000, 'icy');
+    // Past the head of its last frame; what it plays lies in the reservoir.
+    return { name: 'demo' as const, bytes: bytes.subarray(0, bytes.length - random.int(1, 417 - 36)) };
+  });
+  const said: string[] = [];
+  for (const path of save(files, 'left')) {
+    const { stderr } = await run('ffmpeg', ['-v', 'warning', '-i', path, '-f', 'null', '-']);
+    said.push(...stderr.split('\n').filter((line) => line !== '' && !line.includes('Estimating duration')));
+  }
+  t.same(said, [], `seed ${random.seed}`);
 });
 
 t.test('no decoder complains of a switch', async (t) => {
