@@ -161,6 +161,9 @@ export class Programme {
       hasPassword: (sha256) => secretMatches([config.password], sha256),
       hasUser: (user) => user === 'source' || user === config.user,
       takesTitles: this.titlesFrom.includes('encoder'),
+      get isFed() {
+        return config.titlesWhileAway || source.state === 'up';
+      },
       title: (title) => this.switch.title(source, title),
     };
   }
@@ -233,6 +236,8 @@ function headFacts(key: string, config: ChannelConfig, all: Config): HeadFacts {
     public: config.public,
     bitrateKbps: config.bitrateKbps ?? 0,
     audioInfo: '',
+    sampleRate: 0,
+    channels: 0,
     server: all.streams.server,
     headers: Object.fromEntries(headers),
   };

@@ -41,6 +41,7 @@ function sourceSchema({ env, folder }: Surroundings) {
     password: passwordSchema(env),
     takeover: choice(['silent', 'always', 'never']).default('silent'),
     lingerSeconds: seconds(0, 3600).default(0),
+    titlesWhileAway: z.boolean().default(false),
   });
   const file = section({
     type: z.literal('file'),

@@ -55,7 +55,7 @@ function told(operationId: string, method: 'get' | 'post', basic: boolean): Json
         headers: NO_STORE,
         content: content('text/xml; charset=utf-8', { type: 'string', pattern: '<iceresponse>' }),
       },
-      '400': either('Only mode=updinfo is known here; or there are too many parameters.'),
+      '400': either('Only mode=updinfo is known here; there are too many parameters; or no encoder feeds this mount.'),
       '401': refused(basic ? 'A user and a password are needed, and right ones.' : 'Wrong password.', login),
       '403': refused('A password of several channels and no mount.'),
       '404': either('No channel takes an encoder at this mount, or this address serves no encoders.'),

@@ -46,11 +46,13 @@ const SOURCE: Json = {
   properties: {
     audio_info: { ...text, description: 'As the head ice-audio-info.' },
     bitrate: { ...whole, description: 'kb/s.' },
+    channels: { ...whole, description: 'As the source says; so is samplerate.' },
     connections: { ...whole, description: 'Connections that play; not a member of Icecast’s.' },
     genre: text,
     listener_peak: { ...whole, description: 'The most listeners at once since the start of the server.' },
     listeners: { ...whole, description: 'Each once, however many connections he has.' },
     listenurl: text,
+    samplerate: whole,
     server_description: text,
     server_name: text,
     server_type: text,

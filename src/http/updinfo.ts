@@ -20,6 +20,8 @@ import { NO_SECRET, SECRET_REASONS } from './secret-gate.js';
 export interface EncoderTitle {
   readonly artist: string;
   readonly song: string;
+  /** What stood between them; absent: the default. */
+  readonly separator?: string;
   /** The URL of an image, or `""`. */
   readonly cover: string;
 }
@@ -29,6 +31,8 @@ export interface TitleDesk extends Guarded {
   readonly channel: string;
   /** Whether the channel takes encoders' titles at all. */
   readonly takesTitles: boolean;
+  /** Whether an encoder feeds it now, or its titles are taken all the same. */
+  readonly isFed: boolean;
   /** Resolves when the title is accepted or passed over; never rejects. */
   title(title: EncoderTitle): Promise<void>;
 }
@@ -188,6 +192,7 @@ export class Updinfo {
 
   async #tell(desk: TitleDesk, fields: Fields): Promise<Answer> {
     if (textOf(fields, 'mode') !== 'updinfo') return new Answer(400, 'Only mode=updinfo is known here');
+    if (!desk.isFed) return new Answer(400, 'No encoder feeds this mount');
     if (!desk.takesTitles) return new Answer(200, 'Mountpoint will not accept this information update');
     await desk.title(this.#title(fields));
     return new Answer(200, 'Metadata update successful');
@@ -217,7 +222,7 @@ export class Updinfo {
     const cover = IMAGE.test(url) ? url : '';
     if (artist !== '' && title !== '') return { artist, song: title, cover };
     const parts = splitTitle(read('song') || read('title'));
-    return { artist: clean(parts.artist), song: clean(parts.song), cover };
+    return { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover };
   }
 
   #answer({ request, response }: Exchange, channel: string, answer: Answer): void {

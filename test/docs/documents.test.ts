@@ -24,7 +24,7 @@ const LISTENER = 'listener-of-the-documents-test';
 
 const YAML = demoYaml(`
       mute:
-        sources: [{ type: encoder, password: demo-source }]
+        sources: [{ type: encoder, titlesWhileAway: true, password: demo-source }]
       members: { access: hook, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
       signed: { access: signed, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
       full: { maxListeners: 1, overflowUrl: 'http://127.0.0.1:1/{mount}', sources: [{ type: file, path: ${DEMO_AUDIO} }] }
@@ -210,7 +210,9 @@ t.test('every documented operation and status is answered, and every message tol
       await ask(400, `mode=viewxml&mount=/mute${more}`, [right]);
       if (path === '/admin/metadata') await ask(401, 'mode=updinfo', []);
       await ask(404, `mode=updinfo&mount=/nothing${more}`, [right]);
-      await ask(403, 'mode=updinfo&mount=/mute&pass=wrong', [wrong]);
+      await ask(401, 'mode=updinfo&mount=/mute&pass=wrong', [wrong]);
+      // The password of two channels.
+      await ask(403, `mode=updinfo&song=x${more}`, [right]);
     }
     await says(413, 'POST', path, [form, right], 'x'.repeat(65_537));
     await says(415, 'POST', path, ['Content-Type: text/csv', right], 'x');

@@ -158,7 +158,7 @@ async function encoder(t: Test, port: number, path: string): Promise<net.Socket>
 t.test('whom the channel believes', async (t) => {
   const upstream = await startServer(t, demoYaml(`\n      up: { pushTokens: [studio-token], ${FILE} }\n`));
   const sources = (url = `${upstream.base}/up`) =>
-    `sources: [{ type: encoder, password: demo-source }, { type: pull, url: '${url}' }]`;
+    `sources: [{ type: encoder, titlesWhileAway: true, password: demo-source }, { type: pull, url: '${url}' }]`;
   const server = await startServer(
     t,
     `${demoYaml(`

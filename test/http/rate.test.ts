@@ -15,7 +15,7 @@ limits: { ${limits} }
 stations:
   house:
     channels:
-      demo: { pushTokens: ['sha256:${digest('right')}'], mounts: [/demo.mp3], sources: [{ type: encoder, password: 'sha256:${digest('secret')}' }, { type: file, path: ${DEMO_AUDIO} }] }
+      demo: { pushTokens: ['sha256:${digest('right')}'], mounts: [/demo.mp3], sources: [{ type: encoder, titlesWhileAway: true, password: 'sha256:${digest('secret')}' }, { type: file, path: ${DEMO_AUDIO} }] }
       other: { pushTokens: ['sha256:${digest('right')}'], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
 `;
 const push = (t: Test, port: number, path: string) => ask(t, port, `GET /metapush/${path} HTTP/1.1`);

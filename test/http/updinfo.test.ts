@@ -1,14 +1,15 @@
 /** Encoders' own titles over HTTP, as their programs send them. Real server, bare sockets. */
 
 import t, { type Test } from 'tap';
+import { feed } from '../kit/icecast.js';
 import { until } from '../kit/player.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
 import { ask, Watching, Wire } from '../kit/wire.js';
 
 const CHANNELS = `
-      twin: { mounts: [/twin.mp3], sources: [{ type: encoder, password: demo-source }] }
-      own: { sources: [{ type: encoder, user: dj, password: relay-token }, { type: file, path: ${DEMO_AUDIO} }] }
-      deaf: { titlesFrom: [metapush, upstream], sources: [{ type: encoder, password: demo-token }] }
+      twin: { mounts: [/twin.mp3], sources: [{ type: encoder, titlesWhileAway: true, password: demo-source }] }
+      own: { sources: [{ type: encoder, titlesWhileAway: true, user: dj, password: relay-token }, { type: file, path: ${DEMO_AUDIO} }] }
+      deaf: { titlesFrom: [metapush, upstream], sources: [{ type: encoder, titlesWhileAway: true, password: demo-token }] }
 `;
 const basic = (user: string, password: string) =>
   `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
@@ -209,13 +210,13 @@ t.test('/admin.cgi', async (t) => {
   t.equal((await get('mode=updinfo&pass=/twin.mp3:demo-source&song=named')).status, 200);
   t.match(await now(base, 'twin'), { song: 'named' });
   for (const pass of ['nobody:relay-token', '/own:demo-source', '!POKE', 'GET / HTTP/1.0', ':relay-token']) {
-    t.equal((await get(`mode=updinfo&pass=${encodeURIComponent(pass)}&song=x`)).status, 403, pass);
+    t.equal((await get(`mode=updinfo&pass=${encodeURIComponent(pass)}&song=x`)).status, 401, pass);
   }
   t.equal((await get('mode=updinfo&pass=/none:relay-token&song=x')).status, 404);
 
-  t.equal((await get('mode=updinfo&pass=nobodys&song=x')).status, 403);
-  t.equal((await get('mode=updinfo&song=x')).status, 403);
-  t.equal((await get('mode=updinfo&pass=relay-token&song=x&mount=/twin.mp3')).status, 403);
+  t.equal((await get('mode=updinfo&pass=nobodys&song=x')).status, 401);
+  t.equal((await get('mode=updinfo&song=x')).status, 401);
+  t.equal((await get('mode=updinfo&pass=relay-token&song=x&mount=/twin.mp3')).status, 401);
   t.equal((await get('mode=updinfo&pass=relay-token&song=x&mount=/no')).status, 404);
   const form = 'pass=relay-token&mode=updinfo&song=form';
   t.equal((await ask(t, port, `POST /admin.cgi HTTP/1.1\nContent-Length: ${form.length}`, form)).status, 200);
@@ -305,8 +306,8 @@ t.test('a secret in the head is looked at before a byte of the form is waited fo
   const { port, base } = await startServer(t, demoYaml(CHANNELS));
   const cases: [number, string][] = [
     [401, 'POST /admin/metadata HTTP/1.1'],
-    [403, `POST /admin/metadata HTTP/1.1\r\n${basic('source', 'wrong')}`],
-    [403, 'POST /admin.cgi?pass=wrong HTTP/1.1'],
+    [401, `POST /admin/metadata HTTP/1.1\r\n${basic('source', 'wrong')}`],
+    [401, 'POST /admin.cgi?pass=wrong HTTP/1.1'],
   ];
   for (const [status, head] of cases) {
     const wire = new Wire(t, port).send(`${head}\r\nHost: x\r\nContent-Length: 60000\r\n\r\n`);
@@ -317,9 +318,9 @@ t.test('a secret in the head is looked at before a byte of the form is waited fo
   const form = (mount: string) => `mode=updinfo&song=form&mount=${mount}`;
   const post = (path: string, body: string, heads = 'X: y') =>
     ask(t, port, `POST ${path} HTTP/1.1\n${heads}\nContent-Length: ${body.length}`, body);
-  t.equal((await post('/admin/metadata', form('/own'), STUDIO)).status, 403);
+  t.equal((await post('/admin/metadata', form('/own'), STUDIO)).status, 401);
   t.equal((await post('/admin/metadata', form('/nowhere'), STUDIO)).status, 404);
-  t.equal((await post('/admin.cgi?pass=relay-token', form('/twin.mp3'))).status, 403);
+  t.equal((await post('/admin.cgi?pass=relay-token', form('/twin.mp3'))).status, 401);
   t.equal((await post('/admin.cgi?pass=dj:relay-token&mount=/no', form('/own'))).status, 200, 'the form counts more');
   t.match(await now(base, 'own'), { song: 'form' });
   t.equal((await post('/admin.cgi?pass=relay-token', `pass=wrong&${form('/own')}`)).status, 200, 'but for the secret');
@@ -334,7 +335,7 @@ t.test('the right password of one channel is counted as a wrong one for others',
   const post = `POST /admin/metadata HTTP/1.1\n${STUDIO}\nContent-Length: ${body.length}`;
   const statuses: number[] = [];
   for (let n = 0; n < 3; n++) statuses.push((await ask(t, port, post, body)).status);
-  t.same(statuses, [403, 403, 429]);
+  t.same(statuses, [401, 401, 429]);
 });
 
 t.test('who asks without a password first is no news; who has a wrong one is', async (t) => {
@@ -350,9 +351,9 @@ t.test('who asks without a password first is no news; who has a wrong one is', a
   await ask(t, port, `SOURCE /studio HTTP/1.0\n${basic('source', 'wrong')}`);
   t.strictSame(told, [
     ['debug', 401],
-    ['warn', 403],
+    ['warn', 401],
     ['debug', 401],
-    ['warn', 403],
+    ['warn', 401],
   ]);
 });
 
@@ -360,7 +361,7 @@ t.test('wrong passwords: past the limit titles wait for their turn, wrong or rig
   const yaml = `${demoYaml(CHANNELS)}\nlimits: { wrongSecretsPerMinute: 3, secretQueue: 2 }\n`;
   const { port } = await startServer(t, yaml);
   const get = async (pass: string) => ask(t, port, `GET /admin.cgi?mode=updinfo&pass=${pass}&song=x HTTP/1.1`);
-  for (let i = 0; i < 3; i++) t.equal((await get('guess')).status, 403);
+  for (let i = 0; i < 3; i++) t.equal((await get('guess')).status, 401);
   const startMs = performance.now();
   const answers = await Promise.all([get('guess'), get('relay-token'), get('guess'), get('relay-token'), get('guess')]);
   t.ok(performance.now() - startMs > 1800, 'two turns of a second');
@@ -372,7 +373,8 @@ t.test('wrong passwords: past the limit titles wait for their turn, wrong or rig
 
 t.test('a guess costs little, however many channels there are and however long it is', async (t) => {
   let channels = '';
-  for (let i = 0; i < 1000; i++) channels += `      c${i}: { sources: [{ type: encoder, password: demo-source }] }\n`;
+  for (let i = 0; i < 1000; i++)
+    channels += `      c${i}: { sources: [{ type: encoder, titlesWhileAway: true, password: demo-source }] }\n`;
   const { port } = await startServer(t, demoYaml(channels));
   for (const mount of ['', '&mount=/c5']) {
     const body = `mode=updinfo&song=x&pass=${'x'.repeat(60_000)}${mount}`;
@@ -380,12 +382,38 @@ t.test('a guess costs little, however many channels there are and however long i
     const tookMs: number[] = [];
     while (tookMs.length < 25 && Math.min(...tookMs) >= 30) {
       const startMs = performance.now();
-      t.equal((await ask(t, port, `POST /admin.cgi HTTP/1.1\nContent-Length: ${body.length}`, body)).status, 403);
+      t.equal((await ask(t, port, `POST /admin.cgi HTTP/1.1\nContent-Length: ${body.length}`, body)).status, 401);
       tookMs.push(performance.now() - startMs);
     }
     t.ok(Math.min(...tookMs) < 30, `${mount}: ${tookMs} ms`);
   }
   t.equal((await ask(t, port, 'GET /admin.cgi?mode=updinfo&song=x&pass=demo-source&mount=/c999 HTTP/1.1')).status, 200);
+});
+
+t.test('a title for a mount that no encoder feeds is refused, unless the channel allows it', async (t) => {
+  const source = '{ type: encoder, password: demo-source }';
+  const { port, base } = await startServer(
+    t,
+    demoYaml(
+      `      bare: { sources: [${source}] }\n      filed: { sources: [${source}, { type: file, path: ${DEMO_AUDIO} }] }\n`,
+    ),
+  );
+  const tell = (mount: string, song: string) =>
+    ask(t, port, `GET /admin/metadata?mode=updinfo&mount=${mount}&song=${song} HTTP/1.1\n${STUDIO}`);
+  for (const mount of ['/bare', '/filed']) {
+    const { status, body } = await tell(mount, 'early');
+    t.equal(status, 400, mount);
+    t.match(body, /No encoder feeds/);
+  }
+  const cgi = await ask(t, port, 'GET /admin.cgi?mode=updinfo&pass=demo-source&song=early&mount=/filed HTTP/1.1');
+  t.equal(cgi.status, 400);
+  t.strictSame(await now(base, 'filed'), {}, 'nothing was applied');
+  const encoder = await feed(t, port, '/filed');
+  t.equal((await tell('/filed', 'live')).status, 200);
+  t.match(await now(base, 'filed'), { song: 'live' });
+  encoder.destroy();
+  await until(async () => (await tell('/filed', 'late')).status === 400, 5000);
+  t.equal((await tell('/studio', 'any')).status, 200, 'titlesWhileAway');
 });
 
 t.test('only where encoders are served', async (t) => {

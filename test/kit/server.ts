@@ -46,7 +46,7 @@ stations:
         bitrateKbps: 128
         mounts: [/studio.mp3]
         pushTokens: [studio-token]
-        sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }]
+        sources: [{ type: encoder, password: demo-source, titlesWhileAway: true }, { type: file, path: ${DEMO_AUDIO} }]
 ${extra}
 `;
 }
