@@ -19,7 +19,7 @@ import type { PushInput } from './metadata/push-input.js';
 import type { TrackRecord } from './metadata/record.js';
 import type { Change } from './metadata/state.js';
 import { cleanText } from './metadata/text.js';
-import { cutText, splitTitle } from './metadata/title.js';
+import { cutText, readEntities, splitTitle } from './metadata/title.js';
 import type { TrustRules } from './metadata/trust.js';
 import { RecordView } from './metadata/view.js';
 import type { Programme } from './programme.js';
@@ -227,8 +227,10 @@ export class Door {
 function plainTitle(told: SourceTitle, source: Source, textBytes: number): PlainTitle | null {
   const from = tellerOf(source);
   if (from === null) return null;
-  const title = typeof told === 'string' ? splitTitle(cleanText(told)) : told;
-  const [artist, song] = [cutText(title.artist, textBytes), cutText(title.song, textBytes)];
+  // Icecast writes as entities what its Latin-1 does not have.
+  const read = from === 'upstream' ? readEntities : (text: string) => text;
+  const title = typeof told === 'string' ? splitTitle(read(cleanText(told))) : told;
+  const [artist, song] = [title.artist, title.song].map((text) => cutText(read(text), textBytes)) as [string, string];
   return { ...title, artist, song, source: from };
 }
 

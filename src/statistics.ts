@@ -58,6 +58,15 @@ function shownOf(programme: Programme, feed: Feed, census: Census, config: Loade
     get bitrateKbps() {
       return channel.bitrateKbps;
     },
+    get audioInfo() {
+      return mount.facts.audioInfo;
+    },
+    get sampleRate() {
+      return mount.facts.sampleRate;
+    },
+    get channels() {
+      return mount.facts.channels;
+    },
     get onAir() {
       return mount.hasAudio || mount.onDemand;
     },

@@ -84,6 +84,7 @@ const ONLY: Record<string, readonly string[]> = {
 const DOORS: Record<string, readonly string[]> = {
   '@fastify/swagger': ['http/documents.ts'],
   '@fastify/swagger-ui': ['http/documents.ts'],
+  'entities/decode': ['metadata/title.ts'],
   fastify: ['http/server.ts'],
   'iconv-lite': ['metadata/text.ts'],
   lmdb: ['store/lmdb.ts'],

@@ -14,6 +14,10 @@ export interface Shown {
   readonly contentType: string;
   /** 0: not known. */
   readonly bitrateKbps: number;
+  /** What the source says of its audio: one line of `name=value;…`, `""`; 0. */
+  readonly audioInfo: string;
+  readonly sampleRate: number;
+  readonly channels: number;
   /** Whether something is heard, or would be as soon as somebody listens. */
   readonly onAir: boolean;
   /** Since when it has been heard without a gap, unix milliseconds; null: it is not. */

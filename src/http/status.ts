@@ -68,14 +68,18 @@ function hostOf(base: string): string {
 }
 
 function source(shown: Shown, base: string, mount: string) {
-  const { bitrateKbps, tally, heardSinceMs } = shown;
+  const { bitrateKbps, sampleRate, channels, tally, heardSinceMs } = shown;
+  const audioInfo = shown.audioInfo || (bitrateKbps > 0 ? `bitrate=${bitrateKbps}` : '');
   return {
-    ...(bitrateKbps > 0 ? { audio_info: `bitrate=${bitrateKbps}`, bitrate: bitrateKbps } : {}),
+    ...(audioInfo === '' ? {} : { audio_info: audioInfo }),
+    ...(bitrateKbps > 0 ? { bitrate: bitrateKbps } : {}),
+    ...(channels > 0 ? { channels } : {}),
     connections: tally.connections,
     genre: shown.genre,
     listener_peak: tally.peakListeners,
     listeners: tally.listeners,
     listenurl: `${base}${mount}`,
+    ...(sampleRate > 0 ? { samplerate: sampleRate } : {}),
     server_description: shown.description,
     server_name: shown.name,
     server_type: shown.contentType,

@@ -14,13 +14,19 @@ export interface HeadFacts {
   readonly bitrateKbps: number;
   /** Told as ice-audio-info; "": the bitrate. */
   readonly audioInfo: string;
+  /** For statistics; 0: the source does not say. */
+  readonly sampleRate: number;
+  readonly channels: number;
   readonly server: string;
   /** Configured heads, name → value with {channelkey} in place already. They replace ours of the same name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** What a source may say of itself; a text that it does not tell is empty. */
-type Said = Pick<HeadFacts, 'name' | 'genre' | 'url' | 'description' | 'public' | 'bitrateKbps' | 'audioInfo'>;
+type Said = Pick<
+  HeadFacts,
+  'name' | 'genre' | 'url' | 'description' | 'public' | 'bitrateKbps' | 'audioInfo' | 'sampleRate' | 'channels'
+>;
 
 /** What listeners are told: what the configuration says, else the source that is heard, else the channel's key as its name. */
 export function heardFacts(configured: HeadFacts, said: Said | undefined): HeadFacts {
@@ -34,6 +40,8 @@ export function heardFacts(configured: HeadFacts, said: Said | undefined): HeadF
     bitrateKbps: configured.bitrateKbps || (said?.bitrateKbps ?? 0),
     // The source's says its bitrate, which is not the configured one.
     audioInfo: configured.bitrateKbps === 0 ? (said?.audioInfo ?? '') : '',
+    sampleRate: said?.sampleRate ?? 0,
+    channels: said?.channels ?? 0,
   };
 }
 

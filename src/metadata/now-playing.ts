@@ -23,6 +23,8 @@ import { holdMs, mayReplace, type TrustRules } from './trust.js';
 export interface PlainTitle {
   readonly artist: string;
   readonly song: string;
+  /** What stood between them; absent: the default. */
+  readonly separator?: string;
   readonly source: 'encoder' | 'upstream';
   /** The URL of an image; absent: none. */
   readonly cover?: string;
@@ -107,6 +109,7 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
     type: 'now',
     artist: title.artist,
     song: title.song,
+    separator: title.separator ?? DEFAULT_SEPARATOR,
     cover: title.cover ?? '',
     source: title.source,
     startSeconds: Math.floor(at.wallMs / 1000),
@@ -127,5 +130,5 @@ export function returnTitle(state: ChannelState, title: PlainTitle, at: Moment, 
 }
 
 function lineOf(title: PlainTitle): string {
-  return titleLine({ ...title, separator: DEFAULT_SEPARATOR });
+  return titleLine({ separator: DEFAULT_SEPARATOR, ...title });
 }

@@ -5,7 +5,9 @@
  *   02 │ S t r e a m T i t l e = ' … ' ; NUL NUL …
  */
 
+import { decodeHTMLStrict } from 'entities/decode';
 import { latin } from './latin.js';
+import { DEFAULT_SEPARATOR } from './record.js';
 import { cleanText, cutBytes, cutUnclean, decodeUndeclared, encodeLatin1, utf8Bytes } from './text.js';
 
 const BEFORE = "StreamTitle='";
@@ -79,8 +81,18 @@ export function decodeIcyText(value: Buffer): string {
   return cleanText(decodeUndeclared(value));
 }
 
-/** At the first ` - `; a line without one is all song. Joined with the default separator, both parts give the line again. */
-export function splitTitle(line: string): { artist: string; song: string } {
-  const at = line.indexOf(' - ');
-  return at === -1 ? { artist: '', song: line } : { artist: line.slice(0, at), song: line.slice(at + 3) };
+/** What stands between artist and song in a line, in order of trust: a hyphen, or an en dash where there is none. */
+const SEPARATORS = [DEFAULT_SEPARATOR, ' \u2013 '];
+
+/** At the first separator; a line without one is all song. Joined with it, both parts give the line again. */
+export function splitTitle(line: string): { artist: string; song: string; separator: string } {
+  const separator = SEPARATORS.find((each) => line.includes(each));
+  if (separator === undefined) return { artist: '', song: line, separator: DEFAULT_SEPARATOR };
+  const at = line.indexOf(separator);
+  return { artist: line.slice(0, at), song: line.slice(at + separator.length), separator };
+}
+
+/** A text with its numeric and named entities read, clean; those without their semicolon are none (`R&B`, `AT&T`). */
+export function readEntities(text: string): string {
+  return text.includes('&') ? cleanText(decodeHTMLStrict(text)) : text;
 }

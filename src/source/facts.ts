@@ -4,7 +4,7 @@
  * it ends in the heads of answers. Pure; who asks is the source that read the heads.
  */
 
-import { cleanText, cleanWithin, cutBytes, cutUnclean } from '../metadata/text.js';
+import { cleanText, cleanWithin, cutBytes, cutUnclean, decodeUndeclared } from '../metadata/text.js';
 
 /** Empty texts, 0 and undefined: it does not say. */
 export interface SourceFacts {
@@ -16,7 +16,10 @@ export interface SourceFacts {
   readonly public: boolean | undefined;
   /** kb/s. */
   readonly bitrateKbps: number;
-  /** As sent, such as `bitrate=128;channels=2`. */
+  /** 0: it does not say. */
+  readonly sampleRate: number;
+  readonly channels: number;
+  /** Such as `bitrate=128;channels=2`; percent-encoding is read. */
   readonly audioInfo: string;
   /** As sent, in lower case, without parameters. */
   readonly contentType: string;
@@ -31,6 +34,8 @@ export interface FactLimits {
 
 /** What nobody's bitrate is. */
 const MOST_KBPS = 10_000;
+const MOST_HERTZ = 768_000;
+const MOST_CHANNELS = 255;
 
 /** @param heads names in lower case; values are text already, whatever charset they came in (handshake.ts) */
 export function readFacts(heads: ReadonlyMap<string, string>, limits: FactLimits): SourceFacts {
@@ -38,14 +43,17 @@ export function readFacts(heads: ReadonlyMap<string, string>, limits: FactLimits
   const text = (name: string) => cut(raw(`ice-${name}`, `icy-${name}`), limits.textBytes).trim();
   const url = cleanWithin(raw('ice-url', 'icy-url'), limits.urlBytes) ?? '';
   const isPublic = raw('ice-public', 'icy-pub', 'ice-pub', 'icy-public');
-  const audioInfo = text('audio-info');
+  const audioInfo = cut(percentRead(raw('ice-audio-info', 'icy-audio-info')), limits.textBytes).trim();
+  const info = readInfo(audioInfo);
   return {
     name: text('name'),
     genre: text('genre'),
     url: /^https?:\/\/[^\s<>"']+$/i.test(url) ? url : '',
     description: text('description'),
     public: isPublic === '' ? undefined : isPublic !== '0',
-    bitrateKbps: kbps(raw('ice-bitrate', 'icy-br')) || kbps(/bitrate=([^;]*)/i.exec(audioInfo)?.[1] ?? ''),
+    bitrateKbps: kbps(raw('ice-bitrate', 'icy-br')) || kbps(info.get('bitrate') ?? ''),
+    sampleRate: number(info.get('samplerate') ?? '', MOST_HERTZ),
+    channels: number(info.get('channels') ?? '', MOST_CHANNELS),
     audioInfo,
     contentType: cut(raw('content-type').toLowerCase(), limits.textBytes).split(';')[0]!.trim(),
   };
@@ -53,8 +61,23 @@ export function readFacts(heads: ReadonlyMap<string, string>, limits: FactLimits
 
 /** Some say `128`, some `128,128`, some `Quality 5`; `1e9` is not 1. */
 function kbps(value: string): number {
-  const number = Number(/^(\d+)(?!\w)/.exec(value.trim())?.[1] ?? 0);
-  return number > 0 && number <= MOST_KBPS ? number : 0;
+  return number(value, MOST_KBPS);
+}
+
+function number(value: string, most: number): number {
+  const read = Number(/^(\d+)(?!\w)/.exec(value.trim())?.[1] ?? 0);
+  return read <= most ? read : 0;
+}
+
+/** Name → value, the names in lower case and without the `ice-` that BUTT puts before them. */
+function readInfo(audioInfo: string): ReadonlyMap<string, string> {
+  const pairs = audioInfo.split(';').map((pair) => pair.split('='));
+  return new Map(pairs.map(([name = '', value = '']) => [name.trim().toLowerCase().replace(/^ice-/, ''), value]));
+}
+
+/** IceS writes `quality=3%2e00`. A `%` that encodes nothing stays. */
+function percentRead(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => decodeUndeclared(Buffer.from(run.replaceAll('%', ''), 'hex')));
 }
 
 /** Clean, and cut between code points. */

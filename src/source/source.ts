@@ -13,7 +13,9 @@ export type SourceKind = 'encoder' | 'pull' | 'file';
 export type SourceState = 'idle' | 'starting' | 'up';
 
 /** A title as a source tells it: the line that stands in its stream, or, told beside the stream, its parts, clean (text.ts). */
-export type SourceTitle = string | { readonly artist: string; readonly song: string; readonly cover: string };
+export type SourceTitle =
+  | string
+  | { readonly artist: string; readonly song: string; readonly separator?: string; readonly cover: string };
 
 /** What a source is given to feed; one for each source, owned by the switch. */
 export interface SourceInput {

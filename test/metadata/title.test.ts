@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { IcecastMetadataReader } from 'icecast-metadata-js';
 import t, { type Test } from 'tap';
 import { parsePushBody } from '../../src/metadata/push-input.js';
-import { decodeIcyText, icyBlock, splitTitle } from '../../src/metadata/title.js';
+import { titleLine } from '../../src/metadata/record.js';
+import { decodeIcyText, icyBlock, readEntities, splitTitle } from '../../src/metadata/title.js';
 import { PUSH_LIMITS } from '../kit/limits.js';
 
 const METAINT = 32;
@@ -146,13 +147,36 @@ t.test('a value out of a block: UTF-8, or Windows-1252 where it is not', async (
 });
 
 t.test('splitting a line', async (t) => {
-  const table: readonly [string, string, string][] = [
-    ['A - B', 'A', 'B'],
-    ['A - B - C', 'A', 'B - C'],
-    ['A-B', '', 'A-B'],
-    ['', '', ''],
-    [' - B', '', 'B'],
-    ['A - ', 'A', ''],
+  const table: readonly [string, string, string, string][] = [
+    ['A - B', 'A', 'B', ' - '],
+    ['A - B - C', 'A', 'B - C', ' - '],
+    ['A-B', '', 'A-B', ' - '],
+    ['', '', '', ' - '],
+    [' - B', '', 'B', ' - '],
+    ['A - ', 'A', '', ' - '],
+    ['Björk – Jóga', 'Björk', 'Jóga', ' – '],
+    ['A – B – C', 'A', 'B – C', ' – '],
+    ['A – B - C', 'A – B', 'C', ' - '],
+    ['A–B', '', 'A–B', ' - '],
   ];
-  for (const [line, artist, song] of table) t.strictSame(splitTitle(line), { artist, song }, line);
+  for (const [line, artist, song, separator] of table) {
+    const split = splitTitle(line);
+    t.strictSame(split, { artist, song, separator }, line);
+    if (artist !== '' && song !== '') t.equal(titleLine(split), line, 'together they are the line again');
+  }
+});
+
+t.test('entities: numeric and named ones with their semicolon, read once', async (t) => {
+  const table: readonly [string, string][] = [
+    ['Björk &#8211; Jóga', 'Björk – Jóga'],
+    ['&#x41f;&#1087;', 'Пп'],
+    ['Rock &amp; Roll', 'Rock & Roll'],
+    ['Caf&eacute; &quot;x&quot; &apos;y&#39;', 'Café "x" \'y\''],
+    ['R&B, AT&T, Q&A;, &copy 2026, &#8211', 'R&B, AT&T, Q&A;, &copy 2026, &#8211'],
+    ['&amp;#8211;', '&#8211;'],
+    ['a&#0;b&#13;&#10;c&#7;d', 'a\ufffdbcd'],
+    ['&#xd800;&#x110000;', '\ufffd\ufffd'],
+    ['e&#769;', 'é'],
+  ];
+  for (const [text, read] of table) t.equal(readEntities(text), read, text);
 });

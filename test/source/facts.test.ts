@@ -9,7 +9,7 @@ const HEAD_LIMITS = { headBytes: 8192, headLines: 64 };
 const LIMITS = { textBytes: 16, urlBytes: 32 };
 const NOTHING = {
   ...{ name: '', genre: '', url: '', description: '', public: undefined },
-  ...{ bitrateKbps: 0, audioInfo: '', contentType: '' },
+  ...{ bitrateKbps: 0, sampleRate: 0, channels: 0, audioInfo: '', contentType: '' },
 };
 
 function facts(...lines: (string | Buffer)[]) {
@@ -55,6 +55,23 @@ t.test('bitrates: by their own head, else out of the audio info; nonsense is non
   ];
   for (const [line, kbps] of cases) t.equal(facts(line).bitrateKbps, kbps, line);
   t.match(facts('ice-bitrate: 64', 'ice-audio-info: bitrate=96'), { bitrateKbps: 64, audioInfo: 'bitrate=96' });
+});
+
+t.test('audio info: with the names of BUTT and those of libshout, its percent-encoding read', async (t) => {
+  const info = (value: string) => readFacts(new Map([['ice-audio-info', value]]), { textBytes: 256, urlBytes: 32 });
+  t.match(info('ice-bitrate=128;ice-channels=2;ice-samplerate=44100'), {
+    ...{ bitrateKbps: 128, channels: 2, sampleRate: 44_100 },
+    audioInfo: 'ice-bitrate=128;ice-channels=2;ice-samplerate=44100',
+  });
+  t.match(info('Bitrate=96; Channels=1 ;samplerate=22050'), { bitrateKbps: 96, channels: 1, sampleRate: 22_050 });
+  t.match(info('samplerate=44100;quality=3%2e00;channels=2'), {
+    ...{ channels: 2, sampleRate: 44_100, audioInfo: 'samplerate=44100;quality=3.00;channels=2' },
+  });
+  t.equal(info('x=100%;y=%zz;z=%C3%A4%e4').audioInfo, 'x=100%;y=%zz;z=Ã¤ä', 'one run, one charset');
+  t.equal(info('x=%c3%a4').audioInfo, 'x=ä');
+  t.equal(info('a=1%0d%0aX-Evil:%201%00').audioInfo, 'a=1X-Evil: 1', 'it ends in a head');
+  t.match(info('samplerate=768001;channels=256;bitrate=ice-1'), { bitrateKbps: 0, channels: 0, sampleRate: 0 });
+  t.match(info('samplerate=768000;channels=255'), { channels: 255, sampleRate: 768_000 });
 });
 
 t.test('text: UTF-8 where it is, else Windows-1252; no controls; cut at a character, at the limit', async (t) => {
