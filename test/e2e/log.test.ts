@@ -97,7 +97,7 @@ t.test('nor does one for whom the system keeps a write waiting', { skip: SKIP ||
   const fifo = join(tempFolder(t), 'access.log');
   await promisify(execFile)('mkfifo', [fifo]);
   // It takes nothing: 64 KB of lines fit into the pipe.
-  new Program(t, 'sh', ['-c', 'exec 3<"$1"; sleep 60', 'sh', fifo]);
+  new Program(t, 'sh', ['-c', 'exec 3<"$1"; exec sleep 60', 'sh', fifo]);
   const server = await start(t, `accessLog: { file: ${fifo}, textCharacters: 8192 }\nshutdown: { graceSeconds: 2 }`);
   const heads = `Referer: ${'x'.repeat(4000)}\r\n`;
   for (let i = 0; i < 40; i++) {
