@@ -22,7 +22,7 @@ export interface Reaction {
   readonly tries: readonly [number, number];
   /** What it tells its user, on its outputs or where `EncoderKind.words` looks. */
   readonly says?: RegExp;
-  /** It gives up: its process ends. */
+  /** It gives up: its process ends, or it rests (`EncoderKind.rests`). */
   readonly ends: boolean;
 }
 
@@ -40,10 +40,14 @@ export interface EncoderKind {
   readonly title?: (t: Test, program: Program, artist: string, song: string) => Promise<void>;
   /** What it shows to its user beside its outputs: a window, a log file. */
   readonly words?: (program: Program) => Promise<string>;
+  /** Whether it runs on but does not come again before its user says so; default: none rests. */
+  readonly rests?: (program: Program) => Promise<boolean>;
   /** Ends it as its user would; default: SIGTERM. */
   readonly stop?: (program: Program) => Promise<void>;
   /** What the title reads like at ours; default: `Björk – Jóga` in the two fields. */
   readonly titleRead?: { readonly artist: string; readonly song: string };
+  /** Its line in ICY; default: the two fields, or the one that is there, with ` - ` between them. */
+  readonly titleLine?: string;
   readonly refused: Readonly<Partial<Record<Refusal, Reaction>>>;
   /** When the server goes: it comes back by itself within so many milliseconds, or it has ended. */
   readonly onLoss: { readonly backWithinMs: number } | 'ends';
