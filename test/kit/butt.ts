@@ -84,11 +84,16 @@ export const butt: EncoderKind = {
     await runningOf(program).tell('-q');
     await program.until(() => program.ended !== undefined, CONTROL_MS, 'it does not end').catch(() => undefined);
   },
+  // By default it comes again to none but 403, in silence, five times a second.
   refused: {
-    401: { tries: [1, 1], says: /connect: invalid user\/password!/, ends: true },
-    404: { tries: [2, 2], says: /connect: server answered with 404!/, ends: true },
-    409: { tries: [1, 1], says: /connect: server answered with 409!/, ends: true },
-    429: { tries: [1, 1], says: /connect: server answered with 429!/, ends: true },
+    400: { tries: [2, 2], says: /server answered with 400!/, ends: true },
+    401: { tries: [1, 1], says: /invalid user\/password!/, ends: true },
+    404: { tries: [2, 2], says: /server answered with 404!/, ends: true },
+    409: { tries: [1, 1], says: /server answered with 409!/, ends: true },
+    415: { tries: [1, 1], says: /server answered with 415!/, ends: true },
+    429: { tries: [1, 1], says: /server answered with 429!/, ends: true },
+    501: { tries: [1, 1], says: /server answered with 501!/, ends: true },
+    503: { tries: [1, 1], says: /server answered with 503!/, ends: true },
   },
   onLoss: { backWithinMs: 15_000 },
 };

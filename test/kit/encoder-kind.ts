@@ -16,6 +16,9 @@ export interface Target {
   readonly sound: string;
 }
 
+/** How long a refused program is watched from its first try on. */
+export const WATCH_MS = 8000;
+
 /** What a program makes of a refused connection, seen for `WATCH_MS`. */
 export interface Reaction {
   /** How often it comes, at least and at most: one that comes many times a second is a burden. */
@@ -26,8 +29,11 @@ export interface Reaction {
   readonly ends: boolean;
 }
 
-/** Refusals that a real server gives: a wrong password, an unknown mount, a mount in use, a type that is not taken, too many guesses. */
-export type Refusal = 401 | 404 | 409 | 415 | 429;
+/**
+ * A wrong password, an unknown mount, a mount in use, too many guesses: a program gets these by itself. For a length that is none, a type
+ * and a transfer coding that are not taken its head is changed on the way. Our door never says 503; what stands before it may.
+ */
+export type Refusal = 400 | 401 | 404 | 409 | 415 | 429 | 501 | 503;
 
 export interface EncoderKind {
   readonly name: string;

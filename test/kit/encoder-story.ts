@@ -9,9 +9,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { framerFor } from '../../src/audio/framer.js';
-import type { EncoderKind, Refusal, Target } from './encoder-kind.js';
+import { type EncoderKind, type Refusal, type Target, WATCH_MS } from './encoder-kind.js';
 import { feed } from './icecast.js';
 import { keepLines, type LogLine } from './log-lines.js';
+import { meddle, refuse } from './meddler.js';
 import { Player, until } from './player.js';
 import { freePorts } from './process.js';
 import { missing, type Program } from './program.js';
@@ -22,8 +23,6 @@ const MOUNT = '/air';
 const HERTZ = 44_100;
 const SOUND_SECONDS = 600;
 const TITLE = { artist: 'Björk', song: 'Jóga' };
-/** How long a refused program is watched from its first try on. */
-const WATCH_MS = 8000;
 const LISTEN_MS = 10_000;
 /** What a program, its encoder and its page under way may hold back of real time. */
 const MOST_SHORT_MS = 6000;
@@ -61,6 +60,13 @@ stations:
       air: { sources: [{ type: encoder, password: ${PASSWORD} }, { type: file, path: ${DEMO_AUDIO} }] }
 `;
 
+/** What is put into the head of a program that would not be refused like this by itself. */
+const MEDDLED: Partial<Record<Refusal, string>> = {
+  400: 'Content-Length: none',
+  415: 'Content-Type: video/webm',
+  501: 'Transfer-Encoding: gzip',
+};
+
 async function refused(t: Test, kind: EncoderKind, sound: string, refusal: Refusal): Promise<void> {
   const { tries, says, ends } = kind.refused[refusal]!;
   const port = await freePorts(2);
@@ -69,25 +75,26 @@ async function refused(t: Test, kind: EncoderKind, sound: string, refusal: Refus
   const { base } = await startServer(t, yaml(port, limits), undefined, log);
   if (refusal === 429) await fetch(`${base}/metapush/air/wrong?song=x`);
   if (refusal === 409) await feed(t, port, MOUNT);
+  const line = MEDDLED[refusal];
+  const other = refusal === 503 ? await refuse(t, '503 Service Unavailable') : undefined;
   const to: Target = {
-    ...{ port, sound },
+    sound,
+    port: other?.port ?? (line === undefined ? port : await meddle(t, port, line)),
     mount: refusal === 404 ? '/nowhere' : MOUNT,
     password: refusal === 401 || refusal === 429 ? 'wrong' : PASSWORD,
   };
-  const seen = () => lines.filter(({ message, status }) => message === 'encoder refused' && status === refusal);
+  // libshout asks without its password first, and is told to show one.
+  const probes = () => lines.filter(({ message }) => message === 'encoder without credentials').length;
+  const tried = other?.count ?? (async () => (await countOf(base, refusal)) - (refusal === 401 ? probes() : 0));
   const program = await kind.start(t, to);
   await until(
-    () => seen().length > 0,
+    async () => (await tried()) > 0,
     START_MS,
     () => `no try: ${program.said} ${JSON.stringify(lines)}`,
   );
   const startMs = performance.now();
   await until(() => performance.now() - startMs > WATCH_MS, 2 * WATCH_MS);
-  // The log has at most one line a second.
-  const metrics = await (await fetch(`${base}/metrics`)).text();
-  const count = Number(
-    new RegExp(`airsplice_encoder_connections_total\\{status="${refusal}"\\} (\\d+)`).exec(metrics)?.[1],
-  );
+  const count = await tried();
   const givesUp = program.ended !== undefined || ((await kind.rests?.(program)) ?? false);
   t.comment(`${kind.name}, ${refusal}: ${count} tries in ${WATCH_MS / 1000} s, gives up: ${givesUp}`);
   t.ok(count >= tries[0] && count <= tries[1], `${count} tries, of ${tries[0]} to ${tries[1]}`);
@@ -95,6 +102,13 @@ async function refused(t: Test, kind: EncoderKind, sound: string, refusal: Refus
   const words = `${program.said} ${(await kind.words?.(program)) ?? ''}`;
   if (says !== undefined) t.match(words, says, 'its user is told');
   if (refusal !== 409) t.notOk(changes(lines).includes('encoder'), 'never heard');
+}
+
+/** How many encoders were answered so; the log has at most one line a second. */
+async function countOf(base: string, status: number): Promise<number> {
+  const metrics = await (await fetch(`${base}/metrics`)).text();
+  const found = new RegExp(`airsplice_encoder_connections_total\\{status="${status}"\\} (\\d+)`).exec(metrics);
+  return Number(found?.[1] ?? 0);
 }
 
 const changes = (lines: readonly LogLine[]) =>

@@ -1,0 +1,74 @@
+/**
+ * A road to our encoders' door on which a line is put into each head, so that the door refuses what no program sends by itself; and a
+ * server that gives every encoder the one answer that our door never gives.
+ */
+
+import net from 'node:net';
+import type { Test } from 'tap';
+import { freePort } from './process.js';
+
+const IS_ENCODER = /^(PUT|SOURCE) /;
+const END = '\r\n\r\n';
+/** Said of the body: a second of these would make the head one that cannot be read. */
+const FRAMING = /\r\n(content-length|transfer-encoding):[^\r]*/gi;
+
+/** A port that leads to the server's. @param line a head, such as `Content-Type: video/webm` */
+export async function meddle(t: Test, to: number, line: string): Promise<number> {
+  return serve(t, (client) => {
+    const server = net.connect(to, '127.0.0.1');
+    client.on('close', () => server.destroy());
+    server.on('error', () => client.destroy());
+    server.on('close', () => client.end());
+    server.pipe(client);
+    readHead(client, (head, rest) => {
+      server.write(IS_ENCODER.test(head) ? `${head.replace(FRAMING, '')}\r\n${line}${END}` : head + END, 'latin1');
+      server.write(rest);
+      client.pipe(server);
+    });
+  });
+}
+
+/** A port where every encoder is answered with this status line, and how many were. */
+export async function refuse(
+  t: Test,
+  status: string,
+): Promise<{ readonly port: number; readonly count: () => number }> {
+  let count = 0;
+  const port = await serve(t, (client) => {
+    readHead(client, (head) => {
+      // libshout asks for TLS first.
+      if (IS_ENCODER.test(head) || head.startsWith('OPTIONS ')) count++;
+      client.resume();
+      client.end(`HTTP/1.0 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 3${END}no\n`);
+    });
+  });
+  return { port, count: () => count };
+}
+
+async function serve(t: Test, take: (client: net.Socket) => void): Promise<number> {
+  const port = await freePort();
+  const clients = new Set<net.Socket>();
+  const server = net.createServer({ allowHalfOpen: true }, (client) => {
+    clients.add(client.on('error', () => undefined).on('close', () => clients.delete(client)));
+    client.on('end', () => client.end());
+    take(client);
+  });
+  await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+  t.teardown(() => {
+    server.close();
+    for (const client of clients) client.destroy();
+  });
+  return port;
+}
+
+/** @param onHead with the head without its blank line, as Latin-1, and what came after it */
+function readHead(client: net.Socket, onHead: (head: string, rest: Buffer) => void): void {
+  let seen = Buffer.alloc(0);
+  client.on('data', function look(chunk: Buffer) {
+    seen = Buffer.concat([seen, chunk]);
+    const end = seen.indexOf(END);
+    if (end < 0) return;
+    client.off('data', look).pause();
+    onHead(seen.toString('latin1', 0, end), seen.subarray(end + END.length));
+  });
+}

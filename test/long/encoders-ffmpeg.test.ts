@@ -1,0 +1,4 @@
+import { encoderStories } from '../kit/encoder-story.js';
+import { ffmpegEncoder } from '../kit/ffmpeg-encoder.js';
+
+encoderStories([ffmpegEncoder]);
