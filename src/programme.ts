@@ -148,6 +148,12 @@ export class Programme {
       get busy() {
         return source.busy;
       },
+      get agent() {
+        return source.agent;
+      },
+      get quietMs() {
+        return source.quietMs;
+      },
       attach: (socket, first, heads) => source.attach(socket, first, heads),
     };
   }

@@ -13,10 +13,11 @@ import { type Judged, type Judges, judgeConnection } from './held-connection.js'
 import { lastWord } from './last-word.js';
 import type { Proxies } from './peer.js';
 import { originOf } from './rate.js';
+import { awaitReturn, isReturning, type Present } from './returning.js';
 import { NO_SECRET, SECRET_REASONS } from './secret-gate.js';
 
 /** What the door must know of the mounts that encoders may feed. */
-export interface EncoderMount extends Guarded {
+export interface EncoderMount extends Guarded, Present {
   readonly channel: string;
   /** Whether this name and password may feed the channel; constant time. */
   authorized(user: string, password: string): boolean;
@@ -65,6 +66,7 @@ interface Verdict {
   readonly logged?: string;
 }
 
+const NOTHING = Buffer.alloc(0);
 /** What libshout looks for in the answer to its first request; POST for titles (protocol.md, "Encoders"). */
 const METHODS = 'PUT, SOURCE, POST';
 const UNAUTHORIZED = {
@@ -122,13 +124,22 @@ export class EncoderDoor {
     }
     const compare = () => mount.authorized(given.user, given.password);
     judgeConnection(this.#options, originOf(address), socket, headBytes, compare, (judged, ahead) => {
-      const refused = refusalOf(judged) ?? misfit(head, mount);
+      const refused = refusalOf(judged);
+      const onClear = (more: Buffer) => this.#place(caller, head, Buffer.concat([head.rest, ahead, more]), mount);
       if (refused !== null) this.#refuse(caller, refused);
-      else this.#admit(caller, head, ahead, mount);
+      else if (isReturning(caller.agent, mount)) awaitReturn(socket, mount, headBytes, onClear);
+      else onClear(NOTHING);
     });
   }
 
-  #admit({ socket, ...caller }: Caller, head: Handshake, ahead: Buffer, mount: EncoderMount): void {
+  /** Its password is right. @param first bytes of its body */
+  #place(caller: Caller, head: Handshake, first: Buffer, mount: EncoderMount): void {
+    const refused = misfit(head, mount);
+    if (refused !== null) this.#refuse(caller, refused);
+    else this.#admit(caller, head, first, mount);
+  }
+
+  #admit({ socket, ...caller }: Caller, head: Handshake, first: Buffer, mount: EncoderMount): void {
     socket.on('error', () => undefined);
     if (head.headers.get('content-length') === '0') {
       // The password is right, but there is no audio to come: nobody is cut for it.
@@ -147,7 +158,7 @@ export class EncoderDoor {
     );
     this.#options.judged({ ...caller, status: expects ? 100 : 200, why: mount.channel });
     this.#options.onAdmitted(socket);
-    mount.attach(socket, ahead.length === 0 ? head.rest : Buffer.concat([head.rest, ahead]), head.headers);
+    mount.attach(socket, first, head.headers);
   }
 
   #refuse({ socket, ...caller }: Caller, verdict: Verdict): void {

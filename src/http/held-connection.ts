@@ -64,7 +64,7 @@ export function judgeRequest(
 }
 
 /** Reads so that the end of the connection is seen. */
-class ReadAhead {
+export class ReadAhead {
   readonly #socket: Socket;
   readonly #mostBytes: number;
   readonly #onGone: () => void;

@@ -62,6 +62,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
   #bodyState: BodyState = 'more';
   #wasToldToGoOn = false;
   #socket: Socket | null = null;
+  #agent = '';
   #open = false;
   /** Set while the socket is held back. */
   #alarm: Alarm | null = null;
@@ -96,6 +97,16 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     const nowMs = this.#clock.now();
     if (this.#alarm !== null) return nowMs - this.#lastNewMs <= Math.max(silentMs, HELD_SILENT_MS);
     return this.#overdueMs(nowMs) <= silentMs;
+  }
+
+  /** What the encoder that is there calls itself; "": it does not say, or nobody is there. */
+  get agent(): string {
+    return this.#socket === null ? '' : this.#agent;
+  }
+
+  /** How long ago bytes of it came over the network last, milliseconds. */
+  get quietMs(): number {
+    return this.#clock.now() - this.#lastNewMs;
   }
 
   /** Of the encoder that is there, or was there last. */
@@ -135,6 +146,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
       this.#options.told('takeover', { silentMs });
     }
     this.#socket = socket;
+    this.#agent = heads.get('user-agent') ?? '';
     this.#facts = readFacts(heads, this.#options.facts);
     this.#intake = this.#newIntake();
     this.#bodyState = 'more';

@@ -79,7 +79,7 @@ export const butt: EncoderKind = {
   },
   titleLine: 'Björk – Jóga',
   words: async (program) => readFileSync(runningOf(program).log, 'utf8'),
-  rests: async (program) => /^connecting: 0$/m.test(await runningOf(program).tell('-S')),
+  rests: async (program) => /^connected: 0\nconnecting: 0$/m.test(await runningOf(program).tell('-S')),
   stop: async (program) => {
     await runningOf(program).tell('-q');
     await program.until(() => program.ended !== undefined, CONTROL_MS, 'it does not end').catch(() => undefined);

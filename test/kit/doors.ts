@@ -116,6 +116,8 @@ export class Doors {
       get busy() {
         return doors.busy;
       },
+      agent: '',
+      quietMs: 0,
       attach: (socket, first, heads) => {
         const fed: Fed = { channel, heads, socket, audio: Buffer.alloc(0), state: 'more' };
         const body = bodyOf(heads);

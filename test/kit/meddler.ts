@@ -1,6 +1,6 @@
 /**
- * A road to our encoders' door on which a line is put into each head, so that the door refuses what no program sends by itself; and a
- * server that gives every encoder the one answer that our door never gives.
+ * Roads to our encoders' door: one on which a line is put into each head, so that the door refuses what no program sends by itself, and one
+ * that breaks on the program's side alone; and a server that gives every encoder the one answer that our door never gives.
  */
 
 import net from 'node:net';
@@ -26,6 +26,24 @@ export async function meddle(t: Test, to: number, line: string): Promise<number>
       client.pipe(server);
     });
   });
+}
+
+/** A port that leads to the server's. `cut` resets the connections there, while the server's ends stay open and silent. */
+export async function breakable(t: Test, to: number): Promise<{ readonly port: number; readonly cut: () => void }> {
+  const open = new Set<net.Socket>();
+  const port = await serve(t, (client) => {
+    const server = net.connect({ port: to, host: '127.0.0.1', allowHalfOpen: true });
+    t.teardown(() => server.destroy());
+    open.add(client.on('close', () => open.delete(client)));
+    server.on('error', () => undefined);
+    client.on('data', (chunk) => server.write(chunk));
+    server.on('data', (chunk) => client.write(chunk));
+    server.on('end', () => client.end());
+  });
+  const cut = () => {
+    for (const client of open) client.resetAndDestroy();
+  };
+  return { port, cut };
 }
 
 /** A port where every encoder is answered with this status line, and how many were. */
