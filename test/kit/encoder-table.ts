@@ -25,7 +25,7 @@ export async function refusedKinds(): Promise<readonly EncoderKind[]> {
   for (const name of readdirSync(KIT).toSorted()) {
     const url = new URL(name, KIT);
     if (!name.endsWith('.ts') || !readFileSync(url, 'utf8').includes(': EncoderKind')) continue;
-    for (const value of Object.values(await import(url.href))) {
+    for (const value of Object.values(await import(url.href)).flat()) {
       const kind = value as Partial<EncoderKind> | null;
       const refused = kind?.refused;
       if (refused === undefined || Object.keys(refused).length === 0 || kinds.has(refused)) continue;
