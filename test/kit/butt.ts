@@ -70,7 +70,7 @@ codec = ${CODECS[codec]}
 const runningOf = (program: Program) => running.get(program)!;
 
 export const butt: EncoderKind = {
-  name: 'BUTT',
+  name: 'BUTT mp3',
   needs: ['butt', ...DESKTOP_NEEDS],
   codec: 'mp3',
   start: (t, to) => start(t, to, 'mp3'),
@@ -100,7 +100,7 @@ export const butt: EncoderKind = {
 
 export const buttOpus: EncoderKind = {
   ...butt,
-  name: 'BUTT, Opus',
+  name: 'BUTT opus',
   codec: 'opus',
   start: (t, to) => start(t, to, 'opus'),
   refused: {},

@@ -19,20 +19,21 @@ const REASONS: Readonly<Record<Refusal, string>> = {
   503: 'never ours; of a proxy before us',
 };
 
-/** By name; of kinds that share what they make of refusals, one. */
+/** By name; what is known of one program stands with its first codec, or with another where that cannot be refused so. */
 export async function refusedKinds(): Promise<readonly EncoderKind[]> {
-  const kinds = new Map<unknown, EncoderKind>();
-  for (const name of readdirSync(KIT).toSorted()) {
-    const url = new URL(name, KIT);
-    if (!name.endsWith('.ts') || !readFileSync(url, 'utf8').includes(': EncoderKind')) continue;
+  const programs = new Map<string, EncoderKind>();
+  for (const file of readdirSync(KIT).toSorted()) {
+    const url = new URL(file, KIT);
+    if (!file.endsWith('.ts') || !readFileSync(url, 'utf8').includes(': EncoderKind')) continue;
     for (const value of Object.values(await import(url.href)).flat()) {
-      const kind = value as Partial<EncoderKind> | null;
-      const refused = kind?.refused;
-      if (refused === undefined || Object.keys(refused).length === 0 || kinds.has(refused)) continue;
-      kinds.set(refused, kind as EncoderKind);
+      const kind = value as Partial<EncoderKind> | undefined;
+      if (kind?.refused === undefined) continue;
+      const name = kind.name!.replace(` ${kind.codec}`, '');
+      const refused = { ...kind.refused, ...programs.get(name)?.refused };
+      programs.set(name, { ...(kind as EncoderKind), name, refused });
     }
   }
-  return [...kinds.values()].toSorted((a, b) => a.name.localeCompare(b.name));
+  return [...programs.values()].toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
 export function encoderTable(kinds: readonly EncoderKind[]): string {
@@ -48,9 +49,14 @@ function cell({ rests }: EncoderKind, reaction: Reaction | undefined): string {
   if (reaction === undefined) return 'not tried';
   const { tries, says, ends } = reaction;
   const [least, most] = tries;
-  // As words: the pattern without what a pattern needs.
-  const words = says === undefined ? 'says nothing' : `“${says.source.replaceAll('\\', '').replaceAll('|', '\\|')}”`;
+  const words = says === undefined ? 'says nothing' : `“${textOf(says)}”`;
   const count = least === most ? `${most}` : `${least} to ${most}`;
   if (!ends) return `${words}, comes again: ${count} tries in ${WATCH_MS / 1000} s`;
   return `${words}, ${rests === undefined ? 'ends' : 'stops'}${most === 1 ? '' : ` after ${count} tries`}`;
+}
+
+/** As words: a pattern without what a pattern needs. */
+function textOf({ source }: RegExp): string {
+  const text = source.replaceAll(/(\.\*|\\n)+/g, '…').replaceAll('\\', '');
+  return text.replaceAll('|', '\\|');
 }
