@@ -19,10 +19,8 @@ const cells = (table: string) =>
 
 t.test('the table of the encoders says what the programs do', async (t) => {
   const kinds = await refusedKinds();
-  t.match(
-    kinds.map(({ name }) => name),
-    ['BUTT', 'ffmpeg', 'oggfwd'],
-  );
+  const names = kinds.map(({ name }) => name);
+  for (const name of ['BUTT', 'ffmpeg', 'oggfwd']) t.ok(names.includes(name), name);
   const section = (text: string) => text.slice(text.indexOf('\n## What encoders make of our answers\n'));
   const text = readFileSync(README, 'utf8');
   const table = encoderTable(kinds);

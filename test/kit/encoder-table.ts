@@ -50,9 +50,9 @@ function cell({ rests }: EncoderKind, reaction: Reaction | undefined): string {
   const { tries, says, ends } = reaction;
   const [least, most] = tries;
   const words = says === undefined ? 'says nothing' : `“${textOf(says)}”`;
-  const count = least === most ? `${most}` : `${least} to ${most}`;
-  if (!ends) return `${words}, comes again: ${count} tries in ${WATCH_MS / 1000} s`;
-  return `${words}, ${rests === undefined ? 'ends' : 'stops'}${most === 1 ? '' : ` after ${count} tries`}`;
+  const count = `${least === most ? '' : `${least} to `}${most} ${most === 1 ? 'try' : 'tries'}`;
+  if (!ends) return `${words}, comes again: ${count} in ${WATCH_MS / 1000} s`;
+  return `${words}, ${rests === undefined ? 'ends' : 'stops'}${most === 1 ? '' : ` after ${count}`}`;
 }
 
 /** As words: a pattern without what a pattern needs. */
