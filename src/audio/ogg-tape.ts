@@ -12,6 +12,7 @@
  */
 
 import { randomInt } from 'node:crypto';
+import { joinAt } from './burst.js';
 import type { Mark } from './mark.js';
 import { LinkHead, type OggLink } from './ogg-link.js';
 import { LAST, PageWriter } from './ogg-page.js';
@@ -111,13 +112,7 @@ export class OggTape implements AudioTape {
   }
 
   joinAt(burstMs: number): number {
-    let found = Math.max(this.head, this.#fence);
-    if (burstMs <= 0) return found;
-    for (let seq = found - 1; seq >= this.tail && seq >= this.#fence; seq--) {
-      found = seq;
-      if (this.#openStartMs - this.at(seq)!.startMs >= burstMs) break;
-    }
-    return found;
+    return joinAt(this, this.#fence, burstMs);
   }
 
   fence(): void {

@@ -11,6 +11,7 @@
  * does; a chunk is copied once and never kept. Owned by one channel, written by nobody else.
  */
 
+import { joinAt } from './burst.js';
 import { canEnter } from './entry.js';
 import type { Mark } from './mark.js';
 import type { Phase } from './phase.js';
@@ -31,6 +32,7 @@ export interface AudioTape {
   at(seq: number): AudioSegment | undefined;
   /** What is left, behind segment seq - 1, of a frame that its end cuts: with it a stream ends as it began, with a whole frame. */
   rest(seq: number): Buffer;
+  /** The first segment of a listener who shall get `burstMs` of audio at once (burst.ts). */
   joinAt(burstMs: number): number;
   /** What each listener who gets ICY must have for itself; null: nothing, its blocks stand at the segments' ends. */
   phase(): Phase | null;
@@ -117,20 +119,8 @@ export class Tape implements AudioTape {
     }
   }
 
-  /**
-   * Where a listener begins who shall get `burstMs` of audio at once: the newest segment with an entry that has at least that much
-   * behind it, else the oldest with an entry; `head` when the burst is 0 or nothing is closed yet.
-   */
   joinAt(burstMs: number): number {
-    let found = Math.max(this.head, this.#fence);
-    if (burstMs <= 0) return found;
-    for (let seq = found - 1; seq >= this.tail && seq >= this.#fence; seq--) {
-      const { entry, entryMs } = this.#slots[seq & (this.#slots.length - 1)]!;
-      if (entry < 0) continue;
-      found = seq;
-      if (this.#openStartMs - entryMs >= burstMs) break;
-    }
-    return found;
+    return joinAt(this, this.#fence, burstMs);
   }
 
   /** What lies on the tape so far is nothing for those who join from here on. */

@@ -6,11 +6,15 @@ import { Tape } from '../../src/audio/tape.js';
 import { viewOf } from '../kit/record.js';
 
 const METAINT = 100;
+/** What browsers read at a time (burst.ts). */
+const BLOCK_BYTES = 32_768;
+/** On a tape so short a burst is given in time alone. */
+const SHORT_LAG_MS = 5000;
 
 /** Seconds of audio, a segment each, and the byte that closes the last. */
-function tapeOf(seconds: number, lagMs = 60_000): Tape {
-  const tape = new Tape(METAINT, lagMs, null);
-  for (let i = 0; i < seconds; i++) tape.write(Buffer.alloc(METAINT, i), 1000);
+function tapeOf(seconds: number, lagMs = 60_000, metaint = METAINT): Tape {
+  const tape = new Tape(metaint, lagMs, null);
+  for (let i = 0; i < seconds; i++) tape.write(Buffer.alloc(metaint, i), 1000);
   tape.write(Buffer.alloc(1, 255), 0);
   return tape;
 }
@@ -45,23 +49,27 @@ t.test('what is older than the lag is forgotten, at the limit and one past it', 
 });
 
 t.test('a listener begins at the newest segment with its burst behind it', async (t) => {
-  const tape = tapeOf(30);
+  const tape = tapeOf(30, 60_000, BLOCK_BYTES);
   for (const [burstMs, seq] of [
     [0, 30],
-    [1, 29],
-    [1000, 29],
-    [1001, 28],
+    // A block, and two seconds until the next may come.
+    [1, 27],
+    [3000, 27],
+    [3001, 26],
     [5000, 25],
     [29_999, 0],
     [90_000, 0],
   ] as const) {
     t.equal(tape.joinAt(burstMs), seq, `${burstMs} ms`);
   }
+  t.equal(tapeOf(30, 60_000, BLOCK_BYTES / 2).joinAt(1), 26, 'half as many bytes: a segment more');
+  t.equal(tapeOf(60).joinAt(1), 5, 'with hardly any, 5 s less than the tape keeps');
+  t.equal(tapeOf(60).joinAt(57_000), 3, 'unless the burst is longer');
   t.equal(new Tape(METAINT, 1000, null).joinAt(5000), 0, 'an empty tape');
 });
 
 t.test('nobody joins before a fence', async (t) => {
-  const tape = tapeOf(30);
+  const tape = tapeOf(30, SHORT_LAG_MS);
   tape.fence();
   t.equal(tape.joinAt(5000), 31, 'the open segment is begun by the old source');
   t.equal(tape.joinAt(0), 31);
@@ -122,7 +130,7 @@ t.test(
 );
 
 t.test('a listener begins where there is an entry', async (t) => {
-  const tape = new Tape(METAINT, 60_000, null);
+  const tape = new Tape(METAINT, SHORT_LAG_MS, null);
   for (const length of [100, 100, 310, 40, 51]) tape.write(Buffer.alloc(length), length);
   const entries = Array.from({ length: tape.head }, (_, seq) => tape.at(seq)!.entry);
   t.same(entries, [0, 0, 0, -1, -1, 50]);

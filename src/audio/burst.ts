@@ -1,0 +1,43 @@
+/**
+ * Where a new listener begins on a tape: what it gets at once starts its player and keeps it going.
+ *
+ *        found ─ the burst's seconds, or a block and what may be late ─ edge
+ *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │ 48 │ 49 │ 50 │ 51 │ 52 │ 53 │ open
+ *         └──── BLOCK_BYTES ────────────────┘└──── LATE_MS ─────┘
+ *
+ * Invariant: what is asked for in time is given wherever the tape has it; the block ends where the tape soon ends. Pure.
+ */
+
+import type { AudioTape } from './tape.js';
+
+/**
+ * Firefox and Chromium read what they play in blocks of 32 KiB (`MediaCacheStream::Read` of the one waits until a block is whole), of every
+ * type: with less they do not begin, and whoever has played a block needs the next.
+ */
+const BLOCK_BYTES = 32 * 1024;
+/** A segment of a second, and the second until its listeners are visited. */
+const LATE_MS = 2000;
+/** For the sake of a block nobody begins nearer to the end of the tape: what the configuration leaves at least. */
+const SPARE_MS = 5000;
+
+/**
+ * The newest segment with an entry that has `burstMs` and a block behind it, else the oldest with an entry; `head` when the burst is 0 or
+ * nothing is closed yet.
+ * @param fence nobody joins before this segment
+ */
+export function joinAt(tape: AudioTape, fence: number, burstMs: number): number {
+  let found = Math.max(tape.head, fence);
+  if (burstMs <= 0) return found;
+  let [burst, blockBytes] = [0, 0];
+  for (let seq = found - 1; seq >= tape.tail && seq >= fence; seq--) {
+    const { entry, entryMs, startMs, bytes } = tape.at(seq)!;
+    if (tape.edgeMs - startMs > LATE_MS) blockBytes += bytes.length;
+    if (entry < 0) continue;
+    const ms = tape.edgeMs - entryMs;
+    if (burst >= burstMs && ms > tape.lagMs - SPARE_MS) break;
+    found = seq;
+    burst = ms;
+    if (burst >= burstMs && blockBytes >= BLOCK_BYTES) break;
+  }
+  return found;
+}
