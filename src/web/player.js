@@ -89,8 +89,7 @@ export class Player {
   /** @param {boolean} broken not by the listener's wish */
   #stop(broken) {
     this.#cancelTry();
-    this.#audio.removeAttribute('src');
-    this.#audio.load();
+    // Another address ends the download. No `load()`: after one Firefox loads whatever comes, and would be a listener who hears nothing.
     this.#arm();
     this.#feed?.close();
     this.#feed = null;

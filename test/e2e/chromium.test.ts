@@ -3,10 +3,9 @@
  * servers send), and what a page of another origin can read of a stream: the interval and the titles, by `fetch`.
  */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { chromium, type Page } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { fetchIcy, median, otherOrigin, readSoFar, start } from '../kit/browser.js';
 import { Player, until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
@@ -22,13 +21,8 @@ const ID3_HEAD_BYTES = 10;
 const SKIP = missing('chromium');
 
 /** Serves a page, and `audio()` as a stream: a burst at once, then in real time. */
-async function serve(t: Test, audio: () => Buffer): Promise<string> {
-  const server = createServer((request, response) => {
-    if (request.url === '/') {
-      response.setHeader('Content-Type', 'text/html');
-      response.end('<!doctype html><title>another origin</title>');
-      return;
-    }
+function serve(t: Test, audio: () => Buffer): Promise<string> {
+  return otherOrigin(t, (request, response) => {
     if (!request.url!.startsWith('/stream')) {
       response.writeHead(404).end();
       return;
@@ -43,12 +37,6 @@ async function serve(t: Test, audio: () => Buffer): Promise<string> {
     }, 1000);
     response.on('close', () => clearInterval(timer));
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 async function openPage(t: Test, origin: string): Promise<Page> {
@@ -58,29 +46,6 @@ async function openPage(t: Test, origin: string): Promise<Page> {
   const page = await browser.newPage();
   await page.goto(origin);
   return page;
-}
-
-/** Milliseconds from asking a server that answers at once, to `playing`. Rejects where it does not play. */
-function start(page: Page, url: string): Promise<number> {
-  return page.evaluate(async (src) => {
-    // biome-ignore lint/suspicious/noExplicitAny: the browser's own, which Node's types do not know
-    const audio = new (globalThis as any).Audio();
-    const playing = new Promise<number>((done, fail) => {
-      audio.addEventListener('playing', () => done(performance.now()), { once: true });
-      audio.addEventListener('error', () => fail(new Error(audio.error.message)), { once: true });
-    });
-    const askedMs = performance.now();
-    audio.muted = true;
-    audio.src = src;
-    await audio.play();
-    const tookMs = (await playing) - askedMs;
-    audio.src = '';
-    return tookMs;
-  }, url);
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
 }
 
 /** The place of the tag is filled with the end of a frame: what stands there on the tape, as far as a decoder can tell. */
@@ -109,7 +74,7 @@ t.test('the audio element plays at once', { skip: SKIP, timeout: 110_000 }, asyn
     if (i < PARTIAL_JOINS) theirs.push(await start(page, `${partial}/stream?n=${i}`));
   }
   const told = (each: readonly number[]) => `median ${median(each).toFixed(0)} ms (${each.map(Math.round).join(', ')})`;
-  t.comment(`to playing: whole frames ${told(ours)}; a partial frame first ${told(theirs)}`);
+  t.comment(`until it plays: whole frames ${told(ours)}; a partial frame first ${told(theirs)}`);
   // Half of the others' time where the machine is so busy that nothing is quick.
   t.ok(median(ours) < Math.max(1000, Math.min(...theirs) / 2), told(ours));
   for (const player of [before, recording]) player.close();
@@ -119,33 +84,15 @@ t.test('a page of another origin reads the titles', { skip: SKIP, timeout: 60_00
   const { base } = await startServer(t, demoYaml());
   const push = (song: string) => fetch(`${base}/metapush/demo/demo-token?artist=Anna&song=${encodeURIComponent(song)}`);
   await push('Frühling');
-  const page = await openPage(t, await serve(t, () => Buffer.alloc(0)));
-  const titles: string[] = [];
-  await page.exposeFunction('seen', (title: string) => void titles.push(title));
-  const reading = page.evaluate(async (url) => {
-    const response = await fetch(url, { headers: { 'Icy-MetaData': '1' } });
-    const metaint = Number(response.headers.get('icy-metaint'));
-    const heads = ['icy-name', 'x-channelkey'].map((name) => response.headers.get(name));
-    const reader = response.body!.getReader();
-    let [bytes, found] = [new Uint8Array(), 0];
-    while (found < 2) {
-      const { value } = await reader.read();
-      bytes = new Uint8Array([...bytes, ...value!]);
-      while (bytes.length > metaint && bytes.length > metaint + bytes[metaint]! * 16) {
-        const end = metaint + 1 + bytes[metaint]! * 16;
-        const text = new TextDecoder().decode(bytes.subarray(metaint + 1, end)).replace(/\0+$/, '');
-        bytes = bytes.slice(end);
-        if (text === '') continue;
-        found++;
-        // biome-ignore lint/suspicious/noExplicitAny: given to the page above
-        await (globalThis as any).seen(text);
-      }
-    }
-    await reader.cancel();
-    return { metaint, heads };
-  }, `${base}/demo.mp3`);
-  await until(() => titles.length === 1, 15_000);
+  const page = await openPage(t, await otherOrigin(t));
+  await fetchIcy(page, `${base}/demo.mp3`);
+  const titles = async () => (await readSoFar(page)).titles.length;
+  await until(async () => (await titles()) === 1, 15_000);
   await push('Sommer');
-  t.same(await reading, { metaint: BYTES_PER_SECOND, heads: ['Demo Channel', 'demo'] });
-  t.same(titles, ["StreamTitle='Anna - Frühling';", "StreamTitle='Anna - Sommer';"]);
+  await until(async () => (await titles()) === 2, 15_000);
+  t.match(await readSoFar(page), {
+    metaint: BYTES_PER_SECOND,
+    heads: ['Demo Channel', 'demo'],
+    titles: ["StreamTitle='Anna - Frühling';", "StreamTitle='Anna - Sommer';"],
+  });
 });

@@ -1,0 +1,164 @@
+/**
+ * Firefox for tests, without a display, a sound card or any server but those of loopback: one browser with one tab and a profile of its
+ * own, driven by the WebDriver BiDi that it speaks itself (https://www.w3.org/TR/webdriver-bidi/). Debian has no geckodriver, and its
+ * Firefox lacks commands that Playwright's sends. Ends with its test, by its process.
+ *
+ *   --remote-debugging-port 0 ─► "listening on ws://…" ─► session.new ─► browsingContext.navigate, script.callFunction
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { WebSocket } from 'ws';
+import type { Tab } from './browser.js';
+import { Program } from './program.js';
+
+export const FIREFOX = 'firefox-esr';
+const START_MS = 60_000;
+/** A port to which nobody listens. */
+const NOWHERE_PORT = 9;
+const LOCAL = /^(?:data:|(?:blob:http|http|ws):\/\/127\.0\.0\.1:)/;
+
+const PREFS: Readonly<Record<string, string | number | boolean>> = {
+  // A sound card that takes what it is given in real time; without any, Firefox plays on by the clock but tells an error.
+  'media.cubeb.force_mock_context': true,
+  'media.autoplay.default': 0,
+  'media.autoplay.blocking_policy': 0,
+  // Whatever does not go to loopback goes to a proxy that is not there.
+  'network.proxy.type': 1,
+  'network.proxy.http': '127.0.0.1',
+  'network.proxy.http_port': NOWHERE_PORT,
+  'network.proxy.ssl': '127.0.0.1',
+  'network.proxy.ssl_port': NOWHERE_PORT,
+  'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false,
+  'services.settings.server': 'data:,#remote-settings-dummy/v1',
+  'app.normandy.enabled': false,
+  'app.update.disabledForTesting': true,
+  'extensions.update.enabled': false,
+  'media.gmp-manager.updateEnabled': false,
+  'browser.safebrowsing.update.enabled': false,
+  'browser.shell.checkDefaultBrowser': false,
+  'browser.aboutwelcome.enabled': false,
+  'browser.newtabpage.enabled': false,
+  'browser.startup.page': 0,
+  'startup.homepage_welcome_url': '',
+  'datareporting.policy.dataSubmissionEnabled': false,
+  'toolkit.telemetry.enabled': false,
+  'toolkit.telemetry.server': '',
+};
+
+interface Answer {
+  readonly type: 'success' | 'error' | 'event';
+  readonly id?: number;
+  readonly result?: unknown;
+  readonly message?: string;
+  readonly method?: string;
+  readonly params?: unknown;
+}
+
+interface Waiting {
+  readonly done: (result: unknown) => void;
+  readonly fail: (error: Error) => void;
+}
+
+export class Firefox implements Tab {
+  /** Warnings and errors on the console, and errors that no script caught. */
+  readonly complaints: string[] = [];
+  /** What pages asked for over the network, and what of it is not loopback. */
+  readonly requested: string[] = [];
+  readonly strangers: string[] = [];
+  readonly #program: Program;
+  readonly #waiting = new Map<number, Waiting>();
+  #socket: WebSocket | undefined;
+  #context = '';
+  #lastId = 0;
+
+  private constructor(program: Program) {
+    this.#program = program;
+  }
+
+  static async start(t: Test): Promise<Firefox> {
+    const profile = mkdtempSync(join(tmpdir(), 'airsplice-firefox-'));
+    const lines = Object.entries(PREFS).map(
+      ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
+    );
+    writeFileSync(join(profile, 'user.js'), lines.join(''));
+    const args = ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0', 'about:blank'];
+    const program = new Program(t, FIREFOX, args, { HOME: profile, MOZ_CRASHREPORTER_DISABLE: '1' });
+    t.teardown(async () => {
+      await program.stop('SIGKILL');
+      // Its other processes end a little later.
+      rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    });
+    const firefox = new Firefox(program);
+    await firefox.#connect();
+    return firefox;
+  }
+
+  async goto(url: string): Promise<void> {
+    await this.#send('browsingContext.navigate', { context: this.#context, url, wait: 'complete' });
+  }
+
+  /** Calls the function in the page, with the argument and back as JSON; as if the user had touched the page. */
+  async evaluate<A, R>(call: (argument: A) => R | Promise<R>, argument: A): Promise<R> {
+    const told = (await this.#send('script.callFunction', {
+      functionDeclaration: `async () => JSON.stringify((await (${call})(${JSON.stringify(argument)})) ?? null)`,
+      target: { context: this.#context },
+      awaitPromise: true,
+      userActivation: true,
+    })) as { result?: { value: string }; exceptionDetails?: { text: string } };
+    if (told.result === undefined) throw new Error(told.exceptionDetails?.text ?? 'the page has gone');
+    return JSON.parse(told.result.value) as R;
+  }
+
+  async #connect(): Promise<void> {
+    const address = () => /WebDriver BiDi listening on (ws:\S+)/.exec(this.#program.said)?.[1];
+    await this.#program.until(() => address() !== undefined, START_MS, 'does not listen');
+    const socket = new WebSocket(`${address()}/session`);
+    this.#socket = socket;
+    const failed = (error: Error) => {
+      for (const { fail } of this.#waiting.values()) fail(error);
+      this.#waiting.clear();
+    };
+    socket.on('message', (data) => this.#read(JSON.parse(String(data))));
+    socket.on('error', failed);
+    socket.on('close', () => failed(new Error(`Firefox has gone: ${this.#program.said}`)));
+    await this.#program.until(() => socket.readyState === WebSocket.OPEN, START_MS, 'takes no connection');
+    await this.#send('session.new', { capabilities: {} });
+    await this.#send('session.subscribe', { events: ['log.entryAdded', 'network.beforeRequestSent'] });
+    const { contexts } = (await this.#send('browsingContext.getTree', {})) as { contexts: { context: string }[] };
+    this.#context = contexts[0]!.context;
+  }
+
+  #send(method: string, params: object): Promise<unknown> {
+    const id = ++this.#lastId;
+    return new Promise((done, fail) => {
+      this.#waiting.set(id, { done, fail });
+      this.#socket!.send(JSON.stringify({ id, method, params }));
+    });
+  }
+
+  #read(answer: Answer): void {
+    if (answer.type === 'event') {
+      this.#note(answer.method!, answer.params);
+      return;
+    }
+    const waiting = this.#waiting.get(answer.id ?? 0);
+    this.#waiting.delete(answer.id ?? 0);
+    if (answer.type === 'success') waiting?.done(answer.result);
+    else waiting?.fail(new Error(answer.message));
+  }
+
+  #note(method: string, params: unknown): void {
+    if (method === 'network.beforeRequestSent') {
+      const { url } = (params as { request: { url: string } }).request;
+      this.requested.push(url);
+      if (!LOCAL.test(url)) this.strangers.push(url);
+      return;
+    }
+    const { level, text } = params as { level: string; text: string };
+    if (level === 'warn' || level === 'error') this.complaints.push(text);
+  }
+}
