@@ -8,7 +8,7 @@ import { type Answer, ask, Wire } from '../kit/wire.js';
 const FILE = `sources: [{ type: file, path: ${DEMO_AUDIO} }]`;
 const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]
-streams: { burstSeconds: 3 }
+streams: { burstSeconds: 3, lagSeconds: 8 } # so short that a burst is in time alone
 sessions: { keepSeconds: 2 }
 stations:
   house:
