@@ -55,6 +55,6 @@ export interface EncoderKind {
   /** Its line in ICY; default: the two fields, or the one that is there, with ` - ` between them. */
   readonly titleLine?: string;
   readonly refused: Readonly<Partial<Record<Refusal, Reaction>>>;
-  /** When the server goes: it comes back by itself within so many milliseconds, or it has ended. */
-  readonly onLoss: { readonly backWithinMs: number } | 'ends';
+  /** When the server goes: it comes back by itself within so many milliseconds, it ends, or it runs on and never comes back. */
+  readonly onLoss: { readonly backWithinMs: number } | 'ends' | 'stays away';
 }

@@ -141,7 +141,9 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
   await server.app.stop();
   server = await startServer(t, yaml(port), folder, log);
   const before = changes(lines).length;
-  if (kind.onLoss === 'ends') {
+  const comesBack = typeof kind.onLoss === 'object';
+  if (!comesBack) {
+    if (kind.onLoss === 'stays away') await stop(program);
     await until(
       () => program.ended !== undefined,
       30_000,
@@ -149,7 +151,7 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
     );
     program = await kind.start(t, to);
   }
-  const backMs = kind.onLoss === 'ends' ? START_MS : kind.onLoss.backWithinMs;
+  const backMs = comesBack ? kind.onLoss.backWithinMs : START_MS;
   const isBack = () => changes(lines).slice(before).at(-1) === 'encoder';
   await program.until(isBack, backMs, 'it does not come back to a restarted server');
 
