@@ -3,18 +3,14 @@
  * sent again and again, with libshout's own title updates at each file's beginning.
  */
 
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import type { EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
 import { tempFolder } from './server.js';
+import { makeTagged, type Tags } from './tagged.js';
 import { ENCODER_HERTZ } from './witness.js';
-
-export interface Tags {
-  readonly artist: string;
-  readonly title: string;
-}
 
 export interface EzstreamOptions {
   /** `HTTP`, or `ICY` for SHOUTcast v1. */
@@ -27,14 +23,11 @@ export interface EzstreamOptions {
 }
 
 /** The path of a list of files, each so long. */
-export function makeList(t: Test, files: readonly Tags[], seconds: number): string {
+export function makeList(t: Test, files: readonly Tags[], seconds: number, hertz = ENCODER_HERTZ): string {
   const folder = tempFolder(t);
-  const paths = files.map(({ artist, title }, i) => {
-    const path = join(folder, `${i}.mp3`);
-    const sine = `sine=frequency=${500 + 100 * i}:sample_rate=${ENCODER_HERTZ}:duration=${seconds}`;
-    const tags = ['-metadata', `artist=${artist}`, '-metadata', `title=${title}`];
-    execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', sine, '-ac', '2', '-b:a', '128k', ...tags, path]);
-    return path;
+  const paths = files.map((tags, i) => {
+    const tone = { hertz, pitch: 500 + 100 * i, seconds, type: 'mp3' };
+    return makeTagged(t, tags, tone, join(folder, `${i}.mp3`));
   });
   const list = join(folder, 'list.m3u');
   writeFileSync(list, `${paths.join('\n')}\n`);
@@ -57,3 +50,20 @@ export function startEzstream(t: Test, list: string, options: EzstreamOptions): 
   writeFileSync(path, xml, { mode: 0o600 });
   return new Program(t, 'ezstream', ['-v', '-c', path]);
 }
+
+const REFUSED = { tries: [1, 1], says: /error -3: Login failed/, ends: true } as const;
+
+export const ezstream: EncoderKind = {
+  name: 'ezstream',
+  needs: ['ezstream'],
+  codec: 'mp3',
+  start: async (t, { port, mount, password }) => {
+    const list = makeList(t, [{ artist: 'Björk', title: 'Jóga' }], 15, 44_100);
+    return startEzstream(t, list, { protocol: 'HTTP', tls: 'May', port, mount, password });
+  },
+  // It was told with the first audio.
+  title: async () => undefined,
+  refused: { 401: REFUSED, 404: REFUSED, 409: REFUSED, 429: REFUSED },
+  // Each of its tries ends with "Couldn't connect" before it has opened a socket.
+  onLoss: 'stays away',
+};

@@ -5,12 +5,14 @@
  */
 
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
+import type { EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
 import { tempFolder } from './server.js';
+import { makeTagged } from './tagged.js';
 
 export interface MpdOptions {
   readonly port: number;
@@ -30,8 +32,19 @@ export function makeQuiet(t: Test, hertz: number, [first, silent, last]: readonl
   return path;
 }
 
-/** Resolves when it plays. @param file its folder becomes the music folder */
-export async function startMpd(t: Test, file: string, hertz: number, options: MpdOptions): Promise<Program> {
+/** A client's command to it; false: it has not answered with yes. */
+type Client = (...args: string[]) => Promise<boolean>;
+
+const clients = new WeakMap<Program, Client>();
+
+/** Resolves when it plays, or has been told to. @param file its folder becomes the music folder; it is played first, then `more` of there */
+export async function startMpd(
+  t: Test,
+  file: string,
+  hertz: number,
+  options: MpdOptions,
+  more: readonly string[] = [],
+): Promise<Program> {
   const { port, mount, password, encoder } = options;
   const folder = join(tempFolder(t), 'mpd');
   mkdirSync(folder);
@@ -58,14 +71,56 @@ audio_output {
   const program = new Program(t, 'mpd', ['--no-daemon', '--stderr', config]);
   const env = { ...process.env, MPD_HOST: socket };
   // Its answer may wait for ours: MPD connects before it says that it plays.
-  const mpc = (...args: string[]) =>
+  const client: Client = (...args) =>
     promisify(execFile)('mpc', args, { env, timeout: 10_000 }).then(
       () => true,
       () => false,
     );
-  await program.until(() => mpc('-w', 'update'), 15_000, 'it does not start');
-  for (const args of [['add', file.slice(at + 1)], ['repeat', 'on'], ['play']]) {
-    if (!(await mpc(...args))) throw new Error(`mpc ${args.join(' ')}: ${program.said}`);
+  clients.set(program, client);
+  await program.until(() => client('-w', 'update'), 15_000, 'it does not start');
+  for (const args of [['add', file.slice(at + 1), ...more], ['repeat', 'on'], ['play']]) {
+    if (!(await client(...args))) throw new Error(`mpc ${args.join(' ')}: ${program.said}`);
   }
   return program;
 }
+
+const HERTZ = 44_100;
+const ENCODERS = {
+  mp3: 'encoder "lame"\nbitrate "128"',
+  vorbis: 'encoder "vorbis"\nquality "3.0"',
+  opus: 'encoder "opus"\nbitrate "64000"',
+};
+const TAGGED = 'tagged.flac';
+
+const mpd = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']): EncoderKind => ({
+  name: `MPD ${codec}`,
+  needs: ['mpd', 'mpc'],
+  codec,
+  start: async (t, { port, mount, password, sound }) => {
+    const folder = tempFolder(t);
+    const file = join(folder, 'sound.wav');
+    symlinkSync(sound, file);
+    const tone = { hertz: HERTZ, seconds: 60, type: 'flac' };
+    makeTagged(t, { artist: 'Björk', title: 'Jóga' }, tone, join(folder, TAGGED));
+    return startMpd(t, file, HERTZ, { port, mount, password, encoder: ENCODERS[codec] }, [TAGGED]);
+  },
+  title: async (_, program) => {
+    if (!(await clients.get(program)!('next'))) throw new Error(`mpc next: ${program.said}`);
+  },
+  refused,
+  // Not with another output either that keeps it playing (seen for 45 s).
+  onLoss: 'stays away',
+});
+
+/** It plays no further, with an error in `mpc status`, until its user says so. */
+const REFUSED = {
+  tries: [1, 1],
+  says: /problem opening connection to shout server .*Login failed/,
+  ends: false,
+} as const;
+
+export const mpds: readonly EncoderKind[] = [
+  mpd('mp3', { 401: REFUSED, 404: REFUSED, 409: REFUSED, 429: REFUSED }),
+  mpd('vorbis', {}),
+  mpd('opus', {}),
+];

@@ -1,26 +1,42 @@
-/** oggfwd, which sends what comes on its input, in real time by itself for Ogg and as it comes for MP3: here ffmpeg paces it. */
+/**
+ * oggfwd, which forwards the Ogg on its input and paces it by its pages: here one file after the other out of ffmpeg, each with the
+ * title that stands in a file at that moment, as a chain of links.
+ */
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
+import { tempFolder } from './server.js';
 
-export const oggfwd: EncoderKind = {
-  name: 'oggfwd',
+const ENCODERS = { vorbis: 'libvorbis', opus: 'libopus' };
+/** Of a link. */
+const SECONDS = 5;
+const titles = new WeakMap<Program, string>();
+
+const oggfwd = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']): EncoderKind => ({
+  name: `oggfwd ${codec}`,
   needs: ['oggfwd', 'bash'],
-  codec: 'vorbis',
+  codec,
   start: async (t, { port, mount, password, sound }) => {
-    const encode = `ffmpeg -v error -re -stream_loop -1 -i ${sound} -c:a libvorbis -b:a 96k -f ogg -`;
-    return new Program(t, 'bash', ['-c', `exec oggfwd 127.0.0.1 ${port} ${password} ${mount} < <(${encode})`]);
+    const title = join(tempFolder(t), 'title');
+    writeFileSync(title, ';FFMETADATA1\n');
+    const encode = `ffmpeg -v error -t ${SECONDS} -i ${sound} -i ${title} -map_metadata 1 -c:a ${ENCODERS[codec]} -b:a 96k -f ogg -`;
+    const links = `while ${encode}; do :; done`;
+    const program = new Program(t, 'bash', ['-c', `exec oggfwd 127.0.0.1 ${port} ${password} ${mount} < <(${links})`]);
+    titles.set(program, title);
+    return program;
   },
-  // libshout tells its programs one thing, whatever the status.
-  refused: {
-    400: { tries: [1, 1], says: /Login failed/, ends: true },
-    401: { tries: [1, 1], says: /Login failed/, ends: true },
-    404: { tries: [1, 1], says: /Login failed/, ends: true },
-    409: { tries: [1, 1], says: /Login failed/, ends: true },
-    415: { tries: [1, 1], says: /Login failed/, ends: true },
-    429: { tries: [1, 1], says: /Login failed/, ends: true },
-    501: { tries: [1, 1], says: /Login failed/, ends: true },
-    503: { tries: [1, 1], says: /Login failed/, ends: true },
+  title: async (_, program, artist, song) => {
+    writeFileSync(titles.get(program)!, `;FFMETADATA1\nartist=${artist}\ntitle=${song}\n`);
   },
+  refused,
   onLoss: 'ends',
-};
+});
+
+const REFUSED = { tries: [1, 1], says: /Login failed/, ends: true } as const;
+
+export const oggfwds: readonly EncoderKind[] = [
+  oggfwd('vorbis', { 401: REFUSED, 404: REFUSED, 409: REFUSED, 429: REFUSED }),
+  oggfwd('opus', {}),
+];

@@ -1,0 +1,33 @@
+/** A file of a tone with an artist and a title in its tags, as a music library has it. */
+
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { tempFolder } from './server.js';
+
+export interface Tags {
+  readonly artist: string;
+  readonly title: string;
+}
+
+export interface Tone {
+  readonly hertz: number;
+  /** Of the tone: 500 Hz. */
+  readonly pitch?: number;
+  readonly seconds: number;
+  /** By its ending: `mp3`, `flac`, `ogg` (Vorbis). */
+  readonly type: string;
+}
+
+/** Its path, in a folder of its own unless told otherwise. */
+export function makeTagged(
+  t: Test,
+  { artist, title }: Tags,
+  { hertz, pitch = 500, seconds, type }: Tone,
+  path = join(tempFolder(t), `tagged.${type}`),
+): string {
+  const sine = `sine=frequency=${pitch}:sample_rate=${hertz}:duration=${seconds}`;
+  const tags = ['-metadata', `artist=${artist}`, '-metadata', `title=${title}`];
+  execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', sine, '-ac', '2', '-b:a', '128k', ...tags, path]);
+  return path;
+}

@@ -1,0 +1,4 @@
+import { encoderStories } from '../kit/encoder-story.js';
+import { ezstream } from '../kit/ezstream.js';
+
+encoderStories([ezstream]);

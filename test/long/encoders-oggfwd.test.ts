@@ -1,4 +1,0 @@
-import { encoderStories } from '../kit/encoder-story.js';
-import { oggfwd } from '../kit/oggfwd.js';
-
-encoderStories([oggfwd]);
