@@ -34,6 +34,18 @@ export interface InputOptions extends HealthOptions {
 }
 
 const MINUTE_MS = 60_000;
+/** A title that takes longer to be saved (a slow disk) is waited for no longer. */
+const TITLE_WAIT_MS = 250;
+
+/** What has come behind a title that is not on the tape yet. */
+interface Early {
+  readonly bytes: Buffer;
+  readonly durationMs: number;
+  readonly bitrateKbps: number;
+  readonly fresh: boolean;
+  readonly link: OggLink | undefined;
+  readonly contentType: string | undefined;
+}
 
 /** What an input asks of its switch. */
 export interface InputOwner {
@@ -62,6 +74,9 @@ export class Input implements SourceInput {
   #soundSinceMs = Number.NEGATIVE_INFINITY;
   /** When it was left because it stalled or was lost, the latest `flaps` of them. */
   readonly #leftMs: number[] = [];
+  /** Null: nothing waits. Bounded by how far a source may be ahead. */
+  #early: Early[] | null = null;
+  #earlySinceMs = 0;
   /** Since when nothing of it is known. */
   #goneSinceMs = Number.NEGATIVE_INFINITY;
 
@@ -91,8 +106,30 @@ export class Input implements SourceInput {
     this.isAway = false;
     this.health.frame(bytes, durationMs, due.atMs, link === undefined);
     if (!this.#owner.takes(this.#index)) return;
-    this.#owner.type(this.source.contentType);
+    const { contentType } = this.source;
+    if (this.#early !== null) {
+      this.#early.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, contentType });
+      return;
+    }
+    this.#owner.type(contentType);
     this.#owner.output.frame(bytes, durationMs, bitrateKbps, fresh, link);
+  }
+
+  /** It is heard from here on, and its title is on its way: its audio waits, so that none of it carries the title of before. */
+  follow(title: Promise<void>): void {
+    const early: Early[] = [];
+    this.#early = early;
+    this.#earlySinceMs = this.#clock.now();
+    void title.then(() => this.#early === early && this.#catchUp());
+  }
+
+  #catchUp(): void {
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const { bytes, durationMs, bitrateKbps, fresh, link, contentType } of early) {
+      this.#owner.type(contentType);
+      this.#owner.output.frame(bytes, durationMs, bitrateKbps, fresh, link);
+    }
   }
 
   title(title: SourceTitle): Promise<void> {
@@ -101,6 +138,7 @@ export class Input implements SourceInput {
   }
 
   lost(reason: string): void {
+    this.#catchUp();
     if (this.seat.returnMs > 0 && this.#owner.hears(this.#index)) this.isAway = true;
     else this.#forgetLost();
     this.#owner.check(reason);
@@ -115,12 +153,14 @@ export class Input implements SourceInput {
 
   /** Another source is heard from now on, or none. */
   left(nowMs: number): void {
+    this.#early = null;
     if (this.isAway) this.#forgetLost();
     else if (this.#due.atMs !== Number.NEGATIVE_INFINITY && !this.isGood(nowMs)) this.#count(nowMs);
   }
 
   look(nowMs: number): void {
     if (this.isUnsteady) this.#judge(nowMs);
+    if (this.#early !== null && nowMs - this.#earlySinceMs >= TITLE_WAIT_MS) this.#catchUp();
     const { facts, state } = this.source;
     this.health.look(nowMs, state === 'up', this.seat.bitrateKbps || (facts?.bitrateKbps ?? 0));
   }

@@ -168,7 +168,7 @@ export class Switch implements Ringer {
     this.output.changed(this.heard, reason);
     // An upstream tells its title once: the one that came while another source was heard is in force from here on.
     const input = this.#inputs[index];
-    if (input?.lastTitle !== undefined) void this.output.title(input.lastTitle, input.source);
+    if (input?.lastTitle !== undefined) input.follow(this.output.title(input.lastTitle, input.source));
     this.#run(this.#clock.now());
   }
 

@@ -57,7 +57,7 @@ class Fake implements Source {
 }
 
 /** A switch and its fakes: `encoder`, `pull`, `demand` (a pull on demand) or `file`, in order of preference. */
-function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS) {
+function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, saved = Promise.resolve()) {
   const clock = new FakeClock();
   const out: string[] = [];
   const titles: string[] = [];
@@ -68,7 +68,10 @@ function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS) {
   const audio = new Switch(
     {
       frame: (bytes) => void out.push(bytes.toString()),
-      title: async (line, source) => void titles.push(`${(source as Fake).name}: ${line}`),
+      title: (line, source) => {
+        titles.push(`${(source as Fake).name}: ${line}`);
+        return saved;
+      },
       changed: (source, reason) => {
         changes.push((source as Fake | null)?.name ?? null);
         reasons.push(reason);
@@ -447,6 +450,50 @@ t.test(
     pull.send();
     encoder.send();
     t.equal(titles.length, 3, 'a title from before a loss is not told again');
+  },
+);
+
+t.test(
+  'audio waits for the title that stands before it: until it is saved, for 250 ms, or until its source is gone',
+  async (t) => {
+    const { fakes, audio, out, pass, clock } = setUp(['encoder', 'file'], 0, FLAPS, new Promise(() => undefined));
+    const [encoder, file] = fakes as [Fake, Fake];
+    audio.start();
+    file.send();
+    const begin = () => {
+      void encoder.input.title('a slow disk');
+      out.length = 0;
+      encoder.send('one');
+      encoder.send('two');
+      t.strictSame(out, []);
+    };
+    begin();
+    pass(200);
+    t.strictSame(out, []);
+    pass(50 + CHECK_MS);
+    t.strictSame(out, ['one', 'two'], 'no longer than that');
+    encoder.send('three');
+    t.strictSame(out, ['one', 'two', 'three']);
+    encoder.lose();
+    begin();
+    encoder.lose();
+    t.strictSame(out, ['one', 'two'], 'what came is heard');
+    begin();
+    clock.advance(2 * STALL_MS);
+    t.strictSame(out, ['one', 'two'], 'once');
+
+    let resolve = () => {};
+    const saved = new Promise<void>((done) => {
+      resolve = done;
+    });
+    const other = setUp(['encoder', 'file'], 0, FLAPS, saved);
+    other.audio.start();
+    void other.fakes[0]!.input.title('a disk');
+    other.fakes[0]!.send('one');
+    t.strictSame(other.out, []);
+    resolve();
+    await saved;
+    t.strictSame(other.out, ['one'], 'at once');
   },
 );
 
