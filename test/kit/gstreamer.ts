@@ -1,0 +1,34 @@
+/** GStreamer's `shout2send` at the end of a pipeline of gst-launch: libshout, with its titles from the tags that flow with the audio. */
+
+import type { EncoderKind } from './encoder-kind.js';
+import { Program } from './program.js';
+
+const ENCODERS = {
+  mp3: 'lamemp3enc target=bitrate bitrate=128 cbr=true',
+  vorbis: 'vorbisenc bitrate=96000 ! oggmux',
+  opus: 'opusenc bitrate=96000 ! oggmux',
+};
+
+const gstreamer = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']): EncoderKind => ({
+  name: `GStreamer ${codec}`,
+  needs: ['gst-launch-1.0'],
+  codec,
+  start: async (t, { port, mount, password, sound }) => {
+    const tags = 'taginject tags=artist="Björk",title="Jóga"';
+    const pipeline = `filesrc location=${sound} ! wavparse ! audioconvert ! audioresample ! ${tags} ! ${ENCODERS[codec]}`;
+    const out = `shout2send ip=127.0.0.1 port=${port} mount=${mount} password=${password}`;
+    return new Program(t, 'gst-launch-1.0', `${pipeline} ! ${out}`.split(' '));
+  },
+  // It was told with the first audio.
+  title: async () => undefined,
+  refused,
+  onLoss: 'ends',
+});
+
+const REFUSED = { tries: [1, 1], says: /shout_open\(\) failed: err=Login failed/, ends: true } as const;
+
+export const gstreamers: readonly EncoderKind[] = [
+  gstreamer('mp3', { 401: REFUSED, 404: REFUSED, 409: REFUSED, 429: REFUSED }),
+  gstreamer('vorbis', {}),
+  gstreamer('opus', {}),
+];
