@@ -7,6 +7,7 @@ import type { Config } from './config/schema.js';
 import type { Connections } from './http/connections.js';
 import { EncoderDoor, type EncoderDoorOptions } from './http/encoder.js';
 import type { Proxies } from './http/peer.js';
+import type { RefusalPace } from './http/refusal-pace.js';
 import { NO_SECRET, type SecretGate } from './http/secret-gate.js';
 import { ShoutcastDoor } from './http/shoutcast.js';
 import type { Mount } from './http/stream.js';
@@ -30,11 +31,12 @@ export interface EncoderDoors {
   readonly shoutcast: ShoutcastDoor;
 }
 
-/** @param gate one for all that take secrets */
+/** @param gate one for all that take secrets @param pace one for both */
 export function makeEncoderDoors(
   { config, metrics, log, refusals, secrets, programmes }: Parts,
   mounts: ReadonlyMap<string, Mount>,
   gate: SecretGate,
+  pace: RefusalPace,
   proxies: Proxies,
   connections: Connections,
 ): EncoderDoors {
@@ -46,6 +48,7 @@ export function makeEncoderDoors(
     gate,
     connections,
     proxies,
+    pace,
     mount: (path) => {
       const mount = mounts.get(path);
       return mount === undefined ? undefined : programmes.get(mount.channel.key)!.encoder;

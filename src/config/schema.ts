@@ -173,6 +173,7 @@ export function configSchema(surroundings: Surroundings) {
       wrongSecretsPerMinute: whole(1, 1_000_000).default(60),
       wrongSecretsInAllPerMinute: whole(60, 1_000_000).default(600),
       secretQueue: whole(0, 9).default(8),
+      encodersRefusedPerMinute: whole(1, 1_000_000).default(60),
       addressesRemembered: whole(1, 1_000_000).default(10_000),
       pushBodyBytes: whole(256, 16_777_216).default(65_536),
       parameters: whole(16, 10_000).default(64),

@@ -13,6 +13,7 @@ import { type Judged, type Judges, judgeConnection } from './held-connection.js'
 import { lastWord } from './last-word.js';
 import type { Proxies } from './peer.js';
 import { originOf } from './rate.js';
+import type { RefusalPace } from './refusal-pace.js';
 import { awaitReturn, isReturning, type Present } from './returning.js';
 import { NO_SECRET, SECRET_REASONS } from './secret-gate.js';
 
@@ -30,6 +31,7 @@ export interface EncoderMount extends Guarded, Present {
 export interface EncoderDoorOptions extends HeadLimits, Judges {
   readonly server: string;
   readonly proxies: Proxies;
+  readonly pace: RefusalPace;
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
   /** It is let in, and is the channel's from here on. */
@@ -102,7 +104,7 @@ export class EncoderDoor {
           path: '',
           agent: '',
         };
-        this.#refuse(caller, { status: 400, reason: 'Bad Request', why: result.message });
+        this.#refuseAtPace(caller, { status: 400, reason: 'Bad Request', why: result.message });
       } else this.#judge(socket, result);
     });
   }
@@ -119,7 +121,9 @@ export class EncoderDoor {
     const caller = { socket, address, path: head.path, agent: head.headers.get('user-agent') ?? '' };
     const given = basicCredentials(head);
     if (given === null || mount === undefined) {
-      this.#refuse(caller, given === null ? NO_CREDENTIALS : NO_MOUNT);
+      // Without a password many ask first, to see what they may do.
+      if (given === null) this.#refuse(caller, NO_CREDENTIALS);
+      else this.#refuseAtPace(caller, NO_MOUNT);
       return;
     }
     const compare = () => mount.authorized(given.user, given.password);
@@ -135,7 +139,7 @@ export class EncoderDoor {
   /** Its password is right. @param first bytes of its body */
   #place(caller: Caller, head: Handshake, first: Buffer, mount: EncoderMount): void {
     const refused = misfit(head, mount);
-    if (refused !== null) this.#refuse(caller, refused);
+    if (refused !== null) this.#refuseAtPace(caller, refused);
     else this.#admit(caller, head, first, mount);
   }
 
@@ -159,6 +163,10 @@ export class EncoderDoor {
     this.#options.judged({ ...caller, status: expects ? 100 : 200, why: mount.channel });
     this.#options.onAdmitted(socket);
     mount.attach(socket, first, head.headers);
+  }
+
+  #refuseAtPace(caller: Caller, verdict: Verdict): void {
+    this.#options.pace.refuse(originOf(caller.address), caller.socket, () => this.#refuse(caller, verdict));
   }
 
   #refuse({ socket, ...caller }: Caller, verdict: Verdict): void {

@@ -13,11 +13,13 @@ import { type Judged, type Judges, judgeConnection } from './held-connection.js'
 import { lastWord } from './last-word.js';
 import { addressOf } from './peer.js';
 import { originOf } from './rate.js';
+import type { RefusalPace } from './refusal-pace.js';
 import { SECRET_REASONS } from './secret-gate.js';
 
 export interface ShoutcastDoorOptions extends HeadLimits, Judges {
   /** Every channel that takes an encoder. */
   readonly channels: readonly EncoderMount[];
+  readonly pace: RefusalPace;
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
   /** It is let in, and is the channel's from here on. */
@@ -48,7 +50,7 @@ export class ShoutcastDoor {
   /** Takes a connection that began with a line of text. @param first the bytes that were read already */
   take(socket: Socket, first: Buffer): void {
     this.#heads.readWith(new FirstLineParser(this.#options.headBytes), socket, first, (result) => {
-      if ('kind' in result) return this.#refuse(socket, { status: 400, why: result.message });
+      if ('kind' in result) return this.#refuseAtPace(socket, { status: 400, why: result.message });
       const login = readLogin(result.line);
       // Whoever pokes wants any answer at all.
       if (login.kind === 'poke') return lastWord(socket, INVALID);
@@ -59,8 +61,10 @@ export class ShoutcastDoor {
       const compare = () => (opened = openedBy(login.readings, channels)).length > 0;
       const { headBytes } = this.#options;
       judgeConnection(this.#options, originOf(addressOf(socket)), socket, headBytes, compare, (judged, ahead) => {
-        const found = refusalOf(judged) ?? onlyOne(opened);
-        if ('why' in found) return this.#refuse(socket, found, path);
+        const wrong = refusalOf(judged);
+        if (wrong !== null) return this.#refuse(socket, wrong, path);
+        const found = onlyOne(opened);
+        if ('why' in found) return this.#refuseAtPace(socket, found, path);
         socket.write(WELCOME);
         const heads = new HandshakeParser(this.#options, NO_REQUEST);
         const rest = ahead.length === 0 ? result.rest : Buffer.concat([result.rest, ahead]);
@@ -93,6 +97,10 @@ export class ShoutcastDoor {
     this.#options.judged({ status: 200, path, agent, why: channel.channel, address: addressOf(socket) });
     this.#options.onAdmitted(socket);
     channel.attach(socket, head.rest, head.headers);
+  }
+
+  #refuseAtPace(socket: Socket, refused: Refused, path = ''): void {
+    this.#options.pace.refuse(originOf(addressOf(socket)), socket, () => this.#refuse(socket, refused, path));
   }
 
   #refuse(socket: Socket, { status, why }: Refused, path = ''): void {

@@ -12,6 +12,7 @@ import { EncoderDoor, type EncoderMount, type EncoderVerdict } from '../../src/h
 import { Front } from '../../src/http/front.js';
 import { NO_HEADS } from '../../src/http/legacy.js';
 import { Proxies } from '../../src/http/peer.js';
+import { RefusalPace } from '../../src/http/refusal-pace.js';
 import { SecretGate } from '../../src/http/secret-gate.js';
 import { ShoutcastDoor } from '../../src/http/shoutcast.js';
 import { TitleDoor } from '../../src/http/title-door.js';
@@ -72,6 +73,7 @@ export class Doors {
       gate: this.gate,
       connections: roomyTable(),
       proxies: new Proxies([], 'x-forwarded-for'),
+      pace: new RefusalPace(this.clock, { perMinute: 1_000_000, remembered: 10 }),
       mount: (path: string) => mounts.get(path),
       onAdmitted: () => undefined,
       judged: ({ status, path, why }: EncoderVerdict) => void this.judged.push({ status, path, why }),
