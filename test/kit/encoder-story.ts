@@ -196,7 +196,10 @@ async function isWhole(t: Test, { name, codec }: EncoderKind, program: Program, 
   writeFileSync(path, audio);
   const probed = ['-v', 'error', '-show_entries', 'stream=codec_name', '-of', 'csv=p=0', path];
   t.equal((await promisify(execFile)('ffprobe', probed)).stdout.trim().split('\n')[0], codec);
-  const { stderr } = await promisify(execFile)('ffmpeg', ['-v', 'error', '-i', path, '-f', 'null', '-']);
+  // From a pipe, as a player gets it: of a file ffmpeg 5.1 wants to know the length, and fails at its own chains of Opus.
+  const decoded = promisify(execFile)('ffmpeg', ['-v', 'error', '-i', 'pipe:', '-f', 'null', '-']);
+  decoded.child.stdin!.on('error', () => undefined).end(audio);
+  const { stderr } = await decoded;
   // The last frame is cut where the player left.
   const complaints = stderr
     .split('\n')
