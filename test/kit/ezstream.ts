@@ -63,7 +63,16 @@ export const ezstream: EncoderKind = {
   },
   // It was told with the first audio.
   title: async () => undefined,
-  refused: { 401: REFUSED, 404: REFUSED, 409: REFUSED, 429: REFUSED },
+  refused: {
+    400: REFUSED,
+    401: REFUSED,
+    404: REFUSED,
+    409: REFUSED,
+    415: REFUSED,
+    429: REFUSED,
+    501: REFUSED,
+    503: REFUSED,
+  },
   // Each of its tries ends with "Couldn't connect" before it has opened a socket.
   onLoss: 'stays away',
 };

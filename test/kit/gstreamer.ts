@@ -28,7 +28,16 @@ const gstreamer = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']
 const REFUSED = { tries: [1, 1], says: /shout_open\(\) failed: err=Login failed/, ends: true } as const;
 
 export const gstreamers: readonly EncoderKind[] = [
-  gstreamer('mp3', { 401: REFUSED, 404: REFUSED, 409: REFUSED, 429: REFUSED }),
+  gstreamer('mp3', {
+    400: REFUSED,
+    401: REFUSED,
+    404: REFUSED,
+    409: REFUSED,
+    415: REFUSED,
+    429: REFUSED,
+    501: REFUSED,
+    503: REFUSED,
+  }),
   gstreamer('vorbis', {}),
   gstreamer('opus', {}),
 ];

@@ -47,6 +47,15 @@ export const ices2: EncoderKind = {
     writeFileSync(TITLES.get(program)!, `artist=${artist}\ntitle=${song}\n`);
     program.child.kill('SIGUSR1');
   },
-  refused: { 401: REFUSED, 404: REFUSED, 409: REFUSED, 429: REFUSED },
+  refused: {
+    400: REFUSED,
+    401: REFUSED,
+    404: REFUSED,
+    409: REFUSED,
+    415: REFUSED,
+    429: REFUSED,
+    501: REFUSED,
+    503: REFUSED,
+  },
   onLoss: { backWithinMs: 30_000 },
 };

@@ -32,8 +32,8 @@ export function makeQuiet(t: Test, hertz: number, [first, silent, last]: readonl
   return path;
 }
 
-/** A client's command to it; false: it has not answered with yes. */
-type Client = (...args: string[]) => Promise<boolean>;
+/** A client's command to it, and what it answers; null: no. */
+type Client = (...args: string[]) => Promise<string | null>;
 
 const clients = new WeakMap<Program, Client>();
 
@@ -73,13 +73,13 @@ audio_output {
   // Its answer may wait for ours: MPD connects before it says that it plays.
   const client: Client = (...args) =>
     promisify(execFile)('mpc', args, { env, timeout: 10_000 }).then(
-      () => true,
-      () => false,
+      ({ stdout }) => stdout,
+      () => null,
     );
   clients.set(program, client);
-  await program.until(() => client('-w', 'update'), 15_000, 'it does not start');
+  await program.until(() => client('-w', 'update').then((answer) => answer !== null), 15_000, 'it does not start');
   for (const args of [['add', file.slice(at + 1), ...more], ['repeat', 'on'], ['play']]) {
-    if (!(await client(...args))) throw new Error(`mpc ${args.join(' ')}: ${program.said}`);
+    if ((await client(...args)) === null) throw new Error(`mpc ${args.join(' ')}: ${program.said}`);
   }
   return program;
 }
@@ -105,22 +105,28 @@ const mpd = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']): Enc
     return startMpd(t, file, HERTZ, { port, mount, password, encoder: ENCODERS[codec] }, [TAGGED]);
   },
   title: async (_, program) => {
-    if (!(await clients.get(program)!('next'))) throw new Error(`mpc next: ${program.said}`);
+    if ((await clients.get(program)!('next')) === null) throw new Error(`mpc next: ${program.said}`);
   },
+  rests: async (program) => !(await clients.get(program)!('status'))?.includes('[playing]'),
   refused,
   // Not with another output either that keeps it playing (seen for 45 s).
   onLoss: 'stays away',
 });
 
 /** It plays no further, with an error in `mpc status`, until its user says so. */
-const REFUSED = {
-  tries: [1, 1],
-  says: /problem opening connection to shout server .*Login failed/,
-  ends: false,
-} as const;
+const REFUSED = { tries: [1, 1], says: /problem opening connection .*Login failed/, ends: true } as const;
 
 export const mpds: readonly EncoderKind[] = [
-  mpd('mp3', { 401: REFUSED, 404: REFUSED, 409: REFUSED, 429: REFUSED }),
+  mpd('mp3', {
+    400: REFUSED,
+    401: REFUSED,
+    404: REFUSED,
+    409: REFUSED,
+    415: REFUSED,
+    429: REFUSED,
+    501: REFUSED,
+    503: REFUSED,
+  }),
   mpd('vorbis', {}),
   mpd('opus', {}),
 ];

@@ -37,6 +37,15 @@ const oggfwd = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']): 
 const REFUSED = { tries: [1, 1], says: /Login failed/, ends: true } as const;
 
 export const oggfwds: readonly EncoderKind[] = [
-  oggfwd('vorbis', { 401: REFUSED, 404: REFUSED, 409: REFUSED, 429: REFUSED }),
+  oggfwd('vorbis', {
+    400: REFUSED,
+    401: REFUSED,
+    404: REFUSED,
+    409: REFUSED,
+    415: REFUSED,
+    429: REFUSED,
+    501: REFUSED,
+    503: REFUSED,
+  }),
   oggfwd('opus', {}),
 ];

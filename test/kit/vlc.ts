@@ -35,14 +35,14 @@ const vlc = (codec: 'mp3' | 'vorbis', out: string, rest: Pick<EncoderKind, 'titl
 /** It tries again every 30 s; MP3 both ways each time. */
 const REFUSED = {
   tries: [1, 2],
-  says: /failed to connect using 'http'.*\n.*unable to establish/,
+  says: /unable to establish connection/,
   ends: false,
 } as const;
 
 export const vlcs: readonly EncoderKind[] = [
   // A SHOUTcast v1 login names no mount: there is no 404. Of titles libshout's users must take care themselves; VLC does not.
   vlc('mp3', '#transcode{acodec=mp3,ab=128}:std{access=shout{mp3},mux=raw', {
-    refused: { 401: REFUSED, 409: REFUSED, 429: REFUSED },
+    refused: { 400: REFUSED, 401: REFUSED, 409: REFUSED, 415: REFUSED, 429: REFUSED, 501: REFUSED, 503: REFUSED },
   }),
   // It was told with the first audio.
   vlc('vorbis', '#std{access=shout,mux=ogg', {
