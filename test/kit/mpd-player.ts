@@ -1,0 +1,44 @@
+/**
+ * MPD as a player, into its output of nothing, which keeps time. A shell beside it asks it twice a second what it shows, and takes commands from
+ * its input (`mpc …`). Needs bash and mpc too.
+ */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type PlayerKind, titleLine } from './player-program.js';
+
+const SHELL = `export MPD_HOST="$1/socket"
+mpd --no-daemon --stderr "$1/mpd.conf" &
+until mpc -q add "$2"; do sleep 0.2; done 2>&-
+mpc -q play
+while kill -0 $! 2>&-; do
+  if read -r -t 0.5 line; then eval "$line"; fi
+  mpc -f 'title: [%artist% - ]%title%' current
+  mpc status 'state: %state% %currenttime%'
+done`;
+
+export const mpdPlayer: PlayerKind = {
+  name: 'mpd',
+  program: 'bash',
+  args: (url, folder) => ['-c', SHELL, 'mpd', folder, url],
+  prepare: (folder) => {
+    writeFileSync(
+      join(folder, 'mpd.conf'),
+      `bind_to_address "${join(folder, 'socket')}"
+log_level "verbose"
+zeroconf_enabled "no"
+audio_output {
+  type "null"
+  name "nothing"
+}
+`,
+    );
+  },
+  shows: (title) => `title: ${titleLine(title)}\n`,
+  complaint: /error|exception|fail|lost|corrupt|invalid|warning/i,
+  position: /^state: playing (\d+):(\d+)$/,
+  // What mpc says of both.
+  stopped: /^state: (?:paused|stopped)/m,
+  again: "mpc status '%state%' | grep -q playing || mpc -q play",
+  limits: { flac: 'one link' },
+};
