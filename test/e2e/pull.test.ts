@@ -5,8 +5,9 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import t, { type Test } from 'tap';
-import { ICECAST_PASSWORD, noIcecast, startIcecast } from '../kit/icecast.js';
+import { ICECAST_PASSWORD, Icecast, noIcecast } from '../kit/icecast.js';
 import { Player, until } from '../kit/player.js';
+import { freePort } from '../kit/process.js';
 import { startServer } from '../kit/server.js';
 
 const noFfmpeg = spawnSync('ffmpeg', ['-version']).error === undefined ? false : 'no ffmpeg here';
@@ -22,18 +23,14 @@ function encode(t: Test, port: number, mount: string): ChildProcess {
 }
 
 t.test('from Icecast, fed by ffmpeg', { skip: noIcecast || noFfmpeg, timeout: 60_000 }, async (t) => {
-  const port = await startIcecast(t);
-  const isThere = async (mount: string) =>
-    (await fetch(`http://127.0.0.1:${port}/status-json.xsl`).then((it) => it.text())).includes(mount);
-  const tell = (mount: string, song: string) =>
-    fetch(`http://127.0.0.1:${port}/admin/metadata?mode=updinfo&mount=${mount}&song=${encodeURIComponent(song)}`, {
-      headers: { authorization: `Basic ${Buffer.from(`admin:${ICECAST_PASSWORD}`).toString('base64')}` },
-    });
+  const icecast = new Icecast(t, await freePort());
+  await icecast.start();
+  const { port } = icecast;
   let first = encode(t, port, '/first');
   encode(t, port, '/second');
-  await until(async () => (await isThere('/first')) && (await isThere('/second')), 15_000);
-  await tell('/first', 'One - From Icecast');
-  await tell('/second', 'Two - From Icecast');
+  await until(async () => (await icecast.has('/first')) && (await icecast.has('/second')), 15_000);
+  await icecast.tell('/first', 'One - From Icecast');
+  await icecast.tell('/second', 'Two - From Icecast');
   const server = await startServer(
     t,
     `
@@ -57,8 +54,8 @@ stations:
   first.kill('SIGKILL');
   await player.until(() => title() === 'Two - From Icecast', 15_000);
   first = encode(t, port, '/first');
-  await until(() => isThere('/first'), 15_000);
-  await tell('/first', 'Again - From Icecast');
+  await until(() => icecast.has('/first'), 15_000);
+  await icecast.tell('/first', 'Again - From Icecast');
   await player.until(() => title() === 'Again - From Icecast', 15_000);
   const { audioBytes } = player;
   await player.until(() => player.audioBytes > audioBytes + 32_000, 15_000);

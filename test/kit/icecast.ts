@@ -3,7 +3,7 @@
  * Needs `icecast2` on the PATH; as root also `setpriv`, since Icecast refuses to run as root.
  */
 
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chownSync, readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { freePort } from './process.js';
 import { DEMO_AUDIO, tempFolder } from './server.js';
 
 const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
 /** Debian's. */
 const SHARE = '/usr/share/icecast2';
 /** The password of its sources and of its admin. */
@@ -23,12 +24,83 @@ export const noIcecast: string | false = spawnSync('icecast2', ['-v']).error ===
 
 /** Resolves with its port once it answers. */
 export async function startIcecast(t: Test): Promise<number> {
-  const folder = tempFolder(t);
-  const port = await freePort();
-  const config = join(folder, 'icecast.xml');
-  writeFileSync(
-    config,
-    `<icecast>
+  const icecast = new Icecast(t, await freePort());
+  await icecast.start();
+  return icecast.port;
+}
+
+export interface MountFacts {
+  readonly listenurl: string;
+  readonly artist?: string;
+  readonly title?: string;
+}
+
+/** One that can be stopped and started again. */
+export class Icecast {
+  readonly port: number;
+  readonly #t: Test;
+  readonly #folder: string;
+  #child: ChildProcess | null = null;
+
+  /** @param extra more elements of its configuration, such as relays */
+  constructor(t: Test, port: number, extra = '') {
+    this.#t = t;
+    this.port = port;
+    this.#folder = tempFolder(t);
+    writeFileSync(join(this.#folder, 'icecast.xml'), configuration(port, this.#folder, extra));
+    if (isRoot) chownSync(this.#folder, NOBODY, NOBODY);
+  }
+
+  /** What it has to say of its sources and relays. */
+  get said(): string {
+    return readFileSync(join(this.#folder, 'error.log'), 'utf8');
+  }
+
+  /** Resolves once it answers. */
+  async start(): Promise<void> {
+    const become = isRoot ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
+    const [command, ...args] = [...become, 'icecast2', '-c', join(this.#folder, 'icecast.xml')];
+    // On a busy machine one start in thirty of 2.4.4 hangs before it listens, and for good.
+    for (let left = 5; ; left--) {
+      const child = spawn(command!, args, { stdio: 'ignore' });
+      this.#child = child;
+      this.#t.teardown(() => child.kill('SIGKILL'));
+      const answers = await until(() => isAnswering(this.port), 5000).then(
+        () => true,
+        () => false,
+      );
+      if (answers) return;
+      if (left === 1) throw new Error(`icecast2 does not answer (exit code ${child.exitCode})`);
+      child.kill('SIGKILL');
+    }
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child!;
+    child.kill('SIGTERM');
+    await until(() => child.exitCode !== null || child.signalCode !== null, 10_000);
+  }
+
+  /** Tells a mount's title, as an encoder does. */
+  async tell(mount: string, song: string, charset?: string): Promise<void> {
+    const query = new URLSearchParams({ mode: 'updinfo', mount, song, ...(charset !== undefined && { charset }) });
+    const authorization = `Basic ${Buffer.from(`admin:${ICECAST_PASSWORD}`).toString('base64')}`;
+    await fetch(`http://127.0.0.1:${this.port}/admin/metadata?${query}`, { headers: { authorization } });
+  }
+
+  /** What its statistics tell of each mount that it has. */
+  async facts(): Promise<MountFacts[]> {
+    const answer = await fetch(`http://127.0.0.1:${this.port}/status-json.xsl`);
+    const { icestats } = (await answer.json()) as { icestats: { source?: MountFacts | MountFacts[] } };
+    return icestats.source === undefined ? [] : [icestats.source].flat();
+  }
+
+  async has(mount: string): Promise<boolean> {
+    return (await this.facts()).some(({ listenurl }) => listenurl.endsWith(mount));
+  }
+}
+
+const configuration = (port: number, folder: string, extra: string) => `<icecast>
   <limits><clients>100</clients><sources>9</sources><source-timeout>60</source-timeout></limits>
   <authentication>
     <source-password>${ICECAST_PASSWORD}</source-password>
@@ -40,27 +112,10 @@ export async function startIcecast(t: Test): Promise<number> {
   <paths>
     <basedir>${SHARE}</basedir><logdir>${folder}</logdir><webroot>${SHARE}/web</webroot><adminroot>${SHARE}/admin</adminroot>
   </paths>
-  <logging><accesslog>access.log</accesslog><errorlog>error.log</errorlog><loglevel>2</loglevel></logging>
+  ${extra}
+  <logging><accesslog>access.log</accesslog><errorlog>error.log</errorlog><loglevel>3</loglevel></logging>
 </icecast>
-`,
-  );
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot) chownSync(folder, NOBODY, NOBODY);
-  const become = isRoot ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
-  const [command, ...args] = [...become, 'icecast2', '-c', config];
-  // On a busy machine one start in thirty of 2.4.4 hangs before it listens, and for good.
-  for (let left = 5; ; left--) {
-    const child = spawn(command!, args, { stdio: 'ignore' });
-    t.teardown(() => child.kill('SIGKILL'));
-    const answers = await until(() => isAnswering(port), 5000).then(
-      () => true,
-      () => false,
-    );
-    if (answers) return port;
-    if (left === 1) throw new Error(`icecast2 does not answer (exit code ${child.exitCode})`);
-    child.kill('SIGKILL');
-  }
-}
+`;
 
 /** For a moment it answers before it has put its own facts together, and then with what is no JSON. */
 function isAnswering(port: number): Promise<boolean> {
