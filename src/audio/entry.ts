@@ -13,9 +13,11 @@ import { ADTS_HEAD_BYTES, canStretch, isAdts, stretchFrame } from './adts.js';
 import { emptyHeader, HEADER_BYTES, readHeader } from './header.js';
 import { Reservoir } from './reservoir.js';
 
-/** An ID3v2 tag's head; of a body of less than ten bytes mpg123 complains. */
+/** An ID3v2 tag's head. */
 const TAG_HEAD_BYTES = 10;
-const LEAST_TAG_BYTES = 20;
+/** The frame that a tag must have: a text, of which there is only the byte that says how it is encoded. */
+const TAG_FRAME = Buffer.from('TSSE\0\0\0\x01\0\0\0', 'latin1');
+const LEAST_TAG_BYTES = TAG_HEAD_BYTES + TAG_FRAME.length;
 
 /**
  * Whether a listener can begin with a frame.
@@ -50,11 +52,15 @@ export function enter(out: Buffer, entry: number, metaint: number): void {
   muteHead(audio, entry);
 }
 
-/** An ID3v2.4 tag with nothing but padding, of `length` bytes (ID3v2.4 main structure, 3.1: the size is written in sevens of bits). */
+/**
+ * An ID3v2.4 tag of `length` bytes: an empty frame and padding (ID3v2.4 main structure, 3.1: the size is written in sevens of bits). Without a
+ * frame GStreamer calls it broken, with a body of less than ten bytes mpg123 complains.
+ */
 function writeTag(out: Buffer, length: number): void {
   const size = length - TAG_HEAD_BYTES;
   out.fill(0, 0, length);
   out.write('ID3\x04', 0, 'latin1');
+  TAG_FRAME.copy(out, TAG_HEAD_BYTES);
   for (let i = 0; i < 4; i++) out[6 + i] = (size >> (7 * (3 - i))) & 0x7f;
 }
 

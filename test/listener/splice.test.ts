@@ -20,8 +20,8 @@ import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 
 const ROUNDS = 40;
-/** Tags of 10 to 19 bytes are bad (protocol.md, "Joining in the middle"). */
-const LEAST_TAG = 20;
+/** Tags of 10 to 19 bytes are bad (protocol.md, "Joining in the middle"), and so is one without a frame. */
+const LEAST_TAG = 21;
 /** Eight empty fill elements; and a frame's head, which must lie in the segment. */
 const LEAST_FILL = 7;
 const ADTS_HEAD = 9;
@@ -46,12 +46,14 @@ function expectedTitles(titles: readonly TitleAt[], fromByte: number, toByte: nu
   return expected;
 }
 
-/** An ID3v2.4 tag of nothing but padding. */
+/** An ID3v2.4 tag of an empty text frame, and padding. */
 function tagOf(length: number): Buffer {
   if (length === 0) return Buffer.alloc(0);
   const size = length - 10;
   const tag = Buffer.alloc(length);
   tag.set([0x49, 0x44, 0x33, 4, 0, 0, size >> 21, (size >> 14) & 0x7f, (size >> 7) & 0x7f, size & 0x7f]);
+  tag.write('TSSE', 10, 'latin1');
+  tag[17] = 1;
   return tag;
 }
 
