@@ -45,8 +45,10 @@ const PATIENCE_MS = 60_000;
 const BURST_MS = 5000;
 /** For so long they are held against the clock ... */
 const WATCH_MS = 8000;
-/** ... and differ at most by so much: they tell whole seconds, twice a second, and GStreamer fills its buffers once more after it has begun. */
-const MOST_OFF_MS = 3000;
+/** ... and differ at most by so much: they tell whole seconds, twice a second. */
+const MOST_OFF_MS = 2000;
+/** GStreamer stops once more to fill its buffers, some seconds after it has begun. */
+const WHILES = 3;
 
 t.setTimeout(170_000);
 t.jobs = Object.keys(CODECS).length + 1;
@@ -174,16 +176,20 @@ async function all(
   for (const one of players) t.ok(ready(one), `${one.name} ${what}`);
 }
 
-/** Their positions move as the clock does. */
+/** Their positions move as the clock does: for the whole of a while, of which GStreamer may need a second one. */
 async function keepTime(t: Test, players: readonly PlayerProgram[], what: string): Promise<void> {
-  const startMs = performance.now();
-  const starts = players.map(({ position }) => position);
-  await until(() => performance.now() - startMs > WATCH_MS, 4 * WATCH_MS);
-  for (const [i, { name, position }] of players.entries()) {
-    const [playedMs, passedMs] = [(position - starts[i]!) * 1000, performance.now() - startMs];
-    t.comment(`${name}: ${playedMs.toFixed(0)} of ${passedMs.toFixed(0)} ms`);
-    t.ok(Math.abs(playedMs - passedMs) < MOST_OFF_MS, `${name} plays ${what}`);
+  let late = players;
+  for (let left = WHILES; left > 0 && late.length > 0; left--) {
+    const startMs = performance.now();
+    const starts = new Map(late.map((one) => [one, one.position]));
+    await until(() => performance.now() - startMs > WATCH_MS, 4 * WATCH_MS);
+    late = late.filter((one) => {
+      const [playedMs, passedMs] = [(one.position - starts.get(one)!) * 1000, performance.now() - startMs];
+      t.comment(`${one.name}: ${playedMs.toFixed(0)} of ${passedMs.toFixed(0)} ms`);
+      return Math.abs(playedMs - passedMs) > MOST_OFF_MS;
+    });
   }
+  for (const one of players) t.notOk(late.includes(one), `${one.name} plays ${what}`);
 }
 
 /** As long as the server takes to send a listener so much beyond the burst. */
