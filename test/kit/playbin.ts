@@ -8,7 +8,7 @@ import { type PlayerKind, titleLine } from './player-program.js';
 /** Elements that read, take apart and decode the stream; what others log is about this machine. */
 const ELEMENTS = String.raw`(?:soup\w*|icydemux|tagdemux|typefind\w*|\w*parse\w*|oggdemux|\w*dec(?<!nvcodec)|libav|audiodecoder|queue2|fakesink|basesink)`;
 
-export const gstreamer: PlayerKind = {
+export const playbin: PlayerKind = {
   program: 'gst-launch-1.0',
   args: (url) => ['-t', '--force-position', 'playbin', `uri=${url}`, 'audio-sink=fakesink sync=true'],
   env: { GST_DEBUG: '2', GST_DEBUG_NO_COLOR: '1' },

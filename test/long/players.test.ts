@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { audacious } from '../kit/audacious.js';
-import { gstreamer } from '../kit/playbin.js';
+import { playbin } from '../kit/playbin.js';
 import { keepLines } from '../kit/log-lines.js';
 import { mpdPlayer } from '../kit/mpd-player.js';
 import { Player, until } from '../kit/player.js';
@@ -17,7 +17,7 @@ import { missing, Program } from '../kit/program.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
 
 const KINDS: readonly { readonly kind: PlayerKind; readonly needs: readonly string[] }[] = [
-  { kind: gstreamer, needs: ['gst-launch-1.0'] },
+  { kind: playbin, needs: ['gst-launch-1.0'] },
   { kind: audacious, needs: ['audacious', 'audtool', 'dbus-run-session', 'bash'] },
   { kind: mpdPlayer, needs: ['mpd', 'mpc', 'bash'] },
 ];
