@@ -93,8 +93,8 @@ t.test('an entry is the first frame that begins a segment or leaves room for a t
     [0, 0],
     [0, 100],
   ]);
-  t.same(entries(119, 30, 60)[1], [49, 149], '19 bytes are too few');
-  t.same(entries(120, 30, 60)[1], [20, 120], '20 are enough');
+  t.same(entries(120, 30, 60)[1], [50, 150], '20 bytes are too few');
+  t.same(entries(121, 30, 60)[1], [21, 121], '21 are enough');
   t.same(entries(101, 98, 50)[1], [99, 199], 'the last byte may be one');
   t.equal(entries(105, 110, 100)[1]![0], -1, 'none begins late enough');
   const long = entries(310, 50).map(([entry]) => entry);
@@ -112,11 +112,11 @@ t.test(
     const bytes = (...runs: [value: number, length: number][]) =>
       runs.map(([value, length]) => String.fromCharCode(value).repeat(length)).join('');
     t.same(rests(100, 50, 50, 10), ['', ''], 'nothing was cut');
-    t.same(rests(60, 60), [bytes([2, 20])], 'open: the frame that was cut');
-    t.same(rests(60, 60, 30), [bytes([2, 20])], 'and none behind it');
+    t.same(rests(61, 60), [bytes([2, 21])], 'open: the frame that was cut');
+    t.same(rests(61, 60, 30), [bytes([2, 21])], 'and none behind it');
     t.same(rests(60, 50, 30), [bytes([2, 10], [3, 30])], 'where no tag would fit in, another whole frame');
     t.same(rests(60, 140), [bytes([2, 100])], 'all of it, where that is all there is');
-    t.same(rests(60, 60, 60, 60), [bytes([2, 20]), bytes([4, 40])], 'closed');
+    t.same(rests(61, 60, 60, 60), [bytes([2, 21]), bytes([4, 41])], 'closed');
     const whole = new Tape(METAINT, 10_000, null);
     for (let i = 0; i < 200; i++) whole.write(Buffer.alloc(60, i), 600);
     const { head, tail } = whole;
