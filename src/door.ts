@@ -229,8 +229,11 @@ function plainTitle(told: SourceTitle, source: Source, textBytes: number): Plain
   if (from === null) return null;
   // Icecast writes as entities what its Latin-1 does not have.
   const read = from === 'upstream' ? readEntities : (text: string) => text;
-  const title = typeof told === 'string' ? splitTitle(read(cleanText(told))) : told;
-  const [artist, song] = [title.artist, title.song].map((text) => cutText(read(text), textBytes)) as [string, string];
+  const title =
+    typeof told === 'string'
+      ? splitTitle(read(cleanText(told)))
+      : { ...told, artist: read(told.artist), song: read(told.song) };
+  const [artist, song] = [cutText(title.artist, textBytes), cutText(title.song, textBytes)];
   return { ...title, artist, song, source: from };
 }
 
