@@ -31,7 +31,7 @@ export interface EncoderDoors {
   readonly shoutcast: ShoutcastDoor;
 }
 
-/** @param gate one for all that take secrets @param pace one for both */
+/** @param gate one for all that take secrets @param pace one for both doors */
 export function makeEncoderDoors(
   { config, metrics, log, refusals, secrets, programmes }: Parts,
   mounts: ReadonlyMap<string, Mount>,

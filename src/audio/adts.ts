@@ -11,11 +11,11 @@
 
 import { MAX_FRAME_BYTES } from './header.js';
 
-/** Of a frame's head with its CRC. */
+/** A frame's head with its CRC, the longest. */
 export const ADTS_HEAD_BYTES = 9;
 const HEAD_BYTES = 7;
 const CRC_BYTES = 2;
-/** Of eight fill elements: their heads, and what each of them adds to that at most. */
+/** A group of eight fill elements: the 8 x 7 bits of their heads, and what each of them adds to these at most. */
 const HEADS_BYTES = 7;
 const MOST_FILL_BYTES = 270;
 const GROUP = 8;
@@ -26,14 +26,15 @@ const ESCAPE = 15;
 const FILL_DATA = 0x10;
 const FILL_BYTE = 0xa5;
 
-/** Whether the frame that begins with these bytes is ADTS; else it is MPEG audio. */
+/** Whether the frame that begins at `at` is ADTS; else it is MPEG audio. */
 export function isAdts(bytes: Buffer, at: number): boolean {
   return bytes[at] === 0xff && (bytes[at + 1]! & 0xf6) === 0xf0;
 }
 
 /**
- * Whether an ADTS frame can be made longer by so many bytes: there is room for eight fill elements, and its length can still be told.
- * The frame with a CRC for each of several blocks, which nobody sends, cannot.
+ * Whether an ADTS frame can be made longer by so many bytes: there is room for eight fill elements, and its header can still tell its
+ * length. A frame of several blocks with a CRC each, which nobody sends, cannot.
+ * @param frame the whole frame
  */
 export function canStretch(frame: Buffer, byBytes: number): boolean {
   const hasCrcs = (frame[1]! & 1) === 0 && (frame[6]! & 3) > 0;
@@ -41,9 +42,9 @@ export function canStretch(frame: Buffer, byBytes: number): boolean {
 }
 
 /**
- * Makes the frame at `from` begin at 0 and end where it ends.
- * @param out changed in place, up to where the frame's raw data block begins
- * @param from as `canStretch` allows; the frame's head lies in `out`
+ * Makes the frame that begins at `from` begin at 0; it ends where it did.
+ * @param out changed in place, up to the frame's raw data block; what follows the frame's head need not be there
+ * @param from a number of bytes that `canStretch` allows
  */
 export function stretchFrame(out: Buffer, from: number): void {
   const hasCrc = (out[from + 1]! & 1) === 0;

@@ -1,29 +1,30 @@
 /**
- * Where a new listener begins on a tape: what it gets at once starts its player and keeps it going.
+ * Where a new listener begins on a tape, so that what it gets at once starts its player and keeps it going.
  *
- *        found ─ the burst's seconds, or a block and what may be late ─ edge
+ *        found ── at least the burst's seconds, a block and LATE_MS ── edge
  *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │ 48 │ 49 │ 50 │ 51 │ 52 │ 53 │ open
  *         └──── BLOCK_BYTES ────────────────┘└──── LATE_MS ─────┘
  *
- * Invariant: what is asked for in time is given wherever the tape has it; the block ends where the tape soon ends. Pure.
+ * Invariant: the burst's seconds are given wherever the tape has them; for the block nobody begins where the tape soon ends. Pure.
  */
 
 import type { AudioTape } from './tape.js';
 
 /**
- * Firefox and Chromium read what they play in blocks of 32 KiB (`MediaCacheStream::Read` of the one waits until a block is whole), of every
- * type: with less they do not begin, and whoever has played a block needs the next.
+ * Firefox and Chromium read every type of audio in blocks of 32 KiB (Firefox: `MediaCacheStream::Read` waits until a block is whole).
+ * With less they do not begin, and when a block has been played they need the next.
  */
 const BLOCK_BYTES = 32 * 1024;
-/** A segment of a second, and the second until its listeners are visited. */
+/** How late the next bytes may be: a segment of a second, and the second until its listeners are visited. */
 const LATE_MS = 2000;
-/** For the sake of a block nobody begins nearer to the end of the tape: what the configuration leaves at least. */
+/** For the sake of a block nobody begins nearer to the tape's end: what lagSeconds leaves beyond burstSeconds at least. */
 const SPARE_MS = 5000;
 
 /**
  * The newest segment with an entry that has `burstMs` and a block behind it, else the oldest with an entry; `head` when the burst is 0 or
  * nothing is closed yet.
- * @param fence nobody joins before this segment
+ * @param fence the number of the first segment with which anybody may begin
+ * @param burstMs of audio
  */
 export function joinAt(tape: AudioTape, fence: number, burstMs: number): number {
   let found = Math.max(tape.head, fence);

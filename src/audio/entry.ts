@@ -2,10 +2,10 @@
  * What a listener begins with: its first segment, so made that no decoder complains (protocol.md, "Joining in the middle").
  *
  *   segment   │ rest of a frame │ frame │ frame │ frame …│
- *   MP3       │ ID3 tag ………………… │ muted │ frame │ frame …│    every byte behind stays in its place, and so does every ICY block
+ *   MP3       │ ID3 tag ………………… │ muted │ frame │ frame …│    every byte after it keeps its place, and so does every ICY block
  *   AAC       │ the frame, stretched …… │ frame │ frame …│    Firefox takes a stream that begins with a tag for MP3
  *
- * Who gets AAC without ICY has no place to keep, and begins with the frame as it is.
+ * A listener who gets AAC without ICY has no phase to keep, and begins with the frame as it is.
  * Pure: one copy for all who begin with this segment (segment.ts keeps it).
  */
 
@@ -20,7 +20,7 @@ const TAG_FRAME = Buffer.from('TSSE\0\0\0\x01\0\0\0', 'latin1');
 const LEAST_TAG_BYTES = TAG_HEAD_BYTES + TAG_FRAME.length;
 
 /**
- * Whether a listener can begin with a frame.
+ * Whether a listener can begin with a frame: it is the segment's first byte, or there is room for a tag or for what stretches it.
  * @param frame the whole frame
  * @param offset of its first byte in its segment
  * @param metaint audio bytes in the segment
@@ -31,7 +31,7 @@ export function canEnter(frame: Buffer, offset: number, metaint: number): boolea
   return canStretch(frame, offset) && metaint - offset >= ADTS_HEAD_BYTES;
 }
 
-/** Whether the segment's bytes from the entry on are what a listener who has no ICY phase begins with. */
+/** Whether a listener without ICY begins with the segment's bytes from the entry on, as they are. @param entry its offset */
 export function isEntryPlain(bytes: Buffer, entry: number): boolean {
   return isAdts(bytes, entry);
 }
@@ -53,8 +53,8 @@ export function enter(out: Buffer, entry: number, metaint: number): void {
 }
 
 /**
- * An ID3v2.4 tag of `length` bytes: an empty frame and padding (ID3v2.4 main structure, 3.1: the size is written in sevens of bits). Without a
- * frame GStreamer calls it broken, with a body of less than ten bytes mpg123 complains.
+ * An ID3v2.4 tag of `length` bytes: an empty frame and padding (ID3v2.4 main structure, 3.1: the size is written seven bits a byte). Without a
+ * frame GStreamer calls it broken; with a body of less than ten bytes mpg123 complains.
  */
 function writeTag(out: Buffer, length: number): void {
   const size = length - TAG_HEAD_BYTES;

@@ -5,7 +5,7 @@
  *   bytes     │ audio ………… metaint │ 0 │        title unchanged: one buffer, made by the tape
  *   plain     │ audio ………… metaint │            a view of it, for players without ICY
  *   titled    │ audio ………… metaint │ L │ text…│ title changed; made on first use
- *   entered   │ begun │ audio … metaint │ L │ …│   a listener's first (entry.ts); made on first use
+ *   entered   │ start │ audio … metaint │ L │ …│   a listener's first (entry.ts); made on first use
  */
 
 import { enter, isEntryPlain } from './entry.js';
@@ -34,7 +34,7 @@ export interface SegmentFacts {
   /** Audio time on the tape, milliseconds, at the first byte and after the last. */
   readonly startMs: number;
   readonly endMs: number;
-  /** Offset of the first frame with which a listener can begin: -1: there is none. And its audio time. */
+  /** Offset of the first frame with which a listener can begin (entry.ts), and its audio time; -1: there is none. */
   readonly entry: number;
   readonly entryMs: number;
   /** The title in force at the first byte, and at the block after the last byte. */
@@ -73,7 +73,7 @@ export class Segment implements SegmentFacts, AudioSegment {
     return (this.#titled ??= this.#renderTitled());
   }
 
-  /** A listener's first segment, with its block or without. Only where there is an entry. */
+  /** A listener's first segment, with its block or without; the latter may be shorter (entry.ts). Only where there is an entry. */
   entered(icy: boolean): Buffer {
     if (!icy && isEntryPlain(this.bytes, this.entry)) return this.plain.subarray(this.entry);
     this.#entered ??= this.#renderEntered();

@@ -22,8 +22,6 @@ export interface EncoderMount extends Guarded, Present {
   readonly channel: string;
   /** Whether this name and password may feed the channel; constant time. */
   authorized(user: string, password: string): boolean;
-  /** Somebody feeds it who may not be replaced by an encoder that knows the password (`takeover` in the configuration). */
-  readonly busy: boolean;
   /** From here on the connection is the channel's; whoever fed it before is cut. @param heads what the encoder says of itself */
   attach(socket: Socket, first: Buffer, heads: ReadonlyMap<string, string>): void;
 }
@@ -121,7 +119,7 @@ export class EncoderDoor {
     const caller = { socket, address, path: head.path, agent: head.headers.get('user-agent') ?? '' };
     const given = basicCredentials(head);
     if (given === null || mount === undefined) {
-      // Without a password many ask first, to see what they may do.
+      // Many ask without a password first (NO_SECRET): that has no pace.
       if (given === null) this.#refuse(caller, NO_CREDENTIALS);
       else this.#refuseAtPace(caller, NO_MOUNT);
       return;
@@ -188,7 +186,7 @@ export class EncoderDoor {
 function refusalOf({ verdict, retrySeconds }: Judged): Verdict | null {
   if (verdict === 'right') return null;
   const logged = SECRET_REASONS[verdict];
-  // As Icecast answers: with a 403 BUTT tries five times a second for ever, and does not say why.
+  // Icecast's answer too. On a 403 BUTT tries five times a second for ever, and does not say why.
   if (verdict === 'wrong') return { ...UNAUTHORIZED, why: 'wrong user or password', logged };
   const heads = [`Retry-After: ${retrySeconds}`];
   return {

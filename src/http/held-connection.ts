@@ -63,7 +63,10 @@ export function judgeRequest(
   if (waiting !== null) response.once('close', () => waiting.leave());
 }
 
-/** Reads so that the end of the connection is seen. */
+/**
+ * Reads a connection that waits, so that its end is seen. Then it is destroyed, and `onGone` is called once. Past `mostBytes` it is read no
+ * further before `stop`.
+ */
 export class ReadAhead {
   readonly #socket: Socket;
   readonly #mostBytes: number;

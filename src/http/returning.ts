@@ -1,11 +1,11 @@
 /**
- * An encoder that comes back while its old connection is not known to be dead (a line that was cut on its side only, another network)
- * finds its mount in use, by itself. BUTT takes that answer for good, and the channel is off the air. So who calls itself as the one who
- * is there is not refused at once: it waits until that one has sent something, or is gone, or may be replaced.
+ * An encoder that comes back before its old connection is known to be dead (a line cut on its side only, another network) finds its mount
+ * in use, by itself. BUTT takes a refusal as final, and the channel stays off the air. So a newcomer with the User-Agent of the encoder
+ * that is there is not refused at once: it waits until that one has sent something, is gone or may be replaced.
  *
  *   comes ──► waits ──► the other has sent something since ──► refused: there are two
- *               ├─────► the mount is free ──► let in
- *               └─────► it goes itself, and comes again
+ *               ├─────► the other is gone, or may be replaced ──► let in
+ *               └─────► it goes away itself
  *
  * Invariant: it waits no longer than the other may be silent (`takeover`, `sources.bodyTimeoutSeconds`). Its secret was right, and what it
  * sends meanwhile is kept up to a bound. Owned by the encoders' door.
@@ -15,12 +15,12 @@ import type { Socket } from 'node:net';
 import { ReadAhead } from './held-connection.js';
 
 const LOOK_MS = 100;
-/** What comes so soon after the newcomer was under way before it: no sign of life. */
+/** What the other sent before its line was cut may still arrive so long after the newcomer: that is no sign of life. */
 const UNDER_WAY_MS = 500;
 
-/** The one who is there. */
+/** The encoder that feeds a mount, if there is one. */
 export interface Present {
-  /** It may not be replaced. */
+  /** Somebody feeds it who may not be replaced by an encoder that knows the password (`takeover` in the configuration). */
   readonly busy: boolean;
   /** What it calls itself; "": it does not say, or nobody is there. */
   readonly agent: string;
@@ -28,13 +28,13 @@ export interface Present {
   readonly quietMs: number;
 }
 
-/** Whether an encoder with the right password may be the one who is there. */
+/** Whether a newcomer with the right password may be the encoder that is there, on its way back. @param agent its User-Agent */
 export function isReturning(agent: string, present: Present): boolean {
   return present.busy && agent !== '' && agent === present.agent;
 }
 
 /**
- * Waits until it is clear whether the one who is there lives. The socket is paused, and is so again when `onClear` is called; never when
+ * Waits until it is clear whether the other lives. The socket is paused, and is so again when `onClear` is called; it is not called when
  * the newcomer has gone by then.
  * @param mostBytes that are read ahead @param onClear with what was read ahead
  */

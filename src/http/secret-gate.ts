@@ -27,9 +27,9 @@ export interface SecretLimits {
   readonly remembered: number;
 }
 
-/** What the log says of what came without a secret: many ask so first, to see what they may do. */
+/** What the log says of a request without a secret; many ask so first, to see what they may do (libshout). */
 export const NO_SECRET = 'no credentials';
-/** And of a secret that was refused, whoever took it. */
+/** What the log says of a secret that was refused, at whatever door. */
 export const SECRET_REASONS: Readonly<Record<Exclude<Verdict, 'right'>, string>> = {
   wrong: 'wrong secret',
   'too-many': 'too many wrong secrets',

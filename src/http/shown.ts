@@ -14,7 +14,7 @@ export interface Shown {
   readonly contentType: string;
   /** 0: not known. */
   readonly bitrateKbps: number;
-  /** What the source says of its audio: one line of `name=value;…`, `""`; 0. */
+  /** What the source says of its audio: `name=value;…`, Hertz, a number. `""` and 0: it does not say. */
   readonly audioInfo: string;
   readonly sampleRate: number;
   readonly channels: number;

@@ -20,7 +20,7 @@ import { NO_SECRET, SECRET_REASONS } from './secret-gate.js';
 export interface EncoderTitle {
   readonly artist: string;
   readonly song: string;
-  /** What stood between them; absent: the default. */
+  /** What stood between artist and song; absent: the default. */
   readonly separator?: string;
   /** The URL of an image, or `""`. */
   readonly cover: string;

@@ -14,7 +14,7 @@ export interface HeadFacts {
   readonly bitrateKbps: number;
   /** Told as ice-audio-info; "": the bitrate. */
   readonly audioInfo: string;
-  /** For statistics; 0: the source does not say. */
+  /** Hertz, and how many, for statistics; 0: the source does not say. */
   readonly sampleRate: number;
   readonly channels: number;
   readonly server: string;

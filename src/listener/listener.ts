@@ -2,8 +2,8 @@
  * A listener: a cursor on a tape and a socket. It has no queue: what its socket has not taken yet stays on the tape, and its
  * lag is a subtraction. `advance` is the hot path: it writes shared buffers and remembers the mark it sent last.
  *
- * Every listener begins at a segment's first byte (with a whole frame, or a tag in the place of a partial one), so every ICY block it
- * owes falls on a segment's end and the shared renderings are right for it from its first byte. (Where a channel sends ICY in Ogg, those
+ * Every listener with ICY begins at a segment's first byte (entry.ts makes a whole frame or a tag of what stands there), so every block
+ * that it is owed falls on a segment's end and the shared renderings are right for it from its first byte. (Where a channel sends ICY in Ogg, those
  * who ask for it have a phase of their own.) Owned by the audience.
  */
 

@@ -23,7 +23,7 @@ import { holdMs, mayReplace, type TrustRules } from './trust.js';
 export interface PlainTitle {
   readonly artist: string;
   readonly song: string;
-  /** What stood between them; absent: the default. */
+  /** What stood between artist and song; absent: the default. */
   readonly separator?: string;
   readonly source: 'encoder' | 'upstream';
   /** The URL of an image; absent: none. */

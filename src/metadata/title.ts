@@ -92,7 +92,7 @@ export function splitTitle(line: string): { artist: string; song: string; separa
   return { artist: line.slice(0, at), song: line.slice(at + separator.length), separator };
 }
 
-/** A text with its numeric and named entities read, clean; those without their semicolon are none (`R&B`, `AT&T`). */
+/** A clean text with its numeric and named entities decoded once; without a semicolon they are none (`R&B`, `AT&T`). */
 export function readEntities(text: string): string {
   return text.includes('&') ? cleanText(decodeHTMLStrict(text)) : text;
 }

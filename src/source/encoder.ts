@@ -99,7 +99,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     return this.#overdueMs(nowMs) <= silentMs;
   }
 
-  /** What the encoder that is there calls itself; "": it does not say, or nobody is there. */
+  /** The User-Agent of the encoder that is there; "": it has none, or nobody is there. */
   get agent(): string {
     return this.#socket === null ? '' : this.#agent;
   }

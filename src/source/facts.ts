@@ -16,10 +16,10 @@ export interface SourceFacts {
   readonly public: boolean | undefined;
   /** kb/s. */
   readonly bitrateKbps: number;
-  /** 0: it does not say. */
+  /** Hertz. */
   readonly sampleRate: number;
   readonly channels: number;
-  /** Such as `bitrate=128;channels=2`; percent-encoding is read. */
+  /** Such as `bitrate=128;channels=2`, with its percent-encoding decoded. */
   readonly audioInfo: string;
   /** As sent, in lower case, without parameters. */
   readonly contentType: string;
@@ -32,7 +32,7 @@ export interface FactLimits {
   readonly urlBytes: number;
 }
 
-/** What nobody's bitrate is. */
+/** More is nonsense. */
 const MOST_KBPS = 10_000;
 const MOST_HERTZ = 768_000;
 const MOST_CHANNELS = 255;
@@ -69,7 +69,7 @@ function number(value: string, most: number): number {
   return read <= most ? read : 0;
 }
 
-/** Name → value, the names in lower case and without the `ice-` that BUTT puts before them. */
+/** Name → value; names in lower case, without the `ice-` that BUTT puts before them. */
 function readInfo(audioInfo: string): ReadonlyMap<string, string> {
   const pairs = audioInfo.split(';').map((pair) => pair.split('='));
   return new Map(pairs.map(([name = '', value = '']) => [name.trim().toLowerCase().replace(/^ice-/, ''), value]));

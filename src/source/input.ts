@@ -34,10 +34,10 @@ export interface InputOptions extends HealthOptions {
 }
 
 const MINUTE_MS = 60_000;
-/** A title that takes longer to be saved (a slow disk) is waited for no longer. */
+/** For so long, and until the next look, audio waits for its title to be saved (a slow disk). */
 const TITLE_WAIT_MS = 250;
 
-/** What has come behind a title that is not on the tape yet. */
+/** A frame that came after a title that is not on the tape yet. */
 interface Early {
   readonly bytes: Buffer;
   readonly durationMs: number;
@@ -74,7 +74,7 @@ export class Input implements SourceInput {
   #soundSinceMs = Number.NEGATIVE_INFINITY;
   /** When it was left because it stalled or was lost, the latest `flaps` of them. */
   readonly #leftMs: number[] = [];
-  /** Null: nothing waits. Bounded by how far a source may be ahead. */
+  /** Frames that wait for a title, oldest first; null: none do. Bounded by how far a source may be ahead. */
   #early: Early[] | null = null;
   #earlySinceMs = 0;
   /** Since when nothing of it is known. */
@@ -115,7 +115,10 @@ export class Input implements SourceInput {
     this.#owner.output.frame(bytes, durationMs, bitrateKbps, fresh, link);
   }
 
-  /** It is heard from here on, and its title is on its way: its audio waits, so that none of it carries the title of before. */
+  /**
+   * It is heard from here on, and its title is being saved: its audio waits, so that none of it carries the title of before.
+   * @param title settles when that is done; must not reject
+   */
   follow(title: Promise<void>): void {
     const early: Early[] = [];
     this.#early = early;

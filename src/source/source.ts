@@ -12,7 +12,10 @@ export type SourceKind = 'encoder' | 'pull' | 'file';
 /** idle: not asked for, or nobody there. starting: trying to get audio. up: connected, audio may flow at any moment. */
 export type SourceState = 'idle' | 'starting' | 'up';
 
-/** A title as a source tells it: the line that stands in its stream, or, told beside the stream, its parts, clean (text.ts). */
+/**
+ * A title as a source tells it: the line that stands in its stream, or, told beside the stream, its parts, clean (text.ts). `separator` is
+ * what stood between artist and song; absent: the default.
+ */
 export type SourceTitle =
   | string
   | { readonly artist: string; readonly song: string; readonly separator?: string; readonly cover: string };

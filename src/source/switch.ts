@@ -166,7 +166,7 @@ export class Switch implements Ringer {
     this.#heard = index;
     this.#type = this.heard?.contentType;
     this.output.changed(this.heard, reason);
-    // An upstream tells its title once: the one that came while another source was heard is in force from here on.
+    // A source tells its title once: the one that came while another source was heard is in force from here on.
     const input = this.#inputs[index];
     if (input?.lastTitle !== undefined) input.follow(this.output.title(input.lastTitle, input.source));
     this.#run(this.#clock.now());

@@ -89,7 +89,7 @@ export class Player {
   /** @param {boolean} broken not by the listener's wish */
   #stop(broken) {
     this.#cancelTry();
-    // Another address ends the download. No `load()`: after one Firefox loads whatever comes, and would be a listener who hears nothing.
+    // Another address ends the download. No `load()`: after one, Firefox loads the next address at once, a listener that hears nothing.
     this.#arm();
     this.#feed?.close();
     this.#feed = null;
