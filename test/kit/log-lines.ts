@@ -1,11 +1,14 @@
-/** A log whose lines are kept as they were written: fields, and the message as one of them. */
+/** A log whose lines are kept as they were written: their fields, and with them their level and message. */
 
 import type { Log } from '../../src/log.js';
 
-export type LogLine = Readonly<Record<string, unknown>> & { readonly message: string };
+type Level = 'debug' | 'info' | 'warn' | 'error';
+
+export type LogLine = Readonly<Record<string, unknown>> & { readonly level: Level; readonly message: string };
 
 export function keepLines(): { readonly log: Log; readonly lines: readonly LogLine[] } {
   const lines: LogLine[] = [];
-  const keep = (fields: object, message: string) => void lines.push({ ...fields, message });
-  return { log: { debug: keep, info: keep, warn: keep, error: keep } as never, lines };
+  const at = (level: Level) => (fields: object, message: string) => void lines.push({ ...fields, level, message });
+  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  return { log: log as never, lines };
 }

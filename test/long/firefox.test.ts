@@ -4,20 +4,18 @@ import t, { type Test } from 'tap';
 import { heard, otherOrigin, play } from '../kit/browser.js';
 import { type CodecName, pushTo, startCodecs } from '../kit/codecs.js';
 import { FIREFOX, Firefox } from '../kit/firefox.js';
+import { keepLines, type LogLine } from '../kit/log-lines.js';
 import { until } from '../kit/player.js';
 import { missing, Program } from '../kit/program.js';
 import { DEMO_AUDIO, type TestServer } from '../kit/server.js';
 
-type Line = Readonly<Record<string, unknown>>;
 const OGG = ['vorbis', 'opus', 'flac'] as const;
 /** More than any burst here holds. */
 const GOES_ON_SECONDS = 8;
 const PAUSED_MS = 1500;
 
 t.test('firefox', { skip: missing(FIREFOX, 'ffmpeg'), timeout: 170_000 }, async (t) => {
-  const lines: Line[] = [];
-  const keep = (fields: Line, message: string) => void lines.push({ ...fields, message });
-  const log = { debug: () => undefined, info: keep, warn: keep, error: keep } as never;
+  const { log, lines } = keepLines();
   const server = await startCodecs(t, ['mp3', ...OGG], log);
   const firefox = await Firefox.start(t);
   await t.test("our page: titles, the listener's title, and a pause that ends the download", (t) =>
@@ -73,7 +71,7 @@ async function ourPage(t: Test, server: TestServer, tab: Firefox): Promise<void>
   t.strictSame(tab.complaints, []);
 }
 
-async function playOn(t: Test, server: TestServer, tab: Firefox, lines: readonly Line[]): Promise<void> {
+async function playOn(t: Test, server: TestServer, tab: Firefox, lines: readonly LogLine[]): Promise<void> {
   const url = (name: CodecName) => `${server.base}/${name}`;
   const encode = ['-c:a', 'libmp3lame', '-b:a', '128k', '-f', 'mp3', '-content_type', 'audio/mpeg'];
   const to = `icecast://source:demo-source@127.0.0.1:${server.port}/mp3`;
