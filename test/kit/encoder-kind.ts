@@ -1,6 +1,6 @@
 /**
- * What all encoder programs go through (encoder-story.ts), and what is known of each: how it is started, what it sends, and what it
- * makes of a refusal. A program's own file says how to start it; nothing here knows any of them.
+ * What is known of an encoder program for the story that all go through (encoder-story.ts): how it is started, what it sends, and what
+ * it makes of a refusal. Each program's own file says so; nothing here knows any of them.
  */
 
 import type { Test } from 'tap';
@@ -30,10 +30,19 @@ export interface Reaction {
 }
 
 /**
- * A wrong password, an unknown mount, a mount in use, too many guesses: a program gets these by itself. For a length that is none, a type
- * and a transfer coding that are not taken its head is changed on the way. Our door never says 503; what stands before it may.
+ * 401, 404, 409 and 429 (a wrong password, an unknown mount, a mount in use, too many guesses) a program gets by itself. For 400, 415 and
+ * 501 (a length that is no number, a type and a transfer coding that are not taken) its head is changed on the way. Our server never
+ * answers an encoder with 503; a proxy before it may.
  */
 export type Refusal = 400 | 401 | 404 | 409 | 415 | 429 | 501 | 503;
+
+/** What a program knows only as "refused", whatever the status is. */
+export function alwaysRefused(reaction: Reaction): Readonly<Record<Refusal, Reaction>> {
+  return {
+    ...{ 400: reaction, 401: reaction, 404: reaction, 409: reaction },
+    ...{ 415: reaction, 429: reaction, 501: reaction, 503: reaction },
+  };
+}
 
 export interface EncoderKind {
   readonly name: string;
@@ -42,17 +51,17 @@ export interface EncoderKind {
   readonly codec: 'mp3' | 'aac' | 'vorbis' | 'opus' | 'flac';
   /** Resolves when it was started; it need not be connected. */
   start(t: Test, to: Target): Promise<Program>;
-  /** Has it tell this title; undefined: it cannot tell any. Called when it is heard. */
+  /** Makes it tell this title; undefined: it cannot tell any. Called when it is heard. */
   readonly title?: (t: Test, program: Program, artist: string, song: string) => Promise<void>;
   /** What it shows to its user beside its outputs: a window, a log file. */
   readonly words?: (program: Program) => Promise<string>;
-  /** Whether it runs on but does not come again before its user says so; default: none rests. */
+  /** Whether it runs on but does not come again before its user says so; default: it never does that. */
   readonly rests?: (program: Program) => Promise<boolean>;
   /** Ends it as its user would; default: SIGTERM. */
   readonly stop?: (program: Program) => Promise<void>;
-  /** What the title reads like at ours; default: `Björk – Jóga` in the two fields. */
+  /** What our server makes of its title; default: artist and song as they were. */
   readonly titleRead?: { readonly artist: string; readonly song: string };
-  /** Its line in ICY; default: the two fields, or the one that is there, with ` - ` between them. */
+  /** The line that ICY listeners get; default: artist and song with ` - ` between them, or the one that is there. */
   readonly titleLine?: string;
   readonly refused: Readonly<Partial<Record<Refusal, Reaction>>>;
   /** When the server goes: it comes back by itself within so many milliseconds, it ends, or it runs on and never comes back. */

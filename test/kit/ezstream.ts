@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import type { EncoderKind } from './encoder-kind.js';
+import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
 import { tempFolder } from './server.js';
 import { makeTagged, type Tags } from './tagged.js';
@@ -63,16 +63,7 @@ export const ezstream: EncoderKind = {
   },
   // It was told with the first audio.
   title: async () => undefined,
-  refused: {
-    400: REFUSED,
-    401: REFUSED,
-    404: REFUSED,
-    409: REFUSED,
-    415: REFUSED,
-    429: REFUSED,
-    501: REFUSED,
-    503: REFUSED,
-  },
+  refused: alwaysRefused(REFUSED),
   // Each of its tries ends with "Couldn't connect" before it has opened a socket.
   onLoss: 'stays away',
 };

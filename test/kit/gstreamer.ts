@@ -1,6 +1,6 @@
 /** GStreamer's `shout2send` at the end of a pipeline of gst-launch: libshout, with its titles from the tags that flow with the audio. */
 
-import type { EncoderKind } from './encoder-kind.js';
+import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
 
 const ENCODERS = {
@@ -28,16 +28,7 @@ const gstreamer = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']
 const REFUSED = { tries: [1, 1], says: /shout_open\(\) failed: err=Login failed/, ends: true } as const;
 
 export const gstreamers: readonly EncoderKind[] = [
-  gstreamer('mp3', {
-    400: REFUSED,
-    401: REFUSED,
-    404: REFUSED,
-    409: REFUSED,
-    415: REFUSED,
-    429: REFUSED,
-    501: REFUSED,
-    503: REFUSED,
-  }),
+  gstreamer('mp3', alwaysRefused(REFUSED)),
   gstreamer('vorbis', {}),
   gstreamer('opus', {}),
 ];

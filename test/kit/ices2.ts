@@ -5,7 +5,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EncoderKind } from './encoder-kind.js';
+import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
 import { tempFolder } from './server.js';
 
@@ -47,15 +47,6 @@ export const ices2: EncoderKind = {
     writeFileSync(TITLES.get(program)!, `artist=${artist}\ntitle=${song}\n`);
     program.child.kill('SIGUSR1');
   },
-  refused: {
-    400: REFUSED,
-    401: REFUSED,
-    404: REFUSED,
-    409: REFUSED,
-    415: REFUSED,
-    429: REFUSED,
-    501: REFUSED,
-    503: REFUSED,
-  },
+  refused: alwaysRefused(REFUSED),
   onLoss: { backWithinMs: 30_000 },
 };

@@ -9,7 +9,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import type { EncoderKind } from './encoder-kind.js';
+import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
 import { tempFolder } from './server.js';
 import { makeTagged } from './tagged.js';
@@ -116,17 +116,4 @@ const mpd = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']): Enc
 /** It plays no further, with an error in `mpc status`, until its user says so. */
 const REFUSED = { tries: [1, 1], says: /problem opening connection .*Login failed/, ends: true } as const;
 
-export const mpds: readonly EncoderKind[] = [
-  mpd('mp3', {
-    400: REFUSED,
-    401: REFUSED,
-    404: REFUSED,
-    409: REFUSED,
-    415: REFUSED,
-    429: REFUSED,
-    501: REFUSED,
-    503: REFUSED,
-  }),
-  mpd('vorbis', {}),
-  mpd('opus', {}),
-];
+export const mpds: readonly EncoderKind[] = [mpd('mp3', alwaysRefused(REFUSED)), mpd('vorbis', {}), mpd('opus', {})];

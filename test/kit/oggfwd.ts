@@ -1,16 +1,16 @@
 /**
- * oggfwd, which forwards the Ogg on its input and paces it by its pages: here one file after the other out of ffmpeg, each with the
- * title that stands in a file at that moment, as a chain of links.
+ * oggfwd, which forwards the Ogg on its input and paces it by its pages: here a chain of links, each made by ffmpeg with the title that
+ * stands in a file at that moment.
  */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EncoderKind } from './encoder-kind.js';
+import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
 import { tempFolder } from './server.js';
 
 const ENCODERS = { vorbis: 'libvorbis', opus: 'libopus' };
-/** Of a link. */
+/** How long a link is. */
 const SECONDS = 5;
 const titles = new WeakMap<Program, string>();
 
@@ -36,16 +36,4 @@ const oggfwd = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']): 
 
 const REFUSED = { tries: [1, 1], says: /Login failed/, ends: true } as const;
 
-export const oggfwds: readonly EncoderKind[] = [
-  oggfwd('vorbis', {
-    400: REFUSED,
-    401: REFUSED,
-    404: REFUSED,
-    409: REFUSED,
-    415: REFUSED,
-    429: REFUSED,
-    501: REFUSED,
-    503: REFUSED,
-  }),
-  oggfwd('opus', {}),
-];
+export const oggfwds: readonly EncoderKind[] = [oggfwd('vorbis', alwaysRefused(REFUSED)), oggfwd('opus', {})];
