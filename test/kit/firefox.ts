@@ -6,22 +6,22 @@
  *   --remote-debugging-port 0 ─► "listening on ws://…" ─► session.new ─► browsingContext.navigate, script.callFunction
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import type { Tab } from './browser.js';
 import { Program } from './program.js';
+import { tempFolder } from './server.js';
 
 export const FIREFOX = 'firefox-esr';
 const START_MS = 60_000;
-/** A port to which nobody listens. */
+/** A port on which nobody listens. */
 const NOWHERE_PORT = 9;
 const LOCAL = /^(?:data:|(?:blob:http|http|ws):\/\/127\.0\.0\.1:)/;
 
 const PREFS: Readonly<Record<string, string | number | boolean>> = {
-  // A sound card that takes what it is given in real time; without any, Firefox plays on by the clock but tells an error.
+  // A sound card that takes what it is given in real time; without one Firefox plays by the clock, but reports an error.
   'media.cubeb.force_mock_context': true,
   'media.autoplay.default': 0,
   'media.autoplay.blocking_policy': 0,
@@ -66,7 +66,7 @@ interface Waiting {
 export class Firefox implements Tab {
   /** Warnings and errors on the console, and errors that no script caught. */
   readonly complaints: string[] = [];
-  /** What pages asked for over the network, and what of it is not loopback. */
+  /** URLs that pages asked for over the network, and those of them that are not loopback. */
   readonly requested: string[] = [];
   readonly strangers: string[] = [];
   readonly #program: Program;
@@ -80,18 +80,14 @@ export class Firefox implements Tab {
   }
 
   static async start(t: Test): Promise<Firefox> {
-    const profile = mkdtempSync(join(tmpdir(), 'airsplice-firefox-'));
+    const profile = tempFolder(t);
     const lines = Object.entries(PREFS).map(
       ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
     );
     writeFileSync(join(profile, 'user.js'), lines.join(''));
     const args = ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0', 'about:blank'];
     const program = new Program(t, FIREFOX, args, { HOME: profile, MOZ_CRASHREPORTER_DISABLE: '1' });
-    t.teardown(async () => {
-      await program.stop('SIGKILL');
-      // Its other processes end a little later.
-      rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-    });
+    t.teardown(() => program.stop('SIGKILL'));
     const firefox = new Firefox(program);
     await firefox.#connect();
     return firefox;

@@ -1,19 +1,18 @@
 /**
- * Debian's Icecast 2 beside us, for tests that hold our answers against its own; and an encoder of either as bytes on a socket.
- * Needs `icecast2` on the PATH; as root also `setpriv`, since Icecast refuses to run as root.
+ * Debian's Icecast 2 beside us, for tests that hold our answers against its own, or relay from one to the other; and an encoder of either
+ * as bytes on a socket. Needs `icecast2` on the PATH. Icecast refuses to run as root.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { asNobody, giveToNobody } from './nobody.js';
 import { until } from './player.js';
 import { freePort } from './process.js';
 import { DEMO_AUDIO, tempFolder } from './server.js';
 
-const NOBODY = 65_534;
-const isRoot = process.getuid?.() === 0;
 /** Debian's. */
 const SHARE = '/usr/share/icecast2';
 /** The password of its sources and of its admin. */
@@ -48,18 +47,17 @@ export class Icecast {
     this.port = port;
     this.#folder = tempFolder(t);
     writeFileSync(join(this.#folder, 'icecast.xml'), configuration(port, this.#folder, extra));
-    if (isRoot) chownSync(this.#folder, NOBODY, NOBODY);
+    giveToNobody(this.#folder);
   }
 
-  /** What it has to say of its sources and relays. */
+  /** Its error log: what it says of its sources and relays. */
   get said(): string {
     return readFileSync(join(this.#folder, 'error.log'), 'utf8');
   }
 
   /** Resolves once it answers. */
   async start(): Promise<void> {
-    const become = isRoot ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
-    const [command, ...args] = [...become, 'icecast2', '-c', join(this.#folder, 'icecast.xml')];
+    const [command, ...args] = [...asNobody, 'icecast2', '-c', join(this.#folder, 'icecast.xml')];
     // On a busy machine one start in thirty of 2.4.4 hangs before it listens, and for good.
     for (let left = 5; ; left--) {
       const child = spawn(command!, args, { stdio: 'ignore' });

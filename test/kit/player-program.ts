@@ -1,13 +1,14 @@
 /**
- * Players of other people as tests run them: how each is started, what it prints when it shows a title, where it is, and what it prints
- * when it does not like what it gets. Everything that one tells comes as text: on its outputs, over a socket, or from a program that is asked
- * beside it by the same shell. It ends with its test at the latest.
+ * Players of other people as tests run them: how each is started, and what it prints when it shows a title, of its position, and when it
+ * does not like what it gets. Everything that it tells comes as text: on its outputs, over a socket, or from a program that the same shell
+ * asks about it. It ends with its test at the latest.
  */
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import net from 'node:net';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { asNobody, giveToNobody } from './nobody.js';
 import { tempFolder } from './server.js';
 
 export interface Shown {
@@ -16,7 +17,7 @@ export interface Shown {
 }
 
 export interface PlayerKind {
-  /** Where it is not the program that is started. */
+  /** Default: the program that is started. */
   readonly name?: string;
   readonly program: string;
   /** Its arguments. @param folder the player's own, and its HOME; what it shows may also be read there */
@@ -28,13 +29,13 @@ export interface PlayerKind {
   shows(title: Shown, codec: string): string;
   /** What it prints when it does not like what it gets. */
   readonly complaint: RegExp;
-  /** Of these: what is no word about the stream, or what it says of itself, when it got no CPU. */
+  /** Of these, what is not about the stream, or what it says of itself when it got no CPU. */
   readonly excused?: RegExp;
-  /** What it prints of where it is, over and over: the seconds are in the groups, of 3600, of 60 and of 1. */
+  /** What it prints of its position, over and over, in groups: hours, minutes and seconds, or the last of these only. */
   readonly position?: RegExp;
   /** What it prints over and over while it plays nothing; one without ends when its stream ends. */
   readonly stopped?: RegExp;
-  /** A line to the shell that it runs in: where it does not play, it plays its URL anew. */
+  /** A line for the shell that it runs in: plays its URL anew, unless it plays. */
   readonly again?: string;
   /**
    * What it cannot do, by codec. `first title`: it shows the title in force when it joined, and no other. `one link`: it plays one Ogg stream and no
@@ -43,7 +44,7 @@ export interface PlayerKind {
   readonly limits?: Readonly<Record<string, 'first title' | 'one link'>>;
   /** It does not run as root. */
   readonly asNobody?: true;
-  /** Told over a socket of its own instead of printed: mpv's. */
+  /** In its folder: a socket over which it tells what it does not print (mpv). */
   readonly socket?: string;
 }
 
@@ -64,12 +65,8 @@ export class PlayerProgram {
     this.kind = kind;
     const folder = tempFolder(t);
     kind.prepare?.(folder);
-    const command = [kind.program, ...kind.args(url, folder)];
-    if (kind.asNobody && process.getuid?.() === 0) {
-      execFileSync('chown', ['nobody', folder]);
-      command.unshift('runuser', '-u', 'nobody', '--', 'env', `HOME=${folder}`);
-    }
-    const [name, ...args] = command;
+    if (kind.asNobody) giveToNobody(folder);
+    const [name, ...args] = [...(kind.asNobody ? asNobody : []), kind.program, ...kind.args(url, folder)];
     const env = { ...process.env, HOME: folder, LC_ALL: 'C.UTF-8', ...kind.env };
     this.child = spawn(name!, args, { env, detached: true });
     for (const stream of [this.child.stdout!, this.child.stderr!]) stream.on('data', (part) => this.#parts.push(part));
@@ -93,18 +90,18 @@ export class PlayerProgram {
     return this.said.includes(this.kind.shows(title, codec));
   }
 
-  /** Where it is, seconds; -1 where it has not said so. */
+  /** Its position in seconds; -1 where it has not told any. */
   get position(): number {
     return this.positionSince(0);
   }
 
-  /** The same, of what it has said since then. @param length of what it had said before that */
+  /** The same, of what it has said since then. @param length of `said` at that moment */
   positionSince(length: number): number {
     const last = [...this.said.slice(length).matchAll(new RegExp(this.kind.position!, 'gm'))].at(-1);
     return last === undefined ? -1 : last.slice(1).reduce((sum, part) => sum * 60 + Number(part), 0);
   }
 
-  /** Whether it plays nothing any more. @param length of what it had said before that */
+  /** Whether it plays nothing since then. @param length of `said` at that moment */
   isOver(length: number): boolean {
     return this.ended !== undefined || this.kind.stopped?.test(this.said.slice(length)) === true;
   }
@@ -114,12 +111,12 @@ export class PlayerProgram {
     return this.said.split(/[\r\n]/).filter((line) => complaint.test(line) && excused?.test(line) !== true);
   }
 
-  /** A line to the shell that it runs in. */
+  /** Gives a line to the shell that it runs in. */
   tell(line: string): void {
     this.child.stdin!.write(`${line}\n`);
   }
 
-  /** The whole group: shells, `runuser` and the like have children. */
+  /** The whole group: shells have children. */
   end(signal: NodeJS.Signals = 'SIGTERM'): void {
     try {
       process.kill(-this.child.pid!, signal);

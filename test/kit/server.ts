@@ -22,7 +22,8 @@ export interface TestServer {
 /** A folder that goes when the test has ended. */
 export function tempFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'airsplice-test-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  // The children of a program that was killed may end, and write, a little later.
+  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return folder;
 }
 

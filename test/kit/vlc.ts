@@ -1,11 +1,11 @@
 /**
- * VLC's stream output to a server of radio streams (`access=shout`, libshout): for MP3 it tries SHOUTcast v1 first and HTTP then, for
- * Ogg HTTP alone. It does not run as root.
+ * VLC's stream output to a radio server (`access=shout`, libshout): MP3 by SHOUTcast v1 first and then by HTTP, Ogg by HTTP alone. It
+ * does not run as root.
  */
 
-import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import type { EncoderKind } from './encoder-kind.js';
+import { asNobody, giveToNobody } from './nobody.js';
 import { Program } from './program.js';
 import { tempFolder } from './server.js';
 import { makeTagged } from './tagged.js';
@@ -15,24 +15,23 @@ const SECONDS = 60;
 
 const vlc = (codec: 'mp3' | 'vorbis', out: string, rest: Pick<EncoderKind, 'title' | 'refused'>): EncoderKind => ({
   name: `VLC ${codec}`,
-  needs: ['cvlc', 'setpriv'],
+  needs: ['cvlc', ...asNobody.slice(0, 1)],
   codec,
   start: async (t, { port, mount, password }) => {
     const folder = tempFolder(t);
     const tone = { hertz: HERTZ, seconds: SECONDS, type: codec === 'mp3' ? 'flac' : 'ogg' };
     const file = makeTagged(t, { artist: 'Björk', title: 'Jóga' }, tone);
-    const become = process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
-    if (become.length > 0) execFileSync('chown', ['-R', '65534:65534', folder, dirname(file)]);
+    giveToNobody(folder, dirname(file));
     const sout = `${out},dst=source:${password}@127.0.0.1:${port}${mount}}`;
     const args = ['-v', '--no-color', '--no-dbus', '-I', 'dummy', '--loop', file, '--sout', sout];
-    const [command, ...before] = [...become, 'cvlc'];
+    const [command, ...before] = [...asNobody, 'cvlc'];
     return new Program(t, command!, [...before, ...args], { HOME: folder });
   },
   ...rest,
   onLoss: { backWithinMs: 30_000 },
 });
 
-/** It tries again every 30 s; MP3 both ways each time. */
+/** It tries again every 30 s, MP3 in both ways each time. */
 const REFUSED = {
   tries: [1, 2],
   says: /unable to establish connection/,
@@ -40,7 +39,7 @@ const REFUSED = {
 } as const;
 
 export const vlcs: readonly EncoderKind[] = [
-  // A SHOUTcast v1 login names no mount: there is no 404. Of titles libshout's users must take care themselves; VLC does not.
+  // A SHOUTcast v1 login names no mount: there is no 404. For MP3 a program must tell libshout its titles; VLC does not.
   vlc('mp3', '#transcode{acodec=mp3,ab=128}:std{access=shout{mp3},mux=raw', {
     refused: { 400: REFUSED, 401: REFUSED, 409: REFUSED, 415: REFUSED, 429: REFUSED, 501: REFUSED, 503: REFUSED },
   }),

@@ -1,0 +1,16 @@
+/** Programs that refuse to run as root: where the tests do, they are started as nobody. Needs `setpriv` (util-linux) there. */
+
+import { execFileSync } from 'node:child_process';
+
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+/** What stands before such a program's command: nothing, unless the tests run as root. */
+export const asNobody: readonly string[] = isRoot
+  ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
+  : [];
+
+/** Gives such a program its folders, with all that is in them. */
+export function giveToNobody(...folders: readonly string[]): void {
+  if (isRoot) execFileSync('chown', ['-R', `${NOBODY}:${NOBODY}`, ...folders]);
+}
