@@ -1,6 +1,6 @@
 /**
- * What a joiner gets at once, of every codec at high and low bitrates: the burst's seconds, and what browsers read before they begin,
- * once the tape has it, and not a segment more; in Ogg two pages of audio at least.
+ * What a joiner gets at once, of every codec at high and low bitrates: the burst's seconds and what browsers read before they begin, as soon
+ * as the tape has it, and not a segment more; in Ogg at least two pages of audio.
  */
 
 import { execFileSync } from 'node:child_process';

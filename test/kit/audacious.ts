@@ -1,7 +1,7 @@
 /**
- * Audacious without a window, on a bus of its own, into SDL's output without a sound card, which keeps time. A shell beside it asks it twice a
- * second what it shows, and takes commands from its input (`audtool …`). Needs bash, dbus-run-session (dbus-daemon) and audtool too.
- * For `audio/ogg` it takes the first decoder that names that type, FLAC's, unless the URL's ending tells it another: .ogg (Vorbis), .opus.
+ * Audacious without a window, on a D-Bus of its own, with SDL's dummy output, which keeps time. A shell beside it asks it twice a second what
+ * it shows, and takes commands on its input (`audtool …`). Needs bash, dbus-run-session (dbus-daemon) and audtool too.
+ * For `audio/ogg` it takes the first decoder that names that type, FLAC's, unless the URL ends with another's: .ogg (Vorbis), .opus.
  */
 
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ export const audacious: PlayerKind = {
   prepare: (folder) => {
     const settings = join(folder, '.config/audacious');
     mkdirSync(settings, { recursive: true });
-    // The only output that is enabled; what is not told here, it finds out.
+    // The only output that is enabled. The other plugins it finds by itself.
     const path = readdirSync('/usr/lib')
       .map((name) => join('/usr/lib', name, OUTPUT))
       .find((name) => existsSync(name));

@@ -1,6 +1,6 @@
 /**
- * What tests ask of a browser, whichever it is (Chromium by Playwright, Firefox by firefox.ts). Functions given to `evaluate` run in the
- * page: they know nothing of this module.
+ * What tests ask of any browser (Chromium by Playwright, Firefox by firefox.ts). Functions given to `evaluate` run in the page: they know
+ * nothing of this module.
  */
 
 import { createServer, type Server } from 'node:http';
@@ -16,8 +16,8 @@ export interface Tab {
 }
 
 /**
- * Plays a stream in a new audio element until `currentTime` moves, and ends it: milliseconds from asking. Rejects where it has an error
- * or stands still.
+ * Plays a stream in a new audio element until `currentTime` moves, and ends it. Rejects where that has an error or does not move.
+ * @returns milliseconds from asking
  */
 export function start(tab: Tab, url: string, mostMs = 20_000): Promise<number> {
   return tab.evaluate(
@@ -29,7 +29,7 @@ export function start(tab: Tab, url: string, mostMs = 20_000): Promise<number> {
       audio.play().catch(() => undefined);
       let movedMs = 0;
       let beganAt = 0;
-      // In Ogg it may begin with the position of the first page (Chromium).
+      // In Ogg `currentTime` may begin at the position of the first page (Chromium).
       while (audio.currentTime === beganAt && audio.error === null && movedMs < mostMs) {
         if (audio.readyState < 3) beganAt = audio.currentTime;
         await new Promise((done) => setTimeout(done, 5));
@@ -46,7 +46,7 @@ export function start(tab: Tab, url: string, mostMs = 20_000): Promise<number> {
   );
 }
 
-/** Begins to play a stream that goes on until the page is left; `heard` tells of it. */
+/** Begins to play a stream that goes on until the page is left; `heard` tells how far. */
 export function play(tab: Tab, url: string): Promise<void> {
   return tab.evaluate((src) => {
     const players = ((globalThis as any).players ??= {});
@@ -56,7 +56,7 @@ export function play(tab: Tab, url: string): Promise<void> {
   }, url);
 }
 
-/** Where `play` has come to, in seconds, and its error. */
+/** How far `play` has come, and its error. */
 export function heard(tab: Tab, url: string): Promise<{ seconds: number; error: string | null }> {
   return tab.evaluate((src) => {
     const { currentTime, error } = (globalThis as any).players[src];
@@ -67,13 +67,13 @@ export function heard(tab: Tab, url: string): Promise<{ seconds: number; error: 
 /** What a page has read of a stream with ICY so far. */
 export interface Read {
   readonly metaint: number;
-  /** icy-name, x-channelkey */
+  /** `icy-name` and `x-channelkey`. */
   readonly heads: readonly (string | null)[];
   readonly titles: readonly string[];
   readonly audioBytes: number;
 }
 
-/** Begins to fetch a stream with ICY and to take it apart; `readSoFar` tells what came. */
+/** Begins to fetch a stream with ICY and to split it; `readSoFar` tells what has come. */
 export function fetchIcy(tab: Tab, url: string): Promise<void> {
   return tab.evaluate(async (url) => {
     const response = await fetch(url, { headers: { 'Icy-MetaData': '1' } });
@@ -82,7 +82,7 @@ export function fetchIcy(tab: Tab, url: string): Promise<void> {
     const reader = response.body!.getReader();
     const icy = { metaint, heads, titles: [] as string[], audio: [] as Uint8Array[], audioBytes: 0, reader };
     (globalThis as any).icy = icy;
-    // Without a name: what compiles tests would call a function that the page does not have.
+    // A function without a name: for one with a name the tests' compiler adds a call that the page does not have.
     void (async () => {
       for (let bytes = new Uint8Array(); ; ) {
         const { value, done } = await reader.read();
@@ -140,7 +140,7 @@ export function decodeRead(tab: Tab, type: string): Promise<{ decoded: number; b
 
 // biome-ignore-end lint/suspicious/noExplicitAny: as above
 
-/** Another origin: serves a page; and whatever `more` answers, elsewhere. */
+/** Another origin, its URL: serves a page at `/`, and elsewhere what `more` answers. */
 export async function otherOrigin(t: Test, more: Parameters<typeof createServer>[1] = undefined): Promise<string> {
   const server: Server = createServer((request, response) => {
     if (request.url === '/') {

@@ -15,7 +15,7 @@ import { Program } from './program.js';
 
 const START_MS = 30_000;
 const CONTROL_MS = 10_000;
-/** Its names for codecs. */
+/** BUTT's names for the codecs. */
 const CODECS = { mp3: 'mp3', vorbis: 'ogg', opus: 'opus' } as const;
 
 interface Running {
@@ -84,7 +84,7 @@ export const butt: EncoderKind = {
     await runningOf(program).tell('-q');
     await program.until(() => program.ended !== undefined, CONTROL_MS, 'it does not end').catch(() => undefined);
   },
-  // By default it comes again to none but 403, in silence, five times a second.
+  // By default it comes again after 403 only: in silence, five times a second.
   refused: {
     400: { tries: [2, 2], says: /server answered with 400!/, ends: true },
     401: { tries: [1, 1], says: /invalid user\/password!/, ends: true },

@@ -13,17 +13,17 @@ const CODECS = {
   vorbis: ['ogg', '-c:a', 'libvorbis', '-b:a', '96k'],
   opus: ['ogg', '-c:a', 'libopus', '-b:a', '64k'],
   flac: ['ogg', '-c:a', 'flac'],
-  // Of 5 s of these no browser begins to play.
+  // With 5 s of these no browser begins to play.
   lowVorbis: ['ogg', '-c:a', 'libvorbis', '-q:a', '-1', ...LOW],
   lowAac: ['aac', '-b:a', '40k', ...LOW],
 } as const;
 
 export type CodecName = keyof typeof CODECS;
 export const CODEC_NAMES = Object.keys(CODECS) as CodecName[];
-/** Until a joiner of each is given at once what browsers wait for. */
+/** How long a channel plays until it has for each joiner, at once, what browsers wait for. */
 export const CODECS_FILL_MS = 12_000;
 
-/** The channels have the codecs' names and short bursts, take encoders (`demo-source`) and pushes (`demo-token`). */
+/** Its channels are named after the codecs, and take encoders (`demo-source`) and pushes (`demo-token`); `burstSeconds` is 2. */
 export function startCodecs(t: Test, names: readonly CodecName[], log?: Log): Promise<TestServer> {
   const folder = tempFolder(t);
   const channels = names.map((name) => {

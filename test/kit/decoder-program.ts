@@ -1,5 +1,5 @@
 /**
- * Decoders of AAC of other people: a file in, samples out, and what they have to say of it. Each is a command that writes a WAV file.
+ * AAC decoders of other people: a file in, samples out, and what they have to say of it. Each is a command that writes a WAV file.
  */
 
 import { execFile } from 'node:child_process';
@@ -14,7 +14,7 @@ export interface DecoderProgram {
   args(from: string, to: string): string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly complaint: RegExp;
-  /** It keeps its first frame for itself, which only begins the second one's window. */
+  /** It outputs nothing for the first frame, which only begins the second one's window. */
   readonly swallowsFirst?: true;
 }
 
@@ -51,7 +51,7 @@ export const AAC_DECODERS: readonly DecoderProgram[] = [
   },
   gstreamer('gstreamer avdec_aac', ['aacparse', '!', 'avdec_aac']),
   gstreamer('gstreamer faad', ['aacparse', '!', 'faad'], true),
-  // Which finds out by itself what it is given.
+  // It finds out by itself what it is given.
   gstreamer('gstreamer', ['decodebin']),
   {
     name: 'mpv',
@@ -92,7 +92,7 @@ export async function decode(decoder: DecoderProgram, from: string): Promise<Dec
   return { ...wav, complaints };
 }
 
-/** What a program that could not seek back wrote of lengths is not believed. */
+/** Lengths in the header are not believed: a program that cannot seek back does not know them when it writes it. */
 function readWav(path: string): { samples: number; hertz: number } {
   let bytes: Buffer;
   try {

@@ -1,7 +1,7 @@
 /**
- * A display and a sound input for programs that have a window, on a machine with neither: Xvfb under a number that it finds free itself,
- * and PulseAudio, whose default source is what ffmpeg plays into a sink of its own: a tone, in real time. Its socket, its home and ALSA's
- * way to it lie in a folder of their own. One for each test; all end with it.
+ * A display and a sound input for programs that have a window, on a machine with neither: Xvfb, which finds a free number itself, and
+ * PulseAudio, whose default source is the monitor of a null sink into which ffmpeg plays a tone in real time. Its socket, its home and
+ * ALSA's configuration lie in a folder of their own. One desktop for each test; it ends with the test.
  */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import type { Test } from 'tap';
 import { Program } from './program.js';
 import { tempFolder } from './server.js';
 
-/** What must be installed; beside it libasound2-plugins, where ALSA finds PulseAudio. */
+/** Commands that must be there; libasound2-plugins too, by which ALSA reaches PulseAudio. */
 export const DESKTOP_NEEDS = ['Xvfb', 'pulseaudio', 'ffmpeg'] as const;
 const START_MS = 30_000;
 const TONE_HERTZ = 500;

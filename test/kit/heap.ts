@@ -1,9 +1,10 @@
-/** What a process holds once its garbage is gone: a heap read between two collections tells of when it was read. */
+/** What the process's heap holds once its garbage is collected: read at any other moment, it tells of that moment. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
+/** Collects all garbage now. */
 export const collect = runInNewContext('gc') as () => void;
 
 export function heldBytes(): number {

@@ -1,6 +1,6 @@
 /**
- * Roads to our encoders' door: one on which a line is put into each head, so that the door refuses what no program sends by itself, and one
- * that breaks on the program's side alone; and a server that gives every encoder the one answer that our door never gives.
+ * TCP proxies between an encoder program and our server: one puts a line into each head, so that the server refuses what no program sends
+ * by itself; one breaks on the program's side alone. And a server that refuses every encoder with an answer that ours never gives.
  */
 
 import net from 'node:net';
@@ -9,7 +9,7 @@ import { freePort } from './process.js';
 
 const IS_ENCODER = /^(PUT|SOURCE) /;
 const END = '\r\n\r\n';
-/** Said of the body: a second of these would make the head one that cannot be read. */
+/** How long the body is: a second such head would make the request unreadable. */
 const FRAMING = /\r\n(content-length|transfer-encoding):[^\r]*/gi;
 
 /** A port that leads to the server's. @param line a head, such as `Content-Type: video/webm` */

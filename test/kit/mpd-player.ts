@@ -1,6 +1,6 @@
 /**
- * MPD as a player, into its output of nothing, which keeps time. A shell beside it asks it twice a second what it shows, and takes commands from
- * its input (`mpc …`). Needs bash and mpc too.
+ * MPD as a player, with its null output, which keeps time. A shell beside it asks it twice a second what it shows, and takes commands on its
+ * input (`mpc …`). Needs bash and mpc too.
  */
 
 import { writeFileSync } from 'node:fs';

@@ -1,11 +1,11 @@
 /**
- * GStreamer's playbin, as the players of GNOME and KDE use it, from its own command: a sink that keeps time and makes no sound, the titles and the
- * position printed, and what its elements log when something is wrong with the stream.
+ * GStreamer's playbin, as the players of GNOME and KDE use it, by gst-launch: with a sink that keeps time and makes no sound. It prints the
+ * titles, its position, and what its elements log when something is wrong with the stream.
  */
 
 import { type PlayerKind, titleLine } from './player-program.js';
 
-/** Elements that read, take apart and decode the stream; what others log is about this machine. */
+/** Elements that read, split and decode the stream; what others log is about this machine. */
 const ELEMENTS = String.raw`(?:soup\w*|icydemux|tagdemux|typefind\w*|\w*parse\w*|oggdemux|\w*dec(?<!nvcodec)|libav|audiodecoder|queue2|fakesink|basesink)`;
 
 export const playbin: PlayerKind = {

@@ -15,7 +15,7 @@ const METAINT = 5003;
 const RUN_FRAMES = 20;
 /** Each such run is heard whole, and a title follows it: so between two titles there is always a place for the first one's block. */
 const TITLE_EVERY = 5;
-/** More than the burst: nobody joins so early that he hears the file that played before the first encoder. */
+/** More than the burst: nobody joins so early as to hear the file that played before the first encoder. */
 const FIRST_FRAMES = 200;
 const ENDINGS = ['finish', 'half', 'reset', 'ghost'] as const;
 

@@ -11,15 +11,16 @@ export interface Tags {
 }
 
 export interface Tone {
+  /** The sample rate. */
   readonly hertz: number;
-  /** Of the tone: 500 Hz. */
+  /** The tone's own frequency, Hertz; default 500. */
   readonly pitch?: number;
   readonly seconds: number;
   /** By its ending: `mp3`, `flac`, `ogg` (Vorbis). */
   readonly type: string;
 }
 
-/** Its path, in a folder of its own unless told otherwise. */
+/** Makes it. @param path default: in a folder of its own @returns the path */
 export function makeTagged(
   t: Test,
   { artist, title }: Tags,

@@ -1,6 +1,6 @@
 /**
  * Joins into AAC at random moments of a real server, with and without Icy-MetaData: what a listener gets begins with an ADTS frame, and every
- * decoder that Debian has plays all of it, from the first frame on, without a complaint. How a frame is made longer: audio/adts.ts.
+ * decoder of the kit plays all of it, from the first frame on, without a complaint. How a frame is made longer: audio/adts.ts.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -20,7 +20,7 @@ const STREAMS: Readonly<Record<string, readonly string[]>> = {
   stereo: ['-ar', '44100', '-b:a', '96k'],
   surround: ['-ac', '6', '-ar', '48000', '-b:a', '384k'],
 };
-/** Of each, half of them with titles. */
+/** Into each stream; half of them with ICY. */
 const JOINS = 18;
 const KEPT_MS = 2500;
 const FRAME_SAMPLES = 1024;

@@ -23,7 +23,7 @@ const KINDS: readonly { readonly kind: PlayerKind; readonly needs: readonly stri
 ];
 
 interface Codec {
-  /** Of the mount: Audacious knows Ogg by it. */
+  /** Of the mount: by it Audacious tells codecs of Ogg apart. */
   readonly ending: string;
   readonly options: readonly string[];
   readonly type: string;
@@ -43,11 +43,11 @@ const HERTZ = '44100';
 /** A title is late by the burst, and by what a player reads ahead; and fifteen players start at once. */
 const PATIENCE_MS = 60_000;
 const BURST_MS = 5000;
-/** For so long they are held against the clock ... */
+/** For so long they are compared with the clock ... */
 const WATCH_MS = 8000;
 /** ... and differ at most by so much: they tell whole seconds, twice a second. */
 const MOST_OFF_MS = 2000;
-/** GStreamer stops once more to fill its buffers, some seconds after it has begun. */
+/** GStreamer stops to fill its buffers again some seconds after it has begun, so a while may be tried again. */
 const WHILES = 3;
 
 t.setTimeout(170_000);
@@ -176,7 +176,7 @@ async function all(
   for (const one of players) t.ok(ready(one), `${one.name} ${what}`);
 }
 
-/** Their positions move as the clock does: for the whole of a while, of which GStreamer may need a second one. */
+/** Their positions move as the clock does for the whole of a while, in one of WHILES tries. */
 async function keepTime(t: Test, players: readonly PlayerProgram[], what: string): Promise<void> {
   let late = players;
   for (let left = WHILES; left > 0 && late.length > 0; left--) {
@@ -192,7 +192,7 @@ async function keepTime(t: Test, players: readonly PlayerProgram[], what: string
   for (const one of players) t.notOk(late.includes(one), `${one.name} plays ${what}`);
 }
 
-/** As long as the server takes to send a listener so much beyond the burst. */
+/** Waits so long, while a listener gets audio. @param ms in real time, from its first byte on */
 async function audioPasses(t: Test, port: number, path: string, ms: number): Promise<void> {
   const player = new Player(port, path);
   t.teardown(() => player.close());
