@@ -63,6 +63,8 @@ export interface EncoderKind {
   readonly titleRead?: { readonly artist: string; readonly song: string };
   /** The line that ICY listeners get; default: artist and song with ` - ` between them, or the one that is there. */
   readonly titleLine?: string;
+  /** It comes back in the middle of its Ogg stream, without the header pages: none of it can be played before its next link. */
+  readonly resumesHeadless?: true;
   readonly refused: Readonly<Partial<Record<Refusal, Reaction>>>;
   /** When the server goes: it comes back by itself within so many milliseconds, it ends, or it runs on and never comes back. */
   readonly onLoss: { readonly backWithinMs: number } | 'ends' | 'stays away';

@@ -171,11 +171,9 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
     15_000,
     () => 'nobody takes the place of one that left',
   );
-  t.same(
-    lines.filter(({ level, event }) => level === 'error' || UNSOUND.includes(event)),
-    [],
-    'its stream is sound',
-  );
+  const isExcused = ({ event }: LogLine) => event === 'no-frames' && kind.resumesHeadless === true;
+  const bad = lines.filter((line) => line.level === 'error' || (UNSOUND.includes(line['event']) && !isExcused(line)));
+  t.same(bad, [], 'its stream is sound');
 }
 
 /** A listener gets all that the program sends, and ffmpeg finds nothing wrong with it. */

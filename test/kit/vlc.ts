@@ -13,7 +13,11 @@ import { makeTagged } from './tagged.js';
 const HERTZ = 44_100;
 const SECONDS = 60;
 
-const vlc = (codec: 'mp3' | 'vorbis', out: string, rest: Pick<EncoderKind, 'title' | 'refused'>): EncoderKind => ({
+const vlc = (
+  codec: 'mp3' | 'vorbis',
+  out: string,
+  rest: Pick<EncoderKind, 'title' | 'refused' | 'resumesHeadless'>,
+): EncoderKind => ({
   name: `VLC ${codec}`,
   needs: ['cvlc', ...asNobody.slice(0, 1)],
   codec,
@@ -46,6 +50,7 @@ export const vlcs: readonly EncoderKind[] = [
   // It was told with the first audio.
   vlc('vorbis', '#std{access=shout,mux=ogg', {
     title: async () => undefined,
+    resumesHeadless: true,
     refused: { 404: REFUSED },
   }),
 ];
