@@ -14,7 +14,7 @@ import { lastWord } from './last-word.js';
 import type { Proxies } from './peer.js';
 import { originOf } from './rate.js';
 import type { RefusalPace } from './refusal-pace.js';
-import { awaitReturn, isReturning, type Present } from './returning.js';
+import { isReturning, type Present, Returning } from './returning.js';
 import { NO_SECRET, SECRET_REASONS } from './secret-gate.js';
 
 /** What the door must know of the mounts that encoders may feed. */
@@ -86,6 +86,7 @@ export function isAcceptedType(contentType: string | undefined): boolean {
 export class EncoderDoor {
   readonly #options: EncoderDoorOptions;
   readonly #heads: HeadReader;
+  readonly #returning = new Returning();
 
   constructor(options: EncoderDoorOptions) {
     this.#options = options;
@@ -129,7 +130,7 @@ export class EncoderDoor {
       const refused = refusalOf(judged);
       const onClear = (more: Buffer) => this.#place(caller, head, Buffer.concat([head.rest, ahead, more]), mount);
       if (refused !== null) this.#refuse(caller, refused);
-      else if (isReturning(caller.agent, mount)) awaitReturn(socket, mount, headBytes, onClear);
+      else if (isReturning(caller.agent, mount)) this.#returning.wait(socket, mount, headBytes, onClear);
       else onClear(NOTHING);
     });
   }

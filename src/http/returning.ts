@@ -8,7 +8,8 @@
  *               └─────► it goes away itself
  *
  * Invariant: it waits no longer than the other may be silent (`takeover`, `sources.bodyTimeoutSeconds`). Its secret was right, and what it
- * sends meanwhile is kept up to a bound. Owned by the encoders' door.
+ * sends meanwhile is kept up to a bound. At a mount only one waits, the newest: whoever waited before it is refused, since nobody who waits
+ * is closed for others (connections.ts). Owned by the encoders' door.
  */
 
 import type { Socket } from 'node:net';
@@ -33,23 +34,31 @@ export function isReturning(agent: string, present: Present): boolean {
   return present.busy && agent !== '' && agent === present.agent;
 }
 
-/**
- * Waits until it is clear whether the other lives. The socket is paused, and is so again when `onClear` is called; it is not called when
- * the newcomer has gone by then.
- * @param mostBytes that are read ahead @param onClear with what was read ahead
- */
-export function awaitReturn(
-  socket: Socket,
-  present: Present,
-  mostBytes: number,
-  onClear: (ahead: Buffer) => void,
-): void {
-  const startMs = performance.now();
-  const ahead = new ReadAhead(socket, mostBytes, () => clearInterval(looking));
-  const looking = setInterval(() => {
-    const lives = present.quietMs + UNDER_WAY_MS < performance.now() - startMs;
-    if (present.busy && !lives) return;
-    clearInterval(looking);
-    onClear(ahead.stop());
-  }, LOOK_MS);
+export class Returning {
+  /** Of each mount, who waits there: ends its wait. */
+  readonly #waiting = new Map<Present, () => void>();
+
+  /**
+   * Waits until it is clear whether the one who is there lives, or another comes to wait. The socket is paused, and is so again when
+   * `onClear` is called; never when the newcomer has gone by then.
+   * @param mostBytes that are read ahead @param onClear with what was read ahead
+   */
+  wait(socket: Socket, present: Present, mostBytes: number, onClear: (ahead: Buffer) => void): void {
+    this.#waiting.get(present)?.();
+    const startMs = performance.now();
+    const forget = () => {
+      clearInterval(looking);
+      if (this.#waiting.get(present) === clear) this.#waiting.delete(present);
+    };
+    const clear = () => {
+      forget();
+      onClear(ahead.stop());
+    };
+    const ahead = new ReadAhead(socket, mostBytes, forget);
+    const looking = setInterval(() => {
+      const lives = present.quietMs + UNDER_WAY_MS < performance.now() - startMs;
+      if (!present.busy || lives) clear();
+    }, LOOK_MS);
+    this.#waiting.set(present, clear);
+  }
 }

@@ -6,6 +6,7 @@
 import t from 'tap';
 import { Feeder } from '../kit/feeder.js';
 import { keepLines } from '../kit/log-lines.js';
+import { until } from '../kit/player.js';
 import { startServer } from '../kit/server.js';
 
 const STALL_MS = 1500;
@@ -50,6 +51,25 @@ t.test('two of one name: the second is refused as soon as the first has sent som
   t.equal(await second.answered(), 409);
   t.notOk(first.closed, 'it goes on');
 });
+
+t.test(
+  'many of one name: only the newest waits, or who has the password could fill the server with them',
+  async (t) => {
+    const { port } = await startServer(t, yaml('never'));
+    const dead = new Feeder(t, port, '/live', BUTT);
+    await dead.answered();
+    const back = [1, 2, 3, 4].map(() => new Feeder(t, port, '/live', BUTT));
+    const statuses = () => back.map(({ status }) => status).sort();
+    await until(
+      () => statuses().join() === '0,409,409,409',
+      2000,
+      () => `answered: ${statuses()}`,
+    );
+    t.notOk(dead.closed || dead.ended, 'the one who is there is still there');
+    await Promise.all(back.map((each) => each.answered()));
+    t.same(statuses(), [200, 409, 409, 409]);
+  },
+);
 
 t.test('another name, or none: refused at once, however silent the one is who is there', async (t) => {
   const { port } = await startServer(t, yaml('never'));
