@@ -30,10 +30,12 @@ export function joinAt(tape: AudioTape, fence: number, burstMs: number): number 
   let found = Math.max(tape.head, fence);
   if (burstMs <= 0) return found;
   let [burst, blockBytes] = [0, 0];
-  for (let seq = found - 1; seq >= tape.tail && seq >= fence; seq--) {
-    const { entry, entryMs, startMs, bytes } = tape.at(seq)!;
-    if (tape.edgeMs - startMs > LATE_MS) blockBytes += bytes.length;
-    if (entry < 0) continue;
+  let before = found;
+  for (let seq = tape.lastEntry(found - 1); seq >= tape.tail && seq >= fence; seq = tape.lastEntry(seq - 1)) {
+    const { entryMs, startMs, bytes } = tape.at(seq)!;
+    // Where there are segments without an entry, all are of one length.
+    if (tape.edgeMs - startMs > LATE_MS) blockBytes += (before - seq) * bytes.length;
+    before = seq;
     const ms = tape.edgeMs - entryMs;
     if (burst >= burstMs && ms > tape.lagMs - SPARE_MS) break;
     found = seq;

@@ -111,6 +111,10 @@ export class OggTape implements AudioTape {
     this.#pages.packet(packet, this.#granule);
   }
 
+  lastEntry(seq: number): number {
+    return seq;
+  }
+
   joinAt(burstMs: number): number {
     return joinAt(this, this.#fence, burstMs);
   }

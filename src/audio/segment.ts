@@ -37,6 +37,8 @@ export interface SegmentFacts {
   /** Offset of the first frame with which a listener can begin (entry.ts), and its audio time; -1: there is none. */
   readonly entry: number;
   readonly entryMs: number;
+  /** The number of the newest segment up to this one that has an entry; -1: none has. */
+  readonly lastEntry: number;
   /** The title in force at the first byte, and at the block after the last byte. */
   readonly before: Mark | null;
   readonly mark: Mark | null;
@@ -48,6 +50,7 @@ export class Segment implements SegmentFacts, AudioSegment {
   readonly endMs: number;
   readonly entry: number;
   readonly entryMs: number;
+  readonly lastEntry: number;
   readonly before: Mark | null;
   readonly mark: Mark | null;
   readonly linkBytes = 0;
@@ -61,6 +64,7 @@ export class Segment implements SegmentFacts, AudioSegment {
     this.endMs = facts.endMs;
     this.entry = facts.entry;
     this.entryMs = facts.entryMs;
+    this.lastEntry = facts.lastEntry;
     this.before = facts.before;
     this.mark = facts.mark;
   }

@@ -32,6 +32,8 @@ export interface AudioTape {
   at(seq: number): AudioSegment | undefined;
   /** What is left, behind segment seq - 1, of a frame that its end cuts: with it a stream ends as it began, with a whole frame. */
   rest(seq: number): Buffer;
+  /** The number of the newest segment up to this one that has an entry; less than `tail`: none has. */
+  lastEntry(seq: number): number;
   /** The first segment of a listener who shall get `burstMs` of audio at once (burst.ts). */
   joinAt(burstMs: number): number;
   /** What each listener who gets ICY must have for itself; null: nothing, its blocks stand at the segments' ends. */
@@ -61,6 +63,8 @@ export class Tape implements AudioTape {
   /** Where in the open segment a listener may begin; -1: no such frame has begun yet. */
   #entry = -1;
   #entryMs = 0;
+  /** As of the last closed segment. */
+  #lastEntry = -1;
   #before: Mark | null;
   #mark: Mark | null;
 
@@ -119,6 +123,10 @@ export class Tape implements AudioTape {
     }
   }
 
+  lastEntry(seq: number): number {
+    return this.at(seq)?.lastEntry ?? -1;
+  }
+
   joinAt(burstMs: number): number {
     return joinAt(this, this.#fence, burstMs);
   }
@@ -143,12 +151,14 @@ export class Tape implements AudioTape {
 
   #close(): void {
     if (this.head - this.tail === this.#slots.length) this.#grow();
+    if (this.#entry >= 0) this.#lastEntry = this.head;
     const segment = new Segment({
       bytes: this.#open,
       startMs: this.#openStartMs,
       endMs: this.#nowMs,
       entry: this.#entry,
       entryMs: this.#entryMs,
+      lastEntry: this.#lastEntry,
       before: this.#before,
       mark: this.#mark,
     });

@@ -10,7 +10,9 @@ import t from 'tap';
 import { Channel } from '../../src/audio/channel.js';
 import { framerFor } from '../../src/audio/framer.js';
 import { PAGE_HEAD_BYTES, pageBytes } from '../../src/audio/ogg-page.js';
-import type { AudioTape } from '../../src/audio/tape.js';
+import { type AudioTape, Tape } from '../../src/audio/tape.js';
+import { adtsFrame } from '../kit/adts.js';
+import { Random } from '../kit/random.js';
 import { DEMO_AUDIO } from '../kit/server.js';
 
 /** What Firefox and Chromium read at a time, and the time that may pass until the next segment comes. */
@@ -112,4 +114,32 @@ t.test('no burst is none, and nobody begins where the tape soon ends', async (t)
     const from = tape.at(tape.joinAt(5000));
     if (from !== undefined) t.ok(tape.edgeMs - from.entryMs <= 7000, `${tape.edgeMs - from.entryMs} ms of 12,000`);
   }
+});
+
+t.test('a join costs what can be joined: segments of which none can are not looked at one by one', async (t) => {
+  let looks = 0;
+  class CountingTape extends Tape {
+    override at(seq: number) {
+      looks++;
+      return super.at(seq);
+    }
+  }
+  const random = new Random();
+  const tape = new CountingTape(1000, LAG_MS, null);
+  const write = (bytes: number, count: number) => {
+    for (let i = 0; i < count; i++) tape.write(adtsFrame(random, bytes - 7, {}).frame, 20);
+  };
+  write(500, 1);
+  // Each begins in the middle of a segment, and would be longer than a frame can be if it were stretched to its beginning.
+  write(8000, 2000);
+  t.ok(tape.head - tape.tail > 10_000, `${tape.head - tape.tail} segments`);
+  t.equal(tape.joinAt(5000), tape.head);
+  t.ok(looks < 100, `${looks} were looked at`);
+  write(1000, 1);
+  write(8000, 100);
+  const [last] = segmentsFrom(tape, tape.tail).filter(({ entry }) => entry >= 0);
+  looks = 0;
+  const from = tape.joinAt(500);
+  t.equal(tape.at(from), last, 'the one that can be');
+  t.ok(looks < 100, `${looks} were looked at`);
 });
