@@ -8,8 +8,8 @@
  *               └─────► it goes away itself
  *
  * Invariant: it waits no longer than the other may be silent (`takeover`, `sources.bodyTimeoutSeconds`). Its secret was right, and what it
- * sends meanwhile is kept up to a bound. At a mount only one waits, the newest: whoever waited before it is refused, since nobody who waits
- * is closed for others (connections.ts). Owned by the encoders' door.
+ * sends meanwhile is kept up to a bound. At a mount only a few wait, the newest: nobody who waits is closed for others (connections.ts), so
+ * past the bound the oldest is refused. Owned by the encoders' door.
  */
 
 import type { Socket } from 'node:net';
@@ -18,6 +18,8 @@ import { ReadAhead } from './held-connection.js';
 const LOOK_MS = 100;
 /** What the other sent before its line was cut may still arrive so long after the newcomer: that is no sign of life. */
 const UNDER_WAY_MS = 500;
+/** At a mount: the encoder, another of its kind (a spare), and what is left of a line that broke again. */
+const MOST_WAITING = 4;
 
 /** The encoder that feeds a mount, if there is one. */
 export interface Present {
@@ -35,20 +37,22 @@ export function isReturning(agent: string, present: Present): boolean {
 }
 
 export class Returning {
-  /** Of each mount, who waits there: ends its wait. */
-  readonly #waiting = new Map<Present, () => void>();
+  /** Of each mount those who wait there, the oldest first: each ends its wait. */
+  readonly #waiting = new Map<Present, Set<() => void>>();
 
   /**
-   * Waits until it is clear whether the one who is there lives, or another comes to wait. The socket is paused, and is so again when
+   * Waits until it is clear whether the one who is there lives, or too many wait. The socket is paused, and is so again when
    * `onClear` is called; never when the newcomer has gone by then.
    * @param mostBytes that are read ahead @param onClear with what was read ahead
    */
   wait(socket: Socket, present: Present, mostBytes: number, onClear: (ahead: Buffer) => void): void {
-    this.#waiting.get(present)?.();
+    const all = this.#waiting.get(present) ?? new Set();
+    this.#waiting.set(present, all);
+    if (all.size === MOST_WAITING) [...all][0]!();
     const startMs = performance.now();
     const forget = () => {
       clearInterval(looking);
-      if (this.#waiting.get(present) === clear) this.#waiting.delete(present);
+      all.delete(clear);
     };
     const clear = () => {
       forget();
@@ -59,6 +63,6 @@ export class Returning {
       const lives = present.quietMs + UNDER_WAY_MS < performance.now() - startMs;
       if (!present.busy || lives) clear();
     }, LOOK_MS);
-    this.#waiting.set(present, clear);
+    all.add(clear);
   }
 }
