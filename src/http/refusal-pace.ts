@@ -7,7 +7,7 @@
  */
 
 import type { Socket } from 'node:net';
-import type { Clock } from '../clock.js';
+import type { Clock, Ringer } from '../clock.js';
 import { Rate } from './rate.js';
 
 export interface RefusalPaceLimits {
@@ -18,26 +18,46 @@ export interface RefusalPaceLimits {
 }
 
 const WAIT_MS = 1000;
+/** So many are answered in one tick: a crowd that came at once must not hold the loop. */
+const MOST_PER_TICK = 50;
 
-export class RefusalPace {
+interface Waiting {
+  readonly dueMs: number;
+  readonly onDue: () => void;
+}
+
+export class RefusalPace implements Ringer {
   readonly #clock: Clock;
   readonly #rate: Rate;
+  /** The first to be answered first. */
+  readonly #waiting = new Set<Waiting>();
 
   constructor(clock: Clock, { perMinute, remembered }: RefusalPaceLimits) {
     this.#clock = clock;
     this.#rate = new Rate(clock, { perMinute, burst: perMinute, remembered });
+    clock.onTick(this);
   }
 
-  /** Calls `onDue` at once, or in a second unless the connection has closed by then. What it sends meanwhile is dropped. */
+  /** Calls `onDue` at once, or in a second (later in a crowd) unless the connection has closed by then. What comes meanwhile is dropped. */
   refuse(origin: string, socket: Socket, onDue: () => void): void {
     if (this.#rate.take(origin) === 0) {
       onDue();
       return;
     }
-    const alarm = this.#clock.alarm(this.#clock.now() + WAIT_MS, { ring: onDue });
+    const waiting = { dueMs: this.#clock.now() + WAIT_MS, onDue };
+    this.#waiting.add(waiting);
     socket
       .on('error', () => undefined)
-      .once('close', () => alarm.cancel())
+      .once('close', () => this.#waiting.delete(waiting))
       .resume();
+  }
+
+  ring(nowMs: number): void {
+    let room = MOST_PER_TICK;
+    for (const waiting of this.#waiting) {
+      if (waiting.dueMs > nowMs || room-- === 0) return;
+      this.#waiting.delete(waiting);
+      waiting.onDue();
+    }
   }
 }

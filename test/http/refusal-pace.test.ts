@@ -1,6 +1,10 @@
 /** Encoders that are refused for no wrong secret and come again at once: at the limit of their address and one past it, at both doors. */
 
+import net from 'node:net';
 import t, { type Test } from 'tap';
+import { TICK_MS } from '../../src/clock.js';
+import { RefusalPace } from '../../src/http/refusal-pace.js';
+import { FakeClock } from '../kit/clock.js';
 import { feed } from '../kit/icecast.js';
 import { until } from '../kit/player.js';
 import { freePorts } from '../kit/process.js';
@@ -63,4 +67,24 @@ t.test('who leaves meanwhile is forgotten', async (t) => {
   await ask(t, port, put('/nowhere'));
   await ask(t, port, put('/nowhere'));
   t.equal(await refusals(), String(MOST + 2), 'the others only');
+});
+
+t.test('many who came at once are not answered all at once: a crowd would hold the loop', async (t) => {
+  const clock = new FakeClock();
+  const pace = new RefusalPace(clock, { perMinute: 1, remembered: 10 });
+  let answered = 0;
+  const sockets = Array.from({ length: 1000 }, () => new net.Socket());
+  for (const socket of sockets) pace.refuse('192.0.2.1', socket, () => answered++);
+  t.equal(answered, 1);
+  for (const socket of sockets.slice(900)) socket.emit('close');
+  clock.advance(900);
+  t.equal(answered, 1);
+  let most = 0;
+  for (let ticks = 0; ticks < 25; ticks++) {
+    const before = answered;
+    clock.advance(TICK_MS);
+    most = Math.max(most, answered - before);
+  }
+  t.equal(answered, 900, 'all who are there, within a second');
+  t.ok(most <= 50, `${most} in one tick`);
 });
