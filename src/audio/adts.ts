@@ -9,7 +9,7 @@
  * Pure. Why frames are stretched: entry.ts.
  */
 
-import { MAX_FRAME_BYTES } from './header.js';
+import { emptyHeader, MAX_FRAME_BYTES, readHeader } from './header.js';
 
 /** A frame's head with its CRC, the longest. */
 export const ADTS_HEAD_BYTES = 9;
@@ -25,11 +25,6 @@ const ESCAPE = 15;
 /** EXT_FILL_DATA with its nibble of 0, and the bytes behind it. */
 const FILL_DATA = 0x10;
 const FILL_BYTE = 0xa5;
-
-/** Whether the frame that begins at `at` is ADTS; else it is MPEG audio. */
-export function isAdts(bytes: Buffer, at: number): boolean {
-  return bytes[at] === 0xff && (bytes[at + 1]! & 0xf6) === 0xf0;
-}
 
 /**
  * Whether an ADTS frame can be made longer by so many bytes: there is room for eight fill elements, and its header can still tell its
@@ -48,7 +43,9 @@ export function canStretch(frame: Buffer, byBytes: number): boolean {
  */
 export function stretchFrame(out: Buffer, from: number): void {
   const hasCrc = (out[from + 1]! & 1) === 0;
-  const lengthBytes = from + (((out[from + 3]! & 3) << 11) | (out[from + 4]! << 3) | (out[from + 5]! >> 5));
+  const header = emptyHeader();
+  readHeader(out, from, header);
+  const lengthBytes = from + header.lengthBytes;
   out.copyWithin(0, from, from + HEAD_BYTES);
   out[1]! |= 1;
   out[3] = (out[3]! & 0xfc) | (lengthBytes >> 11);

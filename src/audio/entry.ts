@@ -9,8 +9,8 @@
  * Pure: one copy for all who begin with this segment (segment.ts keeps it).
  */
 
-import { ADTS_HEAD_BYTES, canStretch, isAdts, stretchFrame } from './adts.js';
-import { emptyHeader, HEADER_BYTES, readHeader } from './header.js';
+import { ADTS_HEAD_BYTES, canStretch, stretchFrame } from './adts.js';
+import { emptyHeader, HEADER_BYTES, isAdts, readHeader } from './header.js';
 import { Reservoir } from './reservoir.js';
 
 /** An ID3v2 tag's head. */

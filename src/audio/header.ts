@@ -47,12 +47,15 @@ const V1_RATES = [44100, 48000, 32000];
 /** ISO 14496-3 table 1.18 (sampling frequency index). */
 const AAC_RATES = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350];
 
+/** Whether the frame that begins at `at` is ADTS; else it is MPEG audio. */
+export function isAdts(bytes: Buffer, at: number): boolean {
+  return bytes[at] === 0xff && (bytes[at + 1]! & 0xf6) === 0xf0;
+}
+
 /** Reads the header at `at` (HEADER_BYTES must be there) into `header`; false, and nothing said of `header`, when there is none. */
 export function readHeader(bytes: Buffer, at: number, header: FrameHeader): boolean {
-  if (bytes[at] !== 0xff) return false;
-  const second = bytes[at + 1]!;
-  if ((second & 0xf6) === 0xf0) return readAdts(bytes, at, header);
-  return (second & 0xe0) === 0xe0 && readMpeg(bytes, at, header);
+  if (isAdts(bytes, at)) return readAdts(bytes, at, header);
+  return bytes[at] === 0xff && (bytes[at + 1]! & 0xe0) === 0xe0 && readMpeg(bytes, at, header);
 }
 
 function readMpeg(bytes: Buffer, at: number, header: FrameHeader): boolean {

@@ -4,8 +4,8 @@
  */
 
 import t from 'tap';
-import { canStretch, isAdts, stretchFrame } from '../../src/audio/adts.js';
-import { emptyHeader, MAX_FRAME_BYTES, readHeader } from '../../src/audio/header.js';
+import { canStretch, stretchFrame } from '../../src/audio/adts.js';
+import { emptyHeader, isAdts, MAX_FRAME_BYTES, readHeader } from '../../src/audio/header.js';
 import { adtsFrame, readFilled } from '../kit/adts.js';
 import { Random } from '../kit/random.js';
 
