@@ -3,11 +3,13 @@
  * told. Made by network.ts.
  */
 
+import type { Clock } from './clock.js';
 import type { Config } from './config/schema.js';
 import type { Connections } from './http/connections.js';
 import { EncoderDoor, type EncoderDoorOptions } from './http/encoder.js';
 import type { Proxies } from './http/peer.js';
-import type { RefusalPace } from './http/refusal-pace.js';
+import { RefusalPace } from './http/refusal-pace.js';
+import { Returning } from './http/returning.js';
 import { NO_SECRET, type SecretGate } from './http/secret-gate.js';
 import { ShoutcastDoor } from './http/shoutcast.js';
 import type { Mount } from './http/stream.js';
@@ -18,6 +20,7 @@ import type { Programme } from './programme.js';
 import type { RefusalLog } from './refusal-log.js';
 
 interface Parts {
+  readonly clock: Clock;
   readonly config: Config;
   readonly log: Log;
   readonly refusals: RefusalLog;
@@ -31,12 +34,11 @@ export interface EncoderDoors {
   readonly shoutcast: ShoutcastDoor;
 }
 
-/** @param gate one for all that take secrets @param pace one for both doors */
+/** @param gate one for all that take secrets */
 export function makeEncoderDoors(
-  { config, metrics, log, refusals, secrets, programmes }: Parts,
+  { clock, config, metrics, log, refusals, secrets, programmes }: Parts,
   mounts: ReadonlyMap<string, Mount>,
   gate: SecretGate,
-  pace: RefusalPace,
   proxies: Proxies,
   connections: Connections,
 ): EncoderDoors {
@@ -48,7 +50,11 @@ export function makeEncoderDoors(
     gate,
     connections,
     proxies,
-    pace,
+    pace: new RefusalPace(clock, {
+      perMinute: config.limits.encodersRefusedPerMinute,
+      remembered: config.limits.addressesRemembered,
+    }),
+    returning: new Returning(clock),
     mount: (path) => {
       const mount = mounts.get(path);
       return mount === undefined ? undefined : programmes.get(mount.channel.key)!.encoder;

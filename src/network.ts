@@ -23,7 +23,6 @@ import { Poll } from './http/poll.js';
 import { PollDoor } from './http/poll-door.js';
 import { registerPush } from './http/push.js';
 import { Rate } from './http/rate.js';
-import { RefusalPace } from './http/refusal-pace.js';
 import { NO_SECRET, SecretGate } from './http/secret-gate.js';
 import { Router } from './http/server.js';
 import type { ShoutcastDoor } from './http/shoutcast.js';
@@ -109,15 +108,10 @@ export class Network {
     this.listeners = new ListenerDoor(mounts, this.#stream, this.proxies, this.connections, headLimits);
     this.titles = new TitleDoor(headLimits);
     this.polls = new PollDoor(parts.feed, clock, this.connections);
-    const pace = new RefusalPace(clock, {
-      perMinute: config.limits.encodersRefusedPerMinute,
-      remembered: config.limits.addressesRemembered,
-    });
     ({ encoders: this.encoders, shoutcast: this.shoutcast } = makeEncoderDoors(
       parts,
       mounts,
       this.#gate,
-      pace,
       this.proxies,
       this.connections,
     ));

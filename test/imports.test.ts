@@ -62,7 +62,7 @@ const MAY: Record<string, readonly string[]> = {
     ],
   ],
   'refusal-log': ['http', 'log'],
-  encoders: ['programme', 'metrics', 'http', 'config', 'log', 'mask', 'refusal-log'],
+  encoders: ['programme', 'metrics', 'http', 'config', 'clock', 'log', 'mask', 'refusal-log'],
   admit: ['http', 'listener', 'metrics', 'config', 'clock', 'log'],
   addresses: ['network', 'http', 'config', 'clock', 'log'],
   app: [

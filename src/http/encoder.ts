@@ -14,7 +14,7 @@ import { lastWord } from './last-word.js';
 import type { Proxies } from './peer.js';
 import { originOf } from './rate.js';
 import type { RefusalPace } from './refusal-pace.js';
-import { isReturning, type Present, Returning } from './returning.js';
+import { isReturning, type Present, type Returning } from './returning.js';
 import { NO_SECRET, SECRET_REASONS } from './secret-gate.js';
 
 /** What the door must know of the mounts that encoders may feed. */
@@ -30,6 +30,7 @@ export interface EncoderDoorOptions extends HeadLimits, Judges {
   readonly server: string;
   readonly proxies: Proxies;
   readonly pace: RefusalPace;
+  readonly returning: Returning;
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mount(path: string): EncoderMount | undefined;
   /** It is let in, and is the channel's from here on. */
@@ -86,7 +87,6 @@ export function isAcceptedType(contentType: string | undefined): boolean {
 export class EncoderDoor {
   readonly #options: EncoderDoorOptions;
   readonly #heads: HeadReader;
-  readonly #returning = new Returning();
 
   constructor(options: EncoderDoorOptions) {
     this.#options = options;
@@ -130,7 +130,7 @@ export class EncoderDoor {
       const refused = refusalOf(judged);
       const onClear = (more: Buffer) => this.#place(caller, head, Buffer.concat([head.rest, ahead, more]), mount);
       if (refused !== null) this.#refuse(caller, refused);
-      else if (isReturning(caller.agent, mount)) this.#returning.wait(socket, mount, headBytes, onClear);
+      else if (isReturning(caller.agent, mount)) this.#options.returning.wait(socket, mount, headBytes, onClear);
       else onClear(NOTHING);
     });
   }

@@ -3,7 +3,7 @@
  * their address they are answered at once. Past it each waits a second for its answer, since some come again at once and for ever (VLC when
  * it has lost its server: a thousand times a second). Wrong secrets have a pace of their own (secret-gate.ts).
  *
- * Invariant: whoever waits is a connection like any other, and is forgotten when that closes. Owned by the network; one for both doors.
+ * Invariant: whoever waits is a connection like any other, and is forgotten when that closes. One for both doors.
  */
 
 import type { Socket } from 'node:net';

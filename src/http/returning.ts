@@ -13,9 +13,9 @@
  */
 
 import type { Socket } from 'node:net';
+import type { Clock, Ringer } from '../clock.js';
 import { ReadAhead } from './held-connection.js';
 
-const LOOK_MS = 100;
 /** What the other sent before its line was cut may still arrive so long after the newcomer: that is no sign of life. */
 const UNDER_WAY_MS = 500;
 /** At a mount: the encoder, another of its kind (a spare), and what is left of a line that broke again. */
@@ -36,9 +36,21 @@ export function isReturning(agent: string, present: Present): boolean {
   return present.busy && agent !== '' && agent === present.agent;
 }
 
-export class Returning {
-  /** Of each mount those who wait there, the oldest first: each ends its wait. */
-  readonly #waiting = new Map<Present, Set<() => void>>();
+interface Waiting {
+  readonly sinceMs: number;
+  /** Ends the wait. */
+  readonly clear: () => void;
+}
+
+export class Returning implements Ringer {
+  readonly #clock: Clock;
+  /** Of each mount those who wait there, the oldest first. */
+  readonly #waiting = new Map<Present, Set<Waiting>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    clock.onTick(this);
+  }
 
   /**
    * Waits until it is clear whether the one who is there lives, or too many wait. The socket is paused, and is so again when
@@ -48,21 +60,22 @@ export class Returning {
   wait(socket: Socket, present: Present, mostBytes: number, onClear: (ahead: Buffer) => void): void {
     const all = this.#waiting.get(present) ?? new Set();
     this.#waiting.set(present, all);
-    if (all.size === MOST_WAITING) [...all][0]!();
-    const startMs = performance.now();
-    const forget = () => {
-      clearInterval(looking);
-      all.delete(clear);
-    };
+    if (all.size === MOST_WAITING) [...all][0]!.clear();
+    const ahead = new ReadAhead(socket, mostBytes, () => all.delete(waiting));
     const clear = () => {
-      forget();
+      all.delete(waiting);
       onClear(ahead.stop());
     };
-    const ahead = new ReadAhead(socket, mostBytes, forget);
-    const looking = setInterval(() => {
-      const lives = present.quietMs + UNDER_WAY_MS < performance.now() - startMs;
-      if (!present.busy || lives) clear();
-    }, LOOK_MS);
-    all.add(clear);
+    const waiting = { sinceMs: this.#clock.now(), clear };
+    all.add(waiting);
+  }
+
+  ring(nowMs: number): void {
+    for (const [present, all] of this.#waiting) {
+      for (const { sinceMs, clear } of all) {
+        const lives = present.quietMs + UNDER_WAY_MS < nowMs - sinceMs;
+        if (!present.busy || lives) clear();
+      }
+    }
   }
 }

@@ -13,6 +13,7 @@ import { Front } from '../../src/http/front.js';
 import { NO_HEADS } from '../../src/http/legacy.js';
 import { Proxies } from '../../src/http/peer.js';
 import { RefusalPace } from '../../src/http/refusal-pace.js';
+import { Returning } from '../../src/http/returning.js';
 import { SecretGate } from '../../src/http/secret-gate.js';
 import { ShoutcastDoor } from '../../src/http/shoutcast.js';
 import { TitleDoor } from '../../src/http/title-door.js';
@@ -74,6 +75,7 @@ export class Doors {
       connections: roomyTable(),
       proxies: new Proxies([], 'x-forwarded-for'),
       pace: new RefusalPace(this.clock, { perMinute: 1_000_000, remembered: 10 }),
+      returning: new Returning(this.clock),
       mount: (path: string) => mounts.get(path),
       onAdmitted: () => undefined,
       judged: ({ status, path, why }: EncoderVerdict) => void this.judged.push({ status, path, why }),
