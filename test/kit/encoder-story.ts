@@ -11,7 +11,7 @@ import t, { type Test } from 'tap';
 import { framerFor } from '../../src/audio/framer.js';
 import { type EncoderKind, type Refusal, type Target, WATCH_MS } from './encoder-kind.js';
 import { feed } from './icecast.js';
-import { keepLines, type LogLine } from './log-lines.js';
+import { keepLines, type LogLine, sourceChanges } from './log-lines.js';
 import { meddle, refuse } from './meddler.js';
 import { Player, until } from './player.js';
 import { freePorts } from './process.js';
@@ -103,7 +103,7 @@ async function refused(t: Test, kind: EncoderKind, sound: string, refusal: Refus
   t.equal(givesUp, ends, ends ? 'gives up' : 'goes on');
   const words = `${program.said} ${(await kind.words?.(program)) ?? ''}`;
   if (says !== undefined) t.match(words, says, 'its user is told');
-  if (refusal !== 409) t.notOk(changes(lines).includes('encoder'), 'never heard');
+  if (refusal !== 409) t.notOk(sourceChanges(lines).includes('encoder'), 'never heard');
 }
 
 /** How many encoders were answered so; the log has at most one line a second. */
@@ -113,9 +113,6 @@ async function countOf(base: string, status: number): Promise<number> {
   return Number(found?.[1] ?? 0);
 }
 
-const changes = (lines: readonly LogLine[]) =>
-  lines.filter(({ message }) => message === 'source changed').map(({ heard }) => heard);
-
 async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
   const port = await freePorts(2);
   const to: Target = { port, mount: MOUNT, password: PASSWORD, sound };
@@ -123,7 +120,7 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
   const { log, lines } = keepLines();
   let server = await startServer(t, yaml(port), folder, log);
   const stop = kind.stop ?? ((program: Program) => program.stop());
-  const isHeard = () => changes(lines).at(-1) === 'encoder';
+  const isHeard = () => sourceChanges(lines).at(-1) === 'encoder';
   let program = await kind.start(t, to);
   await program.until(isHeard, START_MS, 'it is not heard');
 
@@ -142,7 +139,7 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
 
   await server.app.stop();
   server = await startServer(t, yaml(port), folder, log);
-  const before = changes(lines).length;
+  const before = sourceChanges(lines).length;
   const comesBack = typeof kind.onLoss === 'object';
   if (!comesBack) {
     if (kind.onLoss === 'stays away') await stop(program);
@@ -154,12 +151,12 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
     program = await kind.start(t, to);
   }
   const backMs = comesBack ? kind.onLoss.backWithinMs : START_MS;
-  const isBack = () => changes(lines).slice(before).at(-1) === 'encoder';
+  const isBack = () => sourceChanges(lines).slice(before).at(-1) === 'encoder';
   await program.until(isBack, backMs, 'it does not come back to a restarted server');
 
   program.child.kill('SIGKILL');
   await until(
-    () => changes(lines).at(-1) === 'file',
+    () => sourceChanges(lines).at(-1) === 'file',
     15_000,
     () => 'nobody takes the place of a killed one',
   );
@@ -167,7 +164,7 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
   await program.until(isHeard, START_MS, 'it is not heard again');
   await stop(program);
   await until(
-    () => changes(lines).at(-1) === 'file',
+    () => sourceChanges(lines).at(-1) === 'file',
     15_000,
     () => 'nobody takes the place of one that left',
   );

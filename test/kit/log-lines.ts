@@ -6,6 +6,12 @@ type Level = 'debug' | 'info' | 'warn' | 'error';
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly level: Level; readonly message: string };
 
+/** What kinds of sources were heard, one after the other; null: none. @param of one channel; undefined: whichever */
+export function sourceChanges(lines: readonly LogLine[], of?: string): unknown[] {
+  const changes = lines.filter(({ message }) => message === 'source changed');
+  return changes.filter(({ channel }) => of === undefined || channel === of).map(({ heard }) => heard);
+}
+
 export function keepLines(): { readonly log: Log; readonly lines: readonly LogLine[] } {
   const lines: LogLine[] = [];
   const at = (level: Level) => (fields: object, message: string) => void lines.push({ ...fields, level, message });

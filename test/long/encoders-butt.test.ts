@@ -1,7 +1,7 @@
 import t from 'tap';
 import { butt, buttOpus } from '../kit/butt.js';
 import { encoderStories } from '../kit/encoder-story.js';
-import { keepLines } from '../kit/log-lines.js';
+import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { breakable } from '../kit/meddler.js';
 import { until } from '../kit/player.js';
 import { freePorts } from '../kit/process.js';
@@ -26,7 +26,7 @@ stations:
     await startServer(t, yaml, undefined, log);
     const { port, cut } = await breakable(t, server);
     const admitted = () => lines.filter(({ message }) => message === 'encoder connected').length;
-    const isHeard = () => lines.findLast(({ message }) => message === 'source changed')?.heard === 'encoder';
+    const isHeard = () => sourceChanges(lines).at(-1) === 'encoder';
     const program = await butt.start(t, { port, mount: '/air', password: 'demo-source', sound: '' });
     for (let times = 1; times <= 3; times++) {
       await program.until(() => admitted() === times && isHeard(), 30_000, `it is not on air, ${times}`);

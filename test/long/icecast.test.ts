@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { Framer } from '../../src/audio/frames.js';
 import { ICECAST_PASSWORD, Icecast, noIcecast } from '../kit/icecast.js';
-import { keepLines, type LogLine } from '../kit/log-lines.js';
+import { keepLines, type LogLine, sourceChanges } from '../kit/log-lines.js';
 import { Player, until } from '../kit/player.js';
 import { freePort, freePorts } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
@@ -66,8 +66,7 @@ async function fileOf(codec: string, path: string): Promise<void> {
   ]);
 }
 
-const heardOf = (lines: readonly LogLine[], channel: string) =>
-  lines.filter((line) => line.message === 'source changed' && line['channel'] === channel).at(-1)?.['heard'];
+const heardOf = (lines: readonly LogLine[], channel: string) => sourceChanges(lines, channel).at(-1);
 
 async function passes(ms: number): Promise<void> {
   const startMs = performance.now();

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { audacious } from '../kit/audacious.js';
-import { keepLines } from '../kit/log-lines.js';
+import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { mpdPlayer } from '../kit/mpd-player.js';
 import { playbin } from '../kit/playbin.js';
 import { Player, until } from '../kit/player.js';
@@ -84,7 +84,7 @@ stations:
     await program.until(() => heard() === 'encoder', 30_000, 'it is not heard');
     return program;
   };
-  const heard = () => lines.filter(({ message }) => message === 'source changed').at(-1)?.['heard'];
+  const heard = () => sourceChanges(lines).at(-1);
   const server = await start();
   const url = `${server.base}/air.${ending}`;
   return { server, encoder: await encode(), start, encode, heard, url };

@@ -7,6 +7,7 @@
 import t, { type Test } from 'tap';
 import { framerFor } from '../../src/audio/framer.js';
 import { startLiquidsoap } from '../kit/liquidsoap.js';
+import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { makeQuiet, startMpd } from '../kit/mpd.js';
 import { Player, until } from '../kit/player.js';
 import { missing, type Program } from '../kit/program.js';
@@ -51,8 +52,7 @@ async function story(
   encoders: Readonly<Record<string, string>>,
   start: (port: number, name: string, encoder: string, file: string) => Promise<Program>,
 ): Promise<void> {
-  const lines: Record<string, unknown>[] = [];
-  const keep = (fields: Record<string, unknown>, message: string) => void lines.push({ ...fields, message });
+  const { log, lines } = keepLines();
   const names = Object.keys(encoders);
   const channels = names.map(
     (name) =>
@@ -68,11 +68,10 @@ stations:
       ${channels.join('')}
 `,
     undefined,
-    { debug: keep, info: keep, warn: keep, error: keep } as never,
+    log,
   );
   const file = makeQuiet(t, HERTZ, SECONDS);
-  const changes = (name: string) =>
-    lines.filter(({ message, channel }) => message === 'source changed' && channel === name).map(({ heard }) => heard);
+  const changes = (name: string) => sourceChanges(lines, name);
   const troubles = (name: string) => lines.filter(({ event, channel }) => event !== undefined && channel === name);
   await Promise.all(
     names.map(async (name) => {

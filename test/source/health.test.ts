@@ -11,6 +11,7 @@ import { emptyHeader, readHeader } from '../../src/audio/header.js';
 import { Health } from '../../src/source/health.js';
 import { isSilent } from '../../src/source/silence.js';
 import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';
+import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { Player, until } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 
@@ -265,8 +266,7 @@ stations: { demo: { channels: { live: { bitrateKbps: 192, sources: [{ type: enco
 });
 
 t.test('a source that stalls again and again: told, counted, and heard again when it has been sound', async (t) => {
-  const lines: Record<string, unknown>[] = [];
-  const keep = (fields: Record<string, unknown>, message: string) => void lines.push({ ...fields, message });
+  const { log, lines } = keepLines();
   const server = await startServer(
     t,
     `
@@ -278,9 +278,9 @@ stations:
       live: { sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }
 `,
     undefined,
-    { debug: keep, info: keep, warn: keep, error: keep } as never,
+    log,
   );
-  const heard = () => lines.filter(({ message }) => message === 'source changed').map(({ heard }) => heard);
+  const heard = () => sourceChanges(lines);
   const metrics = async () => (await fetch(`${server.base}/metrics`)).text();
   const feeder = new Feeder(t, server.port, '/live');
   await feeder.answered();
@@ -316,8 +316,7 @@ stations:
 });
 
 t.test('an encoder that connects anew again and again beside a file is heard each time', async (t) => {
-  const lines: Record<string, unknown>[] = [];
-  const keep = (fields: Record<string, unknown>, message: string) => void lines.push({ ...fields, message });
+  const { log, lines } = keepLines();
   const server = await startServer(
     t,
     `
@@ -329,9 +328,9 @@ stations:
       live: { sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }
 `,
     undefined,
-    { debug: keep, info: keep, warn: keep, error: keep } as never,
+    log,
   );
-  const heard = () => lines.filter(({ message }) => message === 'source changed').map(({ heard }) => heard);
+  const heard = () => sourceChanges(lines);
   await until(() => heard().at(-1) === 'file', 5000);
   const events = async () => (await fetch(`${server.base}/metrics`)).text();
   for (let i = 0; i < 5; i++) {

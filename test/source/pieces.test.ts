@@ -9,22 +9,16 @@ import t from 'tap';
 import { Ear } from '../kit/ear.js';
 import { Feeder } from '../kit/feeder.js';
 import { Lateness } from '../kit/lateness.js';
+import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { Player, until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
 
 const FRAME_MS = 1152 / 44.1;
 
-function changesIn(): { log: never; of(channel: string): unknown[] } {
-  const lines: Record<string, unknown>[] = [];
-  const keep = (fields: Record<string, unknown>, message: string) => void lines.push({ ...fields, message });
-  return {
-    log: { debug: keep, info: keep, warn: keep, error: keep } as never,
-    of: (name) =>
-      lines
-        .filter(({ message, channel }) => message === 'source changed' && channel === name)
-        .map(({ heard }) => heard),
-  };
+function changesIn() {
+  const { log, lines } = keepLines();
+  return { log, of: (channel: string) => sourceChanges(lines, channel) };
 }
 
 t.test('pieces of 1.6 s and of 5 s: listeners hear the encoder all along, and nobody is told to go', async (t) => {
