@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { heard, otherOrigin, play } from '../kit/browser.js';
 import { type CodecName, pushTo, startCodecs } from '../kit/codecs.js';
 import { FIREFOX, Firefox } from '../kit/firefox.js';
-import { keepLines, type LogLine } from '../kit/log-lines.js';
+import { keepLines, type LogLine, sourceChanges } from '../kit/log-lines.js';
 import { until } from '../kit/player.js';
 import { missing, Program } from '../kit/program.js';
 import { DEMO_AUDIO, type TestServer } from '../kit/server.js';
@@ -77,8 +77,8 @@ async function playOn(t: Test, server: TestServer, tab: Firefox, lines: readonly
   const to = `icecast://source:demo-source@127.0.0.1:${server.port}/mp3`;
   const input = ['-v', 'error', '-nostdin', '-re', '-stream_loop', '-1', '-i', DEMO_AUDIO];
   const ffmpeg = new Program(t, 'ffmpeg', [...input, ...encode, to]);
-  const source = () => lines.findLast(({ message, channel }) => message === 'source changed' && channel === 'mp3');
-  await ffmpeg.until(() => source()?.['heard'] === 'encoder', 20_000, 'is not heard');
+  const source = () => sourceChanges(lines, 'mp3').at(-1);
+  await ffmpeg.until(() => source() === 'encoder', 20_000, 'is not heard');
   await tab.goto(await otherOrigin(t));
   const names = ['mp3', ...OGG] as const;
   await Promise.all(names.map((name) => play(tab, url(name))));
@@ -86,7 +86,7 @@ async function playOn(t: Test, server: TestServer, tab: Firefox, lines: readonly
   for (const name of OGG) await pushTo(server, name, 'Anna', 'Herbst');
   const before = new Map<CodecName, number>();
   for (const name of names) before.set(name, (await heard(tab, url(name))).seconds);
-  await until(() => source()?.['heard'] === 'file', 20_000);
+  await until(() => source() === 'file', 20_000);
   for (const name of names) {
     const now = () => heard(tab, url(name));
     const goesOn = async () => (await now()).seconds > before.get(name)! + GOES_ON_SECONDS;
