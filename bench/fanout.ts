@@ -4,9 +4,9 @@
  */
 
 import type { Feed } from './feeds.js';
-import { path } from './party.js';
 import { Started, usage } from './process.js';
 import type { Percentiles } from './report.js';
+import { path } from './target.js';
 
 const MESSAGE_SECONDS = 20;
 

@@ -7,10 +7,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { path } from './party.js';
-import type { Poster } from './poster.js';
+import type { HttpClient } from './http-client.js';
 import { freePort, Started } from './process.js';
 import { stamp } from './stamp.js';
+import { path } from './target.js';
 
 const NGINX = '/usr/sbin/nginx';
 const NCHAN = '/usr/lib/nginx/modules/ngx_nchan_module.so';
@@ -40,7 +40,7 @@ export function track(song: string): string {
 }
 
 /** The built server with `channels`; `poll` among them is what polls ask for. Throws when it was not built or does not become ready. */
-export async function startAirsplice(folder: string, channels: readonly string[], readers: number, poster: Poster) {
+export async function startAirsplice(folder: string, channels: readonly string[], readers: number, poster: HttpClient) {
   const main = path('../dist/main.js');
   if (!existsSync(main)) throw new Error('dist/main.js is missing: npm run build');
   const [port, token] = [await freePort(), randomBytes(16).toString('hex')];
@@ -84,7 +84,7 @@ export async function startNginx(
   folder: string,
   record: string,
   song: string,
-  poster: Poster,
+  poster: HttpClient,
 ): Promise<Feed | undefined> {
   if (!existsSync(NGINX) || !existsSync(NCHAN)) return undefined;
   const port = await freePort();

@@ -7,15 +7,15 @@
 import { randomUUID } from 'node:crypto';
 import { chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Party } from './party.js';
 import { freePort, Started } from './process.js';
+import type { Target } from './target.js';
 
 const NOBODY = 65_534;
 /** Debian's; a share folder is asked for even when no page is read. */
 const SHARE = '/usr/share/icecast2';
 
 /** `rate` should be low: its listen queue holds 5 connections, and who arrives too many comes again after one, three, seven seconds. */
-export async function startIcecast(folder: string, listeners: number, rate: number): Promise<Party> {
+export async function startIcecast(folder: string, listeners: number, rate: number): Promise<Target> {
   const port = await freePort();
   const password = randomUUID();
   const config = join(folder, 'icecast.xml');

@@ -4,9 +4,9 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Party, path } from './party.js';
 import { Started, usage } from './process.js';
 import type { CrowdReport } from './report.js';
+import { path, type Target } from './target.js';
 
 const IDLE_SECONDS = 2;
 /** The crowd stays so much longer than the window, so that it is whole until the last reading. */
@@ -29,7 +29,7 @@ export interface Measurement {
 
 /** `warmSeconds` pass between the last arrival and the window. Throws when the crowd's process ends without a report. */
 export async function measure(
-  party: Party,
+  party: Target,
   options: { listeners: number; seconds: number; warmSeconds: number },
 ): Promise<Measurement> {
   const idle = await coresOver(party.pid, IDLE_SECONDS);

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Fanout, measureFanout } from './fanout.js';
 import { type Feed, startAirsplice, startNginx, track } from './feeds.js';
+import { HttpClient } from './http-client.js';
 import { hasWrk, measurePolling, type Polling } from './polling.js';
-import { Poster } from './poster.js';
 import { stopAll } from './process.js';
 import { measurePushing } from './pushing.js';
 import { stamp } from './stamp.js';
@@ -28,7 +28,7 @@ chmodSync(folder, 0o711);
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void stopAll().finally(() => process.exit(130)));
-const poster = new Poster();
+const poster = new HttpClient();
 
 try {
   process.exitCode = await run();

@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { Poster } from './poster.js';
+import { HttpClient } from './http-client.js';
 import { Started } from './process.js';
 import { percentiles } from './report.js';
 
@@ -26,7 +26,7 @@ export async function measurePolling(
   status: 200 | 304,
   record: string,
   seconds: number,
-  poster: Poster,
+  poster: HttpClient,
 ): Promise<Polling> {
   const { etag } = await poster.send(feed.pollUrl);
   const heads: Record<string, string> = status === 304 ? { 'If-None-Match': etag } : {};
@@ -58,7 +58,7 @@ async function byWrk(url: string, heads: Record<string, string>, seconds: number
 }
 
 async function byNode(url: string, heads: Record<string, string>, seconds: number, status: number) {
-  const poster = new Poster();
+  const poster = new HttpClient();
   const times: number[] = [];
   const until = performance.now() + seconds * 1000;
   const loops = Array.from({ length: CONNECTIONS }, async () => {

@@ -4,7 +4,7 @@
  */
 
 import { track } from './feeds.js';
-import type { Poster } from './poster.js';
+import type { HttpClient } from './http-client.js';
 import { usage } from './process.js';
 import { type Percentiles, percentiles } from './report.js';
 
@@ -29,7 +29,7 @@ export async function measurePushing(
   target: Target,
   channels: readonly string[],
   seconds: number,
-  poster: Poster,
+  poster: HttpClient,
 ): Promise<Pushing> {
   const times: number[] = [];
   await over(WARM_MS, []);

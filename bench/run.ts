@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startIcecast } from './icecast.js';
 import { type Measurement, measure } from './measure.js';
-import { type Party, path, startAirsplice, startFloor } from './party.js';
 import { stopAll } from './process.js';
 import { isFaultless } from './report.js';
 import { table } from './table.js';
+import { path, startAirsplice, startFloor, type Target } from './target.js';
 
 const USAGE = `usage: npm run bench -- [--listeners 4000] [--seconds 30] [--rounds 3]
   [--peer icecast]  also measure Icecast 2 (needs icecast2 and ffmpeg)
@@ -44,7 +44,7 @@ try {
 
 async function run(): Promise<number> {
   const { listeners, seconds, rounds, peer, save } = options;
-  const parties: Party[] = [await startAirsplice(subfolder('airsplice'), RATE), await startFloor(RATE)];
+  const parties: Target[] = [await startAirsplice(subfolder('airsplice'), RATE), await startFloor(RATE)];
   if (peer) parties.push(await startIcecast(subfolder('icecast'), listeners, ICECAST_RATE));
 
   const measurements: Measurement[] = [];

@@ -5,7 +5,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { KEY } from './key.js';
+import { KEY } from './base/key.js';
 
 /** 256 bits: twice what the contract asks for. */
 const TOKEN_BYTES = 32;

@@ -1,5 +1,6 @@
 /**
- * The house keeps its directions: who may import whom, and through which files npm packages enter. Part of `npm run check`.
+ * The house keeps its layers (src/README.md): who may import whom, nothing in a circle, and through which files npm packages enter. Part of
+ * `npm run check`.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,100 +10,44 @@ import t from 'tap';
 
 const SRC = new URL('../src', import.meta.url).pathname;
 
-/** Room → rooms it may import from. A root file is a room of its own name. */
-const MAY: Record<string, readonly string[]> = {
-  watchdog: [],
-  clock: ['watchdog'],
-  refusal: [],
-  output: [],
-  log: ['output'],
-  key: [],
-  mask: [],
-  config: ['key', 'watchdog'],
-  metadata: ['clock', 'refusal'],
-  docs: ['metadata', 'refusal', 'key'],
-  store: ['metadata'],
-  engine: ['metadata', 'store', 'refusal'],
-  audio: ['metadata', 'clock'],
-  source: ['audio', 'metadata', 'clock'],
-  listener: ['audio', 'metadata', 'clock', 'output', 'mask'],
-  http: ['watchdog', 'listener', 'audio', 'source', 'metadata', 'config', 'clock', 'refusal', 'key'],
-  'loop-delay': [],
-  'file-limit': [],
-  metrics: ['loop-delay', 'watchdog'],
-  banner: ['config'],
-  token: ['key'],
-  pulled: ['source', 'config', 'clock', 'log'],
-  programme: ['pulled', 'http', 'listener', 'source', 'audio', 'metadata', 'config', 'clock', 'log'],
-  agenda: ['engine', 'metadata', 'clock', 'refusal'],
-  'listener-feed': ['listener', 'metadata'],
-  tally: ['clock'],
-  'title-rate': ['http', 'clock'],
-  door: [
-    ...['programme', 'agenda', 'listener-feed', 'source', 'engine', 'listener', 'metadata', 'config', 'clock', 'log'],
-    ...['http', 'refusal', 'tally', 'title-rate'],
-  ],
-  keeper: ['programme', 'door', 'listener', 'metrics', 'clock'],
-  statistics: ['programme', 'http', 'listener', 'metadata', 'config', 'clock'],
-  network: [
-    ...['admit', 'encoders', 'mask', 'refusal-log'],
-    ...[
-      'statistics',
-      'programme',
-      'door',
-      'metrics',
-      'http',
-      'listener',
-      'store',
-      'docs',
-      'metadata',
-      'config',
-      'clock',
-      'log',
-    ],
-  ],
-  'refusal-log': ['http', 'log'],
-  encoders: ['programme', 'metrics', 'http', 'config', 'clock', 'log', 'mask', 'refusal-log'],
-  admit: ['http', 'listener', 'metrics', 'config', 'clock', 'log'],
-  addresses: ['network', 'http', 'config', 'clock', 'log'],
-  app: [
-    ...['addresses', 'network', 'programme', 'door', 'keeper', 'metrics', 'listener-feed', 'listener', 'engine'],
-    ...['store', 'metadata', 'config', 'clock', 'log', 'output', 'http', 'mask', 'refusal-log'],
-  ],
-  run: ['app', 'banner', 'config', 'file-limit', 'log', 'output'],
-  main: ['run'],
-};
+/** Lowest first; a folder imports from itself and from those before it. Folders of one row never import one another. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['base'],
+  ['config'],
+  ['metadata'],
+  ['feed', 'now-playing'],
+  ['store'],
+  ['audio'],
+  ['net'],
+  ['source'],
+  ['listener'],
+  ['channel'],
+  ['titles'],
+  ['docs'],
+  ['http'],
+  ['http/ingest', 'http/stream', 'http/poll', 'http/watch'],
+  ['app'],
+];
 
-/** Files of another room that a room may take nothing but these from. */
-const ONLY: Record<string, readonly string[]> = {
-  'engine store': ['store/store.ts'],
-  'http source': ['source/handshake.ts', 'source/shoutcast.ts', 'source/dechunk.ts'],
-  'http config': ['config/schema.ts', 'config/tls.ts'],
-};
+/** What may lie loose in src: the commands. */
+const COMMANDS: readonly string[] = ['main.ts', 'token.ts'];
 
 /** Package → the files through which it enters (types may be named elsewhere). */
-const DOORS: Record<string, readonly string[]> = {
+const ENTRANCES: Record<string, readonly string[]> = {
   '@fastify/swagger': ['http/documents.ts'],
   '@fastify/swagger-ui': ['http/documents.ts'],
   'entities/decode': ['metadata/title.ts'],
-  fastify: ['http/server.ts'],
+  fastify: ['http/router.ts'],
   'iconv-lite': ['metadata/text.ts'],
   lmdb: ['store/lmdb.ts'],
-  'lru-cache': ['http/history-pages.ts', 'listener/sessions.ts'],
-  pino: ['log.ts'],
-  'prom-client': ['metrics.ts'],
-  ws: ['http/upgrader.ts', 'http/websocket.ts'],
+  'lru-cache': ['http/poll/history-pages.ts', 'listener/sessions.ts'],
+  pino: ['base/log.ts'],
+  'prom-client': ['app/metrics.ts'],
+  ws: ['http/watch/upgrader.ts', 'http/watch/websocket.ts'],
   yaml: ['config/document.ts'],
   zod: [
-    ...[
-      'config/schema.ts',
-      'config/channel.ts',
-      'config/pull.ts',
-      'config/field.ts',
-      'config/secret.ts',
-      'config/load.ts',
-    ],
-    ...['metadata/push-schema.ts', 'docs/schemas.ts'],
+    ...['config/schema.ts', 'config/channel.ts', 'config/pull.ts', 'config/field.ts', 'config/secret.ts'],
+    ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts'],
   ],
 };
 
@@ -124,33 +69,61 @@ function importsOf(file: string): Import[] {
   return found.map(([, type, to]) => ({ from: file, to: to!, typeOnly: type !== undefined }));
 }
 
-const room = (file: string) => file.replace(/\.ts$/, '').split('/')[0]!;
+const LAYER_OF = new Map(LAYERS.flatMap((folders, layer) => folders.map((folder) => [folder, layer] as const)));
 
-t.test('every room imports only from rooms before it', async (t) => {
-  let seen = 0;
+/** Relative imports of a file, as paths below src. */
+function targetsOf(file: string): string[] {
+  return importsOf(file)
+    .filter(({ to }) => to.startsWith('.'))
+    .map(({ to }) => relative(SRC, normalize(join(SRC, dirname(file), to))).replace(/\.js$/, '.ts'));
+}
+
+t.test('every folder has its layer, and nothing lies loose', async (t) => {
   for (const file of files()) {
-    t.ok(MAY[room(file)] !== undefined, `${file}: its room stands in the table`);
-    for (const { to } of importsOf(file).filter((found) => found.to.startsWith('.'))) {
-      seen++;
-      const target = relative(SRC, normalize(join(SRC, dirname(file), to))).replace(/\.js$/, '.ts');
-      if (room(target) === room(file)) continue;
-      const only = ONLY[`${room(file)} ${room(target)}`];
-      const may = MAY[room(file)]!.includes(room(target)) && (only === undefined || only.includes(target));
-      if (!may) t.fail(`${file} imports ${target}`);
-    }
+    const folder = dirname(file);
+    t.ok(folder === '.' ? COMMANDS.includes(file) : LAYER_OF.has(folder), file);
   }
-  t.ok(seen > 60, 'imports were found');
 });
 
-t.test('every package enters through its door', async (t) => {
+t.test('a folder imports only from the layers below', async (t) => {
+  let seen = 0;
+  for (const file of files()) {
+    const folder = dirname(file);
+    for (const target of targetsOf(file)) {
+      seen++;
+      const from = dirname(target);
+      if (folder === from || (folder === '.' && from !== '.')) continue;
+      if (!(LAYER_OF.get(from)! < LAYER_OF.get(folder)!)) t.fail(`${file} imports ${target}`);
+    }
+  }
+  t.ok(seen > 500, 'imports were found');
+});
+
+t.test('no file imports itself, by way of whatever others', async (t) => {
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) t.fail(`${[...path.slice(at), file].join(' → ')}`);
+    if (at >= 0 || done.has(file)) return;
+    path.push(file);
+    for (const target of targetsOf(file)) visit(target);
+    path.pop();
+    done.add(file);
+  };
+  for (const file of files()) visit(file);
+  t.ok(done.size > 150, 'files were found');
+});
+
+t.test('every package enters through one place', async (t) => {
   let seen = 0;
   for (const file of files()) {
     for (const { to, typeOnly } of importsOf(file)) {
       if (to.startsWith('.') || to.startsWith('node:') || typeOnly) continue;
       seen++;
       if (builtinModules.includes(to)) t.fail(`${file}: write node:${to}`);
-      else if (!DOORS[to]?.includes(file)) t.fail(`${file} imports ${to}`);
+      else if (!ENTRANCES[to]?.includes(file)) t.fail(`${file} imports ${to}`);
     }
   }
-  t.ok(seen >= Object.keys(DOORS).length, 'packages were found');
+  t.ok(seen >= Object.keys(ENTRANCES).length, 'packages were found');
 });

@@ -8,7 +8,7 @@
  * Invariant: the burst's seconds are given wherever the tape has them; for the block nobody begins where the tape soon ends. Pure.
  */
 
-import type { AudioTape } from './tape.js';
+import type { AudioTape } from './audio-tape.js';
 
 /**
  * Firefox and Chromium read every type of audio in blocks of 32 KiB (Firefox: `MediaCacheStream::Read` waits until a block is whole).

@@ -1,90 +1,239 @@
 /**
- * What a source reads its bytes with, whatever they are: told by the first of them, MP3 and AAC go to one framer (frames.ts), Ogg to
- * another (ogg.ts). Invariant: what the chosen one would hand on and count, it hands on and counts. Owned by one source.
+ * Finds the frames in a byte stream that comes in any chunking, and hands on those and nothing else, unchanged.
+ *
+ *     chunk   …tail][frame][frame][ID3…………][Xing][frame][fra          held in the scratch until its rest has come
+ *     sink          └view ┘└view ┘                 └view ┘ └───────►
+ *
+ * Invariant: every byte that went in is handed on, belongs to a tag or an info frame, or is counted in `skippedBytes` (or still
+ * waits in the scratch); so are bytes of tags that no frame comes behind for long. Memory is one scratch buffer of SCRATCH_BYTES, whatever is pushed in. Owned by one source.
  */
 
-import { type Codec, Framer, type FrameSink } from './frames.js';
-import { OggFramer } from './ogg.js';
+import {
+  type Codec,
+  emptyHeader,
+  type FrameHeader,
+  HEADER_BYTES,
+  isInfoFrame,
+  MAX_FRAME_BYTES,
+  mayBeTag,
+  readHeader,
+  TAG_HEAD_BYTES,
+  tagBytes,
+} from './header.js';
+import type { OggLink } from './ogg-link.js';
 
-/** What a stream is, as far as its content type goes. */
-export type Format = Codec | 'ogg';
+export type { Codec } from './header.js';
 
-const CAPTURE = Buffer.from('OggS');
+/** All that a Framer ever keeps: the largest frame and the head of the frame that confirms it. */
+export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
 
-/** The content type of a stream; undefined where it is not known yet. */
-export function contentTypeOf(format: Format | undefined): string | undefined {
-  if (format === 'ogg') return 'audio/ogg';
-  return format === undefined ? undefined : format === 'mp3' ? 'audio/mpeg' : 'audio/aac';
+/** So much of tags may stand between two frames; a picture has a MB at most. An ID3v2 tag may claim 256 MB, and another may follow it. */
+export const MAX_TAGS_BYTES = 1024 * 1024;
+
+export interface FrameSink {
+  /**
+   * A whole frame, in stream order. The bytes are valid only during the call: copy them. Of the framer the sink may call `hold`,
+   * and nothing else.
+   * @param durationMs its exact playing time (samples / sample rate)
+   * @param fresh the first one behind a start, a tag or a gap: what came before has nothing to do with it
+   * @param link of a packet out of Ogg: what a decoder must have before it
+   */
+  onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void;
+  /** A title stands in the stream here, before the next frame. */
+  onTitle?(title: { readonly artist: string; readonly song: string; readonly cover: string }): void;
 }
 
-/** A framer for a source that does not know yet what it will send. */
-export function framerFor(sink: FrameSink): AnyFramer {
-  return new AnyFramer(sink);
-}
+export class Framer {
+  /** Of the latest frame; undefined and 0 before the first. */
+  codec: Codec | undefined;
+  sampleRate = 0;
+  channels = 0;
+  /** kb/s: of the latest frame; for AAC, whose frames do not say, the mean of about the last second, rounded. */
+  bitrateKbps = 0;
+  /** Frames handed on, bytes of nothing known and of tags past MAX_TAGS_BYTES, tags and Xing/Info/VBRI frames dropped. */
+  readonly counters = { frames: 0, skippedBytes: 0, tags: 0, infoFrames: 0 };
 
-class AnyFramer {
   readonly #sink: FrameSink;
-  #framer: Framer | OggFramer;
-  /** How much of the capture pattern has come; once it is chosen, all of it. */
-  #matched = 0;
+  readonly #header = emptyHeader();
+  readonly #following = emptyHeader();
+  readonly #scratch = Buffer.alloc(SCRATCH_BYTES);
+  /** Bytes in the scratch, and how many it must hold before the next step can be taken. */
+  #heldBytes = 0;
+  #neededBytes = HEADER_BYTES;
+  /** What is still to come of a tag. */
+  #tagLeftBytes = 0;
+  /** Of tags since the last frame. */
+  #tagsBytes = 0;
+  /** The fixed fields that each frame must have; 0 = no sync, the next frame must be confirmed by the one behind it. */
+  #key = 0;
+  /** Nothing has been skipped since the last frame, tag or start. */
+  #atBoundary = true;
+  /** Only the first frame behind a tag or a new sync can be an info frame. */
+  #atFirst = false;
+  #fresh = true;
+  #windowBytes = 0;
+  #windowSamples = 0;
+  #windowFull = false;
+  #isHeld = false;
 
   constructor(sink: FrameSink) {
     this.#sink = sink;
-    this.#framer = new Framer(sink);
   }
 
-  /** Of the latest frame; undefined before the first. */
-  get codec(): Format | undefined {
-    const framer = this.#framer;
-    if (framer instanceof Framer) return framer.codec;
-    return framer.link === undefined ? undefined : 'ogg';
-  }
-
-  get bitrateKbps(): number {
-    return this.#framer.bitrateKbps;
-  }
-
-  /** How long nothing may come while a page is filled (ogg.ts), milliseconds. */
-  get pageMs(): number {
-    return this.#framer instanceof Framer ? 0 : this.#framer.pageMs;
-  }
-
-  /** Frames handed on, and bytes of nothing known. */
-  get counters(): { readonly frames: number; readonly skippedBytes: number } {
-    return this.#framer.counters;
-  }
-
-  /** Links of Ogg whose headers were read. */
-  get links(): number {
-    return this.#framer instanceof OggFramer ? this.#framer.counters.links : 0;
+  /** Forgets all that is held and the sync, as at the start of a file. Counters and the facts of the latest frame stay. */
+  reset(): void {
+    this.counters.skippedBytes += this.#heldBytes;
+    this.#heldBytes = 0;
+    this.#tagLeftBytes = 0;
+    this.#tagsBytes = 0;
+    this.#key = 0;
+    this.#atBoundary = true;
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */
   hold(): void {
-    this.#framer.hold();
+    this.#isHeld = true;
   }
 
-  /** The next bytes of the stream, in any number. Returns how many were taken: all, unless the sink has held it. */
+  /**
+   * The next bytes of the stream, in any number. Frames that are complete reach the sink before this returns.
+   * Returns how many were taken: all, unless the sink has held it; it goes on with the rest.
+   */
   push(chunk: Buffer): number {
-    if (this.#matched < CAPTURE.length) this.#choose(chunk);
-    return this.#framer.push(chunk);
+    this.#isHeld = false;
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#tagLeftBytes > 0) {
+        at = this.#passTag(at, chunk.length);
+      } else if (this.#heldBytes === 0) {
+        at = this.#walk(chunk, at, chunk.length);
+        if (this.#isHeld || at === chunk.length) return at;
+        this.#heldBytes = chunk.copy(this.#scratch, 0, at);
+        return chunk.length;
+      } else {
+        // after a hold more may be there than the next step needs
+        const wantedBytes = Math.max(0, this.#neededBytes - this.#heldBytes);
+        const copied = chunk.copy(this.#scratch, this.#heldBytes, at, at + wantedBytes);
+        this.#heldBytes += copied;
+        at += copied;
+        if (this.#heldBytes < this.#neededBytes) return at;
+        const done = this.#walk(this.#scratch, 0, this.#heldBytes);
+        const rest = this.#heldBytes - done;
+        if (rest <= copied) {
+          // what is left lies in this chunk too: go on there, where whole frames need no copy
+          at -= rest;
+          this.#heldBytes = 0;
+        } else {
+          this.#scratch.copyWithin(0, done, this.#heldBytes);
+          this.#heldBytes = rest;
+        }
+        if (this.#isHeld) return at;
+      }
+    }
+    return at;
   }
 
-  /** As at the start of a file. */
-  reset(): void {
-    this.#framer.reset();
+  /** Takes every step that bytes[at, end) allow, and returns where it stopped; there #neededBytes must be seen in one piece. */
+  #walk(bytes: Buffer, at: number, end: number): number {
+    const header = this.#header;
+    this.#neededBytes = HEADER_BYTES;
+    while (end - at >= HEADER_BYTES) {
+      const found = readHeader(bytes, at, header);
+      if (found && header.key === this.#key) {
+        if (end - at < header.lengthBytes) {
+          this.#neededBytes = header.lengthBytes;
+          break;
+        }
+        if (this.#atFirst && isInfoFrame(bytes, at, header)) this.counters.infoFrames++;
+        else this.#handOn(bytes, at, header);
+        this.#atFirst = false;
+        at += header.lengthBytes;
+        if (this.#isHeld) break;
+        continue;
+      }
+      at = this.#seek(bytes, at, end, found);
+      if (this.#neededBytes > HEADER_BYTES) break;
+    }
+    return at;
   }
 
-  #choose(chunk: Buffer): void {
-    const length = Math.min(chunk.length, CAPTURE.length - this.#matched);
-    if (chunk.compare(CAPTURE, this.#matched, this.#matched + length, 0, length) !== 0) this.#matched = CAPTURE.length;
-    else {
-      this.#matched += length;
-      if (this.#matched < CAPTURE.length) return;
-      this.#framer = new OggFramer(this.#sink);
-      this.#framer.push(CAPTURE.subarray(0, CAPTURE.length - length));
+  /** One step where no frame of this stream stands: past a tag, into sync (moving nothing), or past one byte of garbage. */
+  #seek(bytes: Buffer, at: number, end: number, found: boolean): number {
+    if (mayBeTag(bytes, at)) {
+      if (end - at < TAG_HEAD_BYTES) {
+        this.#neededBytes = TAG_HEAD_BYTES;
+        return at;
+      }
+      this.#tagLeftBytes = tagBytes(bytes, at, this.#atBoundary);
+      if (this.#tagLeftBytes > 0) {
+        this.counters.tags++;
+        this.#atBoundary = true;
+        this.#atFirst = true;
+        this.#fresh = true;
+        return this.#passTag(at, end);
+      }
+    }
+    this.#key = 0;
+    if (found) {
+      const next = at + this.#header.lengthBytes;
+      if (end - next < HEADER_BYTES) {
+        this.#neededBytes = this.#header.lengthBytes + HEADER_BYTES;
+        return at;
+      }
+      if (readHeader(bytes, next, this.#following) && this.#following.key === this.#header.key) {
+        this.#key = this.#header.key;
+        this.#atBoundary = true;
+        this.#atFirst = true;
+        this.#fresh = true;
+        return at;
+      }
+    }
+    this.#atBoundary = false;
+    this.counters.skippedBytes++;
+    return at + 1;
+  }
+
+  #passTag(at: number, end: number): number {
+    const passed = Math.min(this.#tagLeftBytes, end - at);
+    this.#tagLeftBytes -= passed;
+    this.#tagsBytes += passed;
+    this.counters.skippedBytes += Math.max(0, Math.min(passed, this.#tagsBytes - MAX_TAGS_BYTES));
+    return at + passed;
+  }
+
+  #handOn(bytes: Buffer, at: number, header: FrameHeader): void {
+    this.#count(header);
+    this.#tagsBytes = 0;
+    const durationMs = (header.samples * 1000) / header.sampleRate;
+    const fresh = this.#fresh;
+    this.#fresh = false;
+    this.#sink.onFrame(bytes.subarray(at, at + header.lengthBytes), durationMs, fresh);
+  }
+
+  #count(header: FrameHeader): void {
+    this.counters.frames++;
+    if (header.codec !== this.codec || header.sampleRate !== this.sampleRate) {
+      this.#windowBytes = 0;
+      this.#windowSamples = 0;
+      this.#windowFull = false;
+    }
+    this.codec = header.codec;
+    this.sampleRate = header.sampleRate;
+    this.channels = header.channels;
+    if (header.codec === 'mp3') {
+      this.bitrateKbps = header.bitrateKbps;
+      return;
+    }
+    this.#windowBytes += header.lengthBytes;
+    this.#windowSamples += header.samples;
+    const full = this.#windowSamples >= header.sampleRate;
+    if (full || !this.#windowFull) {
+      this.bitrateKbps = Math.round((this.#windowBytes * 8 * header.sampleRate) / (this.#windowSamples * 1000));
+    }
+    if (full) {
+      this.#windowFull = true;
+      this.#windowBytes = 0;
+      this.#windowSamples = 0;
     }
   }
 }
-
-export type { AnyFramer };

@@ -3,7 +3,7 @@
  * (ID3v2, ID3v1, APE), or an MP3 frame that holds no sound but facts about its file (Xing, Info, VBRI).
  *
  * Pure functions over bytes that never look beyond the length they are promised, and allocate nothing: a header is read into an
- * object that the caller owns. The walk over a stream is the Framer's (frames.ts).
+ * object that the caller owns. The walk over a stream is the Framer's (framer.ts).
  */
 
 export type Codec = 'mp3' | 'aac';

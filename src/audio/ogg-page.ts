@@ -52,7 +52,7 @@ export function isPage(bytes: Buffer, at: number): boolean {
 }
 
 /** A page at the start of `bytes`. */
-export interface Page {
+export interface OggPage {
   readonly flags: number;
   /** Of the last packet that ends here; -1: none does. Beyond 2^53 it is not exact; nobody plays for so long. */
   readonly granule: number;
@@ -72,7 +72,7 @@ export function pageBytes(bytes: Buffer, at: number, there: number): number {
 }
 
 /** The whole page in `bytes`, as views; null when its CRC says that it is damaged (or none). */
-export function readPage(bytes: Buffer): Page | null {
+export function readPage(bytes: Buffer): OggPage | null {
   if (pageCrc(bytes, 0, bytes.length) !== bytes.readUInt32LE(CRC_AT)) return null;
   const bodyAt = PAGE_HEAD_BYTES + bytes[26]!;
   return {

@@ -6,7 +6,7 @@
  * holds one page. What is computed is in proportion to what came in, whatever that claims: see VAIN_SHARE. Owned by an OggFramer.
  */
 
-import { isPage, MAX_PAGE_BYTES, PAGE_HEAD_BYTES, PAGE_START, type Page, pageBytes, readPage } from './ogg-page.js';
+import { isPage, MAX_PAGE_BYTES, type OggPage, PAGE_HEAD_BYTES, PAGE_START, pageBytes, readPage } from './ogg-page.js';
 
 /**
  * A page with a wrong CRC is looked through for another one from its second byte on. A head of 27 bytes that claims 64 KB costs a CRC over all
@@ -17,7 +17,7 @@ const VAIN_SHARE = 2;
 const VAIN_BYTES = 8 * MAX_PAGE_BYTES;
 export interface PageSink {
   /** A whole page, as views that are valid until it is through; false: it is none of the stream that is followed. */
-  page(page: Page, bytes: number): boolean;
+  page(page: OggPage, bytes: number): boolean;
   /** Goes on with that page; true: it is through, false: it was held. */
   goOn(): boolean;
 }

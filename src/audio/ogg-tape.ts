@@ -12,13 +12,13 @@
  */
 
 import { randomInt } from 'node:crypto';
+import type { AudioTape } from './audio-tape.js';
 import { joinAt } from './burst.js';
 import type { Mark } from './mark.js';
 import { LinkHead, type OggLink } from './ogg-link.js';
 import { LAST, PageWriter } from './ogg-page.js';
 import { OggSegment } from './ogg-segment.js';
 import { Phase } from './phase.js';
-import type { AudioTape } from './tape.js';
 
 const SEGMENT_MS = 1000;
 const NOTHING = Buffer.alloc(0);

@@ -9,10 +9,10 @@
  * `skippedBytes`. Memory is a page and at most MAX_PACKET_BYTES of a packet under way. Owned by one source.
  */
 
-import type { FrameSink } from './frames.js';
+import type { FrameSink } from './framer.js';
 import { nextHeader, PacketClock, readIdentification } from './ogg-codec.js';
 import { OggLink } from './ogg-link.js';
-import { CONTINUED, FIRST, isFilled, LAST, MOST_LACINGS, PAGE_HEAD_BYTES, type Page } from './ogg-page.js';
+import { CONTINUED, FIRST, isFilled, LAST, MOST_LACINGS, type OggPage, PAGE_HEAD_BYTES } from './ogg-page.js';
 import { OggPages, type PageSink } from './ogg-pages.js';
 
 /** A larger packet is no audio that anybody would stream; comments that hold a picture may come near. */
@@ -20,7 +20,7 @@ export const MAX_PACKET_BYTES = 1024 * 1024;
 
 /** Pages of header packets before the first audio. With more it is no stream that somebody waits for; a picture of some MB is. */
 const MAX_HEADER_BYTES = 8 * 1024 * 1024;
-const NO_PAGE: Page = {
+const NO_PAGE: OggPage = {
   flags: 0,
   granule: -1,
   serial: -1,
@@ -101,7 +101,7 @@ export class OggFramer implements PageSink {
   }
 
   /** As PageSink has it. */
-  page(page: Page, bytes: number): boolean {
+  page(page: OggPage, bytes: number): boolean {
     if ((page.flags & FIRST) !== 0) this.#meet(page);
     if (page.serial !== this.#serial) return false;
     const isContinued = (page.flags & CONTINUED) !== 0;
@@ -124,7 +124,7 @@ export class OggFramer implements PageSink {
   }
 
   /** A stream begins: it is followed where it is audio, unless it stands beside one that has just begun. */
-  #meet(page: Page): void {
+  #meet(page: OggPage): void {
     if (this.#headers !== null && this.#headers.length < 2) return;
     if (readIdentification(page.body) === null) return;
     this.#leave();
@@ -150,7 +150,7 @@ export class OggFramer implements PageSink {
     this.#piecesBytes = 0;
   }
 
-  #begin(page: Page): void {
+  #begin(page: OggPage): void {
     this.#page = page;
     this.#lacing = this.#packetAt = this.#bodyAt = 0;
     this.#isFilled = isFilled(page.lacings);
@@ -231,7 +231,7 @@ export class OggFramer implements PageSink {
     const link = new OggLink(headers);
     this.link = link;
     if (link.title !== '' || link.artist !== '')
-      this.#sink.titled?.({ artist: link.artist, song: link.title, cover: '' });
+      this.#sink.onTitle?.({ artist: link.artist, song: link.title, cover: '' });
   }
 
   /** Samples, or -1: it is none. */
@@ -249,7 +249,7 @@ export class OggFramer implements PageSink {
     this.#packetMs = Math.max(this.#packetMs, durationMs);
     this.pageMs = this.#isFilled ? MOST_LACINGS * this.#packetMs : 0;
     this.#count(packet.length, durationMs);
-    this.#sink.frame(packet, durationMs, fresh, link);
+    this.#sink.onFrame(packet, durationMs, fresh, link);
     return samples;
   }
 

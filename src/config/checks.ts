@@ -4,8 +4,8 @@
  * problems: a member of the wrong type is simply passed over here. Pure functions.
  */
 
-import { BlockList, isIP } from 'node:net';
-import { KEY } from '../key.js';
+import { isLoopback, plainAddress } from '../base/ip.js';
+import { KEY } from '../base/key.js';
 import type { Path } from './document.js';
 import { MOUNT } from './field.js';
 import { STALL_SECONDS } from './pull.js';
@@ -23,10 +23,6 @@ const RESERVED = new Set(
   `metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl
   7.html web favicon.ico robots.txt`.split(/\s+/),
 );
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
 
 interface RawChannel {
   readonly key: string;
@@ -165,7 +161,7 @@ function checkDemoSecrets(raw: unknown, channels: readonly RawChannel[], env: No
     `or set demoSecretsInPublic to "${IN_SO_MANY_WORDS}"`;
   return items(member(raw, 'addresses'))
     .map(([index, address]) => ({ index, host: member(address, 'host') }))
-    .filter(({ host }) => typeof host === 'string' && !isLoopback(host))
+    .filter(({ host }) => typeof host === 'string' && !isThisMachine(host))
     .map(({ index }) => ({ path: ['addresses', index, 'host'], at: 'value', message }));
 }
 
@@ -174,10 +170,8 @@ function isDemoSecret(text: unknown, env: NodeJS.ProcessEnv): boolean {
   return secret !== undefined && 'demo' in secret && secret.demo;
 }
 
-function isLoopback(host: string): boolean {
-  const version = isIP(host);
-  if (version === 0) return host.toLowerCase() === 'localhost';
-  return LOOPBACK.check(host.replace(/%.*/, ''), version === 6 ? 'ipv6' : 'ipv4');
+function isThisMachine(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || isLoopback(plainAddress(host));
 }
 
 function entries(value: unknown): [string, unknown][] {

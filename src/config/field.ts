@@ -7,7 +7,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { KEY } from '../key.js';
+import { KEY } from '../base/key.js';
 
 const SEGMENT = '/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+';
 /** The URL path of a mount: whole segments only, none of them `.` or `..`, which clients would take out of a URL. */
@@ -103,7 +103,7 @@ function isTimezone(name: string): boolean {
   }
 }
 
-/** The name of a parameter whose value goes into no log (mask.ts). */
+/** The name of a parameter whose value goes into no log (base/secret-mask.ts). */
 export const secretName = () => {
   const error =
     'must be 1 to 64 of the characters A-Z a-z 0-9 _ . ~ -, with a * before or after them for anything there';

@@ -5,7 +5,7 @@
  */
 
 import { z } from 'zod';
-import { LONG_TURN_MS } from '../watchdog.js';
+import { LONG_TURN_MS } from '../base/watchdog.js';
 import { hookSchema, signedUrlsSchema } from './access.js';
 import { type Surroundings, stationSchema } from './channel.js';
 import {
@@ -77,7 +77,7 @@ export function configSchema(surroundings: Surroundings) {
       section({
         host: host(),
         port: whole(0, 65_535),
-        // Absent: port + 1 where that is free to be taken (addresses.ts).
+        // Absent: port + 1 where that is free to be taken (app/addresses.ts).
         shoutcastPort: z
           .union([whole(0, 65_535), z.literal(false)], { error: 'must be a port from 0 to 65535, or false' })
           .optional(),
@@ -145,7 +145,7 @@ export function configSchema(surroundings: Surroundings) {
     }).prefault({}),
     limits: section({
       connections: whole(1, 1_000_000).default(25_000),
-      // Absent: a tenth of connections, but at least 100; and a tenth, but at most 100 (network.ts).
+      // Absent: a tenth of connections, but at least 100; and a tenth, but at most 100 (app/network.ts).
       connectionsPerAddress: whole(1, 1_000_000).optional(),
       reservedConnections: whole(0, 1_000_000).optional(),
       listeners: whole(1, 1_000_000).default(20_000),

@@ -59,7 +59,7 @@ export function secretSchema(env: NodeJS.ProcessEnv, judge?: (plain: string) => 
   });
 }
 
-/** What the front takes for a request (http/first-bytes.ts), and what the SHOUTcast door does (source/shoutcast.ts). */
+/** What the front takes for a request (net/first-bytes.ts), and what the SHOUTcast door does (http/ingest/shoutcast-password.ts). */
 const METHODS = /^(GET|HEAD|POST|PUT|SOURCE|OPTIONS|DELETE|PATCH|TRACE|CONNECT) /;
 const REQUEST = /^[A-Za-z]{1,20} .*\/\d\.\d$/;
 const CONTROL = /[\u0000-\u001f\u007f]/;

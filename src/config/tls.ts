@@ -1,6 +1,6 @@
 /**
  * The certificate of an address: two PEM files, relative to the configuration file. Both are tried together at the start, so that
- * what clients would be refused with is told to the operator instead. http/certificate.ts reads them again while the server runs.
+ * what clients would be refused with is told to the operator instead. net/certificate.ts reads them again while the server runs.
  */
 
 import { readFileSync } from 'node:fs';

@@ -7,7 +7,7 @@ import { openApi } from './openapi.js';
 import type { ReadLimits } from './reads.js';
 import { type Json, recordSchema, schemas } from './schemas.js';
 
-export interface Documents {
+export interface ApiDocuments {
   readonly openApi: Json;
   readonly asyncApi: Json;
   /** JSON Schema 2020-12 of the channel record. */
@@ -15,7 +15,7 @@ export interface Documents {
 }
 
 /** @param limits of a push and of a history, told in their fields */
-export function documents(limits: PushLimits & ReadLimits): Documents {
+export function documents(limits: PushLimits & ReadLimits): ApiDocuments {
   // The same relative place from src/docs and from dist/docs.
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   return {

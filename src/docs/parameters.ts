@@ -1,6 +1,6 @@
 /** The parameters and contents that operations share. Used by the parts of the OpenAPI document only. */
 
-import { KEY, METAID } from '../key.js';
+import { KEY, METAID } from '../base/key.js';
 import { head } from './responses.js';
 import type { Json, Schemas } from './schemas.js';
 

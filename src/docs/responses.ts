@@ -1,9 +1,9 @@
 /**
- * The answers that operations share, and their heads: each refusal of the table (refusal.ts) by its status, what every address
+ * The answers that operations share, and their heads: each refusal of the table (base/refusal.ts) by its status, what every address
  * may answer whatever is asked, and CORS. Used by openapi.ts only.
  */
 
-import { REFUSALS, type RefusalKind } from '../refusal.js';
+import { REFUSALS, type RefusalKind } from '../base/refusal.js';
 import type { Json } from './schemas.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';

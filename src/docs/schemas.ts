@@ -5,9 +5,9 @@
  */
 
 import { z } from 'zod';
+import { REFUSALS } from '../base/refusal.js';
 import { bodySchema, type PushLimits, querySchema } from '../metadata/push-schema.js';
 import { ETYPES } from '../metadata/record.js';
-import { REFUSALS } from '../refusal.js';
 
 /** A part of a document: JSON, to be read only. */
 export interface Json {

@@ -1,4 +1,4 @@
-/** The OpenAPI document's part for players and monitoring tools: playlists and statistics (http/playlists.ts, http/status.ts). */
+/** The OpenAPI document's part for players and monitoring tools: playlists and statistics (http/stream/playlists.ts, http/stream/status.ts). */
 
 import { content, inPath, inQuery } from './parameters.js';
 import { readable } from './reads.js';

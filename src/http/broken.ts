@@ -4,7 +4,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { Refusal } from '../refusal.js';
+import { Refusal } from '../base/refusal.js';
 import type { AddressHeads } from './legacy.js';
 import { endWithProblem } from './problem.js';
 

@@ -4,7 +4,7 @@
  */
 
 import type { FastifyInstance } from 'fastify';
-import { Refusal } from '../refusal.js';
+import { Refusal } from '../base/refusal.js';
 
 /** Answers every method but these for this path. @param detail for a person */
 export function refuseOthers(app: FastifyInstance, url: string, allowed: readonly string[], detail: string): void {

@@ -12,8 +12,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Watchdog } from '../watchdog.js';
-import { addressOf } from './peer.js';
+import type { Watchdog } from '../base/watchdog.js';
+import { addressOf } from '../net/peer.js';
 
 const LF = 0x0a;
 const CR = 0x0d;

@@ -4,7 +4,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { REFUSALS, Refusal } from '../refusal.js';
+import { REFUSALS, Refusal } from '../base/refusal.js';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 /** How long what still comes is read and dropped after a refusal on a bare socket. */
@@ -45,7 +45,7 @@ export function sendProblem(
   response.end(body);
 }
 
-/** What a stranger is told for whom the table of connections has no room (connections.ts). */
+/** What a stranger is told for whom the table of connections has no room (net/connections.ts). */
 export function tooManyConnections(): Refusal {
   return new Refusal('unavailable', 'Too many connections to this server.', {
     headers: { Connection: 'close', 'Retry-After': '10' },
@@ -71,4 +71,9 @@ export function endWithProblem(socket: Socket, refusal: Refusal, heads: Readonly
   socket.resume();
   socket.end(`HTTP/1.1 ${refusal.status} ${REFUSALS[refusal.kind].title}\r\n${lines.join('')}\r\n${body}`);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+/** The address has not the role that the path belongs to. */
+export function notServed(): Refusal {
+  return new Refusal('not-found', 'This address does not serve that.');
 }

@@ -5,25 +5,26 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { originOf } from '../base/ip.js';
+import { REFUSALS, Refusal } from '../base/refusal.js';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
-import { REFUSALS, Refusal } from '../refusal.js';
-import { type Judged, type Judges, judgeRequest } from './held-connection.js';
+import { type Judged, type Judges, judgeRequest } from '../net/held-connection.js';
+import type { Proxies } from '../net/peer.js';
+import type { Rate } from '../net/rate.js';
+import { SECRET_REASONS } from '../net/secret-gate.js';
 import { refuseOthers } from './methods.js';
-import type { Proxies } from './peer.js';
-import { originOf, type Rate } from './rate.js';
-import { SECRET_REASONS } from './secret-gate.js';
 
-/** What pushing needs of the rest of the house; wired in app.ts. */
+/** What pushing needs of the rest of the house; wired in app/app.ts. */
 export interface PushTarget {
   /** Whether this token may push to this channel; an unknown channel takes the same time and says the same. */
   authorized(channel: string, token: string): boolean;
   /** Commits and tells; resolves with the answer's JSON. Rejects with a Refusal. */
   push(channel: string, input: PushInput): Promise<string>;
   /** An accepted push has been written to this node's readers, so long after it came in. */
-  told(tookMs: number): void;
+  onPublished(tookMs: number): void;
   /** Every push. */
-  answered(answer: PushAnswered): void;
+  onAnswered(answer: PushAnswered): void;
 }
 
 export interface PushAnswered {
@@ -53,7 +54,7 @@ interface PushParams {
 }
 
 /** Who pushes, and what became of the token. */
-interface Client {
+interface PushClient {
   readonly address: string;
   verdict: Judged['verdict'] | undefined;
 }
@@ -70,7 +71,7 @@ export function registerPush(
   limits: PushLimits & { bodyBytes: number },
   rates: PushRates,
 ): void {
-  const clients = new WeakMap<FastifyRequest, Client>();
+  const clients = new WeakMap<FastifyRequest, PushClient>();
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: limits.bodyBytes }, (_, body, done) =>
     done(null, body),
   );
@@ -80,7 +81,7 @@ export function registerPush(
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
       const { channel, token } = request.params as PushParams;
       const compare = () => target.authorized(channel, token ?? bearerToken(request));
-      const client: Client = { address: rates.proxies.ofRequest(request.raw), verdict: undefined };
+      const client: PushClient = { address: rates.proxies.ofRequest(request.raw), verdict: undefined };
       clients.set(request, client);
       const onJudged = (judged: Judged) => {
         client.verdict = judged.verdict;
@@ -96,7 +97,7 @@ export function registerPush(
       const address = client?.address ?? rates.proxies.ofRequest(request.raw);
       const isAuthorized = verdict === 'right';
       const why = verdict === undefined || isAuthorized ? titleOf(reply.statusCode) : SECRET_REASONS[verdict];
-      target.answered({ channel, isAuthorized, status: reply.statusCode, address, why });
+      target.onAnswered({ channel, isAuthorized, status: reply.statusCode, address, why });
       done();
     },
   };
@@ -113,7 +114,7 @@ export function registerPush(
       if (error instanceof Refusal && error.status < 500) rates.refusedPushes.takeWhatIsThere(channel);
       throw error;
     }
-    target.told(reply.elapsedTime);
+    target.onPublished(reply.elapsedTime);
     return reply.headers(ANSWER_HEADS).send(json);
   };
 

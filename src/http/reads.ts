@@ -3,19 +3,19 @@
  * typed target (contract, "Reading").
  */
 
-import { KEY, METAID } from '../key.js';
-import type { Sync } from '../metadata/feed.js';
+import { KEY, METAID } from '../base/key.js';
+import { Refusal } from '../base/refusal.js';
+import type { Sync } from '../feed/feed.js';
 import type { TrackType } from '../metadata/record.js';
-import { Refusal } from '../refusal.js';
 
 export type Scope = 'channel' | 'station' | 'listener';
-export type Form = 'json' | 'txt';
+export type ReadForm = 'json' | 'txt';
 
-export interface Target {
+export interface ReadTarget {
   readonly scope: Scope;
   readonly id: string;
   /** The ending of the path: `.json`, `.txt`, or none (WebSocket). */
-  readonly form: Form | null;
+  readonly form: ReadForm | null;
   readonly query: URLSearchParams;
 }
 
@@ -44,14 +44,14 @@ export function isMetaid(text: string): boolean {
  * @param url path and query as requested @param forms whether the path ends in `.json` or `.txt` (polling) or in nothing (watching)
  * @throws Refusal not-found
  */
-export function readTarget(url: string, forms: boolean): Target {
+export function readTarget(url: string, forms: boolean): ReadTarget {
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const match = PATH.exec(path);
   if (match === null) throw notFound();
   const scope = match[1] as Scope;
   let id = match[2]!;
-  let form: Form | null = null;
+  let form: ReadForm | null = null;
   if (forms) {
     if (id.endsWith('.json')) form = 'json';
     else if (id.endsWith('.txt')) form = 'txt';

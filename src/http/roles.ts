@@ -7,9 +7,9 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { isLoopback } from '../base/ip.js';
 import type { Role } from '../config/schema.js';
 import { type AddressHeads, NO_HEADS } from './legacy.js';
-import { isLoopback } from './peer.js';
 
 const OLD_HOST: readonly Role[] = ['push', 'poll', 'watch', 'stream'];
 

@@ -1,7 +1,7 @@
 /**
  * A line of the access log: the combined form that Apache made and Icecast writes, with the seconds that the connection lasted at
  * its end. What comes from outside is escaped as Apache does (mod_log_config), so that no line can be broken or forged; addresses are
- * shortened where that is asked for. Secrets have been taken out by then (mask.ts). Pure functions.
+ * shortened where that is asked for. Secrets have been taken out by then (base/secret-mask.ts). Pure functions.
  */
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
@@ -21,23 +21,6 @@ function escaped(text: string): string {
     out += SHORT[String.fromCharCode(byte)] ?? `\\x${byte.toString(16).padStart(2, '0')}`;
   }
   return out;
-}
-
-/**
- * An IP address with what tells one household from its neighbours taken out: IPv4 to its /24, IPv6 to its /48.
- * @param address as the system writes it; what is none becomes `-`
- */
-export function shortened(address: string): string {
-  const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(address);
-  if (v4 !== null) return `${v4[1]}.0`;
-  if (!address.includes(':')) return '-';
-  const [before = '', after] = address.replace(/%.*/, '').split('::');
-  const groups = before === '' ? [] : before.split(':');
-  const behind = after === undefined || after === '' ? [] : after.split(':');
-  while (after !== undefined && groups.length + behind.length < 8) groups.push('0');
-  const network = [...groups, ...behind].slice(0, 3).map((group) => Number.parseInt(group, 16) || 0);
-  while (network.at(-1) === 0) network.pop();
-  return `${network.map((group) => group.toString(16)).join(':')}::`;
 }
 
 /** `[21/Nov/2026:07:32:34 +0000]` @param wallMs unix milliseconds */

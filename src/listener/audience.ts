@@ -8,12 +8,12 @@
  */
 
 import type { Socket } from 'node:net';
-import type { Channel } from '../audio/channel.js';
-import type { Clock, Ringer } from '../clock.js';
-import { TICK_MS } from '../clock.js';
+import type { ChannelAudio } from '../audio/channel-audio.js';
+import type { AlarmHandler, Clock } from '../base/clock.js';
+import { TICK_MS } from '../base/clock.js';
+import { SocketBacklog } from './backlog.js';
 import { ENDINGS, type Ending } from './ending.js';
 import type { Guest } from './guests.js';
-import { Kernel } from './kernel.js';
 import { Listener } from './listener.js';
 import type { Session, Sessions } from './sessions.js';
 
@@ -24,8 +24,8 @@ const LINGER_MS = 10_000;
 
 export interface AudienceOutput {
   /** The number of listeners of a channel went from 0 to 1 or back. */
-  wanted(channel: Channel, wanted: boolean): void;
-  ended(listener: Listener, guest: Guest, ending: Ending, lastedMs: number): void;
+  onWanted(channel: ChannelAudio, wanted: boolean): void;
+  onEnded(listener: Listener, guest: Guest, ending: Ending, lastedMs: number): void;
 }
 
 export interface JoinOptions {
@@ -36,15 +36,15 @@ export interface JoinOptions {
   /** How long it may listen; +∞: for ever. */
   readonly limitMs: number;
   /** Told once, when it has ended. */
-  readonly left: (lastedMs: number) => void;
+  readonly onLeft: (lastedMs: number) => void;
 }
 
-export class Audience implements Ringer {
+export class Audience implements AlarmHandler {
   readonly #clock: Clock;
   readonly #sessions: Sessions;
   readonly #output: AudienceOutput;
   /** What of their streams has not left this machine. */
-  readonly kernel: Kernel;
+  readonly kernel: SocketBacklog;
   readonly #slots: Listener[][] = Array.from({ length: SLOTS }, () => []);
   #doneTick: number;
   #count = 0;
@@ -64,9 +64,9 @@ export class Audience implements Ringer {
     this.#clock = clock;
     this.#sessions = sessions;
     this.#output = output;
-    this.kernel = new Kernel(clock, (listener) => listener.end('lagged'));
+    this.kernel = new SocketBacklog(clock, (listener) => listener.onEnd('lagged'));
     this.#doneTick = Math.floor(clock.now() / TICK_MS);
-    clock.onTick(this);
+    clock.everyTick(this);
   }
 
   get count(): number {
@@ -74,21 +74,21 @@ export class Audience implements Ringer {
   }
 
   /** Takes a place on the channel, before there is a tape: it is what wakes a source on demand. Balance with `leave`. */
-  enter(channel: Channel): void {
+  enter(channel: ChannelAudio): void {
     this.#count++;
-    if (channel.listeners++ === 0) this.#output.wanted(channel, true);
+    if (channel.listeners++ === 0) this.#output.onWanted(channel, true);
   }
 
-  leave(channel: Channel): void {
+  leave(channel: ChannelAudio): void {
     this.#count--;
-    if (--channel.listeners === 0) this.#output.wanted(channel, false);
+    if (--channel.listeners === 0) this.#output.onWanted(channel, false);
   }
 
   /**
    * Begins to play: `head` is the answer's head, the channel has a tape, `enter` was called for this socket. The audience leaves
    * the channel when the listener ends.
    */
-  join(socket: Socket, channel: Channel, head: Buffer, options: JoinOptions): Listener {
+  join(socket: Socket, channel: ChannelAudio, head: Buffer, options: JoinOptions): Listener {
     const tape = channel.tape!;
     channel.playing++;
     const nowMs = this.#clock.now();
@@ -96,7 +96,7 @@ export class Audience implements Ringer {
     const listener = new Listener(socket, tape, channel.key, cursor, options.icy, options.session, nowMs);
     this.#seat(listener);
     const flow = this.kernel.watch(listener, tape, options.session);
-    const timeUp = { ring: () => gone('overtime') };
+    const timeUp = { onAlarm: () => gone('overtime') };
     const alarm =
       options.limitMs < Number.POSITIVE_INFINITY ? this.#clock.alarm(nowMs + options.limitMs, timeUp) : null;
     const gone = (ending: Ending) => {
@@ -112,13 +112,13 @@ export class Audience implements Ringer {
     // A half-closed player hears nothing: it has gone.
     socket.on('end', () => gone('left'));
     socket.resume();
-    listener.end = gone;
+    listener.onEnd = gone;
     listener.start(head, nowMs);
     return listener;
   }
 
   /** Visits the slots that are due. */
-  ring(nowMs: number): void {
+  onAlarm(nowMs: number): void {
     const tick = Math.floor(nowMs / TICK_MS);
     for (let t = Math.max(this.#doneTick + 1, tick - SLOTS + 1); t <= tick; t++)
       this.#visit(this.#slots[t % SLOTS]!, nowMs);
@@ -130,7 +130,7 @@ export class Audience implements Ringer {
     for (const slot of this.#slots) {
       for (let i = slot.length - 1; i >= 0; i--) {
         const listener = slot[i]!;
-        if (channel === undefined || listener.channel === channel) listener.end(ending);
+        if (channel === undefined || listener.channel === channel) listener.onEnd(ending);
       }
     }
   }
@@ -147,7 +147,7 @@ export class Audience implements Ringer {
   #visit(slot: Listener[], nowMs: number): void {
     for (let i = slot.length - 1; i >= 0; i--) {
       const listener = slot[i]!;
-      if (!listener.advance(nowMs)) listener.end(listener.fallen);
+      if (!listener.advance(nowMs)) listener.onEnd(listener.fallen);
     }
   }
 
@@ -157,7 +157,7 @@ export class Audience implements Ringer {
     else if (ENDINGS[ending].abrupt) socket.destroy();
     else {
       socket.destroySoon();
-      this.#clock.alarm(this.#clock.now() + LINGER_MS, { ring: () => void socket.destroy() });
+      this.#clock.alarm(this.#clock.now() + LINGER_MS, { onAlarm: () => void socket.destroy() });
     }
   }
 
@@ -169,7 +169,7 @@ export class Audience implements Ringer {
     listener.place = this.#slots[best]!.push(listener) - 1;
   }
 
-  #end(listener: Listener, channel: Channel, { session, guest, left }: JoinOptions, ending: Ending): void {
+  #end(listener: Listener, channel: ChannelAudio, { session, guest, onLeft: left }: JoinOptions, ending: Ending): void {
     if (listener.slot < 0) return;
     const slot = this.#slots[listener.slot]!;
     const last = slot.pop()!;
@@ -187,6 +187,6 @@ export class Audience implements Ringer {
     this.leave(channel);
     const lastedMs = this.#clock.now() - listener.startedMs;
     left(lastedMs);
-    this.#output.ended(listener, guest, ending, lastedMs);
+    this.#output.onEnded(listener, guest, ending, lastedMs);
   }
 }

@@ -8,7 +8,7 @@
  * Invariant: it remembers nothing of who has gone; there are never more groups than connections. Owned by the guests (guests.ts).
  */
 
-import type { Clock } from '../clock.js';
+import type { Clock } from '../base/clock.js';
 
 /** Two agents that differ only after so many characters are taken for one. */
 const AGENT_CHARACTERS = 200;
@@ -25,14 +25,14 @@ export interface Visitor {
 }
 
 /** Figures of one channel; peaks since the start of the server. */
-export interface Tally {
+export interface ListenerCounts {
   readonly listeners: number;
   readonly peakListeners: number;
   readonly connections: number;
   readonly peakConnections: number;
 }
 
-type Counts = { -readonly [Name in keyof Tally]: Tally[Name] };
+type Counts = { -readonly [Name in keyof ListenerCounts]: ListenerCounts[Name] };
 
 /** One listener, with all its connections. */
 export class Group {
@@ -89,7 +89,7 @@ export class Census {
   }
 
   /** The figures of a channel, which go on changing. */
-  tally(channel: string): Tally {
+  tally(channel: string): ListenerCounts {
     return this.#of(channel);
   }
 

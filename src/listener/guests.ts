@@ -1,17 +1,18 @@
 /**
  * What is kept of each listener beside its cursor, from its first audio to its ending: whom it counts as (census.ts), and what its
- * line in the access log will say. Nothing here is touched while it plays. Made by app.ts; the stream brings guests in, the
+ * line in the access log will say. Nothing here is touched while it plays. Made by app/app.ts; the stream brings guests in, the
  * audience tells of their endings.
  */
 
-import type { Clock } from '../clock.js';
-import type { SecretMask } from '../mask.js';
-import type { Output } from '../output.js';
-import { quoted, shortened, stamp } from './access-line.js';
+import type { Clock } from '../base/clock.js';
+import { anonymized } from '../base/ip.js';
+import type { Output } from '../base/output.js';
+import type { SecretMask } from '../base/secret-mask.js';
+import { quoted, stamp } from './access-line.js';
 import type { Census, Group } from './census.js';
 
 /** A request for a stream, as it came. */
-export interface Request {
+export interface ListenerRequest {
   readonly method: string;
   /** Path and query as requested. */
   readonly url: string;
@@ -21,7 +22,7 @@ export interface Request {
 }
 
 /** The parts of an access line that are known from the beginning. */
-interface Entry {
+interface AccessEntry {
   readonly address: string;
   readonly request: string;
   readonly from: string;
@@ -30,7 +31,7 @@ interface Entry {
 export interface Guest {
   readonly group: Group;
   /** Null: no access log is written. */
-  readonly entry: Entry | null;
+  readonly entry: AccessEntry | null;
 }
 
 export interface GuestOptions {
@@ -61,7 +62,7 @@ export class Guests {
   }
 
   /** It begins to play. Balance with `leave`. @param metaid a well-formed one */
-  arrive(channel: string, request: Request, metaid: string | null): Guest {
+  arrive(channel: string, request: ListenerRequest, metaid: string | null): Guest {
     const { address } = request;
     const agent = request.head('user-agent') ?? '';
     const playbackSession = request.head('x-playback-session-id');
@@ -79,7 +80,7 @@ export class Guests {
   }
 
   /** The stream is answered in HTTP/1.0 whatever was asked in, so the line says that. */
-  #entry(request: Request, agent: string): Entry {
+  #entry(request: ListenerRequest, agent: string): AccessEntry {
     const { anonymize, textCharacters, secrets } = this.#options;
     // An empty secret is written as one character more.
     const field = (text: string) => secrets.mask(text, textCharacters).slice(0, textCharacters);
@@ -87,7 +88,7 @@ export class Guests {
     const referer = request.head('referer') ?? '';
     const address = request.address.replace(/^::ffff:(?=\d+\.)/i, '');
     return {
-      address: anonymize ? shortened(address) : address || '-',
+      address: anonymize ? anonymized(address) : address || '-',
       request: quoted(line),
       from: `${quoted(field(referer))} ${quoted(field(agent))}`,
     };

@@ -8,9 +8,9 @@
  */
 
 import type { Socket } from 'node:net';
+import type { AudioTape } from '../audio/audio-tape.js';
 import type { Mark } from '../audio/mark.js';
 import type { Phase } from '../audio/phase.js';
-import type { AudioTape } from '../audio/tape.js';
 import type { Ending } from './ending.js';
 import type { Session } from './sessions.js';
 
@@ -33,7 +33,7 @@ export class Listener {
   place = -1;
   bytes = 0;
   /** Ends it, once; set by the audience that owns it. */
-  end: (ending: Ending) => void = () => undefined;
+  onEnd: (ending: Ending) => void = () => undefined;
   readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
   readonly #session: Session | null;

@@ -6,39 +6,39 @@
  *        └ first byte written    written │───── held ─┘
  *
  * A block that is written later than that moment moves the session's start by the difference: the player has stalled. So does audio
- * that lies in the kernel when it should be heard (kernel.ts).
+ * that lies in the kernel when it should be heard (backlog.ts).
  * Of several connections with one metaid the newest still playing is the session; it alone speaks on the feed.
  */
 
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Mark } from '../audio/mark.js';
-import type { Alarm, Clock, Ringer } from '../clock.js';
-import { Message } from '../metadata/feed.js';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { Message } from '../feed/feed.js';
 import type { RecordView } from '../metadata/view.js';
 
 /** A title at its place in one listener's stream. */
-export interface Told {
+export interface HeardTitle {
   readonly view: RecordView;
   /** Milliseconds of audio between the listener's first byte and the title's block. */
   readonly positionMs: number;
 }
 
-/** Where the titles go: the feed's listener topics. Wired in app.ts. */
+/** Where the titles go: the feed's listener topics. Wired in app/app.ts. */
 export interface SessionOutput {
   /** This session speaks from now on, before any title of it. */
-  began(session: Session): void;
-  written(session: Session, told: Told): void;
-  heard(session: Session, told: Told): void;
+  onBegan(session: Session): void;
+  onWritten(session: Session, told: HeardTitle): void;
+  onHeard(session: Session, told: HeardTitle): void;
 }
 
-export class Session implements Ringer {
+export class Session implements AlarmHandler {
   readonly id = randomUUID();
   readonly metaid: string;
   readonly channel: string;
   readonly mount: string;
-  lastWritten: Told | null = null;
-  lastHeard: Told | null = null;
+  lastWritten: HeardTitle | null = null;
+  lastHeard: HeardTitle | null = null;
   /** Whether it is the newest still playing of its metaid. */
   speaks = false;
   #startMs = 0;
@@ -46,7 +46,7 @@ export class Session implements Ringer {
   #writtenMs = 0;
   /** The title in force at the first byte, until its own block has been written. */
   #before: Mark | null = null;
-  readonly #held: Told[] = [];
+  readonly #held: HeardTitle[] = [];
   #alarm: Alarm | null = null;
   readonly #clock: Clock;
   readonly #output: SessionOutput;
@@ -60,12 +60,12 @@ export class Session implements Ringer {
   }
 
   /** The record of a title of this session, as readers of the listener scope get it. */
-  json(told: Told): string {
+  json(told: HeardTitle): string {
     return told.view.listenerJson(this.id, String(Math.round(told.positionMs)), this.mount);
   }
 
   /** The same as a message; its id says session and position. */
-  nowMessage(told: Told): Message {
+  nowMessage(told: HeardTitle): Message {
     return new Message('now', `${this.id}~${Math.round(told.positionMs)}`, this.json(told));
   }
 
@@ -105,11 +105,11 @@ export class Session implements Ringer {
     this.#before = null;
     const told = { view: mark.view, positionMs: first ? 0 : positionMs };
     this.lastWritten = told;
-    if (this.speaks) this.#output.written(this, told);
+    if (this.speaks) this.#output.onWritten(this, told);
     if (!first) this.#hold(told, nowMs);
   }
 
-  ring(nowMs: number): void {
+  onAlarm(nowMs: number): void {
     this.#alarm = null;
     this.#release(nowMs);
   }
@@ -121,7 +121,7 @@ export class Session implements Ringer {
     this.#held.length = 0;
   }
 
-  #hold(told: Told, nowMs: number): void {
+  #hold(told: HeardTitle, nowMs: number): void {
     this.#held.push(told);
     if (this.#alarm === null) this.#release(nowMs);
   }
@@ -137,7 +137,7 @@ export class Session implements Ringer {
       }
       this.#held.shift();
       this.lastHeard = told;
-      if (this.speaks) this.#output.heard(this, told);
+      if (this.speaks) this.#output.onHeard(this, told);
     }
   }
 }
@@ -173,7 +173,7 @@ export class Sessions {
       stack.push(session);
     }
     this.#speak(session, true);
-    this.#output.began(session);
+    this.#output.onBegan(session);
     return session;
   }
 
@@ -192,10 +192,10 @@ export class Sessions {
       this.#gone.set(session.metaid, session);
     } else if (wasNewest) {
       this.#speak(newest, true);
-      if (newest.channel !== session.channel) this.#output.began(newest);
+      if (newest.channel !== session.channel) this.#output.onBegan(newest);
       // What was told last with this metaid is not told again.
-      if (differs(newest.lastWritten, session.lastWritten)) this.#output.written(newest, newest.lastWritten);
-      if (differs(newest.lastHeard, session.lastHeard)) this.#output.heard(newest, newest.lastHeard);
+      if (differs(newest.lastWritten, session.lastWritten)) this.#output.onWritten(newest, newest.lastWritten);
+      if (differs(newest.lastHeard, session.lastHeard)) this.#output.onHeard(newest, newest.lastHeard);
     }
   }
 
@@ -233,7 +233,7 @@ export class Sessions {
 }
 
 /** Whether `told` is another record than `last`. */
-function differs(told: Told | null, last: Told | null): told is Told {
+function differs(told: HeardTitle | null, last: HeardTitle | null): told is HeardTitle {
   if (told === null) return false;
   const [a, b] = [told.view.record, last?.view.record];
   return a.channel !== b?.channel || a.version !== b.version;

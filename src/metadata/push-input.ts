@@ -5,7 +5,7 @@
  * A push is refused whole, and the refusal names every bad field at once. Owner of the rules: contract.md, "Push".
  */
 
-import { type FieldError, Refusal } from '../refusal.js';
+import { type FieldError, Refusal } from '../base/refusal.js';
 import {
   bodySchema,
   isTooLarge,

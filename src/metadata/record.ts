@@ -54,7 +54,7 @@ export interface TrackRecord extends Track {
   readonly version: number;
   /** When it took effect here: unix milliseconds. */
   readonly effectAtMs: number;
-  /** Its place among the records of all channels (sequence.ts), put on by the engine. */
+  /** Its place among the records of all channels (feed/sequence.ts), put on by the engine. */
   readonly stamp?: number;
 }
 

@@ -11,12 +11,12 @@
 export type BodyState = 'more' | 'end' | 'broken';
 
 /** Takes the bytes as they came, and gives the audio in them to `audio`, in as many pieces as there are. */
-export interface Body {
+export interface EncoderBody {
   push(bytes: Buffer, audio: (piece: Buffer) => void): BodyState;
 }
 
 /** As long as the connection lasts. */
-export class BareBody implements Body {
+export class BareBody implements EncoderBody {
   push(bytes: Buffer, audio: (piece: Buffer) => void): BodyState {
     audio(bytes);
     return 'more';
@@ -24,7 +24,7 @@ export class BareBody implements Body {
 }
 
 /** Content-Length: so many bytes, and whatever comes after them is passed over. */
-export class SizedBody implements Body {
+export class SizedBody implements EncoderBody {
   #left: number;
 
   constructor(length: number) {
@@ -47,7 +47,7 @@ const MOST_DIGITS = 8;
 /** Of a size's line and of all trailers together: nobody sends so much, and it is only counted, never kept. */
 const MOST_LINE_BYTES = 4096;
 
-export class ChunkedBody implements Body {
+export class ChunkedBody implements EncoderBody {
   #state: 'size' | 'extension' | 'data' | 'gap' | 'trailers' | BodyState = 'size';
   #size = 0;
   #digits = 0;
@@ -127,7 +127,7 @@ function hexDigit(byte: number): number {
  * How the body of this head is framed. Chunks count more than a length (RFC 9112, 6.3).
  * Null: in a way that nobody here can read, or in two lengths at once.
  */
-export function bodyOf(headers: ReadonlyMap<string, string>): Body | null {
+export function bodyOf(headers: ReadonlyMap<string, string>): EncoderBody | null {
   const coding = headers.get('transfer-encoding')?.toLowerCase() ?? '';
   if (coding === 'chunked') return new ChunkedBody();
   if (coding !== '' && coding !== 'identity') return null;

@@ -1,19 +1,19 @@
 /**
- * The operator's program that sends audio. The door (http/encoder.ts) has judged and answered it; from `attach` on its socket
+ * The operator's program that sends audio. The door (http/ingest/encoder.ts) has judged and answered it; from `attach` on its socket
  * belongs to this source, which reads frames out of it until it ends, falls silent, or is told to go. One encoder at a time: a
  * second one with the same password either replaces the first, whose audio ends with its last whole frame, or is refused.
  */
 
 import type { Socket } from 'node:net';
-import { contentTypeOf, type Format } from '../audio/framer.js';
+import { contentTypeOf, type Format } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
-import type { Alarm, Clock, Ringer } from '../clock.js';
-import { Ahead, SLICE_BYTES } from './ahead.js';
-import { BareBody, type Body, type BodyState, bodyOf } from './dechunk.js';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { BareBody, type BodyState, bodyOf, type EncoderBody } from './dechunk.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import type { SourceEvent } from './health.js';
 import { Intake, type IntakeOwner } from './intake.js';
 import { MAGIC_BYTES, nameOfFormat } from './magic.js';
+import { Pacer, SLICE_BYTES } from './pacer.js';
 import type { Source, SourceInput, SourceState } from './source.js';
 
 /** From whom another encoder that knows the password may take over: one that has fallen silent, anybody, nobody. */
@@ -48,17 +48,17 @@ export interface EncoderOptions {
   readonly framelessBytes: number;
   readonly facts: FactLimits;
   /** What its frames do not show. */
-  told(event: SourceEvent, fields: Readonly<Record<string, unknown>>): void;
+  onEvent(event: SourceEvent, fields: Readonly<Record<string, unknown>>): void;
 }
 
-export class EncoderSource implements Source, IntakeOwner, Ringer {
+export class EncoderSource implements Source, IntakeOwner, AlarmHandler {
   readonly kind = 'encoder';
   readonly #input: SourceInput;
   readonly #options: EncoderOptions;
   readonly #clock: Clock;
-  readonly #ahead: Ahead;
+  readonly #ahead: Pacer;
   #intake: Intake;
-  #body: Body = new BareBody();
+  #body: EncoderBody = new BareBody();
   #bodyState: BodyState = 'more';
   #wasToldToGoOn = false;
   #socket: Socket | null = null;
@@ -81,7 +81,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     this.#input = input;
     this.#clock = clock;
     this.#options = options;
-    this.#ahead = new Ahead(options.aheadMs);
+    this.#ahead = new Pacer(options.aheadMs);
     this.#intake = this.#newIntake();
   }
 
@@ -143,7 +143,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     if (this.#socket !== null) {
       const silentMs = Math.round(this.#clock.now() - this.#lastByteMs);
       this.#letGo(this.#socket, true);
-      this.#options.told('takeover', { silentMs });
+      this.#options.onEvent('takeover', { silentMs });
     }
     this.#socket = socket;
     this.#agent = heads.get('user-agent') ?? '';
@@ -173,7 +173,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     if (this.#intake.counters.frames === 1) this.#compareType();
     this.#lastAudioMs = this.#clock.now();
     const waitMs = this.#ahead.book(durationMs, this.#lastAudioMs);
-    this.#input.frame(bytes, durationMs, bitrateKbps, fresh, link);
+    this.#input.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
     return waitMs;
   }
 
@@ -183,7 +183,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
   }
 
   /** The wait is over. */
-  ring(): void {
+  onAlarm(): void {
     this.#alarm = null;
     const socket = this.#socket;
     if (socket === null) return;
@@ -248,7 +248,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
   /** Its length is reached, its last chunk has come, or its chunks are none. */
   #complete(socket: Socket, state: Exclude<BodyState, 'more'>): void {
     if (state === 'broken') {
-      this.#options.told('broken-body', {});
+      this.#options.onEvent('broken-body', {});
       this.#end('the chunks of what the encoder sends are broken', true);
       return;
     }
@@ -264,7 +264,7 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
     socket.pause();
     socket.setTimeout(title === undefined ? this.#options.bodyTimeoutMs + waitMs : 0);
     if (title === undefined) this.#wait(waitMs);
-    else void this.#input.title(title).then(() => this.#socket === socket && this.#wait(waitMs));
+    else void this.#input.onTitle(title).then(() => this.#socket === socket && this.#wait(waitMs));
   }
 
   #wait(ms: number): void {
@@ -275,26 +275,26 @@ export class EncoderSource implements Source, IntakeOwner, Ringer {
   #compareType(): void {
     const declared = this.#facts!.contentType;
     const format = TYPES.find(([type]) => type.test(declared))?.[1] ?? this.#intake.codec;
-    if (format !== this.#intake.codec) this.#options.told('content-type', { declared, is: this.contentType });
+    if (format !== this.#intake.codec) this.#options.onEvent('content-type', { declared, is: this.contentType });
   }
 
   #refuse(): void {
     const { frames, skippedBytes } = this.#intake.counters;
     const declared = this.#facts!.contentType;
     if (frames > 0) {
-      this.#options.told('damaged', { declared, frames, skippedBytes });
+      this.#options.onEvent('damaged', { declared, frames, skippedBytes });
       this.#end('no MP3, AAC or Ogg audio in most of what the encoder sends: damaged', true);
       return;
     }
     const sends = nameOfFormat(this.#first.subarray(0, this.#bodyBytes));
-    this.#options.told('no-frames', { sends, declared, skippedBytes });
+    this.#options.onEvent('no-frames', { sends, declared, skippedBytes });
     this.#end(`no MP3, AAC or Ogg audio in what the encoder sends (${sends})`, true);
   }
 
   #end(reason: string, abrupt: boolean): void {
     if (this.#socket === null) return;
     this.#letGo(this.#socket, abrupt);
-    this.#input.lost(reason);
+    this.#input.onLost(reason);
   }
 
   #letGo(socket: Socket, abrupt: boolean): void {

@@ -37,7 +37,7 @@ const MOST_KBPS = 10_000;
 const MOST_HERTZ = 768_000;
 const MOST_CHANNELS = 255;
 
-/** @param heads names in lower case; values are text already, whatever charset they came in (handshake.ts) */
+/** @param heads names in lower case; values are text already, whatever charset they came in (net/request-head.ts) */
 export function readFacts(heads: ReadonlyMap<string, string>, limits: FactLimits): SourceFacts {
   const raw = (...names: string[]) => names.map((name) => heads.get(name)?.trim()).find((value) => value) ?? '';
   const text = (name: string) => cut(raw(`ice-${name}`, `icy-${name}`), limits.textBytes).trim();

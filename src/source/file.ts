@@ -7,10 +7,10 @@
  */
 
 import { open, stat } from 'node:fs/promises';
-import { type AnyFramer, contentTypeOf, framerFor } from '../audio/framer.js';
-import type { FrameSink } from '../audio/frames.js';
+import { type AnyFramer, contentTypeOf, framerFor } from '../audio/format.js';
+import type { FrameSink } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
-import type { Alarm, Clock } from '../clock.js';
+import type { Alarm, Clock } from '../base/clock.js';
 import type { Source, SourceInput, SourceState } from './source.js';
 
 /** One read: a quarter of a second at 128 kb/s. */
@@ -68,7 +68,7 @@ export class FileSource implements Source, FrameSink {
     this.#wake();
   }
 
-  frame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
+  onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
     if (this.#abort === null) return; // stopped by the sink in the middle of a slice
     if (this.state !== 'up') {
       this.state = 'up';
@@ -77,7 +77,7 @@ export class FileSource implements Source, FrameSink {
     }
     this.#audioMs += durationMs;
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
-    this.#input.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
+    this.#input.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
   }
 
   /** Round after round; every failure is a loss, tried again after RETRY_MS. Ends only by `stop`; never rejects. */
@@ -93,7 +93,7 @@ export class FileSource implements Source, FrameSink {
       }
       if (signal.aborted) return;
       this.state = 'starting';
-      this.#input.lost(reason);
+      this.#input.onLost(reason);
       if (!signal.aborted) await this.#pause(RETRY_MS);
     }
   }
@@ -137,7 +137,7 @@ export class FileSource implements Source, FrameSink {
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
-      this.#alarm = this.#clock.alarm(this.#clock.now() + ms, { ring: () => resolve() });
+      this.#alarm = this.#clock.alarm(this.#clock.now() + ms, { onAlarm: () => resolve() });
     });
   }
 }

@@ -15,7 +15,7 @@ import { isSilent } from './silence.js';
 
 export const TROUBLES = ['stalled', 'unsteady', 'bitrate-off', 'silent'] as const;
 export type Trouble = (typeof TROUBLES)[number];
-/** What can be told of a source: a trouble has begun, the format has changed, or (by encoders) see source/encoder.ts. */
+/** What can be told of a source: a trouble has begun, the format has changed, or (by encoders) see encoder.ts. */
 export const SOURCE_EVENTS = [
   ...TROUBLES,
   ...([
@@ -33,7 +33,7 @@ export const SOURCE_EVENTS = [
 export type SourceEvent = (typeof SOURCE_EVENTS)[number];
 
 /** Whoever writes it down. @param isOver a trouble has ended; not counted */
-export type Teller = (event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean) => void;
+export type OnSourceEvent = (event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean) => void;
 
 export interface HealthOptions {
   readonly stallMs: number;
@@ -63,7 +63,7 @@ export class Health {
   /** kb/s, the mean of the last 10 s; 0: it has not sent so much. */
   measuredKbps = 0;
   readonly #options: HealthOptions;
-  readonly #teller: Teller;
+  readonly #teller: OnSourceEvent;
   readonly #header = emptyHeader();
   #expectedKbps = 0;
   /** Until when it is well, as far as its frames tell, or since when it is there, on the clock; NaN: not there. */
@@ -84,7 +84,7 @@ export class Health {
   #runKbps = 0;
   #runMs = 0;
 
-  constructor(options: HealthOptions, teller: Teller) {
+  constructor(options: HealthOptions, teller: OnSourceEvent) {
     this.#options = options;
     this.#teller = teller;
   }

@@ -8,14 +8,13 @@
  */
 
 import type { OggLink } from '../audio/ogg-link.js';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../base/clock.js';
 import { Due } from './due.js';
-import { Health, type HealthOptions } from './health.js';
+import { Health, type HealthOptions, type SourceEvent } from './health.js';
 import type { Source, SourceInput, SourceTitle } from './source.js';
-import type { SwitchOutput } from './switch.js';
 
 /** What the switch must know of a source beyond the port. */
-export interface Seat {
+export interface SourceSettings {
   readonly onDemand: boolean;
   readonly lingerMs: number;
   /** For so long after the end of its audio the source that is heard is waited for, in silence, before the next one is heard. */
@@ -38,13 +37,25 @@ const MINUTE_MS = 60_000;
 const TITLE_WAIT_MS = 250;
 
 /** A frame that came after a title that is not on the tape yet. */
-interface Early {
+interface WaitingFrame {
   readonly bytes: Buffer;
   readonly durationMs: number;
   readonly bitrateKbps: number;
   readonly fresh: boolean;
   readonly link: OggLink | undefined;
   readonly contentType: string | undefined;
+}
+
+/** Where the switch sends what is heard. */
+export interface SwitchOutput {
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void;
+  onTitle(title: SourceTitle, source: Source): Promise<void>;
+  /** Another source is heard now; null: none is. */
+  onSourceChanged(source: Source | null, reason: string): void;
+  /** The source that is heard sends another content type from the next frame on. */
+  onContentType(contentType: string): void;
+  /** Something of any source that somebody should know (health.ts). */
+  onEvent(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
 }
 
 /** What an input asks of its switch. */
@@ -57,7 +68,7 @@ export interface InputOwner {
 }
 
 export class Input implements SourceInput {
-  readonly seat: Seat;
+  readonly seat: SourceSettings;
   readonly #owner: InputOwner;
   readonly #index: number;
   readonly #clock: Clock;
@@ -75,13 +86,13 @@ export class Input implements SourceInput {
   /** When it was left because it stalled or was lost, the latest `flaps` of them. */
   readonly #leftMs: number[] = [];
   /** Frames that wait for a title, oldest first; null: none do. Bounded by how far a source may be ahead. */
-  #early: Early[] | null = null;
+  #early: WaitingFrame[] | null = null;
   #earlySinceMs = 0;
   /** Since when nothing of it is known. */
   #goneSinceMs = Number.NEGATIVE_INFINITY;
 
-  constructor(owner: InputOwner, index: number, seat: Seat, clock: Clock, options: InputOptions) {
-    this.health = new Health(options, (event, fields, isOver) => owner.output.told(index, event, fields, isOver));
+  constructor(owner: InputOwner, index: number, seat: SourceSettings, clock: Clock, options: InputOptions) {
+    this.health = new Health(options, (event, fields, isOver) => owner.output.onEvent(index, event, fields, isOver));
     this.#owner = owner;
     this.#index = index;
     this.seat = seat;
@@ -98,7 +109,7 @@ export class Input implements SourceInput {
     return this.health.troubles.unsteady;
   }
 
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void {
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void {
     const nowMs = this.#clock.now();
     const due = this.#due;
     if (nowMs - due.atMs > this.#options.stallMs) this.#soundSinceMs = nowMs;
@@ -112,7 +123,7 @@ export class Input implements SourceInput {
       return;
     }
     this.#owner.type(contentType);
-    this.#owner.output.frame(bytes, durationMs, bitrateKbps, fresh, link);
+    this.#owner.output.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
   }
 
   /**
@@ -120,7 +131,7 @@ export class Input implements SourceInput {
    * @param title settles when that is done; must not reject
    */
   follow(title: Promise<void>): void {
-    const early: Early[] = [];
+    const early: WaitingFrame[] = [];
     this.#early = early;
     this.#earlySinceMs = this.#clock.now();
     void title.then(() => this.#early === early && this.#catchUp());
@@ -131,16 +142,16 @@ export class Input implements SourceInput {
     this.#early = null;
     for (const { bytes, durationMs, bitrateKbps, fresh, link, contentType } of early) {
       this.#owner.type(contentType);
-      this.#owner.output.frame(bytes, durationMs, bitrateKbps, fresh, link);
+      this.#owner.output.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
     }
   }
 
-  title(title: SourceTitle): Promise<void> {
+  onTitle(title: SourceTitle): Promise<void> {
     this.lastTitle = title;
-    return this.#owner.hears(this.#index) ? this.#owner.output.title(title, this.source) : Promise.resolve();
+    return this.#owner.hears(this.#index) ? this.#owner.output.onTitle(title, this.source) : Promise.resolve();
   }
 
-  lost(reason: string): void {
+  onLost(reason: string): void {
     this.#catchUp();
     if (this.seat.returnMs > 0 && this.#owner.hears(this.#index)) this.isAway = true;
     else this.#forgetLost();

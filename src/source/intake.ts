@@ -8,11 +8,11 @@
  * Invariant: whoever is held has handed on one frame more than the owner wanted, however many a page or a slice had.
  */
 
-import { type AnyFramer, type Format, framerFor } from '../audio/framer.js';
-import type { FrameSink } from '../audio/frames.js';
+import { type AnyFramer, type Format, framerFor } from '../audio/format.js';
+import type { FrameSink } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
-import type { Clock } from '../clock.js';
-import { SLICE_BYTES } from './ahead.js';
+import type { Clock } from '../base/clock.js';
+import { SLICE_BYTES } from './pacer.js';
 import type { SourceTitle } from './source.js';
 import { FRAME_UNITS, LINK_UNITS, START_UNITS, Work } from './work.js';
 
@@ -96,7 +96,7 @@ export class Intake implements FrameSink {
     this.#leftBytes -= taken;
   }
 
-  frame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
+  onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
     const isStart = fresh && link !== undefined;
     this.#pay(bytes.length, isStart);
     const waitMs = this.#owner.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
@@ -104,7 +104,7 @@ export class Intake implements FrameSink {
     this.#book(isStart ? START_UNITS : FRAME_UNITS);
   }
 
-  titled(title: SourceTitle): void {
+  onTitle(title: SourceTitle): void {
     this.title = title;
     this.#hold(0);
   }

@@ -1,6 +1,6 @@
 /**
  * Playlists that stand where a stream is expected: M3U and PLS, as stations hand them out. Pure functions; what an entry leads to
- * is target.ts's business. An HLS playlist looks the same from outside, and is told apart, since it names pieces and no stream.
+ * is net/target.ts's business. An HLS playlist looks the same from outside, and is told apart, since it names pieces and no stream.
  */
 
 /** The media types of both kinds, as they are met. */

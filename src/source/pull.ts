@@ -8,13 +8,13 @@
  * Invariant: at most two connections, and one of them feeds. Owned by the switch; upstream.ts is one try at one URL.
  */
 
-import { contentTypeOf } from '../audio/framer.js';
+import { contentTypeOf } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
-import type { Alarm, Clock } from '../clock.js';
-import { Ahead } from './ahead.js';
+import type { Alarm, Clock } from '../base/clock.js';
+import type { Target } from '../net/target.js';
 import type { SourceFacts } from './facts.js';
+import { Pacer } from './pacer.js';
 import type { Source, SourceInput, SourceState, SourceTitle } from './source.js';
-import type { Target } from './target.js';
 import { Upstream, type UpstreamRules, type UpstreamSink } from './upstream.js';
 
 /** A better upstream takes over after this much audio: one that breaks at once must not interrupt the one that works. */
@@ -30,9 +30,9 @@ export interface PullOptions extends UpstreamRules {
   readonly retryMaxMs: number;
   readonly aheadMs: number;
   /** The upstream of this index feeds now. */
-  plays(index: number): void;
+  onPlaying(index: number): void;
   /** It could not be had, or has ended; not told again until it has another reason or has played. No secrets, no URL. */
-  failed(index: number, reason: string): void;
+  onFailed(index: number, reason: string): void;
 }
 
 export class PullSource implements Source, UpstreamSink {
@@ -40,7 +40,7 @@ export class PullSource implements Source, UpstreamSink {
   readonly #input: SourceInput;
   readonly #clock: Clock;
   readonly #options: PullOptions;
-  readonly #ahead: Ahead;
+  readonly #ahead: Pacer;
   #open = false;
   /** The one that feeds, or is tried while none does. */
   #main: Upstream | null = null;
@@ -65,7 +65,7 @@ export class PullSource implements Source, UpstreamSink {
     this.#input = input;
     this.#clock = clock;
     this.#options = options;
-    this.#ahead = new Ahead(options.aheadMs);
+    this.#ahead = new Pacer(options.aheadMs);
   }
 
   get state(): SourceState {
@@ -116,16 +116,16 @@ export class PullSource implements Source, UpstreamSink {
     const isCut = this.#isCut;
     this.#isCut = false;
     const waitMs = this.#ahead.book(durationMs, this.#clock.now());
-    this.#input.frame(bytes, durationMs, bitrateKbps, fresh || isCut, link);
+    this.#input.onFrame(bytes, durationMs, bitrateKbps, fresh || isCut, link);
     return waitMs;
   }
 
-  title(from: Upstream, title: SourceTitle): Promise<void> {
+  onTitle(from: Upstream, title: SourceTitle): Promise<void> {
     if (from === this.#trial) this.#trialTitle = title;
-    return from === this.#main && !this.#isTaking ? this.#input.title(title) : Promise.resolve();
+    return from === this.#main && !this.#isTaking ? this.#input.onTitle(title) : Promise.resolve();
   }
 
-  ended(from: Upstream, reason: string): void {
+  onEnded(from: Upstream, reason: string): void {
     this.#tell(from.index, reason);
     if (from === this.#trial) {
       this.#trial = null;
@@ -133,7 +133,7 @@ export class PullSource implements Source, UpstreamSink {
       if (from.index + 1 < this.#main!.index) this.#tryBetter(from.index + 1);
       else this.#returnLater();
     } else if (this.#trial !== null) {
-      if (this.#trialTitle !== undefined && !this.#isTaking) void this.#input.title(this.#trialTitle);
+      if (this.#trialTitle !== undefined && !this.#isTaking) void this.#input.onTitle(this.#trialTitle);
       this.#promote(this.#trial);
     } else if (from.index + 1 < this.#options.targets.length) this.#try(from.index + 1);
     else this.#pause(reason);
@@ -156,8 +156,8 @@ export class PullSource implements Source, UpstreamSink {
     if (this.#clock.now() - this.#playsSinceMs >= retryMaxMs) this.#failures = 0;
     this.#playsSinceMs = Number.POSITIVE_INFINITY;
     const pauseMs = jitter(Math.min(retryMaxMs, retryMinMs * 2 ** this.#failures++));
-    this.#alarm = this.#clock.alarm(this.#clock.now() + pauseMs, { ring: () => this.#try(0) });
-    this.#input.lost(reason);
+    this.#alarm = this.#clock.alarm(this.#clock.now() + pauseMs, { onAlarm: () => this.#try(0) });
+    this.#input.onLost(reason);
   }
 
   /** The main one's first frame. */
@@ -165,7 +165,7 @@ export class PullSource implements Source, UpstreamSink {
     this.#feeds = true;
     this.#playsSinceMs = Math.min(this.#playsSinceMs, this.#clock.now());
     this.#reasons[main.index] = '';
-    this.#options.plays(main.index);
+    this.#options.onPlaying(main.index);
     this.#returnLater();
   }
 
@@ -173,7 +173,7 @@ export class PullSource implements Source, UpstreamSink {
     this.#alarm?.cancel();
     if (this.#main === null || this.#main.index === 0) return;
     const dueMs = this.#clock.now() + jitter(this.#options.returnMs);
-    this.#alarm = this.#clock.alarm(dueMs, { ring: () => this.#tryBetter(0) });
+    this.#alarm = this.#clock.alarm(dueMs, { onAlarm: () => this.#tryBetter(0) });
   }
 
   #tryBetter(index: number): void {
@@ -190,7 +190,7 @@ export class PullSource implements Source, UpstreamSink {
     if (trial === null || this.#isTaking || this.#trialMs < TRIAL_MS) return false;
     if (this.#trialTitle !== undefined) {
       this.#isTaking = true;
-      void this.#input.title(this.#trialTitle).then(() => {
+      void this.#input.onTitle(this.#trialTitle).then(() => {
         if (this.#trial === trial) this.#promote(trial);
       });
       return false;
@@ -217,7 +217,7 @@ export class PullSource implements Source, UpstreamSink {
   #tell(index: number, reason: string): void {
     if (this.#reasons[index] === reason) return;
     this.#reasons[index] = reason;
-    this.#options.failed(index, reason);
+    this.#options.onFailed(index, reason);
   }
 }
 

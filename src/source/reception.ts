@@ -5,9 +5,9 @@
  */
 
 import type http from 'node:http';
-import type { Format } from '../audio/framer.js';
+import type { Format } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../base/clock.js';
 import { decodeUndeclared } from '../metadata/text.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import { Intake, type IntakeOwner } from './intake.js';
@@ -18,9 +18,9 @@ export interface ReceptionSink {
   /** A whole frame, as SourceInput has it; returns for how many milliseconds to read no further (0: go on). */
   frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
   /** The frames behind the title wait until this resolves. Never rejects. */
-  title(title: SourceTitle): Promise<void>;
+  onTitle(title: SourceTitle): Promise<void>;
   /** Nothing more comes; told once. */
-  ended(reason: string): void;
+  onEnded(reason: string): void;
 }
 
 export interface ReceptionRules {
@@ -119,12 +119,12 @@ export class Reception implements IntakeOwner {
     // That nothing comes while it is held back is our doing.
     this.#body.socket.setTimeout(title === undefined ? waitMs + this.#rules.stallMs : 0);
     if (title === undefined) this.#wait(waitMs);
-    else void this.#sink.title(title).then(() => (waitMs > 0 ? this.#wait(waitMs) : this.#goOn()));
+    else void this.#sink.onTitle(title).then(() => (waitMs > 0 ? this.#wait(waitMs) : this.#goOn()));
     return true;
   }
 
   #wait(ms: number): void {
-    this.#clock.alarm(this.#clock.now() + ms, { ring: () => this.#goOn() });
+    this.#clock.alarm(this.#clock.now() + ms, { onAlarm: () => this.#goOn() });
   }
 
   #goOn(): void {
@@ -141,7 +141,7 @@ export class Reception implements IntakeOwner {
   #end(reason: string): void {
     if (!this.#open) return;
     this.#open = false;
-    this.#sink.ended(reason);
+    this.#sink.onEnded(reason);
   }
 }
 

@@ -31,14 +31,14 @@ export interface SourceInput {
    * @param fresh what the source sent before has nothing to do with it
    * @param link of a packet out of Ogg: what a decoder must have before it
    */
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void;
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void;
   /**
    * A title that stands in the stream at exactly this place. The source must not deliver the following frames before this
    * resolves: the title is committed first, so that its mark lies on the tape where the upstream put it. Never rejects.
    */
-  title(title: SourceTitle): Promise<void>;
+  onTitle(title: SourceTitle): Promise<void>;
   /** The audio has ended or could not be had. The source goes on trying by itself (or waits for an encoder). */
-  lost(reason: string): void;
+  onLost(reason: string): void;
 }
 
 export interface Source {

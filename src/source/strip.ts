@@ -7,7 +7,7 @@
  */
 
 import { decodeIcyText } from '../metadata/title.js';
-import { SLICE_BYTES } from './ahead.js';
+import { SLICE_BYTES } from './pacer.js';
 
 /** Either at most SLICE_BYTES of audio, valid until the next piece is asked for, or the title of a block that had one. */
 export interface Piece {

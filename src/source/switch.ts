@@ -8,30 +8,18 @@
  *   file    ─frames─►┘ 2
  *
  * A file runs only while nothing better has bytes; a pull on demand only while somebody listens. One that stalls or is lost again and
- * again is not switched back to before it has been sound for a while (input.ts), unless nothing else has bytes. Owned by app.ts.
+ * again is not switched back to before it has been sound for a while (input.ts), unless nothing else has bytes. Owned by app/app.ts.
  */
 
-import type { OggLink } from '../audio/ogg-link.js';
-import type { Clock, Ringer } from '../clock.js';
-import type { Health, SourceEvent } from './health.js';
-import { Input, type InputOptions, type Seat } from './input.js';
+import type { AlarmHandler, Clock } from '../base/clock.js';
+import type { Health } from './health.js';
+import { Input, type InputOptions, type SourceSettings, type SwitchOutput } from './input.js';
 import type { Source, SourceInput, SourceTitle } from './source.js';
 
 /** How often stalls are looked for. Stall + this + the first frames stay under the 2 s that a fallback may take. */
 const CHECK_MS = 100;
 
-export interface SwitchOutput {
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void;
-  title(title: SourceTitle, source: Source): Promise<void>;
-  /** Another source is heard now; null: none is. */
-  changed(source: Source | null, reason: string): void;
-  /** The source that is heard sends another content type from the next frame on. */
-  retyped(contentType: string): void;
-  /** Something of any source that somebody should know (health.ts). */
-  told(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
-}
-
-export class Switch implements Ringer {
+export class Switch implements AlarmHandler {
   readonly output: SwitchOutput;
   readonly #inputs: Input[] = [];
   readonly #clock: Clock;
@@ -51,7 +39,7 @@ export class Switch implements Ringer {
   }
 
   /** Adds a source behind those that are there already (less preferred). Before start only. */
-  add(seat: Seat, make: (input: SourceInput) => Source): void {
+  add(seat: SourceSettings, make: (input: SourceInput) => Source): void {
     const input = new Input(this, this.#inputs.length, seat, this.#clock, this.#options);
     input.source = make(input);
     this.#inputs.push(input);
@@ -104,7 +92,7 @@ export class Switch implements Ringer {
     this.check('demand');
   }
 
-  ring(nowMs: number): void {
+  onAlarm(nowMs: number): void {
     if (!this.#open) return;
     for (const input of this.#inputs) input.look(nowMs);
     this.check('stalled');
@@ -128,7 +116,7 @@ export class Switch implements Ringer {
   type(contentType: string | undefined): void {
     if (contentType === this.#type) return;
     this.#type = contentType;
-    if (contentType !== undefined) this.output.retyped(contentType);
+    if (contentType !== undefined) this.output.onContentType(contentType);
   }
 
   /**
@@ -136,8 +124,8 @@ export class Switch implements Ringer {
    * is not connected somebody else speaks, whose word is taken at once.
    */
   title(source: Source, title: SourceTitle): Promise<void> {
-    if (source.state !== 'up') return this.output.title(title, source);
-    return this.#inputs.find((input) => input.source === source)!.title(title);
+    if (source.state !== 'up') return this.output.onTitle(title, source);
+    return this.#inputs.find((input) => input.source === source)!.onTitle(title);
   }
 
   /** Puts things right: who is heard, who has to run. */
@@ -165,10 +153,10 @@ export class Switch implements Ringer {
     this.#inputs[this.#heard]?.left(this.#clock.now());
     this.#heard = index;
     this.#type = this.heard?.contentType;
-    this.output.changed(this.heard, reason);
+    this.output.onSourceChanged(this.heard, reason);
     // A source tells its title once: the one that came while another source was heard is in force from here on.
     const input = this.#inputs[index];
-    if (input?.lastTitle !== undefined) input.follow(this.output.title(input.lastTitle, input.source));
+    if (input?.lastTitle !== undefined) input.follow(this.output.onTitle(input.lastTitle, input.source));
     this.#run(this.#clock.now());
   }
 

@@ -7,15 +7,15 @@
  */
 
 import type http from 'node:http';
-import type { Format } from '../audio/framer.js';
+import type { Format } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
-import type { Alarm, Clock } from '../clock.js';
+import type { Alarm, Clock } from '../base/clock.js';
+import { ask, type Terms } from '../net/outbound.js';
+import type { Target } from '../net/target.js';
 import type { SourceFacts } from './facts.js';
 import { isPlaylist, readPlaylist } from './playlist.js';
 import { Reception, type ReceptionRules, type ReceptionSink } from './reception.js';
-import { ask, type Terms } from './request.js';
 import type { SourceTitle } from './source.js';
-import type { Target } from './target.js';
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -34,8 +34,8 @@ export interface UpstreamRules extends Terms, ReceptionRules {
 export interface UpstreamSink {
   /** As ReceptionSink has them. */
   frame(from: Upstream, bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
-  title(from: Upstream, title: SourceTitle): Promise<void>;
-  ended(from: Upstream, reason: string): void;
+  onTitle(from: Upstream, title: SourceTitle): Promise<void>;
+  onEnded(from: Upstream, reason: string): void;
 }
 
 interface Candidate {
@@ -110,21 +110,21 @@ export class Upstream implements ReceptionSink {
     return waitMs;
   }
 
-  async title(title: SourceTitle): Promise<void> {
+  async onTitle(title: SourceTitle): Promise<void> {
     this.#titles++;
-    await this.#sink.title(this, title);
+    await this.#sink.onTitle(this, title);
     this.#titles--;
     this.#audioMs = Math.max(this.#audioMs, this.#clock.now());
   }
 
-  ended(reason: string): void {
+  onEnded(reason: string): void {
     if (this.#attempt !== null) this.#leave(this.#attempt, reason);
   }
 
   #next(reason: string): void {
     const candidate = this.#left.shift();
     if (candidate === undefined) {
-      this.#sink.ended(this, reason);
+      this.#sink.onEnded(this, reason);
       return;
     }
     this.#arm(this.#rules.connectTimeoutMs, 'the upstream does not answer');
@@ -144,7 +144,7 @@ export class Upstream implements ReceptionSink {
 
   #arm(ms: number, reason: string): void {
     this.#patience?.cancel();
-    this.#patience = this.#clock.alarm(this.#clock.now() + ms, { ring: () => this.ended(reason) });
+    this.#patience = this.#clock.alarm(this.#clock.now() + ms, { onAlarm: () => this.onEnded(reason) });
   }
 
   #ask({ target, depth }: Candidate, redirectsLeft: number): void {
@@ -184,11 +184,11 @@ export class Upstream implements ReceptionSink {
     const nowMs = this.#clock.now();
     if (this.#titles > 0) this.#audioMs = nowMs;
     if (nowMs - this.#audioMs >= stallMs) {
-      this.ended('no audio from the upstream');
+      this.onEnded('no audio from the upstream');
       return;
     }
     this.#patience?.cancel();
-    this.#patience = this.#clock.alarm(this.#audioMs + stallMs, { ring: () => this.#awaitAudio() });
+    this.#patience = this.#clock.alarm(this.#audioMs + stallMs, { onAlarm: () => this.#awaitAudio() });
   }
 
   #readPlaylist(attempt: AbortController, from: Candidate, response: http.IncomingMessage): void {

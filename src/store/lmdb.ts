@@ -12,7 +12,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open as openFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../metadata/state.js';
+import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../now-playing/state.js';
 import { checkFile, mustBeWritable } from './check.js';
 import { Disk } from './disk.js';
 import { type FolderLock, lockFolder } from './lock.js';
@@ -55,14 +55,14 @@ const AFTER_ALL = '\uffff';
 /**
  * Opens (or makes) the store in a folder, which is made with mode 0700 where it is missing.
  * Rejects when another process has the folder, when it cannot be written to, and when the file is damaged, empty, or not ours.
- * @param report told, once for each channel, that an entry of its history cannot be read (the entry is passed over), and that the store
+ * @param onError told, once for each channel, that an entry of its history cannot be read (the entry is passed over), and that the store
  *   has gone from a folder that had one (a new one begins)
  * @param signal ends the look through the file, which takes longer the larger it is; rejects then
  */
 export async function openLmdbStore(
   folder: string,
   bounds: HistoryBounds = DEFAULT_BOUNDS,
-  report: (error: Error) => void = () => undefined,
+  onError: (error: Error) => void = () => undefined,
   signal?: AbortSignal,
 ): Promise<Store> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -72,10 +72,10 @@ export async function openLmdbStore(
     await mustBeWritable(folder, file);
     if (existsSync(file)) await checkFile(file, OPTIONS, signal);
     else {
-      if (existsSync(file + LOCK_SUFFIX)) report(new Error(`The store ${file} is gone: a new one begins, empty`));
+      if (existsSync(file + LOCK_SUFFIX)) onError(new Error(`The store ${file} is gone: a new one begins, empty`));
       await make(file);
     }
-    return new LmdbStore(file, lock, bounds, report);
+    return new LmdbStore(file, lock, bounds, onError);
   } catch (error) {
     await lock.release();
     throw error;
@@ -105,7 +105,7 @@ class LmdbStore implements Store {
   readonly #bounds: HistoryBounds;
   readonly #disk: Disk;
   readonly #lock: FolderLock;
-  readonly #report: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   /** Channels of which it was told that an entry cannot be read. */
   readonly #reported = new Set<string>();
   readonly #underWay = new Set<Promise<void>>();
@@ -118,7 +118,7 @@ class LmdbStore implements Store {
     this.#bounds = bounds;
     this.#disk = new Disk(file);
     this.#lock = lock;
-    this.#report = report;
+    this.#onError = report;
   }
 
   /** Throws an Error that names the channel when what is stored cannot be read. */
@@ -273,7 +273,7 @@ class LmdbStore implements Store {
     const entry = parseEntry(text);
     if (entry === null && !this.#reported.has(channel)) {
       this.#reported.add(channel);
-      this.#report(
+      this.#onError(
         new Error(`An entry of the stored history of channel ${channel} cannot be read, and is passed over`),
       );
     }

@@ -3,7 +3,7 @@
  * still holds can change it.
  */
 
-import type { ChannelState, HistoryEntry } from '../metadata/state.js';
+import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP, type Store } from './store.js';
 
 export class MemoryStore implements Store {

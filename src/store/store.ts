@@ -1,9 +1,9 @@
 /**
  * The port behind which now, next and history are kept. Implementations: lmdb.ts (default), memory.ts (tests); both pass
- * test/store/contract.ts. The state machine (metadata/now-playing.ts) owns what is in a ChannelState; a store only keeps it.
+ * test/store/contract.ts. The state machine (now-playing/now-playing.ts) owns what is in a ChannelState; a store only keeps it.
  */
 
-import type { ChannelState, HistoryEntry } from '../metadata/state.js';
+import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 
 /** How much history is kept of each channel. */
 export interface HistoryBounds {

@@ -1,13 +1,13 @@
 /** A store that tells of saves that took long: whoever wonders why titles come late finds the disk named in the log. */
 
-import type { ChannelState, HistoryEntry } from '../metadata/state.js';
+import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 import type { HistoryPage, Store } from './store.js';
 
 /** A flush takes milliseconds; a disk that others keep busy was seen to take seconds. */
 const SLOW_MS = 1000;
 
-/** @param slow told of each save that took so long or longer, once it has ended, well or not */
-export function timed(store: Store, slow: (channel: string, tookMs: number) => void, slowMs = SLOW_MS): Store {
+/** @param onSlow told of each save that took so long or longer, once it has ended, well or not */
+export function timed(store: Store, onSlow: (channel: string, tookMs: number) => void, slowMs = SLOW_MS): Store {
   return {
     load: (channel: string) => store.load(channel),
     save: async (channel: string, state: ChannelState, history?: readonly HistoryEntry[]) => {
@@ -16,7 +16,7 @@ export function timed(store: Store, slow: (channel: string, tookMs: number) => v
         await store.save(channel, state, history);
       } finally {
         const tookMs = performance.now() - startMs;
-        if (tookMs >= slowMs) slow(channel, Math.round(tookMs));
+        if (tookMs >= slowMs) onSlow(channel, Math.round(tookMs));
       }
     },
     history: (channel: string, page: HistoryPage) => store.history(channel, page),

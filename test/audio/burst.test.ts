@@ -7,10 +7,11 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Channel } from '../../src/audio/channel.js';
-import { framerFor } from '../../src/audio/framer.js';
+import type { AudioTape } from '../../src/audio/audio-tape.js';
+import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { framerFor } from '../../src/audio/format.js';
 import { PAGE_HEAD_BYTES, pageBytes } from '../../src/audio/ogg-page.js';
-import { type AudioTape, Tape } from '../../src/audio/tape.js';
+import { Tape } from '../../src/audio/tape.js';
 import { adtsFrame } from '../kit/adts.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO } from '../kit/server.js';
@@ -39,10 +40,10 @@ function* tapes(name: Name, lagMs = LAG_MS): Generator<AudioTape> {
   const path = join(folder, `${name.replaceAll(/\W/g, '-')}.${extension}`);
   const input = ['-v', 'error', '-y', '-stream_loop', '-1', '-t', '40', '-i', DEMO_AUDIO];
   execFileSync('ffmpeg', [...input, ...options, path]);
-  const channel = new Channel({ key: 'one', lagMs });
+  const channel = new ChannelAudio({ key: 'one', lagMs });
   let audioMs = 0;
   const framer = framerFor({
-    frame: (frame, ms, fresh, link) => {
+    onFrame: (frame, ms, fresh, link) => {
       channel.write(frame, ms, framer.bitrateKbps, fresh, link);
       audioMs += ms;
     },

@@ -8,8 +8,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Channel } from '../../src/audio/channel.js';
-import { framerFor } from '../../src/audio/framer.js';
+import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { framerFor } from '../../src/audio/format.js';
 import { MAX_PACKET_BYTES, OggFramer } from '../../src/audio/ogg.js';
 import type { OggLink } from '../../src/audio/ogg-link.js';
 import { FIRST, isFilled, LAST, MAX_PAGE_BYTES, PageWriter, pageCrc } from '../../src/audio/ogg-page.js';
@@ -58,8 +58,8 @@ function read(
   const packets: Packet[] = [];
   const titles: string[] = [];
   const framer = framerFor({
-    frame: (one, ms, fresh, link) => void packets.push({ bytes: Buffer.from(one), ms, fresh, link: link! }),
-    titled: ({ artist, song }) => void titles.push(`${artist} - ${song}`),
+    onFrame: (one, ms, fresh, link) => void packets.push({ bytes: Buffer.from(one), ms, fresh, link: link! }),
+    onTitle: ({ artist, song }) => void titles.push(`${artist} - ${song}`),
   });
   for (let at = 0; at < bytes.length; ) {
     const n = nextBytes();
@@ -88,7 +88,7 @@ t.test('a page that ended because it was full is told from one that ended by tim
   }
   const pageMs = (bytes: Buffer) => {
     const seen: number[] = [];
-    const framer = framerFor({ frame: () => void seen.push(framer.pageMs) });
+    const framer = framerFor({ onFrame: () => void seen.push(framer.pageMs) });
     framer.push(bytes);
     return seen;
   };
@@ -117,7 +117,7 @@ function tapeOf(
   packets: readonly Packet[],
   titleEvery = Number.POSITIVE_INFINITY,
 ): { tape: OggTape; titles: string[] } {
-  const channel = new Channel({ key: 'one', lagMs: 3_600_000 });
+  const channel = new ChannelAudio({ key: 'one', lagMs: 3_600_000 });
   const titles: string[] = [];
   for (const [i, { bytes, ms, fresh, link }] of packets.entries()) {
     if (i % titleEvery === titleEvery - 1) {
@@ -231,7 +231,7 @@ t.test('garbage, holes and truncated pages lose what they hit and nothing else',
   const noise = read(Random.prototype.bytes.call(random, 300_000));
   t.equal(noise.packets.length, 0);
   // Nothing but capture patterns, and pages that promise more than ever comes.
-  const framer = new OggFramer({ frame: () => t.fail('no packet is there') });
+  const framer = new OggFramer({ onFrame: () => t.fail('no packet is there') });
   framer.push(Buffer.from('OggS\0'.repeat(50_000), 'latin1'));
   framer.push(Buffer.concat([Buffer.from('OggS\0'), Buffer.alloc(MAX_PAGE_BYTES, 0xff)]));
   t.ok(framer.counters.skippedBytes > 200_000);
@@ -356,7 +356,7 @@ t.test('comments: ours in the place of theirs, the rest as it was, bounded', asy
     const all: Record<string, string> = JSON.parse(tags).streams[0].tags;
     return Object.fromEntries(Object.entries(all).map(([name, value]) => [name.toLowerCase(), value]));
   };
-  const channel = new Channel({ key: 'one', lagMs: 60_000 });
+  const channel = new ChannelAudio({ key: 'one', lagMs: 60_000 });
   const write = () => packets.forEach(({ bytes, ms, fresh, link }) => void channel.write(bytes, ms, 64, fresh, link));
   write();
   const before = told(heard(channel.tape as OggTape, 0));
@@ -372,7 +372,7 @@ t.test('comments: ours in the place of theirs, the rest as it was, bounded', asy
 
 t.test('a title stands at the end of the segment before its link; who joins later begins with it', async (t: Test) => {
   const { packets } = read(files.opus);
-  const channel = new Channel({ key: 'one', lagMs: 60_000 });
+  const channel = new ChannelAudio({ key: 'one', lagMs: 60_000 });
   const write = (from: number, to: number) => {
     for (const { bytes, ms, fresh, link } of packets.slice(from, to)) channel.write(bytes, ms, 64, fresh, link);
   };
@@ -400,7 +400,7 @@ t.test('a title stands at the end of the segment before its link; who joins late
 });
 
 t.test('another format is another tape, and the old one says that it is over', async (t) => {
-  const channel = new Channel({ key: 'one', lagMs: 60_000 });
+  const channel = new ChannelAudio({ key: 'one', lagMs: 60_000 });
   const mp3 = Buffer.alloc(417);
   mp3.set([0xff, 0xfb, 0x90, 0x00]);
   for (let i = 0; i < 100; i++) channel.write(mp3, 26, 128);

@@ -1,4 +1,4 @@
-/** Frames behind a cut: which are muted, and how. What decoders say of them is decoders.test.ts's business. */
+/** Frames behind a cut: which are muted, and how. What decoders say of them is behaviour/decoders.test.ts's business. */
 
 import t from 'tap';
 import { Reservoir } from '../../src/audio/reservoir.js';

@@ -1,6 +1,6 @@
 /**
  * The router's own table beside the OpenAPI document: every path that fastify serves is described with all its methods, and
- * nothing is described that nobody serves. What goes past fastify (http/server.ts) is listed here.
+ * nothing is described that nobody serves. What goes past fastify (http/router.ts) is listed here.
  */
 
 import fastify from 'fastify';
@@ -8,9 +8,9 @@ import t from 'tap';
 import { registerDocuments } from '../../src/http/documents.js';
 import { registerOps } from '../../src/http/ops.js';
 import { registerPage } from '../../src/http/page.js';
-import { registerPlaylists } from '../../src/http/playlists.js';
 import { registerPush } from '../../src/http/push.js';
-import { registerStatus } from '../../src/http/status.js';
+import { registerPlaylists } from '../../src/http/stream/playlists.js';
+import { registerStatus } from '../../src/http/stream/status.js';
 import { operations } from '../kit/documents.js';
 
 /** Pages for people, and what they are made of. */

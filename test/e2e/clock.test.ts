@@ -7,7 +7,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { Ear } from '../kit/ear.js';
+import { FrameRecorder } from '../kit/frame-recorder.js';
 import { isLong } from '../kit/long.js';
 import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
@@ -25,7 +25,7 @@ const LIBRARY = library();
 const HOUR_S = 3600;
 /** Seconds beside the true time, one after the other. */
 const JUMPS = isLong ? [HOUR_S, 0, -HOUR_S, 0, HOUR_S, -HOUR_S, 0] : [HOUR_S, 0];
-/** Ahead of which a held push is put, and how much later it may come where the clock is set back (agenda.ts). */
+/** Ahead of which a held push is put, and how much later it may come where the clock is set back (titles/scheduler.ts). */
 const HELD_S = 3;
 const SLACK_S = 1;
 /** A busy machine. */
@@ -68,7 +68,7 @@ t.test(
       return (await answer.json()) as { start_timestamp: number };
     };
     const player = new Player(port, '/demo.mp3', { keep: true });
-    const ear = new Ear(t, player);
+    const ear = new FrameRecorder(t, player);
     t.teardown(() => player.close());
     const watching = new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/demo`);
     await watching.opened();

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import { leftover } from '../kit/ear.js';
+import { leftover } from '../kit/frame-recorder.js';
 import { isLong } from '../kit/long.js';
 import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';

@@ -8,9 +8,9 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { ChannelProbe, ENCODER_HERTZ, PATIENT } from '../kit/channel-probe.js';
 import { missing, Program, probe } from '../kit/program.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
-import { ENCODER_HERTZ, PATIENT, Witness } from '../kit/witness.js';
 
 function startDarkice(t: Test, port: number): Program {
   const folder = tempFolder(t);
@@ -56,7 +56,7 @@ public = no
 
 t.test('darkice', { skip: missing('darkice', 'ffmpeg', 'ffprobe', 'mkfifo') }, async (t) => {
   const server = await startServer(t, demoYaml(PATIENT));
-  const witness = new Witness(t, server, 'studio');
+  const witness = new ChannelProbe(t, server, 'studio');
   await witness.hearsFile();
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const program = startDarkice(t, server.port);

@@ -1,18 +1,18 @@
 /**
  * kill -9 at random moments during 2,000 pushes over 50 channels, several in flight: whatever was answered is there after each
  * restart, in order (polling, history); no reader is told a record twice, or an older one after a newer; what is held comes in its
- * turn. What was under way is there or not, but never half. The clock stepped by an hour: agenda.test.ts.
+ * turn. What was under way is there or not, but never half. The clock stepped by an hour: titles/scheduler.test.ts.
  */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { Diary } from '../kit/diary.js';
 import { Events } from '../kit/events.js';
 import { isLong } from '../kit/long.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
+import { PushModel } from '../kit/push-model.js';
 import { LATE_MS, type Life, nameOf, type Pushed, type Read } from '../kit/pushed.js';
 import { Random } from '../kit/random.js';
 import { tempFolder } from '../kit/server.js';
@@ -75,7 +75,7 @@ watch: { bufferBytes: 16777216 } # no reader counts as slow: each is told everyt
 stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(', ')} } } }
 `,
   );
-  const diaries = keys.map((key, i) => new Diary(key, i % 5 === 0, random));
+  const diaries = keys.map((key, i) => new PushModel(key, i % 5 === 0, random));
   const wrong: string[] = [];
   const lives: Life[] = [];
   const sockets: { readonly watching: Watching; readonly life: number; readonly topic: string }[] = [];
@@ -112,7 +112,7 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
     return await response.json();
   };
 
-  const auditOne = async (diary: Diary) => {
+  const auditOne = async (diary: PushModel) => {
     // Titles take effect meanwhile: read until all is of one moment.
     for (;;) {
       const page = `${diary.channel}/history.json?limit=1000`;
@@ -158,7 +158,7 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
   const keysOf = (topic: string) => (topic === 'station/house' ? keys : [topic.slice('channel/'.length)]);
   const why = () => `seed ${random.seed}, process ${lives.length}`;
 
-  const push = async (diary: Diary) => {
+  const push = async (diary: PushModel) => {
     const pushed = diary.plan();
     sentCount++;
     try {

@@ -7,8 +7,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import type { Log } from '../../src/log.js';
-import { Ear } from '../kit/ear.js';
+import type { Log } from '../../src/base/log.js';
+import { FrameRecorder } from '../kit/frame-recorder.js';
 import { Lateness } from '../kit/lateness.js';
 import { Player, until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
@@ -133,7 +133,7 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
   });
 
   const players = Array.from({ length: 20 }, () => new Player(port, '/studio.mp3', { keep: true }));
-  const ears = players.map((player) => new Ear(t, player));
+  const ears = players.map((player) => new FrameRecorder(t, player));
   t.teardown(() => {
     for (const player of players) player.close();
   });

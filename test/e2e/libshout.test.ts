@@ -5,12 +5,12 @@
 
 import { createHash } from 'node:crypto';
 import t from 'tap';
+import { ChannelProbe, PATIENT } from '../kit/channel-probe.js';
 import { type EzstreamOptions, makeList, startEzstream } from '../kit/ezstream.js';
 import { freePorts } from '../kit/process.js';
 import { missing, probe } from '../kit/program.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
 import { Wire } from '../kit/wire.js';
-import { PATIENT, Witness } from '../kit/witness.js';
 
 const sha256 = (password: string) => createHash('sha256').update(password).digest('hex');
 const channel = (name: string) => `
@@ -35,7 +35,7 @@ t.test('ezstream', { skip: missing('ezstream', 'ffmpeg', 'ffprobe') }, async (t)
   const titles = FILES.map(({ artist, title }) => `${artist} - ${title}`);
   await Promise.all(
     Object.entries(ways).map(async ([name, options]) => {
-      const witness = new Witness(t, server, name);
+      const witness = new ChannelProbe(t, server, name);
       await witness.hearsFile();
       let program = startEzstream(t, list, options);
       await witness.hears(program);

@@ -5,11 +5,11 @@
 
 import { createHash } from 'node:crypto';
 import t from 'tap';
+import { ChannelProbe, PATIENT } from '../kit/channel-probe.js';
 import { startLiquidsoap } from '../kit/liquidsoap.js';
 import { freePorts } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
-import { PATIENT, Witness } from '../kit/witness.js';
 
 const sha256 = (name: string) => createHash('sha256').update(`${name}-source`).digest('hex');
 const channel = (name: string) => `
@@ -30,8 +30,8 @@ t.test('liquidsoap', { skip: missing('liquidsoap') }, async (t) => {
     `${at('latin')}, encoding="ISO-8859-1"`,
     `${at('icy')}, protocol="icy"`,
   ];
-  const witnesses = ['studio', ...WAYS].map((name) => new Witness(t, server, name));
-  const all = (each: (witness: Witness) => Promise<void>) => Promise.all(witnesses.map(each));
+  const witnesses = ['studio', ...WAYS].map((name) => new ChannelProbe(t, server, name));
+  const all = (each: (witness: ChannelProbe) => Promise<void>) => Promise.all(witnesses.map(each));
 
   await all((witness) => witness.hearsFile());
   for (const titles of [['Hoppípolla', 'Ahora, ¡ahora! & 100 % más'], ["L'été; «ça va»"]]) {

@@ -93,7 +93,7 @@ stations:
   };
   await look();
   t.ok(
-    // How exact a held push is, test/agenda.test.ts says by a clock of its own; the one replaced was for two minutes later.
+    // How exact a held push is, test/titles/scheduler.test.ts says by a clock of its own; the one replaced was for two minutes later.
     seenMs >= soonS * 1000 && seenMs - soonS * 1000 < 10_000,
     `the same id replaced it; ${seenMs - soonS * 1000} ms late`,
   );

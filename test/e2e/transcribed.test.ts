@@ -1,7 +1,7 @@
 /**
  * Encoders that have a window or are found no more, by the bytes that they write (taken from the programs themselves), against the whole
  * server: BUTT by PUT, by SOURCE and in its SHOUTcast mode, nsvcap's kin, DarkIce. Each waits for its answer where the program does; a
- * listener hears what they send, and their titles arrive though they hang up at once. At every split point: test/http/transcripts.test.ts.
+ * listener hears what they send, and their titles arrive though they hang up at once. At every split point: test/behaviour/encoder-transcripts.test.ts.
  */
 
 import t, { type Test } from 'tap';

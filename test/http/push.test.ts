@@ -5,29 +5,27 @@ import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { SystemClock } from '../../src/clock.js';
+import { SystemClock } from '../../src/base/clock.js';
+import { openLog } from '../../src/base/log.js';
+import { Watchdog } from '../../src/base/watchdog.js';
+import { Channel } from '../../src/channel/channel.js';
 import { loadConfig } from '../../src/config/load.js';
-import { Door } from '../../src/door.js';
-import { LocalEngine } from '../../src/engine/local.js';
-import { Front } from '../../src/http/front.js';
-import { Proxies } from '../../src/http/peer.js';
-import { Poll } from '../../src/http/poll.js';
+import { Feed } from '../../src/feed/feed.js';
+import { Poll } from '../../src/http/poll/poll.js';
 import { registerPush } from '../../src/http/push.js';
-import { Rate } from '../../src/http/rate.js';
 import { Roles } from '../../src/http/roles.js';
-import { SecretGate } from '../../src/http/secret-gate.js';
-import { Router } from '../../src/http/server.js';
-import type { Stream } from '../../src/http/stream.js';
-import { Watch } from '../../src/http/watch.js';
+import { Router } from '../../src/http/router.js';
+import { ListenerFeed } from '../../src/listener/listener-feed.js';
 import { Sessions } from '../../src/listener/sessions.js';
-import { ListenerFeed } from '../../src/listener-feed.js';
-import { openLog } from '../../src/log.js';
-import { Feed } from '../../src/metadata/feed.js';
-import type { ChannelState } from '../../src/metadata/state.js';
-import { Programme } from '../../src/programme.js';
+import { Front } from '../../src/net/front.js';
+import { Proxies } from '../../src/net/peer.js';
+import { Rate } from '../../src/net/rate.js';
+import { SecretGate } from '../../src/net/secret-gate.js';
+import type { ChannelState } from '../../src/now-playing/state.js';
 import { MemoryStore } from '../../src/store/memory.js';
-import { Watchdog } from '../../src/watchdog.js';
-import { roomyTable } from '../kit/doors.js';
+import { LocalEngine } from '../../src/titles/local.js';
+import { TitleService } from '../../src/titles/service.js';
+import { roomyTable } from '../kit/front-harness.js';
 import { HISTORY } from '../kit/history.js';
 import { until } from '../kit/player.js';
 import { startServer, tempFolder } from '../kit/server.js';
@@ -495,11 +493,11 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   const feed = new Feed();
   feed.addStation('house', [{ key: 'demo', name: 'Demo', station: 'house', timezone: 'UTC' }]);
   const sessions = new Sessions(clock, new ListenerFeed(feed), { keepMs: 1, max: 1 });
-  const programme = new Programme('demo', config.stations['house']!.channels['demo']!, config, {
+  const programme = new Channel('demo', config.stations['house']!.channels['demo']!, config, {
     clock,
     log,
-    title: async () => undefined,
-    sourceChanged: () => undefined,
+    onTitle: async () => undefined,
+    onSourceChanged: () => undefined,
   });
   const store = new FailingStore();
   const engine = new LocalEngine(
@@ -508,7 +506,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     (error) => errors.push(error),
   );
   const programmes = new Map([['demo', programme]]);
-  const door = new Door({
+  const door = new TitleService({
     engine,
     feed,
     listenerFeed: new ListenerFeed(feed),
@@ -516,33 +514,22 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     clock,
     textBytes: 1024,
     log,
-    programmes,
+    channels: programmes,
     rules: config.titles,
     heldPushes: 64,
     titleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
-    report: () => undefined,
+    onError: () => undefined,
   });
   const proxies = new Proxies([], 'x-forwarded-for');
   const router = new Router({
-    mounts: new Map(),
-    stream: undefined as unknown as Stream,
-    poll: new Poll(feed, sessions, { proxies, report: () => undefined, history: HISTORY }),
-    proxies,
+    services: [new Poll(feed, sessions, { proxies, onError: () => undefined, history: HISTORY })],
+    upgrades: [],
     watchdog: new Watchdog(),
     connections: roomyTable(),
-    watch: new Watch(feed, sessions, clock, {
-      pingMs: 1e6,
-      bufferBytes: 65536,
-      drainMs: 1e6,
-      watchers: 9,
-      watchersPerAddress: 9,
-      frames: 9,
-      proxies,
-    }),
     headBytes: 32768,
     headMs: 1000,
     requestMs: 30_000,
-    report: (error) => errors.push(error),
+    onError: (error) => errors.push(error),
   });
   const counted: number[] = [];
   registerPush(
@@ -550,8 +537,8 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     {
       authorized: (channel, token) => door.authorizes(channel, token),
       push: (channel, input) => door.push(channel, input),
-      told: () => undefined,
-      answered: ({ status }) => counted.push(status),
+      onPublished: () => undefined,
+      onAnswered: ({ status }) => counted.push(status),
     },
     { ...config.limits, bodyBytes: 65536 },
     {
@@ -570,7 +557,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     watchdog: new Watchdog(),
     connections: roomyTable(),
     http: router.server(new Roles(undefined)),
-    encoder: undefined,
+    onEncoder: undefined,
   });
   const port = await front.listen();
   t.teardown(async () => {

@@ -1,7 +1,7 @@
 /** A clock that stands still until a test moves it. Ticks and alarms ring in order while it is advanced. */
 
-import { type Alarm, type Clock, type Ringer, TICK_MS, Wheel } from '../../src/clock.js';
-import { Watchdog } from '../../src/watchdog.js';
+import { type Alarm, type AlarmHandler, type Clock, TICK_MS, Wheel } from '../../src/base/clock.js';
+import { Watchdog } from '../../src/base/watchdog.js';
 
 export class FakeClock implements Clock {
   readonly watchdog = new Watchdog();
@@ -23,11 +23,11 @@ export class FakeClock implements Clock {
     return this.#wallMs;
   }
 
-  onTick(ringer: Ringer): void {
-    this.#wheel.onTick(ringer);
+  everyTick(ringer: AlarmHandler): void {
+    this.#wheel.everyTick(ringer);
   }
 
-  alarm(dueMs: number, ringer: Ringer): Alarm {
+  alarm(dueMs: number, ringer: AlarmHandler): Alarm {
     return this.#wheel.add(dueMs, ringer);
   }
 

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import type { Log } from '../../src/log.js';
+import type { Log } from '../../src/base/log.js';
 import { DEMO_AUDIO, startServer, type TestServer, tempFolder } from './server.js';
 
 const LOW = ['-ac', '1', '-ar', '22050'] as const;

@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { framerFor } from '../../src/audio/framer.js';
+import { framerFor } from '../../src/audio/format.js';
 import { type EncoderKind, type Refusal, type Target, WATCH_MS } from './encoder-kind.js';
 import { feed } from './icecast.js';
 import { keepLines, type LogLine, sourceChanges } from './log-lines.js';
@@ -184,7 +184,7 @@ async function isWhole(t: Test, { name, codec }: EncoderKind, program: Program, 
   const { audio } = player;
   player.close();
   let audioMs = 0;
-  const framer = framerFor({ frame: (_, durationMs) => void (audioMs += durationMs) });
+  const framer = framerFor({ onFrame: (_, durationMs) => void (audioMs += durationMs) });
   framer.push(audio);
   t.comment(`${name}: ${Math.round(audioMs)} ms of ${framer.codec} in ${Math.round(passedMs)} ms`);
   t.equal(framer.counters.skippedBytes, 0, 'nothing but frames');

@@ -6,11 +6,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { ENCODER_HERTZ } from './channel-probe.js';
 import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
 import { tempFolder } from './server.js';
 import { makeTagged, type Tags } from './tagged.js';
-import { ENCODER_HERTZ } from './witness.js';
 
 export interface EzstreamOptions {
   /** `HTTP`, or `ICY` for SHOUTcast v1. */

@@ -6,14 +6,14 @@
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import type { Test } from 'tap';
-import { Framer } from '../../src/audio/frames.js';
+import { Framer } from '../../src/audio/framer.js';
 import { until } from './player.js';
 import { DEMO_AUDIO } from './server.js';
 
 /** Copies of all frames in the bytes, and how many bytes of them belong to none. */
 export function framesIn(bytes: Buffer): { frames: Buffer[]; skippedBytes: number } {
   const frames: Buffer[] = [];
-  const framer = new Framer({ frame: (frame) => void frames.push(Buffer.from(frame)) });
+  const framer = new Framer({ onFrame: (frame) => void frames.push(Buffer.from(frame)) });
   framer.push(bytes);
   return { frames, skippedBytes: framer.counters.skippedBytes };
 }

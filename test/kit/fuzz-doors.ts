@@ -3,7 +3,7 @@
  * any size, from connections that end politely, break, or never end. No network, so that many go in a second.
  */
 
-import { ANSWERS, Doors, Pipe } from './doors.js';
+import { ANSWERS, FrontHarness, Pipe } from './front-harness.js';
 import { cut, mutant } from './fuzz.js';
 import type { Random } from './random.js';
 import { TRANSCRIPTS } from './transcripts.js';
@@ -84,7 +84,7 @@ export async function fuzzDoors(random: Random, count: number): Promise<Tally> {
   const atOnce = 1000;
   for (let played = 0; played < count; played += atOnce) {
     // Long enough for a machine that is busy; every connection that never ends costs its batch this wait.
-    const doors = new Doors(300);
+    const doors = new FrontHarness(300);
     const batch = Array.from({ length: Math.min(atOnce, count - played) }, () => {
       const bytes = mutant(random, SEEDS, WORDS);
       const pieces = cut(bytes, random);
@@ -113,7 +113,7 @@ export async function fuzzDoors(random: Random, count: number): Promise<Tally> {
 }
 
 /** Resolves when the connection is closed, or is a source's or the HTTP server's and would go on. */
-async function over(doors: Doors, pipe: Pipe, why: string): Promise<void> {
+async function over(doors: FrontHarness, pipe: Pipe, why: string): Promise<void> {
   const endMs = performance.now() + 20_000;
   doors.front.take(pipe.socket);
   while (!pipe.destroyed) {

@@ -1,6 +1,6 @@
 /** The history of a server that has none, with the limits of a server that has. */
 
-import type { HistoryOptions } from '../../src/http/history-pages.js';
+import type { HistoryOptions } from '../../src/http/poll/history-pages.js';
 
 export const HISTORY: HistoryOptions = {
   read: () => [],

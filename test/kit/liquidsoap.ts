@@ -7,9 +7,9 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { ENCODER_HERTZ } from './channel-probe.js';
 import { Program } from './program.js';
 import { tempFolder } from './server.js';
-import { ENCODER_HERTZ } from './witness.js';
 
 export interface LiquidsoapTitle {
   readonly afterSeconds: number;

@@ -1,6 +1,6 @@
 /** A log whose lines are kept as they were written: their fields, and with them their level and message. */
 
-import type { Log } from '../../src/log.js';
+import type { Log } from '../../src/base/log.js';
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 

@@ -1,5 +1,5 @@
 /**
- * A push as its sender remembers it (diary.ts), and when and in what words its record must appear, however often the server was
+ * A push as its sender remembers it (push-model.ts), and when and in what words its record must appear, however often the server was
  * killed meanwhile.
  */
 
@@ -47,7 +47,7 @@ export interface Life {
   killedMs: number;
 }
 
-/** How late a held push may be on a busy machine whose disk takes its time: 12 s were seen. How exact it is: agenda.test.ts. */
+/** How late a held push may be on a busy machine whose disk takes its time: 12 s were seen. How exact it is: titles/scheduler.test.ts. */
 export const LATE_MS = 30_000;
 
 /** The name of a record: its push's type, song and cover. */

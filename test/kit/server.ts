@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { type App, startApp } from '../../src/app.js';
+import { type App, startApp } from '../../src/app/app.js';
+import { type Log, openLog } from '../../src/base/log.js';
 import { loadConfig } from '../../src/config/load.js';
-import { type Log, openLog } from '../../src/log.js';
 
 export const DEMO_AUDIO = new URL('../../config/demo/airsplice.mp3', import.meta.url).pathname;
 

@@ -6,10 +6,10 @@
 import { lookup } from 'node:dns';
 import net from 'node:net';
 import type { Test } from 'tap';
-import { type Clock, SystemClock } from '../../src/clock.js';
+import { type Clock, SystemClock } from '../../src/base/clock.js';
+import { Target } from '../../src/net/target.js';
 import { type PullOptions, PullSource } from '../../src/source/pull.js';
 import type { SourceInput } from '../../src/source/source.js';
-import { Target } from '../../src/source/target.js';
 import type { Random } from './random.js';
 
 /** MPEG 1 layer III, 128 kb/s, 44.1 kHz, without padding; reaches back into no reservoir. */
@@ -93,9 +93,10 @@ export class Tap implements SourceInput {
   longestGapMs = 0;
   readonly titles: { line: string; atByte: number }[] = [];
   readonly losses: string[] = [];
-  onTitle: () => Promise<void> = () => Promise.resolve();
+  /** What a title waits for. */
+  hold: () => Promise<void> = () => Promise.resolve();
 
-  frame(bytes: Buffer, durationMs: number, _bitrateKbps: number, fresh: boolean): void {
+  onFrame(bytes: Buffer, durationMs: number, _bitrateKbps: number, fresh: boolean): void {
     const nowMs = performance.now();
     if (this.lastMs > 0) this.longestGapMs = Math.max(this.longestGapMs, nowMs - this.lastMs);
     this.lastMs = nowMs;
@@ -104,11 +105,11 @@ export class Tap implements SourceInput {
     this.audioBytes += bytes.length;
     this.audioMs += durationMs;
   }
-  title(line: string): Promise<void> {
+  onTitle(line: string): Promise<void> {
     this.titles.push({ line, atByte: this.audioBytes });
-    return this.onTitle();
+    return this.hold();
   }
-  lost(reason: string): void {
+  onLost(reason: string): void {
     this.losses.push(reason);
   }
   get bytes(): Buffer {
@@ -133,8 +134,8 @@ const DEFAULTS: Omit<PullOptions, 'targets'> = {
   playlistBytes: 65_536,
   playlistEntries: 8,
   playlistDepth: 2,
-  plays: () => undefined,
-  failed: () => undefined,
+  onPlaying: () => undefined,
+  onFailed: () => undefined,
 };
 
 export interface PullSetup extends Partial<PullOptions> {

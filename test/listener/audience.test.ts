@@ -2,7 +2,7 @@
 
 import net from 'node:net';
 import t, { type Test } from 'tap';
-import { Channel } from '../../src/audio/channel.js';
+import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Audience } from '../../src/listener/audience.js';
 import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
@@ -15,7 +15,7 @@ const HEAD = Buffer.from('HTTP/1.0 200 OK\r\n\r\n');
 
 class Crowd {
   readonly clock = new FakeClock();
-  readonly channel: Channel;
+  readonly channel: ChannelAudio;
   readonly audience: Audience;
   readonly listeners: Listener[] = [];
   readonly endings: string[] = [];
@@ -27,17 +27,17 @@ class Crowd {
   #port = 0;
 
   constructor(t: Test, lagMs: number) {
-    this.channel = new Channel({ key: 'demo', lagMs, metaint: METAINT });
-    const quiet = { began: () => undefined, written: () => undefined, heard: () => undefined };
+    this.channel = new ChannelAudio({ key: 'demo', lagMs, metaint: METAINT });
+    const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
     const sessions = new Sessions(this.clock, quiet, { keepMs: 1000, max: 10 });
     this.audience = new Audience(this.clock, sessions, {
-      wanted: (_, wanted) => this.wanted.push(wanted),
-      ended: (_, __, ending) => this.endings.push(ending),
+      onWanted: (_, wanted) => this.wanted.push(wanted),
+      onEnded: (_, __, ending) => this.endings.push(ending),
     });
     this.#server = net.createServer((socket) => {
       this.audience.enter(this.channel);
       const left = (lastedMs: number) => this.lasted.push(lastedMs);
-      const options = { icy: true, burstMs: 0, session: null, guest: makeGuest(), limitMs: this.limitMs, left };
+      const options = { icy: true, burstMs: 0, session: null, guest: makeGuest(), limitMs: this.limitMs, onLeft: left };
       this.listeners.push(this.audience.join(socket, this.channel, HEAD, options));
     });
     t.teardown(() => {

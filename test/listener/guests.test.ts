@@ -3,17 +3,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { Output } from '../../src/base/output.js';
+import { SecretMask } from '../../src/base/secret-mask.js';
 import { Census } from '../../src/listener/census.js';
 import { Guests } from '../../src/listener/guests.js';
-import { SecretMask } from '../../src/mask.js';
-import { Output } from '../../src/output.js';
 import { FakeClock } from '../kit/clock.js';
 import { makeRequest } from '../kit/guest.js';
 import { tempFolder } from '../kit/server.js';
 
 t.test('the line: time of the ending, bytes and seconds; texts cut at the limit', async (t) => {
   const file = join(tempFolder(t), 'access.log');
-  const log = await Output.to(file, { bufferBytes: 10_000, failed: (error) => t.fail(String(error)) });
+  const log = await Output.to(file, { bufferBytes: 10_000, onFailed: (error) => t.fail(String(error)) });
   const clock = new FakeClock();
   const census = new Census(clock, 0);
   const guests = new Guests(census, log, clock, {

@@ -22,7 +22,7 @@ function setUp(options = { keepMs: 60_000, max: 3 }) {
     lines.push({ what, title: told.view.title, positionMs: told.positionMs, atMs: clock.now(), session: session.id });
   const sessions = new Sessions(
     clock,
-    { began: (session) => began.push(session.mount), written: note('written'), heard: note('heard') },
+    { onBegan: (session) => began.push(session.mount), onWritten: note('written'), onHeard: note('heard') },
     options,
   );
   const told = (what: Line['what']) =>

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Framer } from '../../src/audio/frames.js';
+import { Framer } from '../../src/audio/framer.js';
 import { AAC_DECODERS, decode } from '../kit/decoder-program.js';
 import { Player, until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
@@ -61,7 +61,7 @@ stations:
     const frames: Buffer[] = [];
     let [keptMs, done, hertz] = [0, 0, 0];
     const framer: Framer = new Framer({
-      frame: (frame, durationMs) => {
+      onFrame: (frame, durationMs) => {
         frames.push(Buffer.from(frame));
         keptMs += durationMs;
         hertz = framer.sampleRate;

@@ -1,4 +1,4 @@
-/** Memory stays flat over 5,000 joins and leaves. The short form is test/listener/churn.test.ts. */
+/** Memory stays flat over 5,000 joins and leaves. The short form is test/behaviour/churn.test.ts. */
 
 import t from 'tap';
 import { churn } from '../kit/churn.js';

@@ -5,7 +5,7 @@
  */
 
 import t, { type Test } from 'tap';
-import { framerFor } from '../../src/audio/framer.js';
+import { framerFor } from '../../src/audio/format.js';
 import { startLiquidsoap } from '../kit/liquidsoap.js';
 import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { makeQuiet, startMpd } from '../kit/mpd.js';
@@ -86,7 +86,7 @@ stations:
 
       t.strictSame([changes(name).slice(before), troubles(name)], [[], []], `${name}: never left, nothing to tell`);
       let audioMs = 0;
-      const framer = framerFor({ frame: (_, durationMs) => void (audioMs += durationMs) });
+      const framer = framerFor({ onFrame: (_, durationMs) => void (audioMs += durationMs) });
       framer.push(player.audio);
       t.equal(framer.codec, name.endsWith('mp3') ? 'mp3' : 'ogg');
       const shortMs = performance.now() - startMs - audioMs;

@@ -1,8 +1,8 @@
 /** The push contract as tables: what was sent → what was meant, or the refusal with the exact names of the bad fields. */
 
 import t, { type Test } from 'tap';
+import { Refusal, type RefusalKind } from '../../src/base/refusal.js';
 import { type PushInput, parsePushBody, parsePushQuery } from '../../src/metadata/push-input.js';
-import { Refusal, type RefusalKind } from '../../src/refusal.js';
 import { PUSH_LIMITS as LIMITS } from '../kit/limits.js';
 
 const EMPTY = { type: 'now', artist: '', song: '' } as const;

@@ -1,12 +1,12 @@
 /** The framings of an encoder's body: the audio in them whatever the pieces, their ends, and what is broken. */
 
 import t from 'tap';
-import { type Body, type BodyState, bodyOf } from '../../src/source/dechunk.js';
+import { type BodyState, bodyOf, type EncoderBody } from '../../src/source/dechunk.js';
 import { Random } from '../kit/random.js';
 
 const CHUNKED = { 'transfer-encoding': 'chunked' };
 
-function body(heads: Record<string, string>): Body {
+function body(heads: Record<string, string>): EncoderBody {
   return bodyOf(new Map(Object.entries(heads)))!;
 }
 

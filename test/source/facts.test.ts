@@ -1,8 +1,8 @@
 /** What a source says of itself: names of both families, charsets, limits, and nothing that could begin a head of its own. */
 
 import t from 'tap';
+import { type RequestHead, RequestHeadParser } from '../../src/net/request-head.js';
 import { readFacts } from '../../src/source/facts.js';
-import { type Handshake, HandshakeParser } from '../../src/source/handshake.js';
 import { nameOfFormat } from '../../src/source/magic.js';
 
 const HEAD_LIMITS = { headBytes: 8192, headLines: 64 };
@@ -13,7 +13,7 @@ const NOTHING = {
 };
 
 function facts(...lines: (string | Buffer)[]) {
-  const parser = new HandshakeParser(HEAD_LIMITS);
+  const parser = new RequestHeadParser(HEAD_LIMITS);
   const head = ['PUT /x HTTP/1.1', ...lines, '', ''].flatMap((line) => [Buffer.from(line), Buffer.from('\n')]);
   const result = parser.push(Buffer.concat(head));
   if (result === 'more' || 'kind' in result) throw new Error('no head');
@@ -78,8 +78,8 @@ t.test('text: UTF-8 where it is, else Windows-1252; no controls; cut at a charac
   t.equal(facts(Buffer.from('ice-name: Zo\xeb \x80', 'latin1')).name, 'Zoë €');
   t.equal(facts('ice-name: Zoë').name, 'Zoë');
   // Heads of HTTP that hold them are refused whole (handshake.ts); SHOUTcast's are not.
-  const parser = new HandshakeParser(HEAD_LIMITS, { method: 'SOURCE', path: '/', query: '', protocol: 'ICY' });
-  const head = parser.push(Buffer.from('icy-name: a\x00b\rX-Evil: 1\x7f\n\n', 'latin1')) as Handshake;
+  const parser = new RequestHeadParser(HEAD_LIMITS, { method: 'SOURCE', path: '/', query: '', protocol: 'ICY' });
+  const head = parser.push(Buffer.from('icy-name: a\x00b\rX-Evil: 1\x7f\n\n', 'latin1')) as RequestHead;
   t.equal(readFacts(head.headers, LIMITS).name, 'a b X-Evil: 1');
   t.notMatch(readFacts(new Map([['ice-name', 'a\r\nb\u0085\u2028c\ud800']]), LIMITS).name, /[\r\n\u0085\ud800]/);
   t.equal(facts(`ice-name: ${'x'.repeat(16)}`).name.length, 16);

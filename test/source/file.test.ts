@@ -8,8 +8,8 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSyn
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { Framer } from '../../src/audio/frames.js';
-import { SystemClock } from '../../src/clock.js';
+import { Framer } from '../../src/audio/framer.js';
+import { SystemClock } from '../../src/base/clock.js';
 import { FileSource } from '../../src/source/file.js';
 import type { SourceInput } from '../../src/source/source.js';
 import { FakeClock } from '../kit/clock.js';
@@ -33,7 +33,7 @@ function round(path: string): { bytes: Buffer; durationMs: number } {
   const parts: Buffer[] = [];
   let durationMs = 0;
   const framer = new Framer({
-    frame(bytes, ms) {
+    onFrame(bytes, ms) {
       parts.push(Buffer.from(bytes));
       durationMs += ms;
     },
@@ -53,7 +53,7 @@ class Tap implements SourceInput {
   firstMs = 0;
   onFrames: () => void = () => undefined;
 
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
     if (this.parts.length === 0) this.firstMs = performance.now();
     this.parts.push(Buffer.from(bytes));
     this.audioMs += durationMs;
@@ -61,10 +61,10 @@ class Tap implements SourceInput {
     this.mostAheadMs = Math.max(this.mostAheadMs, this.aheadMs);
     this.onFrames();
   }
-  title(): Promise<void> {
+  onTitle(): Promise<void> {
     return Promise.reject(new Error('a file has no titles'));
   }
-  lost(reason: string): void {
+  onLost(reason: string): void {
     this.losses.push(reason);
   }
   get bytes(): Buffer {

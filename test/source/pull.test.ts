@@ -66,7 +66,7 @@ t.test('over sockets in random chunks: audio byte-exact, each title where the up
       }
     };
     const { tap, source } = setUp(t, upstream);
-    tap.onTitle = () => (random.chance(0.5) ? Promise.resolve() : sleep(random.int(0, 3)));
+    tap.hold = () => (random.chance(0.5) ? Promise.resolve() : sleep(random.int(0, 3)));
     source.start();
     await until(() => tap.audioBytes === audio.length, 5000);
     source.stop();
@@ -99,7 +99,7 @@ t.test('audio behind a title waits until the title is committed, however much co
   };
   const { tap, source } = setUp(t, upstream, { retryMinMs: 60_000, retryMaxMs: 60_000 });
   const commits: (() => void)[] = [];
-  tap.onTitle = () => new Promise((commit) => commits.push(commit));
+  tap.hold = () => new Promise((commit) => commits.push(commit));
   source.start();
   for (const [i, atByte] of [40_000, 80_000].entries()) {
     await until(() => commits.length === i + 1, 2000);
@@ -383,7 +383,7 @@ t.test('stop leaves no socket and delivers nothing more, in every state; start m
       'title under way',
       {},
       (tap, socket) => {
-        tap.onTitle = () => sleep(100);
+        tap.hold = () => sleep(100);
         socket.write(stream);
       },
       (tap) => until(() => tap.titles.length === 1, 2000),

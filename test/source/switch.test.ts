@@ -47,12 +47,12 @@ class Fake implements Source {
 
   send(text = this.name, durationMs = 26): void {
     this.state = 'up';
-    this.input.frame(Buffer.from(text), durationMs, 128, false);
+    this.input.onFrame(Buffer.from(text), durationMs, 128, false);
   }
 
   lose(reason = `${this.name} lost`): void {
     this.state = 'starting';
-    this.input.lost(reason);
+    this.input.onLost(reason);
   }
 }
 
@@ -67,17 +67,17 @@ function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, saved = Pr
   const told: string[] = [];
   const audio = new Switch(
     {
-      frame: (bytes) => void out.push(bytes.toString()),
-      title: (line, source) => {
+      onFrame: (bytes) => void out.push(bytes.toString()),
+      onTitle: (line, source) => {
         titles.push(`${(source as Fake).name}: ${line}`);
         return saved;
       },
-      changed: (source, reason) => {
+      onSourceChanged: (source, reason) => {
         changes.push((source as Fake | null)?.name ?? null);
         reasons.push(reason);
       },
-      retyped: (contentType) => void types.push(contentType),
-      told: (place, event, _, isOver) => void told.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
+      onContentType: (contentType) => void types.push(contentType),
+      onEvent: (place, event, _, isOver) => void told.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
     },
     clock,
     { stallMs: STALL_MS, pieceMs: PIECE_MS, flaps, soundMs: SOUND_MS, silentMs: 60_000 },
@@ -136,7 +136,7 @@ t.test('an encoder that went is waited for while it was heard, and only then', a
   const [encoder, file] = fakes as [Fake, Fake];
   audio.start();
   encoder.send();
-  await encoder.input.title('Song');
+  await encoder.input.onTitle('Song');
   encoder.lose();
   clock.advance(RETURN_MS - CHECK_MS);
   t.same([heard(), file.running], ['encoder', false], 'nobody takes its place');
@@ -410,13 +410,13 @@ t.test('titles: of the source that is heard; of another one when it is heard', a
   const { fakes, audio, titles } = setUp(['encoder', 'pull', 'file']);
   const [encoder, pull] = fakes as [Fake, Fake, Fake];
   audio.start();
-  await pull.input.title('early');
+  await pull.input.onTitle('early');
   pull.send();
   t.strictSame(titles, ['pull: early'], 'a block may stand before the first whole frame');
-  await pull.input.title('one');
+  await pull.input.onTitle('one');
   encoder.send();
-  await pull.input.title('two');
-  await pull.input.title('three');
+  await pull.input.onTitle('two');
+  await pull.input.onTitle('three');
   t.strictSame(titles, ['pull: early', 'pull: one'], 'nobody hears the pull now');
   encoder.lose();
   t.strictSame(titles, ['pull: early', 'pull: one', 'pull: three'], 'the title in force where it comes back');
@@ -461,7 +461,7 @@ t.test(
     audio.start();
     file.send();
     const begin = () => {
-      void encoder.input.title('a slow disk');
+      void encoder.input.onTitle('a slow disk');
       out.length = 0;
       encoder.send('one');
       encoder.send('two');
@@ -488,7 +488,7 @@ t.test(
     });
     const other = setUp(['encoder', 'file'], 0, FLAPS, saved);
     other.audio.start();
-    void other.fakes[0]!.input.title('a disk');
+    void other.fakes[0]!.input.onTitle('a disk');
     other.fakes[0]!.send('one');
     t.strictSame(other.out, []);
     resolve();

@@ -9,9 +9,9 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { basic } from '../../src/net/target.js';
 import { isPlaylist, readPlaylist } from '../../src/source/playlist.js';
 import type { PullOptions } from '../../src/source/pull.js';
-import { basic } from '../../src/source/target.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
@@ -235,7 +235,7 @@ t.test('an upstream that sends audio, slowly, or whose title takes long to commi
     socket.on('close', () => clearInterval(drip));
   };
   const { tap, source } = setUp(t, upstream, { ...ONCE, stallMs: 1000 });
-  tap.onTitle = () => new Promise((done) => setTimeout(done, 2500));
+  tap.hold = () => new Promise((done) => setTimeout(done, 2500));
   source.start();
   await until(() => tap.losses.length > 0 || tap.audioBytes >= (FRAMES - 1) * FRAME_BYTES, 15_000);
   t.strictSame(tap.losses, []);
@@ -309,7 +309,7 @@ t.test('no word of a failure holds a URL, a user or a password', async (t) => {
     upstream.answer = (socket) => void socket.end(answer);
     const before = reasons.length;
     const url = upstream.url.replace('http://', `http://${user}`).replace('/live', '/hunter2?hunter2');
-    const { source } = setUp(t, { url }, { ...ONCE, failed });
+    const { source } = setUp(t, { url }, { ...ONCE, onFailed: failed });
     source.start();
     await until(
       () => reasons.length > before,

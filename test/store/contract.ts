@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap';
 import type { TrackRecord } from '../../src/metadata/record.js';
-import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../../src/metadata/state.js';
+import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../../src/now-playing/state.js';
 import type { HistoryBounds, Store } from '../../src/store/store.js';
 
 /** A state with everything in it, told apart by its version. */

@@ -6,7 +6,7 @@
 
 import net from 'node:net';
 import type { Test } from 'tap';
-import { Pipe } from '../doors.js';
+import { Pipe } from '../front-harness.js';
 import { cut, type FuzzTarget } from '../fuzz.js';
 import { freePorts } from '../process.js';
 import type { Random } from '../random.js';

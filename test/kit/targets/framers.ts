@@ -3,7 +3,7 @@
  * must all have been in what went in, and must not claim to play longer than any codec's packet can.
  */
 
-import { Framer, type FrameSink } from '../../../src/audio/frames.js';
+import { Framer, type FrameSink } from '../../../src/audio/framer.js';
 import { OggFramer } from '../../../src/audio/ogg.js';
 import { FIRST, PageWriter } from '../../../src/audio/ogg-page.js';
 import { icyBlock } from '../../../src/metadata/title.js';
@@ -36,12 +36,12 @@ function take(make: (sink: FrameSink) => AnyFramer, pieces: readonly Buffer[]): 
   const told: string[] = [];
   let [bytes, longestMs] = [0, 0];
   const framer = make({
-    frame: (frame, durationMs, fresh) => {
+    onFrame: (frame, durationMs, fresh) => {
       bytes += frame.length;
       longestMs = Number.isFinite(durationMs) && durationMs >= 0 ? Math.max(longestMs, durationMs) : Infinity;
       told.push(`${frame.toString('latin1')} ${durationMs} ${fresh}`);
     },
-    titled: (title) => void told.push(JSON.stringify(title)),
+    onTitle: (title) => void told.push(JSON.stringify(title)),
   });
   for (const piece of pieces) framer.push(piece);
   framer.reset();

@@ -1,13 +1,13 @@
 /** Texts as strangers send them, read by pure functions: pushes, playlists, PROXY heads, addresses in heads. */
 
 import { isIP, type Socket } from 'node:net';
-import { readClientHello } from '../../../src/http/client-hello.js';
-import { Proxies } from '../../../src/http/peer.js';
-import { readProxyHead } from '../../../src/http/proxy-protocol.js';
+import { Refusal } from '../../../src/base/refusal.js';
 import { type PushInput, type PushLimits, parsePushBody, parsePushQuery } from '../../../src/metadata/push-input.js';
-import { Refusal } from '../../../src/refusal.js';
+import { readClientHello } from '../../../src/net/client-hello.js';
+import { Proxies } from '../../../src/net/peer.js';
+import { readProxyHead } from '../../../src/net/proxy-protocol.js';
+import { Target } from '../../../src/net/target.js';
 import { isPlaylist, readPlaylist } from '../../../src/source/playlist.js';
-import { Target } from '../../../src/source/target.js';
 import type { FuzzTarget } from '../fuzz.js';
 
 const latin = (text: string) => Buffer.from(text, 'latin1');

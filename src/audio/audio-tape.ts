@@ -1,0 +1,30 @@
+/**
+ * What a listener reads: a ring of segments, of frames (tape.ts) or of Ogg (ogg-tape.ts). Segments tail ≤ seq < head are there; times are
+ * milliseconds of audio since the tape began.
+ */
+
+import type { Mark } from './mark.js';
+import type { Phase } from './phase.js';
+import type { AudioSegment } from './segment.js';
+
+export interface AudioTape {
+  readonly metaint: number;
+  readonly lagMs: number;
+  readonly tail: number;
+  readonly head: number;
+  /** The channel has another tape now: nothing is there any more, and nothing comes. */
+  readonly isOver: boolean;
+  readonly edgeMs: number;
+  at(seq: number): AudioSegment | undefined;
+  /** What is left, behind segment seq - 1, of a frame that its end cuts: with it a stream ends as it began, with a whole frame. */
+  rest(seq: number): Buffer;
+  /** The number of the newest segment up to this one that has an entry; less than `tail`: none has. */
+  lastEntry(seq: number): number;
+  /** The first segment of a listener who shall get `burstMs` of audio at once (burst.ts). */
+  joinAt(burstMs: number): number;
+  /** What each listener who gets ICY must have for itself; null: nothing, its blocks stand at the segments' ends. */
+  phase(): Phase | null;
+  put(mark: Mark): void;
+  fence(): void;
+  end(): void;
+}

@@ -1,0 +1,90 @@
+/**
+ * What a source reads its bytes with, whatever they are: told by the first of them, MP3 and AAC go to one framer (framer.ts), Ogg to
+ * another (ogg.ts). Invariant: what the chosen one would hand on and count, it hands on and counts. Owned by one source.
+ */
+
+import { type Codec, Framer, type FrameSink } from './framer.js';
+import { OggFramer } from './ogg.js';
+
+/** What a stream is, as far as its content type goes. */
+export type Format = Codec | 'ogg';
+
+const CAPTURE = Buffer.from('OggS');
+
+/** The content type of a stream; undefined where it is not known yet. */
+export function contentTypeOf(format: Format | undefined): string | undefined {
+  if (format === 'ogg') return 'audio/ogg';
+  return format === undefined ? undefined : format === 'mp3' ? 'audio/mpeg' : 'audio/aac';
+}
+
+/** A framer for a source that does not know yet what it will send. */
+export function framerFor(sink: FrameSink): AnyFramer {
+  return new AnyFramer(sink);
+}
+
+class AnyFramer {
+  readonly #sink: FrameSink;
+  #framer: Framer | OggFramer;
+  /** How much of the capture pattern has come; once it is chosen, all of it. */
+  #matched = 0;
+
+  constructor(sink: FrameSink) {
+    this.#sink = sink;
+    this.#framer = new Framer(sink);
+  }
+
+  /** Of the latest frame; undefined before the first. */
+  get codec(): Format | undefined {
+    const framer = this.#framer;
+    if (framer instanceof Framer) return framer.codec;
+    return framer.link === undefined ? undefined : 'ogg';
+  }
+
+  get bitrateKbps(): number {
+    return this.#framer.bitrateKbps;
+  }
+
+  /** How long nothing may come while a page is filled (ogg.ts), milliseconds. */
+  get pageMs(): number {
+    return this.#framer instanceof Framer ? 0 : this.#framer.pageMs;
+  }
+
+  /** Frames handed on, and bytes of nothing known. */
+  get counters(): { readonly frames: number; readonly skippedBytes: number } {
+    return this.#framer.counters;
+  }
+
+  /** Links of Ogg whose headers were read. */
+  get links(): number {
+    return this.#framer instanceof OggFramer ? this.#framer.counters.links : 0;
+  }
+
+  /** Called by the sink: nothing more is handed on until the next `push`. */
+  hold(): void {
+    this.#framer.hold();
+  }
+
+  /** The next bytes of the stream, in any number. Returns how many were taken: all, unless the sink has held it. */
+  push(chunk: Buffer): number {
+    if (this.#matched < CAPTURE.length) this.#choose(chunk);
+    return this.#framer.push(chunk);
+  }
+
+  /** As at the start of a file. */
+  reset(): void {
+    this.#framer.reset();
+  }
+
+  #choose(chunk: Buffer): void {
+    const length = Math.min(chunk.length, CAPTURE.length - this.#matched);
+    if (chunk.compare(CAPTURE, this.#matched, this.#matched + length, 0, length) !== 0) this.#matched = CAPTURE.length;
+    else {
+      this.#matched += length;
+      if (this.#matched < CAPTURE.length) return;
+      this.#framer = new OggFramer(this.#sink);
+      this.#framer.push(CAPTURE.subarray(0, CAPTURE.length - length));
+    }
+  }
+}
+
+export type { AnyFramer };

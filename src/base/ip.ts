@@ -1,0 +1,109 @@
+/**
+ * IP addresses as text, the one place that reads and writes them: as the system tells them (IPv4 in IPv6, with a zone), as all parts
+ * compare them, and by their network for limits and logs. Pure functions.
+ */
+
+import { BlockList, isIP, isIPv4, SocketAddress } from 'node:net';
+
+/** An address as all parts write and compare it: IPv4 in IPv6 as IPv4, IPv6 in its canonical form without a zone. Other text: "". */
+export function plainAddress(text: string | undefined): string {
+  const address = withoutZone(text ?? '');
+  const version = isIP(address);
+  if (version !== 6) return version === 4 ? address : '';
+  return unmapped(new SocketAddress({ address, family: 'ipv6' }).address);
+}
+
+/** Whether this is an address of this machine itself, as sockets tell it or as plainAddress writes it. */
+export function isLoopback(address: string): boolean {
+  const plain = unmapped(withoutZone(address));
+  return plain === '::1' || (plain.startsWith('127.') && isIPv4(plain));
+}
+
+/**
+ * The address that limits count for: an IPv4 address, or the first 64 bits of an IPv6 one, since a single customer has all the others.
+ * @param address as the socket tells it; undefined when the peer has gone
+ */
+export function originOf(address: string | undefined): string {
+  const plain = unmapped(withoutZone(address ?? ''));
+  return plain.includes(':') ? `${hexWords(plain).slice(0, 4).join(':')}::/64` : plain;
+}
+
+/**
+ * An address with what tells one household from its neighbours taken out: IPv4 to its /24, IPv6 to its /48.
+ * @param address as the system writes it; what is none becomes `-`
+ */
+export function anonymized(address: string): string {
+  const plain = unmapped(withoutZone(address));
+  const version = isIP(plain);
+  if (version === 0) return '-';
+  if (version === 4) return plain.replace(/\d+$/, '0');
+  const network = hexWords(plain).slice(0, 3);
+  while (network.at(-1) === '0') network.pop();
+  return `${network.join(':')}::`;
+}
+
+/** The 4 or 16 bytes of an address. @param address a valid one; IPv6 in any form, a zone is left out */
+export function addressBytes(address: string): Buffer {
+  if (isIPv4(address)) return v4Bytes(address);
+  const [head, tail] = withoutZone(address).split('::').map(groupBytes);
+  const bytes = Buffer.alloc(16);
+  bytes.set(head!);
+  if (tail !== undefined) bytes.set(tail, 16 - tail.length);
+  return bytes;
+}
+
+/** Addresses and networks (192.0.2.0/24), to be looked for in one step each. */
+export class AddressList {
+  readonly #list = new BlockList();
+  /** Each look makes an object of the address, which costs more than the rest of a push's head. */
+  #isEmpty = true;
+
+  /** @param ranges valid ones */
+  constructor(ranges: readonly string[]) {
+    for (const range of ranges) this.#add(range);
+  }
+
+  /** @param address without a zone; what is no address is not on the list */
+  has(address: string): boolean {
+    if (this.#isEmpty) return false;
+    const version = isIP(address);
+    return version !== 0 && this.#list.check(address, familyOf(version));
+  }
+
+  #add(range: string): void {
+    this.#isEmpty = false;
+    const [address = '', bits] = range.split('/');
+    const family = familyOf(isIP(address));
+    if (bits === undefined) this.#list.addAddress(address, family);
+    else this.#list.addSubnet(address, Number(bits), family);
+  }
+}
+
+function familyOf(version: number): 'ipv4' | 'ipv6' {
+  return version === 4 ? 'ipv4' : 'ipv6';
+}
+
+function withoutZone(address: string): string {
+  return address.replace(/%.*/, '');
+}
+
+function unmapped(address: string): string {
+  return address.replace(/^::ffff:(?=[\d.]+$)/i, '');
+}
+
+/** The eight words of an IPv6 address. */
+function hexWords(address: string): string[] {
+  const bytes = addressBytes(address);
+  return Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(2 * i).toString(16));
+}
+
+function v4Bytes(address: string): Buffer {
+  return Buffer.from(address.split('.').map(Number));
+}
+
+function groupBytes(text: string): Buffer {
+  const groups = text === '' ? [] : text.split(':');
+  return Buffer.concat(
+    groups.map((group) => (group.includes('.') ? v4Bytes(group) : Buffer.from(group.padStart(4, '0'), 'hex'))),
+  );
+}

@@ -1,0 +1,193 @@
+/**
+ * Where a log goes, the log's own lines (log.ts) or those of the access log (app/app.ts): lines are written by the system's threads and
+ * never by the event loop. Somebody who does not take them, a disk that is slow or full, costs lines, which are counted, never
+ * memory or time.
+ *
+ *   write ─► pending (at most `bufferBytes`) ─flush─► one write at a time ─► file        reopen: after what was pending went out
+ */
+
+import { write } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const STDOUT = '-';
+/** A pipe that takes nothing for the moment is tried again so often, so many times. */
+const AGAIN_MS = 50;
+const TRIES = 100;
+/** What is put into one write. */
+const BATCH_CHARACTERS = 65_536;
+const begin = promisify(write);
+
+let underWay = 0;
+
+/** Whether the system holds lines, of whichever output, that have not been taken yet. */
+export function isWriting(): boolean {
+  return underWay > 0;
+}
+
+/** Writes from `at` on. Resolves with how many bytes were taken. */
+async function writeTo(fd: number, bytes: Buffer, at: number): Promise<number> {
+  underWay++;
+  try {
+    return (await begin(fd, bytes, at, bytes.length - at, null)).bytesWritten;
+  } finally {
+    underWay--;
+  }
+}
+
+/** An open file, or one of the standard ones, which are never closed. */
+interface LogTarget {
+  readonly fd: number;
+  close(): Promise<void>;
+}
+
+export interface OutputOptions {
+  /** How much may wait to be written. */
+  readonly bufferBytes: number;
+  /** Told of each write or reopening that failed. */
+  onFailed(error: unknown): void;
+  /** Lines go out again after so many were lost. */
+  onRecovered?(lost: number): void;
+}
+
+export class Output {
+  /** Lines that were lost because writing was too slow, or failed. */
+  lost = 0;
+  readonly #options: OutputOptions;
+  readonly #open: () => Promise<LogTarget>;
+  readonly #isEager: boolean;
+  #target: LogTarget;
+  #closed = false;
+  /** Takes no more lines. */
+  #isEnding = false;
+  #pending: string[] = [];
+  #pendingBytes = 0;
+  #reopen = false;
+  /** So many of the lost ones were told of. */
+  #told = 0;
+  /** What is being written; resolves when nothing is any more. */
+  #writing: Promise<void> | null = null;
+
+  private constructor(options: OutputOptions, target: LogTarget, open: () => Promise<LogTarget>, isEager: boolean) {
+    this.#options = options;
+    this.#target = target;
+    this.#open = open;
+    this.#isEager = isEager;
+  }
+
+  /**
+   * Lines collect until `flush`. Rejects when the file cannot be opened.
+   * @param file a path; `-`: standard output
+   */
+  static async to(file: string, options: OutputOptions): Promise<Output> {
+    const open = () => openTarget(file);
+    return new Output(options, await open(), open, false);
+  }
+
+  /** Lines go out at once, or as soon as those before them have. */
+  static toStandardError(options: OutputOptions): Output {
+    const target = standard(2);
+    return new Output(options, target, async () => target, true);
+  }
+
+  /** @param line without its line end */
+  write(line: string): void {
+    const bytes = Buffer.byteLength(line) + 1;
+    if (this.#isEnding || this.#pendingBytes + bytes > this.#options.bufferBytes) {
+      this.lost++;
+      return;
+    }
+    this.#pending.push(line);
+    this.#pendingBytes += bytes;
+    if (this.#isEager) this.flush();
+  }
+
+  /** Writes what has collected. */
+  flush(): void {
+    if (this.#closed || this.#writing !== null || (this.#pending.length === 0 && !this.#reopen)) return;
+    this.#writing = this.#run().finally(() => {
+      this.#writing = null;
+      if (this.#isEager) this.flush();
+    });
+  }
+
+  /** The file was moved away: what has collected still goes there, what comes from now on into a new one of the same name. */
+  reopen(): void {
+    this.#reopen = true;
+    this.flush();
+  }
+
+  /** Writes the last lines: those that were there when it was called. Idempotent. */
+  async close(): Promise<void> {
+    this.#isEnding = true;
+    await this.#writing;
+    this.flush();
+    await this.#writing;
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#target.close();
+  }
+
+  /** Never rejects. What is being written counts as waiting until it is out: it is in memory. */
+  async #run(): Promise<void> {
+    const lines = this.#pending;
+    const reopens = this.#reopen;
+    this.#pending = [];
+    this.#reopen = false;
+    for (let at = 0; at < lines.length; ) {
+      let characters = 0;
+      const first = at;
+      while (at < lines.length && characters < BATCH_CHARACTERS) characters += lines[at++]!.length + 1;
+      const batch = lines.slice(first, at);
+      const bytes = Buffer.from(`${batch.join('\n')}\n`);
+      try {
+        await this.#writeAll(bytes);
+        this.#recovered();
+      } catch (error) {
+        this.lost += batch.length;
+        this.#options.onFailed(error);
+      }
+      this.#pendingBytes -= bytes.length;
+    }
+    if (reopens) await this.#openAnew();
+  }
+
+  #recovered(): void {
+    if (this.lost === this.#told) return;
+    const lost = this.lost - this.#told;
+    this.#told = this.lost;
+    this.#options.onRecovered?.(lost);
+  }
+
+  async #writeAll(bytes: Buffer): Promise<void> {
+    let tries = 0;
+    for (let at = 0; at < bytes.length; ) {
+      try {
+        at += await writeTo(this.#target.fd, bytes, at);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || ++tries === TRIES) throw error;
+        await wait(AGAIN_MS);
+      }
+    }
+  }
+
+  /** Where that fails the old file goes on: better there than nowhere. */
+  async #openAnew(): Promise<void> {
+    try {
+      const old = this.#target;
+      this.#target = await this.#open();
+      await old.close();
+    } catch (error) {
+      this.#options.onFailed(error);
+    }
+  }
+}
+
+function openTarget(file: string): Promise<LogTarget> {
+  return file === STDOUT ? Promise.resolve(standard(1)) : open(file, 'a', 0o640);
+}
+
+function standard(fd: number): LogTarget {
+  return { fd, close: async () => undefined };
+}

@@ -1,0 +1,86 @@
+/**
+ * Tells who was refused and why, for people and for programs such as fail2ban (README, "Guessers"): the fields begin with `address`
+ * and `reason`, so that nothing which a stranger wrote stands before them. An address (IPv6: its /64 network) has one line a second
+ * for each reason, all of them together have `perSecond`; what is suppressed is counted in the next line, as `suppressed` of its own kind
+ * and `suppressedOthers`.
+ *
+ * Invariant: whatever comes, the log grows by at most `perSecond` lines a second, and no more than `remembered` kinds are kept.
+ */
+
+import { originOf } from './ip.js';
+import type { Log } from './log.js';
+
+export interface RefusalLogLimits {
+  readonly perSecond: number;
+  readonly remembered: number;
+}
+
+export interface RefusedRequest {
+  /** Of the client, whatever stands between. */
+  readonly address: string;
+  readonly reason: string;
+  /** Where it is known: what a stranger gives for one may be a token in the wrong place. */
+  readonly channel?: string | undefined;
+  readonly status: number;
+}
+
+interface LoggedRefusal {
+  readonly atMs: number;
+  suppressed: number;
+}
+
+const SECOND_MS = 1000;
+
+export class RefusalLog {
+  readonly #log: Log;
+  readonly #limits: RefusalLogLimits;
+  /** By address, message and reason; the latter two come from small, fixed sets; the oldest line first. */
+  readonly #told = new Map<string, LoggedRefusal>();
+  #others = 0;
+  #secondAtMs = Number.NEGATIVE_INFINITY;
+  #linesInSecond = 0;
+
+  constructor(log: Log, limits: RefusalLogLimits) {
+    this.#log = log;
+    this.#limits = limits;
+  }
+
+  /** @param fields more of them, without secrets; text of strangers cut to a length */
+  warn(
+    { address, reason, channel, status }: RefusedRequest,
+    message: string,
+    fields: Record<string, unknown> = {},
+  ): void {
+    const key = `${originOf(address)} ${message} ${reason}`;
+    const told = this.#told.get(key);
+    const nowMs = performance.now();
+    if (told !== undefined && nowMs - told.atMs < SECOND_MS) {
+      told.suppressed++;
+      return;
+    }
+    if (nowMs - this.#secondAtMs >= SECOND_MS) {
+      this.#secondAtMs = nowMs;
+      this.#linesInSecond = 0;
+    }
+    if (this.#linesInSecond >= this.#limits.perSecond) {
+      this.#others++;
+      return;
+    }
+    this.#linesInSecond++;
+    this.#remember(key, nowMs);
+    const others = this.#others;
+    this.#others = 0;
+    const suppressed = { suppressed: told?.suppressed || undefined, suppressedOthers: others || undefined };
+    this.#log.warn({ address, reason, channel, status, ...fields, ...suppressed }, message);
+  }
+
+  #remember(key: string, nowMs: number): void {
+    this.#told.delete(key);
+    const [oldest] = this.#told;
+    if (oldest !== undefined && this.#told.size >= this.#limits.remembered) {
+      this.#others += oldest[1].suppressed;
+      this.#told.delete(oldest[0]);
+    }
+    this.#told.set(key, { atMs: nowMs, suppressed: 0 });
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * Something that may happen to a channel again and again: counted for metrics, logged at most once a minute for each channel,
+ * not a line for each. Owned by who counts (titles/service.ts, titles/title-rate.ts).
+ */
+
+import type { Clock } from './clock.js';
+
+const LOG_EVERY_MS = 60_000;
+
+export class ChannelCounter {
+  /** Channel → how often, and when that was last logged (monotonic milliseconds). */
+  readonly counts = new Map<string, { count: number; loggedMs: number }>();
+  readonly #clock: Clock;
+  readonly #onLog: (channel: string, count: number) => void;
+
+  /** @param onLog gets the count so far */
+  constructor(clock: Clock, onLog: (channel: string, count: number) => void) {
+    this.#clock = clock;
+    this.#onLog = onLog;
+  }
+
+  count(channel: string): void {
+    const nowMs = this.#clock.now();
+    const row = this.counts.get(channel) ?? { count: 0, loggedMs: Number.NEGATIVE_INFINITY };
+    this.counts.set(channel, row);
+    row.count++;
+    if (nowMs - row.loggedMs < LOG_EVERY_MS) return;
+    row.loggedMs = nowMs;
+    this.#onLog(channel, row.count);
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * One channel put together: its audio and tape, the switch and sources that feed it, and what mounts and encoders see of it.
+ * Built by app/app.ts from the configuration; owns its sources from start to stop.
+ */
+
+import { ChannelAudio } from '../audio/channel-audio.js';
+import type { Clock } from '../base/clock.js';
+import { type Log, Repeats } from '../base/log.js';
+import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
+import { secretMatches } from '../config/secret.js';
+import { type HeadFacts, heardFacts } from '../listener/head.js';
+import { cleanText } from '../metadata/text.js';
+import type { FallbackRules } from '../now-playing/fallback.js';
+import type { TitleTeller } from '../now-playing/trust.js';
+import { type EncoderOptions, EncoderSource } from '../source/encoder.js';
+import { FileSource } from '../source/file.js';
+import type { SourceEvent } from '../source/health.js';
+import type { Source, SourceInput, SourceTitle } from '../source/source.js';
+import { Switch } from '../source/switch.js';
+import type { EncoderMount, Mount } from './mount.js';
+import { makePull } from './pulled.js';
+
+export interface ChannelParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** A title that stands in the stream of the source that is heard; resolves when it is accepted or refused. */
+  onTitle(channel: string, title: SourceTitle, source: Source): Promise<void>;
+  /** Another source of the channel is heard, or none. */
+  onSourceChanged(channel: string): void;
+}
+
+export class Channel {
+  readonly key: string;
+  readonly audio: ChannelAudio;
+  readonly switch: Switch;
+  readonly mounts: readonly Mount[];
+  /** Whose titles are taken, in order of trust. */
+  readonly titlesFrom: readonly TitleTeller[];
+  /** How far ahead pushes are held. */
+  readonly holdSeconds: number;
+  /** Its own title, for when there is no better one. */
+  readonly fallback: FallbackRules | null;
+  /** Undefined: the channel takes no encoder. */
+  readonly encoder: EncoderMount | undefined;
+  /** Since when nothing has fed it, monotonic milliseconds; +∞ while something does. */
+  silentSinceMs: number;
+  /** Since when something has fed it without a gap, unix milliseconds; null: nothing does. */
+  heardSinceMs: number | null = null;
+  readonly #config: ChannelConfig;
+  readonly #repeats: Repeats;
+
+  constructor(key: string, config: ChannelConfig, all: Config, parts: ChannelParts) {
+    this.key = key;
+    this.#config = config;
+    this.titlesFrom = config.titlesFrom;
+    this.holdSeconds = config.holdSeconds ?? all.metadata.holdSeconds;
+    this.fallback = fallbackRules(config);
+    const { clock, log } = parts;
+    this.#repeats = new Repeats(log);
+    this.silentSinceMs = clock.now();
+    this.audio = new ChannelAudio({
+      key,
+      lagMs: all.streams.lagSeconds * 1000,
+      metaint: config.metaint,
+      bitrateKbps: config.bitrateKbps,
+      icy: { ...config.icy, name: config.name || key },
+      icyInOgg: config.icy.inOgg,
+    });
+    const { audio: channel } = this;
+    this.switch = new Switch(
+      {
+        onFrame: (bytes, durationMs, bitrateKbps, fresh, link) =>
+          channel.write(bytes, durationMs, bitrateKbps, fresh, link),
+        onTitle: (title, source) => parts.onTitle(key, title, source),
+        onSourceChanged: (source, reason) => {
+          log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
+          this.silentSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
+          this.heardSinceMs = source === null ? null : (this.heardSinceMs ?? clock.wallMs());
+          channel.sourceChanged(source?.contentType);
+          parts.onSourceChanged(key);
+        },
+        onContentType: (contentType) => channel.sourceChanged(contentType),
+        onEvent: (place, event, fields, isOver) => this.#tell(parts, place, event, fields, isOver),
+      },
+      clock,
+      {
+        stallMs: all.sources.stallMs,
+        pieceMs: all.sources.pieceSeconds * 1000,
+        flaps: all.sources.stallsPerMinute,
+        soundMs: all.sources.soundSeconds * 1000,
+        silentMs: all.sources.silentSeconds * 1000,
+      },
+    );
+    for (const source of config.sources) this.#addSource(source, all, parts);
+    this.encoder = this.#encoderMount();
+    this.mounts = this.#makeMounts(all);
+  }
+
+  authorizesPush(token: string): boolean {
+    return secretMatches(this.#config.pushTokens, token);
+  }
+
+  /** Whether the first of its sources is not the one that is heard. */
+  get isSourceLost(): boolean {
+    return this.switch.heard === null || this.switch.heard !== this.switch.sources[0];
+  }
+
+  #addSource(config: SourceConfig, all: Config, parts: ChannelParts): void {
+    const onDemand = config.type === 'pull' && config.onDemand;
+    const lingerMs = config.type === 'pull' ? config.lingerSeconds * 1000 : 0;
+    const returnMs = config.type === 'encoder' ? config.lingerSeconds * 1000 : 0;
+    const bitrateKbps = config.type === 'file' ? 0 : (this.#config.bitrateKbps ?? 0);
+    const place = this.switch.sources.length;
+    const told: EncoderOptions['onEvent'] = (event, fields) => this.switch.healths[place]!.tell(event, fields);
+    this.switch.add({ onDemand, lingerMs, returnMs, bitrateKbps }, (input) =>
+      makeSource(this.key, config, all, parts, input, told),
+    );
+  }
+
+  /** A source that changes all the time is told of once a second. */
+  #tell(
+    { log }: ChannelParts,
+    place: number,
+    event: SourceEvent,
+    fields: Readonly<Record<string, unknown>>,
+    isOver: boolean,
+  ): void {
+    const all = { channel: this.key, source: this.switch.sources[place]!.kind, place, event, ...fields };
+    if (isOver) log.info(all, 'a source is well again');
+    else this.#repeats.warn(`${place} ${event}`, all, 'a source needs a look');
+  }
+
+  #encoderMount(): EncoderMount | undefined {
+    const source = this.switch.sources.find((candidate) => candidate instanceof EncoderSource);
+    const config = this.#config.sources.find((candidate) => candidate.type === 'encoder');
+    if (source === undefined || config === undefined) return undefined;
+    return {
+      channel: this.key,
+      hasPassword: (sha256) => secretMatches([config.password], sha256),
+      hasUser: (user) => user === 'source' || user === config.user,
+      // Both always looked at, so that a wrong user name takes the same time as a wrong password.
+      authorized: (user, password) => secretMatches([config.password], password) && user === config.user,
+      get busy() {
+        return source.busy;
+      },
+      get agent() {
+        return source.agent;
+      },
+      get quietMs() {
+        return source.quietMs;
+      },
+      attach: (socket, first, heads) => source.attach(socket, first, heads),
+      takesTitles: this.titlesFrom.includes('encoder'),
+      get isFed() {
+        return config.titlesWhileAway || source.state === 'up';
+      },
+      title: (title) => this.switch.title(source, title),
+    };
+  }
+
+  #makeMounts(all: Config): Mount[] {
+    const configured = headFacts(this.key, this.#config, all);
+    const { audio: channel } = this;
+    const audio = this.switch;
+    return [`/${this.key}`, ...this.#config.mounts].map((path) => ({
+      path,
+      channel,
+      get facts() {
+        return heardFacts(configured, audio.heard?.facts);
+      },
+      access: this.#config.access,
+      maxListeners: this.#config.maxListeners ?? Number.POSITIVE_INFINITY,
+      maxListenMs: (this.#config.maxListenSeconds ?? all.streams.maxListenSeconds ?? Number.POSITIVE_INFINITY) * 1000,
+      overflowUrl: this.#config.overflowUrl ?? all.streams.overflowUrl,
+      get hasAudio() {
+        return audio.heard !== null;
+      },
+      get hopeful() {
+        return audio.hopeful;
+      },
+      onDemand: audio.onDemand,
+    }));
+  }
+}
+
+function makeSource(
+  key: string,
+  config: SourceConfig,
+  all: Config,
+  { clock, log }: ChannelParts,
+  input: SourceInput,
+  told: EncoderOptions['onEvent'],
+): Source {
+  const aheadMs = all.sources.aheadSeconds * 1000;
+  if (config.type === 'encoder') {
+    return new EncoderSource(input, clock, {
+      ...{ channel: key, aheadMs, onEvent: told },
+      bodyTimeoutMs: all.sources.bodyTimeoutSeconds * 1000,
+      takeover: config.takeover,
+      silentMs: all.sources.stallMs,
+      framelessBytes: all.sources.framelessBytes,
+      facts: all.limits,
+    });
+  }
+  if (config.type === 'file') return new FileSource(input, clock, config.path);
+  return makePull(key, config, all, clock, log, input);
+}
+
+function fallbackRules({ fallback }: ChannelConfig): FallbackRules | null {
+  if (fallback === undefined) return null;
+  const { artist, song, graceSeconds, whenSourceLost } = fallback;
+  return { title: { artist: cleanText(artist), song: cleanText(song) }, graceSeconds, whenSourceLost };
+}
+
+function headFacts(key: string, config: ChannelConfig, all: Config): HeadFacts {
+  const headers = Object.entries(all.streams.headers).map(([name, value]) => [
+    name,
+    value.replaceAll('{channelkey}', key),
+  ]);
+  return {
+    key,
+    name: config.name,
+    genre: config.genre,
+    url: config.url,
+    description: config.description,
+    public: config.public,
+    bitrateKbps: config.bitrateKbps ?? 0,
+    audioInfo: '',
+    sampleRate: 0,
+    channels: 0,
+    server: all.streams.server,
+    headers: Object.fromEntries(headers),
+  };
+}

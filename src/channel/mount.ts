@@ -1,0 +1,57 @@
+/**
+ * A channel as the outside meets it: where listeners play it, and where an encoder feeds it and tells its titles. Values that are read
+ * when they are needed; the channel makes them (channel.ts), HTTP takes them.
+ */
+
+import type { Socket } from 'node:net';
+import type { ChannelAudio } from '../audio/channel-audio.js';
+import type { Access } from '../config/access.js';
+import type { HeadFacts } from '../listener/head.js';
+import type { SourceTitle } from '../source/source.js';
+
+/** What a mount says about who may listen. */
+export interface ListenPolicy {
+  readonly access: Access;
+  readonly maxListeners: number;
+  /** +∞: as long as they like. */
+  readonly maxListenMs: number;
+  /** Where they are sent when there is no room; `{mount}` stands for the path without its first slash. */
+  readonly overflowUrl: string | undefined;
+}
+
+/** A mount as a listener meets it. */
+export interface Mount extends ListenPolicy {
+  readonly path: string;
+  readonly channel: ChannelAudio;
+  readonly facts: HeadFacts;
+  /** Whether audio is being heard now, and whether waiting for some makes sense. */
+  readonly hasAudio: boolean;
+  readonly hopeful: boolean;
+  /** Whether a listener would wake a source. */
+  readonly onDemand: boolean;
+}
+
+/** A channel as its encoder meets it: who may feed it and tell its titles, who feeds it now. */
+export interface EncoderMount {
+  readonly channel: string;
+  /** Constant time. @param sha256 of the password, taken once for all channels: a stranger chooses how long it is */
+  hasPassword(sha256: Buffer): boolean;
+  /** Its own user, or `source`. */
+  hasUser(user: string): boolean;
+  /** Whether this name and password may feed the channel; constant time. */
+  authorized(user: string, password: string): boolean;
+  /** An encoder feeds it that may not be replaced by one that knows the password (`takeover` in the configuration). */
+  readonly busy: boolean;
+  /** What that encoder calls itself; "": it does not say, or nobody is there. */
+  readonly agent: string;
+  /** How long ago bytes of it came over the network last, milliseconds. */
+  readonly quietMs: number;
+  /** From here on the connection is the channel's; whoever fed it before is cut. @param heads what the encoder says of itself */
+  attach(socket: Socket, first: Buffer, heads: ReadonlyMap<string, string>): void;
+  /** Whether the channel takes encoders' titles at all. */
+  readonly takesTitles: boolean;
+  /** Whether an encoder feeds it now, or its titles are taken all the same. */
+  readonly isFed: boolean;
+  /** Resolves when the title is accepted or passed over; never rejects. */
+  title(title: SourceTitle): Promise<void>;
+}

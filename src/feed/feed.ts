@@ -1,0 +1,212 @@
+/**
+ * The feed: what every reader is told, by topic: a channel, a station, a listener. It keeps the last now and next of every channel
+ * in memory (polling, first messages and marks read them here), and hands each new message to whoever watches.
+ * A message is rendered once and shared by all its watchers; its WebSocket frame and its SSE event are made on first use by
+ * whoever writes them.
+ *
+ * Invariant: within one topic, watchers see versions rise. Whoever watches is told what is in force and is registered without a
+ * pause in between; first messages that he takes later pass over what was told since.
+ */
+
+import type { TrackType } from '../metadata/record.js';
+import type { ChannelFace, RecordView } from '../metadata/view.js';
+import { orderName, Seen } from './seen.js';
+import { Sequence } from './sequence.js';
+
+/** One message to readers: a record as JSON. `slot` names what a newer message replaces for a slow reader. */
+export class Message {
+  readonly slot: string;
+  readonly json: string;
+  /** What whoever has it has seen (seen.ts); in listener scope that of its slot only (sessions.ts). */
+  readonly id: string;
+  /** Rises with every message of this process. */
+  readonly turn: number;
+  /** The framed bytes, the event with its id, the event's data alone: cached by whoever writes them. */
+  frame: Buffer | undefined;
+  event: Buffer | undefined;
+  data: Buffer | undefined;
+
+  constructor(slot: string, id: string, json: string, turn = 0) {
+    this.slot = slot;
+    this.id = id;
+    this.json = json;
+    this.turn = turn;
+  }
+}
+
+/** What a watcher is told first, taken one by one: it costs no memory, however many channels there are. */
+export interface Firsts {
+  /** Null: that was all. */
+  next(): Message | null;
+  /** The id of the message that `next` gave last. */
+  readonly id: string;
+}
+
+export interface Watcher {
+  tell(message: Message): void;
+  /** Takes the first messages, now or little by little, and before whatever it is told meanwhile. Absent: they are told. */
+  begin?(firsts: Firsts): void;
+}
+
+/** What a channel says right now. */
+interface LastRecords {
+  readonly face: ChannelFace;
+  now: RecordView | null;
+  next: RecordView | null;
+  nowMessage: Message | null;
+  nextMessage: Message | null;
+}
+
+interface Station {
+  readonly channels: readonly string[];
+  /** Rises with whatever changes what is in force. */
+  changes: number;
+}
+
+export type Sync = 'audio' | 'wire';
+
+export class Feed {
+  readonly #channels = new Map<string, LastRecords>();
+  readonly #stations = new Map<string, Station>();
+  readonly #topics = new Map<string, Set<Watcher>>();
+  /** The order of all that is told here. */
+  readonly sequence = new Sequence();
+  #turn = 0;
+
+  /** Declares a station and its channels, in configured order. */
+  addStation(station: string, faces: readonly ChannelFace[]): void {
+    this.#stations.set(station, { channels: faces.map((face) => face.key), changes: 0 });
+    for (const face of faces) {
+      this.#channels.set(face.key, { face, now: null, next: null, nowMessage: null, nextMessage: null });
+    }
+  }
+
+  face(channel: string): ChannelFace | undefined {
+    return this.#channels.get(channel)?.face;
+  }
+
+  hasStation(station: string): boolean {
+    return this.#stations.has(station);
+  }
+
+  /** The record in force, or null. Undefined: no such channel. */
+  last(channel: string, type: TrackType): RecordView | null | undefined {
+    return this.#channels.get(channel)?.[type];
+  }
+
+  /** As long as this number stays, so does what `lastOfStation` gives. */
+  changesOfStation(station: string): number {
+    return this.#stations.get(station)?.changes ?? 0;
+  }
+
+  /** The records in force of a station's channels, in configured order. */
+  lastOfStation(station: string, types: readonly TrackType[]): RecordView[] {
+    const views: RecordView[] = [];
+    for (const key of this.#stations.get(station)?.channels ?? []) {
+      for (const type of types) {
+        const view = this.#channels.get(key)![type];
+        if (view !== null) views.push(view);
+      }
+    }
+    return views;
+  }
+
+  /** Sets what is in force without telling anybody: at start, and when a next is spent. */
+  set(channel: string, type: TrackType, view: RecordView | null): void {
+    const last = this.#channels.get(channel)!;
+    if (view === null && last[type] === null) return;
+    last[type] = view;
+    this.#stations.get(last.face.station)!.changes++;
+    if (view !== null) this.sequence.tell(stampOf(view));
+    const message = view && new Message(`${channel} ${type}`, this.sequence.text, view.json, ++this.#turn);
+    if (type === 'now') last.nowMessage = message;
+    else last.nextMessage = message;
+  }
+
+  /** A record takes effect: it is in force, and every watcher of the channel and its station is told. */
+  publish(view: RecordView): void {
+    const { channel, type } = view.record;
+    this.set(channel, type, view);
+    const last = this.#channels.get(channel)!;
+    const message = (type === 'now' ? last.nowMessage : last.nextMessage)!;
+    this.#tell(`channel ${channel}`, message);
+    this.#tell(`station ${last.face.station}`, message);
+  }
+
+  /** A title of one listener's own stream. */
+  publishListener(metaid: string, sync: Sync, message: Message): void {
+    this.#tell(`listener ${sync} ${metaid}`, message);
+  }
+
+  /**
+   * First `next`, then `now` (some clients show the last frame whatever its type), then every change.
+   * @param seen the id of the last message that this reader had on an earlier connection: none that it has seen is told again
+   */
+  watchChannel(channel: string, watcher: Watcher, seen?: string): () => void {
+    this.#begin([channel], watcher, seen);
+    return this.#subscribe(`channel ${channel}`, watcher);
+  }
+
+  /** The same for each channel, in configured order. */
+  watchStation(station: string, watcher: Watcher, seen?: string): () => void {
+    this.#begin(this.#stations.get(station)?.channels ?? [], watcher, seen);
+    return this.#subscribe(`station ${station}`, watcher);
+  }
+
+  /** A metaid need not play yet; the first messages are the caller's, who knows the session. */
+  watchListener(metaid: string, sync: Sync, watcher: Watcher): () => void {
+    return this.#subscribe(`listener ${sync} ${metaid}`, watcher);
+  }
+
+  /** Whether anybody watches this listener, in either timing: nothing is rendered for nobody. */
+  isWatched(metaid: string, sync: Sync): boolean {
+    return this.#topics.has(`listener ${sync} ${metaid}`);
+  }
+
+  #begin(channels: readonly string[], watcher: Watcher, seen: string | undefined): void {
+    const firsts = this.#firsts(channels, Seen.read(seen, orderName(channels)));
+    if (watcher.begin !== undefined) watcher.begin(firsts);
+    else for (let message = firsts.next(); message !== null; message = firsts.next()) watcher.tell(message);
+  }
+
+  /** Two places for each channel: its next, its now. What was told after this moment is passed over. */
+  #firsts(channels: readonly string[], seen: Seen): Firsts {
+    const { text: covered } = this.sequence;
+    const turn = this.#turn;
+    let place = -1;
+    const next = () => {
+      while (++place < 2 * channels.length) {
+        const { now, next, nowMessage, nextMessage } = this.#channels.get(channels[place >> 1]!)!;
+        const [view, message] = place % 2 === 0 ? [next, nextMessage] : [now, nowMessage];
+        if (message !== null && message.turn <= turn && !seen.has(place, stampOf(view!))) return message;
+      }
+      return null;
+    };
+    return {
+      next,
+      get id() {
+        return place === 2 * channels.length - 1 ? covered : seen.idAfter(place, covered);
+      },
+    };
+  }
+
+  #subscribe(topic: string, watcher: Watcher): () => void {
+    let watchers = this.#topics.get(topic);
+    if (watchers === undefined) this.#topics.set(topic, (watchers = new Set()));
+    watchers.add(watcher);
+    return () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.#topics.get(topic) === watchers) this.#topics.delete(topic);
+    };
+  }
+
+  #tell(topic: string, message: Message): void {
+    const watchers = this.#topics.get(topic);
+    if (watchers !== undefined) for (const watcher of watchers) watcher.tell(message);
+  }
+}
+
+/** A record that was stored by a version without stamps comes before all others. */
+function stampOf(view: RecordView): number {
+  return view.record.stamp ?? 1;
+}

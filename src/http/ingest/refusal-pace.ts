@@ -1,0 +1,63 @@
+/**
+ * How fast encoders are refused for anything but their secret: no such mount, a mount in use, a type that is not taken. Within the limit of
+ * their address they are answered at once. Past it each waits a second for its answer, since some come again at once and for ever (VLC when
+ * it has lost its server: a thousand times a second). Wrong secrets have a pace of their own (net/secret-gate.ts).
+ *
+ * Invariant: whoever waits is a connection like any other, and is forgotten when that closes. One for both doors.
+ */
+
+import type { Socket } from 'node:net';
+import type { AlarmHandler, Clock } from '../../base/clock.js';
+import { Rate } from '../../net/rate.js';
+
+export interface RefusalPaceLimits {
+  /** Refusals of one address (net/rate.ts: originOf) that are answered at once, a minute. */
+  readonly perMinute: number;
+  /** Addresses that are remembered. */
+  readonly remembered: number;
+}
+
+const WAIT_MS = 1000;
+/** So many are answered in one tick: a crowd that came at once must not hold the loop. */
+const MOST_PER_TICK = 50;
+
+interface PacedRefusal {
+  readonly dueMs: number;
+  readonly onDue: () => void;
+}
+
+export class RefusalPace implements AlarmHandler {
+  readonly #clock: Clock;
+  readonly #rate: Rate;
+  /** The first to be answered first. */
+  readonly #waiting = new Set<PacedRefusal>();
+
+  constructor(clock: Clock, { perMinute, remembered }: RefusalPaceLimits) {
+    this.#clock = clock;
+    this.#rate = new Rate(clock, { perMinute, burst: perMinute, remembered });
+    clock.everyTick(this);
+  }
+
+  /** Calls `onDue` at once, or in a second (later in a crowd) unless the connection has closed by then. What comes meanwhile is dropped. */
+  refuse(origin: string, socket: Socket, onDue: () => void): void {
+    if (this.#rate.take(origin) === 0) {
+      onDue();
+      return;
+    }
+    const waiting = { dueMs: this.#clock.now() + WAIT_MS, onDue };
+    this.#waiting.add(waiting);
+    socket
+      .on('error', () => undefined)
+      .once('close', () => this.#waiting.delete(waiting))
+      .resume();
+  }
+
+  onAlarm(nowMs: number): void {
+    let room = MOST_PER_TICK;
+    for (const waiting of this.#waiting) {
+      if (waiting.dueMs > nowMs || room-- === 0) return;
+      this.#waiting.delete(waiting);
+      waiting.onDue();
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * The door for the titles that encoders tell: reads the head as tolerantly as those of their audio (lines that end in LF, blanks in the
+ * address, no Host; old encoders and scripts write all of these), and puts it back as Node's parser takes it. What the request says is
+ * left to the HTTP server (title-updates.ts). Later requests on the same connection are HTTP like any other, but behind a head that was no exact
+ * HTTP there are none: whoever passed it on may have seen its end somewhere else.
+ */
+
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Refusal } from '../../base/refusal.js';
+import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
+import type { RequestHead } from '../../net/request-head.js';
+import type { AddressHeads } from '../legacy.js';
+import { endWithProblem } from '../problem.js';
+
+/** What may be a head's name (RFC 9110, 5.6.2). */
+const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+/** All that a title's request says in its heads. Of a head that was no exact HTTP nothing else is passed on. */
+const NEEDED = new Set([
+  ...['authorization', 'content-length', 'content-type', 'expect', 'forwarded', 'host', 'transfer-encoding'],
+  'x-forwarded-for',
+]);
+/** What may not stand in an address as it is. */
+const NOT_IN_ADDRESS = /[^\x21-\x7e]+/g;
+
+export class TitleUpdateAcceptor {
+  readonly #heads: HeadReader;
+
+  constructor(limits: HeadLimits) {
+    this.#heads = new HeadReader(limits);
+  }
+
+  /** What takes the connections of one address. */
+  at(http: Server, heads: AddressHeads): (socket: Socket, first: Buffer) => void {
+    return (socket, first) =>
+      this.#heads.read(socket, first, (result) => {
+        if ('kind' in result) {
+          const kind = result.kind === 'too-large' ? 'head-too-large' : 'bad-request';
+          endWithProblem(socket, new Refusal(kind, `${result.message}.`), heads);
+          return;
+        }
+        socket.unshift(Buffer.concat([Buffer.from(asHttp(result)), result.rest]));
+        http.emit('connection', socket);
+        socket.resume();
+      });
+  }
+
+  close(): void {
+    this.#heads.close();
+  }
+}
+
+function asHttp({ method, path, query, protocol, headers, isLoose }: RequestHead): string {
+  const target = (query === '' ? path : `${path}?${query}`).replace(NOT_IN_ADDRESS, encodeURIComponent);
+  const heads = [...headers].filter(([name]) => NAME.test(name) && (!isLoose || NEEDED.has(name)));
+  if (isLoose) heads.push(['connection', 'close']);
+  if (!headers.has('host')) heads.push(['host', '']);
+  const lines = [`${method} ${target} ${protocol === 'HTTP/1.1' ? protocol : 'HTTP/1.0'}`];
+  return [...lines, ...heads.map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');
+}

@@ -1,0 +1,125 @@
+/**
+ * The answer about one channel's last record, as both roads give it: what it says (Node's HTTP server writes it) and the same rendered
+ * whole, as it goes out (the polls' door writes it). Rendered on first use, and again when the record or the second has changed.
+ *
+ * Invariant: the rendering is what Node's server would write for the same request, byte for byte; test/http/poll/accept.test.ts holds
+ * the two together.
+ */
+
+import { STATUS_CODES } from 'node:http';
+import type { Feed } from '../../feed/feed.js';
+import type { TrackType } from '../../metadata/record.js';
+import type { RecordView } from '../../metadata/view.js';
+import type { AddressHeads } from '../legacy.js';
+import { matchesTag, READ_CORS, type ReadForm } from '../reads.js';
+import type { PollHead } from './head.js';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+/** Of what everybody may read. */
+export const SHARED = 'public, max-age=1';
+
+/** An answer that needs no compression; null body: 204. */
+export interface PlainAnswer {
+  readonly body: string | null;
+  readonly type: string;
+  readonly etag: string;
+  readonly cache: string;
+}
+
+/** @param view null: nothing has been pushed yet */
+export function recordAnswer(view: RecordView | null, form: ReadForm): PlainAnswer {
+  const text = form === 'txt';
+  return {
+    body: view === null ? null : text ? view.text : view.json,
+    type: text ? TEXT_TYPE : JSON_TYPE,
+    etag: view?.etag ?? '',
+    cache: SHARED,
+  };
+}
+
+/** The heads of an answer, in their order on the wire. */
+export function headsOf(answer: PlainAnswer, status: 200 | 204 | 304): Record<string, string | number> {
+  const cache = { 'Cache-Control': answer.cache };
+  if (status === 204) return { ...READ_CORS, ...cache };
+  const kept = { ...READ_CORS, ETag: answer.etag, ...cache };
+  if (status === 304) return kept;
+  return { ...kept, 'Content-Type': answer.type, 'Content-Length': Buffer.byteLength(answer.body!) };
+}
+
+/** No other spelling of a target is looked up here: so there are six for each channel at most. */
+const TARGET = /^\/metadata\/channel\/([^/.]+)\.(json|txt)(?:\?type=(now|next))?$/;
+
+/** All answers of one address. */
+export class PollAnswers {
+  readonly #feed: Feed;
+  readonly #heads: AddressHeads;
+  readonly #kept: string;
+  /** By path and query; of known channels only, so strangers cannot make it grow. */
+  readonly #answers = new Map<string, PollAnswer>();
+
+  /** @param heads of the address @param keepAliveMs how long Node's server keeps an idle connection */
+  constructor(feed: Feed, heads: AddressHeads, keepAliveMs: number) {
+    this.#feed = feed;
+    this.#heads = heads;
+    this.#kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`;
+  }
+
+  /** @param target path and query as requested. Undefined: not of a known channel, or spelt in an unusual way */
+  of(target: string): PollAnswer | undefined {
+    const known = this.#answers.get(target);
+    if (known !== undefined) return known;
+    const [, channel, form, type = 'now'] = TARGET.exec(target) ?? [];
+    if (channel === undefined || this.#feed.face(channel) === undefined) return undefined;
+    const last = () => this.#feed.last(channel, type as TrackType) ?? null;
+    const answer = new PollAnswer(last, form as ReadForm, this.#heads, this.#kept);
+    this.#answers.set(target, answer);
+    return answer;
+  }
+}
+
+export class PollAnswer {
+  readonly #last: () => RecordView | null;
+  readonly #form: ReadForm;
+  readonly #heads: AddressHeads;
+  readonly #kept: string;
+  #view: RecordView | null = null;
+  /** Unix time of what is rendered below. */
+  #second = Number.NaN;
+  /** 200 or 204. */
+  #full: string | null = null;
+  /** 304. */
+  #same: string | null = null;
+
+  constructor(last: () => RecordView | null, form: ReadForm, heads: AddressHeads, kept: string) {
+    this.#last = last;
+    this.#form = form;
+    this.#heads = heads;
+    this.#kept = kept;
+  }
+
+  /** The whole answer, one character a byte. @param second unix time, for `Date` */
+  to(head: PollHead, second: number): string {
+    const view = this.#last();
+    if (view !== this.#view || second !== this.#second) {
+      this.#view = view;
+      this.#second = second;
+      this.#full = this.#same = null;
+    }
+    const isSame = view !== null && head.ifNoneMatch !== undefined && matchesTag(head.ifNoneMatch, view.etag);
+    const status = view === null ? 204 : isSame ? 304 : 200;
+    if (head.closes) return this.#render(status, 'Connection: close\r\n\r\n');
+    if (isSame) return (this.#same ??= this.#render(status, this.#kept));
+    return (this.#full ??= this.#render(status, this.#kept));
+  }
+
+  #render(status: 200 | 204 | 304, connection: string): string {
+    const answer = recordAnswer(this.#view, this.#form);
+    const lines = Object.entries({ ...this.#heads, ...headsOf(answer, status) }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
+    const date = new Date(this.#second * 1000).toUTCString();
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}Date: ${date}\r\n${connection}`;
+    return Buffer.from(status === 200 ? head + answer.body! : head).toString('latin1');
+  }
+}

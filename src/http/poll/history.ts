@@ -1,0 +1,56 @@
+/**
+ * What was on air, for reports: `/metadata/channel/{key}/history.json|.csv?limit=&before=` (contract, "history"): which page an address
+ * asks for, and the heads that it is answered with. Answered by poll.ts like any other read, from the store (history-pages.ts).
+ */
+
+import { Refusal } from '../../base/refusal.js';
+import { parseQueryMs } from '../../metadata/time.js';
+import type { HistoryForm } from '../../now-playing/history.js';
+
+const PATH = /^\/metadata\/channel\/([^/]+)\/history\.(json|csv)$/;
+const DEFAULT_LIMIT = 50;
+
+export interface HistoryTarget {
+  readonly channel: string;
+  readonly form: HistoryForm;
+  readonly query: URLSearchParams;
+}
+
+/** A page of a channel: at most `limit` entries, of those that began before `beforeMs` (unix milliseconds). */
+export interface HistoryRequest {
+  readonly channel: string;
+  readonly form: HistoryForm;
+  readonly limit: number;
+  readonly beforeMs: number | undefined;
+}
+
+/** Reads an address of history; null: it is none. */
+export function readHistoryTarget(url: string): HistoryTarget | null {
+  const mark = url.indexOf('?');
+  const match = PATH.exec(mark < 0 ? url : url.slice(0, mark));
+  if (match === null) return null;
+  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+  return { channel: match[1]!, form: match[2] as HistoryForm, query };
+}
+
+/** Content-Type, and what else belongs to a 200. */
+export function historyHeads({ channel, form }: HistoryTarget): Record<string, string> {
+  if (form === 'json') return { 'Content-Type': 'application/json; charset=utf-8' };
+  const disposition = `attachment; filename="${channel}-history.csv"`;
+  return { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': disposition };
+}
+
+/** @param most entries in one answer @throws Refusal invalid (naming the fields) */
+export function readHistoryPage({ channel, form, query }: HistoryTarget, most: number): HistoryRequest {
+  const limitText = query.get('limit') || String(Math.min(DEFAULT_LIMIT, most));
+  const beforeText = query.get('before') || undefined;
+  const limit = /^\d{1,6}$/.test(limitText) ? Number(limitText) : 0;
+  const beforeMs = beforeText === undefined ? undefined : parseQueryMs(beforeText);
+  const errors = [];
+  if (limit < 1 || limit > most) errors.push({ field: 'limit', message: `must be 1 to ${most}` });
+  if (beforeMs === null) errors.push({ field: 'before', message: 'must be RFC 3339, such as 2026-11-20T12:37:28Z' });
+  if (errors.length > 0 || beforeMs === null) {
+    throw new Refusal('invalid', `Look at: ${errors.map(({ field }) => field).join(', ')}`, { errors });
+  }
+  return { channel, form, limit, beforeMs };
+}

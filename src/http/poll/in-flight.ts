@@ -1,0 +1,79 @@
+/**
+ * Bodies that answers hold and nobody has taken yet: how many bytes they may be together, and of one address. A client that asks and
+ * does not read keeps what it asked for in memory until its connection is closed, whatever a cache has dropped since.
+ *
+ * Invariant: a body counts once, however many answers share it, from `hold` until the last of them is closed; it counts for the address
+ * that had it first. Owned by HistoryPages.
+ */
+
+import type { ServerResponse } from 'node:http';
+import type { CompressibleBody } from './compression.js';
+
+/** A body is held with its compressed forms, which are smaller than itself. */
+export const FORMS = 2;
+
+/** What a body weighs, wherever it is kept. */
+export function weightOf(body: CompressibleBody): number {
+  return FORMS * body.bytes;
+}
+
+export interface InFlightLimits {
+  /** As weightOf tells them. A single body is always let through. */
+  readonly bytes: number;
+  /** The same, of one origin (net/rate.ts). */
+  readonly bytesPerAddress: number;
+}
+
+interface Held {
+  readonly origin: string;
+  answers: number;
+}
+
+export class InFlight {
+  readonly #limits: InFlightLimits;
+  readonly #held = new Map<CompressibleBody, Held>();
+  readonly #bytesOf = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(limits: InFlightLimits) {
+    this.#limits = limits;
+  }
+
+  /** All that is held. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Whether there is room for so much more. @param weight at least 1 */
+  fits(weight: number, origin: string): boolean {
+    const own = this.#bytesOf.get(origin) ?? 0;
+    const { bytes, bytesPerAddress } = this.#limits;
+    return (this.#bytes === 0 || this.#bytes + weight <= bytes) && (own === 0 || own + weight <= bytesPerAddress);
+  }
+
+  /** The body is about to be answered with, by a response that is open. False: there is no room, and nothing is held. */
+  hold(body: CompressibleBody, origin: string, response: ServerResponse): boolean {
+    const held = this.#held.get(body);
+    if (held !== undefined) held.answers++;
+    else if (this.fits(weightOf(body), origin)) {
+      this.#held.set(body, { origin, answers: 1 });
+      this.#add(weightOf(body), origin);
+    } else return false;
+    response.once('close', () => this.#release(body));
+    return true;
+  }
+
+  #release(body: CompressibleBody): void {
+    const held = this.#held.get(body)!;
+    if (--held.answers > 0) return;
+    this.#held.delete(body);
+    this.#add(-weightOf(body), held.origin);
+  }
+
+  #add(weight: number, origin: string): void {
+    this.#bytes += weight;
+    const own = (this.#bytesOf.get(origin) ?? 0) + weight;
+    if (own === 0) this.#bytesOf.delete(origin);
+    else this.#bytesOf.set(origin, own);
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * Polling: the last records as JSON or text, rendered once and answered from memory (contract, "Reading").
+ *
+ *   /metadata/channel/{key}.json|.txt    /metadata/station/{key}.json    /metadata/listener/{metaid}.json
+ *   /metadata/channel/{key}/history.json|.csv    (history.ts; read from the store)
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Refusal } from '../../base/refusal.js';
+import type { Feed } from '../../feed/feed.js';
+import type { Sessions } from '../../listener/sessions.js';
+import { contentTag } from '../../metadata/etag.js';
+import type { Proxies } from '../../net/peer.js';
+import { asRefusal, sendProblem } from '../problem.js';
+import {
+  matchesTag,
+  notFound,
+  READ_CORS,
+  READ_PREFLIGHT,
+  type ReadTarget,
+  readSync,
+  readTarget,
+  readTypes,
+} from '../reads.js';
+import type { Exchange, HttpService } from '../service.js';
+import { headsOf, JSON_TYPE, type PlainAnswer, recordAnswer, SHARED } from './answer.js';
+import { CompressibleBody, sendCompressed } from './compression.js';
+import { type HistoryTarget, historyHeads, readHistoryPage, readHistoryTarget } from './history.js';
+import { type HistoryOptions, HistoryPages } from './history-pages.js';
+
+const PRIVATE = 'private, no-cache';
+
+/** A body that is compressed where it pays, and has tags of its own. */
+interface CompressedAnswer {
+  readonly body: CompressibleBody;
+  readonly type: string;
+  readonly cache: string;
+}
+
+type ReadAnswer = PlainAnswer | CompressedAnswer;
+
+export interface PollOptions {
+  readonly history: HistoryOptions;
+  readonly proxies: Proxies;
+  /** Told what went wrong where the stranger is told only that something did. */
+  onError(error: unknown): void;
+}
+
+export class Poll implements HttpService {
+  readonly role = 'poll';
+  readonly #feed: Feed;
+  readonly #sessions: Sessions;
+  readonly #history: HistoryPages;
+  readonly #options: PollOptions;
+  /** Station and types → what was rendered last, and of which changes. */
+  readonly #stations = new Map<string, { readonly changes: number; readonly body: CompressibleBody }>();
+
+  constructor(feed: Feed, sessions: Sessions, options: PollOptions) {
+    this.#feed = feed;
+    this.#sessions = sessions;
+    this.#history = new HistoryPages(feed, options.history);
+    this.#options = options;
+  }
+
+  takes(path: string): boolean {
+    return path.startsWith('/metadata/');
+  }
+
+  handle({ request, response }: Pick<Exchange, 'request' | 'response'>): void {
+    try {
+      const method = request.method;
+      if (method === 'OPTIONS') {
+        response.writeHead(204, READ_PREFLIGHT).end();
+        return;
+      }
+      const target = readHistoryTarget(request.url!) ?? readTarget(request.url!, true);
+      if (method !== 'GET' && method !== 'HEAD') {
+        throw new Refusal('method-not-allowed', 'This address can only be read.', {
+          headers: { Allow: 'GET, HEAD, OPTIONS' },
+        });
+      }
+      if ('scope' in target) this.#send(request, response, this.#answer(target));
+      else void this.#sendHistory(request, response, target);
+    } catch (error) {
+      this.#refuse(response, error);
+    }
+  }
+
+  #refuse(response: ServerResponse, error: unknown): void {
+    const refusal = asRefusal(error);
+    if (refusal.kind === 'internal') this.#options.onError(error);
+    sendProblem(response, refusal, READ_CORS);
+  }
+
+  #answer(target: ReadTarget): ReadAnswer {
+    if (target.form === null) {
+      if (target.scope !== 'listener') this.#known(target);
+      throw new Refusal('upgrade-required', 'Connect by WebSocket, or add .json to poll.', {
+        headers: { Upgrade: 'websocket', Connection: 'Upgrade' },
+      });
+    }
+    if (target.form === 'txt' && target.scope !== 'channel') throw notFound('Text is served for channels only.');
+    if (target.scope === 'channel') return this.#channel(target);
+    return target.scope === 'station' ? this.#station(target) : this.#listener(target);
+  }
+
+  #channel(target: ReadTarget): ReadAnswer {
+    this.#known(target);
+    const [type] = readTypes(target.query, false);
+    return recordAnswer(this.#feed.last(target.id, type!) ?? null, target.form!);
+  }
+
+  #station(target: ReadTarget): ReadAnswer {
+    this.#known(target);
+    const types = readTypes(target.query, true);
+    const key = `${target.id} ${types.join()}`;
+    const changes = this.#feed.changesOfStation(target.id);
+    let kept = this.#stations.get(key);
+    if (kept?.changes !== changes) {
+      const views = this.#feed.lastOfStation(target.id, types);
+      kept = { changes, body: new CompressibleBody(`[${views.map((view) => view.json).join(',')}]`) };
+      this.#stations.set(key, kept);
+    }
+    return { body: kept.body, type: JSON_TYPE, cache: SHARED };
+  }
+
+  #listener(target: ReadTarget): ReadAnswer {
+    const session = this.#sessions.get(target.id);
+    if (session === undefined) throw notFound('No listener has played with this metaid lately.');
+    const [type] = readTypes(target.query, false);
+    const told = readSync(target.query) === 'audio' ? session.lastHeard : session.lastWritten;
+    const next = type === 'next' ? this.#feed.last(session.channel, 'next') : undefined;
+    const body =
+      type === 'next'
+        ? (next?.listenerJson(session.id, '', session.mount) ?? null)
+        : told === null
+          ? null
+          : session.json(told);
+    return { body, type: JSON_TYPE, etag: body === null ? '' : tagOf(body), cache: PRIVATE };
+  }
+
+  async #sendHistory(request: IncomingMessage, response: ServerResponse, target: HistoryTarget): Promise<void> {
+    try {
+      if (this.#feed.face(target.channel) === undefined) throw notFound('There is no channel with this key.');
+      const page = readHistoryPage(target, this.#options.history.entries);
+      const body = await this.#history.of(page, { origin: this.#options.proxies.originOf(request), response });
+      const heads = { ...READ_CORS, ...historyHeads(target), 'Cache-Control': SHARED };
+      await sendCompressed(request, response, body, heads);
+    } catch (error) {
+      this.#refuse(response, error);
+    }
+  }
+
+  #known(target: ReadTarget): void {
+    const known =
+      target.scope === 'channel' ? this.#feed.face(target.id) !== undefined : this.#feed.hasStation(target.id);
+    if (!known) throw notFound(`There is no ${target.scope} with this key.`);
+  }
+
+  #send(request: IncomingMessage, response: ServerResponse, answer: ReadAnswer): void {
+    if (!('etag' in answer)) {
+      const heads = { ...READ_CORS, 'Content-Type': answer.type, 'Cache-Control': answer.cache };
+      sendCompressed(request, response, answer.body, heads).catch((error) => this.#refuse(response, error));
+    } else if (answer.body === null) response.writeHead(204, headsOf(answer, 204)).end();
+    else if (matchesTag(request.headers['if-none-match'], answer.etag))
+      response.writeHead(304, headsOf(answer, 304)).end();
+    else response.writeHead(200, headsOf(answer, 200)).end(answer.body);
+  }
+}
+
+function tagOf(body: string): string {
+  return `"${contentTag(body)}"`;
+}

@@ -1,0 +1,277 @@
+/**
+ * The HTTP side of every address. One request listener sends each request down its road: mounts and reads are answered on the spot
+ * (the hot paths), everything else goes through fastify.
+ *
+ *   front ─► http.Server ─┬─ the services (service.ts): mounts, records, encoders' titles       upgrade ─► WebSockets
+ *                         └─ anything else ─► fastify: push, ops, the page
+ */
+
+import http from 'node:http';
+import type { Socket } from 'node:net';
+import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
+import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
+import type { Watchdog } from '../base/watchdog.js';
+import type { Role } from '../config/schema.js';
+import type { Connections } from '../net/connections.js';
+import { answerBroken, brokenHead } from './broken.js';
+import { responseWith } from './legacy.js';
+import { Pipeline } from './pipeline.js';
+import {
+  asRefusal,
+  endWithProblem,
+  notServed,
+  PROBLEM_TYPE,
+  problemJson,
+  sendProblem,
+  tooManyConnections,
+} from './problem.js';
+import type { Roles } from './roles.js';
+import type { HttpService, UpgradeService } from './service.js';
+
+/** Idle keep-alive connections, and those whose answers nobody reads, are closed by Node within these times. */
+const KEEP_ALIVE_MS = 65_000;
+const SWEEP_MS = 2_000;
+const IDLE_MS = 120_000;
+
+/** Paths that are served where strangers have no room any more. */
+const OPERATORS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz']);
+
+/** Of the server as a whole (RFC 9110, 9.3.7). */
+const ALL_METHODS = 'GET, HEAD, POST, OPTIONS, PUT, SOURCE';
+
+export interface RouterParts {
+  readonly connections: Connections;
+  readonly services: readonly HttpService[];
+  readonly upgrades: readonly UpgradeService[];
+  readonly watchdog: Watchdog;
+  readonly headBytes: number;
+  readonly headMs: number;
+  /** For a whole request, its body too. */
+  readonly requestMs: number;
+  onError(error: unknown): void;
+}
+
+/** The role that a route of fastify's belongs to; null: open to all. */
+function roleOf(route: string): Role | null {
+  if (route.startsWith('/metapush/')) return 'push';
+  if (/\.(m3u|pls|xspf)$|^\/(status-json\.xsl|7\.html)$/.test(route)) return 'stream';
+  return route === '/metrics' ? 'ops' : null;
+}
+
+const NO_QUERY: Readonly<Record<string, unknown>> = {};
+
+export class Router {
+  /** Where routes are registered; made ready by `ready()`. */
+  readonly app: FastifyInstance;
+  readonly #parts: RouterParts;
+  readonly #servers: http.Server[] = [];
+  readonly #pipelines = new WeakMap<Socket, Pipeline>();
+  /** The roles of the address at which a request came in, for fastify's part. */
+  readonly #roles = new WeakMap<http.IncomingMessage, Roles>();
+
+  constructor(parts: RouterParts) {
+    this.#parts = parts;
+    this.app = fastify({
+      logger: false,
+      // As long as a head can be: what is too long for a key or a token is just a wrong one (fastify would answer 414).
+      // Queries are read where they are needed (parameter.ts), not taken apart for every request.
+      routerOptions: { maxParamLength: parts.headBytes, querystringParser: () => NO_QUERY },
+      exposeHeadRoutes: false,
+      // The engine itself refuses what comes while it closes, as a problem and with Retry-After.
+      return503OnClosing: false,
+      frameworkErrors: (error, _request, reply) => {
+        // Before routing (a path that cannot be decoded): the bare response, as for everything outside fastify.
+        reply.hijack();
+        // Its own text repeats the path, and a path may hold a token.
+        const broken = new Refusal('bad-request', 'The path of the address has a broken percent-encoding.');
+        sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : translate(error));
+      },
+    });
+    // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
+    // No promise: it costs a tenth of a push.
+    this.app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
+      const role = roleOf(routeOptions.url ?? '');
+      if (role !== null && this.#roles.get(raw)?.allows(role, raw) !== true) done(notServed());
+      else done();
+    });
+    this.app.setErrorHandler((error: FastifyError, _request, reply) => {
+      const refusal = translate(error);
+      if (refusal.kind === 'internal') this.#parts.onError(error);
+      return reply
+        .code(refusal.status)
+        .headers({ 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store', ...refusal.headers })
+        .send(problemJson(refusal));
+    });
+    this.app.setNotFoundHandler(() => {
+      throw new Refusal('not-found', 'There is nothing at this address.');
+    });
+  }
+
+  /** An HTTP server for one address; it never listens, the front hands it connections. */
+  server(roles: Roles): http.Server {
+    const server = http.createServer({
+      ...(roles.has('legacy') && { ServerResponse: responseWith(roles.heads) }),
+      maxHeaderSize: this.#parts.headBytes,
+      headersTimeout: this.#parts.headMs,
+      // Node demands that a request has no less time than its head.
+      requestTimeout: Math.max(this.#parts.requestMs, this.#parts.headMs),
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: SWEEP_MS,
+      // Node would answer past the pipeline.
+      requireHostHeader: false,
+      // Where Node asks (24 and later), other offers are passed over by itself, and no upgrade waits for a body (goOnWithout).
+      ...({ shouldUpgradeCallback: wantsWebSocket } as http.ServerOptions),
+    });
+    // An answer that nobody reads must not keep its connection; streams and WebSockets have taken theirs out by then.
+    server.timeout = IDLE_MS;
+    server.on('connection', (socket: Socket) =>
+      this.#pipelines.set(socket, new Pipeline(socket, this.#parts.watchdog)),
+    );
+    server.on('request', (request, response) => {
+      if (this.#begins(request, response)) this.#request(request, response, roles);
+    });
+    server.on('upgrade', (request, socket, head) => {
+      this.#pipelines.get(socket as Socket)!.release();
+      const broken = brokenHead(request);
+      if (broken !== null) endWithProblem(socket as Socket, broken, roles.heads);
+      else if (wantsWebSocket(request)) {
+        this.#upgrade(request, socket as Socket, head, roles);
+      } else goOnWithout(server, request, socket as Socket, head);
+    });
+    server.on('checkContinue', (request, response) => {
+      if (!this.#begins(request, response)) return;
+      // Only a push has a body that is read; to an encoder at the wrong address a 100 would say that all is well.
+      if (request.method === 'POST') response.writeContinue();
+      this.#request(request, response, roles);
+    });
+    server.on('checkExpectation', (request, response) => {
+      if (this.#begins(request, response)) response.writeHead(417, { 'Content-Length': 0 }).end();
+    });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#broken(error, socket as Socket, roles));
+    this.#servers.push(server);
+    return server;
+  }
+
+  ready(): Promise<void> {
+    return Promise.resolve(this.app.ready()).then(() => undefined);
+  }
+
+  /** Idle connections are closed; requests under way finish and then close. */
+  async close(): Promise<void> {
+    for (const server of this.#servers) {
+      server.closeIdleConnections();
+      server.keepAliveTimeout = 1;
+    }
+    await this.app.close();
+  }
+
+  /** Whether the request is to be answered by us: its connection owes nothing, and nobody could read it in another way. */
+  #begins(request: http.IncomingMessage, response: http.ServerResponse): boolean {
+    if (!this.#pipelines.get(request.socket)!.begin(request, response)) return false;
+    const refusal = brokenHead(request);
+    if (refusal !== null) sendProblem(response, refusal);
+    return refusal === null;
+  }
+
+  /** Answered after the answer that is owed; what was given away to a listener is nobody's to answer. */
+  #broken(error: NodeJS.ErrnoException, socket: Socket, roles: Roles): void {
+    const pipeline = this.#pipelines.get(socket)!;
+    const answer = () => answerBroken(error, socket, roles.heads);
+    if (pipeline.isOver) socket.destroy();
+    else if (error.code?.startsWith('HPE_') || error.code === 'ERR_HTTP_REQUEST_TIMEOUT') pipeline.finish(answer);
+    else answer();
+  }
+
+  #request(request: http.IncomingMessage, response: http.ServerResponse, roles: Roles): void {
+    const url = originForm(request);
+    if (url === '*' && request.method === 'OPTIONS') {
+      // libshout begins so, and would send its PUT on the same connection, where no encoder's body is taken: it has to come anew.
+      response.writeHead(204, { Allow: ALL_METHODS, Connection: 'close' }).end();
+      return;
+    }
+    const path = pathOf(url);
+    const takers = this.#parts.services.filter((service) => service.takes(path));
+    const { socket } = request;
+    if (!this.#parts.connections.begin(socket, isReserved(path, takers))) {
+      sendProblem(response, tooManyConnections());
+      return;
+    }
+    response.once('close', () => this.#parts.connections.end(socket));
+    if (takers.length === 0) {
+      this.#roles.set(request, roles);
+      this.app.routing(request, response);
+      return;
+    }
+    const service = takers.find(({ role }) => roles.allows(role, request));
+    const pipeline = this.#pipelines.get(socket)!;
+    if (service === undefined) sendProblem(response, notServed());
+    else service.handle({ request, response, pipeline, heads: roles.heads });
+  }
+
+  #upgrade(request: http.IncomingMessage, socket: Socket, head: Buffer, roles: Roles): void {
+    const path = pathOf(originForm(request));
+    if (!this.#parts.connections.begin(socket)) {
+      endWithProblem(socket, tooManyConnections(), roles.heads);
+      return;
+    }
+    const service = this.#parts.upgrades.find((each) => each.takes(path) && roles.allows(each.role, request));
+    if (service === undefined) endWithProblem(socket, notServed(), roles.heads);
+    else service.upgrade(request, socket, head, roles.heads);
+  }
+}
+
+/** What the reserve of connections is for: playout systems, encoders' titles, operators. */
+function isReserved(path: string, takers: readonly HttpService[]): boolean {
+  return path.startsWith('/metapush/') || OPERATORS.has(path) || takers.some((service) => service.isReserved);
+}
+
+function pathOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? url : url.slice(0, mark);
+}
+
+/** The request's address without the host. RFC 9112, 3.2.2: the absolute form must be understood, and its host counts. */
+function originForm(request: http.IncomingMessage): string {
+  const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url!);
+  if (absolute !== null) {
+    request.headers.host = absolute[1]!;
+    request.url = request.url!.slice(absolute[0].length) || '/';
+  }
+  return request.url!;
+}
+
+/** fastify's own errors carry a status: they become the row of our table that has it. */
+function translate(error: FastifyError | Error): Refusal {
+  if (error instanceof Refusal) return error;
+  const status = 'statusCode' in error ? error.statusCode : undefined;
+  const kind = (Object.keys(REFUSALS) as RefusalKind[]).find((name) => REFUSALS[name].status === status);
+  if (kind !== undefined && kind !== 'internal') return new Refusal(kind, error.message);
+  return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error);
+}
+
+/** A handshake has no body (RFC 6455, 4.1). */
+function wantsWebSocket(request: http.IncomingMessage): boolean {
+  return request.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request);
+}
+
+function hasBody({ headers }: http.IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/**
+ * An offer to speak another protocol than WebSocket is passed over (RFC 9110, 7.8): the request is read again without it. Java's
+ * HTTP client offers h2c with its first request, and Node takes every offer for an upgrade.
+ */
+function goOnWithout(server: http.Server, request: http.IncomingMessage, socket: Socket, rest: Buffer): void {
+  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
+  for (let i = 0; i < request.rawHeaders.length; i += 2) {
+    const name = request.rawHeaders[i]!;
+    if (!/^(upgrade|http2-settings|connection)$/i.test(name)) lines.push(`${name}: ${request.rawHeaders[i + 1]}`);
+  }
+  if (/\bclose\b/i.test(request.headers.connection ?? '')) lines.push('Connection: close');
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), rest]));
+  // Node leaves these behind.
+  socket.removeAllListeners('resume').removeAllListeners('pause');
+  server.emit('connection', socket);
+  socket.resume();
+}

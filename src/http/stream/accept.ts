@@ -1,0 +1,73 @@
+/**
+ * The listeners' door: takes connections that begin by asking for a mount straight off the front. They never see Node's HTTP
+ * server, whose objects would stay with each listener as long as it plays.
+ */
+
+import type { Socket } from 'node:net';
+import { Refusal } from '../../base/refusal.js';
+import type { Mount } from '../../channel/mount.js';
+import type { Connections } from '../../net/connections.js';
+import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
+import type { Proxies } from '../../net/peer.js';
+import { isChunkedOnly } from '../broken.js';
+import type { AddressHeads } from '../legacy.js';
+import { endWithProblem, tooManyConnections } from '../problem.js';
+import type { Stream } from './stream.js';
+import { SocketStreamRequest } from './stream-request.js';
+
+const GET = Buffer.from('GET /');
+const BLANK = 0x20;
+const QUESTION = 0x3f;
+
+export class ListenerAcceptor {
+  readonly #mounts: ReadonlyMap<string, Mount>;
+  readonly #stream: Stream;
+  readonly #heads: HeadReader;
+  readonly #proxies: Proxies;
+  readonly #connections: Connections;
+
+  constructor(
+    mounts: ReadonlyMap<string, Mount>,
+    stream: Stream,
+    proxies: Proxies,
+    connections: Connections,
+    limits: HeadLimits,
+  ) {
+    this.#proxies = proxies;
+    this.#connections = connections;
+    this.#mounts = mounts;
+    this.#stream = stream;
+    this.#heads = new HeadReader(limits);
+  }
+
+  /** Takes the connection when its first bytes name a mount; false: somebody else's. @param heads of the address */
+  take(socket: Socket, first: Buffer, heads: AddressHeads): boolean {
+    const mount = this.#mountOf(first);
+    if (mount === undefined) return false;
+    this.#heads.read(socket, first, (result) => {
+      if (!this.#connections.begin(socket)) endWithProblem(socket, tooManyConnections(), heads);
+      else if ('kind' in result) {
+        const kind = result.kind === 'too-large' ? 'head-too-large' : 'bad-request';
+        endWithProblem(socket, new Refusal(kind, `${result.message}.`), heads);
+      } else if (result.headers.has('transfer-encoding') && !isChunkedOnly(result.headers.get('transfer-encoding'))) {
+        endWithProblem(socket, new Refusal('bad-request', 'Of the transfer codings only chunked is known.'), heads);
+      } else {
+        const address = this.#proxies.clientOf(socket, (name) => result.headers.get(name));
+        this.#stream.handle(new SocketStreamRequest(socket, result, heads, address), mount);
+      }
+    });
+    return true;
+  }
+
+  close(): void {
+    this.#heads.close();
+  }
+
+  #mountOf(first: Buffer): Mount | undefined {
+    if (first.length <= GET.length || !first.subarray(0, GET.length).equals(GET)) return undefined;
+    let end = GET.length;
+    while (end < first.length && first[end] !== BLANK && first[end] !== QUESTION) end++;
+    // A path that is cut here may go on: that connection takes the other road.
+    return end === first.length ? undefined : this.#mounts.get(first.toString('latin1', GET.length - 1, end));
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Who may listen, and whether there is room: counts listeners in all, of a channel and of an address, looks at signed URLs, and asks
+ * the hook. A place is taken before the hook is asked, so that no more are asked about than there is room for.
+ *
+ *   signed? ─► room? ─► place ─► hook? ─► may listen for limitMs
+ *      403       503, or 302 to another node   401, 403, 503
+ */
+
+import type { KeyObject } from 'node:crypto';
+import type { ChannelAudio } from '../../audio/channel-audio.js';
+import type { Clock } from '../../base/clock.js';
+import { originOf } from '../../base/ip.js';
+import { Refusal } from '../../base/refusal.js';
+import type { ListenPolicy, Mount } from '../../channel/mount.js';
+import type { Audience } from '../../listener/audience.js';
+import { basicCredentials } from '../../net/request-head.js';
+import type { HookListener, HookVerdict, ListenerHook } from './hook.js';
+import { isSigned } from './signed.js';
+import type { StreamRequest } from './stream-request.js';
+
+/** A crowd that came at once does not come back at once: times are shortened by up to this share. */
+const SPREAD = 0.1;
+/** What is told to the hook of a player's name for itself. */
+const AGENT_CHARACTERS = 255;
+
+/** What must be known of a mount. */
+type GuardedMount = ListenPolicy & Pick<Mount, 'path' | 'channel'>;
+
+export interface AdmissionOptions {
+  readonly listeners: number;
+  readonly listenersPerAddress: number;
+  readonly keys: readonly KeyObject[];
+  /** Seconds to wait when the hook is down. */
+  readonly retrySeconds: number;
+}
+
+/** A listener's place, from before it is known whether he may listen. Given back once, by `leave` or `ended`. */
+export class Place {
+  limitMs: number;
+  readonly #onLeave: () => void;
+  readonly #audience: Audience;
+  readonly #channel: ChannelAudio;
+  /** Told when he has gone; set when the hook has announced him. */
+  onEnded: ((lastedMs: number) => void) | null = null;
+
+  constructor(audience: Audience, channel: ChannelAudio, limitMs: number, giveBack: () => void) {
+    this.#audience = audience;
+    this.#channel = channel;
+    this.limitMs = limitMs;
+    this.#onLeave = giveBack;
+    audience.enter(channel);
+  }
+
+  /** He has not played, and does not come. */
+  leave(): void {
+    this.#audience.leave(this.#channel);
+    this.ended(0);
+  }
+
+  /** He has played; the audience has let him go. */
+  readonly ended = (lastedMs: number): void => {
+    this.#onLeave();
+    this.onEnded?.(lastedMs);
+  };
+}
+
+export class Admission {
+  readonly #audience: Audience;
+  readonly #clock: Clock;
+  readonly #hook: ListenerHook | null;
+  readonly #options: AdmissionOptions;
+  readonly #byOrigin = new Map<string, number>();
+
+  constructor(audience: Audience, clock: Clock, hook: ListenerHook | null, options: AdmissionOptions) {
+    this.#audience = audience;
+    this.#clock = clock;
+    this.#hook = hook;
+    this.#options = options;
+  }
+
+  /** @throws Refusal not-admitted, where the URL has to be signed and is not */
+  check({ url }: StreamRequest, { access, path }: GuardedMount): void {
+    if (access !== 'signed') return;
+    const query = new URLSearchParams(url.slice(path.length));
+    if (!isSigned(this.#options.keys, path, query, this.#clock.wallMs())) throw notAdmitted();
+  }
+
+  /** A place, or the URL of another node that may have one. @throws Refusal unavailable */
+  enter(visit: StreamRequest, mount: GuardedMount): Place | string {
+    const { channel, maxListeners, overflowUrl } = mount;
+    const { listeners, listenersPerAddress } = this.#options;
+    const isFull = this.#audience.count >= listeners;
+    if (isFull || channel.listeners >= maxListeners) {
+      if (overflowUrl !== undefined) return elsewhere(overflowUrl, mount.path, visit.url);
+      throw unavailable(`This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
+    }
+    const origin = originOf(visit.address);
+    const others = this.#byOrigin.get(origin) ?? 0;
+    if (others >= listenersPerAddress) throw unavailable('Too many listeners from this address.', 30);
+    this.#byOrigin.set(origin, others + 1);
+    const limitMs = mount.maxListenMs * (1 - SPREAD * Math.random());
+    return new Place(this.#audience, channel, limitMs, () => {
+      const left = this.#byOrigin.get(origin)! - 1;
+      if (left > 0) this.#byOrigin.set(origin, left);
+      else this.#byOrigin.delete(origin);
+    });
+  }
+
+  /** Asks the hook; resolves with why he may not listen, or null. Never rejects. The place stays taken. */
+  async ask(visit: StreamRequest, place: Place): Promise<Refusal | null> {
+    const hook = this.#hook!;
+    const given = visit.head('authorization');
+    const caller = callerOf(visit, given);
+    const { verdict, limitMs, client }: HookVerdict = await hook.ask(caller);
+    if (client !== null) place.onEnded = (lastedMs) => hook.gone(caller, client, lastedMs);
+    place.limitMs = Math.min(place.limitMs, limitMs);
+    if (verdict === 'allowed') return null;
+    if (verdict === 'down')
+      return unavailable('It cannot be found out now who may listen.', this.#options.retrySeconds);
+    if (given !== undefined) return notAdmitted();
+    return new Refusal('unauthorized', 'This mount is not open to all.', {
+      headers: { 'WWW-Authenticate': 'Basic realm="airsplice", charset="UTF-8"' },
+    });
+  }
+}
+
+function callerOf(visit: StreamRequest, authorization: string | undefined): HookListener {
+  const headers = new Map(authorization === undefined ? [] : [['authorization', authorization]]);
+  const { user, password } = basicCredentials({ headers }) ?? { user: '', password: '' };
+  const agent = (visit.head('user-agent') ?? '').slice(0, AGENT_CHARACTERS);
+  return { mount: visit.url, user, password, address: visit.address, agent };
+}
+
+/** The same request at another node: its query goes along. */
+function elsewhere(overflowUrl: string, path: string, url: string): string {
+  // Tolerant heads may hold more than a URL may.
+  const query = url.slice(path.length + 1).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+  const there = overflowUrl.replaceAll('{mount}', path.slice(1));
+  return query === '' ? there : `${there}${there.includes('?') ? '&' : '?'}${query}`;
+}
+
+function notAdmitted(): Refusal {
+  return new Refusal('not-admitted', 'This address does not let you in.');
+}
+
+export function unavailable(detail: string, retrySeconds: number): Refusal {
+  return new Refusal('unavailable', detail, { headers: { 'Retry-After': String(retrySeconds) } });
+}

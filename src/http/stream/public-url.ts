@@ -1,0 +1,63 @@
+/**
+ * Under which URL the one who asks can reach this server: what playlists and statistics put before a mount.
+ *
+ *   streams.publicUrl, where there is one    else scheme (a trusted proxy's X-Forwarded-Proto, else TLS or not) + the request's Host
+ *
+ * Host is outside input: it is a host name or an address with a port, or it is passed over. Nothing in it can end a line, a tag or a
+ * text.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { addressOf } from '../../net/peer.js';
+
+/** Whose word is taken for the scheme; net/peer.ts has the real one. */
+export interface ProxyTrust {
+  isTrusted(address: string | undefined): boolean;
+}
+
+const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,252})|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i;
+
+export class PublicUrl {
+  readonly #publicUrl: string;
+  readonly #trust: ProxyTrust;
+
+  /** @param publicUrl as configured; "": none */
+  constructor(publicUrl: string, trust: ProxyTrust) {
+    // As a URL is written on the wire: no blanks, quotes or angle brackets are left in it.
+    this.#publicUrl = publicUrl === '' ? '' : new URL(publicUrl).href.replace(/\/+$/, '');
+    this.#trust = trust;
+  }
+
+  /** `https://radio.example:8443`, without a slash at the end. */
+  of(request: IncomingMessage): string {
+    if (this.#publicUrl !== '') return this.#publicUrl;
+    const { host } = request.headers;
+    const authority = host !== undefined && isAuthority(host) ? host : localAuthority(request);
+    return `${this.#scheme(request)}://${authority}`;
+  }
+
+  #scheme(request: IncomingMessage): string {
+    const { socket, headers } = request;
+    if (this.#trust.isTrusted(addressOf(socket))) {
+      // Of several the last: what the nearest proxy has said, or added.
+      const told = String(headers['x-forwarded-proto'] ?? '')
+        .split(',')
+        .at(-1)!
+        .trim()
+        .toLowerCase();
+      if (told === 'https' || told === 'http') return told;
+    }
+    return 'encrypted' in socket ? 'https' : 'http';
+  }
+}
+
+/** What looks like an address may still be none, and a port be too large. */
+function isAuthority(host: string): boolean {
+  return HOST.test(host) && URL.canParse(`http://${host}`);
+}
+
+/** The address at which the request came in: for clients of HTTP/1.0, which name no host. */
+function localAuthority({ socket }: IncomingMessage): string {
+  const address = (socket.localAddress ?? 'localhost').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*/, '');
+  return `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
+}

@@ -1,0 +1,182 @@
+/**
+ * A request for a mount, however it was read: off the bare socket by the front (the crowd's way: no HTTP objects stay behind, which
+ * is three quarters of a listener's memory and half of the cost of joining), or by Node's HTTP server, where it was not the first
+ * request on its connection.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Refusal } from '../../base/refusal.js';
+import type { RequestHead } from '../../net/request-head.js';
+import type { AddressHeads } from '../legacy.js';
+import type { Pipeline } from '../pipeline.js';
+import { endWithProblem, sendProblem } from '../problem.js';
+
+const CORS = { 'Access-Control-Allow-Origin': '*' };
+
+export interface StreamRequest {
+  readonly method: string;
+  /** Path and query as requested. */
+  readonly url: string;
+  /** What every answer of this address has; whoever writes one to the taken connection puts them in. */
+  readonly heads: AddressHeads;
+  /** The client's address, also behind trusted proxies (net/peer.ts); "" when it has gone. */
+  readonly address: string;
+  /** The value of a head, by its lower-case name. */
+  head(name: string): string | undefined;
+  /** Whether the visitor has gone while it waited. */
+  readonly gone: boolean;
+  /** The answer is long in coming: nothing else is answered on this connection, and its end is seen. */
+  wait(): void;
+  /** Gives the connection away: what is written from here on goes out as it is. Nothing else may be called afterwards. */
+  take(): Socket;
+  /** Sends these bytes as they are and closes, whatever the visitor does. */
+  answer(bytes: Buffer): void;
+  refuse(refusal: Refusal): void;
+  /** 302: this request may be made there. */
+  redirect(location: string): void;
+  /** 204 with these heads. */
+  allow(heads: readonly (readonly [string, string])[]): void;
+}
+
+/** Read by Node's HTTP server. */
+export class HttpStreamRequest implements StreamRequest {
+  readonly heads: AddressHeads;
+  readonly address: string;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #pipeline: Pipeline;
+  #hasWaited = false;
+
+  /** @param pipeline of its connection: HTTP has no more to do with it once it is taken */
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    pipeline: Pipeline,
+    heads: AddressHeads,
+    address: string,
+  ) {
+    this.heads = heads;
+    this.address = address;
+    this.#request = request;
+    this.#response = response;
+    this.#pipeline = pipeline;
+  }
+
+  get method(): string {
+    return this.#request.method!;
+  }
+
+  get url(): string {
+    return this.#request.url!;
+  }
+
+  get gone(): boolean {
+    return this.#response.destroyed || this.#response.socket === null;
+  }
+
+  head(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.at(-1) : value;
+  }
+
+  wait(): void {
+    this.#hasWaited = true;
+    this.#pipeline.passOver();
+  }
+
+  take(): Socket {
+    const { socket } = this.#request;
+    this.#pipeline.release();
+    this.#response.detachSocket(socket);
+    socket.setTimeout(0);
+    // What it still says is read and dropped, so that its end is noticed.
+    socket.resume();
+    return socket;
+  }
+
+  answer(bytes: Buffer): void {
+    const socket = this.take();
+    socket.on('error', () => undefined).write(bytes);
+    socket.destroySoon();
+  }
+
+  refuse(refusal: Refusal): void {
+    // Requests behind it may have been passed over.
+    sendProblem(this.#response, refusal, this.#hasWaited ? { ...CORS, Connection: 'close' } : CORS);
+  }
+
+  redirect(location: string): void {
+    this.#response.writeHead(302, { ...redirectHeads(location), 'Content-Length': 0 }).end();
+  }
+
+  allow(heads: readonly (readonly [string, string])[]): void {
+    this.#response.writeHead(204, Object.fromEntries(heads)).end();
+  }
+}
+
+/** Read off the bare socket. */
+export class SocketStreamRequest implements StreamRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly heads: AddressHeads;
+  readonly address: string;
+  readonly #socket: Socket;
+  readonly #heads: ReadonlyMap<string, string>;
+
+  constructor(socket: Socket, handshake: RequestHead, heads: AddressHeads, address: string) {
+    this.#socket = socket;
+    this.heads = heads;
+    this.address = address;
+    this.method = handshake.method;
+    this.url = handshake.query === '' ? handshake.path : `${handshake.path}?${handshake.query}`;
+    this.#heads = handshake.headers;
+    // While it waits: an error is an ending, told by `gone`; a half-closed visitor hears nothing, it has gone too.
+    socket.on('error', () => undefined);
+    socket.on('end', () => socket.destroy());
+    socket.resume();
+  }
+
+  get gone(): boolean {
+    return this.#socket.destroyed;
+  }
+
+  head(name: string): string | undefined {
+    return this.#heads.get(name);
+  }
+
+  /** It does nothing else from the first. */
+  wait(): void {}
+
+  take(): Socket {
+    this.#socket.removeAllListeners('end');
+    this.#socket.removeAllListeners('error');
+    return this.#socket;
+  }
+
+  answer(bytes: Buffer): void {
+    this.#socket.write(bytes);
+    this.#socket.destroySoon();
+  }
+
+  refuse(refusal: Refusal): void {
+    endWithProblem(this.take(), refusal, { ...CORS, ...this.heads });
+  }
+
+  redirect(location: string): void {
+    this.#answerHead('302 Found', [...Object.entries(redirectHeads(location)), ['Content-Length', '0']]);
+  }
+
+  allow(heads: readonly (readonly [string, string])[]): void {
+    this.#answerHead('204 No Content', heads);
+  }
+
+  #answerHead(status: string, heads: readonly (readonly [string, string])[]): void {
+    const lines = [...heads, ...Object.entries(this.heads)].map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    this.answer(Buffer.from(`HTTP/1.1 ${status}\r\n${lines}Connection: close\r\n\r\n`));
+  }
+}
+
+function redirectHeads(location: string): Record<string, string> {
+  return { Location: location, 'Cache-Control': 'no-store', ...CORS };
+}

@@ -1,0 +1,170 @@
+/**
+ * `GET /{mount}`: admits a listener, waits for audio where there is hope of some, and hands its bare socket with the answer's head
+ * to the audience. HTTP's part is over then: the body is close-delimited (protocol.md, "Listeners").
+ */
+
+import type { AlarmHandler, Clock } from '../../base/clock.js';
+import { Refusal } from '../../base/refusal.js';
+import type { Mount } from '../../channel/mount.js';
+import type { Audience } from '../../listener/audience.js';
+import type { Guests } from '../../listener/guests.js';
+import { PREFLIGHT_HEADS, streamHead } from '../../listener/head.js';
+import type { Session, Sessions } from '../../listener/sessions.js';
+import { parameter } from '../parameter.js';
+import { asRefusal } from '../problem.js';
+import { isMetaid } from '../reads.js';
+import { type Admission, type Place, unavailable } from './admission.js';
+import type { StreamRequest } from './stream-request.js';
+
+/** So many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
+const MOST_PER_TICK = 50;
+
+export interface StreamOptions {
+  readonly burstMs: number;
+  readonly startTimeoutMs: number;
+}
+
+/** A listener for whom there is no audio yet. */
+interface WaitingListener {
+  readonly visit: StreamRequest;
+  readonly mount: Mount;
+  readonly place: Place;
+  readonly untilMs: number;
+}
+
+export class Stream implements AlarmHandler {
+  readonly #audience: Audience;
+  readonly #sessions: Sessions;
+  readonly #guests: Guests;
+  readonly #admission: Admission;
+  readonly #clock: Clock;
+  readonly #options: StreamOptions;
+  #waiting: WaitingListener[] = [];
+  #closed = false;
+
+  constructor(
+    audience: Audience,
+    sessions: Sessions,
+    guests: Guests,
+    admission: Admission,
+    clock: Clock,
+    options: StreamOptions,
+  ) {
+    this.#audience = audience;
+    this.#admission = admission;
+    this.#sessions = sessions;
+    this.#guests = guests;
+    this.#clock = clock;
+    this.#options = options;
+    clock.everyTick(this);
+  }
+
+  /** Answers any request for this mount. */
+  handle(visit: StreamRequest, mount: Mount): void {
+    try {
+      const { method } = visit;
+      if (method === 'GET') this.#admit(visit, mount);
+      else if (method === 'HEAD') this.#headOnly(visit, mount);
+      else if (method === 'OPTIONS') visit.allow(PREFLIGHT_HEADS);
+      else
+        throw new Refusal('method-not-allowed', 'A mount can only be heard.', {
+          headers: { Allow: 'GET, HEAD, OPTIONS' },
+        });
+    } catch (error) {
+      visit.refuse(asRefusal(error));
+    }
+  }
+
+  onAlarm(nowMs: number): void {
+    if (this.#waiting.length === 0) return;
+    let budget = this.#closed ? Number.POSITIVE_INFINITY : MOST_PER_TICK;
+    this.#waiting = this.#waiting.filter((waiting) => budget === 0 || !this.#settle(waiting, nowMs) || budget-- === 0);
+  }
+
+  /** Takes no more listeners; those who wait are sent away. */
+  close(): void {
+    this.#closed = true;
+    this.onAlarm(this.#clock.now());
+  }
+
+  #admit(visit: StreamRequest, mount: Mount): void {
+    if (this.#closed) throw unavailable('The server is shutting down.', 5);
+    this.#admission.check(visit, mount);
+    const place = this.#admission.enter(visit, mount);
+    if (typeof place === 'string') visit.redirect(place);
+    else if (mount.access === 'hook') {
+      visit.wait();
+      void this.#ask(visit, mount, place);
+    } else this.#begin(visit, mount, place);
+  }
+
+  async #ask(visit: StreamRequest, mount: Mount, place: Place): Promise<void> {
+    const refusal = await this.#admission.ask(visit, place);
+    if (!visit.gone && refusal === null && !this.#closed) this.#begin(visit, mount, place);
+    else {
+      place.leave();
+      if (!visit.gone) visit.refuse(refusal ?? unavailable('The server is shutting down.', 5));
+    }
+  }
+
+  #begin(visit: StreamRequest, mount: Mount, place: Place): void {
+    if (mount.hasAudio && mount.channel.hasSegments) this.#play(visit, mount, place);
+    else if (mount.hopeful) {
+      visit.wait();
+      this.#waiting.push({ visit, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+    } else {
+      place.leave();
+      visit.refuse(noAudio());
+    }
+  }
+
+  /** True: it waits no more. */
+  #settle({ visit, mount, place, untilMs }: WaitingListener, nowMs: number): boolean {
+    if (visit.gone) place.leave();
+    else if (mount.hasAudio && mount.channel.hasSegments && !this.#closed) this.#play(visit, mount, place);
+    else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
+      place.leave();
+      visit.refuse(noAudio());
+    } else return false;
+    return true;
+  }
+
+  #play(visit: StreamRequest, mount: Mount, place: Place): void {
+    const { channel } = mount;
+    const metaint = wantsIcy(visit) ? channel.metaint : null;
+    const icy = metaint !== null;
+    const head = streamHead(mount.facts, channel, metaint, visit.heads);
+    const session = this.#session(visit, mount);
+    const guest = this.#guests.arrive(channel.key, visit, session?.metaid ?? null);
+    const socket = visit.take();
+    this.#audience.join(socket, channel, head, {
+      ...{ icy, burstMs: this.#options.burstMs, session, guest },
+      ...{ limitMs: place.limitMs, onLeft: place.ended },
+    });
+  }
+
+  /** The hook is not asked about a head: nobody listens to it. */
+  #headOnly(visit: StreamRequest, mount: Mount): void {
+    this.#admission.check(visit, mount);
+    // An on-demand source is not woken for a head: its metaint is not known yet.
+    if (!mount.hasAudio && !mount.onDemand) throw noAudio();
+    const metaint = wantsIcy(visit) ? mount.channel.metaint : null;
+    visit.answer(streamHead(mount.facts, mount.channel, metaint, visit.heads));
+  }
+
+  /** A malformed metaid plays, without a session. `sabcsid` is its older name (contract, "Deprecated host"). */
+  #session({ url }: StreamRequest, mount: Mount): Session | null {
+    const metaid = parameter(url, 'metaid') ?? parameter(url, 'sabcsid');
+    return metaid !== null && isMetaid(metaid) ? this.#sessions.open(metaid, mount.channel.key, mount.path) : null;
+  }
+}
+
+/** Asked for with a non-zero integer (protocol.md, "ICY metadata"). */
+function wantsIcy(visit: StreamRequest): boolean {
+  const value = visit.head('icy-metadata');
+  return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
+}
+
+function noAudio(): Refusal {
+  return unavailable('This mount has no audio now.', 5);
+}

@@ -1,0 +1,172 @@
+/**
+ * One connection that watches, by whatever transport. A slow one is never waited for: while `bufferBytes` wait in its buffer nothing
+ * is written, the first messages stay where they come from, and of the others only the newest per channel and type is kept for it;
+ * when nothing has drained for `drainMs` it is told to go.
+ *
+ * Invariant: what it is told comes in the order in which it happened, the first messages before all.
+ *
+ * A message to a crowd costs here what the kernel takes and little more. What counts is how many objects of its own each reader
+ * has the processor fetch, since those of a whole crowd are never in its cache; so `tell` looks at the reader and its socket alone.
+ */
+
+import type { Firsts, Message, Watcher } from '../../feed/feed.js';
+
+/** How long a connection has to answer a goodbye before it is cut. */
+const CLOSE_MS = 2000;
+
+export interface WatchConnectionLimits {
+  readonly pingMs: number;
+  readonly bufferBytes: number;
+  readonly drainMs: number;
+}
+
+export type Goodbye = 'shutdown' | 'too slow';
+
+/**
+ * The short way to a reader that keeps up. It may be taken while the socket is writable and nothing waits in it: then the
+ * connection is not closing either, since a goodbye that has been written whole has the socket ended before the next event.
+ */
+export interface Direct {
+  readonly socket: { readonly writable: boolean; readonly writableLength: number; write(bytes: Buffer): boolean };
+  /** The same bytes for all who get the message, and the same function for all readers of a kind. */
+  readonly bytes: (message: Message) => Buffer;
+}
+
+/** How a reader is written to: websocket.ts, event-stream.ts. */
+export interface Transport {
+  /** Null: everything goes by `send`. */
+  readonly direct: Direct | null;
+  readonly open: boolean;
+  /** Bytes that wait to be taken, and those that have been. */
+  readonly waiting: number;
+  readonly taken: number;
+  /** @param firsts where it is one of the first messages: where it came from */
+  send(message: Message, firsts: Firsts | null): void;
+  /** False: the other side has not answered the last sign of life. */
+  readonly alive: boolean;
+  ping(): void;
+  /** Politely: the other side may still take what waits. */
+  close(why: Goodbye): void;
+  cut(): void;
+}
+
+export class WatchConnection implements Watcher {
+  // These first: they share a cache line with the object's head.
+  readonly #socket: Direct['socket'] | null;
+  readonly #bytes: Direct['bytes'] | null;
+  /** Nothing that was told before waits here: the short way is open. */
+  #isEven = true;
+  readonly #transport: Transport;
+  readonly #limits: WatchConnectionLimits;
+  #firsts: Firsts | null = null;
+  /** What waits for a slow connection: slot → newest message. */
+  #kept: Map<string, Message> | null = null;
+  #pingedMs: number;
+  #taken = 0;
+  #takenMs: number;
+  #closeMs = Number.POSITIVE_INFINITY;
+
+  /** @param phase 0 to 1: how much of the time to its first sign of life counts as over */
+  constructor(transport: Transport, limits: WatchConnectionLimits, nowMs: number, phase = 0) {
+    this.#transport = transport;
+    this.#limits = limits;
+    const direct = transport.direct;
+    this.#socket = direct?.socket ?? null;
+    this.#bytes = direct?.bytes ?? null;
+    this.#pingedMs = nowMs - phase * limits.pingMs;
+    this.#takenMs = nowMs;
+  }
+
+  begin(firsts: Firsts): void {
+    this.#firsts = firsts;
+    this.#isEven = false;
+    this.flush();
+  }
+
+  tell(message: Message): void {
+    const socket = this.#socket;
+    if (this.#isEven && socket !== null && socket.writableLength === 0 && socket.writable) {
+      socket.write(this.#bytes!(message));
+      return;
+    }
+    if (!this.#transport.open) return;
+    if (this.#isEven && !this.#full) {
+      this.#transport.send(message, null);
+      return;
+    }
+    this.#kept ??= new Map();
+    // Deleted first: what is kept stays in the order in which it happened.
+    this.#kept.delete(message.slot);
+    this.#kept.set(message.slot, message);
+    this.flush();
+  }
+
+  /** The connection has taken something: writes what it may. */
+  flush(): void {
+    if (!this.#transport.open) return;
+    this.#isEven = false;
+    while (this.#firsts !== null) {
+      if (this.#full) return;
+      const message = this.#firsts.next();
+      if (message === null) this.#firsts = null;
+      else this.#transport.send(message, this.#firsts);
+    }
+    if (this.#kept !== null) {
+      for (const [slot, message] of this.#kept) {
+        if (this.#full) return;
+        this.#kept.delete(slot);
+        this.#transport.send(message, null);
+      }
+      this.#kept = null;
+    }
+    this.#isEven = true;
+  }
+
+  /** Looked at about once a second: pings, gives up the dead, tells the stuck to go. */
+  check(nowMs: number): void {
+    if (nowMs >= this.#closeMs) {
+      this.#transport.cut();
+      return;
+    }
+    // 'drain' is told only above the socket's own mark, which may lie higher than ours.
+    if (!this.#isEven) this.flush();
+    if (this.#transport.waiting === 0) this.#takenMs = nowMs;
+    else this.#watchDraining(nowMs);
+    if (nowMs - this.#takenMs >= this.#limits.drainMs) this.close('too slow', nowMs);
+    else if (nowMs - this.#pingedMs >= this.#limits.pingMs) this.#ping(nowMs);
+  }
+
+  /** Says goodbye; a connection that does not answer is cut soon after. Idempotent. */
+  close(why: Goodbye, nowMs: number): void {
+    if (this.#closeMs !== Number.POSITIVE_INFINITY) return;
+    this.#closeMs = nowMs + CLOSE_MS;
+    this.#firsts = null;
+    this.#kept = null;
+    this.#isEven = false;
+    this.#transport.close(why);
+  }
+
+  cut(): void {
+    this.#transport.cut();
+  }
+
+  get #full(): boolean {
+    return this.#transport.waiting >= this.#limits.bufferBytes;
+  }
+
+  #watchDraining(nowMs: number): void {
+    const { taken } = this.#transport;
+    if (taken !== this.#taken) this.#takenMs = nowMs;
+    this.#taken = taken;
+  }
+
+  #ping(nowMs: number): void {
+    if (!this.#transport.alive) {
+      this.#transport.cut();
+      return;
+    }
+    this.#pingedMs = nowMs;
+    // Who takes too little to be sent a sign of life is not asked: drainMs is the measure for him.
+    if (!this.#full) this.#transport.ping();
+  }
+}

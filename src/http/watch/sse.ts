@@ -1,0 +1,89 @@
+/**
+ * Watching by Server-Sent Events, for whoever cannot or need not speak WebSocket: the same three scopes, first messages and changes.
+ *
+ *   /metadata/sse/channel/{key}   /metadata/sse/station/{key}   /metadata/sse/listener/{metaid}[?sync=wire]
+ *
+ * Who comes back says by `Last-Event-ID` (or `?lastEventId=`, as pages do that make their own EventSource) what it saw last:
+ * in channel and station scope an id of feed/seen.ts, in listener scope `sync.now.next`, each the id of a message of its session.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Refusal } from '../../base/refusal.js';
+import type { Sync } from '../../feed/feed.js';
+import { asRefusal, sendProblem } from '../problem.js';
+import { READ_CORS, READ_PREFLIGHT, readSync, readTarget } from '../reads.js';
+import type { Exchange, HttpService } from '../service.js';
+import { beginEvents, EventStream, headOfEvents, type IdFor } from './event-stream.js';
+import type { ListenerSeen, Watchers } from './watchers.js';
+
+const PREFIX = '/metadata/sse/';
+
+export class Sse implements HttpService {
+  readonly role = 'watch';
+  readonly #watchers: Watchers;
+
+  constructor(watchers: Watchers) {
+    this.#watchers = watchers;
+  }
+
+  takes(path: string): boolean {
+    return path.startsWith(PREFIX);
+  }
+
+  handle({ request, response, pipeline }: Exchange): void {
+    try {
+      if (request.method === 'OPTIONS') response.writeHead(204, READ_PREFLIGHT).end();
+      else this.#watch(request, response, () => pipeline.passOver());
+    } catch (error) {
+      sendProblem(response, asRefusal(error), READ_CORS);
+    }
+  }
+
+  /** @param onOpen the answer will have no end, and is the last one on this connection */
+  #watch(request: IncomingMessage, response: ServerResponse, onOpen: () => void): void {
+    const target = readTarget(`/metadata/${request.url!.slice(PREFIX.length)}`, false);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw new Refusal('method-not-allowed', 'This address can only be read.', {
+        headers: { Allow: 'GET, HEAD, OPTIONS' },
+      });
+    }
+    const sync = readSync(target.query);
+    this.#watchers.known(target);
+    if (request.method === 'HEAD') {
+      headOfEvents(response);
+      return;
+    }
+    const address = this.#watchers.originOf(request);
+    this.#watchers.admit(address);
+    const seen = lastEventId(request) ?? target.query.get('lastEventId') ?? undefined;
+    const seenOfListener = readListenerId(seen, sync);
+    const ids = target.scope === 'listener' ? listenerIds(sync, seenOfListener) : null;
+    const socket = beginEvents(response);
+    const transport = new EventStream(response, socket, ids);
+    const { reader, onGone: gone } = this.#watchers.open(transport, address, { target, sync, seen, seenOfListener });
+    socket.on('drain', () => reader.flush());
+    response.on('close', gone);
+    onOpen();
+  }
+}
+
+/** Each connection remembers its last now and next. */
+function listenerIds(sync: Sync, seen: ListenerSeen): IdFor {
+  let { now, next } = seen;
+  return (message) => {
+    if (message.slot === 'now') now = message.id;
+    else next = message.id;
+    return `${sync}.${now}.${next}`;
+  };
+}
+
+/** The other timing's ids say nothing about what was told in this one. */
+function readListenerId(id: string | undefined, sync: Sync): ListenerSeen {
+  const [timing, now, next] = (id ?? '').split('.');
+  const read = timing === sync && id!.length <= 256 && !/[^\w.~-]/.test(id!);
+  return read ? { now: now ?? '', next: next ?? '' } : { now: '', next: '' };
+}
+
+function lastEventId(request: IncomingMessage): string | undefined {
+  return request.headers['last-event-id'] as string | undefined;
+}

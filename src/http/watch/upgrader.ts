@@ -1,0 +1,104 @@
+/**
+ * Makes WebSockets of upgrade requests: no sub-protocol is chosen and nothing is compressed. The answer carries the heads of its
+ * address; one that ws refuses is answered as a problem like any other.
+ *
+ * Whoever has connected may say little, each time in one frame, and each frame is dealt with in a turn of the loop of its own: however
+ * many come in one packet, none but its sender waits for them. Past `frames` the connection is closed with 1008, as it is for a
+ * message in pieces: ws would keep each piece together with everything that was read at once with it.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Clock } from '../../base/clock.js';
+import { Refusal } from '../../base/refusal.js';
+import type { AddressHeads } from '../legacy.js';
+import { endWithProblem } from '../problem.js';
+
+/** Of a bucket of frames, how long it takes to fill. */
+const FILL_MS = 10_000;
+/** Options of ws; its types do not know all of them. */
+const BOUNDS = {
+  maxFragments: 1,
+  /** A message may trickle in so many packets: each is kept until it is whole. */
+  maxBufferedChunks: 256,
+  /** A client that does not take its PONGs is owed only the newest beyond these (RFC 6455, 5.5.3). */
+  maxPendingAutoPongs: 4,
+  /** Milliseconds: how long a connection that was closed may take to answer the close frame. */
+  closeTimeout: 2000,
+};
+
+export interface UpgraderOptions {
+  /** A longer message closes the connection with 1009. */
+  readonly mostBytes: number;
+  /** PINGs, PONGs and messages of one connection, at once and in ten seconds. */
+  readonly frames: number;
+}
+
+export class Upgrader {
+  readonly #clock: Clock;
+  readonly #frames: number;
+  readonly #server: WebSocketServer;
+  readonly #heads = new WeakMap<IncomingMessage, AddressHeads>();
+
+  constructor(clock: Clock, { mostBytes, frames }: UpgraderOptions) {
+    this.#clock = clock;
+    this.#frames = frames;
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: mostBytes,
+      allowSynchronousEvents: false,
+      ...BOUNDS,
+    });
+    this.#server.on('headers', (lines, request) => {
+      for (const [name, value] of Object.entries(this.#headsOf(request))) lines.push(`${name}: ${value}`);
+    });
+    this.#server.on('wsClientError', (error, socket, request) => {
+      const refusal =
+        request.method === 'GET'
+          ? // RFC 6455, 4.4: who asked for another version is told which there are.
+            new Refusal('bad-request', `${error.message}.`, { headers: { 'Sec-WebSocket-Version': '13, 8' } })
+          : new Refusal('method-not-allowed', 'A WebSocket begins with GET.', { headers: { Allow: 'GET' } });
+      endWithProblem(socket as Socket, refusal, this.#headsOf(request));
+    });
+  }
+
+  /** Opens, or answers with a problem. `open` is called before this returns, or never. */
+  take(
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    heads: AddressHeads,
+    onOpen: (ws: WebSocket) => void,
+  ): void {
+    this.#heads.set(request, heads);
+    // ws would take it apart, however long, and choose the first.
+    delete request.headers['sec-websocket-protocol'];
+    this.#server.handleUpgrade(request, socket, head, (ws) => {
+      this.#limit(ws);
+      onOpen(ws);
+    });
+  }
+
+  /** Closes the connection when it says too much. What has been read of it by then is passed over. */
+  #limit(ws: WebSocket): void {
+    const perMs = this.#frames / FILL_MS;
+    let left = this.#frames;
+    let atMs = this.#clock.now();
+    const onFrame = () => {
+      const nowMs = this.#clock.now();
+      left = Math.min(this.#frames, left + (nowMs - atMs) * perMs) - 1;
+      atMs = nowMs;
+      if (left >= 0 || ws.readyState !== ws.OPEN) return;
+      ws.close(1008, 'too many frames');
+      ws.pause();
+    };
+    ws.on('message', onFrame).on('ping', onFrame).on('pong', onFrame);
+  }
+
+  #headsOf(request: IncomingMessage): AddressHeads {
+    return this.#heads.get(request)!;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Watching by WebSocket on the three scopes: no sub-protocol, no subscribe message, one record per text frame (contract, "WebSocket").
+ *
+ *   /metadata/channel/{key}   /metadata/station/{key}   /metadata/listener/{metaid}[?sync=wire]
+ *
+ * Unknown channels and stations are refused before the upgrade; a metaid need not play yet, it waits. `sse` is the other way to
+ * watch: both share their watchers and so their limits.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import type { Clock } from '../../base/clock.js';
+import type { Feed } from '../../feed/feed.js';
+import type { Sessions } from '../../listener/sessions.js';
+import type { AddressHeads } from '../legacy.js';
+import { asRefusal, endWithProblem } from '../problem.js';
+import { READ_CORS, readSync, readTarget } from '../reads.js';
+import type { UpgradeService } from '../service.js';
+import { Sse } from './sse.js';
+import { Upgrader } from './upgrader.js';
+import { Watchers, type WatchOptions, type WatchRequest } from './watchers.js';
+import { WebSocketTransport } from './websocket.js';
+
+/** Readers have nothing to say; whatever is longer closes the connection with 1009. */
+const MOST_BYTES = 256;
+
+export class Watch implements UpgradeService {
+  readonly role = 'watch';
+  readonly sse: Sse;
+  /** Shared by all ways to watch. */
+  readonly watchers: Watchers;
+  readonly #upgrader: Upgrader;
+
+  constructor(feed: Feed, sessions: Sessions, clock: Clock, options: WatchOptions) {
+    this.watchers = new Watchers(feed, sessions, clock, options);
+    this.sse = new Sse(this.watchers);
+    this.#upgrader = new Upgrader(clock, { mostBytes: MOST_BYTES, frames: options.frames });
+  }
+
+  get count(): number {
+    return this.watchers.count;
+  }
+
+  /** Every path: what is nothing to be watched is answered here. */
+  takes(): boolean {
+    return true;
+  }
+
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, heads: AddressHeads): void {
+    socket.on('error', () => undefined);
+    try {
+      const target = readTarget(request.url ?? '/', false);
+      const wish = { target, sync: readSync(target.query) };
+      const address = this.watchers.originOf(request);
+      this.watchers.known(target);
+      this.watchers.admit(address);
+      this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address, wish));
+    } catch (error) {
+      endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...heads });
+    }
+  }
+
+  /** Takes nobody any more, says 1001 to every WebSocket and ends every event stream. */
+  close(): void {
+    this.watchers.close();
+  }
+
+  /** Cuts whoever is left. */
+  terminate(): void {
+    this.watchers.terminate();
+  }
+
+  #open(ws: WebSocket, socket: Socket, address: string, wish: WatchRequest): void {
+    const { reader, onGone: gone } = this.watchers.open(new WebSocketTransport(ws, socket), address, wish);
+    socket.on('drain', () => reader.flush());
+    ws.on('error', () => undefined);
+    // ws itself tells of it only when it has gone through all that it has read.
+    socket.on('close', gone);
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * All who watch, by WebSocket or SSE: who may, what each is told first and then, and the look at each of them once a second.
+ * After a restart a crowd comes back at once; so that its signs of life do not fall due at once as well, readers are looked at in
+ * turns, one group a tick, and the first sign of life comes early by a phase of each reader's own: half the time at most, since
+ * whoever has just come need not be asked at once.
+ * Owns the readers from `open` until the connection has gone.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { type AlarmHandler, type Clock, TICK_MS } from '../../base/clock.js';
+import { Refusal } from '../../base/refusal.js';
+import type { Feed, Message, Sync, Watcher } from '../../feed/feed.js';
+import type { Sessions } from '../../listener/sessions.js';
+import type { Proxies } from '../../net/peer.js';
+import { notFound, type ReadTarget } from '../reads.js';
+import { type Transport, WatchConnection, type WatchConnectionLimits } from './connection.js';
+
+/** So many groups, one looked at on each tick: each reader about once a second. */
+const GROUPS = 1000 / TICK_MS;
+/** Its multiples lie evenly in every stretch of them (modulo 1): whoever comes in a row is spread over the whole time. */
+const PHASE = (Math.sqrt(5) - 1) / 2;
+
+export interface WatchOptions extends WatchConnectionLimits {
+  readonly watchers: number;
+  readonly watchersPerAddress: number;
+  /** That one WebSocket may send, at once and in ten seconds. */
+  readonly frames: number;
+  readonly proxies: Proxies;
+}
+
+export type Topic = Pick<ReadTarget, 'scope' | 'id'>;
+
+/** What somebody wants to watch. */
+export interface WatchRequest {
+  readonly target: Topic;
+  readonly sync: Sync;
+  /** What it saw last, by an earlier connection: in channel and station scope an id of feed/seen.ts. */
+  readonly seen?: string | undefined;
+  /** In listener scope. */
+  readonly seenOfListener?: ListenerSeen | undefined;
+}
+
+/** Message ids: of the last now, of the last next; `""` where none was seen. */
+export interface ListenerSeen {
+  readonly now: string;
+  readonly next: string;
+}
+
+export interface OpenWatcher {
+  readonly reader: WatchConnection;
+  onGone(): void;
+}
+
+export class Watchers implements AlarmHandler {
+  readonly #feed: Feed;
+  readonly #sessions: Sessions;
+  readonly #clock: Clock;
+  readonly #options: WatchOptions;
+  readonly #groups = Array.from({ length: GROUPS }, () => new Set<WatchConnection>());
+  #count = 0;
+  #seated = 0;
+  /** The tick whose group was looked at last. */
+  #tick: number;
+  readonly #byAddress = new Map<string, number>();
+  #closed = false;
+
+  constructor(feed: Feed, sessions: Sessions, clock: Clock, options: WatchOptions) {
+    this.#feed = feed;
+    this.#sessions = sessions;
+    this.#clock = clock;
+    this.#options = options;
+    this.#tick = tickOf(clock.now());
+    clock.everyTick(this);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @throws Refusal not-found; a metaid need not play yet */
+  known(target: Topic): void {
+    if (target.scope === 'channel' && this.#feed.face(target.id) === undefined)
+      throw notFound('There is no such channel.');
+    if (target.scope === 'station' && !this.#feed.hasStation(target.id)) throw notFound('There is no such station.');
+  }
+
+  /** What counts as the address of whoever asks. */
+  originOf(request: IncomingMessage): string {
+    return this.#options.proxies.originOf(request);
+  }
+
+  /** @throws Refusal unavailable */
+  admit(address: string): void {
+    if (this.#closed) throw busy('The server is shutting down.');
+    if (this.#count >= this.#options.watchers) throw busy('Too many watchers on this server.');
+    if ((this.#byAddress.get(address) ?? 0) >= this.#options.watchersPerAddress) {
+      throw busy('Too many watchers from this address.');
+    }
+  }
+
+  /** Takes a connection that was admitted. `gone` is to be called when it has gone; idempotent. */
+  seat(transport: Transport, address: string): OpenWatcher {
+    const seat = this.#seated++;
+    const reader = new WatchConnection(transport, this.#options, this.#clock.now(), ((seat * PHASE) % 1) / 2);
+    const group = this.#groups[seat % GROUPS]!;
+    group.add(reader);
+    this.#count++;
+    this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
+    const gone = () => {
+      if (!group.delete(reader)) return;
+      this.#count--;
+      const left = (this.#byAddress.get(address) ?? 1) - 1;
+      if (left > 0) this.#byAddress.set(address, left);
+      else this.#byAddress.delete(address);
+    };
+    return { reader, onGone: gone };
+  }
+
+  /** The same for a connection with one wish, which it is told from the first messages on. */
+  open(transport: Transport, address: string, wish: WatchRequest): OpenWatcher {
+    const { reader, onGone: gone } = this.seat(transport, address);
+    const unsubscribe = this.subscribe(reader, wish);
+    return {
+      reader,
+      onGone: () => {
+        unsubscribe();
+        gone();
+      },
+    };
+  }
+
+  /** Tells a watcher at once what comes first, then every change. */
+  subscribe(watcher: Watcher, { target: { scope, id }, sync, seen, seenOfListener }: WatchRequest): () => void {
+    if (scope === 'channel') return this.#feed.watchChannel(id, watcher, seen);
+    if (scope === 'station') return this.#feed.watchStation(id, watcher, seen);
+    for (const message of this.#firstOfListener(id, sync, seenOfListener)) watcher.tell(message);
+    return this.#feed.watchListener(id, sync, watcher);
+  }
+
+  onAlarm(nowMs: number): void {
+    const tick = tickOf(nowMs);
+    // Ticks that were missed are made up for, but nobody is looked at twice.
+    this.#tick = Math.max(this.#tick, tick - GROUPS);
+    while (this.#tick < tick) {
+      // The tick's own time: a tick that comes later than the next one must not cost a reader a whole second.
+      const tickMs = ++this.#tick * TICK_MS;
+      for (const reader of this.#groups[this.#tick % GROUPS]!) reader.check(tickMs);
+    }
+  }
+
+  /** Takes nobody any more and says goodbye to everybody; those that do not answer are cut within seconds by `ring`. */
+  close(): void {
+    this.#closed = true;
+    const nowMs = this.#clock.now();
+    for (const group of this.#groups) for (const reader of group) reader.close('shutdown', nowMs);
+  }
+
+  /** Cuts whoever is left. */
+  terminate(): void {
+    for (const group of this.#groups) for (const reader of group) reader.cut();
+  }
+
+  /** What this listener has coming and what it hears (or was sent) now. */
+  #firstOfListener(metaid: string, sync: Sync, seen: ListenerSeen | undefined): Message[] {
+    const session = this.#sessions.playing(metaid);
+    if (session === undefined) return [];
+    const view = this.#feed.last(session.channel, 'next') ?? null;
+    const next = view === null ? null : session.nextMessage(view);
+    const told = sync === 'audio' ? session.lastHeard : session.lastWritten;
+    const now = told === null ? null : session.nowMessage(told);
+    const messages: Message[] = [];
+    if (next !== null && next.id !== seen?.next) messages.push(next);
+    if (now !== null && now.id !== seen?.now) messages.push(now);
+    return messages;
+  }
+}
+
+function tickOf(nowMs: number): number {
+  return Math.floor(nowMs / TICK_MS);
+}
+
+function busy(detail: string): Refusal {
+  return new Refusal('unavailable', detail, { headers: { 'Retry-After': '10' } });
+}

@@ -1,0 +1,93 @@
+/**
+ * A reader's connection by WebSocket: one record per text frame, framed once for all who get it; PING and PONG; close codes.
+ * Records are written to the socket past ws, whose own frames (PING, PONG, close) it writes to the same socket the moment it makes
+ * them, since nothing is compressed: so all go out in the order in which they were sent.
+ */
+
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import type { Message } from '../../feed/feed.js';
+import type { Direct, Goodbye, Transport } from './connection.js';
+
+/** RFC 6455, 7.4.1 and its registry: going away; try again later. */
+const CODES: Readonly<Record<Goodbye, number>> = { shutdown: 1001, 'too slow': 1013 };
+
+/** Of `readyState`. */
+const OPEN = 1;
+const PING = Buffer.from([0x89, 0]);
+
+export class WebSocketTransport implements Transport {
+  readonly #ws: WebSocket;
+  readonly #socket: Socket;
+  readonly #ask: (() => void) | undefined;
+  #answered = true;
+
+  /** @param ask how the other side is asked for a sign of life, if not by PING */
+  constructor(ws: WebSocket, socket: Socket, ask?: () => void) {
+    this.#ws = ws;
+    this.#socket = socket;
+    this.#ask = ask;
+    ws.on('pong', () => this.heard());
+  }
+
+  /** A sign of life. */
+  heard(): void {
+    this.#answered = true;
+  }
+
+  get open(): boolean {
+    return this.#ws.readyState === OPEN;
+  }
+
+  get waiting(): number {
+    return this.#socket.writableLength;
+  }
+
+  get taken(): number {
+    return this.#socket.bytesWritten - this.#socket.writableLength;
+  }
+
+  get alive(): boolean {
+    return this.#answered;
+  }
+
+  get direct(): Direct {
+    return { socket: this.#socket, bytes: frameOf };
+  }
+
+  send(message: Message): void {
+    this.#socket.write(frameOf(message));
+  }
+
+  ping(): void {
+    this.#answered = false;
+    if (!this.open) return;
+    if (this.#ask === undefined) this.#socket.write(PING);
+    else this.#ask();
+  }
+
+  close(why: Goodbye): void {
+    this.#ws.close(CODES[why], why === 'shutdown' ? 'shutting down' : why);
+  }
+
+  cut(): void {
+    this.#ws.terminate();
+  }
+}
+
+function frameOf(message: Message): Buffer {
+  return (message.frame ??= textFrame(message.json));
+}
+
+/** A whole text, unmasked (RFC 6455, 5.2). */
+function textFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;
+  const frame = Buffer.allocUnsafeSlow(head + length);
+  frame[0] = 0x81;
+  frame[1] = head === 2 ? length : head === 4 ? 126 : 127;
+  if (head === 4) frame.writeUInt16BE(length, 2);
+  if (head === 10) frame.writeBigUInt64BE(BigInt(length), 2);
+  frame.write(text, head);
+  return frame;
+}

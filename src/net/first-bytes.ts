@@ -1,0 +1,37 @@
+/**
+ * What the first bytes of a connection say, after a proxy's head and TLS were taken off (opening.ts): a pure function, so that every
+ * prefix can be tried. Invariant: more bytes never change a verdict once it is given; `more` comes only for a prefix of a known word.
+ *
+ *   GET, HEAD, POST …; PUT to a path of our own ─► http
+ *   PUT, SOURCE                                 ─► encoder
+ *   GET or POST of an encoder's title           ─► title: heads that HTTP does not allow are met there too (http/ingest/title-connections.ts)
+ *   any other line of text                      ─► shoutcast: its first line may be a password (http/ingest/shoutcast-password.ts)
+ *   a control character                         ─► unknown
+ */
+
+export type ConnectionKind = 'http' | 'encoder' | 'title' | 'shoutcast' | 'more' | 'unknown';
+
+const ENCODER = ['PUT ', 'SOURCE '];
+/** No mount begins like these two paths (contract, opening): there a PUT is a mistake, and told so by HTTP. */
+const OURS = ['PUT /metapush/', 'PUT /metadata/'];
+const TITLE = ['GET /admin/metadata', 'GET /admin.cgi', 'POST /admin/metadata', 'POST /admin.cgi'];
+const HTTP = ['GET ', 'HEAD ', 'POST ', 'OPTIONS ', 'DELETE ', 'PATCH ', 'TRACE ', 'CONNECT ', ...OURS];
+const WORDS = [...ENCODER, ...TITLE, ...HTTP];
+const LONGEST = Math.max(...WORDS.map((word) => word.length));
+/** Blank lines before a request are passed over (RFC 9112, 2.2), but not without end. */
+const MOST_BLANKS = 16;
+const CONTROL = /^[\u0000-\u001f\u007f]/;
+
+export function verdict(first: Buffer): ConnectionKind {
+  let at = 0;
+  while (at < first.length && (first[at] === 0x0d || first[at] === 0x0a)) at++;
+  if (at >= MOST_BLANKS) return 'unknown';
+  const word = first.toString('latin1', at, at + LONGEST);
+  if (TITLE.some((start) => word.startsWith(start))) return 'title';
+  if (TITLE.some((start) => start.startsWith(word))) return 'more';
+  if (HTTP.some((method) => word.startsWith(method))) return 'http';
+  if (OURS.some((start) => start.startsWith(word))) return 'more';
+  if (ENCODER.some((method) => word.startsWith(method))) return 'encoder';
+  if (WORDS.some((known) => known.startsWith(word))) return 'more';
+  return CONTROL.test(word) ? 'unknown' : 'shoutcast';
+}

@@ -1,0 +1,143 @@
+/**
+ * The front of one address: a bare `net` server that looks at the first bytes of a connection (what a proxy or TLS puts before them is
+ * taken off by the opening) and hands it on.
+ *
+ *   PUT, SOURCE  ─► the encoders' door (their heads are no HTTP that Node's parser takes: protocol.md, "Encoders")
+ *   GET of a mount ─► the listeners' door (no HTTP objects stay behind in a crowd of listeners)
+ *   GET of a channel's record ─► the polls' door (no HTTP objects at all, as long as nothing else is asked)
+ *   GET, POST of an encoder's title ─► the titles' door, which makes HTTP of it
+ *   a method of HTTP's, and PUT to a path of our own ─► the HTTP server, by emit('connection') with the bytes put back
+ *   any other text ─► the door for SHOUTcast's encoders: its first line may be a password
+ *   anything else ─► closed
+ *
+ * Owns each socket until it is handed on. Sockets are half-open here: whoever takes one answers its 'end'.
+ */
+
+import type { Server as HttpServer } from 'node:http';
+import net from 'node:net';
+import type { Watchdog } from '../base/watchdog.js';
+import type { Pair } from './certificate.js';
+import { verdict } from './first-bytes.js';
+import { Opening, type OpeningOptions } from './opening.js';
+import { addressOf } from './peer.js';
+
+export interface FrontOptions extends Omit<OpeningOptions, 'onReady'> {
+  readonly watchdog: Watchdog;
+  readonly host: string;
+  readonly port: number;
+  /** A connection that has not said what it is by then is closed. */
+  readonly headMs: number;
+  readonly http: HttpServer;
+  /** Undefined: this address serves no encoders, and answers them as HTTP. */
+  readonly onEncoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
+  /** Takes a connection that tells an encoder's title. Undefined: it is HTTP like any other. */
+  readonly onTitleUpdate?: ((socket: net.Socket, first: Buffer) => void) | undefined;
+  /** Takes a connection whose first line may be a password. Undefined: it is closed. */
+  readonly onShoutcast?: ((socket: net.Socket, first: Buffer) => void) | undefined;
+  /** Takes a connection whose first bytes ask for a mount; false: they do not. Undefined: this address serves no streams. */
+  readonly onListener?: ((socket: net.Socket, first: Buffer) => boolean) | undefined;
+  /** Takes a connection whose first bytes ask for a channel's record. Undefined: this address serves no polls, or by HTTP only. */
+  readonly onPoll?: ((socket: net.Socket, first: Buffer) => boolean) | undefined;
+}
+
+export class Front {
+  readonly #options: FrontOptions;
+  readonly #server: net.Server;
+  readonly #opening: Opening;
+  /** Connections that have not said yet what they are. */
+  readonly #undecided = new Set<net.Socket>();
+
+  constructor(options: FrontOptions) {
+    this.#options = options;
+    this.#opening = new Opening({ ...options, onReady: (socket) => this.#accept(socket) });
+    const { connections, proxied } = options;
+    this.#server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      if (connections.enter(socket, proxied === undefined ? (socket.remoteAddress ?? '') : null)) this.take(socket);
+    });
+  }
+
+  /** Resolves with the port that was given (the configured one may be 0). Rejects when it cannot listen. */
+  listen(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host: this.#options.host, port: this.#options.port, backlog: 4096 }, () => {
+        this.#server.off('error', reject);
+        // Of an accept: libuv keeps a descriptor to turn newcomers away with, unless even that one could not be had.
+        this.#server.on('error', () => this.#options.connections.outOfFiles());
+        // The HTTP server never listens itself, but arms its head and request time-outs on this event.
+        this.#options.http.emit('listening');
+        resolve((this.#server.address() as net.AddressInfo).port);
+      });
+    });
+  }
+
+  /** Takes a connection as it was accepted, half-open; from here on it is the front's, and then whoever's it is handed on to. */
+  take(socket: net.Socket): void {
+    this.#opening.take(socket);
+  }
+
+  /** Takes no more connections; those handed on live on with their owners. Resolves when the last of them has ended. */
+  close(): Promise<void> {
+    this.#opening.close();
+    for (const socket of this.#undecided) socket.destroy();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  /** Connections from now on are made with this certificate; those that are open keep theirs. Only where TLS is spoken. */
+  renew(pair: Pair): void {
+    this.#opening.renew(pair);
+  }
+
+  #accept(socket: net.Socket): void {
+    let seen: Buffer | null = null;
+    this.#undecided.add(socket);
+    const done = () => {
+      this.#undecided.delete(socket);
+      clearTimeout(deadline);
+      socket.off('data', look);
+      socket.off('end', drop);
+      socket.off('error', drop);
+      socket.off('close', done);
+    };
+    const drop = () => {
+      done();
+      socket.on('error', () => undefined).destroy();
+    };
+    const look = (chunk: Buffer) => {
+      this.#options.connections.speak(socket);
+      const first: Buffer = seen === null ? chunk : Buffer.concat([seen, chunk]);
+      const said = verdict(first);
+      if (said === 'more') {
+        seen = first;
+        return;
+      }
+      if (said === 'unknown' || (said === 'shoutcast' && this.#options.onShoutcast === undefined)) return drop();
+      done();
+      socket.pause();
+      const { watchdog } = this.#options;
+      const startMs = watchdog.begin();
+      if (said === 'shoutcast') this.#options.onShoutcast?.(socket, first);
+      else this.#handOn(socket, said, first);
+      if (watchdog.end('connection', startMs)) watchdog.blame(addressOf(socket));
+    };
+    // A deadline: the socket's own time-out begins anew with every byte that trickles in.
+    const deadline = setTimeout(drop, this.#options.headMs);
+    socket.on('data', look);
+    socket.on('end', drop);
+    socket.on('error', drop);
+    socket.on('close', done);
+  }
+
+  #handOn(socket: net.Socket, said: 'http' | 'encoder' | 'title', first: Buffer): void {
+    const { onEncoder, onTitleUpdate } = this.#options;
+    const take = said === 'encoder' ? onEncoder : said === 'title' ? onTitleUpdate : undefined;
+    if (take !== undefined) {
+      take(socket, first);
+      return;
+    }
+    if (this.#options.onListener?.(socket, first) || this.#options.onPoll?.(socket, first)) return;
+    socket.unshift(first);
+    this.#options.http.emit('connection', socket);
+    socket.resume();
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * TLS handshakes of the whole process, begun a few a turn of the event loop: one costs half a millisecond and more, and a stranger can
+ * ask for hundreds with a packet each.
+ *
+ *   add ─► waiting, by origin: a a a · b · c c ─ origins take turns, SLICE_MS a turn of the loop ─► under way ─► done
+ *
+ * What a client sends within its handshake can be dear once more (the answer to a HelloRetryRequest is signed as well), so those under
+ * way are bounded, in all and of an origin. Where they are at the bound and others wait, one that takes longer than PATIENCE_MS is
+ * dropped for them: places cannot be hoarded. Invariant: nobody waits as long as there is a place.
+ */
+
+import { performance } from 'node:perf_hooks';
+
+const SLICE_MS = 2;
+/** Some round trips around the world. */
+const PATIENCE_MS = 3000;
+/** Between two looks whether somebody has taken longer than that. */
+const LOOK_MS = 100;
+
+export class TlsHandshake {
+  /** Whose connection it is (rate.ts: originOf). */
+  readonly origin: string;
+  readonly begin: () => void;
+  readonly onDropped: () => void;
+  begunMs = 0;
+
+  /** @param begin is called once, in a later turn @param onDropped it has taken too long; `done` is to be called then as ever */
+  constructor(origin: string, begin: () => void, onDropped: () => void) {
+    this.origin = origin;
+    this.begin = begin;
+    this.onDropped = onDropped;
+  }
+}
+
+/** Of one origin. */
+interface OriginHandshakes {
+  readonly waiting: Set<TlsHandshake>;
+  /** The oldest first. */
+  readonly underWay: Set<TlsHandshake>;
+}
+
+export class TlsHandshakes {
+  readonly #most: number;
+  readonly #mostOfOrigin: number;
+  /** The origin whose turn is next comes first. None is empty. */
+  readonly #lanes = new Map<string, OriginHandshakes>();
+  /** Of all origins; the oldest first. */
+  readonly #underWay = new Set<TlsHandshake>();
+  #waiting = 0;
+  #isTurnComing = false;
+  #look: NodeJS.Timeout | null = null;
+
+  /** @param most under way at the same time; a quarter of them of one origin */
+  constructor(most: number) {
+    this.#most = most;
+    this.#mostOfOrigin = Math.ceil(most / 4);
+  }
+
+  add(handshake: TlsHandshake): void {
+    let lane = this.#lanes.get(handshake.origin);
+    if (lane === undefined) this.#lanes.set(handshake.origin, (lane = { waiting: new Set(), underWay: new Set() }));
+    lane.waiting.add(handshake);
+    this.#waiting++;
+    this.#goOn();
+  }
+
+  /** It is over, or not wanted any more. Idempotent. */
+  done(handshake: TlsHandshake): void {
+    const lane = this.#lanes.get(handshake.origin);
+    if (lane === undefined) return;
+    if (lane.waiting.delete(handshake)) this.#waiting--;
+    if (lane.underWay.delete(handshake)) this.#underWay.delete(handshake);
+    if (lane.waiting.size === 0 && lane.underWay.size === 0) this.#lanes.delete(handshake.origin);
+    if (this.#waiting > 0) this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#isTurnComing) return;
+    this.#isTurnComing = true;
+    setImmediate(this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    this.#isTurnComing = false;
+    this.#beginUntil(performance.now() + SLICE_MS);
+  };
+
+  #beginUntil(endMs: number): void {
+    const handshake = this.#take();
+    if (handshake !== null) {
+      // Node reads what has come already, and answers it, in a tick after the start; ours comes behind it.
+      handshake.begin();
+      process.nextTick(() => {
+        if (performance.now() < endMs) this.#beginUntil(endMs);
+        else if (this.#waiting > 0) this.#goOn();
+      });
+    } else if (this.#waiting > 0) {
+      this.#look ??= setTimeout(() => {
+        this.#look = null;
+        this.#goOn();
+      }, LOOK_MS);
+    }
+  }
+
+  /** The next one, under way from here on. Null: none waits, or there is no place for those that do. */
+  #take(): TlsHandshake | null {
+    const nowMs = performance.now();
+    for (const [origin, lane] of this.#lanes) {
+      const [handshake] = lane.waiting;
+      if (handshake === undefined || !this.#hasPlace(lane, nowMs)) continue;
+      lane.waiting.delete(handshake);
+      this.#waiting--;
+      handshake.begunMs = nowMs;
+      lane.underWay.add(handshake);
+      this.#underWay.add(handshake);
+      // Others first.
+      this.#lanes.delete(origin);
+      this.#lanes.set(origin, lane);
+      return handshake;
+    }
+    return null;
+  }
+
+  #hasPlace({ underWay }: OriginHandshakes, nowMs: number): boolean {
+    const isFullOfOrigin = underWay.size >= this.#mostOfOrigin;
+    if (!isFullOfOrigin && this.#underWay.size < this.#most) return true;
+    const [oldest] = isFullOfOrigin ? underWay : this.#underWay;
+    if (nowMs - oldest!.begunMs < PATIENCE_MS) return false;
+    this.done(oldest!);
+    oldest!.onDropped();
+    return true;
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * What comes before the first bytes of a connection, where its address has it: the head of a TCP proxy (proxy-protocol.ts), then TLS,
+ * either for everything or, on a shared port, for what begins like a TLS handshake. Whatever is behind goes to the front as it came.
+ *
+ *   accepted ─► PROXY head? ─► whole ClientHello ─► its turn, handshake ─► ready        each step has headMs, as a deadline
+ *                               └ sharePort: no TLS ─► ready
+ *
+ * Owns each socket until it is ready. One deadline a step: a socket's own time-out begins anew with every byte that trickles in. What
+ * hundreds ask for at once is begun a few a turn of the loop (handshakes.ts).
+ */
+
+import type net from 'node:net';
+import tls from 'node:tls';
+import { originOf } from '../base/ip.js';
+import type { Pair } from './certificate.js';
+import { HANDSHAKE, readClientHello } from './client-hello.js';
+import type { Connections } from './connections.js';
+import { TlsHandshake, type TlsHandshakes } from './handshakes.js';
+import { addressOf, comesFrom, type Proxies } from './peer.js';
+import { readProxyHead } from './proxy-protocol.js';
+import { tlsOptions } from './tls-options.js';
+
+export interface TlsOptions {
+  readonly pair: Pair;
+  /** Beside TLS the clear is spoken here too. */
+  readonly sharePort: boolean;
+  /** The most that a client's first message may have. */
+  readonly clientHelloBytes: number;
+  /** Of all addresses. */
+  readonly handshakes: TlsHandshakes;
+}
+
+export interface OpeningOptions {
+  readonly headMs: number;
+  /** Where each connection stands already, and is told whose it is. */
+  readonly connections: Connections;
+  /** Those who must, and alone may, begin with a PROXY head here, and how long it may be. Undefined: nobody may. */
+  readonly proxied?: { readonly by: Proxies; readonly headBytes: number } | undefined;
+  /** Undefined: everything here is in the clear. */
+  readonly tls?: TlsOptions | undefined;
+  /** Takes the connection; what was read of it already has been put back. */
+  onReady(socket: net.Socket): void;
+}
+
+/** What a look at the bytes so far says: what to do next, to wait for more, or to give up. */
+type Looked = (() => void) | 'more' | 'wrong';
+
+export class Opening {
+  readonly #options: OpeningOptions;
+  readonly #tls: tls.Server | null;
+  /** Connections that are not ready, with how to give them up. */
+  readonly #under = new Map<net.Socket, () => void>();
+  /** Those whose TLS handshake is not over, by the peer that the kernel knows; with what ends the step. */
+  readonly #handshaking = new Map<string, { readonly bare: net.Socket; readonly done: () => void }>();
+
+  constructor(options: OpeningOptions) {
+    this.#options = options;
+    this.#tls = options.tls === undefined ? null : this.#tlsServer(options.tls.pair);
+  }
+
+  /** Takes a connection as it was accepted. */
+  take(socket: net.Socket): void {
+    const { proxied } = this.#options;
+    if (proxied === undefined) this.#secure(socket);
+    else if (!proxied.by.isTrusted(socket.remoteAddress)) socket.on('error', () => undefined).destroy();
+    else {
+      this.#look(socket, (bytes) => {
+        const head = readProxyHead(bytes, proxied.headBytes);
+        if (typeof head === 'string') return head;
+        return () => {
+          if (head.address !== null) {
+            comesFrom(socket, head.address);
+            if (!this.#options.connections.comesFrom(socket, head.address)) return;
+          }
+          putBack(socket, head.rest);
+          this.#secure(socket);
+        };
+      });
+    }
+  }
+
+  /** Connections from now on are made with this certificate; those that are open keep theirs. */
+  renew(pair: Pair): void {
+    this.#tls?.setSecureContext(tlsOptions(pair));
+  }
+
+  /** Lets go whoever is not ready. */
+  close(): void {
+    for (const drop of [...this.#under.values()]) drop();
+  }
+
+  #secure(socket: net.Socket): void {
+    const server = this.#tls;
+    const { tls: rules } = this.#options;
+    if (server === null || rules === undefined) {
+      this.#ready(socket);
+      return;
+    }
+    this.#look(socket, (bytes) => {
+      if (rules.sharePort && bytes[0] !== HANDSHAKE) {
+        return () => {
+          putBack(socket, bytes);
+          this.#ready(socket);
+        };
+      }
+      const hello = readClientHello(bytes, rules.clientHelloBytes);
+      if (hello !== 'whole') return hello;
+      return () => {
+        putBack(socket, bytes);
+        this.#handshake(socket, server, rules.handshakes);
+      };
+    });
+  }
+
+  /** Gathers bytes until `judge` knows what to do; the connection is paused then. */
+  #look(socket: net.Socket, judge: (bytes: Buffer) => Looked): void {
+    let seen: Buffer | null = null;
+    const look = (chunk: Buffer) => {
+      seen = seen === null ? chunk : Buffer.concat([seen, chunk]);
+      const said = judge(seen);
+      if (said === 'more') return;
+      if (said === 'wrong') return drop();
+      done();
+      socket.pause();
+      said();
+    };
+    const drop = () => this.#under.get(socket)?.();
+    const done = this.#step(socket, () => socket.off('data', look).off('end', drop));
+    // After a step before this one it is paused.
+    socket.on('data', look).on('end', drop).resume();
+  }
+
+  #handshake(socket: net.Socket, server: tls.Server, handshakes: TlsHandshakes): void {
+    const peer = peerOf(socket);
+    const begin = () => {
+      if (!socket.destroyed) server.emit('connection', socket);
+    };
+    const handshake = new TlsHandshake(originOf(addressOf(socket)), begin, () => this.#under.get(socket)?.());
+    const done = this.#step(socket, () => {
+      handshakes.done(handshake);
+      // A port may be used again before its last connection is known to be closed.
+      if (this.#handshaking.get(peer)?.bare === socket) this.#handshaking.delete(peer);
+    });
+    this.#handshaking.set(peer, { bare: socket, done });
+    handshakes.add(handshake);
+  }
+
+  #tlsServer(pair: Pair): tls.Server {
+    const options = { allowHalfOpen: true, noDelay: true, ALPNProtocols: ['http/1.1'] };
+    const server = tls.createServer({ ...tlsOptions(pair), ...options });
+    server.on('secureConnection', (socket) => {
+      const known = this.#handshaking.get(peerOf(socket));
+      if (known === undefined) return void socket.destroy();
+      known.done();
+      comesFrom(socket, addressOf(known.bare));
+      this.#options.connections.continues(known.bare, socket);
+      this.#ready(socket);
+    });
+    server.on('tlsClientError', (_, socket) => socket.destroy());
+    return server;
+  }
+
+  /** A step may have left it paused. */
+  #ready(socket: net.Socket): void {
+    this.#options.onReady(socket);
+    socket.resume();
+  }
+
+  /** Gives a step its deadline, and its end to a connection that fails. @returns what is to be called when the step is over */
+  #step(socket: net.Socket, onOver: () => void): () => void {
+    const done = () => {
+      clearTimeout(deadline);
+      this.#under.delete(socket);
+      socket.off('error', drop).off('close', done);
+      onOver();
+    };
+    const drop = () => {
+      done();
+      socket.on('error', () => undefined).destroy();
+    };
+    const deadline = setTimeout(drop, this.#options.headMs);
+    this.#under.set(socket, drop);
+    socket.on('error', drop).on('close', done);
+    return done;
+  }
+}
+
+/** For whoever reads next, once the connection is resumed. */
+function putBack(socket: net.Socket, bytes: Buffer): void {
+  if (bytes.length > 0) socket.unshift(bytes);
+}
+
+/** The bare and the secure socket of a connection both know it. */
+function peerOf(socket: net.Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort}`;
+}

@@ -1,0 +1,88 @@
+/**
+ * How often something may happen, by a key: a bucket of tokens each, filled steadily. Only buckets that are not full are remembered,
+ * at most `remembered` of them, without a timer: whoever comes looks at the oldest and drops what has filled up again.
+ *
+ *   buckets, oldest use first:  a(3, 12:00:01) · b(59.5, 12:00:40) · c(0, 12:00:41)      full after at most burst / rate
+ *
+ * When there are too many keys the longest unused is forgotten, that is, forgiven: memory counts for more than one stranger's due.
+ */
+
+import type { Clock } from '../base/clock.js';
+
+export interface RateLimits {
+  readonly perMinute: number;
+  /** How many at once. */
+  readonly burst: number;
+  /** How many keys are remembered at most. */
+  readonly remembered: number;
+}
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+export class Rate {
+  readonly #clock: Clock;
+  readonly #limits: RateLimits;
+  readonly #perMs: number;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock, limits: RateLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#perMs = limits.perMinute / 60_000;
+  }
+
+  /** The number of keys remembered now. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  /** Takes a token of this key's. 0: it may; else in how many whole seconds it may again (nothing was taken). */
+  take(key: string): number {
+    const waitSeconds = this.waitSeconds(key);
+    if (waitSeconds === 0) this.takeWhatIsThere(key);
+    return waitSeconds;
+  }
+
+  /** The same answer, and nothing is taken. */
+  waitSeconds(key: string): number {
+    return Math.ceil(this.waitMs(key) / 1000);
+  }
+
+  /** Takes a token, or as much of one as there is, for something that has happened whether it might or not. */
+  takeWhatIsThere(key: string): void {
+    this.#keep(key, { tokens: Math.max(0, this.#tokens(key) - 1), atMs: this.#clock.now() });
+  }
+
+  /** In how many milliseconds this key may, if nobody takes a token before; 0: now. */
+  waitMs(key: string): number {
+    return Math.max(0, 1 - this.#tokens(key)) / this.#perMs;
+  }
+
+  /** Gives a token back that was taken for something that did not happen after all. */
+  giveBack(key: string): void {
+    const bucket = this.#buckets.get(key);
+    if (bucket !== undefined) bucket.tokens++;
+  }
+
+  #tokens(key: string): number {
+    const { burst } = this.#limits;
+    const bucket = this.#buckets.get(key);
+    return bucket === undefined
+      ? burst
+      : Math.min(burst, bucket.tokens + (this.#clock.now() - bucket.atMs) * this.#perMs);
+  }
+
+  #keep(key: string, bucket: Bucket): void {
+    // Deleted first: the map stays in the order of last use.
+    this.#buckets.delete(key);
+    for (const [oldest, { atMs }] of this.#buckets) {
+      const full = (bucket.atMs - atMs) * this.#perMs >= this.#limits.burst;
+      if (!full && this.#buckets.size < this.#limits.remembered) break;
+      this.#buckets.delete(oldest);
+    }
+    this.#buckets.set(key, bucket);
+  }
+}

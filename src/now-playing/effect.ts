@@ -1,0 +1,108 @@
+/**
+ * How a record takes effect on a channel: the next it spends, what history says of it, and what the fallback title covers.
+ * Pure functions; the only place that makes a Change.
+ *
+ * Invariant: every change raises the channel's version by one, and a record carries the version of the change that made it.
+ */
+
+import { type Track, type TrackRecord, titleLine } from '../metadata/record.js';
+import type { Change, ChannelState, HistoryEntry } from './state.js';
+
+/** Where and when something is accepted. */
+export interface Moment {
+  /** The channel key. */
+  readonly channel: string;
+  /** Unix milliseconds. */
+  readonly wallMs: number;
+  /** A fresh UUID, asked for only where the sender gave no id. */
+  readonly newId: () => string;
+  /** For how long the real now has been in force, milliseconds, whatever the wall clock was set to meanwhile. */
+  readonly ageMs: (now: TrackRecord) => number;
+}
+
+/** After its start a next that was pushed with one is of no more use than this long. */
+const NEXT_KEPT_MS = 60_000;
+/** A clock that has gone back no further than this is taken for a burst of titles, not for a clock that was set. */
+const SAME_MOMENT_MS = 1000;
+
+/** The following track as readers see it at this moment: null when there is none, or its start (if pushed with one) + 60 s has passed. */
+export function currentNext(state: ChannelState, wallMs: number): TrackRecord | null {
+  const { next } = state;
+  if (next === null) return null;
+  return state.nextHasTime && wallMs >= next.startSeconds * 1000 + NEXT_KEPT_MS ? null : next;
+}
+
+/** The last `now` that somebody sent: what stands, or what the fallback title stands in for. Null: none, or it has run out. */
+export function realNow(state: ChannelState): TrackRecord | null {
+  if (state.lost) return state.covered;
+  return state.now?.source === 'fallback' ? null : state.now;
+}
+
+/** A change that readers do not hear of. */
+export function silently(state: ChannelState, changed: Partial<ChannelState>): Change {
+  return { state: { ...state, ...changed, version: state.version + 1 }, record: null, history: [] };
+}
+
+/**
+ * A track becomes `now` (while the source is lost: what the fallback title covers). The next is spent by a now with its id, or with
+ * its artist and song; the second other now drops it.
+ * @param saidSeconds see ChannelState
+ */
+export function takeNow(state: ChannelState, track: Track, at: Moment, saidSeconds: number | null = null): Change {
+  const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: at.wallMs };
+  return putNow({ ...state, ...following(state, record, null, at), saidSeconds }, record, at);
+}
+
+/** The `now` is told anew: same play, other words. History keeps both. */
+export function correctNow(state: ChannelState, track: Track, at: Moment): Change {
+  const now = realNow(state)!;
+  const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: now.effectAtMs };
+  return putNow({ ...state, ...following(state, record, now, at) }, record, at);
+}
+
+/** A track becomes `next`; of no concern to history. */
+export function takeNext(state: ChannelState, track: Track, hasTime: boolean, at: Moment): Change {
+  const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: at.wallMs };
+  return { ...silently(state, { next: record, nowsSinceNext: 0, nextHasTime: hasTime }), record };
+}
+
+/** A record stands on air from this moment, whatever it does to a next. Its version is the state's plus one. */
+export function air(state: ChannelState, record: TrackRecord, at: Moment): Change {
+  const sinceMs = state.now === null ? at.wallMs : instantAfter(state.onAirSinceMs, at.wallMs);
+  const history: HistoryEntry[] = [];
+  if (state.now !== null && isTitle(state.now)) {
+    const fromMs = state.onAirSinceMs;
+    history.push({ record: state.now, fromMs, toMs: Math.max(fromMs, sinceMs) });
+  }
+  if (isTitle(record)) history.push({ record, fromMs: sinceMs, toMs: null });
+  return { state: { ...state, version: record.version, now: record, onAirSinceMs: sinceMs }, record, history };
+}
+
+function putNow(state: ChannelState, record: TrackRecord, at: Moment): Change {
+  return state.lost ? silently(state, { covered: record }) : air(state, record, at);
+}
+
+/** @param corrected the record whose words these are now; null: it is another now. What was the next's before spends it no more. */
+function following(state: ChannelState, record: TrackRecord, corrected: TrackRecord | null, at: Moment) {
+  const next = currentNext(state, at.wallMs);
+  const nowsSinceNext = state.nowsSinceNext + (corrected === null ? 1 : 0);
+  const spends = (now: TrackRecord | null) => next !== null && now !== null && isSameTrack(next, now);
+  const kept = next !== null && (!spends(record) || spends(corrected)) && nowsSinceNext < 2;
+  return kept
+    ? { next, nowsSinceNext, nextHasTime: state.nextHasTime }
+    : { next: null, nowsSinceNext: 0, nextHasTime: false };
+}
+
+function isSameTrack(one: Track, other: Track): boolean {
+  return one.id === other.id || (one.artist === other.artist && one.song === other.song);
+}
+
+/** A now without any words only ends what was on air. */
+function isTitle(record: TrackRecord): boolean {
+  return titleLine(record) !== '' || record.etype !== 0;
+}
+
+/** No two titles begin in one millisecond, so that a page of history can end between them. */
+function instantAfter(sinceMs: number, wallMs: number): number {
+  return wallMs <= sinceMs && sinceMs - wallMs < SAME_MOMENT_MS ? sinceMs + 1 : wallMs;
+}

@@ -1,0 +1,76 @@
+/**
+ * What a push is to the record in force: a repeat (nothing changes), a correction (the same play in other words), or another play.
+ * And what a track is made of, or made into. Pure functions. Owner of the rules: contract.md, "repeat and correction".
+ */
+
+import type { PushInput } from '../metadata/push-input.js';
+import { DEFAULT_SEPARATOR, type Track, type TrackRecord } from '../metadata/record.js';
+
+/** Titles are pushed a little before the one on air has ended (cross-fades): that is the next play of it, not a correction. */
+const CROSSFADE_SECONDS = 10;
+
+export type Likeness = 'equal' | 'correction' | 'other';
+
+/** What a push is held against beside the record. */
+export interface Comparison {
+  /** The time that the record was pushed with, where the moment of arrival took its place; unix seconds. */
+  readonly saidSeconds: number | null;
+  /** The push starts at a moment to come. */
+  readonly isAhead: boolean;
+  /** For how long the record has been in force, milliseconds. */
+  readonly ageMs: number;
+}
+
+/** What the push is to a record of its own type. */
+export function likeness(record: TrackRecord, input: PushInput, { saidSeconds, isAhead, ageMs }: Comparison): Likeness {
+  if (record.source !== 'metapush' || hasRunOut(record, ageMs)) return 'other';
+  const { timeSeconds } = input;
+  const sameTime = timeSeconds === undefined || timeSeconds === record.startSeconds || timeSeconds === saidSeconds;
+  const sameWords = record.artist === input.artist && record.song === input.song;
+  if (input.id === undefined) {
+    const startSeconds = saidSeconds ?? record.startSeconds;
+    if (!sameWords || (!sameTime && (isAhead || isNextPlay(record, startSeconds, timeSeconds!)))) return 'other';
+  } else if (input.id !== record.id || !sameTime) return 'other';
+  return sameWords && saysNothingNew(record, input) ? 'equal' : 'correction';
+}
+
+/** The track with everything that was sent in place of what it said; id and start stay. */
+export function corrected(track: Track, input: PushInput): Track {
+  const { timeSeconds: _, ...sent } = input;
+  return { ...track, ...sent };
+}
+
+/** A track made of a push: what was not sent takes its default (specification, "Metadata element as sent"). */
+export function makeTrack(input: PushInput, id: string, startSeconds: number): Track {
+  const { timeSeconds: _, ...sent } = input;
+  return { ...DEFAULTS, source: 'metapush', ...sent, id, startSeconds };
+}
+
+/** What a track says of itself where nobody says anything. */
+export const DEFAULTS = {
+  separator: DEFAULT_SEPARATOR,
+  durationSeconds: 0,
+  etype: 0,
+  isrc: '',
+  cover: '',
+  album: '',
+  timezone: 'UTC',
+  images: null,
+  extdata: null,
+} as const;
+
+/** Whether everything that was sent, the time apart, is what the record says. */
+function saysNothingNew(record: TrackRecord, input: PushInput): boolean {
+  const { timeSeconds: _, ...sent } = input;
+  return (Object.keys(sent) as (keyof typeof sent)[]).every((field) => sent[field] === record[field]);
+}
+
+function hasRunOut({ type, durationSeconds }: TrackRecord, ageMs: number): boolean {
+  return type === 'now' && durationSeconds > 0 && ageMs >= durationSeconds * 1000;
+}
+
+/** The same title with another time: from shortly before the end of a known duration it is played once more. */
+function isNextPlay(record: TrackRecord, startSeconds: number, timeSeconds: number): boolean {
+  const { type, durationSeconds } = record;
+  return type === 'now' && durationSeconds > 0 && timeSeconds >= startSeconds + durationSeconds - CROSSFADE_SECONDS;
+}

@@ -1,0 +1,40 @@
+/**
+ * How far a source is ahead of real time. An encoder that sends a file as fast as the network takes it would run the tape past
+ * every listener; whoever is more than `mostMs` ahead is not read until time has caught up. A source that fell behind may
+ * catch up at once: the account never goes below zero. Invariant: since nothing is taken from who must wait (intake.ts), it is ahead by
+ * `mostMs` and one frame at most, and no wait is longer than that frame.
+ */
+
+/**
+ * A source reads so much between two looks at this account, and holds the rest back: it then waits for a fraction of a second at
+ * a time, however large its chunks, and the switch does not take the wait for a stall.
+ */
+export const SLICE_BYTES = 1024;
+
+export class Pacer {
+  readonly #mostMs: number;
+  /** The moment at which real time will have caught up with all audio received. */
+  #paidUntilMs = 0;
+
+  constructor(mostMs: number) {
+    this.#mostMs = mostMs;
+  }
+
+  /** Books audio; returns for how many milliseconds the source must not be read (0: go on). */
+  book(durationMs: number, nowMs: number): number {
+    this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs) + durationMs;
+    return Math.max(0, this.#paidUntilMs - nowMs - this.#mostMs);
+  }
+
+  /**
+   * Another connection: what the one before owed beyond `mostMs` ends with it. The rest stays: a crowd of short connections must not run
+   * the tape past the listeners either.
+   */
+  reconnect(nowMs: number): void {
+    this.#paidUntilMs = Math.min(this.#paidUntilMs, nowMs + this.#mostMs);
+  }
+
+  reset(): void {
+    this.#paidUntilMs = 0;
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * What has to happen to titles by the clock: a held push whose moment has come, a title that has run out, the stream's own title
+ * when a push no longer keeps it out, the fallback title while a channel's own source is lost. It decides nothing itself: what is
+ * due goes through the engine like any other change.
+ *
+ * Two clocks. A held push waits for its time by the wall clock; but where that clock is set back, no longer than it would have waited
+ * when it came. How long a title has been in force is told by the monotonic clock; before a restart, by the wall clock up to there.
+ * Whatever is due is looked for once a second, so that a clock that is set cannot hide it; an alarm makes it exact. Owned by service.ts.
+ */
+
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { Refusal } from '../base/refusal.js';
+import type { Track, TrackRecord } from '../metadata/record.js';
+import { type Moment, realNow } from '../now-playing/effect.js';
+import { type FallbackRules, reword, runOut, sourceFound, sourceLost } from '../now-playing/fallback.js';
+import { takeHeld } from '../now-playing/held.js';
+import { type PlainTitle, returnTitle } from '../now-playing/now-playing.js';
+import type { Change, ChannelState } from '../now-playing/state.js';
+import { holdMs, type TrustRules } from '../now-playing/trust.js';
+import type { Engine } from './engine.js';
+
+/** How far ahead an alarm is set; what is further off is found by a later look. */
+const SOON_MS = 1500;
+/** How much later than first thought a held push may come when the wall clock is a little slow. */
+const SLACK_MS = 1000;
+
+export interface TitleSchedulerParts {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  moment(channel: string): Moment;
+  /** How far ahead pushes are held, seconds. */
+  holdSeconds(channel: string): number;
+  fallback(channel: string): FallbackRules | null;
+  /** Whether the first of a channel's sources is not the one that is heard. */
+  isSourceLost(channel: string): boolean;
+  /** The title that stands in the stream of the source that is heard; null: none does. */
+  streamTitle(channel: string): PlainTitle | null;
+  trust(channel: string): TrustRules;
+  onError(error: unknown): void;
+}
+
+export class TitleScheduler {
+  readonly #parts: TitleSchedulerParts;
+  readonly #pages = new Map<string, ChannelSchedule>();
+
+  constructor(parts: TitleSchedulerParts) {
+    this.#parts = parts;
+  }
+
+  /** Does what is due on a channel by the clock, and sees to what will be soon. Resolves when it has been committed. Never rejects. */
+  async look(channel: string): Promise<void> {
+    await this.#page(channel).look();
+  }
+
+  /** For how long the real now of a channel has been in force, milliseconds. */
+  ageMs(channel: string, now: TrackRecord): number {
+    return this.#page(channel).ageMs(now);
+  }
+
+  /** The same for sources: shows the fallback title where one is lost, takes it back where it is heard again. */
+  async lookAtSource(channel: string): Promise<void> {
+    const { engine, fallback, isSourceLost, moment } = this.#parts;
+    const rules = fallback(channel);
+    const isLost = rules?.whenSourceLost === true && isSourceLost(channel);
+    if (isLost === engine.state(channel).lost) return;
+    const decide = (state: ChannelState) =>
+      isLost ? sourceLost(state, rules.title, moment(channel)) : sourceFound(state, moment(channel));
+    await settle(engine.update(channel, decide), this.#parts);
+  }
+
+  #page(channel: string): ChannelSchedule {
+    let page = this.#pages.get(channel);
+    if (page === undefined) this.#pages.set(channel, (page = new ChannelSchedule(channel, this.#parts)));
+    return page;
+  }
+}
+
+/** One channel's part. */
+class ChannelSchedule implements AlarmHandler {
+  readonly #channel: string;
+  readonly #parts: TitleSchedulerParts;
+  /** Held push (an engine may bring it as another object each time) → when it is due at the latest, monotonic milliseconds. */
+  readonly #latestMs = new Map<string, number>();
+  /** The real now: which, and since when it has been in force, monotonic milliseconds. */
+  #play = { effectAtMs: Number.NaN, id: '', sinceMs: 0 };
+  #alarm: Alarm | null = null;
+
+  constructor(channel: string, parts: TitleSchedulerParts) {
+    this.#channel = channel;
+    this.#parts = parts;
+  }
+
+  onAlarm(): void {
+    void this.look();
+  }
+
+  async look(): Promise<void> {
+    const { engine, clock, fallback, moment, streamTitle, trust } = this.#parts;
+    const channel = this.#channel;
+    const state = engine.state(channel);
+    const rules = fallback(channel);
+    const now = realNow(state);
+    const updates: Promise<Change | null>[] = [];
+    let soonMs = Number.POSITIVE_INFINITY;
+    const due = (waitMs: number, decide: (state: ChannelState) => Change | null) => {
+      if (waitMs > 0) soonMs = Math.min(soonMs, waitMs);
+      else if (decide(state) !== null) updates.push(engine.update(channel, decide));
+    };
+    this.#forget(state.held);
+    for (const track of state.held) {
+      due(this.#waitMs(track), (fresh) => takeHeld(fresh, (one) => this.#waitMs(one) <= 0, moment(channel)));
+    }
+    if (now !== null) {
+      // Always asked for, so that it is known since when even where it matters only later.
+      const ageMs = this.ageMs(now);
+      const stream = now.source === 'metapush' ? streamTitle(channel) : null;
+      if (stream !== null) {
+        const believed = trust(channel);
+        due(holdMs(now, believed) - ageMs, (fresh) => returnTitle(fresh, stream, moment(channel), believed));
+      }
+      if (rules !== null && now.durationSeconds > 0) {
+        const lastsMs = (now.durationSeconds + rules.graceSeconds) * 1000;
+        due(lastsMs - ageMs, (fresh) => runOut(fresh, now.effectAtMs, rules.title, moment(channel)));
+      }
+    }
+    if (rules !== null) due(0, (fresh) => reword(fresh, rules.title, moment(channel)));
+    this.#alarm?.cancel();
+    this.#alarm = soonMs <= SOON_MS ? clock.alarm(clock.now() + soonMs, this) : null;
+    await Promise.all(updates.map((update) => settle(update, this.#parts)));
+  }
+
+  /** How long a held push has still to wait, milliseconds; 0 or less: it is due. */
+  #waitMs(track: Track): number {
+    const { clock, holdSeconds } = this.#parts;
+    const byWallMs = track.startSeconds * 1000 - clock.wallMs();
+    let latestMs = this.#latestMs.get(nameOf(track));
+    if (latestMs === undefined) {
+      latestMs = clock.now() + Math.min(byWallMs, holdSeconds(this.#channel) * 1000) + SLACK_MS;
+      this.#latestMs.set(nameOf(track), latestMs);
+    }
+    return Math.min(byWallMs, latestMs - clock.now());
+  }
+
+  /** Forgets the times of pushes that are held no more. */
+  #forget(held: readonly Track[]): void {
+    if (this.#latestMs.size <= held.length) return;
+    const names = new Set(held.map(nameOf));
+    for (const name of this.#latestMs.keys()) if (!names.has(name)) this.#latestMs.delete(name);
+  }
+
+  ageMs(now: TrackRecord): number {
+    const { clock } = this.#parts;
+    if (this.#play.effectAtMs !== now.effectAtMs || this.#play.id !== now.id) {
+      // Just now, unless it stood in the store. A clock that was set back meanwhile tells nothing.
+      const ageMs = Math.max(0, clock.wallMs() - now.effectAtMs);
+      this.#play = { effectAtMs: now.effectAtMs, id: now.id, sinceMs: clock.now() - ageMs };
+    }
+    return clock.now() - this.#play.sinceMs;
+  }
+}
+
+function nameOf(track: Track): string {
+  return `${track.startSeconds} ${track.id}`;
+}
+
+/** Nobody waits for an answer: what the store refused is tried again at the next look. */
+async function settle(update: Promise<Change | null>, parts: TitleSchedulerParts): Promise<void> {
+  try {
+    await update;
+  } catch (error) {
+    if (!(error instanceof Refusal)) parts.onError(error);
+  }
+}

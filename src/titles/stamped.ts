@@ -1,0 +1,53 @@
+/**
+ * An engine whose every record carries a stamp of the sequence (feed/sequence.ts), put on while it is decided and so committed
+ * with it: the order in which readers see the records of many channels outlives a crash. Wraps any engine of a single node.
+ */
+
+import type { Sequence } from '../feed/sequence.js';
+import type { Change } from '../now-playing/state.js';
+import type { Engine } from './engine.js';
+
+/** @param wallMs the wall clock, unix milliseconds */
+export function stamped(engine: Engine, sequence: Sequence, wallMs: () => number): Engine {
+  return {
+    state: (channel) => {
+      const state = engine.state(channel);
+      sequence.follow(state.stamp ?? 0);
+      return state;
+    },
+    update: async (channel, decide) => {
+      let stamp: number | undefined;
+      const settle = () => {
+        if (stamp !== undefined) sequence.settle(stamp);
+      };
+      try {
+        return await engine.update(channel, (state) => {
+          settle();
+          const change = decide(state);
+          if (change === null) return null;
+          if (change.record === null) return { ...change, state: { ...change.state, stamp: sequence.last } };
+          stamp = sequence.issue(wallMs());
+          return withStamp(change, stamp);
+        });
+      } finally {
+        settle();
+      }
+    },
+    close: () => engine.close(),
+  };
+}
+
+function withStamp(change: Change, stamp: number): Change {
+  const record = { ...change.record!, stamp };
+  const { state } = change;
+  return {
+    ...change,
+    record,
+    state: {
+      ...state,
+      stamp,
+      now: state.now?.version === record.version ? record : state.now,
+      next: state.next?.version === record.version ? record : state.next,
+    },
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * How a channel chooses its metaint and when it may choose again: never while anybody listens, since listeners were promised it.
+ * Audio is written as sources do it, titles as the door does.
+ */
+
+import t from 'tap';
+import { ChannelAudio, metaintFor } from '../../src/audio/channel-audio.js';
+import { RecordView } from '../../src/metadata/view.js';
+import { FACE, makeRecord } from '../kit/record.js';
+
+/** MPEG 1 layer III at 44.1 kHz. */
+const FRAME_MS = 1152 / 44.1;
+
+function channel(options: { metaint?: number; bitrateKbps?: number } = {}): ChannelAudio {
+  return new ChannelAudio({ key: 'demo', lagMs: 30_000, ...options });
+}
+
+/** Writes about so much audio of this bitrate, frame by frame. */
+function write(to: ChannelAudio, kbps: number, ms: number): void {
+  const bytes = Buffer.alloc(Math.floor((144_000 * kbps) / 44_100), kbps & 0xff);
+  for (let doneMs = 0; doneMs < ms; doneMs += FRAME_MS) to.write(bytes, FRAME_MS, kbps);
+}
+
+t.test('about one second of audio, within what an ICY player can be told', async (t) => {
+  t.strictSame(
+    [128, 320, 64, 8, 4, 0, 2000].map((kbps) => metaintFor(kbps)),
+    [16_000, 40_000, 8_000, 1_000, 1_000, 16_000, 65_535],
+  );
+});
+
+t.test('fixed, else of the configured bitrate, else of the first frames', async (t) => {
+  const fixed = channel({ metaint: 4096, bitrateKbps: 64 });
+  const configured = channel({ bitrateKbps: 64 });
+  const free = channel();
+  t.strictSame([fixed.tape, fixed.hasSegments], [undefined, false], 'no tape before there is audio');
+  for (const one of [fixed, configured, free]) write(one, 192, 3000);
+  t.strictSame(
+    [fixed, configured, free].map((one) => one.tape!.metaint),
+    [4096, 8_000, 24_000],
+  );
+  t.strictSame([free.bitrateKbps, free.hasSegments], [192, true]);
+  for (const one of [fixed, configured]) {
+    const { tape } = one;
+    one.sourceChanged('audio/aac');
+    write(one, 48, 100);
+    t.equal(one.tape, tape, 'what is configured does not follow the source, so the tape goes on');
+  }
+  t.equal(configured.contentType, 'audio/aac');
+});
+
+t.test('another source without listeners: the metaint follows it, and old audio is gone', async (t) => {
+  const one = channel();
+  write(one, 128, 5000);
+  const { tape } = one;
+  one.sourceChanged('audio/mpeg');
+  t.equal(one.tape, tape, 'nothing is known of the new source before its first frames');
+  write(one, 128, 50);
+  t.equal(one.tape, tape, 'the same bitrate: the burst stays');
+  one.sourceChanged('audio/mpeg');
+  write(one, 64, 50);
+  t.not(one.tape, tape);
+  t.strictSame([one.tape!.metaint, one.hasSegments], [8_000, false]);
+});
+
+t.test('a bitrate that changes within one source changes nothing', async (t) => {
+  const one = channel();
+  write(one, 128, 2000);
+  const { tape } = one;
+  write(one, 320, 2000);
+  t.equal(one.tape, tape);
+});
+
+t.test('unchanged while somebody listens; suited when the last listener has left', async (t) => {
+  const one = channel();
+  write(one, 128, 5000);
+  const { tape } = one;
+  one.playing = 2;
+  one.sourceChanged('audio/mpeg');
+  write(one, 64, 5000);
+  t.equal(one.tape, tape);
+  one.release();
+  t.equal(one.tape, tape, 'nobody takes a tape away from listeners');
+  one.playing = 1;
+  write(one, 64, 100);
+  t.equal(one.tape, tape);
+  one.playing = 0;
+  t.equal(one.tape, tape, 'until there is audio for another');
+  write(one, 64, 100);
+  t.equal(one.tape!.metaint, 8_000);
+
+  const back = channel();
+  write(back, 128, 5000);
+  const before = back.tape;
+  back.playing = 1;
+  for (const kbps of [64, 128]) {
+    back.sourceChanged('audio/mpeg');
+    write(back, kbps, 1000);
+  }
+  back.playing = 0;
+  write(back, 128, 100);
+  t.equal(back.tape, before, 'the first source is back: its tape suits it');
+});
+
+t.test('the title in force goes from tape to tape, and was there before any', async (t) => {
+  const one = channel({ metaint: 1000 });
+  const titleAt = (seq: number) => one.tape!.at(seq)!.mark?.view.title;
+  one.title(new RecordView(makeRecord({ artist: 'A', song: 'One' }), FACE));
+  write(one, 128, 100);
+  t.strictSame([one.tape!.at(0)!.before?.view.title, titleAt(0)], ['A - One', 'A - One']);
+  one.release();
+  t.equal(one.tape, undefined);
+  write(one, 128, 100);
+  t.equal(titleAt(0), 'A - One');
+  one.release();
+  one.title(new RecordView(makeRecord({ artist: 'A', song: 'Two' }), FACE));
+  write(one, 128, 100);
+  t.equal(titleAt(0), 'A - Two');
+});

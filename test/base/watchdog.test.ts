@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import t from 'tap';
+import { SystemClock } from '../../src/base/clock.js';
+import { type Log, openLog } from '../../src/base/log.js';
+import { Watchdog } from '../../src/base/watchdog.js';
+import { EncoderSource } from '../../src/source/encoder.js';
+import { FakeClock } from '../kit/clock.js';
+import { until } from '../kit/player.js';
+import { Random } from '../kit/random.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { audioOf, setUp, streamHead, Tap, Upstream } from '../kit/upstream.js';
+
+function hold(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
+
+t.test('of several long turns the longest is told, once, with whose it was', async (t) => {
+  const dog = new Watchdog();
+  dog.longMs = 10;
+  t.notOk(dog.took('http', 9.9), 'one short of the limit');
+  t.equal(dog.take(), null);
+  t.ok(dog.took('encoder', 10), 'at the limit');
+  dog.blame('studio');
+  t.notOk(dog.took('poll', 9));
+  t.ok(dog.took('upstream', 40));
+  dog.blame('relay');
+  t.notOk(dog.took('http', 39), 'long, but not the longest');
+  t.same(dog.take(), { part: 'upstream', who: 'relay', tookMs: 40 });
+  t.equal(dog.take(), null);
+  t.match(dog.long, { encoder: 1, upstream: 1, http: 1, poll: 0 });
+  t.match(dog.longestMs, { encoder: 10, upstream: 40, http: 39, poll: 9 });
+});
+
+t.test('whoever is not named leaves no name behind', async (t) => {
+  const dog = new Watchdog();
+  dog.took('http', 200);
+  dog.blame('192.0.2.1');
+  dog.took('poll', 300);
+  t.same(dog.take(), { part: 'poll', who: '', tookMs: 300 });
+});
+
+t.test('a late loop is blamed on nobody where a long turn does not explain it', async (t) => {
+  const dog = new Watchdog();
+  dog.late(99);
+  t.equal(dog.take(), null);
+  dog.took('encoder', 150);
+  dog.late(160);
+  t.match(dog.take(), { part: 'encoder' });
+  dog.took('encoder', 101);
+  dog.late(500);
+  t.same(dog.take(), { part: 'unknown', who: '', tookMs: 500 });
+});
+
+t.test('work within other work is booked once, as what it is, and the other with the rest only', async (t) => {
+  const dog = new Watchdog();
+  dog.longMs = 200;
+  const outerMs = dog.begin();
+  const innerMs = dog.begin();
+  const innermostMs = dog.begin();
+  hold(5);
+  t.notOk(dog.end('change', innermostMs));
+  hold(300);
+  t.ok(dog.end('encoder', innerMs));
+  dog.blame('studio');
+  hold(2);
+  if (dog.end('timer', outerMs)) dog.blame('Object');
+  t.match(dog.take(), { part: 'encoder', who: 'studio' });
+  t.ok(dog.longestMs.encoder >= 300 && dog.longestMs.change >= 5 && dog.longestMs.timer >= 2);
+  t.ok(dog.longestMs.timer < dog.longestMs.encoder);
+  t.match(dog.long, { change: 0, encoder: 1 });
+
+  const nextMs = dog.begin();
+  hold(210);
+  t.ok(dog.end('timer', nextMs), 'and the next one has all of its own time');
+  t.ok(dog.longestMs.timer >= 210);
+});
+
+t.test('a long turn that was told before the loop was looked at is not told again as nobody’s', async (t) => {
+  const dog = new Watchdog();
+  dog.took('encoder', 150);
+  t.match(dog.take(), { part: 'encoder' });
+  dog.late(130);
+  t.equal(dog.take(), null);
+  t.equal(dog.long.unknown, 0);
+  dog.late(130);
+  t.match(dog.take(), { part: 'unknown' }, 'it explains one late look, not the next');
+});
+
+t.test('who is held back is named by its channel when the clock goes on with it: an upstream', async (t) => {
+  const clock = new FakeClock();
+  const upstream = await Upstream.open(t);
+  upstream.answer = (socket) =>
+    void socket.write(Buffer.concat([Buffer.from(streamHead()), audioOf(new Random(), 100)]));
+  const { tap, source } = setUp(t, upstream, { channel: 'live', aheadMs: 500, allowPrivate: true }, clock);
+  source.start();
+  await until(() => tap.audioMs > 500, 5000);
+  tap.onFrame = () => hold(120);
+  clock.advance(40);
+  t.match(clock.watchdog.take(), { part: 'upstream', who: 'live' });
+  t.equal(clock.watchdog.long.timer, 0, 'and nobody else beside it');
+});
+
+t.test('who is held back is named by its channel when the clock goes on with it: an encoder', async (t) => {
+  const clock = new FakeClock();
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = net.connect((server.address() as net.AddressInfo).port, '127.0.0.1');
+  const [socket] = (await once(server, 'connection')) as [net.Socket];
+  t.teardown(() => {
+    client.destroy();
+    socket.destroy();
+    server.close();
+  });
+  const tap = new Tap();
+  const encoder = new EncoderSource(tap, clock, {
+    ...{
+      channel: 'live',
+      bodyTimeoutMs: 30_000,
+      aheadMs: 500,
+      takeover: 'silent',
+      silentMs: 1000,
+      framelessBytes: 65_536,
+    },
+    facts: { textBytes: 100, urlBytes: 100 },
+    onEvent: () => undefined,
+  });
+  encoder.start();
+  encoder.attach(socket, audioOf(new Random(), 100), new Map([['content-type', 'audio/mpeg']]));
+  await until(() => tap.audioMs > 500, 5000);
+  tap.onFrame = () => hold(120);
+  clock.advance(40);
+  encoder.stop();
+  t.match(clock.watchdog.take(), { part: 'encoder', who: 'live' });
+  t.equal(clock.watchdog.long.timer, 0, 'and nobody else beside it');
+});
+
+t.test('the system clock times what it rings, and sees what it does not', async (t) => {
+  const clock = new SystemClock();
+  t.teardown(() => clock.stop());
+  class Sluggard {
+    onAlarm(): void {
+      hold(120);
+    }
+  }
+  clock.alarm(clock.now(), new Sluggard());
+  await until(() => clock.watchdog.long.timer > 0, 5000);
+  const turn = clock.watchdog.take()!;
+  t.match(turn, { part: 'timer', who: 'Sluggard' });
+  t.ok(turn.tookMs >= 119);
+  clock.watchdog.long.unknown = 0;
+  hold(250);
+  await until(() => clock.watchdog.long.unknown > 0, 5000);
+  t.match(clock.watchdog.take(), { part: 'unknown', who: '' });
+});
+
+t.test('a long turn stands in the log with whose it was, and in the metrics', async (t) => {
+  const lines: { part?: string; who?: string; tookMs?: number }[] = [];
+  // A log that takes its time holds the turn in which a title takes effect.
+  const log = {
+    ...openLog('silent', 0).log,
+    info: (_: object, message: string) => message === 'title' && hold(60),
+    warn: (fields: object) => void lines.push(fields),
+  } as unknown as Log;
+  const server = await startServer(t, demoYaml('log: { longTurnMs: 50 }'), undefined, log);
+  await until(
+    async () => {
+      await fetch(`${server.base}/metapush/demo/demo-token?song=${lines.length}-${performance.now()}`);
+      return lines.some(({ part }) => part === 'change');
+    },
+    20_000,
+    () => JSON.stringify(lines),
+  );
+  const line = lines.find(({ part }) => part === 'change')!;
+  t.equal(line.who, 'demo');
+  t.ok(line.tookMs! >= 59);
+  const metrics = await (await fetch(`${server.base}/metrics`)).text();
+  t.match(metrics, /^airsplice_long_turns_total\{part="change"\} [1-9]/m);
+  t.match(metrics, /^airsplice_longest_turn_seconds\{part="change"\} 0\.(0[5-9]|[1-9])/m);
+});

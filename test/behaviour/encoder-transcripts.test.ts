@@ -1,0 +1,210 @@
+/** Every handshake of protocol.md's table, at every split point: what it is answered, and what audio comes out. */
+
+import { randomBytes } from 'node:crypto';
+import net from 'node:net';
+import t from 'tap';
+import { FrontHarness, Pipe } from '../kit/front-harness.js';
+import { until } from '../kit/player.js';
+import { BODY, TRANSCRIPTS, type Transcript } from '../kit/transcripts.js';
+import { Wire } from '../kit/wire.js';
+
+/** What is wrong with how a connection went; "": nothing. */
+function problemOf(doors: FrontHarness, { socket, told }: Pipe, { answer, fed }: Transcript): string {
+  const feeds = doors.fed.filter((each) => each.socket === socket);
+  if (typeof answer === 'string' ? told !== answer : !answer.test(told)) return `answered ${JSON.stringify(told)}`;
+  if (feeds.length !== (fed ? 1 : 0)) return `${feeds.length} fed`;
+  if (!fed) return '';
+  const { channel, audio, state } = feeds[0]!;
+  return channel === 'live' && audio.equals(BODY) && state !== 'broken'
+    ? ''
+    : `${channel} ${state} ${audio.toString('hex')}`;
+}
+
+for (const [name, transcript] of Object.entries(TRANSCRIPTS)) {
+  t.test(name, async (t) => {
+    const { bytes } = transcript;
+    const doors = new FrontHarness();
+    t.teardown(() => doors.close());
+    const play = async (pieces: readonly Buffer[]) => {
+      const pipe = new Pipe(pieces, 'fin');
+      const closed = new Promise((done) => pipe.on('close', done));
+      doors.front.take(pipe.socket);
+      await closed;
+      return problemOf(doors, pipe, transcript);
+    };
+    const cuts = Array.from({ length: bytes.length + 1 }, (_, cut) => cut);
+    const problems = await Promise.all(
+      cuts.map(async (cut) => {
+        const problem = await play([bytes.subarray(0, cut), bytes.subarray(cut)].filter((piece) => piece.length > 0));
+        return problem === '' ? [] : [`cut at ${cut}: ${problem}`];
+      }),
+    );
+    t.strictSame(problems.flat(), [], `${cuts.length} splits`);
+    t.equal(await play(Array.from(bytes, (byte) => Buffer.of(byte))), '', 'byte by byte');
+  });
+}
+
+t.test('over a network, and encoders that wait for their answer', async (t) => {
+  const doors = new FrontHarness();
+  const port = await doors.front.listen();
+  t.teardown(() => doors.close());
+  const visit = async (first: Buffer, rest: Buffer, waits: boolean) => {
+    let told = '';
+    const socket = net.connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
+    t.teardown(() => socket.destroy());
+    socket.on('data', (chunk: Buffer) => {
+      told += chunk.toString('latin1');
+    });
+    socket.on('error', () => undefined);
+    let closed = false;
+    socket.on('end', () => socket.end());
+    socket.on('close', () => {
+      closed = true;
+    });
+    socket.write(first);
+    if (waits) await until(() => told.includes('\n'), 5000);
+    else await new Promise((done) => setTimeout(done, 3));
+    socket.end(rest);
+    await until(
+      () => closed,
+      10_000,
+      () => `still open: ${JSON.stringify(told)}`,
+    );
+    return told;
+  };
+  for (const [name, transcript] of Object.entries(TRANSCRIPTS)) {
+    const { bytes, answer, fed } = transcript;
+    const before = doors.fed.length;
+    // A head that waits: SHOUTcast's for its OK2 after the password, all others for the answer to all of the head.
+    const end =
+      typeof answer === 'string' && answer.startsWith('OK2') ? bytes.indexOf('\n') + 1 : bytes.length - BODY.length;
+    const cuts = [0, 1, 4, Math.floor(bytes.length / 2), bytes.length - 1];
+    await Promise.all(
+      cuts.map(async (cut) => {
+        const told = await visit(bytes.subarray(0, cut), bytes.subarray(cut), false);
+        t.ok(typeof answer === 'string' ? told === answer : answer.test(told), `${name}, cut at ${cut}: ${told}`);
+      }),
+    );
+    if (fed && !name.includes('chunks')) {
+      const told = await visit(bytes.subarray(0, end), bytes.subarray(end), true);
+      t.equal(told, answer, `${name}, waiting`);
+    }
+    for (const { audio } of doors.fed.slice(before)) t.same(audio, BODY, name);
+  }
+});
+
+t.test('the log says why, and holds no password', async (t) => {
+  const doors = new FrontHarness(5000, 2);
+  t.teardown(() => doors.close());
+  const say = async (text: string) => {
+    const pipe = new Pipe([Buffer.from(text)], 'fin');
+    doors.front.take(pipe.socket);
+    await until(() => pipe.destroyed, 5000);
+    return [pipe.told, doors.judged.at(-1)?.status, doors.judged.at(-1)?.why];
+  };
+  const INVALID = 'invalid password\r\n';
+  const shared = 'the channels twin, other share this password: use /mount:password, or change one';
+  t.same(await say('both\r\n'), [INVALID, 403, shared]);
+  t.same(await say('/twin:both\r\n\r\n'), ['OK2\r\nicy-caps:11\r\n\r\n', 200, 'twin']);
+  t.same(await say('wrong\r\n'), [INVALID, 401, 'wrong secret']);
+  t.same(await say('hackme\ncontent-type:video/nsv\n\n'), [
+    'OK2\r\nicy-caps:11\r\n\r\n',
+    415,
+    'the content type must be MP3, AAC (ADTS) or Ogg',
+  ]);
+  t.same(await say(`hackme\n${'x'.repeat(9000)}`), [
+    'OK2\r\nicy-caps:11\r\n\r\n',
+    400,
+    'The head of the request is larger than 8192 bytes',
+  ]);
+  doors.busy = true;
+  t.same(await say('hackme\n\n'), [INVALID, 409, 'another encoder feeds this channel']);
+  doors.busy = false;
+  const count = doors.judged.length;
+  t.same((await say('!POKE\nx: y\n\n'))[0], INVALID);
+  t.same((await say('PROPFIND / HTTP/1.1\r\n\r\n'))[0], '', 'no password can look so');
+  t.equal(doors.judged.length, count, 'neither is a guess');
+  t.same(await say('/live:wrong\r\n'), [INVALID, 401, 'wrong secret']);
+  t.same(await say('wrong\r\n'), [INVALID, 429, 'too many wrong secrets'], 'past the limit, and nobody may wait');
+  t.same(await say('hackme\n\n'), [INVALID, 429, 'too many wrong secrets'], 'a right one is told the same');
+  t.notMatch(JSON.stringify(doors.judged), /hackme|"both"|wrong"/);
+});
+
+t.test('an encoder that sends its audio while its password waits loses none of it', async (t) => {
+  const doors = new FrontHarness(5000, 1, 9);
+  const port = await doors.front.listen();
+  t.teardown(() => doors.close());
+  const audio = randomBytes(1_000_000);
+  const heads = [
+    `SOURCE /live HTTP/1.0\r\nAuthorization: Basic ${btoa('source:hackme')}\r\n\r\n`,
+    'hackme\r\nicy-name:x\r\n\r\n',
+  ];
+  new Wire(t, port).send('wrong\r\n');
+  await until(() => doors.judged.length === 1, 5000);
+  for (const [i, head] of heads.entries()) {
+    // Whoever goes meanwhile, in one way or the other, leaves the line.
+    const gone = [new Wire(t, port).send(head), new Wire(t, port, { halfOpen: true }).send(head.slice(0, -2))];
+    const stays = new Wire(t, port).send(head).send(audio);
+    await until(
+      () => doors.gate.waiting === (i === 0 ? 2 : 3),
+      5000,
+      () => `${doors.gate.waiting} wait`,
+    );
+    gone[0]!.socket.resetAndDestroy();
+    gone[1]!.socket.end();
+    await until(
+      () => doors.gate.waiting === 1,
+      5000,
+      () => `${doors.gate.waiting} wait`,
+    );
+    t.equal(stays.got, '', 'not even its OK2');
+    doors.clock.advance(1040);
+    await until(() => doors.fed.length === i + 1 && doors.fed[i]!.audio.length === audio.length, 20_000);
+    t.ok(doors.fed[i]!.audio.equals(audio));
+    doors.fed[i]!.socket.destroy();
+  }
+  t.equal(doors.judged.filter(({ status }) => status === 200).length, 2);
+});
+
+t.test('an encoder that is overtaken while it sends its heads is let go', async (t) => {
+  const doors = new FrontHarness();
+  const port = await doors.front.listen();
+  t.teardown(() => doors.close());
+  const socket = net.connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
+  let told = '';
+  let ended = false;
+  socket.on('data', (chunk: Buffer) => (told += chunk)).on('end', () => (ended = true));
+  socket.write('hackme\r\n');
+  await until(() => told !== '', 5000);
+  doors.busy = true;
+  socket.write('icy-name:x\r\n\r\n');
+  await until(() => ended, 5000);
+  t.equal(told, 'OK2\r\nicy-caps:11\r\n\r\n');
+  t.match(doors.judged, [{ status: 409 }]);
+  t.equal(doors.fed.length, 0);
+});
+
+t.test('a password or its heads that never come to their end', async (t) => {
+  const doors = new FrontHarness(200);
+  t.teardown(() => doors.close());
+  for (const text of ['hack', 'hackme\r\n', 'hackme\r\nicy-name: x\r\n', 'PUT /live HTTP/1.1\r\n', '\r\n']) {
+    const pipe = new Pipe([Buffer.from(text)], 'never');
+    doors.front.take(pipe.socket);
+    await until(
+      () => pipe.destroyed,
+      3000,
+      () => `${JSON.stringify(text)} is still open`,
+    );
+  }
+  t.equal(doors.fed.length, 0);
+  const line = (length: number) => `${'x'.repeat(length - 1)}\n`;
+  for (const [length, status] of [
+    [8192, 401],
+    [8193, 400],
+  ] as const) {
+    const pipe = new Pipe([Buffer.from(line(length))], 'fin');
+    doors.front.take(pipe.socket);
+    await until(() => pipe.destroyed, 3000);
+    t.equal(doors.judged.at(-1)?.status, status, `a line of ${length} bytes`);
+  }
+});

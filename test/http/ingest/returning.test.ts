@@ -1,0 +1,121 @@
+/**
+ * An encoder that comes back while its old connection seems to live, and one that only has the same name: the whole server, bare sockets, the
+ * demo's audio.
+ */
+
+import t from 'tap';
+import { Feeder } from '../../kit/feeder.js';
+import { keepLines } from '../../kit/log-lines.js';
+import { until } from '../../kit/player.js';
+import { startServer } from '../../kit/server.js';
+
+const STALL_MS = 1500;
+const yaml = (takeover: string) => `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+sources: { stallMs: ${STALL_MS}, pieceSeconds: 2, bodyTimeoutSeconds: 3 }
+stations:
+  demo: { channels: { live: { sources: [{ type: encoder, password: demo-source, takeover: ${takeover} }] } } }
+`;
+const named = (agent: string) => ({ heads: `Content-Type: audio/mpeg\r\nUser-Agent: ${agent}\r\n` });
+const BUTT = named('butt 0.1.37');
+
+// They wait, and do little.
+t.jobs = 4;
+
+for (const takeover of ['silent', 'never']) {
+  t.test(
+    `${takeover}: who comes back before its old connection is known to be dead is let in, not refused`,
+    async (t) => {
+      const { port } = await startServer(t, yaml(takeover));
+      const dead = new Feeder(t, port, '/live', BUTT);
+      t.equal(await dead.answered(), 200);
+      dead.send(20);
+      const startMs = performance.now();
+      const back = new Feeder(t, port, '/live', BUTT);
+      back.send(1);
+      t.equal(await back.answered(), 200);
+      t.ok(performance.now() - startMs > STALL_MS, 'only then');
+      await dead.over();
+      back.stream(t);
+      const other = new Feeder(t, port, '/live', named('other'));
+      t.equal(await other.answered(), 409, 'it is fed');
+    },
+  );
+}
+
+t.test('two of one name: the second is refused as soon as the first has sent something since it came', async (t) => {
+  const { port } = await startServer(t, yaml('silent'));
+  const first = new Feeder(t, port, '/live', BUTT).stream(t);
+  await first.answered();
+  const second = new Feeder(t, port, '/live', BUTT);
+  t.equal(await second.answered(), 409);
+  t.notOk(first.closed, 'it goes on');
+});
+
+t.test(
+  'many of one name: only the four newest wait, or who has the password could fill the server with them',
+  async (t) => {
+    const { port } = await startServer(t, yaml('never'));
+    const dead = new Feeder(t, port, '/live', BUTT);
+    await dead.answered();
+    const back = [1, 2, 3, 4, 5, 6].map(() => new Feeder(t, port, '/live', BUTT));
+    const statuses = () => back.map(({ status }) => status).sort();
+    await until(
+      () => statuses().join() === '0,0,0,0,409,409',
+      2000,
+      () => `answered: ${statuses()}`,
+    );
+    t.notOk(dead.closed || dead.ended, 'the one who is there is still there');
+    await Promise.all(back.map((each) => each.answered()));
+    t.same(statuses(), [200, 409, 409, 409, 409, 409]);
+  },
+);
+
+t.test('another name, or none: refused at once, however silent the one is who is there', async (t) => {
+  const { port } = await startServer(t, yaml('never'));
+  const dead = new Feeder(t, port, '/live', BUTT);
+  await dead.answered();
+  const [other, nameless] = [new Feeder(t, port, '/live', named('other')), new Feeder(t, port, '/live')];
+  t.equal(await other.answered(), 409);
+  t.equal(await nameless.answered(), 409);
+  t.notOk(dead.closed || dead.ended, 'it is there still');
+});
+
+t.test('a wrong password is refused without a wait, a type that is not taken after it', async (t) => {
+  const { port } = await startServer(t, yaml('silent'));
+  const dead = new Feeder(t, port, '/live', BUTT);
+  await dead.answered();
+  const video = new Feeder(t, port, '/live', { heads: BUTT.heads.replace('audio/mpeg', 'video/webm') }).answered();
+  const wrong = new Feeder(t, port, '/live', { ...BUTT, password: 'wrong' }).answered();
+  t.equal(await Promise.race([video, wrong]), 401);
+  t.equal(await video, 415, 'no longer 409');
+});
+
+t.test('who waits and goes is not let in later', async (t) => {
+  const { log, lines } = keepLines();
+  const { port } = await startServer(t, yaml('never'), undefined, log);
+  const connected = () => lines.filter(({ message }) => message === 'encoder connected').length;
+  const dead = new Feeder(t, port, '/live', BUTT);
+  await dead.answered();
+  const waiting = new Feeder(t, port, '/live', BUTT);
+  await new Promise((done) => waiting.socket.once('connect', done));
+  waiting.socket.end();
+  await waiting.over();
+  await dead.over();
+  const other = new Feeder(t, port, '/live', named('other'));
+  t.equal(await other.answered(), 200);
+  t.equal(connected(), 2);
+});
+
+t.test('the server stops while somebody waits', async (t) => {
+  const { port, app } = await startServer(t, yaml('never'));
+  const dead = new Feeder(t, port, '/live', BUTT);
+  await dead.answered();
+  const waiting = new Feeder(t, port, '/live', BUTT);
+  const wrong = new Feeder(t, port, '/live', { ...BUTT, password: 'wrong' });
+  t.equal(await wrong.answered(), 401, 'the one before it has been read');
+  const startMs = performance.now();
+  await app.stop();
+  t.ok(performance.now() - startMs < 2500, 'at once');
+  await waiting.over();
+});

@@ -1,0 +1,150 @@
+/** SHOUTcast v1 against the whole server: at the port and at the next one, titles by /admin.cgi, framed bodies, and a port that is taken. */
+
+import net from 'node:net';
+import t, { type Test } from 'tap';
+import { openLog } from '../../../src/base/log.js';
+import { Player, until } from '../../kit/player.js';
+import { freePort } from '../../kit/process.js';
+import { Random } from '../../kit/random.js';
+import { demoYaml, startServer, tempFolder } from '../../kit/server.js';
+import { accepted, ask, Wire } from '../../kit/wire.js';
+
+const OK2 = 'OK2\r\nicy-caps:11\r\n\r\n';
+const GOOD = `Authorization: Basic ${Buffer.from('source:demo-source').toString('base64')}\r\n`;
+
+/** MPEG 1 layer III, 128 kb/s at 44.1 kHz. */
+function audioOf(random: Random, frames: number): Buffer {
+  const bytes = random.bytes(frames * 417);
+  for (let i = 0; i < frames; i++) bytes.set([0xff, 0xfb, 0x90, 0x64, 0, 0], i * 417);
+  return bytes;
+}
+
+/** Whether this audio is heard at a mount. */
+async function hears(port: number, mount: string, audio: Buffer): Promise<boolean> {
+  const player = new Player(port, mount, { keep: true });
+  await player.until(() => player.audio.indexOf(audio) >= 0, 8000);
+  player.close();
+  return true;
+}
+
+const status = (got: string) => Number(got.split(' ')[1]);
+
+async function closed(wire: Wire): Promise<void> {
+  await until(
+    () => wire.ended || wire.closed,
+    5000,
+    () => `still open: ${JSON.stringify(wire.got)}`,
+  );
+}
+
+t.test('the demo’s password feeds the studio, at the port and at the next one', async (t) => {
+  const base = await freePort();
+  const { app } = await startServer(t, demoYaml('', base));
+  t.same(app.shoutcastPorts, [base + 1]);
+  const random = new Random();
+  for (const port of [base, base + 1]) {
+    const wire = new Wire(t, port).send('demo-source\r\n');
+    await until(() => wire.got !== '', 5000);
+    t.equal(wire.got, OK2);
+    const audio = audioOf(random, 200);
+    const more = setInterval(() => wire.send(audioOf(random, 4)), 100);
+    wire.send('icy-name:Radio\r\nicy-br:128\r\n\r\n').send(audio);
+    t.ok(await hears(base, '/studio.mp3', audio.subarray(417 * 190, 417 * 195)), `heard from port ${port}`);
+    t.equal(wire.got, OK2, 'nothing else is said');
+    const title = await ask(t, port, `GET /admin.cgi?mode=updinfo&pass=demo-source&song=A+-+B${port} HTTP/1.0`);
+    t.equal(title.status, 200);
+    t.match((await ask(t, base, 'GET /metadata/channel/studio.json HTTP/1.1')).json(), {
+      artist: 'A',
+      song: `B${port}`,
+    });
+    clearInterval(more);
+    wire.socket.end();
+    await closed(wire);
+  }
+  t.equal((await ask(t, base + 1, 'GET /metadata/channel/studio.json HTTP/1.1')).status, 404, 'encoders only');
+  const put = new Wire(t, base + 1).send(`PUT /studio HTTP/1.1\r\n${GOOD}Expect: 100-continue\r\n\r\n`);
+  await until(() => put.got !== '', 5000);
+  t.equal(status(put.got), 100, 'of every kind');
+});
+
+t.test('which port it is, and that it is taken', async (t) => {
+  const base = await freePort();
+  const yaml = (extra: string) => demoYaml('', base).replace(`port: ${base}`, `port: ${base}${extra}`);
+  const ports = async (t: Test, text: string) => (await startServer(t, text)).app.shoutcastPorts;
+  await t.test('false', async (t) => t.same(await ports(t, yaml(', shoutcastPort: false')), [undefined]));
+  await t.test('no encoders', async (t) => t.same(await ports(t, yaml(', roles: [stream, poll]')), [undefined]));
+  await t.test('another address has it', async (t) => {
+    const two = `addresses: [{ host: 127.0.0.1, port: ${base} }, { host: 127.0.0.1, port: ${base + 1}, roles: [ops] }]`;
+    t.same(await ports(t, yaml('').replace(/addresses: .*/, two)), [undefined, undefined]);
+  });
+  await t.test('any free one', async (t) => {
+    const [port] = await ports(t, demoYaml().replace('port: 0', 'port: 0, shoutcastPort: 0'));
+    const wire = new Wire(t, port!).send('wrong\n');
+    await closed(wire);
+    t.equal(wire.got, 'invalid password\r\n');
+  });
+  await t.test('none beside a port that is not fixed', async (t) => t.same(await ports(t, demoYaml()), [undefined]));
+  const other = net.createServer();
+  await new Promise<void>((done) => other.listen(base + 1, '127.0.0.1', done));
+  t.teardown(() => other.close());
+  await t.rejects(startServer(t, yaml('')), /EADDRINUSE.*SHOUTcast encoders: give another shoutcastPort, or false/);
+  const free = net.createServer();
+  await new Promise<void>((done) => free.listen(base, '127.0.0.1', done));
+  await new Promise((done) => free.close(done));
+  t.pass('nothing is left running');
+});
+
+t.test('a password that channels share names none of them: the log says why', async (t) => {
+  const lines: Record<string, unknown>[] = [];
+  const log = { ...openLog('silent', 0).log, warn: (fields: Record<string, unknown>) => void lines.push(fields) };
+  const twin = '      twin: { sources: [{ type: encoder, password: demo-source }] }';
+  const { port } = await startServer(t, demoYaml(twin), tempFolder(t), log as never);
+  const bare = new Wire(t, port).send('demo-source\r\n');
+  await closed(bare);
+  t.equal(bare.got, 'invalid password\r\n');
+  t.match(lines, [{ reason: 'the channels studio, twin share this password: use /mount:password, or change one' }]);
+  const named = new Wire(t, port).send('/twin:demo-source\r\n');
+  await until(() => named.got === OK2, 5000);
+});
+
+t.test('a body in chunks or of a length is heard, and its end is an end', async (t) => {
+  const { port } = await startServer(t, demoYaml());
+  const random = new Random();
+  const put = (heads: string) => `PUT /studio HTTP/1.1\r\n${GOOD}Content-Type: audio/mpeg\r\n${heads}\r\n`;
+  /** Of each body some frames that lie in a whole segment: what comes behind the last of them waits for more. */
+  const inside = (audio: Buffer) => audio.subarray(417 * 100, 417 * 105);
+  const chunks = (audio: Buffer) => {
+    const parts: Buffer[] = [];
+    for (let from = 0; from < audio.length; ) {
+      const part = audio.subarray(from, from + random.int(1, 5000));
+      from += part.length;
+      parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'));
+    }
+    return Buffer.concat(parts);
+  };
+  const CHUNKED = 'Transfer-Encoding: chunked\r\n';
+  const EXPECT = 'Expect: 100-continue\r\n';
+
+  const [first, second, third] = [audioOf(random, 200), audioOf(random, 200), audioOf(random, 200)];
+  const chunked = new Wire(t, port, { halfOpen: true }).send(put(CHUNKED + EXPECT)).send(chunks(first));
+  t.ok(await hears(port, '/studio', inside(first)), 'chunks');
+  chunked.send('0\r\n\r\n');
+  await until(() => chunked.ended, 5000);
+  t.match(chunked.got, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\nContent-Length: 0\r\n/);
+  const isGone = () => !accepted(port).some(({ remotePort }) => remotePort === chunked.socket.localPort);
+  await until(isGone, 8000, () => 'an encoder that has finished and does not close is held');
+
+  const sized = new Wire(t, port).send(put(`Content-Length: ${second.length}\r\n`)).send(second.subarray(0, -1));
+  t.ok(await hears(port, '/studio', inside(second)), 'a length');
+  sized.send(second.subarray(-1));
+  await closed(sized);
+  t.equal(sized.got.match(/HTTP/g)?.length, 1, 'one answer: it had its 200');
+
+  const broken = new Wire(t, port).send(put(CHUNKED)).send(chunks(third));
+  t.ok(await hears(port, '/studio', inside(third)), 'chunks that break');
+  broken.send('no chunk');
+  await broken.untilClosed(5000);
+  const next = new Wire(t, port).send(put(''));
+  await until(() => next.got !== '', 5000);
+  t.equal(status(next.got), 200, 'the mount is free');
+});

@@ -1,0 +1,281 @@
+/** Who may listen without asking anybody: room in all, of a channel, of an address, elsewhere when there is none; signed URLs; the longest time. */
+
+import { execFileSync } from 'node:child_process';
+import { createHmac, createSecretKey } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { loadConfig } from '../../../src/config/load.js';
+import { isSigned } from '../../../src/http/stream/signed.js';
+import { leftover } from '../../kit/frame-recorder.js';
+import { Player, until } from '../../kit/player.js';
+import { Random } from '../../kit/random.js';
+import { DEMO_AUDIO, startServer, tempFolder } from '../../kit/server.js';
+import { ask, Wire } from '../../kit/wire.js';
+
+t.jobs = 5;
+
+const [OLD, NEW] = ['the old key, thirty-two bytes long', 'the new key, thirty-two bytes long'];
+process.env['SIGNING_KEY_OLD'] = OLD;
+process.env['SIGNING_KEY_NEW'] = NEW;
+const KEYS = 'signedUrls: { keys: [env:SIGNING_KEY_OLD, env:SIGNING_KEY_NEW] }';
+
+const yaml = (channel: string, extra = '') => `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+${extra}
+stations:
+  house:
+    channels:
+      demo: { mounts: [/demo.mp3], sources: [{ type: file, path: ${DEMO_AUDIO} }], ${channel} }
+      other: { sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+`;
+
+/** Comes to listen, over a connection of HTTP's (`kept`) or straight; from another address of this machine's. */
+class Guest {
+  readonly wire: Wire;
+  readonly #request: string;
+  readonly #kept: boolean;
+
+  constructor(t: Test, port: number, path: string, options: { from?: string; heads?: string; kept?: boolean } = {}) {
+    this.wire = new Wire(t, port, options.from === undefined ? {} : { from: options.from });
+    this.#request = `GET ${path} HTTP/1.1\r\nHost: x\r\n${options.heads ?? ''}\r\n`;
+    this.#kept = options.kept ?? false;
+    this.wire.send(this.#kept ? 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n' : this.#request);
+  }
+
+  get #text(): string {
+    return this.#kept ? this.wire.got.slice(this.wire.got.indexOf('ok\n') + 3) : this.wire.got;
+  }
+
+  async status(): Promise<number> {
+    if (this.#kept) {
+      await this.wire.take(1);
+      this.wire.send(this.#request);
+    }
+    await until(
+      () => this.#text.includes('\r\n\r\n'),
+      10_000,
+      () => this.wire.got.slice(0, 300),
+    );
+    return Number(this.#text.split(' ')[1]);
+  }
+
+  head(name: string): string | undefined {
+    const line = this.#text.split('\r\n').find((each) => each.toLowerCase().startsWith(`${name}: `));
+    return line?.slice(name.length + 2);
+  }
+
+  leave(): void {
+    this.wire.socket.destroy();
+  }
+}
+
+async function listeners(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return [...text.matchAll(/^airsplice_listeners\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+t.test('room: of a channel, in all and of an address; at each limit and one past it', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('maxListeners: 2', 'limits: { listeners: 5, listenersPerAddress: 3 }'));
+  const come = (path: string, from = '127.0.0.1') => new Guest(t, port, path, { from });
+  const all = [come('/demo.mp3'), come('/demo')];
+  for (const guest of all) t.equal(await guest.status(), 200);
+  const third = come('/demo.mp3', '127.0.0.2');
+  t.equal(await third.status(), 503, 'one past the channel');
+  t.equal(third.head('retry-after'), '30');
+  t.match(third.wire.got, /This channel has no room/);
+
+  const other = come('/other');
+  t.equal(await other.status(), 200);
+  const fourth = come('/other');
+  t.equal(await fourth.status(), 503, 'one past the address');
+  t.match(fourth.wire.got, /Too many listeners from this address/);
+  for (const guest of [come('/other', '127.0.0.2'), come('/other', '127.0.0.2')]) t.equal(await guest.status(), 200);
+  const sixth = come('/other', '127.0.0.3');
+  t.equal(await sixth.status(), 503, 'one past all');
+  t.match(sixth.wire.got, /This server has no room/);
+
+  other.leave();
+  await until(async () => (await listeners(port)) === 4, 5000);
+  t.equal(await come('/other').status(), 200, 'a place that was given back, of the address and in all');
+  t.equal((await ask(t, port, 'HEAD /demo HTTP/1.1')).status, 200, 'a head takes no place');
+});
+
+t.test('places of those who never played are given back', { buffered: true }, async (t) => {
+  const silent = 'sources: [{ type: encoder, password: demo-source }]';
+  const text = yaml('', 'limits: { listenersPerAddress: 2 }\nstreams: { startTimeoutSeconds: 0.3 }').replace(
+    /other: .*/,
+    `other: { ${silent} }`,
+  );
+  const { port } = await startServer(t, text);
+  for (let i = 0; i < 3; i++) {
+    const guests = [new Guest(t, port, '/other'), new Guest(t, port, '/other', { kept: true })];
+    if (i === 1) for (const guest of guests) guest.leave();
+    else for (const guest of guests) t.equal(await guest.status(), 503);
+    await until(async () => (await listeners(port)) === 0, 5000);
+  }
+  // The place of an address is free a moment after the count falls: with its connection.
+  await new Promise((done) => setTimeout(done, 1000));
+  for (let i = 0; i < 2; i++) t.equal(await new Guest(t, port, '/demo').status(), 200);
+  t.equal(await new Guest(t, port, '/demo').status(), 503);
+});
+
+t.test('no room: another node, the query goes along', { buffered: true }, async (t) => {
+  const one = await startServer(
+    t,
+    yaml(
+      'maxListeners: 1',
+      'streams: { overflowUrl: "https://two.example/{mount}" }\nlimits: { listeners: 2, listenersPerAddress: 2 }',
+    ),
+  );
+  const sent = async (path: string, kept = false) => {
+    const guest = new Guest(t, one.port, path, { kept });
+    return `${await guest.status()} ${guest.head('location')} ${guest.head('access-control-allow-origin')} ${guest.head('cache-control')}`;
+  };
+  t.equal(await new Guest(t, one.port, '/demo').status(), 200);
+  for (const kept of [false, true]) {
+    t.equal(await sent('/demo.mp3?metaid=a%20b&x', kept), '302 https://two.example/demo.mp3?metaid=a%20b&x * no-store');
+    t.equal(await sent('/demo', kept), '302 https://two.example/demo * no-store');
+  }
+  t.equal(
+    await sent('/demo?a b\xfc'),
+    '302 https://two.example/demo?a%20b%C3%BC * no-store',
+    'only what a URL may hold',
+  );
+  t.equal(await new Guest(t, one.port, '/other').status(), 200);
+  t.equal(await sent('/other'), '302 https://two.example/other * no-store', 'the server is full');
+
+  const own = await startServer(
+    t,
+    yaml(
+      'maxListeners: 1, overflowUrl: "http://three.example/x?from=one"',
+      'streams: { overflowUrl: "https://two.example/" }',
+    ),
+  );
+  t.equal(await new Guest(t, own.port, '/demo').status(), 200);
+  const guest = new Guest(t, own.port, '/demo?metaid=m');
+  t.equal(await guest.status(), 302);
+  t.equal(guest.head('location'), 'http://three.example/x?from=one&metaid=m', "the channel's own comes first");
+
+  const target = await startServer(t, yaml(''));
+  const full = await startServer(t, yaml('maxListeners: 1', `streams: { overflowUrl: "${target.base}/{mount}" }`));
+  t.equal(await new Guest(t, full.port, '/demo').status(), 200);
+  const response = await fetch(`${full.base}/demo.mp3`);
+  t.equal(response.url, `${target.base}/demo.mp3`, 'a client follows');
+  t.equal(response.status, 200);
+  await response.body!.cancel();
+});
+
+t.test('the longest time: of the channel, ended politely within a tenth of it', { buffered: true }, async (t) => {
+  const { port } = await startServer(
+    t,
+    yaml('maxListenSeconds: 8, metaint: 4000', 'streams: { maxListenSeconds: 3600 }'),
+  );
+  const startMs = performance.now();
+  const players = Array.from({ length: 20 }, (_, i) => new Player(port, '/demo', { icy: i % 2 === 0, keep: true }));
+  const other = new Player(port, '/other');
+  for (const player of [...players, other]) t.teardown(() => player.close());
+  await Promise.all(players.map((player) => player.until((p) => p.firstByteMs > 0)));
+  const ended = await Promise.all(
+    players.map(async (player) => {
+      await player.until((p) => p.closed, 20_000);
+      return performance.now() - startMs;
+    }),
+  );
+  t.ok(Math.min(...ended) > 7100 && Math.max(...ended) < 15_000, `${ended.map(Math.round)}`);
+  t.ok(Math.max(...ended) - Math.min(...ended) > 20, 'not all at once');
+  for (const { audio } of players) t.equal(leftover(audio), 0, 'with a whole frame');
+  t.notOk(other.closed);
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  t.match(text, /^airsplice_listener_endings_total\{reason="overtime"\} 20$/m);
+});
+
+const signed = (key: string, path: string, expires: number | string) =>
+  `?expires=${expires}&sig=${createHmac('sha256', key).update(`${path}\n${expires}`).digest('hex')}`;
+
+t.test('signed URLs: both keys, until they expire, for their path alone', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('access: signed', KEYS));
+  const later = Math.floor(Date.now() / 1000) + 60;
+  const status = (query: string, path = '/demo.mp3', kept = false) =>
+    new Guest(t, port, `${path}${query}`, { kept }).status();
+  for (const key of [OLD, NEW]) t.equal(await status(signed(key, '/demo.mp3', later)), 200);
+  t.equal(await status(signed(NEW, '/demo.mp3', later), '/demo.mp3', true), 200, 'also by HTTP');
+  t.equal(await status(`${signed(NEW, '/demo.mp3', later)}&metaid=mine`), 200, 'more may stand beside it');
+  t.equal((await ask(t, port, `HEAD /demo${signed(NEW, '/demo', later)} HTTP/1.1`)).status, 200);
+  t.equal(await status('', '/other'), 200, 'other channels are open');
+
+  const answers = new Set<string>();
+  const good = signed(NEW, '/demo.mp3', later);
+  const wrong = {
+    nothing: '',
+    'no signature': `?expires=${later}`,
+    'no expiry': good.replace(/expires=\d+&/, ''),
+    'another path': signed(NEW, '/demo', later),
+    'another key': signed('another key, thirty-two bytes long.', '/demo.mp3', later),
+    'a later expiry': good.replace(String(later), String(later + 1)),
+    'one digit': good.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
+    'one digit less': good.slice(0, -1),
+    'one digit more': `${good}0`,
+    expired: signed(NEW, '/demo.mp3', later - 61),
+    'no number': signed(NEW, '/demo.mp3', '1e12'),
+    negative: signed(NEW, '/demo.mp3', -1),
+    'an empty expiry': signed(NEW, '/demo.mp3', ''),
+  };
+  for (const [name, query] of Object.entries(wrong)) {
+    const answer = await ask(t, port, `GET /demo.mp3${query} HTTP/1.1`);
+    t.equal(answer.status, 403, name);
+    answers.add(answer.body);
+    t.equal((await ask(t, port, `HEAD /demo.mp3${query} HTTP/1.1`)).status, 403, `HEAD: ${name}`);
+  }
+  t.equal(answers.size, 1, 'nobody learns why');
+  t.match([...answers][0], /"type":"urn:airsplice:problem:not-admitted"/);
+  t.equal((await ask(t, port, 'OPTIONS /demo.mp3 HTTP/1.1')).status, 204);
+});
+
+t.test('a signature holds to the second, and no other bytes are one', { buffered: true }, async (t) => {
+  const keys = [createSecretKey(OLD, 'utf8'), createSecretKey(NEW, 'utf8')];
+  const query = (text: string) => new URLSearchParams(text);
+  const good = signed(NEW, '/x', 1000);
+  t.equal(isSigned(keys, '/x', query(good), 999_999), true);
+  t.equal(isSigned(keys, '/x', query(good), 1_000_000), false);
+  t.equal(isSigned(keys, '/x', query(good.toUpperCase().replace('EXPIRES', 'expires').replace('SIG', 'sig')), 0), true);
+  t.equal(isSigned([], '/x', query(good), 0), false);
+  const random = new Random();
+  for (let i = 0; i < 5000; i++) {
+    const at = random.int(1, good.length - 1);
+    const other = good.slice(0, at) + String.fromCharCode(random.int(33, 126)) + good.slice(at + 1);
+    if (other.toLowerCase() !== good && isSigned(keys, '/x', query(other), 0)) t.fail(`seed ${random.seed}: ${other}`);
+  }
+});
+
+t.test('the lines of the README make a URL that is let in', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('access: signed', KEYS));
+  const script = `mount=/demo.mp3 expires=$(($(date +%s) + 3600))
+sig=$(printf '%s\\n%s' "$mount" "$expires" | openssl dgst -sha256 -hmac "$KEY" -r | cut -d ' ' -f 1)
+printf %s "$mount?expires=$expires&sig=$sig"`;
+  const url = execFileSync('sh', ['-c', script], { encoding: 'utf8', env: { ...process.env, KEY: NEW } });
+  t.equal(await new Guest(t, port, url).status(), 200, url);
+});
+
+t.test('what guards a channel has to be there', { buffered: true }, async (t) => {
+  const path = join(tempFolder(t), 'config.yaml');
+  const problem = (text: string, env: NodeJS.ProcessEnv = process.env) => {
+    writeFileSync(path, text);
+    try {
+      loadConfig(path, env);
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  t.equal(problem(yaml('access: signed', KEYS)), '');
+  t.match(problem(yaml('access: signed')), /channels\.demo\.access: needs the options of signedUrls/);
+  t.match(problem(yaml('access: hook')), /channels\.demo\.access: needs the options of listenerHook/);
+  t.match(problem(yaml('access: member')), /must be one of: open, hook, signed/);
+  const short = { SIGNING_KEY_OLD: OLD, SIGNING_KEY_NEW: 'x'.repeat(31) };
+  t.match(problem(yaml('', KEYS), short), /keys\[1\]: must be env: and the name of .* at least 32 characters/);
+  t.notMatch(problem(yaml('', KEYS), short), /xxx/);
+  t.match(problem(yaml('', `signedUrls: { keys: ['${OLD}'] }`)), /keys\[0\]: must be env:/);
+  t.match(problem(yaml('', 'signedUrls: { keys: [] }')), /keys: must be a list of 1 to 2/);
+  t.match(problem(yaml('', 'streams: { overflowUrl: "{mount}" }')), /overflowUrl: must be an http/);
+});

@@ -1,0 +1,463 @@
+/** The listener hook: what it is asked and told, and what becomes of listeners when it is slow, down, lying or huge. */
+
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import type { Log } from '../../../src/base/log.js';
+import { Breaker } from '../../../src/http/stream/breaker.js';
+import { type HookListener, type HookOptions, ListenerHook } from '../../../src/http/stream/hook.js';
+import { FakeClock } from '../../kit/clock.js';
+import { Player, until } from '../../kit/player.js';
+import { DEMO_AUDIO, startServer, tempFolder } from '../../kit/server.js';
+import { ask } from '../../kit/wire.js';
+
+t.jobs = 5;
+
+type Form = Record<string, string>;
+type Answering = (form: Form, response: http.ServerResponse) => void;
+
+const YES: Answering = (_, response) => response.writeHead(200, { 'icecast-auth-user': '1' }).end();
+const NO: Answering = (_, response) => response.end('<html>welcome</html>');
+
+/** The operator's side. */
+class Operator {
+  readonly forms: Form[] = [];
+  open = 0;
+  mostOpen = 0;
+  answer: Answering = YES;
+  url = '';
+  readonly #server: http.Server;
+
+  constructor(t: Test) {
+    this.#server = http.createServer((request, response) => {
+      let body = '';
+      this.mostOpen = Math.max(this.mostOpen, ++this.open);
+      response.on('close', () => this.open--);
+      request.setEncoding('utf8').on('data', (text: string) => (body += text));
+      request.on('end', () => {
+        const form = Object.fromEntries(new URLSearchParams(body));
+        this.forms.push({ ...form, method: request.method!, url: request.url! });
+        this.answer(form, response);
+      });
+    });
+    t.teardown(() => this.stop());
+  }
+
+  async start(): Promise<this> {
+    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook?key=of-the-hook`;
+    return this;
+  }
+
+  stop(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  of(action: string): Form[] {
+    return this.forms.filter((form) => form['action'] === action);
+  }
+}
+
+class Bench {
+  readonly clock = new FakeClock();
+  readonly verdicts: string[] = [];
+  readonly changes: (string | null)[] = [];
+  readonly hook: ListenerHook;
+
+  constructor(url: string, options: Partial<HookOptions> = {}) {
+    this.hook = new ListenerHook(this.clock, {
+      ...{ url, timeoutMs: 2000, parallel: 4, waiting: 100, cacheMs: 0, cacheEntries: 3 },
+      ...{ cacheBy: 'address', whenDown: 'deny', breakAfter: 3, breakMs: 1000, ...options },
+      onVerdict: (verdict) => this.verdicts.push(verdict),
+      onTroubleChanged: (trouble) => this.changes.push(trouble),
+    });
+  }
+
+  async ask(caller: Partial<HookListener> = {}): Promise<string> {
+    const { verdict, limitMs, client } = await this.hook.ask(callerOf(caller));
+    return `${verdict} ${limitMs} ${client}`;
+  }
+}
+
+function callerOf(caller: Partial<HookListener>): HookListener {
+  return { mount: '/demo', user: '', password: '', address: '192.0.2.1', agent: 'test', ...caller };
+}
+
+t.test('what the head of an answer says', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  const { hook } = new Bench(operator.url, { breakAfter: 100 });
+  const says = async (status: number, heads: http.OutgoingHttpHeaders) => {
+    operator.answer = (_, response) => response.writeHead(status, heads).end('x');
+    const { verdict, limitMs } = await hook.ask(callerOf({}));
+    return `${verdict} ${limitMs}`;
+  };
+  const user = { 'icecast-auth-user': '1' };
+  t.equal(await says(200, user), 'allowed Infinity');
+  t.equal(await says(204, { 'Icecast-Auth-User': '1' }), 'allowed Infinity');
+  t.equal(await says(200, { ...user, 'icecast-auth-timelimit': '90' }), 'allowed 90000');
+  for (const [status, heads] of [
+    [200, {}],
+    [200, { 'icecast-auth-user': '0' }],
+    [200, { 'icecast-auth-user': '1, 1' }],
+    [401, user],
+    [403, user],
+    [200, { ...user, 'icecast-auth-timelimit': '0' }],
+  ] as const) {
+    t.equal(await says(status, heads), 'denied 0', `${status} ${JSON.stringify(heads)}`);
+  }
+  for (const [status, heads] of [
+    [302, { ...user, Location: operator.url }],
+    [404, user],
+    [429, user],
+    [500, user],
+    [200, { ...user, 'icecast-auth-timelimit': '-1' }],
+    [200, { ...user, 'icecast-auth-timelimit': 'soon' }],
+  ] as const) {
+    t.match(await says(status, heads), /^down/, `${status} ${JSON.stringify(heads)} is no answer`);
+  }
+});
+
+t.test('questions and farewells as Icecast sends them', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  const { hook } = new Bench(operator.url);
+  const caller = callerOf({ mount: '/demo.mp3?a=b&c=ü', user: 'nina', password: 'p&=ä', agent: 'VLC/3 LibVLC' });
+  const { client } = await hook.ask(caller);
+  hook.gone(caller, client!, 61_499);
+  await hook.settled();
+  const fields = {
+    client: '1',
+    mount: '/demo.mp3?a=b&c=ü',
+    user: 'nina',
+    pass: 'p&=ä',
+    ip: '192.0.2.1',
+    agent: 'VLC/3 LibVLC',
+  };
+  const http = { method: 'POST', url: '/hook?key=of-the-hook' };
+  t.strictSame(operator.forms, [
+    { action: 'listener_add', ...fields, ...http },
+    { action: 'listener_remove', ...fields, duration: '61', ...http },
+  ]);
+});
+
+t.test('so many at once, so many waiting, questions before farewells', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  const held: (() => void)[] = [];
+  operator.answer = (form, response) => held.push(() => YES(form, response));
+  const bench = new Bench(operator.url, { parallel: 2, waiting: 3, timeoutMs: 20_000 });
+  const first = [bench.ask(), bench.ask()];
+  await until(() => held.length === 2, 5000);
+  bench.hook.gone(callerOf({}), '99', 5);
+  const waiting = [bench.ask(), bench.ask(), bench.ask()];
+  t.equal(await bench.ask(), 'down Infinity null', 'one past those who may wait');
+  for (let i = 0; i < 3; i++) bench.hook.gone(callerOf({}), '100', 5);
+  for (let i = 0; i < 8; i++) {
+    await until(() => held.length > 0, 5000);
+    held.shift()!();
+  }
+  t.same(
+    (await Promise.all(first)).map((said) => said.split(' ')[0]),
+    ['allowed', 'allowed'],
+  );
+  t.same(
+    (await Promise.all(waiting)).map((said) => said.split(' ')[0]),
+    ['allowed', 'allowed', 'allowed'],
+  );
+  await bench.hook.settled();
+  t.equal(operator.mostOpen, 2);
+  t.same(
+    operator.forms.map(({ action }) => action),
+    [...Array(5).fill('listener_add'), ...Array(3).fill('listener_remove')],
+    'the fourth farewell was one too many',
+  );
+});
+
+t.test(
+  'where credentials decide, answers are remembered for mount, credentials and query; nobody for his address',
+  { buffered: true },
+  async (t) => {
+    const operator = await new Operator(t).start();
+    const bench = new Bench(operator.url, { cacheMs: 10_000, cacheBy: 'credentials' });
+    const nina = { user: 'nina', password: 'x' };
+    t.equal(await bench.ask(nina), 'allowed Infinity 1');
+    t.equal(await bench.ask({ ...nina, address: '192.0.2.2' }), 'allowed Infinity null', 'not announced again');
+    t.equal(await bench.ask({ ...nina, password: 'y' }), 'allowed Infinity 2');
+    t.equal(await bench.ask({ ...nina, mount: '/other' }), 'allowed Infinity 3');
+    t.equal(await bench.ask({ mount: '/demo?token=1' }), 'allowed Infinity 4');
+    operator.answer = NO;
+    t.equal(await bench.ask({ mount: '/demo?token=2' }), 'denied 0 null');
+    t.equal(await bench.ask({ mount: '/demo?token=2', address: '192.0.2.3' }), 'denied 0 null');
+    t.equal(operator.forms.length, 5);
+    t.equal(await bench.ask(), 'denied 0 null');
+    t.equal(await bench.ask({ address: '192.0.2.9' }), 'denied 0 null');
+    t.equal(operator.forms.length, 7, 'an address says nothing about another');
+    t.equal(await bench.ask(nina), 'denied 0 null', 'no more than three are remembered: the oldest was forgotten');
+    operator.answer = YES;
+    bench.clock.advance(9960);
+    t.equal(await bench.ask(nina), 'denied 0 null');
+    bench.clock.advance(40);
+    t.match(await bench.ask(nina), /^allowed/, 'for so long and no longer');
+
+    const together = await Promise.all(Array.from({ length: 10 }, () => bench.ask({ user: 'crowd' })));
+    t.equal(together.filter((said) => !said.endsWith('null')).length, 1, 'a crowd with one password asks once');
+    operator.answer = (_, response) => response.destroy();
+    t.match(await bench.ask({ user: 'later' }), /^down/);
+    operator.answer = YES;
+    t.match(await bench.ask({ user: 'later' }), /^allowed/, 'that it was down is not remembered');
+    t.ok(bench.verdicts.includes('remembered') && bench.verdicts.includes('down'));
+  },
+);
+
+t.test(
+  'of a public link nobody is let in or locked out by what was said to a stranger',
+  { buffered: true },
+  async (t) => {
+    const operator = await new Operator(t).start();
+    operator.answer = (form, response) => (form['ip'] === '192.0.2.1' ? YES : NO)(form, response);
+    const bench = new Bench(operator.url, { cacheMs: 10_000, cacheEntries: 100 });
+    for (const caller of [{ mount: '/h.mp3?ref=web' }, { user: 'nina', password: 'x' }, {}]) {
+      t.match(await bench.ask({ ...caller, address: '192.0.2.2' }), /^denied/);
+      t.match(await bench.ask({ ...caller, address: '192.0.2.1' }), /^allowed .*\d$/, 'not locked out');
+      t.match(await bench.ask({ ...caller, address: '192.0.2.3' }), /^denied/, 'nor let in');
+      t.match(await bench.ask({ ...caller, address: '192.0.2.1' }), /^allowed .* null$/, 'and remembered');
+    }
+    t.equal(operator.forms.length, 9);
+  },
+);
+
+t.test('a dead hook costs the first their time-out, and nobody after them', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  operator.answer = () => undefined;
+  const bench = new Bench(operator.url, { timeoutMs: 1500, breakAfter: 3, parallel: 3, whenDown: 'allow' });
+  const startMs = performance.now();
+  const crowd = await Promise.all(Array.from({ length: 50 }, () => bench.ask()));
+  const tookMs = performance.now() - startMs;
+  t.ok(tookMs > 1400 && tookMs < 5000, `fifty waited ${Math.round(tookMs)} ms together`);
+  t.same(new Set(crowd), new Set(['allowed Infinity null']));
+  t.same(bench.changes, ['no answer in time']);
+  // While the last of the first three waits out its time, the places of the others may be taken.
+  const asked = operator.forms.length;
+  t.ok(asked >= 3 && asked <= 5, `${asked} were asked about`);
+  const againMs = performance.now();
+  for (let i = 0; i < 100; i++) await bench.ask();
+  t.ok(performance.now() - againMs < 1000, 'the next are not held up');
+  bench.hook.gone(callerOf({}), '1', 5);
+  await bench.hook.settled();
+  t.equal(operator.forms.length, asked, 'it was left alone');
+
+  bench.clock.advance(1000);
+  const tried = await Promise.all(Array.from({ length: 20 }, () => bench.ask()));
+  t.equal(tried.length, 20);
+  t.equal(operator.forms.length, asked + 1, 'one alone finds out');
+  t.equal(bench.changes.length, 1);
+  operator.answer = YES;
+  bench.clock.advance(1000);
+  t.match(await bench.ask(), /^allowed Infinity \d+$/);
+  t.same(bench.changes, ['no answer in time', null]);
+  for (let i = 0; i < 10; i++) await bench.ask();
+  t.equal(operator.forms.length, asked + 12, 'and all are asked about again');
+});
+
+t.test(
+  'nobody listens there, a hang-up, rubbish, a head without end, a body without end',
+  { buffered: true },
+  async (t) => {
+    const closed = await new Operator(t).start();
+    closed.stop();
+    t.equal(await new Bench(closed.url).ask(), 'down Infinity null');
+
+    const raw = async (speak: (socket: net.Socket) => void): Promise<string> => {
+      const sockets = new Set<net.Socket>();
+      const server = net.createServer((socket) => {
+        sockets.add(socket.on('error', () => undefined).on('close', () => sockets.delete(socket)));
+        socket.once('data', () => speak(socket));
+      });
+      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+      t.teardown(() => server.close());
+      const bench = new Bench(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { timeoutMs: 2000 });
+      const said = await bench.ask();
+      await bench.hook.settled();
+      await until(
+        () => sockets.size === 0,
+        5000,
+        () => 'nothing of the call is left',
+      );
+      return said;
+    };
+    const forEver = (socket: net.Socket, bytes: string, first = '') => {
+      socket.write(first);
+      const timer = setInterval(() => socket.write(bytes), 10);
+      socket.on('close', () => clearInterval(timer));
+    };
+    const ok = 'HTTP/1.1 200 OK\r\nicecast-auth-user: 1\r\n';
+    t.match(await raw((socket) => socket.destroy()), /^down/);
+    t.match(await raw((socket) => socket.end('SSH-2.0-OpenSSH\r\n')), /^down/);
+    t.match(await raw((socket) => socket.end(`${ok}`)), /^down/, 'half a head');
+    t.match(await raw((socket) => forEver(socket, '')), /^down/, 'not a word');
+    t.match(await raw((socket) => forEver(socket, 'x: y\r\n', ok)), /^down/, 'a head that trickles');
+    t.match(await raw((socket) => socket.write(`${ok}x: ${'y'.repeat(100_000)}\r\n\r\n`)), /^down/, 'a huge head');
+    t.match(await raw((socket) => forEver(socket, 'z'.repeat(100_000), `${ok}\r\n`)), /^allowed/, 'a huge body');
+    t.match(await raw((socket) => forEver(socket, 'z', `${ok}\r\n`)), /^allowed/, 'a body that trickles');
+  },
+);
+
+t.test('the breaker: its states, and no call that is forgotten closes it for ever', { buffered: true }, async (t) => {
+  const clock = new FakeClock();
+  const breaker = new Breaker(clock, 2, 1000);
+  t.equal(breaker.failed(), false);
+  breaker.answered();
+  t.equal(breaker.failed(), false, 'in a row');
+  t.equal(breaker.failed(), true);
+  t.equal(breaker.failed(), false, 'once');
+  t.equal(breaker.admit(), false);
+  clock.advance(960);
+  t.equal(breaker.admit(), false);
+  clock.advance(40);
+  t.equal(breaker.admit(), true);
+  t.equal(breaker.admit(), false, 'one alone');
+  t.equal(breaker.failed(), false);
+  clock.advance(1000);
+  t.equal(breaker.admit(), true);
+  t.equal(breaker.answered(), true);
+  t.equal(breaker.answered(), false);
+  t.equal(breaker.admit() && breaker.admit(), true);
+
+  // All calls hang; the one that finds out never gets its turn.
+  const operator = await new Operator(t).start();
+  operator.answer = (form, response) => (form['mount'] === '/fails' ? response.destroy() : undefined);
+  const bench = new Bench(operator.url, { timeoutMs: 1500, breakAfter: 1, parallel: 2 });
+  const hung = bench.ask({ mount: '/hangs' });
+  await bench.ask({ mount: '/fails' });
+  bench.hook.gone(callerOf({}), '9', 1);
+  t.equal(bench.changes.length, 1);
+  const more = bench.ask();
+  bench.clock.advance(1000);
+  await Promise.all([hung, more, bench.ask()]);
+  operator.answer = YES;
+  bench.clock.advance(1000);
+  t.match(await bench.ask(), /^allowed/);
+});
+
+const yaml = (url: string, hook = 'timeoutSeconds: 10', extra = '') => `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+listenerHook: { url: '${url}', breakAfter: 2, ${hook} }
+${extra}
+stations:
+  house:
+    channels:
+      demo: { access: hook, mounts: [/demo.mp3], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+      open: { sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+`;
+
+t.test('at a server: asked, let in, limited, told of the end', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  operator.answer = ({ user, pass, mount, action }, response) => {
+    if (action === 'listener_remove') return void response.end();
+    const isIn = (user === 'nina' && pass === 'simone') || mount?.includes('token=good');
+    const limit = mount?.includes('short') ? { 'icecast-auth-timelimit': '2' } : {};
+    response.writeHead(200, isIn ? { 'icecast-auth-user': '1', ...limit } : {}).end();
+  };
+  const { port, app } = await startServer(t, yaml(operator.url));
+  const unknown = await ask(t, port, 'GET /demo.mp3 HTTP/1.1');
+  t.equal(unknown.status, 401);
+  t.equal(unknown.heads.get('www-authenticate'), 'Basic realm="airsplice", charset="UTF-8"');
+  t.match(unknown.json(), { type: 'urn:airsplice:problem:unauthorized' });
+  const login = (pair: string) => `Authorization: Basic ${btoa(pair)}\r\n`;
+  const wrong = await ask(t, port, `GET /demo.mp3?token=bad HTTP/1.1\n${login('nina:wrong').trim()}`);
+  t.equal(wrong.status, 403);
+  t.notMatch(wrong.body, /nina|hook|wrong/);
+  const play = (path: string, heads = '') => {
+    const player = new Player(port, path, { heads });
+    t.teardown(() => player.close());
+    return player;
+  };
+  const startedMs = performance.now();
+  const [nina, token, short] = [
+    play('/demo', login('nina:simone')),
+    play('/demo.mp3?token=good'),
+    play('/demo?token=good&short'),
+  ];
+  for (const player of [nina, token, short]) await player.until((p) => p.audioBytes > 0);
+  await play('/open').until((p) => p.audioBytes > 0);
+  t.equal(operator.of('listener_add').length, 5, 'the open channel was not asked about');
+  t.match(operator.of('listener_add')[2], {
+    user: 'nina',
+    pass: 'simone',
+    mount: '/demo',
+    ip: '127.0.0.1',
+    agent: 'test',
+  });
+  t.equal((await ask(t, port, 'HEAD /demo HTTP/1.1')).status, 200, 'a head is nobody who listens');
+
+  await short.until((p) => p.closed);
+  t.ok(performance.now() - startedMs > 1900);
+  nina.close();
+  await until(() => operator.of('listener_remove').length === 2, 5000);
+  t.match(operator.of('listener_remove')[0], { mount: '/demo?token=good&short', duration: /^[2-9]$/ });
+  t.match(operator.of('listener_remove')[1], { user: 'nina', client: operator.of('listener_add')[2]!['client'] });
+  await app.stop();
+  t.equal(operator.of('listener_remove').length, 3, 'a stop says goodbye for all who are in');
+  t.equal(operator.forms.length, 8);
+});
+
+t.test(
+  'at a server: gone before the answer, no room to be asked about, nothing secret told',
+  { buffered: true },
+  async (t) => {
+    const operator = await new Operator(t).start();
+    const held: (() => void)[] = [];
+    operator.answer = (form, response) => held.push(() => YES(form, response));
+    const lines: unknown[] = [];
+    const note = (...line: unknown[]) => void lines.push(line);
+    const log = { debug: note, info: note, warn: note, error: note } as unknown as Log;
+    const { port } = await startServer(
+      t,
+      yaml(operator.url, 'timeoutSeconds: 10', 'limits: { listeners: 2 }'),
+      tempFolder(t),
+      log,
+    );
+    const players = [new Player(port, '/demo?token=t0ken'), new Player(port, '/demo')];
+    await until(() => held.length === 2, 5000);
+    t.equal((await ask(t, port, 'GET /demo HTTP/1.1')).status, 503, 'whoever is asked about has a place');
+    t.equal(held.length, 2);
+    players[0]!.close();
+    for (const answer of held.splice(0)) answer();
+    await until(() => operator.of('listener_remove').length === 1, 5000);
+    t.match(operator.of('listener_remove')[0], { mount: '/demo?token=t0ken', duration: /^\d$/ });
+    held.splice(0).forEach((answer) => void answer());
+    await players[1]!.until((p) => p.audioBytes > 0);
+    players[1]!.close();
+
+    operator.stop();
+    for (const status of [503, 503, 503]) {
+      await until(
+        async () =>
+          (await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).includes('listeners{channel="demo"} 0'),
+        5000,
+      );
+      const answer = await ask(t, port, 'GET /demo?token=t0ken HTTP/1.1');
+      t.equal(answer.status, status);
+      t.match(answer.heads.get('retry-after'), /^\d+$/);
+    }
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    t.match(metrics, /^airsplice_listener_hook_verdicts_total\{verdict="down"\} 3$/m);
+    t.match(JSON.stringify(lines), /the listener hook does not answer/);
+    t.notMatch(JSON.stringify(lines), /of-the-hook|t0ken/);
+  },
+);
+
+t.test('at a server: the hook is down, and everybody may listen', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  operator.answer = () => undefined;
+  const { port } = await startServer(t, yaml(operator.url, 'timeoutSeconds: 3, whenDown: allow, breakSeconds: 60'));
+  const waits: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    const startedMs = performance.now();
+    const player = new Player(port, '/demo');
+    await player.until((p) => p.audioBytes > 0);
+    waits.push(performance.now() - startedMs);
+    player.close();
+  }
+  t.ok(waits[0]! > 2900 && waits[1]! > 2900, `${waits.map(Math.round)}`);
+  t.ok(waits[2]! < 2500 && waits[3]! < 2500 && waits[4]! < 2500, `${waits.map(Math.round)}`);
+});

@@ -1,0 +1,541 @@
+/** Watching by WebSocket on the whole server: what comes first, what follows, who is refused, and what a bad reader may not do. */
+
+import type { Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { Player, until } from '../../kit/player.js';
+import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
+
+// The tests mostly wait: for the next PING, for buffers to run full, for a goodbye.
+t.jobs = 4;
+
+const yaml = (extra = '') => `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+shutdown: { graceSeconds: 2 }
+${extra.includes('limits:') ? '' : 'limits: { pushesPerMinute: 1000000, pushBurst: 1000000 }'}
+${extra}
+stations:
+  house:
+    channels:
+      zulu: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source }] }
+      alpha: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source }] }
+  other:
+    channels:
+      bravo: { bitrateKbps: 128, pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+`;
+const UPGRADE =
+  'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+
+async function push(t: Test, port: number, channel: string, song: string, query = ''): Promise<void> {
+  const answer = await ask(t, port, `GET /metapush/${channel}/demo-token?song=${song}${query} HTTP/1.1`);
+  if (answer.status !== 200) throw new Error(answer.body);
+}
+
+/** Pushes that go out in one go, pipelined, each with extdata of so many bytes. */
+async function pushBig(t: Test, port: number, songs: readonly string[], bytes: number): Promise<void> {
+  const requests = songs.map((song) => {
+    const body = JSON.stringify({ song, artist: '', duration: 0, extdata: { pad: 'x'.repeat(bytes) } });
+    const head = 'POST /metapush/alpha/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+    return `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+  });
+  const wire = new Wire(t, port).send(requests.join(''));
+  const answers = await wire.take(songs.length);
+  wire.socket.destroy();
+  if (answers.some(({ status }) => status !== 200)) throw new Error('a push was refused');
+}
+
+/** A WebSocket reader on a bare socket that reads nothing once it is open. */
+async function openStuck(t: Test, port: number, path: string) {
+  const wire = new Wire(t, port).send(`GET /metadata/${path} HTTP/1.1\r\n${UPGRADE}`);
+  await until(() => wire.got.includes('\r\n\r\n'), 2000);
+  const peer = peerOf(wire.socket);
+  wire.socket.pause();
+  return { wire, peer };
+}
+
+/**
+ * Pushes until so much waits for these readers that the server writes no more: the kernel takes some megabytes first.
+ * @returns the songs that were pushed, and the most that ever waited for one of them, in bytes
+ */
+async function fill(t: Test, port: number, readers: readonly { peer: Socket }[]) {
+  const songs: string[] = [];
+  let most = 0;
+  const isFull = () => readers.every(({ peer }) => peer.writableLength >= 65_536);
+  for (let more = 1; more >= 0; more -= isFull() ? 1 : 0) {
+    if (songs.length > 3000) throw new Error('the buffers never fill');
+    const batch = Array.from({ length: 40 }, (_, n) => `big${songs.length + n}`);
+    songs.push(...batch);
+    await pushBig(t, port, batch, 16_000);
+    most = Math.max(most, ...readers.map(({ peer }) => peer.writableLength));
+  }
+  return { songs, most };
+}
+
+/** A masked frame, as clients send it; the mask is zero. */
+function frame(opcode: number, payload: Buffer | string, length = payload.length): Buffer {
+  const head =
+    length < 126
+      ? [0x80 | length]
+      : length < 65_536
+        ? [0xfe, length >> 8, length & 0xff]
+        : [0xff, 0, 0, 0, 0, (length >> 24) & 0xff, (length >> 16) & 0xff, (length >> 8) & 0xff, length & 0xff];
+  return Buffer.concat([Buffer.from([0x80 | opcode, ...head, 0, 0, 0, 0]), Buffer.from(payload)]);
+}
+
+/** The same frame, and its message goes on. */
+function piece(opcode: number, payload: string): Buffer {
+  const bytes = frame(opcode, payload);
+  bytes[0]! &= 0x7f;
+  return bytes;
+}
+
+/** The code of the close frame that ends what a bare socket got; 0: none. */
+function closeCode(wire: Wire): number {
+  const bytes = Buffer.from(wire.got, 'latin1');
+  let at = bytes.indexOf('\r\n\r\n') + 4;
+  while (at + 2 <= bytes.length) {
+    let length = bytes[at + 1]! & 0x7f;
+    let start = at + 2;
+    if (length === 126) {
+      length = bytes.readUInt16BE(at + 2);
+      start = at + 4;
+    }
+    if ((bytes[at]! & 0x0f) === 8) return bytes.readUInt16BE(start);
+    at = start + length;
+  }
+  return 0;
+}
+
+t.test('the three scopes', { buffered: true }, async (t) => {
+  const { app, port, ws } = await startServer(t, yaml());
+  const watch = (path: string) => new Watching(t, `${ws}/metadata/${path}`).opened();
+
+  const early = await watch('channel/zulu');
+  const station = await watch('station/house');
+  const stranger = await watch('station/other');
+  await push(t, port, 'alpha', 'a1');
+  await push(t, port, 'zulu', 'z1');
+  await push(t, port, 'alpha', 'a2', '&tracktype=next');
+  await push(t, port, 'zulu', 'z2', '&tracktype=next&time=2099-01-01T00:00:00Z');
+  await early.has(2);
+  t.same(early.songs, ['now z1', 'next z2'], 'nothing at first, then each change once');
+  await station.has(4);
+  t.same(
+    station.songs,
+    ['now a1', 'now z1', 'next a2', 'next z2'],
+    'a station hears all its channels in the order of events',
+  );
+
+  const late = await (await watch('channel/zulu')).has(2);
+  t.same(late.songs, ['next z2', 'now z1'], 'first the next, then the now');
+  const lateStation = await (await watch('station/house?x=1')).has(4);
+  t.same(lateStation.songs, ['next z2', 'now z1', 'next a2', 'now a1'], 'for each channel in configured order');
+  const polled = await ask(t, port, 'GET /metadata/channel/zulu.json HTTP/1.1');
+  t.equal(JSON.stringify(late.told[1]), polled.body, 'the same record as by polling');
+
+  await push(t, port, 'zulu', 'z3');
+  await push(t, port, 'zulu', 'z4');
+  await late.has(4);
+  t.same(late.songs.slice(2), ['now z3', 'now z4']);
+  const after = await (await watch('channel/zulu')).has(1);
+  t.same(after.songs, ['now z4'], 'the second other now has dropped the next');
+
+  t.test('listener: a metaid may wait for its stream, and is told when the title is heard', async (t) => {
+    await push(t, port, 'bravo', 'b1');
+    const heard = await watch('listener/wait.ing-1');
+    const wire = await watch('listener/wait.ing-1?sync=wire');
+    const nobody = await watch('listener/someone-else');
+    const player = new Player(port, '/bravo?metaid=wait.ing-1');
+    t.teardown(() => player.close());
+    await player.until((p) => p.audioBytes > 0);
+    await push(t, port, 'bravo', 'b2', '&tracktype=next');
+    await wire.has(2);
+    await until(() => heard.songs.includes('next b2'), 3000);
+    const session = wire.told[0].session;
+    t.match(session, /^[0-9a-f-]{36}$/);
+    for (const record of [...wire.told, ...heard.told]) {
+      t.match(record, {
+        session,
+        mount: '/bravo',
+        channelkey: 'bravo',
+        position: record.type === 'next' ? '' : /^\d+$/,
+      });
+    }
+    await until(() => wire.songs.includes('now b1'), 5000);
+    const joined = await watch('listener/wait.ing-1?sync=wire');
+    await joined.has(2);
+    t.same(joined.songs, ['next b2', 'now b1'], 'first messages while it plays');
+    player.close();
+    await until(() => player.closed, 1000);
+    await push(t, port, 'bravo', 'b3', '&tracktype=next');
+    await push(t, port, 'bravo', 'b4');
+    const again = new Player(port, '/bravo?metaid=wait.ing-1');
+    t.teardown(() => again.close());
+    await again.until((p) => p.audioBytes > 0);
+    await until(
+      () => wire.told.at(-1).session !== session,
+      5000,
+      () => 'the subscriber hears the next stream',
+    );
+    const b3 = wire.told.filter((record) => record.song === 'b3');
+    t.equal(b3.length, 1, 'between streams nothing is told; the next in force comes when the new stream begins');
+    t.not(b3[0].session, session);
+    t.equal(
+      wire.told.find((record) => record.session !== session),
+      b3[0],
+      'and before its first title',
+    );
+    again.close();
+    t.same(nobody.songs, []);
+  });
+
+  t.same(
+    stranger.told.filter((record) => record.channelkey !== 'bravo'),
+    [],
+    'other stations hear nothing of it',
+  );
+
+  t.test('on stop everybody hears 1001', async (t) => {
+    const stopped = app.stop();
+    for (const watching of [early, station, late, after]) t.equal(await watching.ends(), 1001);
+    await stopped;
+  });
+});
+
+t.test('who is refused', { buffered: true }, async (t) => {
+  const { port, ws } = await startServer(t, yaml('limits: { watchers: 4, watchersPerAddress: 3 }'));
+
+  t.test('404 as a problem, before the upgrade', async (t) => {
+    const paths = [
+      'channel/none',
+      'channel/zulu.json',
+      'channel/',
+      'station/zulu',
+      'station/house/more',
+      `listener/${'m'.repeat(129)}`,
+      'listener/a%20b',
+      'listener/',
+      'listener/ü',
+      'nothing/zulu',
+    ];
+    for (const path of paths) {
+      const answer = await new Watching(t, `${ws}/metadata/${path}`).isRefused();
+      t.equal(answer.status, 404, path);
+      t.equal(answer.heads.get('content-type'), 'application/problem+json; charset=utf-8');
+      t.equal(answer.json().status, 404);
+    }
+    for (const path of ['/', '/metapush/zulu/demo-token', '/metrics']) {
+      t.equal((await new Watching(t, ws + path).isRefused()).status, 404, path);
+    }
+    const answer = await new Watching(t, `${ws}/metadata/listener/x?sync=later`).isRefused();
+    t.equal(answer.status, 422);
+    t.equal(answer.json().errors[0].field, 'sync');
+  });
+
+  t.test('a broken handshake, and one that is not for WebSocket', async (t) => {
+    const path = '/metadata/channel/zulu';
+    t.equal((await ask(t, port, `GET ${path} HTTP/1.1\nConnection: Upgrade\nUpgrade: websocket`)).status, 400);
+    const post = `POST ${path} HTTP/1.1\nConnection: Upgrade\nUpgrade: websocket\nContent-Length: 0`;
+    t.equal((await ask(t, port, post)).status, 405);
+    t.equal((await ask(t, port, `GET ${path} HTTP/1.1\nConnection: Upgrade\nUpgrade: h2c`)).status, 426);
+    t.equal((await ask(t, port, `GET ${path} HTTP/1.1\nConnection: Upgrade`)).status, 426);
+  });
+
+  t.test('a refused client that stays, or goes on sending, is let go', async (t) => {
+    const wire = new Wire(t, port, { halfOpen: true });
+    wire.send(`GET /metadata/channel/none HTTP/1.1\r\n${UPGRADE}`);
+    t.equal((await wire.take(1))[0]!.status, 404);
+    const peer = peerOf(wire.socket);
+    t.ok(peer);
+    wire.send('x'.repeat(1000));
+    await until(
+      () => peer.destroyed,
+      4000,
+      () => 'the connection still lives',
+    );
+  });
+
+  t.test('limits, at the limit and one past it', async (t) => {
+    const url = `${ws}/metadata/listener/waiting`;
+    const from = (address: string) => new Watching(t, url, { from: address });
+    const busy = async (watching: Watching, words: RegExp) => {
+      const answer = await watching.isRefused();
+      t.equal(answer.status, 503);
+      t.match(answer.heads.get('retry-after'), /^\d+$/);
+      t.equal(answer.heads.get('content-type'), 'application/problem+json; charset=utf-8');
+      t.match(answer.json().detail, words);
+    };
+    const first = await from('127.0.0.1').opened();
+    await from('127.0.0.1').opened();
+    await from('127.0.0.1').opened();
+    await busy(from('127.0.0.1'), /this address/);
+    await from('127.0.0.2').opened();
+    await busy(from('127.0.0.2'), /this server/);
+    first.ws.close();
+    await first.ends();
+    await from('127.0.0.1').opened();
+    await busy(from('127.0.0.2'), /this server/);
+  });
+});
+
+t.test('who does not answer a PING is closed by the next', { buffered: true }, async (t) => {
+  const { ws } = await startServer(t, yaml('watch: { pingSeconds: 0.9 }'));
+  const mute = await new Watching(t, `${ws}/metadata/channel/zulu`, { pong: false }).opened();
+  const polite = await new Watching(t, `${ws}/metadata/channel/zulu`).opened();
+  t.equal(await mute.ends(), 1006);
+  t.equal(mute.pings, 1);
+  await until(() => polite.pings >= 2, 3000);
+  t.equal(polite.code, 0, 'who answers stays');
+});
+
+t.test('what a reader may not send', { buffered: true }, async (t) => {
+  const { port, ws } = await startServer(t, yaml());
+  const other = await new Watching(t, `${ws}/metadata/channel/zulu`).opened();
+  const cases: [string, Buffer, number][] = [
+    ['a frame of more than 256 bytes', frame(1, Buffer.alloc(257, 'x')), 1009],
+    ['a message in two pieces', Buffer.concat([piece(1, 'a'), frame(0, 'b')]), 1008],
+    ['a message in empty pieces', Buffer.concat([piece(1, ''), piece(0, '')]), 1008],
+    ['a frame that says it is 2 GB long', frame(2, 'x', 0x7fffffff), 1009],
+    ['an unmasked frame', Buffer.from([0x81, 1, 0x78]), 1002],
+    ['an unknown opcode', frame(5, 'x'), 1002],
+    ['text that is not UTF-8', frame(1, Buffer.from([0xff, 0xfe])), 1007],
+    ['plain HTTP', Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'), 1002],
+  ];
+  await Promise.all(
+    cases.map(async ([name, bytes, code]) => {
+      const wire = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
+      await until(() => wire.got.includes('\r\n\r\n'), 2000);
+      wire.send(bytes);
+      await until(
+        () => closeCode(wire) !== 0,
+        3000,
+        () => name,
+      );
+      t.equal(closeCode(wire), code, name);
+      await wire.untilClosed();
+    }),
+  );
+  const talker = await new Watching(t, `${ws}/metadata/channel/zulu`).opened();
+  talker.ws.send('x'.repeat(256));
+  talker.ws.send(Buffer.from([0xff]));
+  await push(t, port, 'zulu', 'still');
+  await talker.has(1);
+  t.same(talker.songs, ['now still'], 'small talk is passed over');
+  await other.has(1);
+  t.equal(other.code, 0);
+});
+
+t.test('slow readers', { buffered: true }, async (t) => {
+  const { port, ws } = await startServer(t, yaml('watch: { drainSeconds: 5, pingSeconds: 30 }'));
+  const quick = await new Watching(t, `${ws}/metadata/channel/alpha`).opened();
+  const stuck = await openStuck(t, port, 'channel/alpha');
+  const sorry = await openStuck(t, port, 'channel/alpha');
+  const resumed = await openStuck(t, port, 'station/house');
+  const { songs, most } = await fill(t, port, [stuck, sorry, resumed]);
+  await push(t, port, 'zulu', 'side');
+  await push(t, port, 'alpha', 'coming', '&tracktype=next');
+  await push(t, port, 'alpha', 'last');
+  t.ok(most < 65_536 + 17_000, `at most ${most} bytes waited for a slow reader`);
+  const waiting = sorry.peer.writableLength;
+  await quick.has(songs.length + 2);
+  t.same(
+    quick.told.slice(0, -2).map((record) => record.song),
+    songs,
+    'the quick reader is complete',
+  );
+
+  resumed.wire.socket.resume();
+  const told = () => [...resumed.wire.got.matchAll(/"rawdata":"(\w+)"/g)].map((match) => match[1]!);
+  await until(
+    () => told().includes('last'),
+    10_000,
+    () => `told ${told().slice(-5)}`,
+  );
+  const all = told();
+  t.ok(all.length < songs.length - 30, 'what was passed over never comes');
+  t.same(all.slice(-3), ['side', 'coming', 'last'], 'of each channel and type the newest, in the order of events');
+  t.same(
+    all.slice(0, -3),
+    songs.filter((song) => all.includes(song)),
+    'never one twice, or an older one after a newer',
+  );
+  await push(t, port, 'zulu', 'after');
+  await until(() => told().at(-1) === 'after', 10_000);
+
+  await until(
+    () => sorry.peer.writableLength > waiting,
+    12_000,
+    () => 'no goodbye is written',
+  );
+  sorry.wire.socket.resume();
+  await until(() => closeCode(sorry.wire) !== 0, 10_000);
+  t.equal(closeCode(sorry.wire), 1013);
+  await until(
+    () => stuck.peer.destroyed,
+    12_000,
+    () => 'who does not even read his goodbye still lives',
+  );
+  t.equal(resumed.peer.destroyed, false);
+  t.equal(quick.code, 0);
+});
+
+t.test('who was sent no PING need not answer one', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('watch: { pingSeconds: 0.9 }'));
+  const stuck = await openStuck(t, port, 'channel/alpha');
+  const answering = setInterval(() => stuck.wire.send(frame(10, '')), 50); // whatever comes before it is full
+  await fill(t, port, [stuck]);
+  clearInterval(answering);
+  await new Promise((done) => setTimeout(done, 3000));
+  t.equal(stuck.peer.destroyed, false, 'while its buffer is full, drainSeconds is the measure');
+});
+
+t.test('sub-protocols, however many, are passed over', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml());
+  const many = Array.from({ length: 6000 }, (_, n) => n.toString(36)).join(',');
+  for (const protocols of ['chat', many, 'a,a', ',']) {
+    const head = `GET /metadata/channel/zulu HTTP/1.1\r\nSec-WebSocket-Protocol: ${protocols}\r\n${UPGRADE}`;
+    const [answer] = await new Wire(t, port).send(head).take(1);
+    t.equal(answer!.status, 101);
+    t.notOk(answer!.heads.has('sec-websocket-protocol'), 'none is chosen');
+  }
+});
+
+t.test('a reader that says more than limits.webSocketFrames is told to go', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('limits: { webSocketFrames: 30 }'));
+  const kinds = [frame(9, ''), frame(10, ''), frame(1, 'x')];
+  for (const [n, kind] of kinds.entries()) {
+    const wire = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
+    await until(() => wire.got.includes('\r\n\r\n'), 2000);
+    wire.send(Buffer.concat(Array.from({ length: 30 }, () => kind)));
+    wire.send(frame(9, 'one past'));
+    wire.send(frame(9, 'two past'));
+    await until(
+      () => closeCode(wire) !== 0,
+      5000,
+      () => `kind ${n} is still there`,
+    );
+    t.equal(closeCode(wire), 1008);
+    t.notOk(wire.got.includes('two past'), 'what comes behind is not answered');
+    await wire.untilClosed();
+  }
+  const patient = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
+  await until(() => patient.got.includes('\r\n\r\n'), 2000);
+  patient.send(Buffer.concat([...Array.from({ length: 29 }, () => frame(1, 'x')), frame(9, 'last')]));
+  await until(() => patient.got.includes('last'), 5000);
+  t.equal(closeCode(patient), 0, 'at the limit it stays');
+});
+
+t.test('what one packet holds is dealt with frame by frame, others between them', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('limits: { webSocketFrames: 100000 }'));
+  const wire = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
+  await until(() => wire.got.includes('\r\n\r\n'), 2000);
+  const before = wire.got.length;
+  const peer = peerOf(wire.socket);
+  const answered = () => (peer.bytesWritten - before) / 2;
+  let [most, last] = [0, 0];
+  const look = () => {
+    most = Math.max(most, answered() - last);
+    last = answered();
+    if (last < 5000) setImmediate(look);
+  };
+  look();
+  wire.send(Buffer.concat(Array.from({ length: 5000 }, () => frame(9, ''))));
+  await until(
+    () => last >= 5000,
+    20_000,
+    () => `${last} PONGs`,
+  );
+  t.ok(most <= 2, `at most ${most} PINGs were answered in one turn`);
+});
+
+t.test('a reader that floods with PINGs and reads no PONG costs no memory', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml());
+  const wire = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
+  await until(() => wire.got.includes('\r\n\r\n'), 2000);
+  wire.socket.pause();
+  const peer = peerOf(wire.socket);
+  const many = Buffer.concat(Array.from({ length: 1000 }, () => frame(9, Buffer.alloc(125))));
+  let most = 0;
+  for (let sent = 0; sent < 200 && !peer.destroyed; sent++) {
+    wire.send(many);
+    await new Promise((done) => setImmediate(done));
+    most = Math.max(most, peer.writableLength);
+  }
+  t.ok(most < 200_000, `${most} bytes waited`);
+});
+
+t.test("a buffer smaller than the socket's own mark keeps nothing back for ever", { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('watch: { bufferBytes: 1024 }'));
+  const { wire, peer } = await openStuck(t, port, 'channel/alpha');
+  let pushed = 0;
+  while (peer.writableLength === 0) {
+    if (pushed > 5000) throw new Error('the buffers never fill');
+    const songs = Array.from({ length: 40 }, (_, n) => `b${pushed + n}`);
+    await pushBig(t, port, songs, 8000);
+    pushed += songs.length;
+  }
+  t.ok(peer.writableLength < peer.writableHighWaterMark, 'so that the socket has no "drain" to tell');
+  wire.socket.resume();
+  await until(() => wire.got.includes(`"rawdata":"b${pushed - 1}"`), 3000);
+});
+
+t.test('a record of any length is one frame', { buffered: true }, async (t) => {
+  const { port, ws } = await startServer(
+    t,
+    yaml('limits: { pushBodyBytes: 200000, extdataBytes: 100000, pushesPerMinute: 1000 }'),
+  );
+  const reader = await new Watching(t, `${ws}/metadata/channel/alpha`).opened();
+  const sizes = [0, 14_000, 64_500, 64_900, 65_300, 66_000, 90_000];
+  for (const size of sizes) await pushBig(t, port, [`s${size}`], size);
+  await push(t, port, 'alpha', '%C3%A9'.repeat(500));
+  await reader.has(sizes.length + 1);
+  t.equal(reader.told.pop().song, 'é'.repeat(500));
+  t.same(
+    reader.told.map(({ song, extdata }) => `${song} ${extdata.pad.length}`),
+    sizes.map((size) => `s${size} ${size}`),
+  );
+});
+
+t.test('nothing comes after a goodbye', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, yaml('watch: { bufferBytes: 1000000 }'));
+  // What still waits for a slow one when it says goodbye is followed by the answer to that, and by nothing else.
+  const { wire, peer } = await openStuck(t, port, 'channel/alpha');
+  for (let n = 0; peer.writableLength === 0; n += 40) {
+    if (n > 3000) throw new Error('the buffers never fill');
+    await pushBig(
+      t,
+      port,
+      Array.from({ length: 40 }, (_, i) => `w${n + i}`),
+      8000,
+    );
+  }
+  const waiting = peer.writableLength;
+  wire.send(frame(8, Buffer.from([3, 232])));
+  await until(() => peer.writableLength > waiting, 2000);
+  await push(t, port, 'alpha', 'late');
+  wire.socket.resume();
+  await wire.untilClosed();
+  t.equal(closeCode(wire), 1000);
+  t.notOk(wire.got.includes('late'));
+
+  // Of those that keep up, some go at any moment between two records.
+  const leavers = await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      const leaver = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
+      await until(() => leaver.got.includes('\r\n\r\n'), 2000);
+      return leaver;
+    }),
+  );
+  const pushes = (async () => {
+    for (let n = 0; n < 60; n++) await push(t, port, 'zulu', `s${n}`);
+  })();
+  for (const leaver of leavers) {
+    leaver.send(frame(8, Buffer.from([3, 232])));
+    await new Promise((done) => setTimeout(done, 2));
+  }
+  await pushes;
+  for (const leaver of leavers) {
+    await leaver.untilClosed();
+    t.ok(leaver.got.endsWith('\x88\x02\x03\xe8'), 'the goodbye is the last');
+  }
+});

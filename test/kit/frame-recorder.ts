@@ -1,0 +1,64 @@
+/**
+ * What a Player hears, frame by frame while it comes: the sample rate of the newest frames, the places where frames do not join, and
+ * whether a player in real time would ever have run dry. Sources are told apart by their sample rates.
+ */
+
+import type { Test } from 'tap';
+import { FrameWalk } from '../../bench/frames.js';
+import { Framer } from '../../src/audio/framer.js';
+import type { Player } from './player.js';
+
+export class FrameRecorder {
+  hertz = 0;
+  /** When, on the monotonic clock, frames of this rate were first received after others. */
+  sinceMs = 0;
+  /** Audio in hand of a player that has played in real time since its first byte; its least. */
+  leastHandMs = Number.POSITIVE_INFINITY;
+  readonly #player: Player;
+  #audioMs = 0;
+  #done = 0;
+  readonly #walk = new FrameWalk();
+  readonly #framer: Framer = new Framer({
+    onFrame: (_, durationMs) => {
+      this.#audioMs += durationMs;
+      if (this.#framer.sampleRate === this.hertz) return;
+      this.hertz = this.#framer.sampleRate;
+      this.sinceMs = performance.now();
+    },
+  });
+
+  /** @param player one that keeps its audio */
+  constructor(t: Test, player: Player) {
+    this.#player = player;
+    const timer = setInterval(() => this.listen(), 50);
+    t.teardown(() => clearInterval(timer));
+  }
+
+  listen(): void {
+    const audio = this.#player.audioFrom(this.#done);
+    if (this.#audioMs > 0) {
+      this.leastHandMs = Math.min(this.leastHandMs, this.#audioMs - (performance.now() - this.#player.firstByteMs));
+    }
+    this.#done += audio.length;
+    this.#framer.push(audio);
+    if (audio.length > 0) this.#walk.feed(audio, 0, audio.length);
+  }
+
+  /** Places where a frame does not join the one before: a switch of sources is one. */
+  get breaks(): number {
+    return this.#walk.breaks;
+  }
+
+  /** Whole frames so far. */
+  get frames(): number {
+    return this.#walk.frames;
+  }
+}
+
+/** Bytes behind the last whole frame. */
+export function leftover(audio: Buffer): number {
+  // The tag in the place of the first one (audio/entry.ts) is shorter than 16 KiB.
+  let left = audio.length - (audio.toString('latin1', 0, 3) === 'ID3' ? 10 + audio[8]! * 128 + audio[9]! : 0);
+  new Framer({ onFrame: (frame) => void (left -= frame.length) }).push(audio);
+  return left;
+}

@@ -1,0 +1,210 @@
+/**
+ * A front with the encoders' doors and nothing behind them: three channels that take whatever is let in and keep it, any number at once.
+ * For transcripts at every split point and for the fuzzer, over real sockets or without any (Pipe).
+ */
+
+import { createHash } from 'node:crypto';
+import http from 'node:http';
+import type net from 'node:net';
+import { Duplex } from 'node:stream';
+import { Watchdog } from '../../src/base/watchdog.js';
+import type { EncoderMount } from '../../src/channel/mount.js';
+import { EncoderAcceptor, type EncoderVerdict } from '../../src/http/ingest/encoder.js';
+import { RefusalPace } from '../../src/http/ingest/refusal-pace.js';
+import { ReturningEncoders } from '../../src/http/ingest/returning.js';
+import { ShoutcastAcceptor } from '../../src/http/ingest/shoutcast.js';
+import { TitleUpdateAcceptor } from '../../src/http/ingest/title-connections.js';
+import { NO_HEADS } from '../../src/http/legacy.js';
+import { Connections } from '../../src/net/connections.js';
+import { Front } from '../../src/net/front.js';
+import { Proxies } from '../../src/net/peer.js';
+import { SecretGate } from '../../src/net/secret-gate.js';
+import { type BodyState, bodyOf } from '../../src/source/dechunk.js';
+import { FakeClock } from './clock.js';
+
+/** Channel → its password. `twin` and `other` share one. */
+export const PASSWORDS: Readonly<Record<string, string>> = { live: 'hackme', twin: 'both', other: 'both' };
+/** What the doors and the stub behind the front may answer. */
+export const ANSWERS =
+  /^(HTTP\/1\.1 100 Continue\r\n\r\n|HTTP\/1\.0 (200|400|401|403|404|409|415|429|501) [\s\S]*|HTTP\/1\.1 4\d\d [\s\S]*|OK2\r\nicy-caps:11\r\n\r\n|invalid password\r\n)?$/;
+
+export interface Fed {
+  readonly channel: string;
+  readonly heads: ReadonlyMap<string, string>;
+  readonly socket: net.Socket;
+  /** Its audio, unframed, so far. */
+  audio: Buffer;
+  state: BodyState;
+}
+
+export interface Judged {
+  readonly status: number;
+  readonly path: string;
+  readonly why: string;
+}
+
+/** Room for everybody. */
+export function roomyTable(): Connections {
+  return new Connections({
+    ...{ connections: 10_000, perAddress: 10_000, reserved: 0 },
+    isShared: () => true,
+    onRefused: () => undefined,
+  });
+}
+
+export class FrontHarness {
+  readonly front: Front;
+  readonly fed: Fed[] = [];
+  /** For turns of those who wait. */
+  readonly clock = new FakeClock();
+  readonly gate: SecretGate;
+  readonly judged: Judged[] = [];
+  busy = false;
+  readonly #given = new WeakSet<net.Socket>();
+  readonly #http: http.Server;
+  readonly #encoders: EncoderAcceptor;
+  readonly #shoutcast: ShoutcastAcceptor;
+  readonly #titles: TitleUpdateAcceptor;
+
+  constructor(headMs = 5000, wrongSecretsPerMinute = 1_000_000, secretQueue = 0) {
+    const limits = { perMinute: wrongSecretsPerMinute, inAllPerMinute: 1_000_000, queue: secretQueue, remembered: 10 };
+    this.gate = new SecretGate(this.clock, limits);
+    const mounts = new Map(Object.keys(PASSWORDS).map((channel) => [`/${channel}`, this.#mount(channel)]));
+    const options = {
+      ...{ headBytes: 8192, headLines: 64, headMs, server: 'airsplice' },
+      gate: this.gate,
+      connections: roomyTable(),
+      proxies: new Proxies([], 'x-forwarded-for'),
+      pace: new RefusalPace(this.clock, { perMinute: 1_000_000, remembered: 10 }),
+      returning: new ReturningEncoders(this.clock),
+      mount: (path: string) => mounts.get(path),
+      onAdmitted: () => undefined,
+      onVerdict: ({ status, path, why }: EncoderVerdict) => void this.judged.push({ status, path, why }),
+    };
+    this.#encoders = new EncoderAcceptor(options);
+    this.#shoutcast = new ShoutcastAcceptor({ ...options, channels: [...mounts.values()] });
+    this.#titles = new TitleUpdateAcceptor(options);
+    const nobody: http.RequestListener = (_, response) => response.writeHead(404, { Connection: 'close' }).end();
+    // As the router does: no 100 to what is refused.
+    this.#http = http.createServer(nobody).on('checkContinue', nobody);
+    this.#http.on('connection', (socket: net.Socket) => this.#given.add(socket));
+    this.front = new Front({
+      ...{ host: '127.0.0.1', port: 0, headMs, connections: roomyTable(), watchdog: new Watchdog(), http: this.#http },
+      onEncoder: (socket, first) => this.#encoders.take(socket, first),
+      onTitleUpdate: this.#titles.at(this.#http, NO_HEADS),
+      onShoutcast: (socket, first) => this.#shoutcast.take(socket, first),
+    });
+  }
+
+  /** It is a channel's now, or the HTTP server's. */
+  hasGivenAway(socket: net.Socket): boolean {
+    return this.#given.has(socket);
+  }
+
+  async close(): Promise<void> {
+    this.#encoders.close();
+    this.#shoutcast.close();
+    this.#titles.close();
+    for (const { socket } of this.fed) socket.destroy();
+    this.#http.closeAllConnections();
+    await this.front.close();
+  }
+
+  #mount(channel: string): EncoderMount {
+    const sha256 = createHash('sha256').update(PASSWORDS[channel]!).digest();
+    const doors = this;
+    return {
+      channel,
+      hasPassword: (given) => given.equals(sha256),
+      hasUser: (user) => user === 'source' || user === 'dj',
+      authorized: (user, password) => user === 'source' && password === PASSWORDS[channel],
+      get busy() {
+        return doors.busy;
+      },
+      agent: '',
+      quietMs: 0,
+      attach: (socket, first, heads) => {
+        const fed: Fed = { channel, heads, socket, audio: Buffer.alloc(0), state: 'more' };
+        const body = bodyOf(heads);
+        this.fed.push(fed);
+        this.#given.add(socket);
+        socket.on('data', (chunk: Buffer) => {
+          if (fed.state !== 'more') return;
+          fed.state = body?.push(chunk, (piece) => void (fed.audio = Buffer.concat([fed.audio, piece]))) ?? 'broken';
+        });
+        socket.on('end', () => socket.destroy());
+        if (first.length > 0) socket.unshift(first);
+        socket.resume();
+      },
+      takesTitles: false,
+      isFed: false,
+      title: async () => undefined,
+    };
+  }
+}
+
+/** A connection without a network: what the other side sends, piece by piece, and what it is told. */
+export class Pipe extends Duplex {
+  readonly remoteAddress: string;
+  readonly remotePort = 1;
+  readonly localPort = 1;
+  told = '';
+  readonly #pieces: Buffer[];
+  readonly #ending: 'fin' | 'reset' | 'never';
+
+  constructor(pieces: readonly Buffer[], ending: 'fin' | 'reset' | 'never', remoteAddress = '192.0.2.1') {
+    super({ allowHalfOpen: true });
+    this.remoteAddress = remoteAddress;
+    this.#pieces = [...pieces];
+    this.#ending = ending;
+  }
+
+  override _read(): void {
+    const piece = this.#pieces.shift();
+    setImmediate(() => {
+      if (this.destroyed) return;
+      if (piece !== undefined) this.push(piece);
+      else if (this.#ending === 'fin') this.push(null);
+      else if (this.#ending === 'reset') this.destroy(new Error('reset'));
+    });
+  }
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    this.told += chunk.toString('latin1');
+    done();
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  setKeepAlive(): this {
+    return this;
+  }
+
+  resetAndDestroy(): this {
+    return this.destroy();
+  }
+
+  get bytesWritten(): number {
+    return this.told.length + this.writableLength;
+  }
+
+  destroySoon(): void {
+    if (this.writableFinished) this.destroy();
+    else this.end(() => this.destroy());
+  }
+
+  /** All pieces have been taken. */
+  get isSpent(): boolean {
+    return this.#pieces.length === 0 && this.readableLength === 0;
+  }
+
+  get socket(): net.Socket {
+    return this as unknown as net.Socket;
+  }
+}

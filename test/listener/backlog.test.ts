@@ -1,0 +1,270 @@
+/** What lies in the kernel: measured on real stalled sockets, told to sessions, and counted against who is too far behind. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { Audience } from '../../src/listener/audience.js';
+import { pauseAfter } from '../../src/listener/backlog.js';
+import { endpointsOf, readQueues, TABLES } from '../../src/listener/proc-net-tcp.js';
+import { type HeardTitle, Sessions } from '../../src/listener/sessions.js';
+import { FakeClock } from '../kit/clock.js';
+import { makeGuest } from '../kit/guest.js';
+import { until } from '../kit/player.js';
+import { missing, Program } from '../kit/program.js';
+import { Random } from '../kit/random.js';
+import { viewOf } from '../kit/record.js';
+import { demoYaml, startServer } from '../kit/server.js';
+
+const OFF_LINUX = process.platform === 'linux' ? false : 'the send queues can be read on Linux only';
+/** One second of 128 kb/s. */
+const METAINT = 16_000;
+const HEAD = Buffer.from('HTTP/1.0 200 OK\r\n\r\n');
+
+async function pair(t: Test, host: string): Promise<{ ours: net.Socket; theirs: net.Socket }> {
+  const server = net.createServer();
+  await new Promise<void>((done) => server.listen(0, host, done));
+  const { port } = server.address() as net.AddressInfo;
+  const theirs = net.connect(port, host === '::' ? '127.0.0.1' : host).pause();
+  const ours = await new Promise<net.Socket>((done) => server.once('connection', done));
+  for (const socket of [ours, theirs]) socket.on('error', () => undefined);
+  t.teardown(() => {
+    for (const socket of [ours, theirs]) socket.destroy();
+    server.close();
+  });
+  return { ours, theirs };
+}
+
+async function queueOf(socket: net.Socket): Promise<number> {
+  const endpoints = endpointsOf(socket)!;
+  let found = 0;
+  for (const table of TABLES) {
+    await readQueues(table, (each, bytes) => {
+      if (each === endpoints) found += bytes;
+    });
+  }
+  return found;
+}
+
+/** What the other end's kernel holds for its program, read on our own: the rx_queue of its line. */
+function receivedBy(socket: net.Socket): number {
+  const endpoints = endpointsOf(socket)!;
+  const lines = TABLES.flatMap(({ path }) => readFileSync(path, 'latin1').split('\n'));
+  const line = lines.find((each) => each.includes(` ${endpoints} `))!;
+  return Number.parseInt(line.split(endpoints)[1]!.split(':')[1]!, 16);
+}
+
+t.test('every byte that a stalled reader was given is accounted for', { skip: OFF_LINUX }, async (t) => {
+  for (const host of ['127.0.0.1', '::1', '::']) {
+    const { ours, theirs } = await pair(t, host);
+    t.equal(await queueOf(ours), 0, `${host}: nothing given, nothing there`);
+    let given = 0;
+    while (given < 1_000_000) {
+      ours.write(Buffer.alloc(METAINT));
+      given += METAINT;
+      await new Promise((done) => setImmediate(done));
+    }
+    let queue = 0;
+    await until(
+      async () => {
+        queue = await queueOf(ours);
+        return queue > 0 && queue + ours.writableLength + receivedBy(theirs) + theirs.bytesRead === given;
+      },
+      3000,
+      () => `${host}: ${queue} + ${ours.writableLength} + ${receivedBy(theirs)} of ${given}`,
+    );
+    t.ok(queue > 500_000, `${host}: ${queue} bytes`);
+    theirs.resume();
+    await until(async () => theirs.bytesRead === given && (await queueOf(ours)) === 0, 5000);
+    ours.destroy();
+    t.equal(endpointsOf(new net.Socket()), null);
+  }
+});
+
+t.test('a table is read whole, wherever its lines are cut', async (t) => {
+  const random = new Random();
+  const hex = (value: number, digits: number) => value.toString(16).toUpperCase().padStart(digits, '0');
+  for (const { endpointsLength } of TABLES) {
+    const digits = (endpointsLength - 11) / 2;
+    const end = () =>
+      `${random
+        .bytes(digits / 2)
+        .toString('hex')
+        .toUpperCase()}:${hex(random.int(0, 65_535), 4)}`;
+    const wanted: [string, number][] = [];
+    let text = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n';
+    for (let line = 0; line < 12_000; line++) {
+      const queue = random.chance(0.5) ? random.int(1, 0xffff_ffff) : 0;
+      const endpoints = `${end()} ${end()}`;
+      if (queue > 0) wanted.push([endpoints, queue]);
+      const rest = 'x'.repeat(random.int(0, 60));
+      text += `${String(line).padStart(4)}: ${endpoints} 01 ${hex(queue, 8)}:${hex(random.int(0, 9), 8)} ${rest}\n`;
+    }
+    const path = join(t.testdir(), 'table');
+    writeFileSync(path, text);
+    const seen: [string, number][] = [];
+    const length = await readQueues({ path, endpointsLength }, (endpoints, bytes) => seen.push([endpoints, bytes]));
+    t.equal(length, text.length);
+    t.same(seen, wanted, `seed ${random.seed}`);
+    writeFileSync(path, text.slice(0, -40));
+    await readQueues({ path, endpointsLength }, () => undefined);
+    writeFileSync(path, random.bytes(200_000));
+    await readQueues({ path, endpointsLength }, () => undefined);
+    t.pass('half a table and noise do no harm');
+  }
+  await t.rejects(readQueues({ path: '/nonexistent/tcp', endpointsLength: 27 }, () => undefined));
+});
+
+/** One channel of 128 kb/s, false time, real sockets that read or do not. */
+class House {
+  readonly clock = new FakeClock();
+  readonly endings: string[] = [];
+  readonly heard: { title: string; atMs: number }[] = [];
+  readonly channel: ChannelAudio;
+  readonly audience: Audience;
+  readonly #sessions: Sessions;
+  readonly #server: net.Server;
+  #seconds = 0;
+
+  constructor(t: Test, lagMs: number) {
+    this.channel = new ChannelAudio({ key: 'demo', lagMs, metaint: METAINT });
+    const heard = (_: unknown, told: HeardTitle) => {
+      this.heard.push({ title: told.view.title, atMs: this.clock.now() });
+    };
+    this.#sessions = new Sessions(
+      this.clock,
+      { onBegan: () => undefined, onWritten: () => undefined, onHeard: heard },
+      { keepMs: 1000, max: 10 },
+    );
+    this.audience = new Audience(this.clock, this.#sessions, {
+      onWanted: () => undefined,
+      onEnded: (_listener, _guest, ending) => this.endings.push(ending),
+    });
+    this.#server = net.createServer((socket) => {
+      this.audience.enter(this.channel);
+      const session = this.#sessions.open('ear', 'demo', '/demo');
+      const options = {
+        icy: true,
+        burstMs: 0,
+        session,
+        guest: makeGuest(),
+        limitMs: Infinity,
+        onLeft: () => undefined,
+      };
+      this.audience.join(socket, this.channel, HEAD, options);
+    });
+    t.teardown(() => {
+      this.audience.endAll('broken');
+      this.#server.close();
+    });
+  }
+
+  async connect(): Promise<net.Socket> {
+    this.channel.write(Buffer.alloc(METAINT, 1), 1000, 128);
+    if (!this.#server.listening) await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+    const { count } = this.audience;
+    const socket = net.connect((this.#server.address() as net.AddressInfo).port, '127.0.0.1');
+    socket.on('error', () => undefined).pause();
+    await until(() => this.audience.count > count, 3000);
+    return socket;
+  }
+
+  /** A second of audio comes, everybody is visited; every five seconds a look at the queues (whatever the machine's load). */
+  async second(): Promise<void> {
+    this.channel.write(Buffer.alloc(METAINT, 1), 1000, 128);
+    this.clock.advance(1000);
+    await new Promise((done) => setImmediate(done));
+    if (++this.#seconds % 5 === 0) await this.audience.kernel.look();
+  }
+}
+
+t.test(
+  'who has not taken more than lagSeconds is told to go, long before his socket is full',
+  { skip: OFF_LINUX },
+  async (t) => {
+    const house = new House(t, 20_000);
+    const good = (await house.connect()).resume();
+    const stuck = await house.connect();
+    let seconds = 0;
+    while (house.endings.length === 0 && seconds < 120) {
+      await house.second();
+      seconds++;
+    }
+    t.same(house.endings, ['lagged']);
+    // What its own kernel took has left this machine; a look comes every five seconds.
+    const left = 1 + Math.ceil(stuck.bytesRead / METAINT);
+    t.ok(seconds > 20 && seconds <= 20 + 15 + 6 + left, `after ${seconds} s`);
+    t.equal(house.channel.listeners, 1);
+    await until(() => good.bytesRead - HEAD.length >= seconds * (METAINT + 1), 3000);
+    await house.audience.kernel.look();
+    t.same(house.audience.kernel.lags([0, 1000, Infinity]), [1, 1, 1], 'who reads is not late');
+    good.destroy();
+    stuck.destroy();
+  },
+);
+
+t.test(
+  'a title is not heard while its bytes lie in the kernel, and is once they have left',
+  { skip: OFF_LINUX },
+  async (t) => {
+    const house = new House(t, 600_000);
+    const player = await house.connect();
+    const startMs = house.clock.now();
+    for (let i = 0; i < 15; i++) await house.second();
+    house.channel.title(viewOf('Late', { version: 1 }));
+    for (let i = 0; i < 15; i++) await house.second();
+    t.ok(house.audience.kernel.known);
+    const inKernel = house.audience.kernel.bytesByChannel().get('demo')!;
+    t.ok(inKernel > 15 * METAINT, `${inKernel} bytes lie in the kernel`);
+    const [nobody, everybody] = house.audience.kernel.lags([(inKernel / (METAINT + 1) - 1) * 1000, Infinity]);
+    t.same([nobody, everybody], [0, 1], 'its lag is what lies there');
+    t.same(house.heard, [], 'given 15 s ago, and not heard');
+    player.resume();
+    for (let i = 0; i < 30 && house.heard.length === 0; i++) await house.second();
+    // It stood still with so much in hand, and went on from there.
+    const [late] = house.heard;
+    t.equal(late?.title, 'Late');
+    const dueMs = startMs + 30_000 + inKernel / 16 - 15_000;
+    t.ok(Math.abs(late!.atMs - dueMs) < 2500, `heard ${late!.atMs - dueMs} ms off`);
+    t.same(house.audience.kernel.bytesByChannel().get('demo'), 0, 'and nothing lies there');
+    t.same(house.endings, []);
+    player.destroy();
+  },
+);
+
+t.test('looks come less often where there are many connections to look at', async (t) => {
+  const after = (connections: number) => Math.round(pauseAfter(connections * 150));
+  t.same([0, 1000, 6666].map(after), [5000, 5000, 5000]);
+  t.same([16_000, 40_000, 80_000, 1_000_000].map(after), [12_000, 30_000, 60_000, 60_000]);
+});
+
+/** Asks for a stream with room for next to nothing, and reads none of it. */
+const DEAF = `
+import socket, sys, time
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+s.connect(('127.0.0.1', int(sys.argv[1])))
+s.sendall(b'GET /demo.mp3 HTTP/1.0\\r\\n\\r\\n')
+time.sleep(120)
+`;
+
+t.test('metrics tell of it', { skip: OFF_LINUX || missing('python3') }, async (t) => {
+  const { port, base } = await startServer(t, demoYaml());
+  const deaf = new Program(t, 'python3', ['-c', DEAF, String(port)]);
+  let text = '';
+  const figure = (line: string) =>
+    Number(
+      text
+        .split('\n')
+        .find((each) => each.startsWith(`${line} `))
+        ?.split(' ')[1],
+    );
+  const isSeen = async () => {
+    text = await (await fetch(`${base}/metrics`)).text();
+    return figure('airsplice_kernel_bytes{channel="demo"}') > 0;
+  };
+  await deaf.until(isSeen, 40_000, 'nothing of it lies in the kernel');
+  t.ok(figure('airsplice_kernel_look_seconds') > 0);
+  t.equal(figure('airsplice_listeners_by_lag{le="+Inf"}'), 1);
+});

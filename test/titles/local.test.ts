@@ -1,0 +1,82 @@
+/** The engine of one process keeps the port's contract. */
+
+import t from 'tap';
+import { Sequence } from '../../src/feed/sequence.js';
+import { takeNow } from '../../src/now-playing/effect.js';
+import { makeTrack } from '../../src/now-playing/repeat.js';
+import type { ChannelState, HistoryEntry } from '../../src/now-playing/state.js';
+import { MemoryStore } from '../../src/store/memory.js';
+import { LocalEngine } from '../../src/titles/local.js';
+import { stamped } from '../../src/titles/stamped.js';
+import { type Bench, engineContract } from './engine-contract.js';
+
+/** Commits take their time, differently long; they can be made to wait, or to fail. */
+class SlowStore extends MemoryStore {
+  gate: Promise<void> = Promise.resolve();
+  failing = false;
+  #saves = 0;
+
+  override async save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void> {
+    await new Promise((done) => setTimeout(done, [3, 0, 1][this.#saves++ % 3]));
+    await this.gate;
+    if (this.failing) throw new Error('no');
+    await super.save(channel, state, history);
+  }
+}
+
+function open(): Bench {
+  const store = new SlowStore();
+  const deliver: Bench['onDeliver'] = (channel, change) => {
+    bench.delivered.push({ channel, change });
+    bench.onDeliver(channel, change);
+  };
+  const bench: Bench = {
+    engine: new LocalEngine(store, deliver, () => undefined),
+    delivered: [],
+    committed: (channel) => store.load(channel)?.version ?? 0,
+    pause: () => {
+      let go = () => {};
+      store.gate = new Promise((done) => {
+        go = done;
+      });
+      return go;
+    },
+    fail: (failing) => {
+      store.failing = failing;
+    },
+    onDeliver: () => undefined,
+  };
+  return bench;
+}
+
+t.test('local', (t) => engineContract(t, open));
+
+t.test('local, stamped', (t) =>
+  engineContract(t, () => {
+    const bench = open();
+    const engine = stamped(bench.engine, new Sequence(), () => 1);
+    return Object.assign(bench, { engine });
+  }),
+);
+
+t.test('local: the state and its history are one save; a new engine goes on from it', async (t) => {
+  const store = new MemoryStore();
+
+  const engine = new LocalEngine(
+    store,
+    () => undefined,
+    () => undefined,
+  );
+  const track = makeTrack({ type: 'now', artist: '', song: 's' }, 'id', 1);
+  const at = { channel: 'a', wallMs: Date.now(), newId: () => '', ageMs: () => 0 };
+  await engine.update('a', (state) => takeNow(state, track, at));
+  t.match(store.history('a', { limit: 9 }), [{ record: { song: 's' }, toMs: null }]);
+  t.equal(
+    new LocalEngine(
+      store,
+      () => undefined,
+      () => undefined,
+    ).state('a').now?.song,
+    's',
+  );
+});

@@ -1,0 +1,398 @@
+/** What happens to titles by the clock: held pushes, titles that run out, the fallback title, clocks that are set, restarts. */
+
+import t from 'tap';
+import type { PushInput } from '../../src/metadata/push-input.js';
+import type { Moment } from '../../src/now-playing/effect.js';
+import type { FallbackRules } from '../../src/now-playing/fallback.js';
+import { acceptPush, acceptTitle, type PlainTitle } from '../../src/now-playing/now-playing.js';
+import type { ChannelState, HistoryEntry } from '../../src/now-playing/state.js';
+import type { TrustRules } from '../../src/now-playing/trust.js';
+import { MemoryStore } from '../../src/store/memory.js';
+import type { Engine } from '../../src/titles/engine.js';
+import { LocalEngine } from '../../src/titles/local.js';
+import { TitleScheduler } from '../../src/titles/scheduler.js';
+import { FakeClock } from '../kit/clock.js';
+
+const HOUR_MS = 3_600_000;
+const OWN = { title: { artist: '', song: 'OWN' }, graceSeconds: 5, whenSourceLost: false };
+
+/** One channel of a server, without the server. */
+class Desk {
+  readonly clock = new FakeClock();
+  store = new (class extends MemoryStore {
+    failing = false;
+    override async save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void> {
+      if (this.failing) throw new Error('full');
+      await super.save(channel, state, history);
+    }
+  })();
+  fallback: FallbackRules | null = null;
+  sourceLost = false;
+  holdSeconds = 300;
+  /** What stands in the stream that is heard. */
+  standing: PlainTitle | null = null;
+  trust: TrustRules = {
+    ...{ titlesFrom: ['metapush', 'encoder', 'upstream'], heard: 'encoder', pushHoldSeconds: 600, graceSeconds: 5 },
+  };
+  /** What readers were told, with the second (since the beginning) in which it was. */
+  told: string[] = [];
+  readonly #startMs = this.clock.now();
+  #alive = 0;
+  engine!: LocalEngine;
+  agenda!: TitleScheduler;
+
+  constructor() {
+    this.start();
+  }
+
+  /** As the server starts; the one before is dead. */
+  start(): Promise<void> {
+    const life = ++this.#alive;
+    const engine = new LocalEngine(
+      this.store,
+      (_, { record }) => {
+        if (life !== this.#alive) return;
+        void agenda.look('a');
+        if (record !== null)
+          this.told.push(`${record.song} @${((this.clock.now() - this.#startMs) / 1000).toFixed(1)}`);
+      },
+      () => undefined,
+    );
+    const agenda = new TitleScheduler({
+      // Another engine may make the state anew each time it is asked.
+      engine: { ...bound(engine), state: (channel) => structuredClone(engine.state(channel)) },
+      clock: this.clock,
+      moment: () => this.#at,
+      holdSeconds: () => this.holdSeconds,
+      fallback: () => this.fallback,
+      isSourceLost: () => this.sourceLost,
+      streamTitle: () => this.standing,
+      trust: () => this.trust,
+      onError: (error) => {
+        throw error;
+      },
+    });
+    this.engine = engine;
+    this.agenda = agenda;
+    return agenda.look('a');
+  }
+
+  async push(input: Partial<PushInput> & { in?: number }): Promise<void> {
+    const { in: seconds, ...rest } = input;
+    const timeSeconds = seconds === undefined ? {} : { timeSeconds: Math.floor(this.clock.wallMs() / 1000) + seconds };
+    const push = { type: 'now' as const, artist: '', song: '', ...rest, ...timeSeconds };
+    const rules = { holdSeconds: this.holdSeconds, heldPushes: 64 };
+    await this.engine.update('a', (state) => acceptPush(state, push, this.#at, rules).change);
+  }
+
+  get #at(): Moment {
+    return {
+      channel: 'a',
+      wallMs: this.clock.wallMs(),
+      newId: () => 'made',
+      ageMs: (now) => this.agenda.ageMs('a', now),
+    };
+  }
+
+  async title(song: string): Promise<void> {
+    const title = { artist: '', song, source: 'encoder' } as const;
+    this.standing = title;
+    await this.engine.update('a', (state) => acceptTitle(state, title, this.#at, this.trust));
+  }
+
+  /** Time goes by; once a second the keeper looks. */
+  async pass(seconds: number): Promise<void> {
+    for (let left = seconds * 1000; left > 0; left -= 200) {
+      this.clock.advance(Math.min(200, left));
+      if (Math.round(left / 200) % 5 === 0) {
+        void this.agenda.look('a');
+        await this.agenda.lookAtSource('a');
+      }
+      await new Promise((done) => setImmediate(done));
+    }
+  }
+
+  get songs(): string[] {
+    return this.told.map((one) => one.split(' @')[0]!);
+  }
+}
+
+const bound = (engine: LocalEngine): Engine => ({
+  state: (channel) => engine.state(channel),
+  update: (channel, decide) => engine.update(channel, (state) => decide(structuredClone(state))),
+  close: () => engine.close(),
+});
+
+/** The second in which the last record was told. */
+const whenTold = (desk: Desk) => Number(desk.told.at(-1)!.split('@')[1]);
+
+t.test('a held push takes effect at its moment', async (t) => {
+  const desk = new Desk();
+  await desk.push({ song: 'one' });
+  await desk.push({ song: 'three', in: 20 });
+  await desk.push({ song: 'two', in: 10 });
+  await desk.pass(9.8);
+  t.same(desk.songs, ['one']);
+  await desk.pass(0.4);
+  t.same(desk.songs, ['one', 'two']);
+  t.ok(whenTold(desk) - 10 < 0.1, `not a look later: ${desk.told}`);
+  await desk.pass(10);
+  t.same(desk.songs, ['one', 'two', 'three']);
+});
+
+t.test('the wall clock is set while a push is held', async (t) => {
+  for (const [name, stepMs, fromS, toS] of [
+    ['an hour ahead: its time has passed', HOUR_MS, 5, 6.3],
+    ['an hour back: no later than it would have come', -HOUR_MS, 20, 21.3],
+    ['a little back: it waits for its time', -600, 20.5, 20.9],
+  ] as const) {
+    const desk = new Desk();
+    await desk.push({ song: 'on air', durationSeconds: 1000 });
+    await desk.push({ song: 'held', in: 20 });
+    await desk.pass(5);
+    desk.clock.stepWall(stepMs);
+    await desk.pass(30);
+    t.same(desk.songs, ['on air', 'held'], name);
+    t.ok(whenTold(desk) >= fromS && whenTold(desk) <= toS, `${name}: ${desk.told}`);
+    await desk.push({ song: 'after', in: 3 });
+    await desk.pass(5);
+    t.equal(desk.songs.at(-1), 'after', `${name}: titles go on`);
+  }
+});
+
+t.test('a title runs out by the monotonic clock', async (t) => {
+  for (const stepMs of [0, HOUR_MS, -HOUR_MS]) {
+    const desk = new Desk();
+    desk.fallback = OWN;
+    await desk.push({ song: 'S', durationSeconds: 30 });
+    await desk.pass(3);
+    desk.clock.stepWall(stepMs);
+    await desk.pass(31.8);
+    t.same(desk.songs, ['S'], `clock set by ${stepMs}`);
+    await desk.pass(0.4);
+    t.same(desk.songs, ['S', 'OWN'], `clock set by ${stepMs}: ${desk.told}`);
+    t.ok(whenTold(desk) - 35 < 0.1, `${desk.told}`);
+    await desk.pass(100);
+    await desk.push({ song: 'S', durationSeconds: 30 });
+    t.same(desk.songs, ['S', 'OWN', 'S'], 'pushed again: a new record');
+  }
+  const desk = new Desk();
+  desk.fallback = OWN;
+  await desk.push({ song: 'S' });
+  await desk.pass(100);
+  t.same(desk.songs, ['S'], 'without a duration: never');
+  await desk.push({ song: 'S', durationSeconds: 120 });
+  await desk.pass(24.6);
+  t.same(desk.songs, ['S', 'S'], 'a correction of the duration counts from when the title took effect');
+  await desk.pass(1);
+  t.same(desk.songs, ['S', 'S', 'OWN']);
+  const none = new Desk();
+  await none.push({ song: 'S', durationSeconds: 1 });
+  await none.pass(20);
+  t.same(none.songs, ['S'], 'a channel without a fallback title');
+});
+
+t.test('the wall clock is set: a title has been in force for as long as it has', async (t) => {
+  for (const stepMs of [HOUR_MS, -HOUR_MS]) {
+    const name = `clock set by ${stepMs}`;
+    const desk = new Desk();
+    desk.fallback = OWN;
+    await desk.push({ song: 'S' });
+    await desk.pass(20);
+    desk.clock.stepWall(stepMs);
+    await desk.push({ song: 'S', durationSeconds: 60 });
+    await desk.pass(44.8);
+    t.same(desk.songs, ['S', 'S'], `${name}: a duration that comes as a correction`);
+    await desk.pass(0.4);
+    t.same(desk.songs, ['S', 'S', 'OWN'], name);
+
+    const repeats = new Desk();
+    await repeats.push({ song: 'S', durationSeconds: 60 });
+    await repeats.pass(10);
+    repeats.clock.stepWall(stepMs);
+    await repeats.push({ song: 'S', durationSeconds: 60 });
+    t.same(repeats.songs, ['S'], `${name}: a repeat is one`);
+    await repeats.pass(51);
+    await repeats.push({ song: 'S', durationSeconds: 60 });
+    t.same(repeats.songs, ['S', 'S'], `${name}: but a new record after its duration`);
+
+    const live = new Desk();
+    await live.title('Live');
+    await live.push({ song: 'P', durationSeconds: 60 });
+    await live.pass(10);
+    live.clock.stepWall(stepMs);
+    await live.title('Too early');
+    await live.pass(54.6);
+    t.same(live.songs, ['Live', 'P'], `${name}: a push keeps its time`);
+    await live.pass(0.8);
+    t.same(live.songs, ['Live', 'P', 'Too early'], name);
+  }
+});
+
+t.test('a push set aside by a clock that went back comes in its time, whatever is pushed meanwhile', async (t) => {
+  const desk = new Desk();
+  await desk.push({ song: 'held', in: 20 });
+  await desk.pass(5);
+  desk.clock.stepWall(-HOUR_MS);
+  for (let i = 0; i < 4; i++) {
+    await desk.push({ song: `${i}` });
+    await desk.pass(5);
+  }
+  t.ok(desk.songs.includes('held'), `${desk.told}`);
+});
+
+t.test('the title in the stream returns after a push', async (t) => {
+  const desk = new Desk();
+  await desk.title('Live');
+  await desk.push({ song: 'P', durationSeconds: 30 });
+  await desk.pass(34.8);
+  t.same(desk.songs, ['Live', 'P']);
+  await desk.pass(0.4);
+  t.same(desk.songs, ['Live', 'P', 'Live']);
+  t.ok(whenTold(desk) - 35 < 0.1, `by an alarm: ${desk.told}`);
+  await desk.push({ song: 'Q' });
+  await desk.title('Live later');
+  await desk.pass(601);
+  t.same(desk.songs, ['Live', 'P', 'Live', 'Q', 'Live later'], 'as it stands by then');
+  await desk.push({ song: 'R', durationSeconds: 30 });
+  await desk.push({ song: 'S', in: 35, durationSeconds: 30 });
+  await desk.pass(36);
+  t.same(desk.songs.slice(5), ['R', 'S'], 'a held push comes first');
+  desk.standing = null;
+  await desk.pass(1000);
+  t.same(desk.songs.slice(5), ['R', 'S'], 'no title stands in the stream: the record stays');
+
+  const own = new Desk();
+  own.fallback = OWN;
+  await own.title('Live');
+  await own.push({ song: 'P', durationSeconds: 30 });
+  await own.pass(40);
+  t.same(own.songs, ['Live', 'P', 'Live'], 'before the fallback title, which is for when nobody has a better one');
+  await own.push({ song: 'Live', durationSeconds: 30 });
+  await own.pass(40);
+  t.same(own.songs.slice(3), ['Live', 'OWN'], 'but a title that has run out does not return');
+  own.fallback = { ...OWN, whenSourceLost: true };
+  await own.push({ song: 'P', durationSeconds: 30 });
+  own.sourceLost = true;
+  await own.pass(40);
+  t.same(own.songs.slice(5), ['P', 'OWN'], 'nor does any while the source is lost');
+});
+
+t.test('while the source is lost', async (t) => {
+  const desk = new Desk();
+  desk.fallback = { ...OWN, whenSourceLost: true };
+  await desk.push({ song: 'S', durationSeconds: 60 });
+  desk.sourceLost = true;
+  await desk.agenda.lookAtSource('a');
+  await desk.agenda.lookAtSource('a');
+  t.same(desk.songs, ['S', 'OWN']);
+  await desk.push({ song: 'T', durationSeconds: 60, id: 't' });
+  await desk.push({ song: 'U', in: 10, durationSeconds: 30, id: 'u' });
+  t.same(desk.songs, ['S', 'OWN'], 'pushes wait behind it');
+  await desk.pass(5);
+  desk.sourceLost = false;
+  await desk.agenda.lookAtSource('a');
+  t.same(desk.songs, ['S', 'OWN', 'T'], 'the last real one returns');
+  desk.sourceLost = true;
+  await desk.pass(20);
+  t.same(desk.songs, ['S', 'OWN', 'T', 'OWN']);
+  desk.sourceLost = false;
+  await desk.pass(2);
+  t.same(desk.songs, ['S', 'OWN', 'T', 'OWN', 'U'], 'one that was held meanwhile');
+  desk.sourceLost = true;
+  await desk.pass(40);
+  desk.sourceLost = false;
+  await desk.pass(5);
+  t.same(desk.songs, ['S', 'OWN', 'T', 'OWN', 'U', 'OWN'], 'unless it has run out');
+  t.same(
+    desk.store.history('a', { limit: 9 }).map(({ record }) => record.song),
+    [...desk.songs].reverse(),
+    'history says what was seen',
+  );
+
+  const restarted = new Desk();
+  restarted.fallback = { ...OWN, whenSourceLost: true };
+  await restarted.push({ song: 'S' });
+  restarted.sourceLost = true;
+  await restarted.pass(2);
+  restarted.fallback = null;
+  await restarted.start();
+  await restarted.pass(2);
+  t.same(restarted.songs, ['S', 'OWN', 'S'], 'the option was taken out: the title is given back');
+});
+
+t.test('a restart', async (t) => {
+  const down = async (desk: Desk, seconds: number) => {
+    desk.engine = undefined as never;
+    const before = desk.agenda;
+    desk.clock.stepWall(seconds * 1000);
+    await desk.start();
+    t.not(desk.agenda, before);
+  };
+  const desk = new Desk();
+  desk.fallback = OWN;
+  await desk.push({ song: 'one' });
+  for (const [song, seconds] of [
+    ['four', 100],
+    ['two', 10],
+    ['three', 20],
+  ] as const) {
+    await desk.push({ song, in: seconds, durationSeconds: 30 });
+  }
+  await down(desk, 60);
+  t.same(desk.songs, ['one', 'two', 'three'], 'what came due meanwhile takes effect at start, in order');
+  await desk.pass(34);
+  t.equal(desk.songs.at(-1), 'three', 'its duration counts from when it took effect');
+  await desk.pass(2);
+  t.equal(desk.songs.at(-1), 'OWN');
+  await desk.pass(5);
+  t.equal(desk.songs.at(-1), 'four', 'the others at their time');
+  t.match(whenTold(desk), 40, `${desk.told}`);
+
+  const half = new Desk();
+  half.fallback = OWN;
+  await half.push({ song: 'S', durationSeconds: 60 });
+  await half.pass(10);
+  await down(half, 30);
+  await half.pass(24.8);
+  t.same(half.songs, ['S'], 'the time before the restart counts by the wall clock');
+  await half.pass(0.4);
+  t.same(half.songs, ['S', 'OWN']);
+  const over = new Desk();
+  over.fallback = OWN;
+  await over.push({ song: 'S', durationSeconds: 60 });
+  await down(over, 1000);
+  t.same(over.songs, ['S', 'OWN'], 'it ran out meanwhile');
+  over.fallback = { ...OWN, title: { artist: '', song: 'NEW' } };
+  await down(over, 5);
+  t.same(over.songs, ['S', 'OWN', 'NEW'], 'the fallback title has other words in the configuration now');
+  await over.pass(5);
+  t.equal(over.told.length, 3);
+  const back = new Desk();
+  back.fallback = OWN;
+  await back.push({ song: 'S', durationSeconds: 60 });
+  await back.push({ song: 'held', in: 50 });
+  await down(back, -3600);
+  await back.pass(64);
+  t.same(back.songs, ['S'], 'a clock that went back meanwhile starts it anew');
+  await back.pass(250);
+  t.same(back.songs, ['S', 'OWN', 'held'], 'and a held push waits no longer than pushes may be held');
+});
+
+t.test('what the store refuses is tried again', async (t) => {
+  const desk = new Desk();
+  desk.fallback = OWN;
+  await desk.push({ song: 'one', durationSeconds: 1000 });
+  await desk.push({ song: 'two', in: 5, durationSeconds: 5 });
+  desk.store.failing = true;
+  await desk.pass(8);
+  t.same(desk.songs, ['one']);
+  desk.store.failing = false;
+  await desk.pass(2);
+  t.same(desk.songs, ['one', 'two']);
+  desk.store.failing = true;
+  await desk.pass(20);
+  desk.store.failing = false;
+  await desk.pass(2);
+  t.same(desk.songs, ['one', 'two', 'OWN']);
+});
