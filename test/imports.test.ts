@@ -42,7 +42,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
   lmdb: ['store/lmdb.ts'],
   'lru-cache': ['http/poll/history-pages.ts', 'listener/sessions.ts'],
   pino: ['base/log.ts'],
-  'prom-client': ['app/metrics.ts'],
+  'prom-client': ['app/registry.ts'],
   ws: ['http/watch/upgrader.ts', 'http/watch/websocket.ts'],
   yaml: ['config/document.ts'],
   zod: [

@@ -82,21 +82,23 @@ export class Addresses {
           log.error({ certFile, reason }, 'the changed certificate cannot be used, the old one stays'),
       });
     if (certificate !== undefined) this.#certificates.push(certificate);
-    const { encoders, shoutcast, titles, listeners, polls } = network;
+    const { encoders, shoutcast, titles } = network.ingest;
+    const { listeners } = network.streams;
+    const { polls } = network.readers;
     const http = network.router.server(roles);
     const options: FrontOptions = {
       watchdog: clock.watchdog,
       host: address.host,
       port: address.port,
       headMs: config.limits.headSeconds * 1000,
-      connections: network.connections,
+      connections: network.guards.connections,
       tls: certificate && {
         pair: certificate.first,
         sharePort: address.tls?.sharePort === true,
         clientHelloBytes: config.limits.clientHelloBytes,
         handshakes: this.#handshakes,
       },
-      proxied: isProxied ? { by: network.proxies, headBytes: config.limits.headBytes } : undefined,
+      proxied: isProxied ? { by: network.guards.proxies, headBytes: config.limits.headBytes } : undefined,
       http,
       onEncoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,
       onTitleUpdate: roles.has('encoder') ? titles.at(http, roles.heads) : undefined,

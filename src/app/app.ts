@@ -10,7 +10,7 @@ import { type Log, Repeats } from '../base/log.js';
 import { Output } from '../base/output.js';
 import { RefusalLog } from '../base/refusal-log.js';
 import { SecretMask } from '../base/secret-mask.js';
-import { Channel } from '../channel/channel.js';
+import type { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
 import { Audience } from '../listener/audience.js';
@@ -18,17 +18,17 @@ import { Census } from '../listener/census.js';
 import { Guests } from '../listener/guests.js';
 import { ListenerFeed } from '../listener/listener-feed.js';
 import { Sessions } from '../listener/sessions.js';
-import { Rate } from '../net/rate.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
-import { timed } from '../store/timed.js';
-import { LocalEngine } from '../titles/local.js';
-import { TitleService } from '../titles/service.js';
-import { stamped } from '../titles/stamped.js';
 import { Addresses, type AddressPorts } from './addresses.js';
+import { makeChannels } from './channels.js';
+import type { Core } from './core.js';
 import { Housekeeping } from './housekeeping.js';
 import { Metrics } from './metrics.js';
+import { mountStatuses } from './mount-statuses.js';
 import { Network } from './network.js';
+import { makeEngine, makeTitles } from './titles.js';
+import { storeWatch, turnWatch } from './watches.js';
 
 /** What is kept of the time to stop for the last steps, once connections have been waited for. */
 const LAST_STEPS_MS = 500;
@@ -68,127 +68,92 @@ export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSig
 
 async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<App> {
   const repeats = new Repeats(log);
-  const { file, bufferBytes } = config.accessLog;
-  const failed = (error: unknown) => repeats.warn('access log', { err: error }, 'the access log could not be written');
-  const accessLog = file === '' ? null : await Output.to(file, { bufferBytes, onFailed: failed });
   const clock = new SystemClock();
   clock.watchdog.longMs = config.log.longTurnMs;
-  const report = (error: unknown) => repeats.warn('internal', { err: error }, 'internal error');
+  const core: Core = {
+    config,
+    clock,
+    log,
+    repeats,
+    refusals: new RefusalLog(log, {
+      perSecond: config.log.refusalsPerSecond,
+      remembered: config.limits.addressesRemembered,
+    }),
+    secrets: new SecretMask(config.log.secretNames),
+    onError: (error) => repeats.warn('internal', { err: error }, 'internal error'),
+  };
+  const accessLog = await openAccessLog(config, repeats);
+
   const feed = new Feed();
-  const programmes = new Map<string, Channel>();
-  const watched = timed(store, (channel, tookMs) =>
-    repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it'),
-  );
-  const unsaved = (error: unknown) =>
-    repeats.warn('unsaved', { err: error }, 'a title could not be saved: it was refused');
-  const local = new LocalEngine(watched, (channel, change) => door.deliver(channel, change), unsaved);
-  const engine = stamped(local, feed.sequence, () => clock.wallMs());
   const listenerFeed = new ListenerFeed(feed);
   const sessions = new Sessions(clock, listenerFeed, {
     keepMs: config.sessions.keepSeconds * 1000,
     max: config.sessions.max,
   });
-  const door = new TitleService({
-    ...{ engine, feed, listenerFeed, sessions, clock, log, channels: programmes, onError: report },
-    rules: config.titles,
-    heldPushes: config.metadata.heldPushes,
-    textBytes: config.limits.textBytes,
-    titleRate: new Rate(clock, {
-      perMinute: config.limits.pushesPerMinute,
-      burst: config.limits.pushBurst,
-      // Each of its encoder and its upstreams.
-      remembered: 2 * config.order.flatMap(({ channels }) => channels).length,
-    }),
-  });
-  const parts = { clock, log, onTitle: door.streamTitle, onSourceChanged: door.sourceChanged };
-  for (const { station, channels } of config.order) {
-    const { timezone, channels: configs } = config.stations[station]!;
-    const faces = channels.map((key) => ({ key, name: configs[key]!.name, station, timezone }));
-    feed.addStation(station, faces);
-    for (const key of channels) programmes.set(key, new Channel(key, configs[key]!, config, parts));
-  }
-  await door.restore();
+  const channels = new Map<string, Channel>();
+  const engine = makeEngine(core, store, feed, (channel, change) => titles.deliver(channel, change));
+  const titles = makeTitles(core, { engine, feed, listenerFeed, sessions, channels });
+  const output = { clock, log, onTitle: titles.streamTitle, onSourceChanged: titles.sourceChanged };
+  for (const [key, channel] of makeChannels(config, feed, output)) channels.set(key, channel);
+  await titles.restore();
 
   const census = new Census(clock, config.sessions.togetherSeconds * 1000);
-  const secrets = new SecretMask(config.log.secretNames);
-  const guests = new Guests(census, accessLog, clock, { ...config.accessLog, secrets });
+  const listenerStats = new Guests(census, accessLog, clock, { ...config.accessLog, secrets: core.secrets });
   const audience = new Audience(clock, sessions, {
-    onWanted: (channel, wanted) => programmes.get(channel.key)!.switch.want(wanted),
+    onWanted: (channel, wanted) => channels.get(channel.key)!.switch.want(wanted),
     onEnded: (listener, guest, ending, lastedMs) => {
-      guests.leave(guest, listener.bytes, lastedMs);
+      listenerStats.leave(guest, listener.bytes, lastedMs);
       log.debug(
         { channel: listener.channel, ending, seconds: Math.round(lastedMs / 1000), bytes: listener.bytes },
         'listener ended',
       );
     },
   });
-  const silenceMs = config.streams.silenceSeconds * 1000;
-  const keeper = new Housekeeping({
+  const statuses = mountStatuses(channels, feed, census, config);
+  const versionOf = (channel: string) => engine.state(channel).version;
+  const parts = { channels, titles, feed, store, sessions, audience, listenerStats, statuses, versionOf };
+  const network = new Network(core, parts);
+  const metrics = new Metrics({
     clock,
-    channels: programmes,
+    channels,
     audience,
-    listenerStats: guests,
+    listenerStats,
     sessions,
-    titles: door,
-    silenceMs,
+    titles,
+    requests: network.requests,
+    connections: network.guards.connections,
+    watchers: network.readers.watch,
+    secrets: network.guards.gate,
   });
-  const metrics: Metrics = new Metrics(
-    keeper.figures(
-      () => network.watchers,
-      () => network.connections,
-      () => network.secretsWaiting,
-    ),
-    clock.lateMicros,
-    clock.watchdog,
-  );
-  keeper.everySecond(() => metrics.turn());
-  keeper.everySecond(() => accessLog?.flush());
-  keeper.everySecond(() => {
-    const turn = clock.watchdog.take();
-    if (turn !== null) log.warn({ ...turn, tookMs: Math.round(turn.tookMs) }, 'the event loop was held for too long');
-  });
-  keeper.everySecond(storeWatch(store, log));
-
-  const refusals = new RefusalLog(log, {
-    perSecond: config.log.refusalsPerSecond,
-    remembered: config.limits.addressesRemembered,
-  });
-  let ready = false;
-  const network = new Network({
-    ...{
-      config,
-      clock,
-      log,
-      refusals,
-      secrets,
-      store,
-      feed,
-      sessions,
-      audience,
-      listenerStats: guests,
-      titles: door,
-      channels: programmes,
-      metrics,
-      onError: report,
+  const silenceMs = config.streams.silenceSeconds * 1000;
+  const housekeeping = new Housekeeping({ clock, channels, audience, sessions, titles, silenceMs }, [
+    () => metrics.turn(),
+    () => accessLog?.flush(),
+    turnWatch(clock.watchdog, log),
+    storeWatch(store, log),
+  ]);
+  let isListening = false;
+  await network.ready({
+    get ready() {
+      return isListening && store.fault() === null;
     },
-    versionOf: (channel) => engine.state(channel).version,
-    isReady: () => ready && store.fault() === null,
+    metricsType: metrics.contentType,
+    metrics: () => metrics.text(),
   });
-  await network.ready();
   const addresses = new Addresses(config, network, clock, log);
-  for (const programme of programmes.values()) programme.switch.start();
+  for (const channel of channels.values()) channel.switch.start();
 
   const halt = async (graceMs: number): Promise<void> => {
-    ready = false;
+    isListening = false;
     network.drain();
-    for (const programme of programmes.values()) programme.switch.stop();
-    await door.close();
+    for (const channel of channels.values()) channel.switch.stop();
+    await titles.close();
     await engine.close();
-    const gone = addresses.close().then(() => network.settled());
+    const gone = addresses.close().then(() => network.streams.settled());
     await network.close();
     await Promise.race([gone, new Promise((done) => setTimeout(done, graceMs).unref())]);
     network.terminate();
-    keeper.stop();
+    housekeeping.stop();
     clock.stop();
     await accessLog?.close();
     await store.close();
@@ -201,12 +166,12 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     await halt(0);
     throw error;
   }
-  ready = true;
+  isListening = true;
   let stopping: Promise<void> | undefined;
   return {
     ports: ports.map(({ port }) => port),
     shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),
-    restrict: (connections) => network.connections.restrict(connections),
+    restrict: (connections) => network.guards.connections.restrict(connections),
     reopen: () => accessLog?.reopen(),
     stop: (graceMs = Number.POSITIVE_INFINITY) => {
       const allMs = Math.min(graceMs, config.shutdown.graceSeconds * 1000);
@@ -215,13 +180,11 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   };
 }
 
-/** Tells when the store is not where it was, and when it is again. */
-function storeWatch(store: Store, log: Log): () => void {
-  let last: string | null = null;
-  return () => {
-    const fault = store.fault();
-    if (fault !== last && fault !== null) log.error({ fault }, 'the store cannot be used: titles are refused');
-    if (fault === null && last !== null) log.info('the store can be used again');
-    last = fault;
-  };
+/** Null: none is configured. */
+async function openAccessLog({ accessLog }: LoadedConfig, repeats: Repeats): Promise<Output | null> {
+  const { file, bufferBytes } = accessLog;
+  if (file === '') return null;
+  const onFailed = (error: unknown) =>
+    repeats.warn('access log', { err: error }, 'the access log could not be written');
+  return Output.to(file, { bufferBytes, onFailed });
 }

@@ -209,8 +209,8 @@ t.test('to find out takes the same time for both, to the microsecond', async (t)
   const { log } = openLog('silent', 0);
   const parts = { clock, log, onTitle: async () => undefined, onSourceChanged: () => undefined };
   const programme = new Channel('demo', config.stations['demo']!.channels['demo']!, config, parts);
-  const programmes = new Map([['demo', programme]]);
-  const door = new TitleService({ clock, log, programmes, rules: config.titles } as unknown as TitleServiceParts);
+  const channels = new Map([['demo', programme]]);
+  const door = new TitleService({ clock, log, channels, rules: config.titles } as unknown as TitleServiceParts);
   const random = new Random();
   const timed = (channel: string) => {
     const startMs = performance.now();

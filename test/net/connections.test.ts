@@ -91,6 +91,7 @@ t.test('where strangers have taken their part, encoders and operators are served
   const listeners = Array.from({ length: 16 }, () => new Wire(t, port).send(LISTEN));
   for (const wire of listeners) t.equal(await statusOf(wire), 200);
 
+  const sinceMs = performance.now();
   const refused = [LISTEN, get('/'), get('/metadata/station/house.json'), get('/metadata/sse/channel/demo')];
   for (const text of [...refused, get('/metadata/channel/demo', UPGRADE), get('/nothing')]) {
     const wire = new Wire(t, port).send(text);
@@ -101,7 +102,8 @@ t.test('where strangers have taken their part, encoders and operators are served
     await wire.untilClosed();
   }
   t.equal(await metric(t, port, 'airsplice_connections_refused_total', 'reserved'), 6);
-  t.equal(lines.filter(({ reason }) => reason === 'reserved').length, 1, 'told once a second');
+  const logged = lines.filter(({ reason }) => reason === 'reserved').length;
+  t.ok(logged >= 1 && logged <= 1 + (performance.now() - sinceMs) / 1000, `logged once a second: ${logged} times`);
   t.match(
     lines.find(({ reason }) => reason === 'reserved'),
     { address: '127.0.0.1' },

@@ -1,0 +1,51 @@
+/** The title service, with its engine on the store. */
+
+import type { Channel } from '../channel/channel.js';
+import type { Feed } from '../feed/feed.js';
+import type { ListenerFeed } from '../listener/listener-feed.js';
+import type { Sessions } from '../listener/sessions.js';
+import { Rate } from '../net/rate.js';
+import type { Store } from '../store/store.js';
+import { timed } from '../store/timed.js';
+import type { Deliver, Engine } from '../titles/engine.js';
+import { LocalEngine } from '../titles/local.js';
+import { TitleService } from '../titles/service.js';
+import { stamped } from '../titles/stamped.js';
+import type { Core } from './core.js';
+
+export interface TitleParts {
+  readonly engine: Engine;
+  readonly feed: Feed;
+  readonly listenerFeed: ListenerFeed;
+  readonly sessions: Sessions;
+  readonly channels: ReadonlyMap<string, Channel>;
+}
+
+export function makeTitles({ config, clock, log, onError }: Core, parts: TitleParts): TitleService {
+  const { limits, metadata, titles, order } = config;
+  return new TitleService({
+    ...parts,
+    clock,
+    log,
+    onError,
+    rules: titles,
+    heldPushes: metadata.heldPushes,
+    textBytes: limits.textBytes,
+    titleRate: new Rate(clock, {
+      perMinute: limits.pushesPerMinute,
+      burst: limits.pushBurst,
+      // Each of its encoder and its upstreams.
+      remembered: 2 * order.flatMap(({ channels }) => channels).length,
+    }),
+  });
+}
+
+/** Changes are committed to the store; one that takes long, or fails, is logged. */
+export function makeEngine({ clock, repeats }: Core, store: Store, feed: Feed, onChange: Deliver): Engine {
+  const watched = timed(store, (channel, tookMs) =>
+    repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it'),
+  );
+  const onUnsaved = (error: unknown) =>
+    repeats.warn('unsaved', { err: error }, 'a title could not be saved: it was refused');
+  return stamped(new LocalEngine(watched, onChange, onUnsaved), feed.sequence, () => clock.wallMs());
+}
