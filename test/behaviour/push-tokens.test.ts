@@ -173,9 +173,9 @@ t.test('finding out takes the same time for unknown channels, wrong tokens and h
     [2, 0, 1],
   );
   const made = new Map(
-    Object.entries(made).map(([key, channel]) => [key, new Channel(key, channel, config, parts)]),
+    Object.entries(channels).map(([key, channel]) => [key, new Channel(key, channel, config, parts)]),
   );
-  const door = new TitleService({ made } as unknown as TitleServiceParts);
+  const door = new TitleService({ channels: made } as unknown as TitleServiceParts);
   t.equal(door.authorizes('demo', 'two'), true);
 
   const cases = ['demo', 'single', 'quiet', 'nobody', 'demo two'];
