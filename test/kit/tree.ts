@@ -49,8 +49,22 @@ export function textFiles(): TextFile[] {
   return paths.filter(isDone).sort().map(read);
 }
 
-/** What stands at the beginning of a match decides, so a `//` within a string is none. Code within a template counts as the template's. */
-const PARTS = /(\/\*.*?\*\/|\/\/[^\n]*)|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/gs;
+/**
+ * Comments, strings, templates, regular expressions: what begins first decides, so that a `//` within a string is no comment. Code within
+ * a template counts as the template's.
+ */
+const PARTS = new RegExp(
+  [
+    /(\/\*.*?\*\/|\/\/[^\n]*)/,
+    /'(?:\\.|[^'\\\n])*'/,
+    /"(?:\\.|[^"\\\n])*"/,
+    /`(?:\\.|[^`\\])*`/,
+    /(?<=(?:^|[(,=:[!&|?{};>]|return)\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\//,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'gs',
+);
 
 function read(path: string): TextFile {
   const text = readFileSync(join(ROOT, path), 'utf8');
