@@ -74,6 +74,9 @@ const RETIRED_PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\bIN_SO_MANY_WORDS\b/g, 'a name that says what it is'],
 ];
 
+/** To tell one thing from another is plain English; to tell a listener something is retired. */
+const IDIOMS = /\b(tells?|told|telling) (apart\b|(\S+ ){0,6}?from\b(?! (now|here|then)))|\bframes tell\b/g;
+
 /** A word that stays where the beginning of the path is this, and why. */
 const ALLOWED: readonly (readonly [word: string, path: string, why: string])[] = [
   ['kernel', 'bench/', "the machine's, in the saved figures"],
@@ -115,7 +118,11 @@ t.test('no retired word comes back', async (t) => {
   t.ok(files.length >= 5, 'files were found');
   const found = files.flatMap((file) => [
     ...wordsOf(file, file.code, RETIRED),
-    ...wordsOf(file, file.comments, RETIRED),
+    ...wordsOf(
+      file,
+      file.comments.replace(IDIOMS, (idiom) => ' '.repeat(idiom.length)),
+      RETIRED,
+    ),
     ...wordsOf(file, file.code, RETIRED_NAMES),
     ...phrasesOf(file),
   ]);
