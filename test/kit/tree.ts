@@ -90,7 +90,7 @@ function read(path: string): TextFile {
 }
 
 function blank(text: string): string {
-  return text.replace(/[^\n]/g, ' ');
+  return text.replace(/[^\n]+/g, (line) => ' '.repeat(line.length));
 }
 
 /** The number of the line in which this place is. */
