@@ -1,4 +1,4 @@
-/** The README's filter for fail2ban over a log that the server wrote: every guesser's address, and nobody else's. */
+/** The filter for fail2ban of config/README.md over a log that the server wrote: every guesser's address, and no other. */
 
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { missing } from '../kit/program.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 import { Wire } from '../kit/wire.js';
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const README = readFileSync(new URL('../../config/README.md', import.meta.url), 'utf8');
 const filter = /^```ini\n(# \/etc\/fail2ban\/filter\.d\/.*?)^```$/ms.exec(README)?.[1] ?? '';
 /** What would name somebody else, could it break out of its field. */
 const FORGED = '","address":"192.0.2.66","reason":"wrong secret"';
