@@ -14,9 +14,8 @@ import { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
 import { Audience } from '../listener/audience.js';
-import { Census } from '../listener/census.js';
-import { Guests } from '../listener/guests.js';
 import { ListenerFeed } from '../listener/listener-feed.js';
+import { ListenerStats } from '../listener/listener-stats.js';
 import { Sessions } from '../listener/sessions.js';
 import { Rate } from '../net/rate.js';
 import { openLmdbStore } from '../store/lmdb.js';
@@ -109,25 +108,21 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   }
   await door.restore();
 
-  const census = new Census(clock, config.sessions.togetherSeconds * 1000);
   const secrets = new SecretMask(config.log.secretNames);
-  const guests = new Guests(census, accessLog, clock, { ...config.accessLog, secrets });
-  const audience = new Audience(clock, sessions, {
-    onWanted: (channel, wanted) => programmes.get(channel.key)!.switch.want(wanted),
-    onEnded: (listener, guest, ending, lastedMs) => {
-      guests.leave(guest, listener.bytes, lastedMs);
-      log.debug(
-        { channel: listener.channel, ending, seconds: Math.round(lastedMs / 1000), bytes: listener.bytes },
-        'listener ended',
-      );
-    },
+  const listenerStats = new ListenerStats(clock, {
+    togetherMs: config.sessions.togetherSeconds * 1000,
+    accessLog,
+    anonymize: config.accessLog.anonymize,
+    textCharacters: config.accessLog.textCharacters,
+    secrets,
   });
+  const audience = new Audience(clock, sessions);
   const silenceMs = config.streams.silenceSeconds * 1000;
   const keeper = new Housekeeping({
     clock,
     channels: programmes,
     audience,
-    listenerStats: guests,
+    listenerStats,
     sessions,
     titles: door,
     silenceMs,
@@ -165,7 +160,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
       feed,
       sessions,
       audience,
-      listenerStats: guests,
+      listenerStats,
       titles: door,
       channels: programmes,
       metrics,

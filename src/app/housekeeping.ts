@@ -6,7 +6,7 @@
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Channel } from '../channel/channel.js';
 import type { Audience } from '../listener/audience.js';
-import type { Guests } from '../listener/guests.js';
+import type { ListenerStats } from '../listener/listener-stats.js';
 import type { Sessions } from '../listener/sessions.js';
 import type { TitleService } from '../titles/service.js';
 import type { ConnectionFigures, Figures } from './metrics.js';
@@ -17,7 +17,7 @@ export interface HousekeepingParts {
   readonly clock: Clock;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly audience: Audience;
-  readonly listenerStats: Guests;
+  readonly listenerStats: ListenerStats;
   readonly sessions: Sessions;
   readonly titles: TitleService;
   /** A listener who has had no audio for this long is let go. */
@@ -57,13 +57,13 @@ export class Housekeeping implements AlarmHandler {
   }
 
   figures(watchers: () => number, connections: () => ConnectionFigures, secretsWaiting: () => number): Figures {
-    const { channels: programmes, audience, listenerStats: guests, sessions, titles: door } = this.#parts;
+    const { channels: programmes, audience, listenerStats, sessions, titles: door } = this.#parts;
     return {
       channels: () =>
         [...programmes.values()].map((programme) => ({
           channel: programme.key,
           listeners: programme.audio.listeners,
-          unique: guests.census.tally(programme.key).listeners,
+          unique: listenerStats.counts(programme.key).listeners,
           audioSeconds: programme.audio.audioMs / 1000,
           sources: programme.switch.sources.map((source, place) => ({
             kind: source.kind,
@@ -80,8 +80,8 @@ export class Housekeeping implements AlarmHandler {
       sessions: () => sessions.count,
       farAhead: () => door.farAhead,
       heldTitles: () => door.heldTitles,
-      kernel: audience.kernel,
-      lostLines: () => guests.lostLines,
+      kernel: audience.backlog,
+      lostLines: () => listenerStats.lostLines,
     };
   }
 }

@@ -32,7 +32,7 @@ import { Stream } from '../http/stream/stream.js';
 import { Nes } from '../http/watch/nes.js';
 import { Watch } from '../http/watch/watch.js';
 import type { Audience } from '../listener/audience.js';
-import type { Guests } from '../listener/guests.js';
+import type { ListenerStats } from '../listener/listener-stats.js';
 import type { Sessions } from '../listener/sessions.js';
 import { Connections } from '../net/connections.js';
 import type { Judges } from '../net/held-connection.js';
@@ -56,7 +56,7 @@ export interface NetworkParts {
   readonly feed: Feed;
   readonly sessions: Sessions;
   readonly audience: Audience;
-  readonly listenerStats: Guests;
+  readonly listenerStats: ListenerStats;
   readonly titles: TitleService;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly metrics: Metrics;
@@ -101,6 +101,7 @@ export class Network {
     this.#stream = new Stream(audience, sessions, parts.listenerStats, admission, clock, {
       burstMs: config.streams.burstSeconds * 1000,
       startTimeoutMs: config.streams.startTimeoutSeconds * 1000,
+      log: parts.log,
     });
     this.#watch = makeWatch(parts, this.proxies);
     this.router = makeRouter(parts, mounts, this.#stream, this.#watch, this.proxies, this.connections, this.#gate);
@@ -296,7 +297,7 @@ function registerRoutes(parts: NetworkParts, { app }: Router, proxies: Proxies, 
     metrics: () => metrics.text(),
   });
   registerPage(app, pageChannels(config));
-  registerStatistics(app, { ...parts, census: parts.listenerStats.census, trust: proxies });
+  registerStatistics(app, { ...parts, trust: proxies });
   registerDocuments(app, documents(limits));
 }
 

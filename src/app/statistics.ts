@@ -12,33 +12,33 @@ import type { MountStatus } from '../http/stream/mount-status.js';
 import { registerPlaylists } from '../http/stream/playlists.js';
 import { type ProxyTrust, PublicUrl } from '../http/stream/public-url.js';
 import { registerStatus } from '../http/stream/status.js';
-import type { Census } from '../listener/census.js';
+import type { ListenerStats } from '../listener/listener-stats.js';
 
 export interface StatisticsParts {
   readonly config: LoadedConfig;
   readonly clock: Clock;
   readonly feed: Feed;
-  readonly census: Census;
+  readonly listenerStats: ListenerStats;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly trust: ProxyTrust;
 }
 
 export function registerStatistics(app: FastifyInstance, parts: StatisticsParts): void {
-  const { config, clock, feed, census, channels: programmes } = parts;
-  const shown = [...programmes.values()].map((programme) => shownOf(programme, feed, census, config));
+  const { config, clock, feed, listenerStats, channels: programmes } = parts;
+  const shown = [...programmes.values()].map((programme) => shownOf(programme, feed, listenerStats, config));
   const base = new PublicUrl(config.streams.publicUrl, parts.trust);
   registerPlaylists(app, shown, base);
   registerStatus(app, { shown, base, server: config.streams.server, startedMs: clock.wallMs() });
 }
 
-function shownOf(programme: Channel, feed: Feed, census: Census, config: LoadedConfig): MountStatus {
+function shownOf(programme: Channel, feed: Feed, listenerStats: ListenerStats, config: LoadedConfig): MountStatus {
   const { key, audio: channel, mounts } = programme;
   const mount = mounts[0]!;
   // The key is always the first mount; whoever configured another knows the channel by that one.
   const paths = [...mounts.slice(1), mount].map(({ path }) => path);
   return {
     paths,
-    tally: census.tally(key),
+    tally: listenerStats.counts(key),
     maxListeners: Math.min(mount.maxListeners, config.limits.listeners),
     get name() {
       return mount.facts.name;

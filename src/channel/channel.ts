@@ -65,6 +65,7 @@ export class Channel {
       bitrateKbps: config.bitrateKbps,
       icy: { ...config.icy, name: config.name || key },
       icyInOgg: config.icy.inOgg,
+      onWanted: (isWanted) => this.switch.want(isWanted),
     });
     const { audio: channel } = this;
     this.switch = new Switch(

@@ -13,7 +13,6 @@ import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { adtsFrame, readFilled } from '../kit/adts.js';
 import { FakeClock } from '../kit/clock.js';
-import { makeGuest } from '../kit/guest.js';
 import { readBack, type TitleAt } from '../kit/icy.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
@@ -64,7 +63,7 @@ async function round(t: Test, random: Random): Promise<void> {
   const channel = new ChannelAudio({ key: 'demo', lagMs: 3_600_000, metaint });
   const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
   const sessions = new Sessions(clock, quiet, { keepMs: 1000, max: 10 });
-  const audience = new Audience(clock, sessions, { onWanted: () => undefined, onEnded: () => undefined });
+  const audience = new Audience(clock, sessions);
   const listeners: Heard[] = [];
   let joined = 0;
   const server = net.createServer((socket) => {
@@ -75,9 +74,8 @@ async function round(t: Test, random: Random): Promise<void> {
       icy: heard.icy,
       burstMs,
       session: null,
-      guest: makeGuest(),
       limitMs: Number.POSITIVE_INFINITY,
-      onLeft: () => undefined,
+      onEnd: () => undefined,
     });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

@@ -3,11 +3,10 @@
 import net from 'node:net';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
-import { Audience } from '../../src/listener/audience.js';
+import { Audience, type ListenerEnd } from '../../src/listener/audience.js';
 import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
-import { makeGuest } from '../kit/guest.js';
 import { until } from '../kit/player.js';
 
 const METAINT = 65_000;
@@ -27,17 +26,22 @@ class Crowd {
   #port = 0;
 
   constructor(t: Test, lagMs: number) {
-    this.channel = new ChannelAudio({ key: 'demo', lagMs, metaint: METAINT });
+    this.channel = new ChannelAudio({
+      key: 'demo',
+      lagMs,
+      metaint: METAINT,
+      onWanted: (isWanted) => this.wanted.push(isWanted),
+    });
     const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
     const sessions = new Sessions(this.clock, quiet, { keepMs: 1000, max: 10 });
-    this.audience = new Audience(this.clock, sessions, {
-      onWanted: (_, wanted) => this.wanted.push(wanted),
-      onEnded: (_, __, ending) => this.endings.push(ending),
-    });
+    this.audience = new Audience(this.clock, sessions);
     this.#server = net.createServer((socket) => {
       this.audience.enter(this.channel);
-      const left = (lastedMs: number) => this.lasted.push(lastedMs);
-      const options = { icy: true, burstMs: 0, session: null, guest: makeGuest(), limitMs: this.limitMs, onLeft: left };
+      const onEnd = ({ ending, lastedMs }: ListenerEnd) => {
+        this.endings.push(ending);
+        this.lasted.push(lastedMs);
+      };
+      const options = { icy: true, burstMs: 0, session: null, limitMs: this.limitMs, onEnd };
       this.listeners.push(this.audience.join(socket, this.channel, HEAD, options));
     });
     t.teardown(() => {

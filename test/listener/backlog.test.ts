@@ -5,12 +5,11 @@ import net from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
-import { Audience } from '../../src/listener/audience.js';
+import { Audience, type ListenerEnd } from '../../src/listener/audience.js';
 import { pauseAfter } from '../../src/listener/backlog.js';
 import { endpointsOf, readQueues, TABLES } from '../../src/listener/proc-net-tcp.js';
 import { type HeardTitle, Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
-import { makeGuest } from '../kit/guest.js';
 import { until } from '../kit/player.js';
 import { missing, Program } from '../kit/program.js';
 import { Random } from '../kit/random.js';
@@ -137,10 +136,7 @@ class House {
       { onBegan: () => undefined, onWritten: () => undefined, onHeard: heard },
       { keepMs: 1000, max: 10 },
     );
-    this.audience = new Audience(this.clock, this.#sessions, {
-      onWanted: () => undefined,
-      onEnded: (_listener, _guest, ending) => this.endings.push(ending),
-    });
+    this.audience = new Audience(this.clock, this.#sessions);
     this.#server = net.createServer((socket) => {
       this.audience.enter(this.channel);
       const session = this.#sessions.open('ear', 'demo', '/demo');
@@ -148,9 +144,8 @@ class House {
         icy: true,
         burstMs: 0,
         session,
-        guest: makeGuest(),
         limitMs: Infinity,
-        onLeft: () => undefined,
+        onEnd: ({ ending }: ListenerEnd) => this.endings.push(ending),
       };
       this.audience.join(socket, this.channel, HEAD, options);
     });
@@ -175,7 +170,7 @@ class House {
     this.channel.write(Buffer.alloc(METAINT, 1), 1000, 128);
     this.clock.advance(1000);
     await new Promise((done) => setImmediate(done));
-    if (++this.#seconds % 5 === 0) await this.audience.kernel.look();
+    if (++this.#seconds % 5 === 0) await this.audience.backlog.sample();
   }
 }
 
@@ -197,8 +192,8 @@ t.test(
     t.ok(seconds > 20 && seconds <= 20 + 15 + 6 + left, `after ${seconds} s`);
     t.equal(house.channel.listeners, 1);
     await until(() => good.bytesRead - HEAD.length >= seconds * (METAINT + 1), 3000);
-    await house.audience.kernel.look();
-    t.same(house.audience.kernel.lags([0, 1000, Infinity]), [1, 1, 1], 'who reads is not late');
+    await house.audience.backlog.sample();
+    t.same(house.audience.backlog.lags([0, 1000, Infinity]), [1, 1, 1], 'who reads is not late');
     good.destroy();
     stuck.destroy();
   },
@@ -214,10 +209,10 @@ t.test(
     for (let i = 0; i < 15; i++) await house.second();
     house.channel.title(viewOf('Late', { version: 1 }));
     for (let i = 0; i < 15; i++) await house.second();
-    t.ok(house.audience.kernel.known);
-    const inKernel = house.audience.kernel.bytesByChannel().get('demo')!;
+    t.ok(house.audience.backlog.known);
+    const inKernel = house.audience.backlog.bytesByChannel().get('demo')!;
     t.ok(inKernel > 15 * METAINT, `${inKernel} bytes lie in the kernel`);
-    const [nobody, everybody] = house.audience.kernel.lags([(inKernel / (METAINT + 1) - 1) * 1000, Infinity]);
+    const [nobody, everybody] = house.audience.backlog.lags([(inKernel / (METAINT + 1) - 1) * 1000, Infinity]);
     t.same([nobody, everybody], [0, 1], 'its lag is what lies there');
     t.same(house.heard, [], 'given 15 s ago, and not heard');
     player.resume();
@@ -227,7 +222,7 @@ t.test(
     t.equal(late?.title, 'Late');
     const dueMs = startMs + 30_000 + inKernel / 16 - 15_000;
     t.ok(Math.abs(late!.atMs - dueMs) < 2500, `heard ${late!.atMs - dueMs} ms off`);
-    t.same(house.audience.kernel.bytesByChannel().get('demo'), 0, 'and nothing lies there');
+    t.same(house.audience.backlog.bytesByChannel().get('demo'), 0, 'and nothing lies there');
     t.same(house.endings, []);
     player.destroy();
   },
