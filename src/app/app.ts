@@ -80,15 +80,14 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   );
   const unsaved = (error: unknown) =>
     repeats.warn('unsaved', { err: error }, 'a title could not be saved: it was refused');
-  const local = new LocalEngine(watched, (channel, change) => door.deliver(channel, change), unsaved);
-  const engine = stamped(local, feed.sequence, () => clock.wallMs());
   const listenerFeed = new ListenerFeed(feed);
   const sessions = new Sessions(clock, listenerFeed, {
     keepMs: config.sessions.keepSeconds * 1000,
     max: config.sessions.max,
   });
   const door = new TitleService({
-    ...{ engine, feed, listenerFeed, sessions, clock, log, channels: programmes, onError: report },
+    engine: (onChange) => stamped(new LocalEngine(watched, onChange, unsaved), feed.sequence, () => clock.wallMs()),
+    ...{ feed, listenerFeed, sessions, clock, log, channels: programmes, onError: report },
     rules: config.titles,
     heldPushes: config.metadata.heldPushes,
     textBytes: config.limits.textBytes,
@@ -166,7 +165,6 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
       metrics,
       onError: report,
     },
-    versionOf: (channel) => engine.state(channel).version,
     isReady: () => ready && store.fault() === null,
   });
   await network.ready();
@@ -178,7 +176,6 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     network.drain();
     for (const programme of programmes.values()) programme.switch.stop();
     await door.close();
-    await engine.close();
     const gone = addresses.close().then(() => network.settled());
     await network.close();
     await Promise.race([gone, new Promise((done) => setTimeout(done, graceMs).unref())]);

@@ -60,8 +60,6 @@ export interface NetworkParts {
   readonly titles: TitleService;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly metrics: Metrics;
-  /** Another number with each committed change of a channel. */
-  versionOf(channel: string): number;
   /** Whether the server is listening and not about to stop. */
   isReady(): boolean;
   onError(error: unknown): void;
@@ -193,18 +191,7 @@ function makeConnections({ config, refusals }: NetworkParts, proxies: Proxies): 
 }
 
 function makeRouter(
-  {
-    config,
-    clock,
-    feed,
-    sessions,
-    store,
-    versionOf,
-    onError: report,
-    channels: programmes,
-    log,
-    refusals,
-  }: NetworkParts,
+  { config, clock, feed, sessions, store, titles, onError: report, channels: programmes, log, refusals }: NetworkParts,
   mounts: ReadonlyMap<string, Mount>,
   stream: Stream,
   watch: Watch,
@@ -224,7 +211,7 @@ function makeRouter(
         onError: report,
         history: {
           read: (channel, page) => store.history(channel, page),
-          versionOf,
+          versionOf: (channel) => titles.versionOf(channel),
           entries: limits.historyEntries,
           pageBytes: limits.historyPageBytes,
           cacheBytes: limits.historyCacheBytes,

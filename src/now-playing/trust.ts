@@ -11,13 +11,13 @@
 import type { TrackRecord } from '../metadata/record.js';
 
 /** Who can tell a channel a title, as the configuration names them. */
-export type TitleTeller = 'metapush' | 'encoder' | 'upstream';
+export type TitleOrigin = 'metapush' | 'encoder' | 'upstream';
 
 export interface TrustRules {
   /** In order of trust; one that is left out is not believed at all. */
-  readonly titlesFrom: readonly TitleTeller[];
+  readonly titlesFrom: readonly TitleOrigin[];
   /** The teller whose audio is heard at this moment; null where it is a file's, or nothing is. */
-  readonly heard: TitleTeller | null;
+  readonly heard: TitleOrigin | null;
   /** How long a pushed now without a duration keeps other titles out. */
   readonly pushHoldSeconds: number;
   /** How much longer than its duration a pushed now does. */
@@ -32,7 +32,7 @@ export function holdMs(push: TrackRecord, rules: TrustRules): number {
 /** Whether a title of this teller may take the place of the one in force. @param ageMs for how long this one has been */
 export function mayReplace(
   now: TrackRecord | null,
-  from: TitleTeller,
+  from: TitleOrigin,
   ageMs: (now: TrackRecord) => number,
   rules: TrustRules,
 ): boolean {

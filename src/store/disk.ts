@@ -22,7 +22,7 @@ export class Disk {
   readonly #folder: string;
   readonly #identity: FileIdentity;
   /** Until a restart, nothing is saved. */
-  #scar: string | null = null;
+  #lastingFault: string | null = null;
   /** Found in this turn of the event loop; null: not looked at. */
   #freeBytes: number | null = null;
   /** Found in this tick; undefined: not looked at. */
@@ -37,7 +37,7 @@ export class Disk {
 
   /** Null: what is saved now would be kept. Else what an operator has to mend. */
   fault(): string | null {
-    return this.#scar ?? this.#identity.fault();
+    return this.#lastingFault ?? this.#identity.fault();
   }
 
   /** A save begins. @param units of all its texts @returns what `end` wants to know. @throws Error what an operator has to mend */
@@ -71,8 +71,8 @@ export class Disk {
   }
 
   /** The file has what it must not have, whatever becomes of it. */
-  scar(reason: string): void {
-    this.#scar = reason;
+  condemn(reason: string): void {
+    this.#lastingFault = reason;
     this.#forgetTurn();
     this.#forgetTick();
   }

@@ -171,7 +171,7 @@ class LmdbStore implements Store {
   #takeBack(channel: string, former: Texts, fault: string): Promise<void> {
     return this.#commit(channel, former).catch((cause: Error) => {
       const reason = `a change of channel ${channel} that was refused cannot be taken back (${cause.message})`;
-      this.#disk.scar(`${fault}, and then restart: ${reason}`);
+      this.#disk.condemn(`${fault}, and then restart: ${reason}`);
     });
   }
 
@@ -198,7 +198,7 @@ class LmdbStore implements Store {
       stored.push([key, text]);
     }
     const count = this.#count(channel) + added;
-    const goners = added === 0 ? [] : this.#goners(channel, count - this.#bounds.entries);
+    const goners = added === 0 ? [] : this.#expired(channel, count - this.#bounds.entries);
     for (const [key, text] of goners) {
       wanted.push([key, undefined]);
       stored.push([key, text]);
@@ -231,7 +231,7 @@ class LmdbStore implements Store {
   }
 
   /** The oldest entries, as far as they are too many, too old, or cannot be read. */
-  #goners(channel: string, surplus: number): [HistoryKey, string][] {
+  #expired(channel: string, surplus: number): [HistoryKey, string][] {
     const range = { start: [channel] as unknown as HistoryKey, end: [channel, AFTER_ALL] as unknown as HistoryKey };
     const goners: [HistoryKey, string][] = [];
     const wallMs = Date.now();

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import type { TitleSource } from '../../src/metadata/record.js';
-import { mayReplace, type TitleTeller, type TrustRules } from '../../src/now-playing/trust.js';
+import { mayReplace, type TitleOrigin, type TrustRules } from '../../src/now-playing/trust.js';
 import { makeRecord } from '../kit/record.js';
 
 const T0 = 1_795_000_000_000;
@@ -15,7 +15,7 @@ const RULES: TrustRules = {
 
 /** Whether a title may replace one of `source` that took effect so many seconds ago. */
 function may(
-  from: TitleTeller,
+  from: TitleOrigin,
   source: TitleSource,
   agoSeconds: number,
   rules: Partial<TrustRules> = {},

@@ -52,7 +52,7 @@ class Desk {
       this.store,
       (_, { record }) => {
         if (life !== this.#alive) return;
-        void agenda.look('a');
+        void agenda.check('a');
         if (record !== null)
           this.told.push(`${record.song} @${((this.clock.now() - this.#startMs) / 1000).toFixed(1)}`);
       },
@@ -74,7 +74,7 @@ class Desk {
     });
     this.engine = engine;
     this.agenda = agenda;
-    return agenda.look('a');
+    return agenda.check('a');
   }
 
   async push(input: Partial<PushInput> & { in?: number }): Promise<void> {
@@ -105,8 +105,8 @@ class Desk {
     for (let left = seconds * 1000; left > 0; left -= 200) {
       this.clock.advance(Math.min(200, left));
       if (Math.round(left / 200) % 5 === 0) {
-        void this.agenda.look('a');
-        await this.agenda.lookAtSource('a');
+        void this.agenda.check('a');
+        await this.agenda.checkSource('a');
       }
       await new Promise((done) => setImmediate(done));
     }
@@ -283,15 +283,15 @@ t.test('while the source is lost', async (t) => {
   desk.fallback = { ...OWN, whenSourceLost: true };
   await desk.push({ song: 'S', durationSeconds: 60 });
   desk.sourceLost = true;
-  await desk.agenda.lookAtSource('a');
-  await desk.agenda.lookAtSource('a');
+  await desk.agenda.checkSource('a');
+  await desk.agenda.checkSource('a');
   t.same(desk.songs, ['S', 'OWN']);
   await desk.push({ song: 'T', durationSeconds: 60, id: 't' });
   await desk.push({ song: 'U', in: 10, durationSeconds: 30, id: 'u' });
   t.same(desk.songs, ['S', 'OWN'], 'pushes wait behind it');
   await desk.pass(5);
   desk.sourceLost = false;
-  await desk.agenda.lookAtSource('a');
+  await desk.agenda.checkSource('a');
   t.same(desk.songs, ['S', 'OWN', 'T'], 'the last real one returns');
   desk.sourceLost = true;
   await desk.pass(20);

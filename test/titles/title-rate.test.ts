@@ -18,7 +18,7 @@ function setUp() {
   let held = 0;
   const rate = new TitleRate(clock, new Rate(clock, { perMinute: 60, burst: 2, remembered: 4 }), () => held++);
   const tell = (title: string, { channel = 'a', teller = 'upstream', isNew = true } = {}) =>
-    rate.take(channel, teller, async () => {
+    rate.offer(channel, teller, async () => {
       if (isNew) taken.push(title);
       return isNew;
     });
