@@ -23,13 +23,13 @@ export interface HeadFacts {
 }
 
 /** What a source may announce about itself; a text that it does not announce is empty. */
-type SourceFacts = Pick<
+type AnnouncedFacts = Pick<
   HeadFacts,
   'name' | 'genre' | 'url' | 'description' | 'public' | 'bitrateKbps' | 'audioInfo' | 'sampleRate' | 'channels'
 >;
 
 /** The facts for listeners: from the configuration, else from the source on air, else the channel's key as its name. */
-export function heardFacts(configured: HeadFacts, source: SourceFacts | undefined): HeadFacts {
+export function heardFacts(configured: HeadFacts, source: AnnouncedFacts | undefined): HeadFacts {
   return {
     ...configured,
     name: configured.name || source?.name || configured.key,
