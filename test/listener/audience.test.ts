@@ -4,6 +4,7 @@ import net from 'node:net';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Audience, type ListenerEnd } from '../../src/listener/audience.js';
+import { ListenerBacklog } from '../../src/listener/backlog.js';
 import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
@@ -195,4 +196,95 @@ t.test('the longest that one listens: its own, to the tick, at a segment, and no
   t.same(crowd.endings, ['left', 'overtime'], 'who has gone is not ended again, the others play on');
   t.equal(crowd.channel.listeners, 1);
   forEver.socket.destroy();
+});
+
+t.test('an ending moves the last of its slot into the gap, from where it can end in turn', async (t) => {
+  const crowd = await new Crowd(t, 10_000).listen();
+  await crowd.connectAll(51, true);
+  const perSlot = new Map<number, Listener[]>();
+  for (const listener of crowd.listeners) perSlot.set(listener.slot, [...(perSlot.get(listener.slot) ?? []), listener]);
+  const [first, middle, last] = [...perSlot.values()].find(({ length }) => length === 3)!;
+  first!.end('broken');
+  t.equal(last!.place, 0, 'the last one has taken its place');
+  last!.end('broken');
+  const before = middle!.bytes;
+  await crowd.second();
+  t.equal(middle!.bytes, before + METAINT + 1, 'the one that is left is written to');
+  middle!.end('broken');
+  await crowd.second();
+  t.equal(crowd.audience.count, 48);
+  t.equal(crowd.endings.length, 3);
+});
+
+t.test('nothing is written while the socket holds what it was given', async (t) => {
+  const crowd = await new Crowd(t, 3_600_000).listen();
+  await crowd.connect(false);
+  const [listener] = crowd.listeners;
+  let most = 0;
+  let given = 0;
+  for (let seconds = 0; seconds < 600 && most === 0; seconds++) {
+    await crowd.second();
+    most = listener!.socket.writableLength;
+    given = listener!.bytes;
+  }
+  t.ok(most > 0, 'the socket takes no more');
+  for (let seconds = 0; seconds < 20; seconds++) await crowd.second();
+  t.equal(listener!.bytes, given, 'and is given no more');
+  t.same(crowd.endings, []);
+});
+
+t.test('lag counts what the socket itself holds, not only what lies on the tape', async (t) => {
+  const crowd = await new Crowd(t, 3_600_000).listen();
+  await crowd.connect(false);
+  const [listener] = crowd.listeners;
+  const { tape } = crowd.channel;
+  const backlog = new ListenerBacklog(listener!, tape!, null);
+  for (let seconds = 0; seconds < 600 && listener!.socket.writableLength < METAINT / 2; seconds++) await crowd.second();
+  const { writableLength } = listener!.socket;
+  t.ok(writableLength >= METAINT / 2, `${writableLength} bytes in the socket`);
+  const heldMs = (1000 * writableLength) / (METAINT + 1);
+  t.ok(Math.abs(backlog.lagMs(0) - listener!.lagMs - heldMs) < 1, `${backlog.lagMs(0)} ms behind`);
+  t.ok(Math.abs(backlog.unsentMs(METAINT + 1) - heldMs - 1000) < 1, 'and so does what its session hears of');
+});
+
+t.test('one that is behind is given 256 KiB at once, the rest on later turns', async (t) => {
+  const crowd = await new Crowd(t, 60_000).listen();
+  const { socket, bytes } = await crowd.connect(true);
+  const [listener] = crowd.listeners;
+  const started = listener!.bytes;
+  const most = Math.ceil((256 * 1024) / METAINT) * (METAINT + 1);
+  crowd.write(12);
+  for (const turn of [1, 2]) {
+    await until(() => listener!.socket.writableLength === 0, 3000);
+    crowd.clock.advance(1000);
+    t.equal(listener!.bytes - started, turn * most);
+  }
+  await until(() => listener!.socket.writableLength === 0, 3000);
+  crowd.clock.advance(1000);
+  t.equal(listener!.bytes - started, 12 * (METAINT + 1), 'until it has all');
+  await until(() => bytes() === HEAD.length + listener!.bytes, 3000);
+  socket.destroy();
+});
+
+t.test('who is behind is cut with a reset, so that nothing old is delivered; a polite ending is a FIN', async (t) => {
+  for (const [ending, error] of [
+    ['lagged', 'ECONNRESET'],
+    ['silence', ''],
+  ] as const) {
+    const crowd = await new Crowd(t, 10_000).listen();
+    const { socket } = await crowd.connect(true);
+    let seen = '';
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+      seen = code ?? 'error';
+    });
+    const closed = new Promise((done) => socket.once('close', done));
+    if (ending === 'silence') crowd.audience.endAll('silence');
+    else {
+      crowd.write(12);
+      crowd.clock.advance(1000);
+    }
+    await closed;
+    t.same(crowd.endings, [ending]);
+    t.equal(seen, error, ending);
+  }
 });

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { IcecastMetadataReader } from 'icecast-metadata-js';
 import t from 'tap';
-import { blockFor, type IcyOptions } from '../../src/metadata/icy.js';
+import { blockFor, type IcyOptions, tagsFor } from '../../src/metadata/icy.js';
 import { latin } from '../../src/metadata/latin.js';
 import { ETYPES } from '../../src/metadata/record.js';
 import { type BlockOptions, icyBlock } from '../../src/metadata/title.js';
@@ -202,3 +202,18 @@ t.test('the policy for content types', async (t) => {
   const images = { images: '{"medium":{"url":"http://x/m.png"}}' };
   t.equal(read(blockFor(viewOf('x', images), null, rules({}, cover)), 'utf-8')['StreamUrl'], 'http://x/m.png');
 });
+
+t.test(
+  'the fallback title has no content type: no policy keeps it out or rewords it, in a block or in comments',
+  async (t) => {
+    const own = viewOf('Stay with us', { source: 'fallback', artist: 'Demo', etype: 0 });
+    for (const rule of ['keep', 'News']) {
+      const options: IcyOptions = { ...UTF8, streamUrl: 'none', etypes: { unknown: rule, 0: rule }, name: 'Demo' };
+      t.same(blockFor(own, icyBlock('Before'), options), icyBlock('Demo - Stay with us'), `block, ${rule}`);
+      const before = { artist: 'Some', title: 'Before', album: '' };
+      t.same(tagsFor(own, before, options), { artist: 'Demo', title: 'Stay with us', album: '' }, `comments, ${rule}`);
+      const other = viewOf('Stay with us', { artist: 'Demo', etype: 0 });
+      t.same(tagsFor(other, before, options).title, rule === 'keep' ? 'Before' : 'News', 'any other title is under it');
+    }
+  },
+);
