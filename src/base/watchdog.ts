@@ -6,8 +6,8 @@
  *   a request's bytes ──begin────end('http')───►┤  longest since the start, and long turns counted, by what ──► metrics
  *   the clock's tick came late, cause unknown   ┘  'unknown': garbage collection, the machine itself
  *
- * Two readings of the clock for each piece of work, plain fields, nothing allocated. Owned by the clock. Invariant: no time is booked twice. Sections may lie within each other (an alarm that goes on with an encoder): each is booked
- * with the time that none within it was booked with.
+ * Two readings of the clock for each piece of work, plain fields, nothing allocated. Owned by the clock. Invariant: no time is booked
+ * twice. Sections may nest (an alarm that goes on with an encoder): each is booked without the time of those within it.
  */
 
 import { performance } from 'node:perf_hooks';

@@ -1,5 +1,5 @@
 /**
- * The configuration: one literal with every option, its bounds and its default ; it is checked whole and used whole. Every map refuses
+ * The configuration: one literal with every option, its bounds and its default, checked whole and used whole. Every map refuses
  * members that it does not know. Stations are in channel.ts; rules that span several members are in checks.ts;
  * config/example.yaml explains each option, and a test holds the two together.
  */

@@ -100,8 +100,9 @@ const UNKNOWN_SECRET: Secret = { sha256: randomBytes(32), demo: false };
 const COMPARED = 2;
 
 /**
- * Whether `given` (plain text from a stranger, or its SHA-256 where many are asked about one text) is one of the secrets. Takes the same time whichever it equals, if any, and however
- * few there are: digests are compared in constant time, always all of them, and never fewer than two. No secrets: false.
+ * Whether `given` (plain text from a stranger, or its SHA-256 where one text is compared with many) is one of the secrets. Takes the
+ * same time whichever it equals, if any, and however few there are: digests are compared in constant time, always all of them, and
+ * never fewer than two. No secrets: false.
  */
 export function secretMatches(secrets: readonly Secret[], given: string | Buffer): boolean {
   const sha256 = typeof given === 'string' ? digest(given) : given;

@@ -1,5 +1,6 @@
 /**
- * A push as it came over HTTP, parsed into a typed value; the only place where that happens. All code behind it trusts the result: texts are NFC without controls, numbers whole and in range, times such that RFC 3339 can write them.
+ * A push as it came over HTTP, parsed into a typed value; the only place where that happens. All code behind it trusts
+ * the result: texts are NFC without controls, numbers whole and in range, times such that RFC 3339 can write them.
  *
  * A push is refused whole, and the refusal names every bad field at once. The rules: README, "Push fields".
  */

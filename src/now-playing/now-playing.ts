@@ -1,5 +1,5 @@
 /**
- * What is on the air and what follows: the state machine of one channel, as pure functions. Time and new ids are passed in, a
+ * What is on air and what follows: the state machine of one channel, as pure functions. Time and new ids are passed in, a
  * change is returned; the caller commits it before readers see it. What a record does when it takes effect is in effect.ts,
  * what waits for its time in held.ts, what repeats or corrects in repeat.ts, the channel's own title in fallback.ts.
  *

@@ -19,7 +19,7 @@ import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 
 const ROUNDS = 40;
-/** Tags of 10 to 19 bytes are bad (protocol.md, "Joining in the middle"), and so is one without a frame. */
+/** Tags of 10 to 19 bytes are bad (src/audio/README.md), and so is one without a frame. */
 const LEAST_TAG = 21;
 /** Eight empty fill elements; and a frame's head, which must lie in the segment. */
 const LEAST_FILL = 7;
@@ -118,7 +118,7 @@ async function round(t: Test, random: Random): Promise<void> {
     clock.advance(random.int(0, 1200));
     if (random.chance(0.2)) await new Promise((done) => setImmediate(done));
   }
-  // A listener that has not taken its bytes yet gets the rest on later visits.
+  // A listener that has not taken its bytes yet gets the rest on later turns.
   for (let i = 0; i < 40; i++) {
     clock.advance(1000);
     await new Promise((done) => setImmediate(done));

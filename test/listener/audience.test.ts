@@ -1,4 +1,4 @@
-/** The crowd: who does not read is told to go and harms nobody; a crowd is spread over the second. Real sockets, false clock. */
+/** The audience: a listener that does not read is ended and delays no other; writes are spread over the second. Real sockets, false clock. */
 
 import net from 'node:net';
 import t, { type Test } from 'tap';
@@ -80,7 +80,7 @@ class Crowd {
     return { socket, bytes: () => bytes };
   }
 
-  /** A second goes by: audio comes, everybody is visited. */
+  /** A second goes by: audio comes, every listener has its turn. */
   async second(): Promise<void> {
     this.write(1);
     this.clock.advance(1000);
@@ -88,32 +88,35 @@ class Crowd {
   }
 }
 
-t.test('who does not read ends as lagged; who reads is unharmed, and memory stays flat', async (t) => {
-  const crowd = await new Crowd(t, 10_000).listen();
-  const good = await crowd.connect(true);
-  const stuck = await crowd.connectAll(10, false);
-  let most = 0;
-  const before = process.memoryUsage().arrayBuffers;
-  let seconds = 0;
-  // Where what lies in the kernel is out of our sight, a connection takes some 10 MB before it takes no more.
-  for (; seconds < 600 && crowd.endings.length < stuck.length; seconds++) {
-    await crowd.second();
-    most = Math.max(most, process.memoryUsage().arrayBuffers - before);
-  }
-  t.same(new Set(crowd.endings), new Set(['lagged']));
-  t.equal(crowd.endings.length, stuck.length);
-  t.equal(crowd.audience.endings.lagged, stuck.length);
-  t.equal(crowd.channel.listeners, 1);
-  // The tape, the little that each socket holds, and what the collector has not come to yet.
-  t.ok(most < 64 * 1024 * 1024, `buffers grew by at most ${Math.round(most / 1024)} KB in ${seconds} s`);
-  await until(
-    () => good.bytes() === HEAD.length + seconds * (METAINT + 1),
-    3000,
-    () => `${good.bytes()} of ${seconds}`,
-  );
-  t.pass('who reads has every byte');
-  for (const { socket } of [good, ...stuck]) socket.destroy();
-});
+t.test(
+  'a listener that does not read ends as lagged; one that reads has every byte, and memory stays flat',
+  async (t) => {
+    const crowd = await new Crowd(t, 10_000).listen();
+    const good = await crowd.connect(true);
+    const stuck = await crowd.connectAll(10, false);
+    let most = 0;
+    const before = process.memoryUsage().arrayBuffers;
+    let seconds = 0;
+    // Where send queues cannot be read, a connection takes some 10 MB before it takes no more.
+    for (; seconds < 600 && crowd.endings.length < stuck.length; seconds++) {
+      await crowd.second();
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+    }
+    t.same(new Set(crowd.endings), new Set(['lagged']));
+    t.equal(crowd.endings.length, stuck.length);
+    t.equal(crowd.audience.endings.lagged, stuck.length);
+    t.equal(crowd.channel.listeners, 1);
+    // The tape, the little that each socket holds, and what the collector has not come to yet.
+    t.ok(most < 64 * 1024 * 1024, `buffers grew by at most ${Math.round(most / 1024)} KB in ${seconds} s`);
+    await until(
+      () => good.bytes() === HEAD.length + seconds * (METAINT + 1),
+      3000,
+      () => `${good.bytes()} of ${seconds}`,
+    );
+    t.pass('the reader has every byte');
+    for (const { socket } of [good, ...stuck]) socket.destroy();
+  },
+);
 
 t.test('a listener that catches up in time stays', async (t) => {
   const crowd = await new Crowd(t, 10_000).listen();
@@ -132,7 +135,7 @@ t.test('a listener that catches up in time stays', async (t) => {
   t.same(crowd.endings, ['left']);
 });
 
-t.test('one second past the tape it is told to go, at its end it is not', async (t) => {
+t.test('one second past the tape a listener is ended, at the tape’s end it is not', async (t) => {
   for (const [behindSeconds, ending] of [
     [10, []],
     [12, ['lagged']],
@@ -167,7 +170,7 @@ t.test('listeners come and go: counted, wanted, and nothing is left', async (t) 
   t.equal(crowd.audience.bytesByChannel().get('demo')! > 60 * METAINT, true);
 });
 
-t.test('a crowd is visited evenly over the second', async (t) => {
+t.test('a crowd is spread evenly over the second', async (t) => {
   const crowd = await new Crowd(t, 10_000).listen();
   await crowd.connectAll(50, true);
   const perSlot = new Map<number, number>();
@@ -175,7 +178,7 @@ t.test('a crowd is visited evenly over the second', async (t) => {
   t.same([...new Set(perSlot.values())], [50 / perSlot.size], 'every slot has its share');
 });
 
-t.test('the longest that one listens: its own, to the tick, at a segment, and nothing is left', async (t) => {
+t.test('a listener’s time limit: its own, to the tick, at a segment, and nothing is left', async (t) => {
   const crowd = await new Crowd(t, 10_000).listen();
   const forEver = await crowd.connect(true);
   crowd.limitMs = 3000;
@@ -193,7 +196,7 @@ t.test('the longest that one listens: its own, to the tick, at a segment, and no
   await until(() => limited.socket.readableEnded || limited.socket.destroyed, 2000);
   t.equal((limited.bytes() - HEAD.length) % (METAINT + 1), 0, 'whole segments');
   for (let i = 0; i < 5; i++) await crowd.second();
-  t.same(crowd.endings, ['left', 'overtime'], 'who has gone is not ended again, the others play on');
+  t.same(crowd.endings, ['left', 'overtime'], 'an ended listener is not ended again, the others play on');
   t.equal(crowd.channel.listeners, 1);
   forEver.socket.destroy();
 });
@@ -209,7 +212,7 @@ t.test('an ending moves the last of its slot into the gap, from where it can end
   last!.end('broken');
   const before = middle!.bytes;
   await crowd.second();
-  t.equal(middle!.bytes, before + METAINT + 1, 'the one that is left is written to');
+  t.equal(middle!.bytes, before + METAINT + 1, 'the remaining one is written to');
   middle!.end('broken');
   await crowd.second();
   t.equal(crowd.audience.count, 48);
@@ -244,10 +247,10 @@ t.test('lag counts what the socket itself holds, not only what lies on the tape'
   t.ok(writableLength >= METAINT / 2, `${writableLength} bytes in the socket`);
   const heldMs = (1000 * writableLength) / (METAINT + 1);
   t.ok(Math.abs(backlog.lagMs(0) - listener!.lagMs - heldMs) < 1, `${backlog.lagMs(0)} ms behind`);
-  t.ok(Math.abs(backlog.unsentMs(METAINT + 1) - heldMs - 1000) < 1, 'and so does what its session hears of');
+  t.ok(Math.abs(backlog.unsentMs(METAINT + 1) - heldMs - 1000) < 1, 'and so does what its session is given');
 });
 
-t.test('one that is behind is given 256 KiB at once, the rest on later turns', async (t) => {
+t.test('a listener that is behind is given 256 KiB at once, the rest on later turns', async (t) => {
   const crowd = await new Crowd(t, 60_000).listen();
   const { socket, bytes } = await crowd.connect(true);
   const [listener] = crowd.listeners;
@@ -266,25 +269,28 @@ t.test('one that is behind is given 256 KiB at once, the rest on later turns', a
   socket.destroy();
 });
 
-t.test('who is behind is cut with a reset, so that nothing old is delivered; a polite ending is a FIN', async (t) => {
-  for (const [ending, error] of [
-    ['lagged', 'ECONNRESET'],
-    ['silence', ''],
-  ] as const) {
-    const crowd = await new Crowd(t, 10_000).listen();
-    const { socket } = await crowd.connect(true);
-    let seen = '';
-    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
-      seen = code ?? 'error';
-    });
-    const closed = new Promise((done) => socket.once('close', done));
-    if (ending === 'silence') crowd.audience.endAll('silence');
-    else {
-      crowd.write(12);
-      crowd.clock.advance(1000);
+t.test(
+  'a lagged listener is cut with a reset, so that nothing old is delivered; a polite ending is a FIN',
+  async (t) => {
+    for (const [ending, error] of [
+      ['lagged', 'ECONNRESET'],
+      ['silence', ''],
+    ] as const) {
+      const crowd = await new Crowd(t, 10_000).listen();
+      const { socket } = await crowd.connect(true);
+      let seen = '';
+      socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+        seen = code ?? 'error';
+      });
+      const closed = new Promise((done) => socket.once('close', done));
+      if (ending === 'silence') crowd.audience.endAll('silence');
+      else {
+        crowd.write(12);
+        crowd.clock.advance(1000);
+      }
+      await closed;
+      t.same(crowd.endings, [ending]);
+      t.equal(seen, error, ending);
     }
-    await closed;
-    t.same(crowd.endings, [ending]);
-    t.equal(seen, error, ending);
-  }
-});
+  },
+);

@@ -191,12 +191,12 @@ t.test('the policy for content types', async (t) => {
   t.equal(shown(103, rules({ advertising: '' }))['StreamTitle'], '', 'an empty text shows nothing');
   for (const rule of ['keep', 'hidden']) {
     const fallback = blockFor(viewOf('Ours', { source: 'fallback' }), before, rules({ unknown: rule, 0: rule }));
-    t.equal(read(fallback, 'utf-8')['StreamTitle'], 'Ours', 'the fallback title stands on every output (contract)');
+    t.equal(read(fallback, 'utf-8')['StreamTitle'], 'Ours', 'the fallback title passes on every output');
   }
   t.equal(shown(1003, rules({ music: 'keep', 1003: 'pass' }))['StreamTitle'], 'True');
   const cover = { streamUrl: 'cover' };
   t.equal(shown(0, rules({}, cover))['StreamUrl'], 'http://x/c.png');
-  t.equal(shown(103, rules({ advertising: 'Ad' }, cover))['StreamUrl'], '', 'no cover of a track that is not shown');
+  t.equal(shown(103, rules({ advertising: 'Ad' }, cover))['StreamUrl'], '', 'no cover of a track that does not pass');
   t.equal(shown(103, rules({ advertising: 'Ad' }, { streamUrl: 'http://x/' }))['StreamUrl'], 'http://x/');
   t.equal(shown(0, rules({}))['StreamUrl'], undefined);
   const images = { images: '{"medium":{"url":"http://x/m.png"}}' };
