@@ -25,7 +25,7 @@ export function openLog(level: string, bufferBytes: number): OpenLog {
   const output = Output.toStandardError({
     bufferBytes,
     onFailed: () => undefined,
-    onRecovered: (lines) => log.warn({ lines }, 'lines of this log were lost: nobody took them in time'),
+    onRecovered: (lines) => log.warn({ lines }, 'lines of this log were lost: its reader was too slow'),
   });
   const log: OpenLog['log'] = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
