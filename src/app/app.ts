@@ -14,9 +14,8 @@ import type { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
 import { Audience } from '../listener/audience.js';
-import { Census } from '../listener/census.js';
-import { Guests } from '../listener/guests.js';
 import { ListenerFeed } from '../listener/listener-feed.js';
+import { ListenerStats } from '../listener/listener-stats.js';
 import { Sessions } from '../listener/sessions.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
@@ -27,7 +26,7 @@ import { Housekeeping } from './housekeeping.js';
 import { Metrics } from './metrics.js';
 import { mountStatuses } from './mount-statuses.js';
 import { Network } from './network.js';
-import { makeEngine, makeTitles } from './titles.js';
+import { makeTitles } from './titles.js';
 import { storeWatch, turnWatch } from './watches.js';
 
 /** What is kept of the time to stop for the last steps, once connections have been waited for. */
@@ -91,27 +90,21 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     max: config.sessions.max,
   });
   const channels = new Map<string, Channel>();
-  const engine = makeEngine(core, store, feed, (channel, change) => titles.deliver(channel, change));
-  const titles = makeTitles(core, { engine, feed, listenerFeed, sessions, channels });
+  const titles = makeTitles(core, store, { feed, listenerFeed, sessions, channels });
   const output = { clock, log, onTitle: titles.streamTitle, onSourceChanged: titles.sourceChanged };
   for (const [key, channel] of makeChannels(config, feed, output)) channels.set(key, channel);
   await titles.restore();
 
-  const census = new Census(clock, config.sessions.togetherSeconds * 1000);
-  const listenerStats = new Guests(census, accessLog, clock, { ...config.accessLog, secrets: core.secrets });
-  const audience = new Audience(clock, sessions, {
-    onWanted: (channel, wanted) => channels.get(channel.key)!.switch.want(wanted),
-    onEnded: (listener, guest, ending, lastedMs) => {
-      listenerStats.leave(guest, listener.bytes, lastedMs);
-      log.debug(
-        { channel: listener.channel, ending, seconds: Math.round(lastedMs / 1000), bytes: listener.bytes },
-        'listener ended',
-      );
-    },
+  const listenerStats = new ListenerStats(clock, {
+    togetherMs: config.sessions.togetherSeconds * 1000,
+    accessLog,
+    anonymize: config.accessLog.anonymize,
+    textCharacters: config.accessLog.textCharacters,
+    secrets: core.secrets,
   });
-  const statuses = mountStatuses(channels, feed, census, config);
-  const versionOf = (channel: string) => engine.state(channel).version;
-  const parts = { channels, titles, feed, store, sessions, audience, listenerStats, statuses, versionOf };
+  const audience = new Audience(clock, sessions);
+  const statuses = mountStatuses(channels, feed, listenerStats, config);
+  const parts = { channels, titles, feed, store, sessions, audience, listenerStats, statuses };
   const network = new Network(core, parts);
   const metrics = new Metrics({
     clock,
@@ -148,7 +141,6 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     network.drain();
     for (const channel of channels.values()) channel.switch.stop();
     await titles.close();
-    await engine.close();
     const gone = addresses.close().then(() => network.streams.settled());
     await network.close();
     await Promise.race([gone, new Promise((done) => setTimeout(done, graceMs).unref())]);

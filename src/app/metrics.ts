@@ -8,7 +8,7 @@ import type { Counts, Durations } from '../base/counts.js';
 import { LoopDelay, QUANTILES } from '../base/loop-delay.js';
 import type { Channel } from '../channel/channel.js';
 import type { Audience } from '../listener/audience.js';
-import type { Guests } from '../listener/guests.js';
+import type { ListenerStats } from '../listener/listener-stats.js';
 import type { Sessions } from '../listener/sessions.js';
 import type { Connections } from '../net/connections.js';
 import type { Health } from '../source/health.js';
@@ -33,7 +33,7 @@ export interface Observed {
   readonly clock: Pick<SystemClock, 'lateMicros' | 'watchdog'>;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly audience: Audience;
-  readonly listenerStats: Guests;
+  readonly listenerStats: ListenerStats;
   readonly sessions: Sessions;
   readonly titles: TitleService;
   readonly requests: RequestCounts;
@@ -113,7 +113,7 @@ export class Metrics {
       for (const [channel, { audio }] of channels) set({ channel }, audio.listeners);
     });
     this.#registry.gauge('airsplice_unique_listeners', 'Listeners playing, each once', ['channel'], (set) => {
-      for (const channel of channels.keys()) set({ channel }, listenerStats.census.tally(channel).listeners);
+      for (const channel of channels.keys()) set({ channel }, listenerStats.counts(channel).listeners);
     });
     this.#registry.counter('airsplice_listener_bytes_total', 'Bytes given to listeners', ['channel'], (set) => {
       for (const [channel, bytes] of audience.bytesByChannel()) set({ channel }, bytes);
@@ -196,7 +196,7 @@ export class Metrics {
   }
 
   /** Where the send queues cannot be seen, lag is only what lies on the tape. */
-  #lag({ audience: { kernel: backlog } }: Observed): void {
+  #lag({ audience: { backlog } }: Observed): void {
     this.#registry.gauge(
       'airsplice_listeners_by_lag',
       'Playing listeners at most so many seconds late',

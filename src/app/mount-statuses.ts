@@ -4,26 +4,26 @@ import type { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import type { Feed } from '../feed/feed.js';
 import type { MountStatus } from '../http/stream/mount-status.js';
-import type { Census } from '../listener/census.js';
+import type { ListenerStats } from '../listener/listener-stats.js';
 
 /** Every channel as playlists and statistics report it. */
 export function mountStatuses(
   channels: ReadonlyMap<string, Channel>,
   feed: Feed,
-  census: Census,
+  listenerStats: ListenerStats,
   config: LoadedConfig,
 ): readonly MountStatus[] {
-  return [...channels.values()].map((channel) => statusOf(channel, feed, census, config));
+  return [...channels.values()].map((channel) => statusOf(channel, feed, listenerStats, config));
 }
 
-function statusOf(channel: Channel, feed: Feed, census: Census, config: LoadedConfig): MountStatus {
+function statusOf(channel: Channel, feed: Feed, listenerStats: ListenerStats, config: LoadedConfig): MountStatus {
   const { key, audio, mounts } = channel;
   const mount = mounts[0]!;
   // The key is always the first mount; whoever configured another knows the channel by that one.
   const paths = [...mounts.slice(1), mount].map(({ path }) => path);
   return {
     paths,
-    tally: census.tally(key),
+    tally: listenerStats.counts(key),
     maxListeners: Math.min(mount.maxListeners, config.limits.listeners),
     get name() {
       return mount.facts.name;

@@ -14,7 +14,6 @@ import { type PushAnswered, registerPush } from '../http/push.js';
 import { Router } from '../http/router.js';
 import type { MountStatus } from '../http/stream/mount-status.js';
 import { Rate } from '../net/rate.js';
-import type { TitleService } from '../titles/service.js';
 import type { Core } from './core.js';
 import { type Guards, makeGuards } from './guards.js';
 import { Ingest } from './ingest.js';
@@ -24,7 +23,6 @@ import { type ListenerParts, Streams } from './streams.js';
 
 export interface NetworkParts extends ListenerParts, ReaderParts {
   readonly channels: ReadonlyMap<string, Channel>;
-  readonly titles: TitleService;
   /** Each channel as playlists and statistics report it. */
   readonly statuses: readonly MountStatus[];
 }

@@ -8,6 +8,7 @@ import { Nes } from '../http/watch/nes.js';
 import { Watch } from '../http/watch/watch.js';
 import type { Sessions } from '../listener/sessions.js';
 import type { Store } from '../store/store.js';
+import type { TitleService } from '../titles/service.js';
 import type { Core } from './core.js';
 import type { Guards } from './guards.js';
 
@@ -15,8 +16,7 @@ export interface ReaderParts {
   readonly feed: Feed;
   readonly sessions: Sessions;
   readonly store: Store;
-  /** Another number with each committed change of a channel. */
-  versionOf(channel: string): number;
+  readonly titles: TitleService;
 }
 
 export class Readers {
@@ -26,7 +26,7 @@ export class Readers {
   readonly upgrades: readonly UpgradeService[];
 
   constructor({ config, clock, onError }: Core, { proxies, connections }: Guards, parts: ReaderParts) {
-    const { feed, sessions, store, versionOf } = parts;
+    const { feed, sessions, store, titles } = parts;
     const { limits } = config;
     const pingMs = config.watch.pingSeconds * 1000;
     const frames = limits.webSocketFrames;
@@ -45,7 +45,7 @@ export class Readers {
       onError,
       history: {
         read: (channel, page) => store.history(channel, page),
-        versionOf,
+        versionOf: (channel) => titles.versionOf(channel),
         entries: limits.historyEntries,
         pageBytes: limits.historyPageBytes,
         cacheBytes: limits.historyCacheBytes,

@@ -14,7 +14,7 @@ import { PublicUrl } from '../http/stream/public-url.js';
 import { registerStatus } from '../http/stream/status.js';
 import { Stream } from '../http/stream/stream.js';
 import type { Audience } from '../listener/audience.js';
-import type { Guests } from '../listener/guests.js';
+import type { ListenerStats } from '../listener/listener-stats.js';
 import type { Sessions } from '../listener/sessions.js';
 import { type Core, headLimits } from './core.js';
 import type { Guards } from './guards.js';
@@ -22,7 +22,7 @@ import type { Guards } from './guards.js';
 export interface ListenerParts {
   readonly audience: Audience;
   readonly sessions: Sessions;
-  readonly listenerStats: Guests;
+  readonly listenerStats: ListenerStats;
 }
 
 export class Streams {
@@ -37,7 +37,7 @@ export class Streams {
   readonly #hook: ListenerHook | null;
 
   constructor(core: Core, guards: Guards, mounts: ReadonlyMap<string, Mount>, parts: ListenerParts) {
-    const { config, clock } = core;
+    const { config, clock, log } = core;
     const { audience, sessions, listenerStats } = parts;
     const { proxies, connections } = guards;
     this.#core = core;
@@ -52,6 +52,7 @@ export class Streams {
     this.#stream = new Stream(audience, sessions, listenerStats, admission, clock, {
       burstMs: config.streams.burstSeconds * 1000,
       startTimeoutMs: config.streams.startTimeoutSeconds * 1000,
+      log,
     });
     const limits = headLimits(config, config.limits.httpHeadBytes);
     this.listeners = new ListenerAcceptor(mounts, this.#stream, proxies, connections, limits);

@@ -14,17 +14,18 @@ import { stamped } from '../titles/stamped.js';
 import type { Core } from './core.js';
 
 export interface TitleParts {
-  readonly engine: Engine;
   readonly feed: Feed;
   readonly listenerFeed: ListenerFeed;
   readonly sessions: Sessions;
   readonly channels: ReadonlyMap<string, Channel>;
 }
 
-export function makeTitles({ config, clock, log, onError }: Core, parts: TitleParts): TitleService {
+export function makeTitles(core: Core, store: Store, parts: TitleParts): TitleService {
+  const { config, clock, log, onError } = core;
   const { limits, metadata, titles, order } = config;
   return new TitleService({
     ...parts,
+    engine: (onChange) => makeEngine(core, store, parts.feed, onChange),
     clock,
     log,
     onError,
@@ -41,11 +42,10 @@ export function makeTitles({ config, clock, log, onError }: Core, parts: TitlePa
 }
 
 /** Changes are committed to the store; one that takes long, or fails, is logged. */
-export function makeEngine({ clock, repeats }: Core, store: Store, feed: Feed, onChange: Deliver): Engine {
-  const watched = timed(store, (channel, tookMs) =>
-    repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it'),
-  );
+function makeEngine({ clock, repeats }: Core, store: Store, feed: Feed, onChange: Deliver): Engine {
+  const onSlow = (channel: string, tookMs: number) =>
+    repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it');
   const onUnsaved = (error: unknown) =>
     repeats.warn('unsaved', { err: error }, 'a title could not be saved: it was refused');
-  return stamped(new LocalEngine(watched, onChange, onUnsaved), feed.sequence, () => clock.wallMs());
+  return stamped(new LocalEngine(timed(store, onSlow), onChange, onUnsaved), feed.sequence, () => clock.wallMs());
 }

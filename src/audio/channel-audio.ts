@@ -32,6 +32,8 @@ export interface ChannelAudioOptions {
   readonly icy?: IcyOptions | undefined;
   /** Whether listeners may have ICY in Ogg too. */
   readonly icyInOgg?: boolean | undefined;
+  /** Called when its listeners go from 0 to 1 and back. */
+  readonly onWanted?: ((isWanted: boolean) => void) | undefined;
 }
 
 /** About one second of audio at this bitrate, bytes. */
@@ -64,6 +66,11 @@ export class ChannelAudio {
     this.#options = options;
     this.key = options.key;
     this.bitrateKbps = options.bitrateKbps ?? 0;
+  }
+
+  /** Whether anybody listens; called by the audience when that changes. */
+  want(isWanted: boolean): void {
+    this.#options.onWanted?.(isWanted);
   }
 
   /** Whether a listener could be given audio from the tape right now. */

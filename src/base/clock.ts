@@ -26,14 +26,14 @@ export class Alarm {
     this.dueMs = dueMs;
     this.handler = handler;
   }
-  /** Never rings after this. Idempotent. */
+  /** No call after this. Idempotent. */
   cancel(): void {
     this.handler = null;
   }
 }
 
 export interface Clock {
-  /** Told of work that may hold the event loop, by whoever does it. */
+  /** Measures work that may hold the event loop; whatever does such work reports it. */
   readonly watchdog: Watchdog;
   /** Monotonic milliseconds, for durations. */
   now(): number;
@@ -41,11 +41,11 @@ export interface Clock {
   wallMs(): number;
   /** Calls `onAlarm` on every tick, for ever. */
   everyTick(handler: AlarmHandler): void;
-  /** Rings once when now() ≥ dueMs. */
+  /** Calls `onAlarm` once when now() ≥ dueMs. */
   alarm(dueMs: number, handler: AlarmHandler): Alarm;
 }
 
-/** The wheel itself, driven by whoever owns the time: `turn(now)` rings all that is due. */
+/** The wheel itself, driven by its owner: `turn(now)` calls all that is due. */
 export class Wheel {
   readonly #buckets: Alarm[][] = Array.from({ length: BUCKETS }, () => []);
   readonly #tickers: AlarmHandler[] = [];
@@ -59,7 +59,7 @@ export class Wheel {
 
   add(dueMs: number, handler: AlarmHandler): Alarm {
     const alarm = new Alarm(dueMs, handler);
-    // Rounded up, so that nothing rings early; never into a bucket that this turn has passed already.
+    // Rounded up, so that no call comes too soon; never into a bucket that this turn has passed already.
     const tick = Math.max(Math.ceil(dueMs / TICK_MS), this.#doneTick + 1);
     this.#buckets[tick % BUCKETS]!.push(alarm);
     return alarm;

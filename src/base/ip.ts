@@ -1,5 +1,5 @@
 /**
- * IP addresses as text, the one place that reads and writes them: as the system tells them (IPv4 in IPv6, with a zone), as all parts
+ * IP addresses as text, the one place that reads and writes them: as sockets have them (IPv4 in IPv6, with a zone), as all parts
  * compare them, and by their network for limits and logs. Pure functions.
  */
 
@@ -13,7 +13,7 @@ export function plainAddress(text: string | undefined): string {
   return unmapped(new SocketAddress({ address, family: 'ipv6' }).address);
 }
 
-/** Whether this is an address of this machine itself, as sockets tell it or as plainAddress writes it. */
+/** Whether this is an address of this machine itself, as sockets have it or as plainAddress writes it. */
 export function isLoopback(address: string): boolean {
   const plain = unmapped(withoutZone(address));
   return plain === '::1' || (plain.startsWith('127.') && isIPv4(plain));
@@ -21,7 +21,7 @@ export function isLoopback(address: string): boolean {
 
 /**
  * The address that limits count for: an IPv4 address, or the first 64 bits of an IPv6 one, since a single customer has all the others.
- * @param address as the socket tells it; undefined when the peer has gone
+ * @param address as the socket has it; undefined when the peer has gone
  */
 export function originOf(address: string | undefined): string {
   const plain = unmapped(withoutZone(address ?? ''));
@@ -29,7 +29,7 @@ export function originOf(address: string | undefined): string {
 }
 
 /**
- * An address with what tells one household from its neighbours taken out: IPv4 to its /24, IPv6 to its /48.
+ * An address without what distinguishes one household from its neighbours: IPv4 to its /24, IPv6 to its /48.
  * @param address as the system writes it; what is none becomes `-`
  */
 export function anonymized(address: string): string {
@@ -55,7 +55,7 @@ export function addressBytes(address: string): Buffer {
 /** Addresses and networks (192.0.2.0/24), to be looked for in one step each. */
 export class AddressList {
   readonly #list = new BlockList();
-  /** Each look makes an object of the address, which costs more than the rest of a push's head. */
+  /** Each check makes an object of the address, which costs more than the rest of a push's head. */
   #isEmpty = true;
 
   /** @param ranges valid ones */

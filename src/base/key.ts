@@ -1,5 +1,5 @@
 /**
- * What a channel's or station's key and a metaid look like (contract.md, opening and "Reading"): one spelling for the configuration,
+ * The form of a channel's or station's key and of a metaid: one spelling for the configuration,
  * the addresses and their documents.
  */
 

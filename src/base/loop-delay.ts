@@ -6,7 +6,7 @@
 import type { RecordableHistogram } from 'node:perf_hooks';
 
 const LOOP_WINDOW_MS = 60_000;
-/** What is told of the delays; 1 is the longest. */
+/** The quantiles that metrics have; 1 is the longest delay. */
 export const QUANTILES = [0.5, 0.99, 0.999, 1] as const;
 
 /** Event-loop delay over the last minute: the running minute once it is half over, else the one before. */
@@ -21,8 +21,8 @@ export class LoopDelay {
 
   /** Seconds for each of QUANTILES. */
   read(): readonly number[] {
-    const young = performance.now() - this.#sinceMs < LOOP_WINDOW_MS / 2;
-    return this.#previous !== null && young ? this.#previous : this.#now();
+    const isYoung = performance.now() - this.#sinceMs < LOOP_WINDOW_MS / 2;
+    return this.#previous !== null && isYoung ? this.#previous : this.#now();
   }
 
   turn(): void {

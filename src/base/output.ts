@@ -1,6 +1,6 @@
 /**
- * Where a log goes, the log's own lines (log.ts) or those of the access log (app/app.ts): lines are written by the system's threads and
- * never by the event loop. Somebody who does not take them, a disk that is slow or full, costs lines, which are counted, never
+ * Where a log goes, the log's own lines (log.ts) or those of the access log (app/app.ts): lines are written by Node's thread pool and
+ * never by the event loop. A reader that does not take them, or a disk that is slow or full, costs lines, which are counted, never
  * memory or time.
  *
  *   write ─► pending (at most `bufferBytes`) ─flush─► one write at a time ─► file        reopen: after what was pending went out
@@ -12,10 +12,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const STDOUT = '-';
-/** A pipe that takes nothing for the moment is tried again so often, so many times. */
+/** Pause before a write to a full pipe is tried again, and how many times that is done. */
 const AGAIN_MS = 50;
 const TRIES = 100;
-/** What is put into one write. */
+/** Size of one write. */
 const BATCH_CHARACTERS = 65_536;
 const begin = promisify(write);
 
@@ -43,11 +43,11 @@ interface LogTarget {
 }
 
 export interface OutputOptions {
-  /** How much may wait to be written. */
+  /** At most so much waits to be written. */
   readonly bufferBytes: number;
-  /** Told of each write or reopening that failed. */
+  /** Called for each write or reopening that failed. */
   onFailed(error: unknown): void;
-  /** Lines go out again after so many were lost. */
+  /** Called when lines go out again after so many were lost. */
   onRecovered?(lost: number): void;
 }
 
@@ -64,9 +64,9 @@ export class Output {
   #pending: string[] = [];
   #pendingBytes = 0;
   #reopen = false;
-  /** So many of the lost ones were told of. */
-  #told = 0;
-  /** What is being written; resolves when nothing is any more. */
+  /** How many of the lost lines have been reported. */
+  #reportedLost = 0;
+  /** The write under way; resolves when it is done. */
   #writing: Promise<void> | null = null;
 
   private constructor(options: OutputOptions, target: LogTarget, open: () => Promise<LogTarget>, isEager: boolean) {
@@ -154,9 +154,9 @@ export class Output {
   }
 
   #recovered(): void {
-    if (this.lost === this.#told) return;
-    const lost = this.lost - this.#told;
-    this.#told = this.lost;
+    if (this.lost === this.#reportedLost) return;
+    const lost = this.lost - this.#reportedLost;
+    this.#reportedLost = this.lost;
     this.#options.onRecovered?.(lost);
   }
 
@@ -172,7 +172,7 @@ export class Output {
     }
   }
 
-  /** Where that fails the old file goes on: better there than nowhere. */
+  /** Where that fails the old file stays in use. */
   async #openAnew(): Promise<void> {
     try {
       const old = this.#target;

@@ -1,10 +1,10 @@
 /**
- * Tells who was refused and why, for people and for programs such as fail2ban (README, "Guessers"): the fields begin with `address`
- * and `reason`, so that nothing which a stranger wrote stands before them. An address (IPv6: its /64 network) has one line a second
+ * Logs who was refused and why, for people and for programs such as fail2ban: the fields begin with `address` and `reason`, so that
+ * nothing which a stranger wrote stands before them. An address (IPv6: its /64 network) has one line a second
  * for each reason, all of them together have `perSecond`; what is suppressed is counted in the next line, as `suppressed` of its own kind
  * and `suppressedOthers`.
  *
- * Invariant: whatever comes, the log grows by at most `perSecond` lines a second, and no more than `remembered` kinds are kept.
+ * Invariant: the log grows by at most `perSecond` lines a second, and no more than `remembered` kinds are kept.
  */
 
 import { originOf } from './ip.js';
@@ -16,7 +16,7 @@ export interface RefusalLogLimits {
 }
 
 export interface RefusedRequest {
-  /** Of the client, whatever stands between. */
+  /** Of the client; proxies are already taken out. */
   readonly address: string;
   readonly reason: string;
   /** Where it is known: what a stranger gives for one may be a token in the wrong place. */
@@ -35,7 +35,7 @@ export class RefusalLog {
   readonly #log: Log;
   readonly #limits: RefusalLogLimits;
   /** By address, message and reason; the latter two come from small, fixed sets; the oldest line first. */
-  readonly #told = new Map<string, LoggedRefusal>();
+  readonly #logged = new Map<string, LoggedRefusal>();
   #others = 0;
   #secondAtMs = Number.NEGATIVE_INFINITY;
   #linesInSecond = 0;
@@ -52,10 +52,10 @@ export class RefusalLog {
     fields: Record<string, unknown> = {},
   ): void {
     const key = `${originOf(address)} ${message} ${reason}`;
-    const told = this.#told.get(key);
+    const logged = this.#logged.get(key);
     const nowMs = performance.now();
-    if (told !== undefined && nowMs - told.atMs < SECOND_MS) {
-      told.suppressed++;
+    if (logged !== undefined && nowMs - logged.atMs < SECOND_MS) {
+      logged.suppressed++;
       return;
     }
     if (nowMs - this.#secondAtMs >= SECOND_MS) {
@@ -70,17 +70,17 @@ export class RefusalLog {
     this.#remember(key, nowMs);
     const others = this.#others;
     this.#others = 0;
-    const suppressed = { suppressed: told?.suppressed || undefined, suppressedOthers: others || undefined };
+    const suppressed = { suppressed: logged?.suppressed || undefined, suppressedOthers: others || undefined };
     this.#log.warn({ address, reason, channel, status, ...fields, ...suppressed }, message);
   }
 
   #remember(key: string, nowMs: number): void {
-    this.#told.delete(key);
-    const [oldest] = this.#told;
-    if (oldest !== undefined && this.#told.size >= this.#limits.remembered) {
+    this.#logged.delete(key);
+    const [oldest] = this.#logged;
+    if (oldest !== undefined && this.#logged.size >= this.#limits.remembered) {
       this.#others += oldest[1].suppressed;
-      this.#told.delete(oldest[0]);
+      this.#logged.delete(oldest[0]);
     }
-    this.#told.set(key, { atMs: nowMs, suppressed: 0 });
+    this.#logged.set(key, { atMs: nowMs, suppressed: 0 });
   }
 }

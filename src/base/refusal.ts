@@ -1,5 +1,5 @@
 /**
- * The one error that says "no" to a stranger. Every refusal is a row of the table below; http/problem.ts turns it into RFC 9457
+ * The one error that refuses a client's request. Every refusal is a row of the table below; http/problem.ts turns it into RFC 9457
  * problem+json. Code that finds bad input throws a Refusal; nothing of the refused input has been applied by then.
  */
 

@@ -1,14 +1,13 @@
 /**
- * Watches how long each piece of work holds the event loop, and remembers by whom it was held longest: what strangers send must never
- * cost the streams their turn, and where it does an operator has to see whose work it was.
+ * Measures how long each piece of work holds the event loop, and whose work held it longest: what strangers send must never delay the
+ * streams, and where it does the operator has to see whose work it was.
  *
  *   an encoder's chunk ─begin──end('encoder')──►┐  longest of this second: what, who, how long ──► one log line a second
  *   a request's bytes ──begin────end('http')───►┤  longest since the start, and long turns counted, by what ──► metrics
- *   the clock's tick came late, nobody to blame ┘  'unknown': garbage collection, the machine itself
+ *   the clock's tick came late, cause unknown   ┘  'unknown': garbage collection, the machine itself
  *
- * Two looks at the clock for each piece of work, plain fields, nothing allocated. Owned by the clock, so that whoever works by the clock
- * has it. Invariant: no time is booked twice. Sections may lie within each other (an alarm that goes on with an encoder): each is booked
- * with the time that none within it was booked with.
+ * Two readings of the clock for each piece of work, plain fields, nothing allocated. Owned by the clock. Invariant: no time is booked
+ * twice. Sections may nest (an alarm that goes on with an encoder): each is booked without the time of those within it.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -19,12 +18,12 @@ export type TurnPart = (typeof TURN_PARTS)[number];
 
 export interface LongTurn {
   readonly part: TurnPart;
-  /** A channel, an address, or what rang; "" where nobody said. */
+  /** A channel, an address, or the class of an alarm; "" where it is not known. */
   readonly who: string;
   readonly tookMs: number;
 }
 
-/** What the configuration says unless it says otherwise (`log.longTurnMs`). */
+/** The default of `log.longTurnMs`. */
 export const LONG_TURN_MS = 100;
 
 export class Watchdog {
@@ -37,19 +36,19 @@ export class Watchdog {
   #part: TurnPart = 'unknown';
   #who = '';
   #tookMs = 0;
-  /** The longest one that was long since the loop was last looked at, taken or not. */
+  /** The longest one that was long since the last call of `late`, taken or not. */
   #heldMs = 0;
   /** All that was booked since the start. */
   #bookedMs = 0;
 
-  /** @returns what `end` wants to know: the time that was nobody's up to now */
+  /** @returns what `end` takes: the time that was not booked up to now */
   begin(): number {
     return performance.now() - this.#bookedMs;
   }
 
   /**
    * The work that began at `startMs` has been done.
-   * @returns true, seldom: it was long, and `blame` may say whose it was
+   * @returns true, rarely: it was long, and `blame` may say whose it was
    */
   end(part: TurnPart, startMs: number): boolean {
     const tookMs = performance.now() - this.#bookedMs - startMs;
@@ -57,7 +56,7 @@ export class Watchdog {
     return this.took(part, tookMs);
   }
 
-  /** The same, measured by somebody else. */
+  /** The same, measured elsewhere. */
   took(part: TurnPart, tookMs: number): boolean {
     if (tookMs > this.longestMs[part]) this.longestMs[part] = tookMs;
     if (tookMs < this.longMs) return false;

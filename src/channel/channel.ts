@@ -11,7 +11,7 @@ import { secretMatches } from '../config/secret.js';
 import { type HeadFacts, heardFacts } from '../listener/head.js';
 import { cleanText } from '../metadata/text.js';
 import type { FallbackRules } from '../now-playing/fallback.js';
-import type { TitleTeller } from '../now-playing/trust.js';
+import type { TitleOrigin } from '../now-playing/trust.js';
 import { type EncoderOptions, EncoderSource } from '../source/encoder.js';
 import { FileSource } from '../source/file.js';
 import type { SourceEvent } from '../source/health.js';
@@ -35,7 +35,7 @@ export class Channel {
   readonly switch: Switch;
   readonly mounts: readonly Mount[];
   /** Whose titles are taken, in order of trust. */
-  readonly titlesFrom: readonly TitleTeller[];
+  readonly titlesFrom: readonly TitleOrigin[];
   /** How far ahead pushes are held. */
   readonly holdSeconds: number;
   /** Its own title, for when there is no better one. */
@@ -65,6 +65,7 @@ export class Channel {
       bitrateKbps: config.bitrateKbps,
       icy: { ...config.icy, name: config.name || key },
       icyInOgg: config.icy.inOgg,
+      onWanted: (isWanted) => this.switch.want(isWanted),
     });
     const { audio: channel } = this;
     this.switch = new Switch(

@@ -22,14 +22,14 @@ import {
 import { pullSchema } from './pull.js';
 import { misread, passwordSchema, secretSchema } from './secret.js';
 
-/** What a configuration is read against. */
-export interface Surroundings {
+/** What a configuration is read with. */
+export interface ConfigContext {
   readonly env: NodeJS.ProcessEnv;
   /** The folder of the configuration file, absolute: paths of file sources are relative to it. */
   readonly folder: string;
 }
 
-function sourceSchema({ env, folder }: Surroundings) {
+function sourceSchema({ env, folder }: ConfigContext) {
   const encoder = section({
     type: z.literal('encoder'),
     user: text(1, 255)
@@ -79,7 +79,7 @@ function icySchema() {
   });
 }
 
-function channelSchema(surroundings: Surroundings) {
+function channelSchema(context: ConfigContext) {
   return section({
     name: text(0, 255).default(''),
     genre: text(0, 255).default(''),
@@ -93,9 +93,9 @@ function channelSchema(surroundings: Surroundings) {
     maxListenSeconds: seconds(1, 604_800).optional(),
     overflowUrl: webUrl().optional(),
     access: choice(ACCESS).default('open'),
-    pushTokens: list(secretSchema(surroundings.env), 0, 2).default([]),
+    pushTokens: list(secretSchema(context.env), 0, 2).default([]),
     titlesFrom: list(choice(['metapush', 'encoder', 'upstream']), 0, 3)
-      .refine((tellers) => new Set(tellers).size === tellers.length, { error: 'must name nobody twice' })
+      .refine((origins) => new Set(origins).size === origins.length, { error: 'must name nobody twice' })
       .default(['metapush', 'encoder', 'upstream']),
     icy: icySchema().prefault({}),
     holdSeconds: seconds(0, 86_400).optional(),
@@ -105,14 +105,14 @@ function channelSchema(surroundings: Surroundings) {
       graceSeconds: seconds(0, 3600).default(5),
       whenSourceLost: flag().default(false),
     }).optional(),
-    sources: list(sourceSchema(surroundings), 1, 16),
+    sources: list(sourceSchema(context), 1, 16),
   });
 }
 
-export function stationSchema(surroundings: Surroundings) {
+export function stationSchema(context: ConfigContext) {
   return section({
     name: text(0, 255).default(''),
     timezone: timezone().default('UTC'),
-    channels: keyed(channelSchema(surroundings)),
+    channels: keyed(channelSchema(context)),
   });
 }

@@ -1,7 +1,7 @@
 /**
  * Rules that span several members: what is unique, what is reserved, and what the demo's secrets forbid.
- * They look at the data as it was read, not at what the schema made of it, so that they are told together with the schema's
- * problems: a member of the wrong type is simply passed over here. Pure functions.
+ * They look at the data as it was read, not at what the schema made of it, so that they are reported together with the schema's
+ * problems: a member of the wrong type is ignored here. Pure functions.
  */
 
 import { isLoopback, plainAddress } from '../base/ip.js';
@@ -9,7 +9,7 @@ import { KEY } from '../base/key.js';
 import type { Path } from './document.js';
 import { MOUNT } from './field.js';
 import { STALL_SECONDS } from './pull.js';
-import { BODY_TIMEOUT_SECONDS, IN_SO_MANY_WORDS, PIECE_SECONDS } from './schema.js';
+import { BODY_TIMEOUT_SECONDS, DEMO_SECRETS_CONSENT, PIECE_SECONDS } from './schema.js';
 import { parseSecret } from './secret.js';
 
 export interface Finding {
@@ -18,7 +18,7 @@ export interface Finding {
   readonly message: string;
 }
 
-/** First path segments that are routes of ours; no mount may be or lie under one (contract.md, opening). */
+/** First path segments that are routes of ours; no mount may be or lie under one. */
 const RESERVED = new Set(
   `metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl
   7.html web favicon.ico robots.txt`.split(/\s+/),
@@ -49,7 +49,7 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
   ];
 }
 
-/** Each URL path is heard as one channel only, and none hides a route of ours. */
+/** Each URL path belongs to one channel only, and none hides a route of ours. */
 function checkPaths(channels: readonly RawChannel[]): Finding[] {
   const findings: Finding[] = [];
   const owners = new Map<string, string>();
@@ -73,7 +73,7 @@ function checkPaths(channels: readonly RawChannel[]): Finding[] {
   return findings;
 }
 
-/** One encoder at a time: who may replace whom is `takeover` (protocol.md, "Encoders"). */
+/** One encoder at a time: whether a second one may replace it is `takeover` (src/http/ingest/README.md). */
 function checkEncoders(channels: readonly RawChannel[]): Finding[] {
   return channels.flatMap(({ path, value }) =>
     items(member(value, 'sources'))
@@ -83,15 +83,15 @@ function checkEncoders(channels: readonly RawChannel[]): Finding[] {
   );
 }
 
-/** Who sends nothing because a piece is under way must not be cut off meanwhile (due.ts). */
+/** A source that sends nothing because a piece is under way must not be cut off meanwhile (source/due.ts). */
 function checkPieces(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const sources = member(raw, 'sources');
   const written = member(sources, 'pieceSeconds');
   const pieceSeconds = written ?? PIECE_SECONDS;
   if (typeof pieceSeconds !== 'number') return [];
   const least = (path: Path, name: string, holder: unknown, preset: number): Finding[] => {
-    const patience = member(holder, name) ?? preset;
-    if (typeof patience !== 'number' || patience > pieceSeconds) return [];
+    const patienceSeconds = member(holder, name) ?? preset;
+    if (typeof patienceSeconds !== 'number' || patienceSeconds > pieceSeconds) return [];
     if (member(holder, name) !== undefined) {
       return [
         { path: [...path, name], at: 'value', message: `must be more than sources.pieceSeconds (${pieceSeconds})` },
@@ -108,7 +108,7 @@ function checkPieces(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   return [...least(['sources'], 'bodyTimeoutSeconds', sources, BODY_TIMEOUT_SECONDS), ...pulls];
 }
 
-/** A deprecated host says since when, until when and where to go (contract, "Deprecated host"). */
+/** A deprecated host says since when, until when, and which host succeeds it (RFC 9745, RFC 8594). */
 function checkLegacy(raw: unknown): Finding[] {
   if (member(raw, 'legacy') !== undefined) return [];
   return items(member(raw, 'addresses')).flatMap(([a, address]) =>
@@ -128,7 +128,7 @@ function checkAccess(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   });
 }
 
-/** An address that believes what a PROXY head says must know who may say it. */
+/** An address that reads PROXY heads needs the list of proxies that may send them. */
 function checkProxied(raw: unknown): Finding[] {
   if (items(member(member(raw, 'proxies'), 'trusted')).length > 0) return [];
   return items(member(raw, 'addresses'))
@@ -146,9 +146,9 @@ function checkShoutcastPorts(raw: unknown): Finding[] {
   });
 }
 
-/** Secrets that everybody can read in the repository may not guard an address that others can reach. */
+/** Secrets that anyone can read in the repository may not guard an address that others can reach. */
 function checkDemoSecrets(raw: unknown, channels: readonly RawChannel[], env: NodeJS.ProcessEnv): Finding[] {
-  if (member(raw, 'demoSecretsInPublic') === IN_SO_MANY_WORDS) return [];
+  if (member(raw, 'demoSecretsInPublic') === DEMO_SECRETS_CONSENT) return [];
   const demo = channels.find(({ value }) =>
     [
       ...items(member(value, 'pushTokens')).map(([, token]) => token),
@@ -158,7 +158,7 @@ function checkDemoSecrets(raw: unknown, channels: readonly RawChannel[], env: No
   if (demo === undefined) return [];
   const message =
     `can be reached by others, while the channel ${demo.key} has a secret of the demo: change it, ` +
-    `or set demoSecretsInPublic to "${IN_SO_MANY_WORDS}"`;
+    `or set demoSecretsInPublic to "${DEMO_SECRETS_CONSENT}"`;
   return items(member(raw, 'addresses'))
     .map(([index, address]) => ({ index, host: member(address, 'host') }))
     .filter(({ host }) => typeof host === 'string' && !isThisMachine(host))

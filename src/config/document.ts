@@ -81,21 +81,21 @@ export class ConfigDocument {
     return { line: Math.max(line, 1), column: Math.max(col, 1), path: pathText(path), message };
   }
 
-  #fill(node: unknown, path: Path, env: NodeJS.ProcessEnv, tell: Tell): void {
+  #fill(node: unknown, path: Path, env: NodeJS.ProcessEnv, report: Report): void {
     if (isMap(node)) {
       for (const pair of node.items) {
         const name = keyText(pair.key);
         // As a member of a plain object, everything after this would skip it without a word.
-        if (name === '__proto__') tell(pair.key, [...path, name], 'is not an option');
-        this.#fill(pair.value, [...path, name], env, tell);
+        if (name === '__proto__') report(pair.key, [...path, name], 'is not an option');
+        this.#fill(pair.value, [...path, name], env, report);
       }
     } else if (isSeq(node)) {
-      for (const [index, item] of node.items.entries()) this.#fill(item, [...path, index], env, tell);
+      for (const [index, item] of node.items.entries()) this.#fill(item, [...path, index], env, report);
     } else if (isScalar(node) && typeof node.value === 'string' && node.value.includes('${')) {
-      const text = fromEnvironment(node.value, env, (message) => tell(node, path, message));
+      const text = fromEnvironment(node.value, env, (message) => report(node, path, message));
       node.value = node.type === 'PLAIN' ? typed(text) : text;
     } else if (isAlias(node) && !node.resolve(this.#document)) {
-      tell(node, path, 'An alias (*name) needs an anchor (&name) before it');
+      report(node, path, 'An alias (*name) needs an anchor (&name) before it');
     }
   }
 
@@ -120,7 +120,7 @@ export class ConfigDocument {
   }
 }
 
-type Tell = (node: unknown, path: Path, message: string) => void;
+type Report = (node: unknown, path: Path, message: string) => void;
 
 function start(node: unknown): number | undefined {
   return isAlias(node) || isScalar(node) || isMap(node) || isSeq(node) ? node.range?.[0] : undefined;
@@ -131,14 +131,14 @@ function keyText(key: unknown): string {
 }
 
 /** Fills in variables as a shell does: with `:-`, an empty variable takes the default too. */
-function fromEnvironment(text: string, env: NodeJS.ProcessEnv, tell: (message: string) => void): string {
+function fromEnvironment(text: string, env: NodeJS.ProcessEnv, report: (message: string) => void): string {
   return text.replace(VARIABLE, (_, name?: string, otherwise?: string) => {
     if (name === undefined) {
-      tell(`must name a variable as \${NAME} or \${NAME:-default}`);
+      report(`must name a variable as \${NAME} or \${NAME:-default}`);
       return '';
     }
     const value = otherwise === undefined ? env[name] : env[name] || otherwise;
-    if (value === undefined) tell(`uses the environment variable ${name}, which is not set`);
+    if (value === undefined) report(`uses the environment variable ${name}, which is not set`);
     return value ?? '';
   });
 }

@@ -44,7 +44,7 @@ export const choice = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `must be one of: ${values.map((value) => value || '""').join(', ')}` });
 
 /**
- * `when` of a rule between members: it is checked although other members are wrong, so that all is told at once. The members
+ * `when` of a rule between members: it is checked although other members are wrong, so that all problems are reported at once. The members
  * it compares may then be of any type: write it so that it fails only for two numbers that do not fit.
  */
 export const onAnyMap = ({ value }: { readonly value: unknown }): boolean =>
@@ -136,7 +136,7 @@ export const readableFile = (folder: string) =>
       accessSync(absolute, constants.R_OK);
       if (statSync(absolute).isFile()) return absolute;
     } catch {
-      // The sentence below says it; which of the calls failed helps nobody.
+      // The sentence below covers every call that may fail.
     }
     context.addIssue({ code: 'custom', message: `must be a file that can be read (relative to ${folder})` });
     return z.NEVER;

@@ -1,5 +1,5 @@
 /**
- * A pulled stream in the configuration: its URLs, what it proves who it is by, and its patience.
+ * A pulled stream in the configuration: its URLs, its credentials, and its timeouts.
  * The credentials here are sent to others, so unlike all other secrets they are kept in the clear; they can be had by a call only,
  * so that nothing that prints the configuration prints them.
  */

@@ -1,5 +1,5 @@
 /**
- * The configuration: one literal with every option, its bounds and its default (design.md, principle 10). Every map refuses
+ * The configuration: one literal with every option, its bounds and its default, checked whole and used whole. Every map refuses
  * members that it does not know. Stations are in channel.ts; rules that span several members are in checks.ts;
  * config/example.yaml explains each option, and a test holds the two together.
  */
@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { LONG_TURN_MS } from '../base/watchdog.js';
 import { hookSchema, signedUrlsSchema } from './access.js';
-import { type Surroundings, stationSchema } from './channel.js';
+import { type ConfigContext, stationSchema } from './channel.js';
 import {
   choice,
   date,
@@ -30,7 +30,7 @@ import { tlsSchema } from './tls.js';
 export const ROLES = ['push', 'poll', 'watch', 'stream', 'encoder', 'ops', 'legacy'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Parameters whose values are nobody's business: metaids, tokens, keys, signatures, passwords, sessions. */
+/** Parameters whose values are secret: metaids, tokens, keys, signatures, passwords, sessions. */
 const SECRET_NAMES = [
   ...[
     '*metaid*',
@@ -65,13 +65,13 @@ export const PIECE_SECONDS = 10;
 export const BODY_TIMEOUT_SECONDS = 15;
 
 /** The one sentence that allows the demo's secrets on an address that others can reach. */
-export const IN_SO_MANY_WORDS = 'yes, anybody may push and stream to this server';
+export const DEMO_SECRETS_CONSENT = 'yes, anybody may push and stream to this server';
 
 // Field names and field contents of RFC 9110 section 5; framing and metaint are ours, listeners were promised them.
 const HEAD_NAME = /^(?!(?:connection|content-length|transfer-encoding|icy-metaint)$)[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i;
 
-/** Builds the zod schema. `surroundings` are needed for secrets (environment) and file sources (folder). */
-export function configSchema(surroundings: Surroundings) {
+/** Builds the zod schema. `context` are needed for secrets (environment) and file sources (folder). */
+export function configSchema(context: ConfigContext) {
   return section({
     addresses: list(
       section({
@@ -81,9 +81,9 @@ export function configSchema(surroundings: Surroundings) {
         shoutcastPort: z
           .union([whole(0, 65_535), z.literal(false)], { error: 'must be a port from 0 to 65535, or false' })
           .optional(),
-        // Absent: all roles, and `ops` answers loopback peers only (contract.md, "Addresses"; the HTTP side does it).
+        // Absent: all roles, and `ops` answers loopback peers only (http/roles.ts).
         roles: list(choice(ROLES), 1, ROLES.length).optional(),
-        tls: tlsSchema(surroundings.folder).optional(),
+        tls: tlsSchema(context.folder).optional(),
         proxyProtocol: flag().optional(),
       }),
       1,
@@ -94,7 +94,7 @@ export function configSchema(surroundings: Surroundings) {
       head: choice(['x-forwarded-for', 'forwarded']).default('x-forwarded-for'),
     }).prefault({}),
     listenerHook: hookSchema().optional(),
-    signedUrls: signedUrlsSchema(surroundings.env).optional(),
+    signedUrls: signedUrlsSchema(context.env).optional(),
     // Needed where an address has the role legacy, and only there (checks.ts).
     legacy: section({
       deprecatedOn: date(),
@@ -106,7 +106,7 @@ export function configSchema(surroundings: Surroundings) {
         error: 'must not be before legacy.deprecatedOn',
       })
       .optional(),
-    demoSecretsInPublic: choice(['', IN_SO_MANY_WORDS]).default(''),
+    demoSecretsInPublic: choice(['', DEMO_SECRETS_CONSENT]).default(''),
     data: section({
       folder: text(1, 4096).default('./data'), // relative to the working directory
     }).prefault({}),
@@ -235,11 +235,11 @@ export function configSchema(surroundings: Surroundings) {
       bufferBytes: whole(1024, 16_777_216).default(65_536),
       drainSeconds: seconds(0.1, 600).default(30),
     }).prefault({}),
-    stations: keyed(stationSchema(surroundings)).default({}),
+    stations: keyed(stationSchema(context)).default({}),
   });
 }
 
-/** A configuration that was read and found right: every default filled in, secrets as digests, file paths absolute. */
+/** A configuration that was read and found valid: every default filled in, secrets as digests, file paths absolute. */
 export type Config = z.output<ReturnType<typeof configSchema>>;
 export type LegacyConfig = NonNullable<Config['legacy']>;
 export type AddressConfig = Config['addresses'][number];

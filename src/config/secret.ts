@@ -10,13 +10,13 @@ import { z } from 'zod';
 export interface Secret {
   /** SHA-256 of the secret's UTF-8 bytes: 32 bytes. */
   readonly sha256: Buffer;
-  /** Whether it is one of the words that everybody can read in config/demo.yaml. */
+  /** Whether it is one of the words that anyone can read in config/demo.yaml. */
   readonly demo: boolean;
 }
 
 const DEMO_WORDS = ['demo-token', 'studio-token', 'relay-token', 'demo-source'];
 const DEMO_DIGESTS = DEMO_WORDS.map(digest);
-/** What `printf %s "$UNSET" | sha256sum` prints: anybody could send that token. */
+/** What `printf %s "$UNSET" | sha256sum` prints: anyone could send that token. */
 const EMPTY_DIGEST = digest('');
 const HASHED = /^sha256:([0-9a-f]{64})$/i;
 const FROM_ENVIRONMENT = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
@@ -59,14 +59,14 @@ export function secretSchema(env: NodeJS.ProcessEnv, judge?: (plain: string) => 
   });
 }
 
-/** What the front takes for a request (net/first-bytes.ts), and what the SHOUTcast door does (http/ingest/shoutcast-password.ts). */
+/** What the front takes for a request (net/first-bytes.ts), and the SHOUTcast acceptor too (http/ingest/shoutcast-password.ts). */
 const METHODS = /^(GET|HEAD|POST|PUT|SOURCE|OPTIONS|DELETE|PATCH|TRACE|CONNECT) /;
 const REQUEST = /^[A-Za-z]{1,20} .*\/\d\.\d$/;
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
- * Why a SHOUTcast encoder could not log in with this password or user: it says them on one line without a name for each
- * (protocol.md, "Encoders"). Null: it could.
+ * Why a SHOUTcast encoder could not log in with this password or user: it sends them on one line without a name for each
+ * (src/http/ingest/README.md). Null: it could.
  */
 export function misread(text: string): string | null {
   if (text.includes(':')) return 'must not hold a colon: encoders write user:password';
@@ -95,19 +95,20 @@ export function signingKeySchema(env: NodeJS.ProcessEnv) {
 }
 
 /** 256 random bits that no text is known to hash to. */
-const NOBODYS: Secret = { sha256: randomBytes(32), demo: false };
+const UNKNOWN_SECRET: Secret = { sha256: randomBytes(32), demo: false };
 /** A channel has at most this many push tokens. */
 const COMPARED = 2;
 
 /**
- * Whether `given` (plain text from a stranger, or its SHA-256 where many are asked about one text) is one of the secrets. Takes the same time whichever it equals, if any, and however
- * few there are: digests are compared in constant time, always all of them, and never fewer than two. No secrets: false.
+ * Whether `given` (plain text from a stranger, or its SHA-256 where one text is compared with many) is one of the secrets. Takes the
+ * same time whichever it equals, if any, and however few there are: digests are compared in constant time, always all of them, and
+ * never fewer than two. No secrets: false.
  */
 export function secretMatches(secrets: readonly Secret[], given: string | Buffer): boolean {
   const sha256 = typeof given === 'string' ? digest(given) : given;
   let matches = false;
   for (let i = 0; i < Math.max(COMPARED, secrets.length); i++) {
-    matches = timingSafeEqual((secrets[i] ?? NOBODYS).sha256, sha256) || matches;
+    matches = timingSafeEqual((secrets[i] ?? UNKNOWN_SECRET).sha256, sha256) || matches;
   }
   return matches;
 }

@@ -1,6 +1,6 @@
 /**
  * The certificate of an address: two PEM files, relative to the configuration file. Both are tried together at the start, so that
- * what clients would be refused with is told to the operator instead. net/certificate.ts reads them again while the server runs.
+ * a pair that cannot be used stops the start instead of refusing clients. net/certificate.ts reads them again while the server runs.
  */
 
 import { readFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ export function tlsSchema(folder: string) {
   });
 }
 
-/** Undefined: what is wrong with this file is told already. */
+/** Undefined: the problem of this file is reported already. */
 function read(file: string): Buffer | undefined {
   try {
     return readFileSync(file);

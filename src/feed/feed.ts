@@ -1,11 +1,11 @@
 /**
- * The feed: what every reader is told, by topic: a channel, a station, a listener. It keeps the last now and next of every channel
- * in memory (polling, first messages and marks read them here), and hands each new message to whoever watches.
+ * The feed: messages to readers, by topic: a channel, a station, a listener. It keeps the last now and next of every channel in
+ * memory (polling, first messages and marks read them here), and hands each new message to the topic's watchers.
  * A message is rendered once and shared by all its watchers; its WebSocket frame and its SSE event are made on first use by
- * whoever writes them.
+ * the connection that writes them.
  *
- * Invariant: within one topic, watchers see versions rise. Whoever watches is told what is in force and is registered without a
- * pause in between; first messages that he takes later pass over what was told since.
+ * Invariant: within one topic, watchers see versions rise. A watcher gets what is in force and is registered in one step; first
+ * messages that it takes later leave out what was published since.
  */
 
 import type { TrackType } from '../metadata/record.js';
@@ -17,11 +17,11 @@ import { Sequence } from './sequence.js';
 export class Message {
   readonly slot: string;
   readonly json: string;
-  /** What whoever has it has seen (seen.ts); in listener scope that of its slot only (sessions.ts). */
+  /** What its receiver has seen (seen.ts); in listener scope that of its slot only (sessions.ts). */
   readonly id: string;
   /** Rises with every message of this process. */
   readonly turn: number;
-  /** The framed bytes, the event with its id, the event's data alone: cached by whoever writes them. */
+  /** The framed bytes, the event with its id, the event's data alone: cached by the connection that writes them first. */
   frame: Buffer | undefined;
   event: Buffer | undefined;
   data: Buffer | undefined;
@@ -34,7 +34,7 @@ export class Message {
   }
 }
 
-/** What a watcher is told first, taken one by one: it costs no memory, however many channels there are. */
+/** The first messages of a watcher, taken one by one: it costs no memory, however many channels there are. */
 export interface Firsts {
   /** Null: that was all. */
   next(): Message | null;
@@ -43,12 +43,12 @@ export interface Firsts {
 }
 
 export interface Watcher {
-  tell(message: Message): void;
-  /** Takes the first messages, now or little by little, and before whatever it is told meanwhile. Absent: they are told. */
-  begin?(firsts: Firsts): void;
+  onMessage(message: Message): void;
+  /** Takes the first messages, now or little by little, and before any message that comes meanwhile. Absent: `onMessage` gets them. */
+  onFirsts?(firsts: Firsts): void;
 }
 
-/** What a channel says right now. */
+/** What is in force on a channel. */
 interface LastRecords {
   readonly face: ChannelFace;
   now: RecordView | null;
@@ -59,7 +59,7 @@ interface LastRecords {
 
 interface Station {
   readonly channels: readonly string[];
-  /** Rises with whatever changes what is in force. */
+  /** Rises whenever what is in force changes. */
   changes: number;
 }
 
@@ -69,7 +69,7 @@ export class Feed {
   readonly #channels = new Map<string, LastRecords>();
   readonly #stations = new Map<string, Station>();
   readonly #topics = new Map<string, Set<Watcher>>();
-  /** The order of all that is told here. */
+  /** The order of all that is published here. */
   readonly sequence = new Sequence();
   #turn = 0;
 
@@ -111,36 +111,36 @@ export class Feed {
     return views;
   }
 
-  /** Sets what is in force without telling anybody: at start, and when a next is spent. */
+  /** Sets what is in force without a message: at start, and when a next is spent. */
   set(channel: string, type: TrackType, view: RecordView | null): void {
     const last = this.#channels.get(channel)!;
     if (view === null && last[type] === null) return;
     last[type] = view;
     this.#stations.get(last.face.station)!.changes++;
-    if (view !== null) this.sequence.tell(stampOf(view));
+    if (view !== null) this.sequence.publish(stampOf(view));
     const message = view && new Message(`${channel} ${type}`, this.sequence.text, view.json, ++this.#turn);
     if (type === 'now') last.nowMessage = message;
     else last.nextMessage = message;
   }
 
-  /** A record takes effect: it is in force, and every watcher of the channel and its station is told. */
+  /** A record takes effect: it is in force, and every watcher of the channel and its station gets it. */
   publish(view: RecordView): void {
     const { channel, type } = view.record;
     this.set(channel, type, view);
     const last = this.#channels.get(channel)!;
     const message = (type === 'now' ? last.nowMessage : last.nextMessage)!;
-    this.#tell(`channel ${channel}`, message);
-    this.#tell(`station ${last.face.station}`, message);
+    this.#publish(`channel ${channel}`, message);
+    this.#publish(`station ${last.face.station}`, message);
   }
 
   /** A title of one listener's own stream. */
   publishListener(metaid: string, sync: Sync, message: Message): void {
-    this.#tell(`listener ${sync} ${metaid}`, message);
+    this.#publish(`listener ${sync} ${metaid}`, message);
   }
 
   /**
    * First `next`, then `now` (some clients show the last frame whatever its type), then every change.
-   * @param seen the id of the last message that this reader had on an earlier connection: none that it has seen is told again
+   * @param seen the id of the last message that this reader had on an earlier connection: what it has seen is not repeated
    */
   watchChannel(channel: string, watcher: Watcher, seen?: string): () => void {
     this.#begin([channel], watcher, seen);
@@ -153,23 +153,23 @@ export class Feed {
     return this.#subscribe(`station ${station}`, watcher);
   }
 
-  /** A metaid need not play yet; the first messages are the caller's, who knows the session. */
+  /** A metaid need not play yet; the first messages are up to the caller, which has the session. */
   watchListener(metaid: string, sync: Sync, watcher: Watcher): () => void {
     return this.#subscribe(`listener ${sync} ${metaid}`, watcher);
   }
 
-  /** Whether anybody watches this listener, in either timing: nothing is rendered for nobody. */
+  /** Whether this listener has watchers in this timing: what no watcher reads is not rendered. */
   isWatched(metaid: string, sync: Sync): boolean {
     return this.#topics.has(`listener ${sync} ${metaid}`);
   }
 
   #begin(channels: readonly string[], watcher: Watcher, seen: string | undefined): void {
     const firsts = this.#firsts(channels, Seen.read(seen, orderName(channels)));
-    if (watcher.begin !== undefined) watcher.begin(firsts);
-    else for (let message = firsts.next(); message !== null; message = firsts.next()) watcher.tell(message);
+    if (watcher.onFirsts !== undefined) watcher.onFirsts(firsts);
+    else for (let message = firsts.next(); message !== null; message = firsts.next()) watcher.onMessage(message);
   }
 
-  /** Two places for each channel: its next, its now. What was told after this moment is passed over. */
+  /** Two places for each channel: its next, its now. What was published after this moment is left out. */
   #firsts(channels: readonly string[], seen: Seen): Firsts {
     const { text: covered } = this.sequence;
     const turn = this.#turn;
@@ -200,9 +200,9 @@ export class Feed {
     };
   }
 
-  #tell(topic: string, message: Message): void {
+  #publish(topic: string, message: Message): void {
     const watchers = this.#topics.get(topic);
-    if (watchers !== undefined) for (const watcher of watchers) watcher.tell(message);
+    if (watchers !== undefined) for (const watcher of watchers) watcher.onMessage(message);
   }
 }
 

@@ -4,18 +4,18 @@
  *   places    n0 n1 │ n2 n3 n4 │ n5 …        two for each channel, in configured order: its next, its now
  *   covered   by S2   by S1      by B        id "S2.1,S1.4,B@order"
  *
- * Usually one step, B, is all: what the sequence had told when the last message went out. The first messages go out in configured
+ * Usually one step, B, is all: what the sequence had published when the last message went out. The first messages go out in configured
  * order and not in the sequence's, so each of them adds a step: all that S covers is seen up to this place. A reader that is cut
- * off within them, again and again, has more steps; a place further on swallows those before it.
+ * off within them, again and again, has more steps; a place further on replaces those before it.
  *
- * `order` tells whether the places are still those that the id means: after a change of configuration only B holds.
+ * `order` shows whether the places are still those that the id means: after a change of configuration only B holds.
  */
 
 import { createHash } from 'node:crypto';
 import { type Covered, readCovered } from './sequence.js';
 
 interface Step {
-  /** The last place that it speaks of. */
+  /** The last place that it covers. */
   readonly upTo: number;
   readonly covered: Covered;
 }
@@ -38,7 +38,7 @@ export class Seen {
     this.#order = order;
   }
 
-  /** @param id what the reader says it saw last; what is no id of ours counts as nothing @param order the order of its channels now */
+  /** @param id what the reader saw last; what is no id of ours counts as nothing @param order the order of its channels now */
   static read(id: string | undefined, order: string): Seen {
     const [steps, named] = (id ?? '').split('@') as [string, string?];
     const parts = steps.split(',');
@@ -60,7 +60,7 @@ export class Seen {
     return (this.#steps.find((step) => place <= step.upTo)?.covered ?? this.#base).has(stamp);
   }
 
-  /** The id of a first message at this place, where all that `covered` says has been told up to there. */
+  /** The id of a first message at this place, when everything in `covered` has been sent up to there. */
   idAfter(place: number, covered: string): string {
     const steps = [`${covered}.${place.toString(36)}`];
     for (const step of this.#steps) {

@@ -1,11 +1,11 @@
 /**
- * The order of everything that readers are told, over all channels. Each record gets a stamp while it is decided, which is stored
+ * The order of everything that is published to readers, over all channels. Each record gets a stamp while it is decided, which is stored
  * with it, so the order survives a crash; a stamp is close to the wall clock, but rises whatever that clock does.
  *
- *   issue ──► commit ──► told        told = 7, open = {5}:  text "7-2", all up to 7 were told except 5
+ *   issue ──► commit ──► publish        published = 7, open = {5}:  text "7-2", all up to 7 were published except 5
  *
  * Changes of different channels are committed side by side and may overtake each other: what is still open below the highest
- * stamp told is part of the text. Invariant: whoever has what a text says has exactly the records that it covers.
+ * published stamp is part of the text. Invariant: a reader with that text has exactly the records that it covers.
  */
 
 /** What a text of the sequence covers. */
@@ -19,11 +19,11 @@ const TEXT = /^[0-9a-z]{1,10}(?:-[0-9a-z]{1,10})*$/;
 
 export class Sequence {
   #last = 0;
-  #told = 0;
+  #published = 0;
   readonly #open = new Set<number>();
   #text: string | undefined;
 
-  /** The highest stamp given, told or not. To be stored with every change: the clock may stand further back after a restart. */
+  /** The highest stamp issued, published or not. To be stored with every change: the clock may stand further back after a restart. */
   get last(): number {
     return this.#last;
   }
@@ -40,24 +40,24 @@ export class Sequence {
     return this.#last;
   }
 
-  /** The record is about to be told to readers, or was told by the process before this one. */
-  tell(stamp: number): void {
+  /** The record is about to be published, or was by the process before this one. */
+  publish(stamp: number): void {
     this.#open.delete(stamp);
     this.#last = Math.max(this.#last, stamp);
-    this.#told = Math.max(this.#told, stamp);
+    this.#published = Math.max(this.#published, stamp);
     this.#text = undefined;
   }
 
-  /** Told or not, nothing more will come of it. Idempotent. */
+  /** The change is over, published or not. Idempotent. */
   settle(stamp: number): void {
     if (this.#open.delete(stamp)) this.#text = undefined;
   }
 
-  /** What has been told by now. */
+  /** What has been published by now. */
   get text(): string {
     if (this.#text !== undefined) return this.#text;
-    let text = this.#told.toString(36);
-    for (const stamp of this.#open) if (stamp < this.#told) text += `-${(this.#told - stamp).toString(36)}`;
+    let text = this.#published.toString(36);
+    for (const stamp of this.#open) if (stamp < this.#published) text += `-${(this.#published - stamp).toString(36)}`;
     return (this.#text = text);
   }
 }
@@ -65,7 +65,7 @@ export class Sequence {
 /** Reads a text of a sequence; null: it is none. */
 export function readCovered(text: string): Covered | null {
   if (!TEXT.test(text)) return null;
-  const [told, ...open] = text.split('-').map((digits) => Number.parseInt(digits, 36));
-  const missing = new Set(open.map((back) => told! - back));
-  return { text, has: (stamp) => stamp <= told! && !missing.has(stamp) };
+  const [published, ...open] = text.split('-').map((digits) => Number.parseInt(digits, 36));
+  const missing = new Set(open.map((back) => published! - back));
+  return { text, has: (stamp) => stamp <= published! && !missing.has(stamp) };
 }

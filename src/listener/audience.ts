@@ -1,10 +1,11 @@
 /**
- * All listeners of this process. Each is visited once a second, in one of 25 slots, so that a crowd's writes are spread over
+ * All listeners of this process. Each is written to once a second, in one of 25 slots, so that a crowd's writes are spread over
  * the second and never block the loop.
  *
- *   tick 40 ms ─► slot 0 │ slot 1 │ … │ slot 24 │ slot 0 …      a late tick visits the slots it missed, each once
+ *   tick 40 ms ─► slot 0 │ slot 1 │ … │ slot 24 │ slot 0 …      a late tick makes up for the slots it missed, each once
  *
- * Owns every listener's socket from `join` until its ending. The one writer of Channel.listeners and playing.
+ * Owns every listener's socket from `join` until its ending, which is reported once (README, "Endings"). The one writer of
+ * ChannelAudio's `listeners` and `playing`.
  */
 
 import type { Socket } from 'node:net';
@@ -13,38 +14,38 @@ import type { AlarmHandler, Clock } from '../base/clock.js';
 import { TICK_MS } from '../base/clock.js';
 import { SocketBacklog } from './backlog.js';
 import { ENDINGS, type Ending } from './ending.js';
-import type { Guest } from './guests.js';
 import { Listener } from './listener.js';
 import type { Session, Sessions } from './sessions.js';
 
 /** One turn takes a second, the playing time of a usual segment. */
 const SLOTS = 1000 / TICK_MS;
-/** So long may the last bytes of a polite ending take. */
+/** The last bytes of a polite ending may take this long. */
 const LINGER_MS = 10_000;
 
-export interface AudienceOutput {
-  /** The number of listeners of a channel went from 0 to 1 or back. */
-  onWanted(channel: ChannelAudio, wanted: boolean): void;
-  onEnded(listener: Listener, guest: Guest, ending: Ending, lastedMs: number): void;
+/** How a listener's stream ended. */
+export interface ListenerEnd {
+  readonly ending: Ending;
+  /** Given to its socket, without the head. */
+  readonly bytes: number;
+  /** Since it joined. */
+  readonly lastedMs: number;
 }
 
 export interface JoinOptions {
   readonly icy: boolean;
   readonly burstMs: number;
   readonly session: Session | null;
-  readonly guest: Guest;
   /** How long it may listen; +∞: for ever. */
   readonly limitMs: number;
-  /** Told once, when it has ended. */
-  readonly onLeft: (lastedMs: number) => void;
+  /** Called once. */
+  onEnd(end: ListenerEnd): void;
 }
 
 export class Audience implements AlarmHandler {
   readonly #clock: Clock;
   readonly #sessions: Sessions;
-  readonly #output: AudienceOutput;
-  /** What of their streams has not left this machine. */
-  readonly kernel: SocketBacklog;
+  /** What the listeners' sockets hold that their players have not taken. */
+  readonly backlog: SocketBacklog;
   readonly #slots: Listener[][] = Array.from({ length: SLOTS }, () => []);
   #doneTick: number;
   #count = 0;
@@ -60,11 +61,10 @@ export class Audience implements AlarmHandler {
     shutdown: 0,
   };
 
-  constructor(clock: Clock, sessions: Sessions, output: AudienceOutput) {
+  constructor(clock: Clock, sessions: Sessions) {
     this.#clock = clock;
     this.#sessions = sessions;
-    this.#output = output;
-    this.kernel = new SocketBacklog(clock, (listener) => listener.onEnd('lagged'));
+    this.backlog = new SocketBacklog(clock, (listener) => listener.end('lagged'));
     this.#doneTick = Math.floor(clock.now() / TICK_MS);
     clock.everyTick(this);
   }
@@ -73,15 +73,15 @@ export class Audience implements AlarmHandler {
     return this.#count;
   }
 
-  /** Takes a place on the channel, before there is a tape: it is what wakes a source on demand. Balance with `leave`. */
+  /** Takes a place on the channel, before there is a tape: the first one wakes a source on demand. Balance with `leave`. */
   enter(channel: ChannelAudio): void {
     this.#count++;
-    if (channel.listeners++ === 0) this.#output.onWanted(channel, true);
+    if (channel.listeners++ === 0) channel.want(true);
   }
 
   leave(channel: ChannelAudio): void {
     this.#count--;
-    if (--channel.listeners === 0) this.#output.onWanted(channel, false);
+    if (--channel.listeners === 0) channel.want(false);
   }
 
   /**
@@ -94,34 +94,33 @@ export class Audience implements AlarmHandler {
     const nowMs = this.#clock.now();
     const cursor = tape.joinAt(options.burstMs);
     const listener = new Listener(socket, tape, channel.key, cursor, options.icy, options.session, nowMs);
-    this.#seat(listener);
-    const flow = this.kernel.watch(listener, tape, options.session);
-    const timeUp = { onAlarm: () => gone('overtime') };
-    const alarm =
-      options.limitMs < Number.POSITIVE_INFINITY ? this.#clock.alarm(nowMs + options.limitMs, timeUp) : null;
-    const gone = (ending: Ending) => {
+    this.#place(listener);
+    const backlog = this.backlog.watch(listener, tape, options.session);
+    const onAlarm = () => listener.end('overtime');
+    const hasLimit = options.limitMs < Number.POSITIVE_INFINITY;
+    const alarm = hasLimit ? this.#clock.alarm(nowMs + options.limitMs, { onAlarm }) : null;
+    listener.end = (ending) => {
       alarm?.cancel();
-      this.kernel.forget(flow);
+      this.backlog.forget(backlog);
       this.#end(listener, channel, options, ending);
     };
     // A player that closes over unread audio resets the connection: it has left like any other.
     socket.on('error', ({ code }: NodeJS.ErrnoException) =>
-      gone(code === 'ECONNRESET' || code === 'EPIPE' ? 'left' : 'broken'),
+      listener.end(code === 'ECONNRESET' || code === 'EPIPE' ? 'left' : 'broken'),
     );
-    socket.on('close', () => gone('left'));
-    // A half-closed player hears nothing: it has gone.
-    socket.on('end', () => gone('left'));
+    socket.on('close', () => listener.end('left'));
+    // A player that closes its half has stopped listening.
+    socket.on('end', () => listener.end('left'));
     socket.resume();
-    listener.onEnd = gone;
     listener.start(head, nowMs);
     return listener;
   }
 
-  /** Visits the slots that are due. */
+  /** Writes to the listeners of the slots that are due. */
   onAlarm(nowMs: number): void {
     const tick = Math.floor(nowMs / TICK_MS);
     for (let t = Math.max(this.#doneTick + 1, tick - SLOTS + 1); t <= tick; t++)
-      this.#visit(this.#slots[t % SLOTS]!, nowMs);
+      this.#advance(this.#slots[t % SLOTS]!, nowMs);
     this.#doneTick = tick;
   }
 
@@ -130,7 +129,7 @@ export class Audience implements AlarmHandler {
     for (const slot of this.#slots) {
       for (let i = slot.length - 1; i >= 0; i--) {
         const listener = slot[i]!;
-        if (channel === undefined || listener.channel === channel) listener.onEnd(ending);
+        if (channel === undefined || listener.channel === channel) listener.end(ending);
       }
     }
   }
@@ -144,15 +143,16 @@ export class Audience implements AlarmHandler {
     return bytes;
   }
 
-  #visit(slot: Listener[], nowMs: number): void {
+  /** Backwards: an ending moves the last listener of the slot into the gap. */
+  #advance(slot: Listener[], nowMs: number): void {
     for (let i = slot.length - 1; i >= 0; i--) {
       const listener = slot[i]!;
-      if (!listener.advance(nowMs)) listener.onEnd(listener.fallen);
+      if (!listener.advance(nowMs)) listener.end(listener.fallen);
     }
   }
 
-  #letGo(socket: Socket, ending: Ending): void {
-    // A FIN would first deliver whatever the kernel holds, up to minutes of audio of the past; TLS knows no reset.
+  #closeSocket(socket: Socket, ending: Ending): void {
+    // A FIN would first deliver what the send queue holds, up to minutes of old audio; TLS has no reset.
     if (ending === 'lagged' && !('encrypted' in socket)) socket.resetAndDestroy();
     else if (ENDINGS[ending].abrupt) socket.destroy();
     else {
@@ -162,14 +162,14 @@ export class Audience implements AlarmHandler {
   }
 
   /** Into the emptiest slot. */
-  #seat(listener: Listener): void {
+  #place(listener: Listener): void {
     let best = 0;
     for (let i = 1; i < SLOTS; i++) if (this.#slots[i]!.length < this.#slots[best]!.length) best = i;
     listener.slot = best;
     listener.place = this.#slots[best]!.push(listener) - 1;
   }
 
-  #end(listener: Listener, channel: ChannelAudio, { session, guest, onLeft: left }: JoinOptions, ending: Ending): void {
+  #end(listener: Listener, channel: ChannelAudio, options: JoinOptions, ending: Ending): void {
     if (listener.slot < 0) return;
     const slot = this.#slots[listener.slot]!;
     const last = slot.pop()!;
@@ -179,14 +179,13 @@ export class Audience implements AlarmHandler {
     }
     listener.slot = -1;
     if (!ENDINGS[ending].abrupt) listener.finish();
-    this.#endedBytes.set(channel.key, (this.#endedBytes.get(channel.key) ?? 0) + listener.bytes);
+    const { bytes } = listener;
+    this.#endedBytes.set(channel.key, (this.#endedBytes.get(channel.key) ?? 0) + bytes);
     this.endings[ending]++;
-    if (session !== null) this.#sessions.close(session);
-    this.#letGo(listener.socket, ending);
+    if (options.session !== null) this.#sessions.close(options.session);
+    this.#closeSocket(listener.socket, ending);
     channel.playing--;
     this.leave(channel);
-    const lastedMs = this.#clock.now() - listener.startedMs;
-    left(lastedMs);
-    this.#output.onEnded(listener, guest, ending, lastedMs);
+    options.onEnd({ ending, bytes, lastedMs: this.#clock.now() - listener.startedMs });
   }
 }

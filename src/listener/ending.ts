@@ -10,11 +10,11 @@ export const ENDINGS = {
   lagged: { abrupt: true },
   /** The socket failed. */
   broken: { abrupt: true },
-  /** The channel is fed another format now (Ogg, or no longer Ogg), which it was not promised: it has to connect anew. */
+  /** The channel has another format now (Ogg, or no longer Ogg) than its head promised: the player has to reconnect. */
   format: { abrupt: false },
   /** Nothing has fed the channel for streams.silenceSeconds. */
   silence: { abrupt: false },
-  /** It has listened for as long as it may: maxListenSeconds, or what the listener hook said. */
+  /** It has listened for as long as it may: maxListenSeconds, or the listener hook's limit. */
   overtime: { abrupt: false },
   /** This server is shutting down. */
   shutdown: { abrupt: false },

@@ -1,6 +1,6 @@
 /**
- * The head of a listener's answer, rendered for each (protocol.md, "Listeners"): HTTP/1.0 status line, close-delimited, never
- * cached, readable by pages of any origin with `icy-metaint` exposed.
+ * The head of a listener's answer, rendered for each: HTTP/1.0 status line, close-delimited, never cached, readable by pages of any
+ * origin with `icy-metaint` exposed. Why each head stands there: src/http/stream/README.md.
  */
 
 export interface HeadFacts {
@@ -10,38 +10,38 @@ export interface HeadFacts {
   readonly url: string;
   readonly description: string;
   readonly public: boolean | undefined;
-  /** Told as icy-br; 0: what the frames say. */
+  /** For icy-br; 0: the bitrate of the frames. */
   readonly bitrateKbps: number;
-  /** Told as ice-audio-info; "": the bitrate. */
+  /** For ice-audio-info; "": the bitrate. */
   readonly audioInfo: string;
-  /** Hertz, and how many, for statistics; 0: the source does not say. */
+  /** Hertz, and number of audio channels, for statistics; 0: not known. */
   readonly sampleRate: number;
   readonly channels: number;
   readonly server: string;
-  /** Configured heads, name → value with {channelkey} in place already. They replace ours of the same name. */
+  /** Configured heads, name → value with {channelkey} filled in. They replace ours of the same name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What a source may say of itself; a text that it does not tell is empty. */
-type Said = Pick<
+/** What a source may announce about itself; a text that it does not announce is empty. */
+type AnnouncedFacts = Pick<
   HeadFacts,
   'name' | 'genre' | 'url' | 'description' | 'public' | 'bitrateKbps' | 'audioInfo' | 'sampleRate' | 'channels'
 >;
 
-/** What listeners are told: what the configuration says, else the source that is heard, else the channel's key as its name. */
-export function heardFacts(configured: HeadFacts, said: Said | undefined): HeadFacts {
+/** The facts for listeners: from the configuration, else from the source on air, else the channel's key as its name. */
+export function heardFacts(configured: HeadFacts, source: AnnouncedFacts | undefined): HeadFacts {
   return {
     ...configured,
-    name: configured.name || said?.name || configured.key,
-    genre: configured.genre || (said?.genre ?? ''),
-    url: configured.url || (said?.url ?? ''),
-    description: configured.description || (said?.description ?? ''),
-    public: configured.public ?? said?.public,
-    bitrateKbps: configured.bitrateKbps || (said?.bitrateKbps ?? 0),
-    // The source's says its bitrate, which is not the configured one.
-    audioInfo: configured.bitrateKbps === 0 ? (said?.audioInfo ?? '') : '',
-    sampleRate: said?.sampleRate ?? 0,
-    channels: said?.channels ?? 0,
+    name: configured.name || source?.name || configured.key,
+    genre: configured.genre || (source?.genre ?? ''),
+    url: configured.url || (source?.url ?? ''),
+    description: configured.description || (source?.description ?? ''),
+    public: configured.public ?? source?.public,
+    bitrateKbps: configured.bitrateKbps || (source?.bitrateKbps ?? 0),
+    // The source's text holds its own bitrate, which is not the configured one.
+    audioInfo: configured.bitrateKbps === 0 ? (source?.audioInfo ?? '') : '',
+    sampleRate: source?.sampleRate ?? 0,
+    channels: source?.channels ?? 0,
   };
 }
 
@@ -54,7 +54,7 @@ function clean(value: string): string {
 }
 
 /**
- * @param audio content type and bitrate of what is heard now
+ * @param audio content type and bitrate of what is on air now
  * @param metaint bytes between blocks, or null for a player that did not ask for ICY
  * @param more heads of the address at which the player asked
  */
@@ -89,7 +89,7 @@ export function streamHead(
   return renderHead('HTTP/1.0 200 OK', heads, facts.headers);
 }
 
-/** CORS preflight for a stream (protocol.md, "Browsers"). */
+/** CORS preflight for a stream. */
 export const PREFLIGHT_HEADS: readonly [string, string][] = [
   ['Allow', 'GET, HEAD, OPTIONS, PUT, SOURCE'],
   ['Access-Control-Allow-Origin', '*'],

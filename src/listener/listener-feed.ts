@@ -1,8 +1,8 @@
 /**
- * Between the listeners and the feed: what a session has written or heard goes to whoever watches its metaid, and a following track
- * to all who play its channel. One of the places where data crosses against the flow (design.md); made by app/app.ts.
+ * Between the listeners and the feed: a title that a session was sent or has heard goes to the watchers of its metaid, and a following
+ * track to the watchers of all sessions on its channel. One of the two places where data crosses against the flow; made by app/app.ts.
  *
- * Invariant: nothing is rendered for nobody.
+ * Invariant: a message that no watcher reads is not rendered.
  */
 
 import type { Feed, Sync } from '../feed/feed.js';
@@ -18,28 +18,28 @@ export class ListenerFeed implements SessionOutput {
     this.#feed = feed;
   }
 
-  /** A session speaks from now on: what follows on its channel is told first. */
+  /** A session has become the current one of its metaid: the channel's following track goes first. */
   onBegan(session: Session): void {
     const view = this.#feed.last(session.channel, 'next');
     if (view != null) this.#next(session, view);
   }
 
-  onWritten(session: Session, told: HeardTitle): void {
-    this.#now(session, told, 'wire');
+  onWritten(session: Session, title: HeardTitle): void {
+    this.#now(session, title, 'wire');
   }
 
-  onHeard(session: Session, told: HeardTitle): void {
-    this.#now(session, told, 'audio');
+  onHeard(session: Session, title: HeardTitle): void {
+    this.#now(session, title, 'audio');
   }
 
-  /** A `next` is told to listeners on arrival, without a position. */
+  /** A `next` goes out on arrival, without a position. */
   next(view: RecordView, sessions: Sessions): void {
     for (const session of sessions.onChannel(view.record.channel)) this.#next(session, view);
   }
 
-  #now(session: Session, told: HeardTitle, sync: Sync): void {
+  #now(session: Session, title: HeardTitle, sync: Sync): void {
     if (this.#feed.isWatched(session.metaid, sync)) {
-      this.#feed.publishListener(session.metaid, sync, session.nowMessage(told));
+      this.#feed.publishListener(session.metaid, sync, session.nowMessage(title));
     }
   }
 

@@ -1,6 +1,6 @@
 /**
  * A listener: a cursor on a tape and a socket. It has no queue: what its socket has not taken yet stays on the tape, and its
- * lag is a subtraction. `advance` is the hot path: it writes shared buffers and remembers the mark it sent last.
+ * lag is a subtraction. `advance` is the hot path: it writes shared buffers and keeps the mark it sent last.
  *
  * Every listener with ICY begins at a segment's first byte (entry.ts makes a whole frame or a tag of what stands there), so every block
  * that it is owed falls on a segment's end and the shared renderings are right for it from its first byte. (Where a channel sends ICY in Ogg, those
@@ -15,7 +15,7 @@ import type { Ending } from './ending.js';
 import type { Session } from './sessions.js';
 
 /**
- * At most about this much is handed to the socket in one go; the rest stays on the tape until it is taken. Visits are a second
+ * At most about this much is handed to the socket in one go; the rest stays on the tape until it is taken. Writes are a second
  * apart, so this is also the fastest that a listener catches up: 2 Mb/s, whatever the metaint.
  */
 const MOST_BYTES_AT_ONCE = 256 * 1024;
@@ -32,8 +32,8 @@ export class Listener {
   slot = -1;
   place = -1;
   bytes = 0;
-  /** Ends it, once; set by the audience that owns it. */
-  onEnd: (ending: Ending) => void = () => undefined;
+  /** Ends it; set by the audience that owns it. Idempotent. */
+  end: (ending: Ending) => void = () => undefined;
   readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
   readonly #session: Session | null;
@@ -77,7 +77,7 @@ export class Listener {
     this.socket.uncork();
   }
 
-  /** Why it has fallen off the tape, once it has. */
+  /** Why its cursor is off the tape, once it is. */
   get fallen(): Ending {
     return this.#tape.isOver ? 'format' : 'lagged';
   }
@@ -110,13 +110,13 @@ export class Listener {
   #write(nowMs: number): void {
     const segment = this.#tape.at(this.cursor++)!;
     const first = this.#joinMs < 0;
-    // No frame begins here that a player could begin with.
+    // No frame begins here with which a player could start.
     if (first && segment.entry < 0) {
       this.firstSeq = this.cursor;
       return;
     }
     const mark = segment.mark;
-    // A title that leaves the last one standing in the stream has its very block: nothing new is said there.
+    // A title that does not change the stream's has the same block: nothing new to send.
     const same = mark === this.#mark || (mark !== null && mark.block === this.#mark?.block);
     const icy = this.icy;
     const shared = first ? segment.entered(icy) : !icy ? segment.plain : same ? segment.bytes : segment.titled;

@@ -1,7 +1,7 @@
 /**
- * What lies in the kernel, as Linux tells it: the tx_queue column of /proc/net/tcp and tcp6 (proc(5)), the bytes of a connection that
- * its other end has not acknowledged. The whole table is read, a page at a time, by the system's threads; the event loop looks at some
- * 30 lines in a go, and makes a string only of those that hold something.
+ * The send queues of the machine's TCP connections: the tx_queue column of /proc/net/tcp and tcp6 (proc(5)), the bytes of a connection
+ * that its other end has not acknowledged. Linux only. The whole table is read, a page at a time, by Node's thread pool; the event loop scans
+ * one page in a go, and makes a string only of lines that hold something.
  *
  *      0: 0100007F:1F40 0100007F:D431 01 0003AA80:00000000 …
  *         └────── endpoints ────────┘    └tx_queue┘             8 + 1 + 4 hexadecimal digits an end; tcp6: 32 + 1 + 4
@@ -23,7 +23,7 @@ const STATE_CHARACTERS = 4;
 const BUFFER_BYTES = 65_536;
 const SWAPPED = endianness() === 'LE';
 
-/** One of the kernel's two tables, and how long its endpoints are. */
+/** One of Linux's two tables, and the length of its endpoints. */
 export interface Table {
   readonly path: string;
   readonly endpointsLength: number;
@@ -42,7 +42,7 @@ export function endpointsOf(socket: Socket): string | null {
   return `${end(localAddress, localPort)} ${end(remoteAddress, remotePort)}`;
 }
 
-/** Tells each connection with a queue, and its bytes; resolves with how long the table is, bytes. Rejects where it cannot be read. */
+/** Calls `onQueue` for each connection with a queue; resolves with the length of the table, bytes. Rejects where it cannot be read. */
 export async function readQueues(
   { path, endpointsLength }: Table,
   onQueue: (endpoints: string, bytes: number) => void,
@@ -65,7 +65,7 @@ export async function readQueues(
   }
 }
 
-/** Looks at the whole lines in `text` and returns how many bytes they are. The head line has no colon at its place and no queue. */
+/** Scans the whole lines in `text` and returns their length, bytes. The head line has no colon at its place and no queue. */
 export function scan(
   text: Buffer,
   endpointsLength: number,

@@ -1,13 +1,13 @@
 /**
  * Sessions: what each listener with a metaid was sent and hears. A title is *written* when its ICY block goes to the socket and
- * *heard* when a player that has played in real time since its first byte gets there (contract, "listener scope"):
+ * *heard* when a player that has played in real time since its first byte gets there (README, "Written and heard"):
  *
  *   session start ────────────── position ──────────►│ heard
  *        └ first byte written    written │───── held ─┘
  *
  * A block that is written later than that moment moves the session's start by the difference: the player has stalled. So does audio
- * that lies in the kernel when it should be heard (backlog.ts).
- * Of several connections with one metaid the newest still playing is the session; it alone speaks on the feed.
+ * that lies in the send queue when it should be heard (backlog.ts).
+ * Of several connections with one metaid the newest still playing is the current session; it alone publishes to the feed.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -26,10 +26,10 @@ export interface HeardTitle {
 
 /** Where the titles go: the feed's listener topics. Wired in app/app.ts. */
 export interface SessionOutput {
-  /** This session speaks from now on, before any title of it. */
+  /** This session has become the current one of its metaid; called before any title of it. */
   onBegan(session: Session): void;
-  onWritten(session: Session, told: HeardTitle): void;
-  onHeard(session: Session, told: HeardTitle): void;
+  onWritten(session: Session, title: HeardTitle): void;
+  onHeard(session: Session, title: HeardTitle): void;
 }
 
 export class Session implements AlarmHandler {
@@ -40,7 +40,7 @@ export class Session implements AlarmHandler {
   lastWritten: HeardTitle | null = null;
   lastHeard: HeardTitle | null = null;
   /** Whether it is the newest still playing of its metaid. */
-  speaks = false;
+  isCurrent = false;
   #startMs = 0;
   /** Position of the end of what is written. */
   #writtenMs = 0;
@@ -60,13 +60,13 @@ export class Session implements AlarmHandler {
   }
 
   /** The record of a title of this session, as readers of the listener scope get it. */
-  json(told: HeardTitle): string {
-    return told.view.listenerJson(this.id, String(Math.round(told.positionMs)), this.mount);
+  json(title: HeardTitle): string {
+    return title.view.listenerJson(this.id, String(Math.round(title.positionMs)), this.mount);
   }
 
   /** The same as a message; its id says session and position. */
-  nowMessage(told: HeardTitle): Message {
-    return new Message('now', `${this.id}~${Math.round(told.positionMs)}`, this.json(told));
+  nowMessage(title: HeardTitle): Message {
+    return new Message('now', `${this.id}~${Math.round(title.positionMs)}`, this.json(title));
   }
 
   /** A following track, which has no position. */
@@ -88,12 +88,12 @@ export class Session implements AlarmHandler {
     this.#reached(positionMs, nowMs);
   }
 
-  /** So much of what is written, milliseconds of audio, has not left this machine: it cannot have been heard. */
-  stuck(heldMs: number, nowMs: number): void {
-    this.#reached(this.#writtenMs - heldMs, nowMs);
+  /** So much of what is written, milliseconds of audio, is not acknowledged by the player: it cannot have been heard. */
+  stuck(unsentMs: number, nowMs: number): void {
+    this.#reached(this.#writtenMs - unsentMs, nowMs);
   }
 
-  /** Nobody has heard more than this. */
+  /** The player cannot be further than this. */
   #reached(positionMs: number, nowMs: number): void {
     const lateMs = nowMs - this.#startMs - positionMs;
     if (lateMs > 0) this.#startMs += lateMs;
@@ -103,10 +103,10 @@ export class Session implements AlarmHandler {
   written(mark: Mark, positionMs: number, nowMs: number): void {
     const first = mark === this.#before;
     this.#before = null;
-    const told = { view: mark.view, positionMs: first ? 0 : positionMs };
-    this.lastWritten = told;
-    if (this.speaks) this.#output.onWritten(this, told);
-    if (!first) this.#hold(told, nowMs);
+    const title = { view: mark.view, positionMs: first ? 0 : positionMs };
+    this.lastWritten = title;
+    if (this.isCurrent) this.#output.onWritten(this, title);
+    if (!first) this.#hold(title, nowMs);
   }
 
   onAlarm(nowMs: number): void {
@@ -114,92 +114,92 @@ export class Session implements AlarmHandler {
     this.#release(nowMs);
   }
 
-  /** The connection is gone: nothing more is heard. */
+  /** The connection has ended: nothing more is heard. */
   end(): void {
     this.#alarm?.cancel();
     this.#alarm = null;
     this.#held.length = 0;
   }
 
-  #hold(told: HeardTitle, nowMs: number): void {
-    this.#held.push(told);
+  #hold(title: HeardTitle, nowMs: number): void {
+    this.#held.push(title);
     if (this.#alarm === null) this.#release(nowMs);
   }
 
   #release(nowMs: number): void {
     for (;;) {
-      const told = this.#held[0];
-      if (told === undefined) return;
-      const dueMs = this.#startMs + told.positionMs;
+      const title = this.#held[0];
+      if (title === undefined) return;
+      const dueMs = this.#startMs + title.positionMs;
       if (dueMs > nowMs) {
         this.#alarm = this.#clock.alarm(dueMs, this);
         return;
       }
       this.#held.shift();
-      this.lastHeard = told;
-      if (this.speaks) this.#output.onHeard(this, told);
+      this.lastHeard = title;
+      if (this.isCurrent) this.#output.onHeard(this, title);
     }
   }
 }
 
 export class Sessions {
   readonly #live = new Map<string, Session[]>();
-  /** Those that speak, by channel: a `next` is told to all of them. */
-  readonly #speaking = new Map<string, Set<Session>>();
+  /** Current sessions by channel: a `next` goes to all of them. */
+  readonly #current = new Map<string, Set<Session>>();
   readonly #gone: LRUCache<string, Session>;
   readonly #clock: Clock;
   readonly #output: SessionOutput;
 
-  /** @param keepMs how long a session can be read after its connection has gone; @param max how many such are kept */
+  /** @param keepMs how long a session can be read after its connection has ended; @param max how many such are kept */
   constructor(clock: Clock, output: SessionOutput, options: { keepMs: number; max: number }) {
     this.#clock = clock;
     this.#output = output;
     this.#gone = new LRUCache({
       max: options.max,
       ttl: Math.max(1, options.keepMs),
-      // Our clock, without the cache's own notion of "a moment ago": tests move it.
+      // Our clock, without the cache's own debounce: tests move it.
       perf: { now: () => clock.now() },
       ttlResolution: 0,
     });
   }
 
-  /** A connection with this metaid begins to play; it is the session now. */
+  /** A connection with this metaid begins to play; it is the current session now. */
   open(metaid: string, channel: string, mount: string): Session {
     const session = new Session(metaid, channel, mount, this.#clock, this.#output);
     const stack = this.#live.get(metaid);
     if (stack === undefined) this.#live.set(metaid, [session]);
     else {
-      this.#speak(stack.at(-1)!, false);
+      this.#setCurrent(stack.at(-1)!, false);
       stack.push(session);
     }
-    this.#speak(session, true);
+    this.#setCurrent(session, true);
     this.#output.onBegan(session);
     return session;
   }
 
-  /** The connection has gone. Where an older one with the same metaid still plays, that is the session again. */
+  /** The connection has ended. Where an older one with the same metaid still plays, that is the current session again. */
   close(session: Session): void {
     session.end();
     const stack = this.#live.get(session.metaid);
     const index = stack?.indexOf(session) ?? -1;
     if (stack === undefined || index < 0) return;
     stack.splice(index, 1);
-    const wasNewest = session.speaks;
-    this.#speak(session, false);
+    const wasNewest = session.isCurrent;
+    this.#setCurrent(session, false);
     const newest = stack.at(-1);
     if (newest === undefined) {
       this.#live.delete(session.metaid);
       this.#gone.set(session.metaid, session);
     } else if (wasNewest) {
-      this.#speak(newest, true);
+      this.#setCurrent(newest, true);
       if (newest.channel !== session.channel) this.#output.onBegan(newest);
-      // What was told last with this metaid is not told again.
+      // What was published last for this metaid is not repeated.
       if (differs(newest.lastWritten, session.lastWritten)) this.#output.onWritten(newest, newest.lastWritten);
       if (differs(newest.lastHeard, session.lastHeard)) this.#output.onHeard(newest, newest.lastHeard);
     }
   }
 
-  /** The session of this metaid: playing, or gone for less than the keeping time. */
+  /** The session of this metaid: playing, or ended less than `keepMs` ago. */
   get(metaid: string): Session | undefined {
     return this.#live.get(metaid)?.at(-1) ?? this.#gone.get(metaid);
   }
@@ -211,30 +211,30 @@ export class Sessions {
 
   /** All sessions that play on this channel, one per metaid. */
   onChannel(channel: string): Iterable<Session> {
-    return this.#speaking.get(channel) ?? [];
+    return this.#current.get(channel) ?? [];
   }
 
   get count(): number {
     return this.#live.size;
   }
 
-  /** Forgets those that have been gone for too long (no timer of its own: packages.md, lru-cache). */
+  /** Drops those that ended too long ago; the cache runs no timer of its own. */
   purge(): void {
     this.#gone.purgeStale();
   }
 
-  #speak(session: Session, speaks: boolean): void {
-    session.speaks = speaks;
-    let speaking = this.#speaking.get(session.channel);
-    if (speaking === undefined) this.#speaking.set(session.channel, (speaking = new Set()));
-    if (speaks) speaking.add(session);
-    else speaking.delete(session);
+  #setCurrent(session: Session, isCurrent: boolean): void {
+    session.isCurrent = isCurrent;
+    let current = this.#current.get(session.channel);
+    if (current === undefined) this.#current.set(session.channel, (current = new Set()));
+    if (isCurrent) current.add(session);
+    else current.delete(session);
   }
 }
 
-/** Whether `told` is another record than `last`. */
-function differs(told: HeardTitle | null, last: HeardTitle | null): told is HeardTitle {
-  if (told === null) return false;
-  const [a, b] = [told.view.record, last?.view.record];
+/** Whether `title` is another record than `last`. */
+function differs(title: HeardTitle | null, last: HeardTitle | null): title is HeardTitle {
+  if (title === null) return false;
+  const [a, b] = [title.view.record, last?.view.record];
   return a.channel !== b?.channel || a.version !== b.version;
 }

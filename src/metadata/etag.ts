@@ -1,6 +1,5 @@
 /**
- * The one way in which content gets its tag: whoever serves the same bytes serves the same tag, in this process or another.
- * Owned by nobody.
+ * The one way in which content gets its tag: the same bytes have the same tag, in this process or another. Pure.
  */
 
 import { createHash } from 'node:crypto';

@@ -27,7 +27,7 @@ export interface Tags {
   readonly album: string;
 }
 
-/** The content types as an operator names them (specification, "etype allowed values"). */
+/** The content types as the configuration names them (specification, "etype allowed values"). */
 const WORDS: Readonly<Record<string, (etype: number) => boolean>> = {
   unknown: (etype) => etype === 0,
   jingle: (etype) => etype === 101,
@@ -40,7 +40,7 @@ const WORDS: Readonly<Record<string, (etype: number) => boolean>> = {
 
 /** @param before the block that stands in the stream now, or null: none does (the first title after a start) */
 export function blockFor(view: RecordView, before: Buffer | null, options: IcyOptions): Buffer {
-  // The channel's own title is of no content type: it stands on every output (contract, "after the duration is over").
+  // The channel's own title has no content type: it passes on every output (src/now-playing/README.md, "Fallback title").
   const rule = view.record.source === 'fallback' ? 'pass' : ruleFor(view.record.etype, options.etypes);
   if (rule === 'keep' && before !== null) return before;
   const title = rule === 'pass' ? view.title : rule === 'keep' ? options.name : rule;

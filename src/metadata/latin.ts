@@ -1,7 +1,7 @@
 /**
  * Text that ISO 8859-1 can carry: what has no place there becomes the nearest plain letters, and a question mark only where there are
- * none. Invariant: every character of the result is one byte, U+0020 to U+00FF without controls (given clean text), so that nothing
- * turns into a quote or a semicolon behind the back of title.ts, which looks for them afterwards.
+ * none. Invariant: every character of the result is one byte, U+0020 to U+00FF without controls (given clean text), so that no
+ * quote or semicolon appears unseen by title.ts, which looks for them afterwards.
  */
 
 /** Letters and signs that Unicode does not take apart by itself, as pairs. */

@@ -1,5 +1,5 @@
 /**
- * The shapes of a push, as zod schemas: the rules of the contract's Push section, each with a message for a person. The API
+ * The shapes of a push, as zod schemas: the rules of README, "Push fields", each with a message for a person. The API
  * document is made from the same schemas. zod enters this folder here only.
  *
  * What leaves a schema is clean and within its limits. `null` is no value in any member that may be missing; an empty time,
@@ -102,7 +102,7 @@ function common(limits: PushLimits) {
     ),
     isrc: text.nullish(),
     separator: text.nullish(),
-    // Another spelling that is in use (contract, "separator").
+    // Another spelling that is in use.
     seperator: text.nullish(),
   };
 }
@@ -149,7 +149,7 @@ function moment(parse: (text: string) => number | null, message: string) {
   });
 }
 
-/** Fractions are cut; null and 0 mean no known end; no upper bound but the exactness of a number (contract, "duration"). */
+/** Fractions are cut; null and 0 mean no known end; no upper bound but the exactness of a number. */
 function wholeSeconds(value: number | string | null, context: z.RefinementCtx): number {
   const numeric = typeof value !== 'string' || /^\d+(\.\d*)?$/.test(value.trim());
   const seconds = Number(value ?? 0);

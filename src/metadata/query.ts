@@ -1,6 +1,6 @@
 /**
  * The query string of a GET push, down to bytes: which charset they are in is only known once `encoding` has been read.
- * `+` is a blank in both encodings, `%2B` a plus; of a repeated parameter the last counts (contract, "query syntax"). How many there may
+ * `+` is a blank in both encodings, `%2B` a plus; of a repeated parameter the last counts (README, "Query syntax"). How many there may
  * be is bounded, since each costs an entry and two buffers, and takes one byte to send.
  */
 
@@ -30,7 +30,7 @@ export function queryBytes(rawQuery: string, mostParameters: number): Map<string
 
 /**
  * Null when a `%` is not followed by two hexadecimal digits. A request line's bytes above 0x7F reach us as one character each
- * (Node's parser does that), so a sender who did not encode them is understood too; any higher character came from elsewhere.
+ * (Node's parser does that), so bytes that were not encoded are understood too; any higher character came from elsewhere.
  */
 function percentDecode(text: string): Buffer | null {
   const bytes = Buffer.allocUnsafe(text.length);

@@ -1,16 +1,16 @@
 /**
  * A track as it was accepted, and the record it becomes when it takes effect on a channel.
  *
- * Values only: everything that enters is parsed at the door (push-input.ts, an encoder's or an upstream's title), everything
+ * Values only: everything that enters is parsed first (push-input.ts, an encoder's or an upstream's title), everything
  * that leaves is rendered by view.ts (JSON, text) and title.ts (ICY). A record never changes after it was made.
  */
 
 export type TrackType = 'now' | 'next';
 
-/** Who told us this title. `fallback` is the channel's own, configured title. */
+/** Where the title comes from. `fallback` is the channel's own, configured title. */
 export type TitleSource = 'metapush' | 'encoder' | 'upstream' | 'fallback';
 
-/** Written between artist and song where a pusher names none (spec, "Metadata element as sent"). */
+/** Written between artist and song where a push names none (specification, "Metadata element as sent"). */
 export const DEFAULT_SEPARATOR = ' - ';
 
 /** The content-type ids of the specification: id → name. */
@@ -58,7 +58,7 @@ export interface TrackRecord extends Track {
   readonly stamp?: number;
 }
 
-/** The title line as listeners see it: both parts with the separator, or the only non-empty part (contract, `rawdata`). */
+/** The title line as listeners see it: both parts with the separator, or the only non-empty part (README, "Title line"). */
 export function titleLine(track: Pick<Track, 'artist' | 'song' | 'separator'>): string {
   if (track.artist === '') return track.song;
   if (track.song === '') return track.artist;

@@ -1,6 +1,6 @@
 /**
  * Bytes to text, and text to the only form that is kept: Unicode NFC, without control characters, without lone surrogates.
- * Every text that enters (push, encoder, upstream) is cleaned here once; behind this door texts are trusted. Cleaning takes time in
+ * Every text that enters (push, encoder, upstream) is cleaned here once, and trusted from then on. Cleaning takes time in
  * proportion to a text's length, whatever stands in it: runs of combining marks, which normalising sorts, are bounded.
  *
  * iconv-lite enters through this file: TextDecoder('windows-1252') is wrong for 0x80-0x9F on Node 20, and
@@ -20,7 +20,7 @@ const MARKS = /(\p{M}{1,30})\p{M}*/gu;
 /** By this factor NFC shortens a text at most, in bytes of UTF-8 (UAX #15, 12): three jamo are one syllable of Hangul. */
 const NFC_SHORTENS = 3;
 
-/** Contract, "text". Idempotent. The order matters: without controls, two halves of a character may meet. */
+/** README, "Text". Idempotent. The order matters: without controls, two halves of a character may meet. */
 export function cleanText(text: string): string {
   const whole = text.replace(CONTROLS, '').replace(LONE_SURROGATES, '\ufffd');
   // Again behind NFC, which takes some marks apart.
@@ -38,7 +38,7 @@ export function cleanWithin(text: string, mostBytes: number): string | null {
   return utf8Bytes(clean) <= mostBytes ? clean : null;
 }
 
-/** As much of a text as can be within a limit once it is clean (for who cuts it then). */
+/** As much of a text as can be within a limit once it is clean (for a caller that cuts it then). */
 export function cutUnclean(text: string, mostBytes: number): string {
   return cutBytes(text, mostBytes * NFC_SHORTENS);
 }
@@ -53,7 +53,7 @@ export function cutBytes(text: string, mostBytes: number): string {
   return bytes.toString('utf8', 0, end);
 }
 
-/** The limits of the contract are in bytes of UTF-8. */
+/** Limits of texts are in bytes of UTF-8. */
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text, 'utf8');
 }
@@ -64,7 +64,7 @@ export function decodeUtf8(bytes: Buffer): string | null {
 }
 
 /**
- * ISO 8859-1 with Windows-1252 in 0x80-0x9F (contract, `encoding=windows`). The five bytes that Windows-1252 leaves undefined
+ * ISO 8859-1 with Windows-1252 in 0x80-0x9F (README, "Charsets"). The five bytes that Windows-1252 leaves undefined
  * are C1 controls in ISO 8859-1, so they vanish like every control.
  */
 export function decodeWindows(bytes: Buffer): string {
@@ -76,12 +76,12 @@ export function encodeLatin1(text: string): Buffer {
   return iconv.encode(text, 'iso-8859-1');
 }
 
-/** In the charset that a sender names, such as `windows-1251`; null when nobody knows that name. */
+/** In the charset that a sender names, such as `windows-1251`; null when the name is unknown. */
 export function decodeNamed(bytes: Buffer, charset: string): string | null {
   return iconv.encodingExists(charset) ? iconv.decode(bytes, charset) : null;
 }
 
-/** UTF-8 where it is valid, else Windows-1252: for titles whose charset nobody declared (protocol.md, ICY and updinfo). */
+/** UTF-8 where it is valid, else Windows-1252: for titles whose charset was not declared (README, "Charsets"). */
 export function decodeUndeclared(bytes: Buffer): string {
   return decodeUtf8(bytes) ?? decodeWindows(bytes);
 }

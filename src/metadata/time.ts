@@ -1,6 +1,6 @@
 /**
- * Moments as pushers write them, and as readers see them. Inside, a moment is whole unix seconds between the years 0000 and 9999:
- * what RFC 3339 can write, so that every moment that was let in can be told.
+ * Moments as pushes have them, and as readers get them. Inside, a moment is whole unix seconds between the years 0000 and 9999:
+ * what RFC 3339 can write, so that every accepted moment can be written.
  */
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
@@ -57,7 +57,7 @@ export function utcTime(unixSeconds: number): string {
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * `DD.MM.YYYY HH:MM:SS` in a zone (contract, `start`).
+ * `DD.MM.YYYY HH:MM:SS` in a zone (README, "The channel record").
  * @param timezone an IANA name; throws RangeError for any other
  */
 export function localTime(unixSeconds: number, timezone: string): string {

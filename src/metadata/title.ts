@@ -1,6 +1,6 @@
 /**
  * A title line as an ICY block, and what an upstream's block says as a title line. A block is one byte L and L × 16 bytes of text padded
- * with NUL; nobody escapes, so the pair that ends a value never stands inside one (protocol.md, "ICY metadata").
+ * with NUL; players do not unescape, so the pair that ends a value never stands inside one (README, "ICY blocks").
  *
  *   02 │ S t r e a m T i t l e = ' … ' ; NUL NUL …
  */
@@ -71,7 +71,7 @@ export function cutText(value: string, maxBytes: number): string {
   return start === 0 ? whole : value.slice(0, start);
 }
 
-/** An artist or a song of a source, clean and cut: nobody would read a refusal. */
+/** An artist or a song of a source, clean and cut: its sender would not read a refusal. */
 export function cutTitle(text: string, maxBytes: number): string {
   return cutText(cleanText(cutUnclean(text, maxBytes)), maxBytes);
 }
@@ -81,7 +81,7 @@ export function decodeIcyText(value: Buffer): string {
   return cleanText(decodeUndeclared(value));
 }
 
-/** What stands between artist and song in a line, in order of trust: a hyphen, or an en dash where there is none. */
+/** What separates artist and song in a line, in order of trust: a hyphen, or an en dash where there is none. */
 const SEPARATORS = [DEFAULT_SEPARATOR, ' \u2013 '];
 
 /** At the first separator; a line without one is all song. Joined with it, both parts give the line again. */

@@ -9,7 +9,7 @@ import { contentTag } from './etag.js';
 import { type TrackRecord, titleLine } from './record.js';
 import { localTime, utcTime } from './time.js';
 
-/** What a channel shows of itself in its records. */
+/** A channel as its records present it. */
 export interface ChannelFace {
   readonly key: string;
   /** The display name; `""` where none is configured. */
@@ -35,7 +35,7 @@ export class RecordView {
     this.#channel = channel;
   }
 
-  /** The channel record (contract, "The channel record"). */
+  /** The channel record (README, "The channel record"). */
   get json(): string {
     return (this.#json ??= this.#join('""', '""', '""'));
   }
@@ -50,12 +50,12 @@ export class RecordView {
     return (this.#title ??= titleLine(this.record));
   }
 
-  /** The URL of an image, or `""` (contract, `cover`). */
+  /** The URL of an image, or `""`. */
   get cover(): string {
     return coverOf(this.record);
   }
 
-  /** Strong and quoted, of the JSON's content: after a restart a version may come again with another title. */
+  /** Strong and quoted, of the JSON's content: after a restart a version may occur again with another title. */
   get etag(): string {
     return (this.#etag ??= `"${contentTag(this.json)}"`);
   }
@@ -138,7 +138,7 @@ function members(fields: Readonly<Record<string, string | number | boolean>>): s
   return JSON.stringify(fields).slice(1, -1);
 }
 
-/** As pushed, else the medium, large or small image's url, else `""` (contract, `cover`). */
+/** As pushed, else the medium, large or small image's url, else `""`. */
 function coverOf(record: TrackRecord): string {
   if (record.cover !== '' || record.images === null) return record.cover;
   const images = JSON.parse(record.images) as Partial<Record<'small' | 'medium' | 'large', { url: string }>>;

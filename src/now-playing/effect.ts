@@ -1,5 +1,5 @@
 /**
- * How a record takes effect on a channel: the next it spends, what history says of it, and what the fallback title covers.
+ * How a record takes effect on a channel: the next that it spends, its history entries, and what the fallback title covers.
  * Pure functions; the only place that makes a Change.
  *
  * Invariant: every change raises the channel's version by one, and a record carries the version of the change that made it.
@@ -20,9 +20,9 @@ export interface Moment {
   readonly ageMs: (now: TrackRecord) => number;
 }
 
-/** After its start a next that was pushed with one is of no more use than this long. */
+/** A next that was pushed with a start is dropped so long after it. */
 const NEXT_KEPT_MS = 60_000;
-/** A clock that has gone back no further than this is taken for a burst of titles, not for a clock that was set. */
+/** A wall clock that goes back by less counts as a burst of titles; by more, as a clock that was set. */
 const SAME_MOMENT_MS = 1000;
 
 /** The following track as readers see it at this moment: null when there is none, or its start (if pushed with one) + 60 s has passed. */
@@ -32,14 +32,14 @@ export function currentNext(state: ChannelState, wallMs: number): TrackRecord | 
   return state.nextHasTime && wallMs >= next.startSeconds * 1000 + NEXT_KEPT_MS ? null : next;
 }
 
-/** The last `now` that somebody sent: what stands, or what the fallback title stands in for. Null: none, or it has run out. */
+/** The last `now` that is not the fallback title: the one in force, or the one covered. Null: none, or it has run out. */
 export function realNow(state: ChannelState): TrackRecord | null {
   if (state.lost) return state.covered;
   return state.now?.source === 'fallback' ? null : state.now;
 }
 
-/** A change that readers do not hear of. */
-export function silently(state: ChannelState, changed: Partial<ChannelState>): Change {
+/** A change of which readers get nothing. */
+export function changeSilently(state: ChannelState, changed: Partial<ChannelState>): Change {
   return { state: { ...state, ...changed, version: state.version + 1 }, record: null, history: [] };
 }
 
@@ -50,24 +50,24 @@ export function silently(state: ChannelState, changed: Partial<ChannelState>): C
  */
 export function takeNow(state: ChannelState, track: Track, at: Moment, saidSeconds: number | null = null): Change {
   const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: at.wallMs };
-  return putNow({ ...state, ...following(state, record, null, at), saidSeconds }, record, at);
+  return putNow({ ...state, ...followingNext(state, record, null, at), saidSeconds }, record, at);
 }
 
-/** The `now` is told anew: same play, other words. History keeps both. */
+/** The `now` in other words: the same play. History keeps both. */
 export function correctNow(state: ChannelState, track: Track, at: Moment): Change {
   const now = realNow(state)!;
   const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: now.effectAtMs };
-  return putNow({ ...state, ...following(state, record, now, at) }, record, at);
+  return putNow({ ...state, ...followingNext(state, record, now, at) }, record, at);
 }
 
-/** A track becomes `next`; of no concern to history. */
+/** A track becomes `next`; history has no entry of it. */
 export function takeNext(state: ChannelState, track: Track, hasTime: boolean, at: Moment): Change {
   const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: at.wallMs };
-  return { ...silently(state, { next: record, nowsSinceNext: 0, nextHasTime: hasTime }), record };
+  return { ...changeSilently(state, { next: record, nowsSinceNext: 0, nextHasTime: hasTime }), record };
 }
 
-/** A record stands on air from this moment, whatever it does to a next. Its version is the state's plus one. */
-export function air(state: ChannelState, record: TrackRecord, at: Moment): Change {
+/** A record is on air from this moment, whatever it does to a next. Its version is the state's plus one. */
+export function putOnAir(state: ChannelState, record: TrackRecord, at: Moment): Change {
   const sinceMs = state.now === null ? at.wallMs : instantAfter(state.onAirSinceMs, at.wallMs);
   const history: HistoryEntry[] = [];
   if (state.now !== null && isTitle(state.now)) {
@@ -79,11 +79,11 @@ export function air(state: ChannelState, record: TrackRecord, at: Moment): Chang
 }
 
 function putNow(state: ChannelState, record: TrackRecord, at: Moment): Change {
-  return state.lost ? silently(state, { covered: record }) : air(state, record, at);
+  return state.lost ? changeSilently(state, { covered: record }) : putOnAir(state, record, at);
 }
 
-/** @param corrected the record whose words these are now; null: it is another now. What was the next's before spends it no more. */
-function following(state: ChannelState, record: TrackRecord, corrected: TrackRecord | null, at: Moment) {
+/** @param corrected the record that is corrected; null: it is another now. A correction spends no next that the record had not spent. */
+function followingNext(state: ChannelState, record: TrackRecord, corrected: TrackRecord | null, at: Moment) {
   const next = currentNext(state, at.wallMs);
   const nowsSinceNext = state.nowsSinceNext + (corrected === null ? 1 : 0);
   const spends = (now: TrackRecord | null) => next !== null && now !== null && isSameTrack(next, now);
@@ -97,7 +97,7 @@ function isSameTrack(one: Track, other: Track): boolean {
   return one.id === other.id || (one.artist === other.artist && one.song === other.song);
 }
 
-/** A now without any words only ends what was on air. */
+/** A now without words and content type only ends what was on air. */
 function isTitle(record: TrackRecord): boolean {
   return titleLine(record) !== '' || record.etype !== 0;
 }

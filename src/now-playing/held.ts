@@ -1,12 +1,12 @@
 /**
- * Pushes that wait for their time: a `now` with a `time` shortly ahead takes effect at that moment, and is told to nobody before.
- * Pure functions; who watches the clock is src/titles/scheduler.ts. Owner of the rules: contract.md, "Push".
+ * Pushes that wait for their time: a `now` with a `time` shortly ahead takes effect at that moment, and no reader gets it before
+ * (README, "Held pushes"). Pure functions; src/titles/scheduler.ts watches the clock.
  */
 
 import { Refusal } from '../base/refusal.js';
 import type { PushInput } from '../metadata/push-input.js';
 import type { Track, TrackRecord } from '../metadata/record.js';
-import { type Moment, silently, takeNow } from './effect.js';
+import { changeSilently, type Moment, takeNow } from './effect.js';
 import { makeTrack } from './repeat.js';
 import type { Change, ChannelState } from './state.js';
 
@@ -33,7 +33,7 @@ export function holdPush(
   if (others.length >= rules.heldPushes) throw tooMany(others[0]!, at.wallMs, rules);
   const track = makeTrack(input, input.id ?? replaced?.id ?? at.newId(), input.timeSeconds);
   const later = others.findIndex(({ startSeconds }) => startSeconds > track.startSeconds);
-  const change = silently(state, { held: others.toSpliced(later === -1 ? others.length : later, 0, track) });
+  const change = changeSilently(state, { held: others.toSpliced(later === -1 ? others.length : later, 0, track) });
   const effectAtMs = track.startSeconds * 1000;
   return { change, answer: { ...track, channel: at.channel, version: change.state.version, effectAtMs } };
 }

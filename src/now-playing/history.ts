@@ -7,7 +7,7 @@ import type { HistoryEntry } from './state.js';
 
 const CSV_HEAD = 'from,to,artist,song,etype,source,id,isrc';
 
-/** What a spreadsheet takes for a formula, also after blanks and in the wide forms of East Asian keyboards. */
+/** What a spreadsheet runs as a formula, also after blanks and in the wide forms of East Asian keyboards. */
 const FORMULA = /^(?:\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/u;
 /** Where a semicolon parts the columns (much of Europe), a cell begins after each. */
 const LATER_FORMULA = /;(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
@@ -23,7 +23,7 @@ interface HistoryWriter {
 }
 
 export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
-  /** An array of channel records, each with `from` and `to` (contract, "history"). */
+  /** An array of channel records, each with `from` and `to` (README, "History"). */
   json: {
     open: '[',
     line: ({ record, fromMs, toMs }, face) => {

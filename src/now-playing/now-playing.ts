@@ -1,25 +1,25 @@
 /**
- * What is on the air and what follows: the state machine of one channel, as pure functions. Time and new ids are passed in, a
- * change is handed back; whoever calls commits it before anybody sees it. What a record does when it takes effect is in effect.ts,
+ * What is on air and what follows: the state machine of one channel, as pure functions. Time and new ids are passed in, a
+ * change is returned; the caller commits it before readers see it. What a record does when it takes effect is in effect.ts,
  * what waits for its time in held.ts, what repeats or corrects in repeat.ts, the channel's own title in fallback.ts.
  *
  *   metapush now ─┐                      ┌─► now   replaced by the last one accepted
  *   encoder,      ├─► version + 1 ──────►┤
- *   upstream      │   (silenced while    └─► next  replaced by the last pushed, spent by its own now, dropped when stale
+ *   upstream      │   (outranked while   └─► next  replaced by the last pushed, spent by its own now, dropped when stale
  *   metapush next ┘    a pushed now holds)
  *
- * Invariant: versions rise by one with every change; a next never becomes now by itself. Owner of the rules: contract.md, "Push".
+ * Invariant: versions rise by one with every change; a next never becomes now by itself. The rules: README.
  */
 
 import type { PushInput } from '../metadata/push-input.js';
 import { DEFAULT_SEPARATOR, type Track, type TrackRecord, titleLine } from '../metadata/record.js';
-import { correctNow, currentNext, type Moment, realNow, silently, takeNext, takeNow } from './effect.js';
+import { changeSilently, correctNow, currentNext, type Moment, realNow, takeNext, takeNow } from './effect.js';
 import { type HoldRules, holdPush } from './held.js';
 import { corrected, DEFAULTS, likeness, makeTrack } from './repeat.js';
 import type { Change, ChannelState } from './state.js';
 import { holdMs, mayReplace, type TrustRules } from './trust.js';
 
-/** A title without more, as encoders and upstreams send it; clean (metadata/text.ts). Both parts empty: it clears. */
+/** A title as encoders and upstreams send it; clean (metadata/text.ts). Both parts empty: it clears. */
 export interface PlainTitle {
   readonly artist: string;
   readonly song: string;
@@ -32,11 +32,11 @@ export interface PlainTitle {
 
 /** What becomes of a push. */
 export interface Pushed {
-  /** Null: it says nothing new. */
+  /** Null: it is a repeat. */
   readonly change: Change | null;
   /** The record for the answer: the one in force, or the one that will be. */
   readonly answer: TrackRecord;
-  /** Its time was further ahead than pushes are held: the clock of the sender is wrong, or ours. */
+  /** Its time was further ahead than pushes are held: the sender's clock is wrong, or ours. */
   readonly isFarAhead: boolean;
 }
 
@@ -58,18 +58,18 @@ function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldR
   const { saidSeconds } = state;
   const like = now === null ? 'other' : likeness(now, input, { saidSeconds, isAhead, ageMs: at.ageMs(now) });
   if (now !== null && like === 'equal') return { change: null, answer: now, isFarAhead };
-  if (now !== null && like === 'correction') return told(correctNow(state, corrected(now, input), at), isFarAhead);
+  if (now !== null && like === 'correction') return applied(correctNow(state, corrected(now, input), at), isFarAhead);
   if (isAhead) return { ...holdPush(state, { ...input, timeSeconds }, at, rules), isFarAhead };
   const held = state.held.filter(({ id }) => id !== input.id);
   const track = makeTrack(input, input.id ?? at.newId(), Math.min(timeSeconds, arrivalSeconds));
-  return told(takeNow({ ...state, held }, track, at, isFarAhead ? timeSeconds : null), isFarAhead);
+  return applied(takeNow({ ...state, held }, track, at, isFarAhead ? timeSeconds : null), isFarAhead);
 }
 
-function told(change: Change, isFarAhead: boolean): Pushed {
+function applied(change: Change, isFarAhead: boolean): Pushed {
   return { change, answer: realNow(change.state)!, isFarAhead };
 }
 
-/** A next is told at once whatever its time, and is never held. Nothing of it has begun: a time that is sent moves it. */
+/** A next goes to readers at once whatever its time, and is never held. It has not begun: a time that is sent moves it. */
 function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
   const next = currentNext(state, at.wallMs);
   const like = next === null ? 'other' : likeness(next, input, { saidSeconds: null, isAhead: false, ageMs: 0 });
@@ -77,19 +77,19 @@ function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
   const hasTime = timeSeconds !== undefined;
   if (next === null || like === 'other') {
     const track = makeTrack(input, input.id ?? at.newId(), timeSeconds ?? Math.floor(at.wallMs / 1000));
-    return nextTold(takeNext(state, track, hasTime, at));
+    return nextApplied(takeNext(state, track, hasTime, at));
   }
   const isTimed = hasTime || state.nextHasTime;
   if (like === 'correction' || (hasTime && timeSeconds !== next.startSeconds)) {
     const track = { ...corrected(next, input), startSeconds: timeSeconds ?? next.startSeconds };
-    return nextTold(takeNext(state, track, isTimed, at));
+    return nextApplied(takeNext(state, track, isTimed, at));
   }
   const isSame = state.nowsSinceNext === 0 && isTimed === state.nextHasTime;
-  const change = isSame ? null : silently(state, { nowsSinceNext: 0, nextHasTime: isTimed });
+  const change = isSame ? null : changeSilently(state, { nowsSinceNext: 0, nextHasTime: isTimed });
   return { change, answer: next, isFarAhead: false };
 }
 
-function nextTold(change: Change): Pushed {
+function nextApplied(change: Change): Pushed {
   return { change, answer: change.record!, isFarAhead: false };
 }
 
@@ -119,13 +119,13 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
 
 /**
  * The title that stands in the stream returns when a push has kept it out for long enough, so that one stray push does not mute a
- * live studio until its next title. Null: not so; or it says what the push said, whose words then stay or run out like any other's.
+ * live studio until its next title. Null: the push still holds, or has the same words, which then stay or run out like any other's.
  */
 export function returnTitle(state: ChannelState, title: PlainTitle, at: Moment, rules: TrustRules): Change | null {
   const { now, lost } = state;
   if (lost || now?.source !== 'metapush' || titleLine(now) === lineOf(title)) return null;
   const heldMs = holdMs(now, rules);
-  // A push that holds nothing stands until the stream says something new.
+  // A push that does not hold stays until the stream has a new title.
   return heldMs > 0 && at.ageMs(now) >= heldMs ? acceptTitle(state, title, at, rules) : null;
 }
 

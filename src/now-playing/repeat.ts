@@ -1,6 +1,6 @@
 /**
  * What a push is to the record in force: a repeat (nothing changes), a correction (the same play in other words), or another play.
- * And what a track is made of, or made into. Pure functions. Owner of the rules: contract.md, "repeat and correction".
+ * And how a push becomes a track. Pure functions; the rules: README, "Repeats and corrections".
  */
 
 import type { PushInput } from '../metadata/push-input.js';
@@ -11,11 +11,11 @@ const CROSSFADE_SECONDS = 10;
 
 export type Likeness = 'equal' | 'correction' | 'other';
 
-/** What a push is held against beside the record. */
+/** What a push is compared with beside the record. */
 export interface Comparison {
   /** The time that the record was pushed with, where the moment of arrival took its place; unix seconds. */
   readonly saidSeconds: number | null;
-  /** The push starts at a moment to come. */
+  /** The push starts in the future. */
   readonly isAhead: boolean;
   /** For how long the record has been in force, milliseconds. */
   readonly ageMs: number;
@@ -31,10 +31,10 @@ export function likeness(record: TrackRecord, input: PushInput, { saidSeconds, i
     const startSeconds = saidSeconds ?? record.startSeconds;
     if (!sameWords || (!sameTime && (isAhead || isNextPlay(record, startSeconds, timeSeconds!)))) return 'other';
   } else if (input.id !== record.id || !sameTime) return 'other';
-  return sameWords && saysNothingNew(record, input) ? 'equal' : 'correction';
+  return sameWords && isCovered(record, input) ? 'equal' : 'correction';
 }
 
-/** The track with everything that was sent in place of what it said; id and start stay. */
+/** The track with the fields that were sent; id and start stay. */
 export function corrected(track: Track, input: PushInput): Track {
   const { timeSeconds: _, ...sent } = input;
   return { ...track, ...sent };
@@ -46,7 +46,7 @@ export function makeTrack(input: PushInput, id: string, startSeconds: number): T
   return { ...DEFAULTS, source: 'metapush', ...sent, id, startSeconds };
 }
 
-/** What a track says of itself where nobody says anything. */
+/** The fields of a track that were not sent. */
 export const DEFAULTS = {
   separator: DEFAULT_SEPARATOR,
   durationSeconds: 0,
@@ -59,8 +59,8 @@ export const DEFAULTS = {
   extdata: null,
 } as const;
 
-/** Whether everything that was sent, the time apart, is what the record says. */
-function saysNothingNew(record: TrackRecord, input: PushInput): boolean {
+/** Whether the record has every value that was sent, the time apart. */
+function isCovered(record: TrackRecord, input: PushInput): boolean {
   const { timeSeconds: _, ...sent } = input;
   return (Object.keys(sent) as (keyof typeof sent)[]).every((field) => sent[field] === record[field]);
 }

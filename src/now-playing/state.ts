@@ -8,7 +8,7 @@ import type { Track, TrackRecord } from '../metadata/record.js';
 export interface ChannelState {
   /** The last stamp that any record of this node had been given when this was saved (titles/stamped.ts). */
   readonly stamp?: number;
-  /** The version given last on this channel, 0 before the first. Rises by one with every change, told to readers or not. */
+  /** The version given last on this channel, 0 before the first. Rises by one with every change, published or not. */
   readonly version: number;
   readonly now: TrackRecord | null;
   readonly next: TrackRecord | null;
@@ -52,7 +52,7 @@ export interface HistoryEntry {
 /** What a change makes of a channel's state. */
 export interface Change {
   readonly state: ChannelState;
-  /** What readers are told, or null when only the state changes. */
+  /** What readers get, or null when only the state changes. */
   readonly record: TrackRecord | null;
   /** Entries to write, each in place of one with the same `fromMs` and record version. */
   readonly history: readonly HistoryEntry[];

@@ -1,6 +1,6 @@
 /**
- * Whether a store can be used, found out before lmdb opens it in this process: a truncated or damaged file kills whoever reads it
- * by signal, so a short-lived child walks through it first, and its death is the text of a refusal. Called by lmdb.ts.
+ * Whether a store can be used, found out before lmdb opens it in this process: a truncated or damaged file kills its reader by
+ * signal, so a short-lived child walks through it first, and its death becomes the text of an error. Called by lmdb.ts.
  */
 
 import { spawn } from 'node:child_process';
@@ -19,8 +19,8 @@ export async function mustBeWritable(folder: string, file: string): Promise<void
 }
 
 /**
- * Opens the file as the store does and reads every entry of every database in it, forth and back. A page of nonsense may well be read
- * without a word, so the entries must be as many as the file says, and their keys in order. Arguments: lmdb's URL, the path, the options.
+ * Opens the file as the store does and reads every entry of every database in it, forth and back. A damaged page may be read
+ * without an error, so the entries must be as many as the file says, and their keys in order. Arguments: lmdb's URL, the path, the options.
  */
 const WALK = `
 const [, url, path, options] = process.argv;

@@ -1,6 +1,6 @@
 /**
  * Whether what is saved now reaches the file at the store's path, and fits: the file is the one that was opened (identity.ts), and the
- * disk has room for all saves under way. Asked before and after each commit. The system is asked once in a turn of the event loop, and
+ * disk has room for all saves under way. Checked before and after each commit. The system is asked once in a turn of the event loop, and
  * once in the tick in which the saves of a transaction end. Owned by lmdb.ts.
  */
 
@@ -21,11 +21,11 @@ const BYTES_A_UNIT = 4;
 export class Disk {
   readonly #folder: string;
   readonly #identity: FileIdentity;
-  /** Until a restart, nothing is saved. */
-  #scar: string | null = null;
-  /** Found in this turn of the event loop; null: not looked at. */
+  /** Set once: until a restart nothing is saved. */
+  #lastingFault: string | null = null;
+  /** Found in this turn of the event loop; null: not checked yet. */
   #freeBytes: number | null = null;
-  /** Found in this tick; undefined: not looked at. */
+  /** Found in this tick; undefined: not checked yet. */
   #faultOfTick: string | null | undefined;
   #underWayBytes = 0;
 
@@ -35,12 +35,12 @@ export class Disk {
     this.#identity = new FileIdentity(file);
   }
 
-  /** Null: what is saved now would be kept. Else what an operator has to mend. */
+  /** Null: what is saved now would be kept. Else what the operator has to repair. */
   fault(): string | null {
-    return this.#scar ?? this.#identity.fault();
+    return this.#lastingFault ?? this.#identity.fault();
   }
 
-  /** A save begins. @param units of all its texts @returns what `end` wants to know. @throws Error what an operator has to mend */
+  /** A save begins. @param units of all its texts @returns what `end` takes. @throws Error what the operator has to repair */
   begin(units: number): number {
     if (this.#freeBytes === null) {
       const fault = this.fault();
@@ -56,7 +56,7 @@ export class Disk {
     return bytes;
   }
 
-  /** It is over, however it ended. */
+  /** The save has ended, well or not. */
   end(bytes: number): void {
     this.#underWayBytes -= bytes;
   }
@@ -70,9 +70,9 @@ export class Disk {
     return this.#faultOfTick;
   }
 
-  /** The file has what it must not have, whatever becomes of it. */
-  scar(reason: string): void {
-    this.#scar = reason;
+  /** The file holds what it must not: no save may succeed until a restart. */
+  condemn(reason: string): void {
+    this.#lastingFault = reason;
     this.#forgetTurn();
     this.#forgetTick();
   }

@@ -1,6 +1,6 @@
 /**
  * Whether the store's file, opened once, is still the one that lies at its path. LMDB goes on writing to a file that was removed or
- * replaced, or whose disk was taken away: what is saved there is gone with the process. Owned by lmdb.ts, which asks before and
+ * replaced, or whose disk was taken away: what is saved there is gone with the process. Owned by disk.ts, which asks before and
  * after each commit; the answer is of the moment, so that a file that comes back is good again.
  */
 
@@ -16,7 +16,7 @@ export class FileIdentity {
     this.#opened = statSync(file, { bigint: true });
   }
 
-  /** Null: it is there. Else what became of it, also where the disk does not let us look. Some microseconds. */
+  /** Null: it is there. Else what became of it, or why that cannot be read. Some microseconds. */
   fault(): string | null {
     let found: BigIntStats;
     try {

@@ -1,8 +1,8 @@
 /**
- * The exclusive right of one process to a folder. The kernel keeps it: it is gone with the process, however that died, so a
- * restart after kill -9 works at once and nothing stale has to be judged by a process id. Owned by whoever called lockFolder.
+ * The exclusive right of one process to a folder. The system keeps it: it is gone with the process, however that died, so a
+ * restart after kill -9 works at once and no stale process id has to be judged. Owned by the caller of lockFolder.
  *
- * What is held is a listening socket whose name is the folder's device and inode, so that path length, links and other spellings
+ * The lock is a listening socket whose name is the folder's device and inode, so that path length, links and other spellings
  * of the path do not matter. (The name is seen within one network namespace: two containers that share a volume do not see it.)
  */
 
@@ -32,9 +32,9 @@ const LOCK_FILE = 'lock-';
 const LOCK_PATH_BYTES = 103;
 
 /**
- * The same for systems where a socket is a file that outlives its process (macOS). Every starter first listens under a name that
- * nobody had before, then asks all others: one that answers lives, and this starter gives way; one that does not is dead for good
- * and its file is removed. Of two starters at least one sees the other, so never do both hold (at worst neither does).
+ * The same for systems where a socket is a file that outlives its process (macOS). Every starter first listens under a fresh
+ * name, then connects to all others: one that answers is alive, and this starter gives way; one that does not is dead, and its
+ * file is removed. Of two starters at least one sees the other, so never do both hold (at worst neither does).
  */
 export async function lockFolderByFile(folder: string): Promise<FolderLock> {
   const mine = LOCK_FILE + randomUUID().slice(0, 8);
@@ -76,7 +76,7 @@ function answers(path: string): Promise<boolean> {
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
-      // It is just letting go, as another starter that gives way does.
+      // It is being released, as another starter that gives way does.
       else if (error.code === 'ECONNRESET') resolve(true);
       else reject(error);
     });

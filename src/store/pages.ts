@@ -1,30 +1,36 @@
 /**
- * Whether the pages of an LMDB file can be believed: lmdb 3.5.6 takes what stands in their heads and in the list of free pages for true
- * when it writes, and dies by signal where it is nonsense; none of its own functions reads it before. So we read it as mdb.c lays it out
- * (a page of it: page.ts), and change nothing. Each page belongs to one thing only: a tree (of the free pages, the root, or a database
- * named in the root), a value too long for its leaf, or the free ones.
+ * Whether the pages of an LMDB file are consistent. lmdb 3.5.6 trusts their heads and the list of free pages when it writes, and dies
+ * by signal where they are damaged; none of its own functions checks them before. So this reads the file as mdb.c lays it out, and
+ * changes nothing. Invariant checked: each page belongs to one thing only: a tree (of the free pages, the root, or a database named in
+ * the root), a value too long for its leaf, or the free list.
  *
  *   meta      page head │ magic 4 │ … │ database of free pages 48 │ root database 48 │ last page 8 │ transaction 8
  *   database  page size 4, in the first only │ … │ its root page, at 40
  *   free      n │ n numbers of 8 bytes: a free page, or -k and the first of k free pages, or 0 for nothing
  *
- * Pure reading of a file that nobody else has open. Called by check.ts, before anything listens: its reads wait for the disk.
+ *   page      head: number 8 │ its transaction 8 │ – 2 │ flags 2 │ room: from 2, to 2 (pages of one value: their count 4)
+ *             then the offset of each node, 2 each │ room │ the nodes up to the page's end; offsets count from the head's end
+ *   node      low 2 │ high 2 │ flags 2 │ key's length 2 │ key │ value, padded to an even length
+ *   leaf      low and high are the value's length. The value is itself, or a database, or: its first page 8 │ transaction 8 │ pages 8
+ *   branch    low, high and flags are the number of a page; no value
+ *
+ * Called by check.ts before anything listens: its reads are synchronous, of a file that no other process has open.
  */
 
 import { closeSync, openSync, readSync } from 'node:fs';
-import {
-  BIG,
-  BRANCH,
-  DATABASE,
-  HEAD_BYTES,
-  type Head,
-  headOf,
-  LEAF,
-  type Node,
-  nodesOf,
-  number,
-  OVERFLOW,
-} from './page.js';
+
+const HEAD_BYTES = 24;
+const BRANCH = 1;
+const LEAF = 2;
+const OVERFLOW = 4;
+/** Flags of a node in a leaf: a value that has pages of its own; a value that is a database. */
+const BIG = 1;
+const DATABASE = 2;
+
+/** The flags that say what kind of page it is. */
+const KINDS = 0xff;
+const NODE_BYTES = 8;
+const BIG_BYTES = 24;
 
 const META_BYTES = 160;
 const DATABASE_BYTES = 48;
@@ -32,14 +38,32 @@ const NO_PAGE = -1;
 /** 8 TiB. */
 const MOST_PAGES = 2 ** 31;
 
-type OnValue = (value: Node) => void;
+interface PageHead {
+  readonly page: number;
+  readonly transaction: number;
+  readonly kind: number;
+  /** Of a value with pages of its own. */
+  readonly pages: number;
+}
 
-class Pages {
+interface PageNode {
+  /** The page below; in a branch only. */
+  readonly child: number;
+  readonly flags: number;
+  /** Of the value, wherever it is. */
+  readonly bytes: number;
+  /** What the leaf holds of it. */
+  readonly value: Buffer;
+}
+
+type OnValue = (value: PageNode) => void;
+
+class PageFile {
   readonly #file: number;
   #pageBytes = 0;
   #lastPage = 0;
   #transaction = 0;
-  /** 1 for each page that something has. */
+  /** 1 for each page that belongs to something. */
   #taken = new Uint8Array(0);
 
   constructor(file: number) {
@@ -79,18 +103,18 @@ class Pages {
     }
   }
 
-  #value(node: Node): void {
+  #value(node: PageNode): void {
     if (node.flags === BIG) this.#big(node);
     else this.#plain(node);
   }
 
-  #plain(node: Node): Buffer {
+  #plain(node: PageNode): Buffer {
     if (node.flags !== 0) throw new Error(`there is a value with flags ${node.flags}`);
     return node.value;
   }
 
   /** @returns the first page of the value */
-  #big({ value, bytes }: Node): number {
+  #big({ value, bytes }: PageNode): number {
     const [first, pages] = [number(value, 0), number(value, 16)];
     // More than it needs where a longer value was there before.
     if (pages * this.#pageBytes < HEAD_BYTES + bytes)
@@ -115,7 +139,7 @@ class Pages {
     if (pages > 1) throw new Error(`the list of free pages has ${pages} pages that begin nowhere`);
   }
 
-  #head(bytes: Buffer, pageNumber: number): Head {
+  #head(bytes: Buffer, pageNumber: number): PageHead {
     const head = headOf(bytes);
     if (head.page !== pageNumber) throw new Error(`page ${pageNumber} says that it is page ${head.page}`);
     if (head.transaction < 0 || head.transaction > this.#transaction) {
@@ -124,7 +148,7 @@ class Pages {
     return head;
   }
 
-  /** Nothing has the same page as another: nonsense may go in a circle, too. */
+  /** No page belongs to two things; this also ends a cycle. */
   #take(first: number, count: number, what: string): void {
     if (first < 0 || count < 1 || first + count - 1 > this.#lastPage) {
       throw new Error(`there is no page ${first}${count === 1 ? '' : ` with ${count - 1} behind it`} (${what})`);
@@ -142,12 +166,55 @@ class Pages {
   }
 }
 
-/** Throws an Error with the reason when the file cannot be what lmdb left. @param path of a file that lmdb can open */
+/** Throws an Error with the reason when the file is not what lmdb would have written. @param path of a file that lmdb can open */
 export function checkPages(path: string): void {
   const file = openSync(path, 'r');
   try {
-    new Pages(file).check();
+    new PageFile(file).check();
   } finally {
     closeSync(file);
   }
+}
+
+/** @param bytes those of the head, or more */
+function headOf(bytes: Buffer): PageHead {
+  return {
+    page: number(bytes, 0),
+    transaction: number(bytes, 8),
+    kind: bytes.readUInt16LE(18) & KINDS,
+    pages: bytes.readUInt32LE(20),
+  };
+}
+
+/** Throws an Error when the nodes do not fill the space that the head declares. @param page the whole of a branch or leaf */
+function nodesOf(page: Buffer): PageNode[] {
+  const { page: pageNumber, kind } = headOf(page);
+  const body = page.subarray(HEAD_BYTES);
+  const [from, to] = [page.readUInt16LE(20), page.readUInt16LE(22)];
+  if (from % 2 !== 0 || from > to || to > body.length)
+    throw new Error(`page ${pageNumber} has room from ${from} to ${to}`);
+  const nodes: PageNode[] = [];
+  let filled = 0;
+  for (let i = 0; i < from; i += 2) {
+    const at = body.readUInt16LE(i);
+    const within = (end: number) => {
+      if (at < to || end > body.length) throw new Error(`page ${pageNumber} has a node where it has none`);
+    };
+    within(at + NODE_BYTES);
+    const [bytes, flags] = [body.readUInt32LE(at), body.readUInt16LE(at + 4)];
+    const valueAt = at + NODE_BYTES + body.readUInt16LE(at + 6);
+    const held = kind === BRANCH ? 0 : flags === BIG ? BIG_BYTES : bytes;
+    within(valueAt + held);
+    nodes.push({ child: bytes + flags * 2 ** 32, flags, bytes, value: body.subarray(valueAt, valueAt + held) });
+    const length = valueAt + held - at;
+    filled += length + (length % 2);
+  }
+  if (filled !== body.length - to)
+    throw new Error(`page ${pageNumber} has nodes of ${filled} bytes in ${body.length - to}`);
+  return nodes;
+}
+
+/** A number of 8 bytes. */
+function number(bytes: Buffer, at: number): number {
+  return Number(bytes.readBigInt64LE(at));
 }

@@ -27,14 +27,14 @@ export interface Store {
    * Commits a channel's state and the history entries that come with it as one transaction; resolves when a kill -9 of this process
    * can no longer lose it. An entry takes the place of one with the same `fromMs` and record version. What is past the bounds goes
    * in small steps: a few of the oldest entries with each new one.
-   * Rejects when it cannot be made durable, and then nothing of it is visible. One save at a time per channel (the caller's duty).
+   * Rejects when it cannot be made durable; nothing of it is visible then. One save at a time per channel (the caller's duty).
    */
   save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void>;
   /** What was on air, newest first; nothing that is older than the bounds. Unknown channel: empty. */
   history(channel: string, page: HistoryPage): HistoryEntry[];
-  /** Why no save can succeed at this moment, whatever it says: the store is not where it was. Null: it is. Some microseconds. */
+  /** Why no save can succeed at this moment: the store is not where it was. Null: it is. Some microseconds. */
   fault(): string | null;
-  /** Waits for what is under way, then lets go of the folder. Idempotent. */
+  /** Waits for saves under way, then releases the folder. Idempotent. */
   close(): Promise<void>;
 }
 

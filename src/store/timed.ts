@@ -1,4 +1,4 @@
-/** A store that tells of saves that took long: whoever wonders why titles come late finds the disk named in the log. */
+/** A store that reports slow saves, so that the log names the disk when titles come late. */
 
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 import type { HistoryPage, Store } from './store.js';
@@ -6,7 +6,7 @@ import type { HistoryPage, Store } from './store.js';
 /** A flush takes milliseconds; a disk that others keep busy was seen to take seconds. */
 const SLOW_MS = 1000;
 
-/** @param onSlow told of each save that took so long or longer, once it has ended, well or not */
+/** @param onSlow called for each save that took `slowMs` or longer, once it has ended, well or not */
 export function timed(store: Store, onSlow: (channel: string, tookMs: number) => void, slowMs = SLOW_MS): Store {
   return {
     load: (channel: string) => store.load(channel),

@@ -1,19 +1,19 @@
 /**
  * The port through which every change of metadata goes, whether this is one process or many machines: a change is decided on the
- * channel's last state, committed, and then heard by every node in version order. Every change has a version that is one more than
- * the state's before it. Implementations: local.ts (default); all pass test/titles/engine-contract.ts.
+ * channel's last state, committed, and then delivered to every node in version order. Invariant: a change's version is one more than
+ * that of the state before it (README, "The engine's contract"). Implementations: local.ts (default); all pass test/titles/engine-contract.ts.
  */
 
 import type { Change, ChannelState } from '../now-playing/state.js';
 
-/** Every node hears every change of a channel, in version order, after its commit. */
+/** Called on every node with every change of a channel, in version order, after its commit. */
 export type Deliver = (channel: string, change: Change) => void;
 
 export interface Engine {
   /** The committed state of a channel. */
   state(channel: string): ChannelState;
   /**
-   * Decides, commits, delivers; resolves with the change after this node's readers have been written to, or with null when `decide`
+   * Decides, commits, delivers; resolves with the change once this node's readers have been written to, or with null when `decide`
    * finds nothing to change. What `decide` throws comes back as the rejection. Rejects with Refusal `unavailable` when it cannot be
    * made durable: nothing has changed then.
    * @param decide pure and repeatable: an engine may ask again on a newer state

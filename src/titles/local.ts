@@ -1,6 +1,6 @@
 /**
- * The engine of a single process: a queue per channel, the store behind it. Changes of one channel wait for each other (so what
- * is decided is always decided on committed ground); changes of different channels share the store's commits.
+ * The engine of a single process: a queue per channel, the store behind it. Changes of one channel wait for each other, so each is
+ * decided on a committed state; changes of different channels share the store's commits.
  */
 
 import { Refusal } from '../base/refusal.js';
@@ -14,42 +14,42 @@ interface ChannelQueue {
 }
 
 export class LocalEngine implements Engine {
-  readonly #lanes = new Map<string, ChannelQueue>();
+  readonly #queues = new Map<string, ChannelQueue>();
   readonly #store: Store;
   readonly #deliver: Deliver;
   readonly #onError: (error: unknown) => void;
   #closed = false;
 
-  /** @param report told the cause when the store fails; the pusher is told only that it did */
-  constructor(store: Store, deliver: Deliver, report: (error: unknown) => void) {
+  /** @param onError called with the cause when the store fails; the pusher's answer says only that it did */
+  constructor(store: Store, deliver: Deliver, onError: (error: unknown) => void) {
     this.#store = store;
     this.#deliver = deliver;
-    this.#onError = report;
+    this.#onError = onError;
   }
 
   state(channel: string): ChannelState {
-    return this.#lane(channel).state;
+    return this.#queue(channel).state;
   }
 
   update(channel: string, decide: (state: ChannelState) => Change | null): Promise<Change | null> {
     if (this.#closed) return Promise.reject(unavailable('The server is shutting down.'));
-    const lane = this.#lane(channel);
-    const turn = lane.tail.then(() => this.#turn(lane, channel, decide));
-    lane.tail = turn.catch(() => undefined);
+    const queue = this.#queue(channel);
+    const turn = queue.tail.then(() => this.#turn(queue, channel, decide));
+    queue.tail = turn.catch(() => undefined);
     return turn;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#lanes.values()].map((lane) => lane.tail));
+    await Promise.all([...this.#queues.values()].map((queue) => queue.tail));
   }
 
   async #turn(
-    lane: ChannelQueue,
+    queue: ChannelQueue,
     channel: string,
     decide: (state: ChannelState) => Change | null,
   ): Promise<Change | null> {
-    const change = decide(lane.state);
+    const change = decide(queue.state);
     if (change === null) return null;
     try {
       await this.#store.save(channel, change.state, change.history);
@@ -57,18 +57,18 @@ export class LocalEngine implements Engine {
       this.#onError(error);
       throw unavailable('The change could not be made durable. Nothing was applied.');
     }
-    lane.state = change.state;
+    queue.state = change.state;
     this.#deliver(channel, change);
     return change;
   }
 
-  #lane(channel: string): ChannelQueue {
-    let lane = this.#lanes.get(channel);
-    if (lane === undefined) {
-      lane = { state: this.#store.load(channel) ?? EMPTY_STATE, tail: Promise.resolve() };
-      this.#lanes.set(channel, lane);
+  #queue(channel: string): ChannelQueue {
+    let queue = this.#queues.get(channel);
+    if (queue === undefined) {
+      queue = { state: this.#store.load(channel) ?? EMPTY_STATE, tail: Promise.resolve() };
+      this.#queues.set(channel, queue);
     }
-    return lane;
+    return queue;
   }
 }
 

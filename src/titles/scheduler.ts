@@ -1,11 +1,11 @@
 /**
- * What has to happen to titles by the clock: a held push whose moment has come, a title that has run out, the stream's own title
- * when a push no longer keeps it out, the fallback title while a channel's own source is lost. It decides nothing itself: what is
- * due goes through the engine like any other change.
+ * What happens to titles by the clock: a held push becomes due, a title runs out, the stream's own title returns when a push no
+ * longer outranks it, the fallback title stands in while a channel's own source is lost. It decides nothing itself: what is due goes
+ * through the engine like any other change.
  *
  * Two clocks. A held push waits for its time by the wall clock; but where that clock is set back, no longer than it would have waited
- * when it came. How long a title has been in force is told by the monotonic clock; before a restart, by the wall clock up to there.
- * Whatever is due is looked for once a second, so that a clock that is set cannot hide it; an alarm makes it exact. Owned by service.ts.
+ * when it came. How long a title has been in force is measured by the monotonic clock; across a restart by the wall clock.
+ * A check once a second finds what is due even when the clock is set; an alarm makes it exact. Owned by service.ts.
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
@@ -19,9 +19,9 @@ import type { Change, ChannelState } from '../now-playing/state.js';
 import { holdMs, type TrustRules } from '../now-playing/trust.js';
 import type { Engine } from './engine.js';
 
-/** How far ahead an alarm is set; what is further off is found by a later look. */
-const SOON_MS = 1500;
-/** How much later than first thought a held push may come when the wall clock is a little slow. */
+/** How far ahead an alarm is set; what is further off is found by a later check. */
+const ALARM_WITHIN_MS = 1500;
+/** How much later than computed at first a held push may come when the wall clock is a little slow. */
 const SLACK_MS = 1000;
 
 export interface TitleSchedulerParts {
@@ -31,9 +31,9 @@ export interface TitleSchedulerParts {
   /** How far ahead pushes are held, seconds. */
   holdSeconds(channel: string): number;
   fallback(channel: string): FallbackRules | null;
-  /** Whether the first of a channel's sources is not the one that is heard. */
+  /** Whether the first of a channel's sources is not the one on air. */
   isSourceLost(channel: string): boolean;
-  /** The title that stands in the stream of the source that is heard; null: none does. */
+  /** The title in the stream of the source on air; null: none. */
   streamTitle(channel: string): PlainTitle | null;
   trust(channel: string): TrustRules;
   onError(error: unknown): void;
@@ -41,24 +41,24 @@ export interface TitleSchedulerParts {
 
 export class TitleScheduler {
   readonly #parts: TitleSchedulerParts;
-  readonly #pages = new Map<string, ChannelSchedule>();
+  readonly #schedules = new Map<string, ChannelSchedule>();
 
   constructor(parts: TitleSchedulerParts) {
     this.#parts = parts;
   }
 
-  /** Does what is due on a channel by the clock, and sees to what will be soon. Resolves when it has been committed. Never rejects. */
-  async look(channel: string): Promise<void> {
-    await this.#page(channel).look();
+  /** Does what is due on a channel, and sets an alarm for what soon will be. Resolves when it has been committed. Never rejects. */
+  async check(channel: string): Promise<void> {
+    await this.#schedule(channel).check();
   }
 
   /** For how long the real now of a channel has been in force, milliseconds. */
   ageMs(channel: string, now: TrackRecord): number {
-    return this.#page(channel).ageMs(now);
+    return this.#schedule(channel).ageMs(now);
   }
 
-  /** The same for sources: shows the fallback title where one is lost, takes it back where it is heard again. */
-  async lookAtSource(channel: string): Promise<void> {
+  /** Puts the fallback title in force where the channel's own source is lost, and takes it back when that is on air again. */
+  async checkSource(channel: string): Promise<void> {
     const { engine, fallback, isSourceLost, moment } = this.#parts;
     const rules = fallback(channel);
     const isLost = rules?.whenSourceLost === true && isSourceLost(channel);
@@ -68,18 +68,18 @@ export class TitleScheduler {
     await settle(engine.update(channel, decide), this.#parts);
   }
 
-  #page(channel: string): ChannelSchedule {
-    let page = this.#pages.get(channel);
-    if (page === undefined) this.#pages.set(channel, (page = new ChannelSchedule(channel, this.#parts)));
-    return page;
+  #schedule(channel: string): ChannelSchedule {
+    let schedule = this.#schedules.get(channel);
+    if (schedule === undefined) this.#schedules.set(channel, (schedule = new ChannelSchedule(channel, this.#parts)));
+    return schedule;
   }
 }
 
-/** One channel's part. */
+/** The due times of one channel. */
 class ChannelSchedule implements AlarmHandler {
   readonly #channel: string;
   readonly #parts: TitleSchedulerParts;
-  /** Held push (an engine may bring it as another object each time) → when it is due at the latest, monotonic milliseconds. */
+  /** Held push, by name since engines may give a new object each time → when it is due at the latest, monotonic milliseconds. */
   readonly #latestMs = new Map<string, number>();
   /** The real now: which, and since when it has been in force, monotonic milliseconds. */
   #play = { effectAtMs: Number.NaN, id: '', sinceMs: 0 };
@@ -91,10 +91,10 @@ class ChannelSchedule implements AlarmHandler {
   }
 
   onAlarm(): void {
-    void this.look();
+    void this.check();
   }
 
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { engine, clock, fallback, moment, streamTitle, trust } = this.#parts;
     const channel = this.#channel;
     const state = engine.state(channel);
@@ -111,12 +111,12 @@ class ChannelSchedule implements AlarmHandler {
       due(this.#waitMs(track), (fresh) => takeHeld(fresh, (one) => this.#waitMs(one) <= 0, moment(channel)));
     }
     if (now !== null) {
-      // Always asked for, so that it is known since when even where it matters only later.
+      // Always asked for: its first call notes since when the title has been in force.
       const ageMs = this.ageMs(now);
       const stream = now.source === 'metapush' ? streamTitle(channel) : null;
       if (stream !== null) {
-        const believed = trust(channel);
-        due(holdMs(now, believed) - ageMs, (fresh) => returnTitle(fresh, stream, moment(channel), believed));
+        const trustRules = trust(channel);
+        due(holdMs(now, trustRules) - ageMs, (fresh) => returnTitle(fresh, stream, moment(channel), trustRules));
       }
       if (rules !== null && now.durationSeconds > 0) {
         const lastsMs = (now.durationSeconds + rules.graceSeconds) * 1000;
@@ -125,7 +125,7 @@ class ChannelSchedule implements AlarmHandler {
     }
     if (rules !== null) due(0, (fresh) => reword(fresh, rules.title, moment(channel)));
     this.#alarm?.cancel();
-    this.#alarm = soonMs <= SOON_MS ? clock.alarm(clock.now() + soonMs, this) : null;
+    this.#alarm = soonMs <= ALARM_WITHIN_MS ? clock.alarm(clock.now() + soonMs, this) : null;
     await Promise.all(updates.map((update) => settle(update, this.#parts)));
   }
 
@@ -141,7 +141,7 @@ class ChannelSchedule implements AlarmHandler {
     return Math.min(byWallMs, latestMs - clock.now());
   }
 
-  /** Forgets the times of pushes that are held no more. */
+  /** Drops the times of pushes that are no longer held. */
   #forget(held: readonly Track[]): void {
     if (this.#latestMs.size <= held.length) return;
     const names = new Set(held.map(nameOf));
@@ -151,7 +151,7 @@ class ChannelSchedule implements AlarmHandler {
   ageMs(now: TrackRecord): number {
     const { clock } = this.#parts;
     if (this.#play.effectAtMs !== now.effectAtMs || this.#play.id !== now.id) {
-      // Just now, unless it stood in the store. A clock that was set back meanwhile tells nothing.
+      // Just now, unless it was loaded from the store. A clock that was set back meanwhile counts as no time.
       const ageMs = Math.max(0, clock.wallMs() - now.effectAtMs);
       this.#play = { effectAtMs: now.effectAtMs, id: now.id, sinceMs: clock.now() - ageMs };
     }
@@ -163,7 +163,7 @@ function nameOf(track: Track): string {
   return `${track.startSeconds} ${track.id}`;
 }
 
-/** Nobody waits for an answer: what the store refused is tried again at the next look. */
+/** What the store refused is tried again at the next check: no caller awaits an answer. */
 async function settle(update: Promise<Change | null>, parts: TitleSchedulerParts): Promise<void> {
   try {
     await update;

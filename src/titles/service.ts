@@ -1,13 +1,15 @@
 /**
- * The one door: every change of metadata, whoever sends it, is decided by the state machine, committed by the engine, and comes
- * back through `deliver` to the tape and to the readers. Commit, then readers, then the answer (contract, "what 200 promises").
+ * The one way for metadata to change: a push, a title of a source or a moment by the clock is decided by the state machine,
+ * committed by the engine, and comes back through `deliver` to the tape and the readers (README, "The walk of a change").
+ *
+ * Invariant: commit, then readers, then the answer. Owns its engine and scheduler; made by app/app.ts.
  */
 
 import { randomUUID } from 'node:crypto';
+import { ChannelCounter } from '../base/channel-counter.js';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import { Refusal } from '../base/refusal.js';
-import { ChannelCounter } from '../base/tally.js';
 import type { Channel } from '../channel/channel.js';
 import { secretMatches } from '../config/secret.js';
 import type { Feed } from '../feed/feed.js';
@@ -24,12 +26,13 @@ import { acceptPush, acceptTitle, type PlainTitle, type Pushed } from '../now-pl
 import type { Change } from '../now-playing/state.js';
 import type { TrustRules } from '../now-playing/trust.js';
 import type { Source, SourceTitle } from '../source/source.js';
-import type { Engine } from './engine.js';
+import type { Deliver, Engine } from './engine.js';
 import { TitleScheduler } from './scheduler.js';
 import { TitleRate } from './title-rate.js';
 
 export interface TitleServiceParts {
-  readonly engine: Engine;
+  /** Makes the engine, which calls `onChange` with every committed change. */
+  engine(onChange: Deliver): Engine;
   readonly feed: Feed;
   readonly listenerFeed: ListenerFeed;
   readonly sessions: Sessions;
@@ -37,19 +40,20 @@ export interface TitleServiceParts {
   readonly log: Log;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly rules: Pick<TrustRules, 'pushHoldSeconds' | 'graceSeconds'>;
-  /** How many pushes of a channel wait for their time at most. */
+  /** At most so many pushes of a channel wait for their time. */
   readonly heldPushes: number;
-  /** Of an artist or a song that a source tells; longer ones are cut. */
+  /** Limit of an artist or a song from a source; longer ones are cut. */
   readonly textBytes: number;
-  /** How often titles of encoders and upstreams are taken, by channel and teller. */
+  /** How often titles of encoders and upstreams are taken, by channel and origin. */
   readonly titleRate: Rate;
-  /** Told of what should not happen. */
+  /** Called with what should not happen. */
   onError(error: unknown): void;
 }
 
 export class TitleService {
   readonly #parts: TitleServiceParts;
-  readonly #agenda: TitleScheduler;
+  readonly #engine: Engine;
+  readonly #scheduler: TitleScheduler;
   /** Pushes whose time was too far ahead to hold them: the clock of the sender is wrong, or ours. */
   readonly #farAhead: ChannelCounter;
   /** Titles of encoders and upstreams that came past the limit. */
@@ -57,8 +61,10 @@ export class TitleService {
   readonly #titleRate: TitleRate;
 
   constructor(parts: TitleServiceParts) {
-    const { engine, clock, channels: programmes, log } = parts;
+    const { clock, channels, log } = parts;
     this.#parts = parts;
+    const engine = parts.engine((channel, change) => this.deliver(channel, change));
+    this.#engine = engine;
     this.#farAhead = new ChannelCounter(clock, (channel, pushes) =>
       log.warn({ channel, pushes }, 'pushes come with a time too far ahead: it is passed over; is a clock wrong?'),
     );
@@ -66,15 +72,15 @@ export class TitleService {
       log.warn({ channel, titles }, 'titles of its source come past limits.pushesPerMinute: only the newest counts'),
     );
     this.#titleRate = new TitleRate(clock, parts.titleRate, (channel) => this.#heldTitles.count(channel));
-    this.#agenda = new TitleScheduler({
+    this.#scheduler = new TitleScheduler({
       engine,
       clock,
       moment: (channel) => this.#moment(channel),
-      holdSeconds: (channel) => programmes.get(channel)!.holdSeconds,
-      fallback: (channel) => programmes.get(channel)!.fallback,
-      isSourceLost: (channel) => programmes.get(channel)!.isSourceLost,
+      holdSeconds: (channel) => channels.get(channel)!.holdSeconds,
+      fallback: (channel) => channels.get(channel)!.fallback,
+      isSourceLost: (channel) => channels.get(channel)!.isSourceLost,
       streamTitle: (channel) => {
-        const { heard, heardTitle } = programmes.get(channel)!.switch;
+        const { heard, heardTitle } = channels.get(channel)!.switch;
         return heard === null || heardTitle === undefined ? null : plainTitle(heardTitle, heard, parts.textBytes);
       },
       trust: (channel) => this.#trust(channel),
@@ -87,37 +93,41 @@ export class TitleService {
    * server was down. Before anybody can read.
    */
   async restore(): Promise<void> {
-    const { engine, feed, channels: programmes, clock } = this.#parts;
-    for (const [channel, programme] of programmes) {
-      const state = engine.state(channel);
+    const { feed, channels, clock } = this.#parts;
+    for (const [key, channel] of channels) {
+      const state = this.#engine.state(key);
       if (state.now !== null) {
         const view = this.#view(state.now);
-        feed.set(channel, 'now', view);
-        programme.audio.title(view);
+        feed.set(key, 'now', view);
+        channel.audio.title(view);
       }
       const next = currentNext(state, clock.wallMs());
-      if (next !== null) feed.set(channel, 'next', this.#view(next));
+      if (next !== null) feed.set(key, 'next', this.#view(next));
     }
-    await Promise.all([...programmes.keys()].map((channel) => this.#agenda.look(channel)));
+    await Promise.all([...channels.keys()].map((key) => this.#scheduler.check(key)));
   }
 
   /** Whether the token may push to the channel. Finding out takes the same time for an unknown channel. */
   authorizes(channel: string, token: string): boolean {
-    const programme = this.#parts.channels.get(channel);
-    return programme === undefined ? secretMatches([], token) : programme.authorizesPush(token);
+    const found = this.#parts.channels.get(channel);
+    return found === undefined ? secretMatches([], token) : found.authorizesPush(token);
   }
 
   /** Takes a push; resolves with the answer's JSON after commit and readers. Rejects with a Refusal. */
   async push(channel: string, input: PushInput): Promise<string> {
-    if (!this.#parts.channels.get(channel)!.titlesFrom.includes('metapush')) {
+    const { heldPushes } = this.#parts;
+    const { titlesFrom, holdSeconds } = this.#parts.channels.get(channel)!;
+    if (!titlesFrom.includes('metapush')) {
       throw new Refusal('invalid', 'This channel takes no pushed titles: metapush is not in its titlesFrom.');
     }
-    const { engine, channels: programmes, heldPushes } = this.#parts;
-    const rules = { holdSeconds: programmes.get(channel)!.holdSeconds, heldPushes };
-    // One that was held up to this moment comes before it.
-    void this.#agenda.look(channel);
+    const rules = { holdSeconds, heldPushes };
+    // A held push that is due at this moment comes before it.
+    void this.#scheduler.check(channel);
     let pushed: Pushed | undefined;
-    await engine.update(channel, (state) => (pushed = acceptPush(state, input, this.#moment(channel), rules)).change);
+    await this.#engine.update(
+      channel,
+      (state) => (pushed = acceptPush(state, input, this.#moment(channel), rules)).change,
+    );
     if (pushed!.isFarAhead) this.#farAhead.count(channel);
     return this.#view(pushed!.answer).pushAnswer();
   }
@@ -134,22 +144,22 @@ export class TitleService {
 
   /**
    * Takes a title of a source, in its stream or beside it. Resolves when it is accepted or passed over, or at once when it has to
-   * wait. Never rejects: such a title has nobody to answer to.
+   * wait. Never rejects: its sender awaits no answer.
    */
-  readonly streamTitle = async (channel: string, told: SourceTitle, source: Source): Promise<void> => {
-    const title = plainTitle(told, source, this.#parts.textBytes);
+  readonly streamTitle = async (channel: string, sourceTitle: SourceTitle, source: Source): Promise<void> => {
+    const title = plainTitle(sourceTitle, source, this.#parts.textBytes);
     if (title === null) return;
-    await this.#titleRate.take(channel, title.source, () => this.#commitTitle(channel, title, source));
+    await this.#titleRate.offer(channel, title.source, () => this.#commitTitle(channel, title, source));
   };
 
   /** Whether it has changed something, or should have. */
   async #commitTitle(channel: string, title: PlainTitle, source: Source): Promise<boolean> {
-    const { engine, channels: programmes, log } = this.#parts;
-    const { heard } = programmes.get(channel)!.switch;
-    // It had to wait, and another source is heard meanwhile. An encoder's may be told without one.
+    const { channels, log } = this.#parts;
+    const { heard } = channels.get(channel)!.switch;
+    // It had to wait, and another source is on air by now. An encoder's title may come while no source is connected.
     if (source !== heard && (source.kind !== 'encoder' || source.state === 'up')) return false;
     try {
-      const change = await engine.update(channel, (state) =>
+      const change = await this.#engine.update(channel, (state) =>
         acceptTitle(state, title, this.#moment(channel), this.#trust(channel)),
       );
       return change !== null;
@@ -159,9 +169,15 @@ export class TitleService {
     }
   }
 
-  /** Commits the titles that wait. */
+  /** Commits the titles that wait, refuses new changes, and waits for those under way. Idempotent. */
   async close(): Promise<void> {
     await this.#titleRate.close();
+    await this.#engine.close();
+  }
+
+  /** The version of a channel's state: another number after each committed change. */
+  versionOf(channel: string): number {
+    return this.#engine.state(channel).version;
   }
 
   /** A committed change takes effect here: the tape first, then the readers. */
@@ -173,31 +189,31 @@ export class TitleService {
   }
 
   #takeEffect(channel: string, change: Change): void {
-    const { feed, listenerFeed, channels: programmes, sessions, log } = this.#parts;
-    void this.#agenda.look(channel);
+    const { feed, listenerFeed, channels, sessions, log } = this.#parts;
+    void this.#scheduler.check(channel);
     if (change.state.next === null) feed.set(channel, 'next', null);
     if (change.record === null) return;
     const view = this.#view(change.record);
     const { type, source } = change.record;
-    if (type === 'now') programmes.get(channel)!.audio.title(view);
+    if (type === 'now') channels.get(channel)!.audio.title(view);
     feed.publish(view);
     if (type === 'next') listenerFeed.next(view, sessions);
     log.info({ channel, type, source, title: view.title }, 'title');
   }
 
-  /** Another source of a channel is heard, or none. */
+  /** Another source of a channel is on air, or none. */
   readonly sourceChanged = (channel: string): void => {
-    void this.#agenda.lookAtSource(channel);
+    void this.#scheduler.checkSource(channel);
   };
 
-  /** Once a second: what is due happens, and a next whose time has passed is dropped. */
+  /** Once a second: does what is due, and drops a next whose time has passed. */
   tidy(): void {
-    const { engine, feed, channels: programmes, clock } = this.#parts;
-    for (const channel of programmes.keys()) {
-      void this.#agenda.look(channel);
-      void this.#agenda.lookAtSource(channel);
+    const { feed, channels, clock } = this.#parts;
+    for (const channel of channels.keys()) {
+      void this.#scheduler.check(channel);
+      void this.#scheduler.checkSource(channel);
       if (feed.last(channel, 'next') == null) continue;
-      if (currentNext(engine.state(channel), clock.wallMs()) === null) feed.set(channel, 'next', null);
+      if (currentNext(this.#engine.state(channel), clock.wallMs()) === null) feed.set(channel, 'next', null);
     }
   }
 
@@ -206,7 +222,7 @@ export class TitleService {
     const { pushHoldSeconds, graceSeconds } = this.#parts.rules;
     return {
       titlesFrom,
-      heard: audio.heard === null ? null : tellerOf(audio.heard),
+      heard: audio.heard === null ? null : titleOriginOf(audio.heard),
       pushHoldSeconds,
       // Where a push would give way to the fallback title, it gives way to the stream's.
       graceSeconds: Math.min(graceSeconds, fallback?.graceSeconds ?? graceSeconds),
@@ -219,26 +235,26 @@ export class TitleService {
 
   #moment(channel: string): Moment {
     const wallMs = this.#parts.clock.wallMs();
-    return { channel, wallMs, newId: randomUUID, ageMs: (now) => this.#agenda.ageMs(channel, now) };
+    return { channel, wallMs, newId: randomUUID, ageMs: (now) => this.#scheduler.ageMs(channel, now) };
   }
 }
 
-/** A title as a source told it, each part cut at `textBytes`; null: it has none to tell. */
-function plainTitle(told: SourceTitle, source: Source, textBytes: number): PlainTitle | null {
-  const from = tellerOf(source);
-  if (from === null) return null;
+/** A source's title, each part cut at `textBytes`; null: sources of this kind have none. */
+function plainTitle(sourceTitle: SourceTitle, source: Source, textBytes: number): PlainTitle | null {
+  const origin = titleOriginOf(source);
+  if (origin === null) return null;
   // Icecast writes as entities what its Latin-1 does not have.
-  const read = from === 'upstream' ? readEntities : (text: string) => text;
+  const read = origin === 'upstream' ? readEntities : (text: string) => text;
   const title =
-    typeof told === 'string'
-      ? splitTitle(read(cleanText(told)))
-      : { ...told, artist: read(told.artist), song: read(told.song) };
+    typeof sourceTitle === 'string'
+      ? splitTitle(read(cleanText(sourceTitle)))
+      : { ...sourceTitle, artist: read(sourceTitle.artist), song: read(sourceTitle.song) };
   const [artist, song] = [cutText(title.artist, textBytes), cutText(title.song, textBytes)];
-  return { ...title, artist, song, source: from };
+  return { ...title, artist, song, source: origin };
 }
 
-/** Who speaks when this source tells a title; null: it has none to tell. */
-function tellerOf(source: Source): PlainTitle['source'] | null {
+/** The origin of this source's titles; null: sources of this kind have none. */
+function titleOriginOf(source: Source): PlainTitle['source'] | null {
   if (source.kind === 'file') return null;
   return source.kind === 'pull' ? 'upstream' : 'encoder';
 }

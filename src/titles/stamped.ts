@@ -1,6 +1,6 @@
 /**
- * An engine whose every record carries a stamp of the sequence (feed/sequence.ts), put on while it is decided and so committed
- * with it: the order in which readers see the records of many channels outlives a crash. Wraps any engine of a single node.
+ * An engine whose every record carries a stamp of the sequence (feed/sequence.ts), issued while it is decided and so committed
+ * with it: the order in which readers see the records of many channels survives a crash. Wraps any engine of a single node.
  */
 
 import type { Sequence } from '../feed/sequence.js';

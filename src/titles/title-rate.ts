@@ -1,8 +1,8 @@
 /**
- * How often titles of encoders and upstreams become records: a bucket for each channel and teller, as large as that of pushes, since
- * each costs a flush of the disk, a line of history and a message to every reader, and who sends them may be a stranger.
- * Invariant: the newest is never lost. One that comes past the limit takes the place of what waits there, and is committed when the
- * bucket allows; whoever told it waits for nothing. Owned by service.ts.
+ * How often titles of encoders and upstreams become records: a bucket for each channel and origin, as large as that of pushes, since
+ * each costs a flush of the disk, a line of history and a message to every reader, and a stranger may send them.
+ * Invariant: the newest is never lost. One past the limit takes the place of the one that waits, and is committed when the bucket
+ * allows; its sender does not wait. Owned by service.ts.
  */
 
 import type { Alarm, Clock } from '../base/clock.js';
@@ -20,12 +20,12 @@ export class TitleRate {
   readonly #clock: Clock;
   readonly #rate: Rate;
   readonly #onHeld: (channel: string) => void;
-  /** Channel and teller → the newest that came past the limit. */
+  /** Channel and origin → the newest that came past the limit. */
   readonly #waiting = new Map<string, WaitingTitle>();
 
   /**
-   * @param rate remembers at least as many keys as there are channels and tellers
-   * @param onHeld told of each title that was not committed at once
+   * @param rate remembers at least as many keys as there are channels and origins
+   * @param onHeld called for each title that was not committed at once
    */
   constructor(clock: Clock, rate: Rate, onHeld: (channel: string) => void) {
     this.#clock = clock;
@@ -33,9 +33,9 @@ export class TitleRate {
     this.#onHeld = onHeld;
   }
 
-  /** A title was told: what waited of the same teller is not needed any more. Resolves when it is committed, or at once if it waits. */
-  async take(channel: string, teller: string, commit: CommitTitle): Promise<void> {
-    const key = `${channel} ${teller}`;
+  /** A new title; it replaces the one of the same origin that waits. Resolves when it is committed, or at once if it has to wait. */
+  async offer(channel: string, origin: string, commit: CommitTitle): Promise<void> {
+    const key = `${channel} ${origin}`;
     const waiting = this.#waiting.get(key);
     if (this.#rate.take(key) > 0) {
       this.#onHeld(channel);
@@ -44,11 +44,11 @@ export class TitleRate {
     }
     waiting?.alarm.cancel();
     this.#waiting.delete(key);
-    // One that says nothing new is nothing.
+    // A title that changes nothing costs nothing.
     if (!(await commit())) this.#rate.giveBack(key);
   }
 
-  /** Commits all that waits, for the end. */
+  /** Commits all that wait, at the end. */
   async close(): Promise<void> {
     const all = [...this.#waiting.values()];
     this.#waiting.clear();
@@ -57,10 +57,10 @@ export class TitleRate {
   }
 
   #alarm(key: string): Alarm {
-    return this.#clock.alarm(this.#clock.now() + this.#rate.waitMs(key), { onAlarm: () => this.#look(key) });
+    return this.#clock.alarm(this.#clock.now() + this.#rate.waitMs(key), { onAlarm: () => this.#retry(key) });
   }
 
-  #look(key: string): void {
+  #retry(key: string): void {
     const { commit } = this.#waiting.get(key)!;
     if (this.#rate.take(key) > 0) {
       this.#waiting.set(key, { commit, alarm: this.#alarm(key) });

@@ -14,7 +14,6 @@ import type { AudioSegment } from '../../src/audio/segment.js';
 import { Audience } from '../../src/listener/audience.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
-import { makeGuest } from '../kit/guest.js';
 import { readBack, type TitleAt } from '../kit/icy.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
@@ -68,7 +67,7 @@ async function round(t: Test, random: Random): Promise<number> {
   const channel = new ChannelAudio({ key: 'demo', lagMs: 3_600_000, metaint, icyInOgg: true });
   const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
   const sessions = new Sessions(clock, quiet, { keepMs: 1000, max: 10 });
-  const audience = new Audience(clock, sessions, { onWanted: () => undefined, onEnded: () => undefined });
+  const audience = new Audience(clock, sessions);
   const pairs: Pair[] = [];
   const waiting: net.Socket[] = [];
   let closed = 0;
@@ -90,8 +89,11 @@ async function round(t: Test, random: Random): Promise<number> {
       const icy = i === 0;
       audience.enter(channel);
       audience.join(socket, channel, Buffer.from(icy ? 'i' : 'p'), {
-        ...{ icy, burstMs, session: null, guest: makeGuest() },
-        ...{ limitMs: Number.POSITIVE_INFINITY, onLeft: () => undefined },
+        icy,
+        burstMs,
+        session: null,
+        limitMs: Number.POSITIVE_INFINITY,
+        onEnd: () => undefined,
       });
     }
   };

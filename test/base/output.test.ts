@@ -94,14 +94,18 @@ t.test('so much waits, and what is more is lost', async (t) => {
   t.equal(read(file), '123456789\nabcdefghi\n0123456789012345678\n', 'what is written makes room');
 });
 
-t.test('a full disk costs lines, and is told', { skip: process.platform !== 'linux' && 'no /dev/full' }, async (t) => {
-  const { log, failures } = await make(t, '/dev/full');
-  log.write('one');
-  log.write('two');
-  log.flush();
-  await until(() => log.lost === 2, 5000);
-  t.match(failures, [{ code: 'ENOSPC' }]);
-});
+t.test(
+  'a full disk costs lines, and is reported',
+  { skip: process.platform !== 'linux' && 'no /dev/full' },
+  async (t) => {
+    const { log, failures } = await make(t, '/dev/full');
+    log.write('one');
+    log.write('two');
+    log.flush();
+    await until(() => log.lost === 2, 5000);
+    t.match(failures, [{ code: 'ENOSPC' }]);
+  },
+);
 
 t.test('a crowd that ends at once: every line, in order', async (t) => {
   const file = join(tempFolder(t), 'access.log');
@@ -113,6 +117,6 @@ t.test('a crowd that ends at once: every line, in order', async (t) => {
   t.equal(log.lost, 0);
 });
 
-t.test('a file that cannot be opened is told at start', async (t) => {
+t.test('a file that cannot be opened is reported at start', async (t) => {
   await t.rejects(make(t, join(tempFolder(t), 'none', 'access.log')), { code: 'ENOENT' });
 });

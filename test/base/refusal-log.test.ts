@@ -1,4 +1,4 @@
-/** Lines about refusals: each address is told of, and nobody who is refused fills the disk or the memory. */
+/** Lines about refusals: each address has one, and a refused client fills neither disk nor memory. */
 
 import t from 'tap';
 import type { Log } from '../../src/base/log.js';

@@ -16,7 +16,7 @@ function hold(ms: number): void {
   while (performance.now() < endMs);
 }
 
-t.test('of several long turns the longest is told, once, with whose it was', async (t) => {
+t.test('of several long turns the longest is reported, once, with its cause', async (t) => {
   const dog = new Watchdog();
   dog.longMs = 10;
   t.notOk(dog.took('http', 9.9), 'one short of the limit');
@@ -33,7 +33,7 @@ t.test('of several long turns the longest is told, once, with whose it was', asy
   t.match(dog.longestMs, { encoder: 10, upstream: 40, http: 39, poll: 9 });
 });
 
-t.test('whoever is not named leaves no name behind', async (t) => {
+t.test('work without a name leaves no name behind', async (t) => {
   const dog = new Watchdog();
   dog.took('http', 200);
   dog.blame('192.0.2.1');
@@ -41,7 +41,7 @@ t.test('whoever is not named leaves no name behind', async (t) => {
   t.same(dog.take(), { part: 'poll', who: '', tookMs: 300 });
 });
 
-t.test('a late loop is blamed on nobody where a long turn does not explain it', async (t) => {
+t.test('a late loop that no long turn explains has an unknown cause', async (t) => {
   const dog = new Watchdog();
   dog.late(99);
   t.equal(dog.take(), null);
@@ -77,7 +77,7 @@ t.test('work within other work is booked once, as what it is, and the other with
   t.ok(dog.longestMs.timer >= 210);
 });
 
-t.test('a long turn that was told before the loop was looked at is not told again as nobody’s', async (t) => {
+t.test('a long turn that was taken before the loop was measured is not reported again as unknown', async (t) => {
   const dog = new Watchdog();
   dog.took('encoder', 150);
   t.match(dog.take(), { part: 'encoder' });
@@ -99,7 +99,7 @@ t.test('who is held back is named by its channel when the clock goes on with it:
   tap.onFrame = () => hold(120);
   clock.advance(40);
   t.match(clock.watchdog.take(), { part: 'upstream', who: 'live' });
-  t.equal(clock.watchdog.long.timer, 0, 'and nobody else beside it');
+  t.equal(clock.watchdog.long.timer, 0, 'and nothing else beside it');
 });
 
 t.test('who is held back is named by its channel when the clock goes on with it: an encoder', async (t) => {
@@ -133,7 +133,7 @@ t.test('who is held back is named by its channel when the clock goes on with it:
   clock.advance(40);
   encoder.stop();
   t.match(clock.watchdog.take(), { part: 'encoder', who: 'live' });
-  t.equal(clock.watchdog.long.timer, 0, 'and nobody else beside it');
+  t.equal(clock.watchdog.long.timer, 0, 'and nothing else beside it');
 });
 
 t.test('the system clock times what it rings, and sees what it does not', async (t) => {

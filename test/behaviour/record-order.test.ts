@@ -41,13 +41,13 @@ class Node {
     this.#under.push(makeRecord({ channel, type, version, stamp, song: `${version}` }));
   }
 
-  /** Commits one of those under way; @param told false: the process dies before readers hear of it */
-  end(random: Random, told = true): void {
+  /** Commits one of those under way; @param isPublished false: the process dies before readers get it */
+  end(random: Random, isPublished = true): void {
     const [record] = this.#under.splice(random.int(0, Math.max(0, this.#under.length - 1)), 1);
     if (record === undefined) return;
     this.store.set(`${record.channel} ${record.type}`, record);
     this.#stamp = Math.max(this.#stamp, record.stamp!);
-    if (told) this.feed.publish(this.#view(record));
+    if (isPublished) this.feed.publish(this.#view(record));
   }
 
   fail(): void {
@@ -74,7 +74,7 @@ class Node {
   }
 }
 
-/** A client that remembers all it was told, over all its connections. A message is one byte of its buffer, of which three fit. */
+/** A client that keeps all it was sent, over all its connections. A message is one byte of its buffer, of which three fit. */
 class Client implements Transport {
   readonly topic: string;
   readonly told: string[] = [];
@@ -167,7 +167,7 @@ t.test('any order of commits, stalls, resumes and crashes', async (t) => {
         for (const { channel, type, version } of node.store.values()) {
           if (client.topic !== 'house' && client.topic !== channel) continue;
           if (client.newest.get(`${channel} ${type}`) !== version) {
-            throw new Error(`${client.topic} misses ${channel} ${type} ${version}, was told ${client.told}`);
+            throw new Error(`${client.topic} misses ${channel} ${type} ${version}, has ${client.told}`);
           }
         }
       }
@@ -225,7 +225,7 @@ ${channels.join('\n')}
       if (random.chance(0.5)) reconnect(streams[random.int(0, 1)]!);
       await Promise.all(batch);
     }
-    // Two pushes under way on one channel are told in the order of their commits: only a last, lone one is known to be last.
+    // Two pushes under way on one channel are published in the order of their commits: only a last, lone one is known to be last.
     for (const key of KEYS) {
       const { status } = await ask(t, server.port, `GET /metapush/${key}/demo-token?song=${++count} HTTP/1.1`);
       if (status !== 200) throw new Error(`push: ${status}`);
@@ -262,7 +262,7 @@ ${channels.join('\n')}
     t.same(
       streams.map((stream) => stream.events.told.length),
       [0, 0],
-      'after the restart nothing is told again',
+      'after the restart nothing is repeated',
     );
   }
 });

@@ -13,14 +13,13 @@ import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { adtsFrame, readFilled } from '../kit/adts.js';
 import { FakeClock } from '../kit/clock.js';
-import { makeGuest } from '../kit/guest.js';
 import { readBack, type TitleAt } from '../kit/icy.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 
 const ROUNDS = 40;
-/** Tags of 10 to 19 bytes are bad (protocol.md, "Joining in the middle"), and so is one without a frame. */
+/** Tags of 10 to 19 bytes are bad (src/audio/README.md), and so is one without a frame. */
 const LEAST_TAG = 21;
 /** Eight empty fill elements; and a frame's head, which must lie in the segment. */
 const LEAST_FILL = 7;
@@ -64,7 +63,7 @@ async function round(t: Test, random: Random): Promise<void> {
   const channel = new ChannelAudio({ key: 'demo', lagMs: 3_600_000, metaint });
   const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
   const sessions = new Sessions(clock, quiet, { keepMs: 1000, max: 10 });
-  const audience = new Audience(clock, sessions, { onWanted: () => undefined, onEnded: () => undefined });
+  const audience = new Audience(clock, sessions);
   const listeners: Heard[] = [];
   let joined = 0;
   const server = net.createServer((socket) => {
@@ -75,9 +74,8 @@ async function round(t: Test, random: Random): Promise<void> {
       icy: heard.icy,
       burstMs,
       session: null,
-      guest: makeGuest(),
       limitMs: Number.POSITIVE_INFINITY,
-      onLeft: () => undefined,
+      onEnd: () => undefined,
     });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -120,7 +118,7 @@ async function round(t: Test, random: Random): Promise<void> {
     clock.advance(random.int(0, 1200));
     if (random.chance(0.2)) await new Promise((done) => setImmediate(done));
   }
-  // A listener that has not taken its bytes yet gets the rest on later visits.
+  // A listener that has not taken its bytes yet gets the rest on later turns.
   for (let i = 0; i < 40; i++) {
     clock.advance(1000);
     await new Promise((done) => setImmediate(done));

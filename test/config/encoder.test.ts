@@ -65,11 +65,11 @@ t.test('passwords that no SHOUTcast encoder could say are refused where they are
   ]) {
     t.strictSame(problems(t, 'password: env:PASSWORD', password), [], password);
   }
-  t.strictSame(problems(t, `password: ${SHA256}`), [], 'a digest tells nothing');
+  t.strictSame(problems(t, `password: ${SHA256}`), [], 'a digest reveals nothing');
   t.strictSame(problems(t, 'password: demo-source, user: "d:j"'), [`${AT}.user: ${COLON}`]);
 });
 
-t.test('whatever is let through reaches the SHOUTcast door as a password', async (t) => {
+t.test('what is accepted reaches the SHOUTcast acceptor as a password', async (t) => {
   const words = [
     'GET',
     'PUT',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ConfigError, loadConfig } from '../../src/config/load.js';
-import { IN_SO_MANY_WORDS } from '../../src/config/schema.js';
+import { DEMO_SECRETS_CONSENT } from '../../src/config/schema.js';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
@@ -19,8 +19,8 @@ function problems(t: Test, text: string, env: NodeJS.ProcessEnv = {}): string[] 
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const lines = error.problems.map((p) => `${p.line}:${p.column} ${p.path}: ${p.message}`);
-    const told = error.problems.map((p) => `${file}:${p.line}:${p.column}: ${p.path && `${p.path}: `}${p.message}`);
-    t.equal(error.message, told.join('\n'));
+    const expected = error.problems.map((p) => `${file}:${p.line}:${p.column}: ${p.path && `${p.path}: `}${p.message}`);
+    t.equal(error.message, expected.join('\n'));
     return lines;
   }
   return [];
@@ -88,7 +88,7 @@ t.test('whose titles are taken, and how they stand in the stream', async (t) => 
       ),
     ],
   );
-  t.match(problems(t, channel('titlesFrom: [everybody]\n')), [/one of: metapush, encoder, upstream$/]);
+  t.match(problems(t, channel('titlesFrom: [anyone]\n')), [/one of: metapush, encoder, upstream$/]);
   t.match(problems(t, channel(`icy: { etypes: { promo: ${'x'.repeat(256)} } }\n`)), [/text of 0 to 255 characters/]);
 });
 
@@ -97,7 +97,7 @@ t.test('keys stay as they are written, also those that YAML would read as number
   t.strictSame(Object.keys(config.stations['st']?.channels ?? {}), ['007']);
 });
 
-t.test('everything wrong is told at once, with line and column', async (t) => {
+t.test('everything wrong is reported at once, with line and column', async (t) => {
   const text = `port: 8000
 addresses:
   - port: 70000
@@ -196,8 +196,8 @@ t.test('what is not YAML, or no file', async (t) => {
   t.match(problems(t, ''), [/^1:1 : is empty/]);
   t.match(problems(t, 'log: *a\n'), [/^1:6 log: An alias/]);
   t.match(problems(t, `a: &a [x, x]\nb: &b [${'*a, '.repeat(60)}]\nc: [${'*b, '.repeat(60)}]\n`), [/^1:1 : Aliases/]);
-  const told = { message: '/nowhere/airsplice.yaml:1:1: The file cannot be read (ENOENT)' };
-  t.throws(() => loadConfig('/nowhere/airsplice.yaml', {}), told);
+  const expected = { message: '/nowhere/airsplice.yaml:1:1: The file cannot be read (ENOENT)' };
+  t.throws(() => loadConfig('/nowhere/airsplice.yaml', {}), expected);
 });
 
 t.test('an anchor may be used again, and its problems have the place of the anchor', async (t) => {
@@ -209,8 +209,8 @@ t.test('an anchor may be used again, and its problems have the place of the anch
 
 t.test('the reserve is a part of the connections', async (t) => {
   t.strictSame(problems(t, 'limits: { connections: 10, reservedConnections: 9 }\n'), []);
-  const told = '1:49 limits.reservedConnections: must be less than limits.connections';
-  t.strictSame(problems(t, 'limits: { connections: 10, reservedConnections: 10 }\n'), [told]);
+  const expected = '1:49 limits.reservedConnections: must be less than limits.connections';
+  t.strictSame(problems(t, 'limits: { connections: 10, reservedConnections: 10 }\n'), [expected]);
 });
 
 t.test('limits: at the bound and one past it', async (t) => {
@@ -227,8 +227,8 @@ t.test('limits: at the bound and one past it', async (t) => {
   for (const [section, name, min, max] of bounds) {
     for (const value of [min, max]) t.strictSame(problems(t, `${section}:\n  ${name}: ${value}\n`), []);
     for (const value of [min - 1, max + 1, min + 0.5, '.nan', '.inf', 'text', 'true']) {
-      const told = [`2:${5 + name.length} ${section}.${name}: must be a whole number from ${min} to ${max}`];
-      t.strictSame(problems(t, `${section}:\n  ${name}: ${value}\n`), told, `${name} ${value}`);
+      const expected = [`2:${5 + name.length} ${section}.${name}: must be a whole number from ${min} to ${max}`];
+      t.strictSame(problems(t, `${section}:\n  ${name}: ${value}\n`), expected, `${name} ${value}`);
     }
   }
   for (const [name, min, max] of [
@@ -268,7 +268,7 @@ t.test(
     t.match(problems(t, `sources: { pieceSeconds: 20, bodyTimeoutSeconds: 30 }\n${pull('')}`), [
       /sources.pieceSeconds: must be less than stallSeconds \(15 unless it is set\)/,
     ]);
-    t.match(problems(t, `sources: { pieceSeconds: text }\n`), [/pieceSeconds: must be/], 'told once');
+    t.match(problems(t, `sources: { pieceSeconds: text }\n`), [/pieceSeconds: must be/], 'reported once');
   },
 );
 
@@ -303,8 +303,8 @@ t.test('paths: reserved, taken, listed without need', async (t) => {
     'metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl 7.html web favicon.ico robots.txt';
   for (const route of routes.split(' ')) {
     for (const mount of [`/${route}`, `/${route}/x`]) {
-      const told = `6:18 stations.st.channels.live.mounts[0]: is a path that this server uses itself (/${route})`;
-      t.strictSame(problems(t, channel(`mounts: [${mount}]`)), [told], mount);
+      const expected = `6:18 stations.st.channels.live.mounts[0]: is a path that this server uses itself (/${route})`;
+      t.strictSame(problems(t, channel(`mounts: [${mount}]`)), [expected], mount);
     }
     t.strictSame(problems(t, channel(`mounts: [/${route}x, /x/${route}]`)), []);
   }
@@ -340,8 +340,8 @@ t.test('one encoder per channel', async (t) => {
           - { type: file, path: tone.mp3 }
           - { type: encoder, password: env:P, user: other }
 `;
-  const told = '8:13 stations.st.channels.live.sources[2]: is a second encoder of this channel';
-  t.strictSame(problems(t, text, { P: 'p' }), [told]);
+  const expected = '8:13 stations.st.channels.live.sources[2]: is a second encoder of this channel';
+  t.strictSame(problems(t, text, { P: 'p' }), [expected]);
 });
 
 t.test('demo secrets on an address that others can reach', async (t) => {
@@ -351,18 +351,18 @@ t.test('demo secrets on an address that others can reach', async (t) => {
   const env = { PLAIN: 'relay-token', HASHED: `sha256:${sha256('demo-source')}`, OWN: 'own' };
   for (const secret of forms) {
     for (const host of ['0.0.0.0', '::', '192.168.1.1', 'radio.example', '::ffff:10.0.0.1']) {
-      const told = problems(t, at(host, secret), env);
+      const expected = problems(t, at(host, secret), env);
       t.match(
-        told,
+        expected,
         [/^3:13 addresses\[0\].host: can be reached by others, while the channel live has a secret/],
         `${host} ${secret}`,
       );
-      t.equal(told.length, 1);
+      t.equal(expected.length, 1);
     }
     for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', '::ffff:127.0.0.1']) {
       t.strictSame(problems(t, at(host, secret), env), [], `${host} ${secret}`);
     }
-    t.strictSame(problems(t, at('0.0.0.0', secret, IN_SO_MANY_WORDS), env), []);
+    t.strictSame(problems(t, at('0.0.0.0', secret, DEMO_SECRETS_CONSENT), env), []);
   }
   t.match(problems(t, at('0.0.0.0', 'demo-token', 'yes')), [/^1:22 demoSecretsInPublic: must be one of/, /^3:13/]);
   t.strictSame(problems(t, at('0.0.0.0', 'env:OWN'), env), []);

@@ -53,7 +53,7 @@ t.test('secretMatches: any of several, nothing else', async (t) => {
   t.equal(secretMatches([], ''), false);
 });
 
-t.test('no error tells a secret, wherever it was put', async (t) => {
+t.test('no error shows a secret, wherever it was put', async (t) => {
   const texts = [
     'stations: { s: { channels: { c: { pushTokens: [hunter2], sources: [{ type: encoder, password: hunter2 }] } } } }',
     'stations: { s: { channels: { c: { pushTokens: hunter2, sources: hunter2 } } } }',

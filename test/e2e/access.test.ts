@@ -1,4 +1,4 @@
-/** The access log and the census over the whole server: what players leave behind, rotation by a signal, Safari's two connections. */
+/** The access log and listener statistics over the whole server: what players leave behind, rotation by a signal, Safari's two connections. */
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -76,7 +76,7 @@ t.test(
 );
 
 t.test(
-  'SIGHUP begins a new file, and nobody is disturbed',
+  'SIGHUP begins a new file, and no listener is disturbed',
   { skip: process.platform === 'win32' && 'no signals' },
   async (t) => {
     const folder = tempFolder(t);
@@ -126,38 +126,41 @@ t.test('to standard output', async (t) => {
   t.ok((await fetch(`${server.base}/healthz`)).ok, 'SIGHUP does no harm');
 });
 
-t.test("Safari's probe and its real connection are one listener, and the probe is told all that it asks", async (t) => {
-  const { port, base } = await startServer(t, demoYaml('sessions: { togetherSeconds: 0 }'));
-  const figures = async () => {
-    const text = await (await fetch(`${base}/metrics`)).text();
-    return ['airsplice_listeners', 'airsplice_unique_listeners'].map((name) =>
-      Number(new RegExp(`^${name}\\{channel="demo"\\} (\\d+)$`, 'm').exec(text)?.[1]),
-    );
-  };
-  // As Safari 17 sends them.
-  const safari = (range: string, id: string) =>
-    `Accept: */*\r\nRange: bytes=${range}\r\nAccept-Encoding: identity\r\nX-Playback-Session-Id: ${id}\r\nConnection: keep-alive\r\n`;
-  const probe = new Player(port, '/demo.mp3', { icy: false, heads: safari('0-1', 'A1B2-C3') });
-  await probe.until((p) => p.audioBytes > 0);
-  t.equal(probe.statusLine, 'HTTP/1.0 200 OK');
-  t.equal(probe.heads.get('accept-ranges'), 'none');
-  for (const name of ['content-range', 'content-length', 'icy-metaint']) t.notOk(probe.heads.has(name), name);
-  const real = new Player(port, '/demo.mp3', { heads: safari('0-', 'A1B2-C3') });
-  await real.until((p) => p.audioBytes > 0);
-  t.same(await figures(), [2, 1]);
-  t.equal((await fetch(`${base}/metadata/listener/A1B2-C3.json`)).status, 404, 'it is no metaid');
-  const other = new Player(port, '/demo.mp3', { heads: safari('0-', 'D4') });
-  await other.until((p) => p.audioBytes > 0);
-  t.same(await figures(), [3, 2]);
-  probe.close();
-  await until(async () => String(await figures()) === '2,2', 5000);
-  for (const player of [real, other]) player.close();
-  await until(async () => String(await figures()) === '0,0', 5000);
-});
+t.test(
+  "Safari's probe and its real connection are one listener, and the probe gets all that it asks for",
+  async (t) => {
+    const { port, base } = await startServer(t, demoYaml('sessions: { togetherSeconds: 0 }'));
+    const figures = async () => {
+      const text = await (await fetch(`${base}/metrics`)).text();
+      return ['airsplice_listeners', 'airsplice_unique_listeners'].map((name) =>
+        Number(new RegExp(`^${name}\\{channel="demo"\\} (\\d+)$`, 'm').exec(text)?.[1]),
+      );
+    };
+    // As Safari 17 sends them.
+    const safari = (range: string, id: string) =>
+      `Accept: */*\r\nRange: bytes=${range}\r\nAccept-Encoding: identity\r\nX-Playback-Session-Id: ${id}\r\nConnection: keep-alive\r\n`;
+    const probe = new Player(port, '/demo.mp3', { icy: false, heads: safari('0-1', 'A1B2-C3') });
+    await probe.until((p) => p.audioBytes > 0);
+    t.equal(probe.statusLine, 'HTTP/1.0 200 OK');
+    t.equal(probe.heads.get('accept-ranges'), 'none');
+    for (const name of ['content-range', 'content-length', 'icy-metaint']) t.notOk(probe.heads.has(name), name);
+    const real = new Player(port, '/demo.mp3', { heads: safari('0-', 'A1B2-C3') });
+    await real.until((p) => p.audioBytes > 0);
+    t.same(await figures(), [2, 1]);
+    t.equal((await fetch(`${base}/metadata/listener/A1B2-C3.json`)).status, 404, 'it is no metaid');
+    const other = new Player(port, '/demo.mp3', { heads: safari('0-', 'D4') });
+    await other.until((p) => p.audioBytes > 0);
+    t.same(await figures(), [3, 2]);
+    probe.close();
+    await until(async () => String(await figures()) === '2,2', 5000);
+    for (const player of [real, other]) player.close();
+    await until(async () => String(await figures()) === '0,0', 5000);
+  },
+);
 
-t.test('what pages of other origins are told: preflight and exposed heads, on either way in', async (t) => {
+t.test('what pages of other origins get: preflight and exposed heads, on either way in', async (t) => {
   const { port, base } = await startServer(t, demoYaml());
-  // `fetch` comes by HTTP where its connection was used before, a Player by the listeners' door.
+  // `fetch` comes by HTTP where its connection was used before, a Player by the listeners' acceptor.
   await (await fetch(`${base}/healthz`)).arrayBuffer();
   const preflight = await fetch(`${base}/demo.mp3`, {
     method: 'OPTIONS',

@@ -71,7 +71,7 @@ async function used(t: Test, folder: string): Promise<string> {
   return join(folder, 'data', FILE);
 }
 
-t.test('a full disk: 503, nothing is shown, and pushes work again when there is space', async (t) => {
+t.test('a full disk: 503, nothing is published, and pushes work again when there is space', async (t) => {
   const folder = tempFolder(t);
   mkdirSync(join(folder, 'data'));
   const port = await freePort();
@@ -103,8 +103,8 @@ t.test('a full disk: 503, nothing is shown, and pushes work again when there is 
   t.equal((await push(server.base, 'after')).status, 200);
   t.equal(await song(server.base), 'after');
   await watching.has(2);
-  t.same(watching.songs, ['now before', 'now after'], 'readers were told nothing of the refused ones');
-  t.match(server.err, /is full/, 'the operator is told why');
+  t.same(watching.songs, ['now before', 'now after'], 'readers saw nothing of the refused ones');
+  t.match(server.err, /is full/, 'the log says why');
   await server.end('SIGTERM');
   t.equal(server.ended, 0, server.err);
 });
@@ -134,7 +134,7 @@ t.test(
 
     rmSync(data, { recursive: true });
     mkdirSync(data);
-    // As somebody would who puts an older copy there.
+    // As an operator would who puts an older copy there.
     writeFileSync(join(data, FILE), 'another file');
     for (let i = 0; i < 5; i++) t.equal((await push(server.base, `replaced${i}`)).status, 503);
     t.equal(await statusOf(`${server.base}/readyz`), 503);
@@ -238,7 +238,7 @@ t.test('the folder becomes read-only while the server runs: what is answered is 
     chmodSync(folder, 0o755);
     const probe = new ServerProcess(t, 0, ['--help'], {}, launcher);
     await until(() => probe.ended !== undefined, 20_000);
-    if (probe.ended !== 0) return t.plan(0, 'nobody else may run the server here');
+    if (probe.ended !== 0) return t.plan(0, 'no other user may run the server here');
   }
   let server = new ServerProcess(t, port, [config], {}, launcher);
   await server.ready();
@@ -317,7 +317,7 @@ t.test('truncated or scribbled over: a refusal with words, or a server that work
     writeFileSync(file, scribbled);
     const port = await freePort();
     const server = new ServerProcess(t, port, [configIn(folder, port)], {});
-    // A page that nobody reads does no harm.
+    // A page that is never read does no harm.
     await server.ready().catch(() => undefined);
     if (server.ended === undefined) {
       let last = '';
@@ -329,7 +329,7 @@ t.test('truncated or scribbled over: a refusal with words, or a server that work
         else t.equal(status, 503, why);
         t.equal(await song(server.base), last || 's28', why);
       }
-      if (last !== 'r19') t.match(server.err, /cannot be saved/, 'the operator is told');
+      if (last !== 'r19') t.match(server.err, /cannot be saved/, 'the log says so');
       await server.end('SIGTERM');
       t.equal(server.ended, 0, `${why}: ${server.err}`);
     } else {

@@ -500,14 +500,9 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     onSourceChanged: () => undefined,
   });
   const store = new FailingStore();
-  const engine = new LocalEngine(
-    store,
-    (channel, change) => door.deliver(channel, change),
-    (error) => errors.push(error),
-  );
   const programmes = new Map([['demo', programme]]);
-  const door = new TitleService({
-    engine,
+  const titles = new TitleService({
+    engine: (onChange) => new LocalEngine(store, onChange, (error) => errors.push(error)),
     feed,
     listenerFeed: new ListenerFeed(feed),
     sessions,
@@ -535,8 +530,8 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   registerPush(
     router.app,
     {
-      authorized: (channel, token) => door.authorizes(channel, token),
-      push: (channel, input) => door.push(channel, input),
+      authorized: (channel, token) => titles.authorizes(channel, token),
+      push: (channel, input) => titles.push(channel, input),
       onPublished: () => undefined,
       onAnswered: ({ status }) => counted.push(status),
     },
@@ -587,7 +582,7 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   t.same(watching.songs, ['now Kept', 'now After'], 'readers saw nothing of the refused ones');
   t.same(counted, [200, 503, 503, 503, 200]);
 
-  t.equal(engine.state('demo').version, 2);
+  t.equal(titles.versionOf('demo'), 2);
 
   // Each change is decided on the one before it, however long the store takes for any of them.
   const songs = Array.from({ length: 9 }, (_, n) => `s${n}`);
@@ -598,10 +593,10 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
     watching.told.slice(2).map((record) => record.song),
     songs,
   );
-  t.equal(engine.state('demo').version, 11);
+  t.equal(titles.versionOf('demo'), 11);
   t.equal(store.load('demo')?.version, 11);
 
-  await engine.close();
+  await titles.close();
   const late = await get(t, port, '?song=Late');
   isProblem(t, late, 503);
   t.ok(late.heads.has('retry-after'));

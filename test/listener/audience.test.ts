@@ -1,16 +1,18 @@
-/** The crowd: who does not read is told to go and harms nobody; a crowd is spread over the second. Real sockets, false clock. */
+/** The audience: a listener that does not read is ended and delays no other; writes are spread over the second. Real sockets, false clock. */
 
 import net from 'node:net';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
-import { Audience } from '../../src/listener/audience.js';
+import { Audience, type ListenerEnd } from '../../src/listener/audience.js';
+import { ListenerBacklog } from '../../src/listener/backlog.js';
 import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
-import { makeGuest } from '../kit/guest.js';
 import { until } from '../kit/player.js';
 
 const METAINT = 65_000;
+/** What a listener is given in one turn: 256 KiB, in whole segments. */
+const AT_ONCE = Math.ceil((256 * 1024) / METAINT) * (METAINT + 1);
 const HEAD = Buffer.from('HTTP/1.0 200 OK\r\n\r\n');
 
 class Crowd {
@@ -27,17 +29,22 @@ class Crowd {
   #port = 0;
 
   constructor(t: Test, lagMs: number) {
-    this.channel = new ChannelAudio({ key: 'demo', lagMs, metaint: METAINT });
+    this.channel = new ChannelAudio({
+      key: 'demo',
+      lagMs,
+      metaint: METAINT,
+      onWanted: (isWanted) => this.wanted.push(isWanted),
+    });
     const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
     const sessions = new Sessions(this.clock, quiet, { keepMs: 1000, max: 10 });
-    this.audience = new Audience(this.clock, sessions, {
-      onWanted: (_, wanted) => this.wanted.push(wanted),
-      onEnded: (_, __, ending) => this.endings.push(ending),
-    });
+    this.audience = new Audience(this.clock, sessions);
     this.#server = net.createServer((socket) => {
       this.audience.enter(this.channel);
-      const left = (lastedMs: number) => this.lasted.push(lastedMs);
-      const options = { icy: true, burstMs: 0, session: null, guest: makeGuest(), limitMs: this.limitMs, onLeft: left };
+      const onEnd = ({ ending, lastedMs }: ListenerEnd) => {
+        this.endings.push(ending);
+        this.lasted.push(lastedMs);
+      };
+      const options = { icy: true, burstMs: 0, session: null, limitMs: this.limitMs, onEnd };
       this.listeners.push(this.audience.join(socket, this.channel, HEAD, options));
     });
     t.teardown(() => {
@@ -75,7 +82,7 @@ class Crowd {
     return { socket, bytes: () => bytes };
   }
 
-  /** A second goes by: audio comes, everybody is visited. */
+  /** A second goes by: audio comes, every listener has its turn. */
   async second(): Promise<void> {
     this.write(1);
     this.clock.advance(1000);
@@ -83,32 +90,35 @@ class Crowd {
   }
 }
 
-t.test('who does not read ends as lagged; who reads is unharmed, and memory stays flat', async (t) => {
-  const crowd = await new Crowd(t, 10_000).listen();
-  const good = await crowd.connect(true);
-  const stuck = await crowd.connectAll(10, false);
-  let most = 0;
-  const before = process.memoryUsage().arrayBuffers;
-  let seconds = 0;
-  // Where what lies in the kernel is out of our sight, a connection takes some 10 MB before it takes no more.
-  for (; seconds < 600 && crowd.endings.length < stuck.length; seconds++) {
-    await crowd.second();
-    most = Math.max(most, process.memoryUsage().arrayBuffers - before);
-  }
-  t.same(new Set(crowd.endings), new Set(['lagged']));
-  t.equal(crowd.endings.length, stuck.length);
-  t.equal(crowd.audience.endings.lagged, stuck.length);
-  t.equal(crowd.channel.listeners, 1);
-  // The tape, the little that each socket holds, and what the collector has not come to yet.
-  t.ok(most < 64 * 1024 * 1024, `buffers grew by at most ${Math.round(most / 1024)} KB in ${seconds} s`);
-  await until(
-    () => good.bytes() === HEAD.length + seconds * (METAINT + 1),
-    3000,
-    () => `${good.bytes()} of ${seconds}`,
-  );
-  t.pass('who reads has every byte');
-  for (const { socket } of [good, ...stuck]) socket.destroy();
-});
+t.test(
+  'a listener that does not read ends as lagged; one that reads has every byte, and memory stays flat',
+  async (t) => {
+    const crowd = await new Crowd(t, 10_000).listen();
+    const good = await crowd.connect(true);
+    const stuck = await crowd.connectAll(10, false);
+    let most = 0;
+    const before = process.memoryUsage().arrayBuffers;
+    let seconds = 0;
+    // Where send queues cannot be read, a connection takes some 10 MB before it takes no more.
+    for (; seconds < 600 && crowd.endings.length < stuck.length; seconds++) {
+      await crowd.second();
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+    }
+    t.same(new Set(crowd.endings), new Set(['lagged']));
+    t.equal(crowd.endings.length, stuck.length);
+    t.equal(crowd.audience.endings.lagged, stuck.length);
+    t.equal(crowd.channel.listeners, 1);
+    // The tape, the little that each socket holds, and what the collector has not come to yet.
+    t.ok(most < 64 * 1024 * 1024, `buffers grew by at most ${Math.round(most / 1024)} KB in ${seconds} s`);
+    await until(
+      () => good.bytes() === HEAD.length + seconds * (METAINT + 1),
+      3000,
+      () => `${good.bytes()} of ${seconds}`,
+    );
+    t.pass('the reader has every byte');
+    for (const { socket } of [good, ...stuck]) socket.destroy();
+  },
+);
 
 t.test('a listener that catches up in time stays', async (t) => {
   const crowd = await new Crowd(t, 10_000).listen();
@@ -127,7 +137,7 @@ t.test('a listener that catches up in time stays', async (t) => {
   t.same(crowd.endings, ['left']);
 });
 
-t.test('one second past the tape it is told to go, at its end it is not', async (t) => {
+t.test('one second past the tape a listener is ended, at the tape’s end it is not', async (t) => {
   for (const [behindSeconds, ending] of [
     [10, []],
     [12, ['lagged']],
@@ -162,7 +172,7 @@ t.test('listeners come and go: counted, wanted, and nothing is left', async (t) 
   t.equal(crowd.audience.bytesByChannel().get('demo')! > 60 * METAINT, true);
 });
 
-t.test('a crowd is visited evenly over the second', async (t) => {
+t.test('a crowd is spread evenly over the second', async (t) => {
   const crowd = await new Crowd(t, 10_000).listen();
   await crowd.connectAll(50, true);
   const perSlot = new Map<number, number>();
@@ -170,7 +180,7 @@ t.test('a crowd is visited evenly over the second', async (t) => {
   t.same([...new Set(perSlot.values())], [50 / perSlot.size], 'every slot has its share');
 });
 
-t.test('the longest that one listens: its own, to the tick, at a segment, and nothing is left', async (t) => {
+t.test('a listener’s time limit: its own, to the tick, at a segment, and nothing is left', async (t) => {
   const crowd = await new Crowd(t, 10_000).listen();
   const forEver = await crowd.connect(true);
   crowd.limitMs = 3000;
@@ -188,7 +198,99 @@ t.test('the longest that one listens: its own, to the tick, at a segment, and no
   await until(() => limited.socket.readableEnded || limited.socket.destroyed, 2000);
   t.equal((limited.bytes() - HEAD.length) % (METAINT + 1), 0, 'whole segments');
   for (let i = 0; i < 5; i++) await crowd.second();
-  t.same(crowd.endings, ['left', 'overtime'], 'who has gone is not ended again, the others play on');
+  t.same(crowd.endings, ['left', 'overtime'], 'an ended listener is not ended again, the others play on');
   t.equal(crowd.channel.listeners, 1);
   forEver.socket.destroy();
 });
+
+t.test('an ending moves the last of its slot into the gap, from where it can end in turn', async (t) => {
+  const crowd = await new Crowd(t, 10_000).listen();
+  await crowd.connectAll(51, true);
+  const perSlot = new Map<number, Listener[]>();
+  for (const listener of crowd.listeners) perSlot.set(listener.slot, [...(perSlot.get(listener.slot) ?? []), listener]);
+  const [first, middle, last] = [...perSlot.values()].find(({ length }) => length === 3)!;
+  first!.end('broken');
+  t.equal(last!.place, 0, 'the last one has taken its place');
+  last!.end('broken');
+  const before = middle!.bytes;
+  await crowd.second();
+  t.equal(middle!.bytes, before + METAINT + 1, 'the remaining one is written to');
+  middle!.end('broken');
+  await crowd.second();
+  t.equal(crowd.audience.count, 48);
+  t.equal(crowd.endings.length, 3);
+});
+
+t.test('nothing is written while the socket holds what it was given', async (t) => {
+  const crowd = await new Crowd(t, 3_600_000).listen();
+  await crowd.connect(false);
+  const [listener] = crowd.listeners;
+  for (let seconds = 0; seconds < 600 && listener!.socket.writableLength === 0; seconds++) await crowd.second();
+  let most = 0;
+  for (let seconds = 0; seconds < 60; seconds++) {
+    await crowd.second();
+    most = Math.max(most, listener!.socket.writableLength);
+  }
+  t.ok(most > 0, 'the socket takes no more');
+  // Of a minute of audio, 3.9 MB, at most what goes out in one turn.
+  t.ok(most <= AT_ONCE, `${most} bytes wait in the socket`);
+  t.same(crowd.endings, []);
+});
+
+t.test('lag counts what the socket itself holds, not only what lies on the tape', async (t) => {
+  const crowd = await new Crowd(t, 3_600_000).listen();
+  await crowd.connect(false);
+  const [listener] = crowd.listeners;
+  const { tape } = crowd.channel;
+  const backlog = new ListenerBacklog(listener!, tape!, null);
+  for (let seconds = 0; seconds < 600 && listener!.socket.writableLength < METAINT / 2; seconds++) await crowd.second();
+  const { writableLength } = listener!.socket;
+  t.ok(writableLength >= METAINT / 2, `${writableLength} bytes in the socket`);
+  const heldMs = (1000 * writableLength) / (METAINT + 1);
+  t.ok(Math.abs(backlog.lagMs(0) - listener!.lagMs - heldMs) < 1, `${backlog.lagMs(0)} ms behind`);
+  t.ok(Math.abs(backlog.unsentMs(METAINT + 1) - heldMs - 1000) < 1, 'and so does what its session is given');
+});
+
+t.test('a listener that is behind is given 256 KiB at once, the rest on later turns', async (t) => {
+  const crowd = await new Crowd(t, 60_000).listen();
+  const { socket, bytes } = await crowd.connect(true);
+  const [listener] = crowd.listeners;
+  const started = listener!.bytes;
+  crowd.write(12);
+  for (const turn of [1, 2]) {
+    await until(() => listener!.socket.writableLength === 0, 3000);
+    crowd.clock.advance(1000);
+    t.equal(listener!.bytes - started, turn * AT_ONCE);
+  }
+  await until(() => listener!.socket.writableLength === 0, 3000);
+  crowd.clock.advance(1000);
+  t.equal(listener!.bytes - started, 12 * (METAINT + 1), 'until it has all');
+  await until(() => bytes() === HEAD.length + listener!.bytes, 3000);
+  socket.destroy();
+});
+
+t.test(
+  'a lagged listener is cut with a reset, so that nothing old is delivered; a polite ending is a FIN',
+  async (t) => {
+    for (const [ending, error] of [
+      ['lagged', 'ECONNRESET'],
+      ['silence', ''],
+    ] as const) {
+      const crowd = await new Crowd(t, 10_000).listen();
+      const { socket } = await crowd.connect(true);
+      let seen = '';
+      socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+        seen = code ?? 'error';
+      });
+      const closed = new Promise((done) => socket.once('close', done));
+      if (ending === 'silence') crowd.audience.endAll('silence');
+      else {
+        crowd.write(12);
+        crowd.clock.advance(1000);
+      }
+      await closed;
+      t.same(crowd.endings, [ending]);
+      t.equal(seen, error, ending);
+    }
+  },
+);

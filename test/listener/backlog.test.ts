@@ -1,16 +1,15 @@
-/** What lies in the kernel: measured on real stalled sockets, told to sessions, and counted against who is too far behind. */
+/** The socket's backlog: measured on real stalled sockets, reported to sessions, and part of a listener's lag. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
-import { Audience } from '../../src/listener/audience.js';
+import { Audience, type ListenerEnd } from '../../src/listener/audience.js';
 import { pauseAfter } from '../../src/listener/backlog.js';
 import { endpointsOf, readQueues, TABLES } from '../../src/listener/proc-net-tcp.js';
 import { type HeardTitle, Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
-import { makeGuest } from '../kit/guest.js';
 import { until } from '../kit/player.js';
 import { missing, Program } from '../kit/program.js';
 import { Random } from '../kit/random.js';
@@ -47,7 +46,7 @@ async function queueOf(socket: net.Socket): Promise<number> {
   return found;
 }
 
-/** What the other end's kernel holds for its program, read on our own: the rx_queue of its line. */
+/** What the other end's receive queue holds for its program: the rx_queue of its line. */
 function receivedBy(socket: net.Socket): number {
   const endpoints = endpointsOf(socket)!;
   const lines = TABLES.flatMap(({ path }) => readFileSync(path, 'latin1').split('\n'));
@@ -117,7 +116,7 @@ t.test('a table is read whole, wherever its lines are cut', async (t) => {
 });
 
 /** One channel of 128 kb/s, false time, real sockets that read or do not. */
-class House {
+class Fixture {
   readonly clock = new FakeClock();
   readonly endings: string[] = [];
   readonly heard: { title: string; atMs: number }[] = [];
@@ -129,28 +128,24 @@ class House {
 
   constructor(t: Test, lagMs: number) {
     this.channel = new ChannelAudio({ key: 'demo', lagMs, metaint: METAINT });
-    const heard = (_: unknown, told: HeardTitle) => {
-      this.heard.push({ title: told.view.title, atMs: this.clock.now() });
+    const heard = (_: unknown, title: HeardTitle) => {
+      this.heard.push({ title: title.view.title, atMs: this.clock.now() });
     };
     this.#sessions = new Sessions(
       this.clock,
       { onBegan: () => undefined, onWritten: () => undefined, onHeard: heard },
       { keepMs: 1000, max: 10 },
     );
-    this.audience = new Audience(this.clock, this.#sessions, {
-      onWanted: () => undefined,
-      onEnded: (_listener, _guest, ending) => this.endings.push(ending),
-    });
+    this.audience = new Audience(this.clock, this.#sessions);
     this.#server = net.createServer((socket) => {
       this.audience.enter(this.channel);
-      const session = this.#sessions.open('ear', 'demo', '/demo');
+      const session = this.#sessions.open('metaid', 'demo', '/demo');
       const options = {
         icy: true,
         burstMs: 0,
         session,
-        guest: makeGuest(),
         limitMs: Infinity,
-        onLeft: () => undefined,
+        onEnd: ({ ending }: ListenerEnd) => this.endings.push(ending),
       };
       this.audience.join(socket, this.channel, HEAD, options);
     });
@@ -170,70 +165,70 @@ class House {
     return socket;
   }
 
-  /** A second of audio comes, everybody is visited; every five seconds a look at the queues (whatever the machine's load). */
+  /** A second of audio comes, every listener has its turn; every five seconds a sample of the queues (whatever the machine's load). */
   async second(): Promise<void> {
     this.channel.write(Buffer.alloc(METAINT, 1), 1000, 128);
     this.clock.advance(1000);
     await new Promise((done) => setImmediate(done));
-    if (++this.#seconds % 5 === 0) await this.audience.kernel.look();
+    if (++this.#seconds % 5 === 0) await this.audience.backlog.sample();
   }
 }
 
 t.test(
-  'who has not taken more than lagSeconds is told to go, long before his socket is full',
+  'a listener that leaves more than lagSeconds in its queue is ended, long before its socket is full',
   { skip: OFF_LINUX },
   async (t) => {
-    const house = new House(t, 20_000);
-    const good = (await house.connect()).resume();
-    const stuck = await house.connect();
+    const fixture = new Fixture(t, 20_000);
+    const good = (await fixture.connect()).resume();
+    const stuck = await fixture.connect();
     let seconds = 0;
-    while (house.endings.length === 0 && seconds < 120) {
-      await house.second();
+    while (fixture.endings.length === 0 && seconds < 120) {
+      await fixture.second();
       seconds++;
     }
-    t.same(house.endings, ['lagged']);
-    // What its own kernel took has left this machine; a look comes every five seconds.
+    t.same(fixture.endings, ['lagged']);
+    // What its receive queue took is acknowledged; a sample comes every five seconds.
     const left = 1 + Math.ceil(stuck.bytesRead / METAINT);
     t.ok(seconds > 20 && seconds <= 20 + 15 + 6 + left, `after ${seconds} s`);
-    t.equal(house.channel.listeners, 1);
+    t.equal(fixture.channel.listeners, 1);
     await until(() => good.bytesRead - HEAD.length >= seconds * (METAINT + 1), 3000);
-    await house.audience.kernel.look();
-    t.same(house.audience.kernel.lags([0, 1000, Infinity]), [1, 1, 1], 'who reads is not late');
+    await fixture.audience.backlog.sample();
+    t.same(fixture.audience.backlog.lags([0, 1000, Infinity]), [1, 1, 1], 'a reader is not late');
     good.destroy();
     stuck.destroy();
   },
 );
 
 t.test(
-  'a title is not heard while its bytes lie in the kernel, and is once they have left',
+  'a title is not heard while its bytes lie in the send queue, and is once they are acknowledged',
   { skip: OFF_LINUX },
   async (t) => {
-    const house = new House(t, 600_000);
-    const player = await house.connect();
-    const startMs = house.clock.now();
-    for (let i = 0; i < 15; i++) await house.second();
-    house.channel.title(viewOf('Late', { version: 1 }));
-    for (let i = 0; i < 15; i++) await house.second();
-    t.ok(house.audience.kernel.known);
-    const inKernel = house.audience.kernel.bytesByChannel().get('demo')!;
-    t.ok(inKernel > 15 * METAINT, `${inKernel} bytes lie in the kernel`);
-    const [nobody, everybody] = house.audience.kernel.lags([(inKernel / (METAINT + 1) - 1) * 1000, Infinity]);
-    t.same([nobody, everybody], [0, 1], 'its lag is what lies there');
-    t.same(house.heard, [], 'given 15 s ago, and not heard');
+    const fixture = new Fixture(t, 600_000);
+    const player = await fixture.connect();
+    const startMs = fixture.clock.now();
+    for (let i = 0; i < 15; i++) await fixture.second();
+    fixture.channel.title(viewOf('Late', { version: 1 }));
+    for (let i = 0; i < 15; i++) await fixture.second();
+    t.ok(fixture.audience.backlog.known);
+    const queuedBytes = fixture.audience.backlog.bytesByChannel().get('demo')!;
+    t.ok(queuedBytes > 15 * METAINT, `${queuedBytes} bytes lie in the queue`);
+    const [below, all] = fixture.audience.backlog.lags([(queuedBytes / (METAINT + 1) - 1) * 1000, Infinity]);
+    t.same([below, all], [0, 1], 'its lag is what lies there');
+    t.same(fixture.heard, [], 'given 15 s ago, and not heard');
     player.resume();
-    for (let i = 0; i < 30 && house.heard.length === 0; i++) await house.second();
+    for (let i = 0; i < 30 && fixture.heard.length === 0; i++) await fixture.second();
     // It stood still with so much in hand, and went on from there.
-    const [late] = house.heard;
+    const [late] = fixture.heard;
     t.equal(late?.title, 'Late');
-    const dueMs = startMs + 30_000 + inKernel / 16 - 15_000;
+    const dueMs = startMs + 30_000 + queuedBytes / 16 - 15_000;
     t.ok(Math.abs(late!.atMs - dueMs) < 2500, `heard ${late!.atMs - dueMs} ms off`);
-    t.same(house.audience.kernel.bytesByChannel().get('demo'), 0, 'and nothing lies there');
-    t.same(house.endings, []);
+    t.same(fixture.audience.backlog.bytesByChannel().get('demo'), 0, 'and nothing lies there');
+    t.same(fixture.endings, []);
     player.destroy();
   },
 );
 
-t.test('looks come less often where there are many connections to look at', async (t) => {
+t.test('samples come less often where there are many connections', async (t) => {
   const after = (connections: number) => Math.round(pauseAfter(connections * 150));
   t.same([0, 1000, 6666].map(after), [5000, 5000, 5000]);
   t.same([16_000, 40_000, 80_000, 1_000_000].map(after), [12_000, 30_000, 60_000, 60_000]);
@@ -249,7 +244,7 @@ s.sendall(b'GET /demo.mp3 HTTP/1.0\\r\\n\\r\\n')
 time.sleep(120)
 `;
 
-t.test('metrics tell of it', { skip: OFF_LINUX || missing('python3') }, async (t) => {
+t.test('metrics show it', { skip: OFF_LINUX || missing('python3') }, async (t) => {
   const { port, base } = await startServer(t, demoYaml());
   const deaf = new Program(t, 'python3', ['-c', DEAF, String(port)]);
   let text = '';
@@ -264,7 +259,7 @@ t.test('metrics tell of it', { skip: OFF_LINUX || missing('python3') }, async (t
     text = await (await fetch(`${base}/metrics`)).text();
     return figure('airsplice_kernel_bytes{channel="demo"}') > 0;
   };
-  await deaf.until(isSeen, 40_000, 'nothing of it lies in the kernel');
+  await deaf.until(isSeen, 40_000, 'nothing of it lies in the queue');
   t.ok(figure('airsplice_kernel_look_seconds') > 0);
   t.equal(figure('airsplice_listeners_by_lag{le="+Inf"}'), 1);
 });

@@ -1,4 +1,4 @@
-/** Written and heard: when a listener's own titles are told, by a clock that the test moves. */
+/** Written and heard: when a listener's own titles are published, by a clock that the test moves. */
 
 import t from 'tap';
 import { Mark } from '../../src/audio/mark.js';
@@ -18,38 +18,38 @@ function setUp(options = { keepMs: 60_000, max: 3 }) {
   const clock = new FakeClock(0);
   const lines: Line[] = [];
   const began: string[] = [];
-  const note = (what: Line['what']) => (session: Session, told: Session['lastHeard'] & object) =>
-    lines.push({ what, title: told.view.title, positionMs: told.positionMs, atMs: clock.now(), session: session.id });
+  const note = (what: Line['what']) => (session: Session, title: Session['lastHeard'] & object) =>
+    lines.push({ what, title: title.view.title, positionMs: title.positionMs, atMs: clock.now(), session: session.id });
   const sessions = new Sessions(
     clock,
     { onBegan: (session) => began.push(session.mount), onWritten: note('written'), onHeard: note('heard') },
     options,
   );
-  const told = (what: Line['what']) =>
+  const titlesOf = (what: Line['what']) =>
     lines.filter((line) => line.what === what).map((line) => [line.title, line.positionMs, line.atMs]);
-  return { clock, sessions, lines, told, began };
+  return { clock, sessions, lines, titlesOf, began };
 }
 
 const A = new Mark(viewOf('A', { version: 1 }));
 const B = new Mark(viewOf('B', { version: 2 }));
 const C = new Mark(viewOf('C', { version: 3 }));
 
-t.test('the title in force at the first byte is told at once, with position 0', async (t) => {
-  const { sessions, clock, told } = setUp();
+t.test('the title in force at the first byte is published at once, with position 0', async (t) => {
+  const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/demo.mp3');
   session.begin(A, clock.now());
   session.progress(1000, clock.now());
   session.written(A, 1000, clock.now());
-  t.same(told('heard'), [['A', 0, 0]]);
-  t.same(told('written'), [['A', 0, 0]]);
+  t.same(titlesOf('heard'), [['A', 0, 0]]);
+  t.same(titlesOf('written'), [['A', 0, 0]]);
   clock.advance(5000);
-  t.equal(told('heard').length, 1, 'and once only');
+  t.equal(titlesOf('heard').length, 1, 'and once only');
   const record = JSON.parse(session.json(session.lastHeard!));
   t.match(record, { rawdata: 'A', position: '0', session: session.id, mount: '/demo.mp3' });
 });
 
 t.test('a title in the burst is written at once and heard at its position', async (t) => {
-  const { sessions, clock, told } = setUp();
+  const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/demo.mp3');
   session.begin(A, 0);
   for (const [second, mark] of [
@@ -62,31 +62,31 @@ t.test('a title in the burst is written at once and heard at its position', asyn
     session.progress(second * 1000, 0);
     if (second === 1 || second === 3) session.written(mark, second * 1000, 0);
   }
-  t.same(told('written'), [
+  t.same(titlesOf('written'), [
     ['A', 0, 0],
     ['B', 3000, 0],
   ]);
-  t.same(told('heard'), [['A', 0, 0]]);
+  t.same(titlesOf('heard'), [['A', 0, 0]]);
   clock.advance(2980);
-  t.equal(told('heard').length, 1, 'not before its place');
+  t.equal(titlesOf('heard').length, 1, 'not before its place');
   t.equal(session.lastHeard?.view.title, 'A');
   t.equal(session.lastWritten?.view.title, 'B');
   clock.advance(40);
-  const [, b] = told('heard');
+  const [, b] = titlesOf('heard');
   t.same(b?.slice(0, 2), ['B', 3000]);
   t.ok(Number(b?.[2]) >= 3000 && Number(b?.[2]) <= 3040, `heard at ${b?.[2]}`);
 });
 
 t.test('where the title changes within the first segment, both are heard and the block alone is written', async (t) => {
-  const { sessions, clock, told } = setUp();
+  const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/x');
   session.begin(A, 0);
   session.progress(1000, 0);
   session.written(B, 1000, 0);
   clock.advance(1100);
-  t.same(told('written'), [['B', 1000, 0]]);
+  t.same(titlesOf('written'), [['B', 1000, 0]]);
   t.same(
-    told('heard').map((row) => row.slice(0, 2)),
+    titlesOf('heard').map((row) => row.slice(0, 2)),
     [
       ['A', 0],
       ['B', 1000],
@@ -95,7 +95,7 @@ t.test('where the title changes within the first segment, both are heard and the
 });
 
 t.test('a block that is written late moves the start: the player has stalled', async (t) => {
-  const { sessions, clock, told } = setUp();
+  const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/x');
   session.begin(A, 0);
   session.progress(1000, 0);
@@ -105,14 +105,14 @@ t.test('a block that is written late moves the start: the player has stalled', a
   session.progress(3000, clock.now());
   session.written(B, 3000, clock.now());
   clock.advance(960);
-  t.equal(told('heard').length, 1, 'a second after the byte before it, not at once');
+  t.equal(titlesOf('heard').length, 1, 'a second after the byte before it, not at once');
   clock.advance(60);
-  const [, b] = told('heard');
+  const [, b] = titlesOf('heard');
   t.ok(Number(b?.[2]) >= 5000 && Number(b?.[2]) <= 5040, `heard at ${b?.[2]}`);
 });
 
 t.test('a stall while titles are held holds them longer', async (t) => {
-  const { sessions, clock, told } = setUp();
+  const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/x');
   session.begin(A, 0);
   for (let second = 1; second <= 5; second++) session.progress(second * 1000, 0);
@@ -122,12 +122,12 @@ t.test('a stall while titles are held holds them longer', async (t) => {
   // Nothing was written for long: at 8 s the block of 6 s goes out, so the start is now at 2 s.
   session.progress(6000, 8000);
   clock.advance(2000);
-  t.equal(told('heard').length, 1);
+  t.equal(titlesOf('heard').length, 1);
   clock.advance(200);
-  t.equal(told('heard').length, 2);
+  t.equal(titlesOf('heard').length, 2);
 });
 
-t.test('titles are never told before they are written, and never twice', async (t) => {
+t.test('titles are never published before they are written, and never twice', async (t) => {
   const { sessions, clock, lines } = setUp();
   const session = sessions.open('m', 'demo', '/x');
   session.begin(null, 0);
@@ -142,8 +142,8 @@ t.test('titles are never told before they are written, and never twice', async (
   t.same(order, ['written A', 'heard A', 'written B', 'heard B', 'written C', 'heard C']);
 });
 
-t.test('nothing is told after the stream has ended, and the session is kept for a while', async (t) => {
-  const { sessions, clock, told } = setUp({ keepMs: 2000, max: 3 });
+t.test('nothing is published after the stream has ended, and the session is kept for a while', async (t) => {
+  const { sessions, clock, titlesOf } = setUp({ keepMs: 2000, max: 3 });
   const session = sessions.open('m', 'demo', '/x');
   session.begin(A, 0);
   session.written(A, 1000, 0);
@@ -152,7 +152,7 @@ t.test('nothing is told after the stream has ended, and the session is kept for 
   sessions.close(session);
   t.equal(sessions.playing('m'), undefined);
   clock.advance(1960);
-  t.equal(told('heard').length, 1, 'B was never heard');
+  t.equal(titlesOf('heard').length, 1, 'B was never heard');
   t.equal(sessions.get('m')?.lastHeard?.view.title, 'A');
   clock.advance(60);
   sessions.purge();
@@ -166,7 +166,7 @@ t.test('of gone sessions at most `max` are kept', async (t) => {
   for (const metaid of ['b', 'c', 'd']) t.ok(sessions.get(metaid));
 });
 
-t.test('of several connections with one metaid the newest still playing speaks', async (t) => {
+t.test('of several connections with one metaid the newest still playing is current', async (t) => {
   const { sessions, clock, lines } = setUp();
   const old = sessions.open('m', 'demo', '/old');
   old.begin(A, 0);
@@ -195,7 +195,7 @@ t.test('of several connections with one metaid the newest still playing speaks',
   t.same([...sessions.onChannel('demo')], []);
 });
 
-t.test('a switch back tells no record again that was told last', async (t) => {
+t.test('a switch back repeats no record that was published last', async (t) => {
   const { sessions, lines, began } = setUp();
   const old = sessions.open('m', 'demo', '/old');
   old.begin(A, 0);
@@ -203,7 +203,7 @@ t.test('a switch back tells no record again that was told last', async (t) => {
   const young = sessions.open('m', 'demo', '/young');
   young.begin(A, 0);
   young.written(A, 1000, 0);
-  t.same(began, ['/old', '/young'], 'each beginning is told');
+  t.same(began, ['/old', '/young'], 'each beginning is reported');
   lines.length = 0;
   sessions.close(young);
   t.same(lines, [], 'the older one says nothing new');

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { IcecastMetadataReader } from 'icecast-metadata-js';
 import t from 'tap';
-import { blockFor, type IcyOptions } from '../../src/metadata/icy.js';
+import { blockFor, type IcyOptions, tagsFor } from '../../src/metadata/icy.js';
 import { latin } from '../../src/metadata/latin.js';
 import { ETYPES } from '../../src/metadata/record.js';
 import { type BlockOptions, icyBlock } from '../../src/metadata/title.js';
@@ -191,14 +191,29 @@ t.test('the policy for content types', async (t) => {
   t.equal(shown(103, rules({ advertising: '' }))['StreamTitle'], '', 'an empty text shows nothing');
   for (const rule of ['keep', 'hidden']) {
     const fallback = blockFor(viewOf('Ours', { source: 'fallback' }), before, rules({ unknown: rule, 0: rule }));
-    t.equal(read(fallback, 'utf-8')['StreamTitle'], 'Ours', 'the fallback title stands on every output (contract)');
+    t.equal(read(fallback, 'utf-8')['StreamTitle'], 'Ours', 'the fallback title passes on every output');
   }
   t.equal(shown(1003, rules({ music: 'keep', 1003: 'pass' }))['StreamTitle'], 'True');
   const cover = { streamUrl: 'cover' };
   t.equal(shown(0, rules({}, cover))['StreamUrl'], 'http://x/c.png');
-  t.equal(shown(103, rules({ advertising: 'Ad' }, cover))['StreamUrl'], '', 'no cover of a track that is not shown');
+  t.equal(shown(103, rules({ advertising: 'Ad' }, cover))['StreamUrl'], '', 'no cover of a track that does not pass');
   t.equal(shown(103, rules({ advertising: 'Ad' }, { streamUrl: 'http://x/' }))['StreamUrl'], 'http://x/');
   t.equal(shown(0, rules({}))['StreamUrl'], undefined);
   const images = { images: '{"medium":{"url":"http://x/m.png"}}' };
   t.equal(read(blockFor(viewOf('x', images), null, rules({}, cover)), 'utf-8')['StreamUrl'], 'http://x/m.png');
 });
+
+t.test(
+  'the fallback title has no content type: no policy keeps it out or rewords it, in a block or in comments',
+  async (t) => {
+    const own = viewOf('Stay with us', { source: 'fallback', artist: 'Demo', etype: 0 });
+    for (const rule of ['keep', 'News']) {
+      const options: IcyOptions = { ...UTF8, streamUrl: 'none', etypes: { unknown: rule, 0: rule }, name: 'Demo' };
+      t.same(blockFor(own, icyBlock('Before'), options), icyBlock('Demo - Stay with us'), `block, ${rule}`);
+      const before = { artist: 'Some', title: 'Before', album: '' };
+      t.same(tagsFor(own, before, options), { artist: 'Demo', title: 'Stay with us', album: '' }, `comments, ${rule}`);
+      const other = viewOf('Stay with us', { artist: 'Demo', etype: 0 });
+      t.same(tagsFor(other, before, options).title, rule === 'keep' ? 'Before' : 'News', 'any other title is under it');
+    }
+  },
+);

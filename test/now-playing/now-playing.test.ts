@@ -135,7 +135,7 @@ t.test('next', async (t) => {
   const at = (seconds: number) => Math.floor(T0 / 1000) + seconds;
   const next = { type: 'next', id: 'n', artist: 'A', song: 'N' } as const;
   const table: readonly [string, (desk: Desk) => void, string | undefined][] = [
-    ['is told', () => {}, 'N'],
+    ['is published', () => {}, 'N'],
     ['is replaced by another', (desk) => desk.push({ type: 'next', song: 'M' }), 'M'],
     ['never becomes now by itself', (desk) => (desk.seconds = 1e7), 'N'],
     ['is spent by its id', (desk) => desk.push({ id: 'n', song: 'other' }), undefined],
@@ -145,7 +145,7 @@ t.test('next', async (t) => {
     ['stays at the first other now', (desk) => desk.push({ song: 'jingle' }), 'N'],
     ['is dropped at the second', (desk) => [desk.push({ song: 'jingle' }), desk.push({ song: 'other' })], undefined],
     [
-      'is dropped at the second, whoever told it',
+      'is dropped at the second, whatever its origin',
       (desk) => [desk.title('encoder', 'jingle'), desk.title('upstream', 'other')],
       undefined,
     ],

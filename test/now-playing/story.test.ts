@@ -29,12 +29,12 @@ interface Following {
   id: string | null;
   song: string;
   cover: string;
-  start: number; // as its record tells it: the time it was pushed with, else its arrival
+  start: number; // as its record has it: the time it was pushed with, else its arrival
   time: number | null;
   others: number;
 }
 
-/** What should be seen, told step by step in plain words. */
+/** What should be seen, computed step by step the simple way. */
 class Model {
   real: Play | null = null;
   next: Following | null = null;
@@ -42,7 +42,7 @@ class Model {
   lost = false;
   own = false;
 
-  get shown(): string | null {
+  get visible(): string | null {
     return this.lost ? OWN.song : (this.real?.song ?? (this.own ? OWN.song : null));
   }
   followingAt(ms: number): Following | null {
@@ -168,7 +168,7 @@ const step = fc.oneof(
 
 t.test('random sequences against a plain model', async (t) => {
   const { seed } = new Random();
-  let told = 0;
+  let published = 0;
   const story = fc.property(fc.array(step, { minLength: 25, maxLength: 80 }), (steps) => {
     const model = new Model();
     const shelf = new Shelf();
@@ -184,10 +184,10 @@ t.test('random sequences against a plain model', async (t) => {
       if (change.record !== null && change.record.version !== change.state.version) throw new Error('another version');
       state = change.state;
       shelf.put(change);
-      if (change.record !== null) told++;
+      if (change.record !== null) published++;
       return true;
     };
-    /** What the agenda does, in its order. */
+    /** What the scheduler does, in its order. */
     const due = () => {
       while (take(takeHeld(state, (track) => track.startSeconds * 1000 <= ms, at())));
       for (let first = model.held[0]; first !== undefined && first.start * 1000 <= ms; first = model.held[0]) {
@@ -233,13 +233,13 @@ t.test('random sequences against a plain model', async (t) => {
       due();
       const next = model.followingAt(ms);
       const seen = {
-        shown: state.now?.song ?? null,
+        visible: state.now?.song ?? null,
         real: realNow(state) && [realNow(state)!.song, realNow(state)!.cover, realNow(state)!.startSeconds],
         held: state.held.map((track) => `${track.song} ${track.startSeconds}`),
         next: currentNext(state, ms) && [currentNext(state, ms)!.song, currentNext(state, ms)!.cover],
       };
       const wanted = {
-        shown: model.shown,
+        visible: model.visible,
         real: model.real && [model.real.song, model.real.cover, model.real.start],
         held: model.held.map((play) => `${play.song} ${play.start}`),
         next: next && [next.song, next.cover],
@@ -251,5 +251,5 @@ t.test('random sequences against a plain model', async (t) => {
     }
   });
   fc.assert(story, { seed, numRuns: 1000 });
-  t.ok(told > 10_000, `seed ${seed}, ${told} records told`);
+  t.ok(published > 10_000, `seed ${seed}, ${published} records published`);
 });

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import type { TitleSource } from '../../src/metadata/record.js';
-import { mayReplace, type TitleTeller, type TrustRules } from '../../src/now-playing/trust.js';
+import { mayReplace, type TitleOrigin, type TrustRules } from '../../src/now-playing/trust.js';
 import { makeRecord } from '../kit/record.js';
 
 const T0 = 1_795_000_000_000;
@@ -15,7 +15,7 @@ const RULES: TrustRules = {
 
 /** Whether a title may replace one of `source` that took effect so many seconds ago. */
 function may(
-  from: TitleTeller,
+  from: TitleOrigin,
   source: TitleSource,
   agoSeconds: number,
   rules: Partial<TrustRules> = {},
@@ -45,7 +45,7 @@ t.test('an encoder’s title silences upstream for as long as the encoder is hea
   t.equal(may('encoder', 'upstream', 0, { heard: 'upstream' }), true);
 });
 
-t.test('one’s own title, the fallback and nothing give way to everybody', async (t) => {
+t.test('one’s own title, the fallback and nothing give way to every origin', async (t) => {
   for (const from of RULES.titlesFrom) {
     t.equal(may(from, from, 0, { heard: 'encoder' }), true, from);
     t.equal(may(from, 'fallback', 0), true, from);
@@ -71,5 +71,9 @@ t.test('the list says who is believed, and whom more', async (t) => {
   t.equal(may('encoder', 'upstream', 0, { titlesFrom, heard: 'upstream' }), false);
   t.equal(may('upstream', 'encoder', 0, { titlesFrom, heard: 'encoder' }), true);
   const now = ['encoder', 'upstream'] as const;
-  t.equal(may('upstream', 'metapush', 0, { titlesFrom: now }), true, 'who is not believed any more silences nobody');
+  t.equal(
+    may('upstream', 'metapush', 0, { titlesFrom: now }),
+    true,
+    'an origin that is no longer believed outranks none',
+  );
 });

@@ -5,7 +5,7 @@ import type { TrackRecord } from '../../src/metadata/record.js';
 import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../../src/now-playing/state.js';
 import type { HistoryBounds, Store } from '../../src/store/store.js';
 
-/** A state with everything in it, told apart by its version. */
+/** A state with everything in it, distinguished by its version. */
 export function stateOf(version: number, song = `song ${version}`): ChannelState {
   const now: TrackRecord = {
     id: `id-${version}`,
@@ -136,7 +136,7 @@ async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   t.same(
     versions({ limit: 10 }, old),
     ['3 on air'],
-    'what ended too long ago is not shown; what is on air is never too old',
+    'what ended too long ago is left out; what is on air is never too old',
   );
   await play(4, nowMs - 2 * DAY_MS + 60_000, old);
   t.same(versions({ limit: 10 }, old), ['4 on air', '3'], 'it counts when a title ended');

@@ -29,7 +29,7 @@ t.test('what the file must not have is a fault for good', async (t) => {
   const disk = new Disk(file);
   disk.end(disk.begin(1));
   t.equal(disk.faultOfCommit(), null);
-  disk.scar('restart');
+  disk.condemn('restart');
   t.equal(disk.fault(), 'restart');
   t.equal(disk.faultOfCommit(), 'restart', 'in the same tick');
   t.throws(() => disk.begin(1), { message: 'restart' }, 'in the same turn');

@@ -30,7 +30,7 @@ import { entryOf, stateOf, storeContract } from './contract.js';
 const SAVER = fileURLToPath(new URL('saver.ts', import.meta.url));
 const FILE = 'airsplice.mdb';
 
-/** Not t.testdir, whose path is the same for everybody who runs this test here, and too long for a socket. */
+/** Not t.testdir, whose path is the same for all users who run this test here, and too long for a socket. */
 function newFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'airsplice-store-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,19 +53,19 @@ class SlowStore extends MemoryStore {
   }
 }
 
-t.test('a save that takes long is told of, whether it comes to something or not, and no other', async (t) => {
-  const told: [string, number][] = [];
-  const tell = (channel: string, tookMs: number) => void told.push([channel, tookMs]);
+t.test('a save that takes long is reported, whether it succeeds or not, and no other', async (t) => {
+  const reported: [string, number][] = [];
+  const onSlow = (channel: string, tookMs: number) => void reported.push([channel, tookMs]);
   const store = new SlowStore();
-  await timed(store, tell, 600_000).save('a', stateOf(300));
-  t.same(told, []);
-  const watched = timed(store, tell, 250);
+  await timed(store, onSlow, 600_000).save('a', stateOf(300));
+  t.same(reported, []);
+  const watched = timed(store, onSlow, 250);
   await Promise.all([watched.save('a', stateOf(300)), t.rejects(watched.save('b', stateOf(400)), { message: 'no' })]);
   t.same(
-    told.map(([channel]) => channel),
+    reported.map(([channel]) => channel),
     ['a', 'b'],
   );
-  t.ok(told[0]![1] >= 299 && told[1]![1] >= 399, told.join());
+  t.ok(reported[0]![1] >= 299 && reported[1]![1] >= 399, reported.join());
   t.equal(watched.load('a')?.version, 300);
 });
 
@@ -163,7 +163,7 @@ t.test('lmdb: history opens again with what it had, and its bounds with it', asy
   await again.close();
 });
 
-t.test('lmdb: an entry of the history that cannot be read is passed over, told, and pruned in its turn', async (t) => {
+t.test('lmdb: an entry of the history that cannot be read is skipped, reported, and pruned in its turn', async (t) => {
   const folder = newFolder(t);
   const nowMs = Date.now();
   const first = await openLmdbStore(folder);
@@ -176,15 +176,15 @@ t.test('lmdb: an entry of the history that cannot be read is passed over, told, 
   await history.put(['a', nowMs + 4, 4], '{"format":2,"entry":{"record":{"version":4},"fromMs":1}}');
   await root.close();
 
-  const told: string[] = [];
-  const store = await openLmdbStore(folder, { days: 30, entries: 6 }, (error) => told.push(error.message));
+  const reported: string[] = [];
+  const store = await openLmdbStore(folder, { days: 30, entries: 6 }, (error) => reported.push(error.message));
   const versions = () => store.history('a', { limit: 1000 }).map(({ record }) => record.version);
   t.same(versions(), [6, 5, 2]);
   t.same(store.history('a', { limit: 2, beforeMs: nowMs + 6 }).length, 2, 'a page is filled with what can be read');
-  t.same(told, ['An entry of the stored history of channel a cannot be read, and is passed over']);
+  t.same(reported, ['An entry of the stored history of channel a cannot be read, and is passed over']);
   for (let i = 7; i <= 11; i++) await store.save('a', stateOf(i), [entryOf(i, nowMs + i, null)]);
   t.same(versions(), [11, 10, 9, 8, 7, 6], 'and new titles go on');
-  t.equal(told.length, 1, 'told once');
+  t.equal(reported.length, 1, 'reported once');
   await store.close();
 });
 
@@ -442,7 +442,7 @@ t.test('lock by file, as on macOS', async (t) => {
     await held[0]?.value.release();
   }
 
-  // A socket file whose process is gone: bound, then closed by the kernel without being unlinked.
+  // A socket file whose process is gone: bound, then closed by the system without being unlinked.
   const script = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`;
   await once(spawn(process.execPath, ['-e', script, join(folder, 'lock-stale')], { stdio: 'ignore' }), 'close');
   t.same(readdirSync(folder), ['lock-stale']);

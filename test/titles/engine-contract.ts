@@ -97,7 +97,7 @@ export async function engineContract(t: Test, open: () => Bench): Promise<void> 
     await engine.close();
   });
 
-  t.test('what is thrown while deciding comes back, and hurts nobody', async (t) => {
+  t.test('what is thrown while deciding comes back, and harms no other change', async (t) => {
     const { engine, delivered } = open();
     const refusal = new Refusal('too-many', 'enough');
     const outcome = engine.update('a', () => {

@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 const OWN = { title: { artist: '', song: 'OWN' }, graceSeconds: 5, whenSourceLost: false };
 
 /** One channel of a server, without the server. */
-class Desk {
+class Harness {
   readonly clock = new FakeClock();
   store = new (class extends MemoryStore {
     failing = false;
@@ -34,12 +34,12 @@ class Desk {
   trust: TrustRules = {
     ...{ titlesFrom: ['metapush', 'encoder', 'upstream'], heard: 'encoder', pushHoldSeconds: 600, graceSeconds: 5 },
   };
-  /** What readers were told, with the second (since the beginning) in which it was. */
-  told: string[] = [];
+  /** What was published to readers, with the second (since the beginning) in which it was. */
+  published: string[] = [];
   readonly #startMs = this.clock.now();
   #alive = 0;
   engine!: LocalEngine;
-  agenda!: TitleScheduler;
+  scheduler!: TitleScheduler;
 
   constructor() {
     this.start();
@@ -52,13 +52,13 @@ class Desk {
       this.store,
       (_, { record }) => {
         if (life !== this.#alive) return;
-        void agenda.look('a');
+        void scheduler.check('a');
         if (record !== null)
-          this.told.push(`${record.song} @${((this.clock.now() - this.#startMs) / 1000).toFixed(1)}`);
+          this.published.push(`${record.song} @${((this.clock.now() - this.#startMs) / 1000).toFixed(1)}`);
       },
       () => undefined,
     );
-    const agenda = new TitleScheduler({
+    const scheduler = new TitleScheduler({
       // Another engine may make the state anew each time it is asked.
       engine: { ...bound(engine), state: (channel) => structuredClone(engine.state(channel)) },
       clock: this.clock,
@@ -73,8 +73,8 @@ class Desk {
       },
     });
     this.engine = engine;
-    this.agenda = agenda;
-    return agenda.look('a');
+    this.scheduler = scheduler;
+    return scheduler.check('a');
   }
 
   async push(input: Partial<PushInput> & { in?: number }): Promise<void> {
@@ -90,7 +90,7 @@ class Desk {
       channel: 'a',
       wallMs: this.clock.wallMs(),
       newId: () => 'made',
-      ageMs: (now) => this.agenda.ageMs('a', now),
+      ageMs: (now) => this.scheduler.ageMs('a', now),
     };
   }
 
@@ -100,20 +100,20 @@ class Desk {
     await this.engine.update('a', (state) => acceptTitle(state, title, this.#at, this.trust));
   }
 
-  /** Time goes by; once a second the keeper looks. */
+  /** Time goes by; once a second housekeeping checks. */
   async pass(seconds: number): Promise<void> {
     for (let left = seconds * 1000; left > 0; left -= 200) {
       this.clock.advance(Math.min(200, left));
       if (Math.round(left / 200) % 5 === 0) {
-        void this.agenda.look('a');
-        await this.agenda.lookAtSource('a');
+        void this.scheduler.check('a');
+        await this.scheduler.checkSource('a');
       }
       await new Promise((done) => setImmediate(done));
     }
   }
 
   get songs(): string[] {
-    return this.told.map((one) => one.split(' @')[0]!);
+    return this.published.map((one) => one.split(' @')[0]!);
   }
 }
 
@@ -123,21 +123,21 @@ const bound = (engine: LocalEngine): Engine => ({
   close: () => engine.close(),
 });
 
-/** The second in which the last record was told. */
-const whenTold = (desk: Desk) => Number(desk.told.at(-1)!.split('@')[1]);
+/** The second in which the last record was published. */
+const whenPublished = (harness: Harness) => Number(harness.published.at(-1)!.split('@')[1]);
 
 t.test('a held push takes effect at its moment', async (t) => {
-  const desk = new Desk();
-  await desk.push({ song: 'one' });
-  await desk.push({ song: 'three', in: 20 });
-  await desk.push({ song: 'two', in: 10 });
-  await desk.pass(9.8);
-  t.same(desk.songs, ['one']);
-  await desk.pass(0.4);
-  t.same(desk.songs, ['one', 'two']);
-  t.ok(whenTold(desk) - 10 < 0.1, `not a look later: ${desk.told}`);
-  await desk.pass(10);
-  t.same(desk.songs, ['one', 'two', 'three']);
+  const harness = new Harness();
+  await harness.push({ song: 'one' });
+  await harness.push({ song: 'three', in: 20 });
+  await harness.push({ song: 'two', in: 10 });
+  await harness.pass(9.8);
+  t.same(harness.songs, ['one']);
+  await harness.pass(0.4);
+  t.same(harness.songs, ['one', 'two']);
+  t.ok(whenPublished(harness) - 10 < 0.1, `not a check later: ${harness.published}`);
+  await harness.pass(10);
+  t.same(harness.songs, ['one', 'two', 'three']);
 });
 
 t.test('the wall clock is set while a push is held', async (t) => {
@@ -146,47 +146,47 @@ t.test('the wall clock is set while a push is held', async (t) => {
     ['an hour back: no later than it would have come', -HOUR_MS, 20, 21.3],
     ['a little back: it waits for its time', -600, 20.5, 20.9],
   ] as const) {
-    const desk = new Desk();
-    await desk.push({ song: 'on air', durationSeconds: 1000 });
-    await desk.push({ song: 'held', in: 20 });
-    await desk.pass(5);
-    desk.clock.stepWall(stepMs);
-    await desk.pass(30);
-    t.same(desk.songs, ['on air', 'held'], name);
-    t.ok(whenTold(desk) >= fromS && whenTold(desk) <= toS, `${name}: ${desk.told}`);
-    await desk.push({ song: 'after', in: 3 });
-    await desk.pass(5);
-    t.equal(desk.songs.at(-1), 'after', `${name}: titles go on`);
+    const harness = new Harness();
+    await harness.push({ song: 'on air', durationSeconds: 1000 });
+    await harness.push({ song: 'held', in: 20 });
+    await harness.pass(5);
+    harness.clock.stepWall(stepMs);
+    await harness.pass(30);
+    t.same(harness.songs, ['on air', 'held'], name);
+    t.ok(whenPublished(harness) >= fromS && whenPublished(harness) <= toS, `${name}: ${harness.published}`);
+    await harness.push({ song: 'after', in: 3 });
+    await harness.pass(5);
+    t.equal(harness.songs.at(-1), 'after', `${name}: titles go on`);
   }
 });
 
 t.test('a title runs out by the monotonic clock', async (t) => {
   for (const stepMs of [0, HOUR_MS, -HOUR_MS]) {
-    const desk = new Desk();
-    desk.fallback = OWN;
-    await desk.push({ song: 'S', durationSeconds: 30 });
-    await desk.pass(3);
-    desk.clock.stepWall(stepMs);
-    await desk.pass(31.8);
-    t.same(desk.songs, ['S'], `clock set by ${stepMs}`);
-    await desk.pass(0.4);
-    t.same(desk.songs, ['S', 'OWN'], `clock set by ${stepMs}: ${desk.told}`);
-    t.ok(whenTold(desk) - 35 < 0.1, `${desk.told}`);
-    await desk.pass(100);
-    await desk.push({ song: 'S', durationSeconds: 30 });
-    t.same(desk.songs, ['S', 'OWN', 'S'], 'pushed again: a new record');
+    const harness = new Harness();
+    harness.fallback = OWN;
+    await harness.push({ song: 'S', durationSeconds: 30 });
+    await harness.pass(3);
+    harness.clock.stepWall(stepMs);
+    await harness.pass(31.8);
+    t.same(harness.songs, ['S'], `clock set by ${stepMs}`);
+    await harness.pass(0.4);
+    t.same(harness.songs, ['S', 'OWN'], `clock set by ${stepMs}: ${harness.published}`);
+    t.ok(whenPublished(harness) - 35 < 0.1, `${harness.published}`);
+    await harness.pass(100);
+    await harness.push({ song: 'S', durationSeconds: 30 });
+    t.same(harness.songs, ['S', 'OWN', 'S'], 'pushed again: a new record');
   }
-  const desk = new Desk();
-  desk.fallback = OWN;
-  await desk.push({ song: 'S' });
-  await desk.pass(100);
-  t.same(desk.songs, ['S'], 'without a duration: never');
-  await desk.push({ song: 'S', durationSeconds: 120 });
-  await desk.pass(24.6);
-  t.same(desk.songs, ['S', 'S'], 'a correction of the duration counts from when the title took effect');
-  await desk.pass(1);
-  t.same(desk.songs, ['S', 'S', 'OWN']);
-  const none = new Desk();
+  const harness = new Harness();
+  harness.fallback = OWN;
+  await harness.push({ song: 'S' });
+  await harness.pass(100);
+  t.same(harness.songs, ['S'], 'without a duration: never');
+  await harness.push({ song: 'S', durationSeconds: 120 });
+  await harness.pass(24.6);
+  t.same(harness.songs, ['S', 'S'], 'a correction of the duration counts from when the title took effect');
+  await harness.pass(1);
+  t.same(harness.songs, ['S', 'S', 'OWN']);
+  const none = new Harness();
   await none.push({ song: 'S', durationSeconds: 1 });
   await none.pass(20);
   t.same(none.songs, ['S'], 'a channel without a fallback title');
@@ -195,18 +195,18 @@ t.test('a title runs out by the monotonic clock', async (t) => {
 t.test('the wall clock is set: a title has been in force for as long as it has', async (t) => {
   for (const stepMs of [HOUR_MS, -HOUR_MS]) {
     const name = `clock set by ${stepMs}`;
-    const desk = new Desk();
-    desk.fallback = OWN;
-    await desk.push({ song: 'S' });
-    await desk.pass(20);
-    desk.clock.stepWall(stepMs);
-    await desk.push({ song: 'S', durationSeconds: 60 });
-    await desk.pass(44.8);
-    t.same(desk.songs, ['S', 'S'], `${name}: a duration that comes as a correction`);
-    await desk.pass(0.4);
-    t.same(desk.songs, ['S', 'S', 'OWN'], name);
+    const harness = new Harness();
+    harness.fallback = OWN;
+    await harness.push({ song: 'S' });
+    await harness.pass(20);
+    harness.clock.stepWall(stepMs);
+    await harness.push({ song: 'S', durationSeconds: 60 });
+    await harness.pass(44.8);
+    t.same(harness.songs, ['S', 'S'], `${name}: a duration that comes as a correction`);
+    await harness.pass(0.4);
+    t.same(harness.songs, ['S', 'S', 'OWN'], name);
 
-    const repeats = new Desk();
+    const repeats = new Harness();
     await repeats.push({ song: 'S', durationSeconds: 60 });
     await repeats.pass(10);
     repeats.clock.stepWall(stepMs);
@@ -216,7 +216,7 @@ t.test('the wall clock is set: a title has been in force for as long as it has',
     await repeats.push({ song: 'S', durationSeconds: 60 });
     t.same(repeats.songs, ['S', 'S'], `${name}: but a new record after its duration`);
 
-    const live = new Desk();
+    const live = new Harness();
     await live.title('Live');
     await live.push({ song: 'P', durationSeconds: 60 });
     await live.pass(10);
@@ -230,44 +230,44 @@ t.test('the wall clock is set: a title has been in force for as long as it has',
 });
 
 t.test('a push set aside by a clock that went back comes in its time, whatever is pushed meanwhile', async (t) => {
-  const desk = new Desk();
-  await desk.push({ song: 'held', in: 20 });
-  await desk.pass(5);
-  desk.clock.stepWall(-HOUR_MS);
+  const harness = new Harness();
+  await harness.push({ song: 'held', in: 20 });
+  await harness.pass(5);
+  harness.clock.stepWall(-HOUR_MS);
   for (let i = 0; i < 4; i++) {
-    await desk.push({ song: `${i}` });
-    await desk.pass(5);
+    await harness.push({ song: `${i}` });
+    await harness.pass(5);
   }
-  t.ok(desk.songs.includes('held'), `${desk.told}`);
+  t.ok(harness.songs.includes('held'), `${harness.published}`);
 });
 
 t.test('the title in the stream returns after a push', async (t) => {
-  const desk = new Desk();
-  await desk.title('Live');
-  await desk.push({ song: 'P', durationSeconds: 30 });
-  await desk.pass(34.8);
-  t.same(desk.songs, ['Live', 'P']);
-  await desk.pass(0.4);
-  t.same(desk.songs, ['Live', 'P', 'Live']);
-  t.ok(whenTold(desk) - 35 < 0.1, `by an alarm: ${desk.told}`);
-  await desk.push({ song: 'Q' });
-  await desk.title('Live later');
-  await desk.pass(601);
-  t.same(desk.songs, ['Live', 'P', 'Live', 'Q', 'Live later'], 'as it stands by then');
-  await desk.push({ song: 'R', durationSeconds: 30 });
-  await desk.push({ song: 'S', in: 35, durationSeconds: 30 });
-  await desk.pass(36);
-  t.same(desk.songs.slice(5), ['R', 'S'], 'a held push comes first');
-  desk.standing = null;
-  await desk.pass(1000);
-  t.same(desk.songs.slice(5), ['R', 'S'], 'no title stands in the stream: the record stays');
+  const harness = new Harness();
+  await harness.title('Live');
+  await harness.push({ song: 'P', durationSeconds: 30 });
+  await harness.pass(34.8);
+  t.same(harness.songs, ['Live', 'P']);
+  await harness.pass(0.4);
+  t.same(harness.songs, ['Live', 'P', 'Live']);
+  t.ok(whenPublished(harness) - 35 < 0.1, `by an alarm: ${harness.published}`);
+  await harness.push({ song: 'Q' });
+  await harness.title('Live later');
+  await harness.pass(601);
+  t.same(harness.songs, ['Live', 'P', 'Live', 'Q', 'Live later'], 'as it stands by then');
+  await harness.push({ song: 'R', durationSeconds: 30 });
+  await harness.push({ song: 'S', in: 35, durationSeconds: 30 });
+  await harness.pass(36);
+  t.same(harness.songs.slice(5), ['R', 'S'], 'a held push comes first');
+  harness.standing = null;
+  await harness.pass(1000);
+  t.same(harness.songs.slice(5), ['R', 'S'], 'no title stands in the stream: the record stays');
 
-  const own = new Desk();
+  const own = new Harness();
   own.fallback = OWN;
   await own.title('Live');
   await own.push({ song: 'P', durationSeconds: 30 });
   await own.pass(40);
-  t.same(own.songs, ['Live', 'P', 'Live'], 'before the fallback title, which is for when nobody has a better one');
+  t.same(own.songs, ['Live', 'P', 'Live'], 'before the fallback title, which is for when there is no better one');
   await own.push({ song: 'Live', durationSeconds: 30 });
   await own.pass(40);
   t.same(own.songs.slice(3), ['Live', 'OWN'], 'but a title that has run out does not return');
@@ -279,38 +279,38 @@ t.test('the title in the stream returns after a push', async (t) => {
 });
 
 t.test('while the source is lost', async (t) => {
-  const desk = new Desk();
-  desk.fallback = { ...OWN, whenSourceLost: true };
-  await desk.push({ song: 'S', durationSeconds: 60 });
-  desk.sourceLost = true;
-  await desk.agenda.lookAtSource('a');
-  await desk.agenda.lookAtSource('a');
-  t.same(desk.songs, ['S', 'OWN']);
-  await desk.push({ song: 'T', durationSeconds: 60, id: 't' });
-  await desk.push({ song: 'U', in: 10, durationSeconds: 30, id: 'u' });
-  t.same(desk.songs, ['S', 'OWN'], 'pushes wait behind it');
-  await desk.pass(5);
-  desk.sourceLost = false;
-  await desk.agenda.lookAtSource('a');
-  t.same(desk.songs, ['S', 'OWN', 'T'], 'the last real one returns');
-  desk.sourceLost = true;
-  await desk.pass(20);
-  t.same(desk.songs, ['S', 'OWN', 'T', 'OWN']);
-  desk.sourceLost = false;
-  await desk.pass(2);
-  t.same(desk.songs, ['S', 'OWN', 'T', 'OWN', 'U'], 'one that was held meanwhile');
-  desk.sourceLost = true;
-  await desk.pass(40);
-  desk.sourceLost = false;
-  await desk.pass(5);
-  t.same(desk.songs, ['S', 'OWN', 'T', 'OWN', 'U', 'OWN'], 'unless it has run out');
+  const harness = new Harness();
+  harness.fallback = { ...OWN, whenSourceLost: true };
+  await harness.push({ song: 'S', durationSeconds: 60 });
+  harness.sourceLost = true;
+  await harness.scheduler.checkSource('a');
+  await harness.scheduler.checkSource('a');
+  t.same(harness.songs, ['S', 'OWN']);
+  await harness.push({ song: 'T', durationSeconds: 60, id: 't' });
+  await harness.push({ song: 'U', in: 10, durationSeconds: 30, id: 'u' });
+  t.same(harness.songs, ['S', 'OWN'], 'pushes wait behind it');
+  await harness.pass(5);
+  harness.sourceLost = false;
+  await harness.scheduler.checkSource('a');
+  t.same(harness.songs, ['S', 'OWN', 'T'], 'the last real one returns');
+  harness.sourceLost = true;
+  await harness.pass(20);
+  t.same(harness.songs, ['S', 'OWN', 'T', 'OWN']);
+  harness.sourceLost = false;
+  await harness.pass(2);
+  t.same(harness.songs, ['S', 'OWN', 'T', 'OWN', 'U'], 'one that was held meanwhile');
+  harness.sourceLost = true;
+  await harness.pass(40);
+  harness.sourceLost = false;
+  await harness.pass(5);
+  t.same(harness.songs, ['S', 'OWN', 'T', 'OWN', 'U', 'OWN'], 'unless it has run out');
   t.same(
-    desk.store.history('a', { limit: 9 }).map(({ record }) => record.song),
-    [...desk.songs].reverse(),
+    harness.store.history('a', { limit: 9 }).map(({ record }) => record.song),
+    [...harness.songs].reverse(),
     'history says what was seen',
   );
 
-  const restarted = new Desk();
+  const restarted = new Harness();
   restarted.fallback = { ...OWN, whenSourceLost: true };
   await restarted.push({ song: 'S' });
   restarted.sourceLost = true;
@@ -322,34 +322,34 @@ t.test('while the source is lost', async (t) => {
 });
 
 t.test('a restart', async (t) => {
-  const down = async (desk: Desk, seconds: number) => {
-    desk.engine = undefined as never;
-    const before = desk.agenda;
-    desk.clock.stepWall(seconds * 1000);
-    await desk.start();
-    t.not(desk.agenda, before);
+  const down = async (harness: Harness, seconds: number) => {
+    harness.engine = undefined as never;
+    const before = harness.scheduler;
+    harness.clock.stepWall(seconds * 1000);
+    await harness.start();
+    t.not(harness.scheduler, before);
   };
-  const desk = new Desk();
-  desk.fallback = OWN;
-  await desk.push({ song: 'one' });
+  const harness = new Harness();
+  harness.fallback = OWN;
+  await harness.push({ song: 'one' });
   for (const [song, seconds] of [
     ['four', 100],
     ['two', 10],
     ['three', 20],
   ] as const) {
-    await desk.push({ song, in: seconds, durationSeconds: 30 });
+    await harness.push({ song, in: seconds, durationSeconds: 30 });
   }
-  await down(desk, 60);
-  t.same(desk.songs, ['one', 'two', 'three'], 'what came due meanwhile takes effect at start, in order');
-  await desk.pass(34);
-  t.equal(desk.songs.at(-1), 'three', 'its duration counts from when it took effect');
-  await desk.pass(2);
-  t.equal(desk.songs.at(-1), 'OWN');
-  await desk.pass(5);
-  t.equal(desk.songs.at(-1), 'four', 'the others at their time');
-  t.match(whenTold(desk), 40, `${desk.told}`);
+  await down(harness, 60);
+  t.same(harness.songs, ['one', 'two', 'three'], 'what came due meanwhile takes effect at start, in order');
+  await harness.pass(34);
+  t.equal(harness.songs.at(-1), 'three', 'its duration counts from when it took effect');
+  await harness.pass(2);
+  t.equal(harness.songs.at(-1), 'OWN');
+  await harness.pass(5);
+  t.equal(harness.songs.at(-1), 'four', 'the others at their time');
+  t.match(whenPublished(harness), 40, `${harness.published}`);
 
-  const half = new Desk();
+  const half = new Harness();
   half.fallback = OWN;
   await half.push({ song: 'S', durationSeconds: 60 });
   await half.pass(10);
@@ -358,7 +358,7 @@ t.test('a restart', async (t) => {
   t.same(half.songs, ['S'], 'the time before the restart counts by the wall clock');
   await half.pass(0.4);
   t.same(half.songs, ['S', 'OWN']);
-  const over = new Desk();
+  const over = new Harness();
   over.fallback = OWN;
   await over.push({ song: 'S', durationSeconds: 60 });
   await down(over, 1000);
@@ -367,8 +367,8 @@ t.test('a restart', async (t) => {
   await down(over, 5);
   t.same(over.songs, ['S', 'OWN', 'NEW'], 'the fallback title has other words in the configuration now');
   await over.pass(5);
-  t.equal(over.told.length, 3);
-  const back = new Desk();
+  t.equal(over.published.length, 3);
+  const back = new Harness();
   back.fallback = OWN;
   await back.push({ song: 'S', durationSeconds: 60 });
   await back.push({ song: 'held', in: 50 });
@@ -380,19 +380,19 @@ t.test('a restart', async (t) => {
 });
 
 t.test('what the store refuses is tried again', async (t) => {
-  const desk = new Desk();
-  desk.fallback = OWN;
-  await desk.push({ song: 'one', durationSeconds: 1000 });
-  await desk.push({ song: 'two', in: 5, durationSeconds: 5 });
-  desk.store.failing = true;
-  await desk.pass(8);
-  t.same(desk.songs, ['one']);
-  desk.store.failing = false;
-  await desk.pass(2);
-  t.same(desk.songs, ['one', 'two']);
-  desk.store.failing = true;
-  await desk.pass(20);
-  desk.store.failing = false;
-  await desk.pass(2);
-  t.same(desk.songs, ['one', 'two', 'OWN']);
+  const harness = new Harness();
+  harness.fallback = OWN;
+  await harness.push({ song: 'one', durationSeconds: 1000 });
+  await harness.push({ song: 'two', in: 5, durationSeconds: 5 });
+  harness.store.failing = true;
+  await harness.pass(8);
+  t.same(harness.songs, ['one']);
+  harness.store.failing = false;
+  await harness.pass(2);
+  t.same(harness.songs, ['one', 'two']);
+  harness.store.failing = true;
+  await harness.pass(20);
+  harness.store.failing = false;
+  await harness.pass(2);
+  t.same(harness.songs, ['one', 'two', 'OWN']);
 });

@@ -11,29 +11,29 @@ import { demoYaml, startServer, type TestServer } from '../kit/server.js';
 import { audioOf, FRAME_BYTES, icyBody, streamHead, Upstream } from '../kit/upstream.js';
 import { ask } from '../kit/wire.js';
 
-/** As a channel's door uses it, on a false clock; 60 a minute, 2 at once. */
+/** As the title service uses it, on a false clock; 60 a minute, 2 at once. */
 function setUp() {
   const clock = new FakeClock();
   const taken: string[] = [];
   let held = 0;
   const rate = new TitleRate(clock, new Rate(clock, { perMinute: 60, burst: 2, remembered: 4 }), () => held++);
-  const tell = (title: string, { channel = 'a', teller = 'upstream', isNew = true } = {}) =>
-    rate.take(channel, teller, async () => {
+  const offer = (title: string, { channel = 'a', origin = 'upstream', isNew = true } = {}) =>
+    rate.offer(channel, origin, async () => {
       if (isNew) taken.push(title);
       return isNew;
     });
-  return { clock, rate, taken, tell, held: () => held };
+  return { clock, rate, taken, offer, held: () => held };
 }
 
 t.test('at the limit and one past it: the newest waits, and comes as soon as there is room', async (t) => {
-  const { clock, taken, tell, held } = setUp();
-  await tell('one');
-  await tell('two');
+  const { clock, taken, offer, held } = setUp();
+  await offer('one');
+  await offer('two');
   t.same(taken, ['one', 'two']);
-  await tell('three');
-  await tell('four');
-  await tell('five');
-  t.same(taken, ['one', 'two'], 'whoever told it waits for nothing');
+  await offer('three');
+  await offer('four');
+  await offer('five');
+  t.same(taken, ['one', 'two'], 'its sender waits for nothing');
   t.equal(held(), 3);
   clock.advance(960);
   t.same(taken, ['one', 'two']);
@@ -44,24 +44,24 @@ t.test('at the limit and one past it: the newest waits, and comes as soon as the
 });
 
 t.test('each channel and each teller has its own limit, and what says nothing new costs none', async (t) => {
-  const { taken, tell } = setUp();
-  for (let i = 0; i < 10; i++) await tell('again', { isNew: false });
-  await tell('one');
-  await tell('two');
-  await tell('three', { teller: 'encoder' });
-  await tell('four', { channel: 'b' });
+  const { taken, offer } = setUp();
+  for (let i = 0; i < 10; i++) await offer('again', { isNew: false });
+  await offer('one');
+  await offer('two');
+  await offer('three', { origin: 'encoder' });
+  await offer('four', { channel: 'b' });
   t.same(taken, ['one', 'two', 'three', 'four']);
 });
 
 t.test('a title that finds room takes the place of the one that waits; the end takes what waits', async (t) => {
-  const { clock, rate, taken, tell } = setUp();
+  const { clock, rate, taken, offer } = setUp();
   clock.advance(20);
-  for (const title of ['one', 'two', 'three']) await tell(title);
+  for (const title of ['one', 'two', 'three']) await offer(title);
   // There is room from here on, and the alarm rings at the next tick.
   clock.advance(1000);
-  await tell('four');
+  await offer('four');
   t.same(taken, ['one', 'two', 'four']);
-  await tell('five');
+  await offer('five');
   await rate.close();
   t.same(taken, ['one', 'two', 'four', 'five']);
   clock.advance(60_000);
@@ -140,8 +140,8 @@ addresses: [{ host: 127.0.0.1, port: 0 }]
 stations: { demo: { channels: { relay: { sources: [{ type: pull, url: '${upstream.url}' }] } } } }`,
   );
   await until(async () => (await historyOf(server, 'relay')).length > 0, 10_000);
-  const [told] = await historyOf(server, 'relay');
-  t.equal(told!.song, 'x'.repeat(1024));
+  const [entry] = await historyOf(server, 'relay');
+  t.equal(entry!.song, 'x'.repeat(1024));
 });
 
 t.test('a flood of /admin/metadata, with the encoder there', async (t) => {

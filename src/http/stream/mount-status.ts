@@ -2,7 +2,7 @@
  * A channel as playlists and statistics tell of it: looked at when somebody asks, never kept. Made in the composition root.
  */
 
-import type { ListenerCounts } from '../../listener/census.js';
+import type { ListenerCounts } from '../../listener/listener-stats.js';
 
 export interface MountStatus {
   /** Every path at which it is heard; the first is the one that statistics name. */

@@ -4,11 +4,12 @@
  */
 
 import type { AlarmHandler, Clock } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
 import { Refusal } from '../../base/refusal.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
-import type { Guests } from '../../listener/guests.js';
 import { PREFLIGHT_HEADS, streamHead } from '../../listener/head.js';
+import type { ListenerStats } from '../../listener/listener-stats.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
 import { parameter } from '../parameter.js';
 import { asRefusal } from '../problem.js';
@@ -22,6 +23,7 @@ const MOST_PER_TICK = 50;
 export interface StreamOptions {
   readonly burstMs: number;
   readonly startTimeoutMs: number;
+  readonly log: Log;
 }
 
 /** A listener for whom there is no audio yet. */
@@ -35,7 +37,7 @@ interface WaitingListener {
 export class Stream implements AlarmHandler {
   readonly #audience: Audience;
   readonly #sessions: Sessions;
-  readonly #guests: Guests;
+  readonly #stats: ListenerStats;
   readonly #admission: Admission;
   readonly #clock: Clock;
   readonly #options: StreamOptions;
@@ -45,7 +47,7 @@ export class Stream implements AlarmHandler {
   constructor(
     audience: Audience,
     sessions: Sessions,
-    guests: Guests,
+    stats: ListenerStats,
     admission: Admission,
     clock: Clock,
     options: StreamOptions,
@@ -53,7 +55,7 @@ export class Stream implements AlarmHandler {
     this.#audience = audience;
     this.#admission = admission;
     this.#sessions = sessions;
-    this.#guests = guests;
+    this.#stats = stats;
     this.#clock = clock;
     this.#options = options;
     clock.everyTick(this);
@@ -135,11 +137,18 @@ export class Stream implements AlarmHandler {
     const icy = metaint !== null;
     const head = streamHead(mount.facts, channel, metaint, visit.heads);
     const session = this.#session(visit, mount);
-    const guest = this.#guests.arrive(channel.key, visit, session?.metaid ?? null);
-    const socket = visit.take();
-    this.#audience.join(socket, channel, head, {
-      ...{ icy, burstMs: this.#options.burstMs, session, guest },
-      ...{ limitMs: place.limitMs, onLeft: place.ended },
+    const counted = this.#stats.join(channel.key, visit, session?.metaid ?? null);
+    const { burstMs, log } = this.#options;
+    this.#audience.join(visit.take(), channel, head, {
+      icy,
+      burstMs,
+      session,
+      limitMs: place.limitMs,
+      onEnd: ({ ending, bytes, lastedMs }) => {
+        place.ended(lastedMs);
+        this.#stats.leave(counted, bytes, lastedMs);
+        log.debug({ channel: channel.key, ending, seconds: Math.round(lastedMs / 1000), bytes }, 'listener ended');
+      },
     });
   }
 

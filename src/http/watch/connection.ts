@@ -77,13 +77,13 @@ export class WatchConnection implements Watcher {
     this.#takenMs = nowMs;
   }
 
-  begin(firsts: Firsts): void {
+  onFirsts(firsts: Firsts): void {
     this.#firsts = firsts;
     this.#isEven = false;
     this.flush();
   }
 
-  tell(message: Message): void {
+  onMessage(message: Message): void {
     const socket = this.#socket;
     if (this.#isEven && socket !== null && socket.writableLength === 0 && socket.writable) {
       socket.write(this.#bytes!(message));

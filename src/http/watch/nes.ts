@@ -129,10 +129,10 @@ class Subscriptions implements Firsts {
 
   begin(path: string, target: Topic): () => void {
     const watcher = {
-      tell: (message: Message) => this.#reader.tell(this.#render(path, message)),
-      begin: (firsts: Firsts) => {
+      onMessage: (message: Message) => this.#reader.onMessage(this.#render(path, message)),
+      onFirsts: (firsts: Firsts) => {
         this.#firsts.set(path, firsts);
-        this.#reader.begin(this);
+        this.#reader.onFirsts(this);
       },
     };
     const unsubscribe = this.#watchers.subscribe(watcher, { target, sync: 'audio' });

@@ -133,7 +133,7 @@ export class Watchers implements AlarmHandler {
   subscribe(watcher: Watcher, { target: { scope, id }, sync, seen, seenOfListener }: WatchRequest): () => void {
     if (scope === 'channel') return this.#feed.watchChannel(id, watcher, seen);
     if (scope === 'station') return this.#feed.watchStation(id, watcher, seen);
-    for (const message of this.#firstOfListener(id, sync, seenOfListener)) watcher.tell(message);
+    for (const message of this.#firstOfListener(id, sync, seenOfListener)) watcher.onMessage(message);
     return this.#feed.watchListener(id, sync, watcher);
   }
 

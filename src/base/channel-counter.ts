@@ -1,6 +1,6 @@
 /**
- * Something that may happen to a channel again and again: counted for metrics, logged at most once a minute for each channel,
- * not a line for each. Owned by who counts (titles/service.ts, titles/title-rate.ts).
+ * Counts an event per channel that may happen many times: every one for metrics, and a log line at most once a minute and channel.
+ * Owned by its user (titles/service.ts).
  */
 
 import type { Clock } from './clock.js';
@@ -8,12 +8,12 @@ import type { Clock } from './clock.js';
 const LOG_EVERY_MS = 60_000;
 
 export class ChannelCounter {
-  /** Channel → how often, and when that was last logged (monotonic milliseconds). */
+  /** Channel → number of events, and when that was last logged (monotonic milliseconds). */
   readonly counts = new Map<string, { count: number; loggedMs: number }>();
   readonly #clock: Clock;
   readonly #onLog: (channel: string, count: number) => void;
 
-  /** @param onLog gets the count so far */
+  /** @param onLog called with the count so far */
   constructor(clock: Clock, onLog: (channel: string, count: number) => void) {
     this.#clock = clock;
     this.#onLog = onLog;
