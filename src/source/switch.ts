@@ -39,8 +39,8 @@ export class Switch implements AlarmHandler {
   }
 
   /** Adds a source behind those that are there already (less preferred). Before start only. */
-  add(seat: SourceSettings, make: (input: SourceInput) => Source): void {
-    const input = new Input(this, this.#inputs.length, seat, this.#clock, this.#options);
+  add(settings: SourceSettings, make: (input: SourceInput) => Source): void {
+    const input = new Input(this, this.#inputs.length, settings, this.#clock, this.#options);
     input.source = make(input);
     this.#inputs.push(input);
   }
@@ -71,7 +71,7 @@ export class Switch implements AlarmHandler {
 
   /** Whether some source waits for a listener to be asked for. */
   get onDemand(): boolean {
-    return this.#inputs.some((input) => input.seat.onDemand);
+    return this.#inputs.some((input) => input.settings.onDemand);
   }
 
   start(): void {
@@ -184,7 +184,7 @@ export class Switch implements AlarmHandler {
     if (input.source.kind === 'encoder') return true;
     const betterIsHeard = this.#heard !== -1 && this.#heard < index;
     if (input.source.kind === 'file') return !betterIsHeard;
-    if (!input.seat.onDemand) return true;
-    return !betterIsHeard && (this.#wanted || nowMs - this.#unwantedSinceMs < input.seat.lingerMs);
+    if (!input.settings.onDemand) return true;
+    return !betterIsHeard && (this.#wanted || nowMs - this.#unwantedSinceMs < input.settings.lingerMs);
   }
 }

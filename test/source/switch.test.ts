@@ -161,6 +161,15 @@ t.test('an encoder that went is waited for while it was heard, and only then', a
   pull.lose();
   last.send();
   t.equal(other.heard(), 'file', 'who was not heard is not waited for');
+
+  const spare = setUp(['pull', 'encoder', 'file'], RETURN_MS);
+  const [main, stalled] = spare.fakes as [Fake, Fake, Fake];
+  spare.audio.start();
+  stalled.send();
+  spare.pass(STALL_MS + CHECK_MS, main);
+  t.equal(spare.heard(), 'pull');
+  main.lose();
+  t.equal(spare.heard(), null, 'nor is one that stalled while another source was heard');
 });
 
 t.test(
@@ -496,6 +505,64 @@ t.test(
     t.strictSame(other.out, ['one'], 'at once');
   },
 );
+
+t.test('frames that waited for a title go on in turns of 2,000, in order, and a loss comes behind them', async (t) => {
+  const COUNT = 5000;
+  const AT_ONCE = 2000;
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => `${i}`);
+  const begin = () => {
+    let resolve = () => {};
+    const saved = new Promise<void>((done) => {
+      resolve = done;
+    });
+    const made = setUp(['encoder', 'file'], 0, FLAPS, saved);
+    const [encoder, file] = made.fakes as [Fake, Fake];
+    made.audio.start();
+    void encoder.input.onTitle('a slow disk');
+    for (const number of numbers(COUNT)) encoder.send(number, 1);
+    t.strictSame(made.out, []);
+    resolve();
+    return { ...made, encoder, file, saved };
+  };
+  const first = begin();
+  await first.saved;
+  t.equal(first.out.length, AT_ONCE, 'so many in one turn');
+  first.encoder.send(`${COUNT}`);
+  t.equal(first.out.length, AT_ONCE, 'what comes meanwhile waits its turn');
+  first.pass(100);
+  t.strictSame(first.out, numbers(COUNT + 1), 'all of them, in order');
+  first.encoder.send('live');
+  t.equal(first.out.at(-1), 'live');
+
+  const lost = begin();
+  lost.encoder.lose();
+  t.strictSame([lost.out.length, lost.heard()], [AT_ONCE, 'encoder']);
+  lost.pass(40);
+  t.strictSame([lost.out.length, lost.heard()], [2 * AT_ONCE, 'encoder']);
+  lost.pass(40);
+  t.strictSame(lost.out, numbers(COUNT));
+  t.equal(lost.heard(), null, 'it is lost behind its last frame');
+
+  const back = begin();
+  back.encoder.lose();
+  back.encoder.send('again');
+  t.strictSame(back.out, [...numbers(COUNT), 'again'], 'it came back at once: its new stream follows the old one');
+  t.strictSame(back.changes, ['encoder', null, 'encoder']);
+  back.pass(200);
+  t.equal(back.out.length, COUNT + 1);
+
+  const left = setUp(['encoder', 'pull', 'file'], 0, FLAPS, new Promise(() => undefined));
+  const [better, heard] = left.fakes as [Fake, Fake];
+  left.audio.start();
+  void heard.input.onTitle('a slow disk');
+  for (const number of numbers(COUNT)) heard.send(number, 1);
+  heard.lose();
+  better.send('better');
+  left.pass(200, better);
+  t.strictSame(left.out.slice(AT_ONCE - 1, AT_ONCE + 1), [`${AT_ONCE - 1}`, 'better'], 'a better source ends it');
+  better.lose();
+  t.equal(left.heard(), null, 'the loss counts');
+});
 
 t.test('on demand: runs from the first listener until the last has been gone for lingerMs', async (t) => {
   const { fakes, audio, heard, pass, clock, changes } = setUp(['demand']);
