@@ -100,12 +100,11 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
       remembered: 2 * config.order.flatMap(({ channels }) => channels).length,
     }),
   });
-  const parts = { clock, log, onTitle: door.streamTitle, onSourceChanged: door.sourceChanged };
   for (const { station, channels } of config.order) {
     const { timezone, channels: configs } = config.stations[station]!;
     const faces = channels.map((key) => ({ key, name: configs[key]!.name, station, timezone }));
     feed.addStation(station, faces);
-    for (const key of channels) programmes.set(key, new Channel(key, configs[key]!, config, parts));
+    for (const key of channels) programmes.set(key, new Channel(key, configs[key]!, config, { clock, log }));
   }
   await door.restore();
 
@@ -176,12 +175,13 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   });
   await network.ready();
   const addresses = new Addresses(config, network, clock, log);
-  for (const programme of programmes.values()) programme.switch.start();
+  const output = { onTitle: door.streamTitle, onSourceChanged: door.sourceChanged };
+  for (const channel of programmes.values()) channel.start(output);
 
   const halt = async (graceMs: number): Promise<void> => {
     ready = false;
     network.drain();
-    for (const programme of programmes.values()) programme.switch.stop();
+    for (const channel of programmes.values()) channel.stop();
     await door.close();
     await engine.close();
     const gone = addresses.close().then(() => network.settled());

@@ -207,10 +207,10 @@ t.test('to find out takes the same time for both, to the microsecond', async (t)
   const config = loadConfig(path, process.env);
   const clock = new FakeClock();
   const { log } = openLog('silent', 0);
-  const parts = { clock, log, onTitle: async () => undefined, onSourceChanged: () => undefined };
-  const programme = new Channel('demo', config.stations['demo']!.channels['demo']!, config, parts);
-  const programmes = new Map([['demo', programme]]);
-  const door = new TitleService({ clock, log, programmes, rules: config.titles } as unknown as TitleServiceParts);
+  const channels = new Map([
+    ['demo', new Channel('demo', config.stations['demo']!.channels['demo']!, config, { clock, log })],
+  ]);
+  const door = new TitleService({ clock, log, channels, rules: config.titles } as unknown as TitleServiceParts);
   const random = new Random();
   const timed = (channel: string) => {
     const startMs = performance.now();
