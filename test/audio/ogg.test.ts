@@ -12,7 +12,16 @@ import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { framerFor } from '../../src/audio/format.js';
 import { MAX_PACKET_BYTES, OggFramer } from '../../src/audio/ogg.js';
 import type { OggLink } from '../../src/audio/ogg-link.js';
-import { FIRST, isFilled, LAST, MAX_PAGE_BYTES, PageWriter, pageCrc } from '../../src/audio/ogg-page.js';
+import {
+  FIRST,
+  isFilled,
+  LAST,
+  MAX_PAGE_BYTES,
+  PageWriter,
+  pageBytes,
+  pageCrc,
+  readPage,
+} from '../../src/audio/ogg-page.js';
 import type { OggTape } from '../../src/audio/ogg-tape.js';
 import { isLong } from '../kit/long.js';
 import { Random } from '../kit/random.js';
@@ -256,6 +265,61 @@ t.test('a packet larger than any is dropped at the limit', async (t) => {
     );
   }
 });
+
+/** Opus: both heads, each on its page. */
+function opusHeads(writer: PageWriter, tagsAt = 1): Buffer {
+  const head = Buffer.alloc(19);
+  head.write('OpusHead\x01\x02', 'latin1');
+  writer.packet(head, 0);
+  writer.end();
+  const first = writer.take();
+  const tags = new PageWriter(7, tagsAt, 0);
+  tags.packet(Buffer.from('OpusTags\0\0\0\0\0\0\0\0', 'latin1'), 0);
+  tags.end();
+  return Buffer.concat([first, tags.take()]);
+}
+
+t.test(
+  'a hole within the headers: the stream is not followed, and all of it is counted; the next link is',
+  async (t) => {
+    const stream = (tagsAt: number) => {
+      const heads = opusHeads(new PageWriter(7, 0, FIRST), tagsAt);
+      const writer = new PageWriter(7, tagsAt + 1, 0);
+      for (let n = 1; n <= 5; n++) writer.packet(Buffer.alloc(100, 0xfc), n * 960);
+      writer.end(LAST);
+      return Buffer.concat([heads, writer.take()]);
+    };
+    const whole = read(stream(1));
+    t.strictSame([whole.packets.length, whole.skippedBytes], [5, 0]);
+    const holed = read(stream(2));
+    t.strictSame([holed.packets.length, holed.skippedBytes], [0, stream(2).length]);
+    const both = read(Buffer.concat([stream(2), stream(1)]));
+    t.strictSame([both.packets.length, both.skippedBytes], [5, stream(2).length]);
+  },
+);
+
+t.test(
+  'a page in which no packet ends has no position: the end of the link is trimmed behind it all the same',
+  async (t) => {
+    const heads = opusHeads(new PageWriter(7, 0, FIRST));
+    const writer = new PageWriter(7, 2, 0);
+    for (let n = 1; n <= 3; n++) writer.packet(Buffer.alloc(100, 0xfc), n * 960);
+    writer.end();
+    const before = writer.take();
+    // More than a page holds; half of it is to be played.
+    writer.packet(Buffer.alloc(MAX_PAGE_BYTES, 0xfc), 3 * 960 + 480);
+    writer.end(LAST);
+    const last = writer.take();
+    const bytes = pageBytes(last, 0, last.length);
+    t.strictSame([readPage(last.subarray(0, bytes))!.granule, readPage(last.subarray(bytes))!.granule], [-1, 3360]);
+    const { packets, skippedBytes } = read(Buffer.concat([heads, before, last]));
+    t.strictSame(
+      packets.map(({ bytes, ms }) => [bytes.length, ms]),
+      [...Array(3).fill([100, 20]), [MAX_PAGE_BYTES, 10]],
+    );
+    t.equal(skippedBytes, 0);
+  },
+);
 
 t.test('a stream beside the audio is not followed', async (t) => {
   const bytes = make(
