@@ -1,5 +1,5 @@
 /**
- * What a source reads its bytes with, whatever they are: told by the first of them, MP3 and AAC go to one framer (framer.ts), Ogg to
+ * What a source reads its bytes with, whatever they are: by the first of them, MP3 and AAC go to one framer (framer.ts), Ogg to
  * another (ogg.ts). Invariant: what the chosen one would hand on and count, it hands on and counts. Owned by one source.
  */
 

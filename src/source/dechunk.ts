@@ -1,6 +1,6 @@
 /**
  * The framings of an encoder's body: none, a length, or chunks (RFC 9112, 6 and 7.1). Read by hand, since Node's parser does not take these
- * requests, and tolerantly: lines may end in LF, CRLF or CR CR LF, sizes may have blanks about them, extensions and trailers are passed
+ * requests, and leniently: lines may end in LF, CRLF or CR CR LF, sizes may have blanks about them, extensions and trailers are passed
  * over. Invariant: what is given out depends on the bytes only, never on where they were split; no memory but a few counters.
  *
  *   1000;ext=1 CR LF  audio…  CR LF  0 CR LF  Trailer: x CR LF  CR LF
@@ -42,9 +42,9 @@ export class SizedBody implements EncoderBody {
 const LF = 0x0a;
 const CR = 0x0d;
 const SEMICOLON = 0x3b;
-/** 2^32 bytes: more than a day of audio in one chunk is nobody's intent. */
+/** 2^32 bytes: no encoder means more than a day of audio in one chunk. */
 const MOST_DIGITS = 8;
-/** Of a size's line and of all trailers together: nobody sends so much, and it is only counted, never kept. */
+/** Of a size's line and of all trailers together: no encoder sends so much, and it is only counted, never kept. */
 const MOST_LINE_BYTES = 4096;
 
 export class ChunkedBody implements EncoderBody {
@@ -125,7 +125,7 @@ function hexDigit(byte: number): number {
 
 /**
  * How the body of this head is framed. Chunks count more than a length (RFC 9112, 6.3).
- * Null: in a way that nobody here can read, or in two lengths at once.
+ * Null: in a way that is not known here, or in two lengths at once.
  */
 export function bodyOf(headers: ReadonlyMap<string, string>): EncoderBody | null {
   const coding = headers.get('transfer-encoding')?.toLowerCase() ?? '';

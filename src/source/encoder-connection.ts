@@ -1,7 +1,7 @@
 /**
  * One encoder's connection, from the first byte of its body on: takes its audio out of whatever frames the body (dechunk.ts), a slice at a
- * time (intake.ts), and ends it when it is complete, when no bytes or no audio come, or when the connection fails. What the frames do not
- * show is reported: another content type than declared, no audio, broken chunks. Owned by an EncoderSource; `onEnded` is called once at
+ * time (intake.ts), and ends it when it is complete, when no bytes or no audio come, or when the connection fails. What the frames do
+ * not show is reported: another content type than declared, no audio, broken chunks. Owned by an EncoderSource; `onEnded` is called once at
  * most, and never after `close`.
  */
 
