@@ -101,7 +101,7 @@ export class OggFramer implements PageSink {
   }
 
   /** As PageSink has it. */
-  page(page: OggPage, bytes: number): boolean {
+  onPage(page: OggPage, bytes: number): boolean {
     if ((page.flags & FIRST) !== 0) this.#meet(page);
     if (page.serial !== this.#serial) return false;
     const isContinued = (page.flags & CONTINUED) !== 0;

@@ -10,15 +10,15 @@
 /** `more` goes on; `end`: it is complete; `broken`: it says what cannot be. After these two nothing more is given out. */
 export type BodyState = 'more' | 'end' | 'broken';
 
-/** Takes the bytes as they came, and gives the audio in them to `audio`, in as many pieces as there are. */
+/** Takes the bytes as they came, and gives the audio in them to `onAudio`, in as many pieces as there are. */
 export interface EncoderBody {
-  push(bytes: Buffer, audio: (piece: Buffer) => void): BodyState;
+  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState;
 }
 
 /** As long as the connection lasts. */
 export class BareBody implements EncoderBody {
-  push(bytes: Buffer, audio: (piece: Buffer) => void): BodyState {
-    audio(bytes);
+  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
+    onAudio(bytes);
     return 'more';
   }
 }
@@ -31,10 +31,10 @@ export class SizedBody implements EncoderBody {
     this.#left = length;
   }
 
-  push(bytes: Buffer, audio: (piece: Buffer) => void): BodyState {
+  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
     const piece = bytes.subarray(0, this.#left);
     this.#left -= piece.length;
-    if (piece.length > 0) audio(piece);
+    if (piece.length > 0) onAudio(piece);
     return this.#left === 0 ? 'end' : 'more';
   }
 }
@@ -58,7 +58,7 @@ export class ChunkedBody implements EncoderBody {
   /** A blank after digits: no more of them may come. */
   #closed = false;
 
-  push(bytes: Buffer, audio: (piece: Buffer) => void): BodyState {
+  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
     for (let at = 0; at < bytes.length; ) {
       if (this.#state === 'end' || this.#state === 'broken') return this.#state;
       if (this.#state === 'data') {
@@ -66,7 +66,7 @@ export class ChunkedBody implements EncoderBody {
         at += piece.length;
         this.#size -= piece.length;
         if (this.#size === 0) this.#begin('gap');
-        audio(piece);
+        onAudio(piece);
       } else if (++this.#lineBytes > MOST_LINE_BYTES) this.#state = 'broken';
       else this.#byte(bytes[at++]!);
     }

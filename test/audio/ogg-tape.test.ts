@@ -54,7 +54,7 @@ t.test(
   },
 );
 
-t.test('nobody joins before a fence', async (t) => {
+t.test('no listener joins before a fence', async (t) => {
   const tape = tapeOf(5000 + PACKET_MS);
   t.equal(tape.joinAt(3000), 0, 'a burst is there');
   tape.fence();

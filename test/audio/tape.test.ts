@@ -69,7 +69,7 @@ t.test('a listener begins at the newest segment with its burst behind it', async
   t.equal(new Tape(METAINT, 1000, null).joinAt(5000), 0, 'an empty tape');
 });
 
-t.test('nobody joins before a fence', async (t) => {
+t.test('no listener joins before a fence', async (t) => {
   const tape = tapeOf(30, SHORT_LAG_MS);
   tape.fence();
   t.equal(tape.joinAt(5000), 31, 'the open segment is begun by the old source');
@@ -126,7 +126,7 @@ t.test(
     const before = lengths();
     t.ok(before.some((length) => length > 0));
     whole.end();
-    t.same(lengths(), before, 'and where listeners are told to go because the format changes');
+    t.same(lengths(), before, 'and where listeners are sent away because the format changes');
   },
 );
 
