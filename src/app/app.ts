@@ -10,7 +10,6 @@ import { type Log, Repeats } from '../base/log.js';
 import { Output } from '../base/output.js';
 import { RefusalLog } from '../base/refusal-log.js';
 import { SecretMask } from '../base/secret-mask.js';
-import type { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
 import { Audience } from '../listener/audience.js';
@@ -89,10 +88,8 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     keepMs: config.sessions.keepSeconds * 1000,
     max: config.sessions.max,
   });
-  const channels = new Map<string, Channel>();
+  const channels = makeChannels(config, feed, { clock, log });
   const titles = makeTitles(core, store, { feed, listenerFeed, sessions, channels });
-  const output = { clock, log, onTitle: titles.streamTitle, onSourceChanged: titles.sourceChanged };
-  for (const [key, channel] of makeChannels(config, feed, output)) channels.set(key, channel);
   await titles.restore();
 
   const listenerStats = new ListenerStats(clock, {
@@ -134,12 +131,14 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     metrics: () => metrics.text(),
   });
   const addresses = new Addresses(config, network, clock, log);
-  for (const channel of channels.values()) channel.switch.start();
+  for (const channel of channels.values()) {
+    channel.start({ onTitle: titles.streamTitle, onSourceChanged: titles.sourceChanged });
+  }
 
   const halt = async (graceMs: number): Promise<void> => {
     isListening = false;
     network.drain();
-    for (const channel of channels.values()) channel.switch.stop();
+    for (const channel of channels.values()) channel.stop();
     await titles.close();
     const gone = addresses.close().then(() => network.streams.settled());
     await network.close();

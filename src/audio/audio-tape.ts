@@ -20,9 +20,9 @@ export interface AudioTape {
   rest(seq: number): Buffer;
   /** The number of the newest segment up to this one that has an entry; less than `tail`: none has. */
   lastEntry(seq: number): number;
-  /** The first segment of a listener who shall get `burstMs` of audio at once (burst.ts). */
+  /** The first segment of a listener that shall get `burstMs` of audio at once (burst.ts). */
   joinAt(burstMs: number): number;
-  /** What each listener who gets ICY must have for itself; null: nothing, its blocks stand at the segments' ends. */
+  /** What each listener that gets ICY must have for itself; null: nothing, its blocks stand at the segments' ends. */
   phase(): Phase | null;
   put(mark: Mark): void;
   fence(): void;

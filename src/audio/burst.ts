@@ -5,7 +5,7 @@
  *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │ 48 │ 49 │ 50 │ 51 │ 52 │ 53 │ open
  *         └──── BLOCK_BYTES ────────────────┘└──── LATE_MS ─────┘
  *
- * Invariant: the burst's seconds are given wherever the tape has them; for the block nobody begins where the tape soon ends. Pure.
+ * Invariant: the burst's seconds are given wherever the tape has them; for the block no listener begins where the tape soon ends. Pure.
  */
 
 import type { AudioTape } from './audio-tape.js';
@@ -15,15 +15,15 @@ import type { AudioTape } from './audio-tape.js';
  * With less they do not begin, and when a block has been played they need the next.
  */
 const BLOCK_BYTES = 32 * 1024;
-/** How late the next bytes may be: a segment of a second, and the second until its listeners are visited. */
+/** How late the next bytes may be: a segment of a second, and the second until its listeners are written to. */
 const LATE_MS = 2000;
-/** For the sake of a block nobody begins nearer to the tape's end: what lagSeconds leaves beyond burstSeconds at least. */
+/** For the sake of a block no listener begins nearer to the tape's end: what lagSeconds leaves beyond burstSeconds at least. */
 const SPARE_MS = 5000;
 
 /**
  * The newest segment with an entry that has `burstMs` and a block behind it, else the oldest with an entry; `head` when the burst is 0 or
  * nothing is closed yet.
- * @param fence the number of the first segment with which anybody may begin
+ * @param fence the number of the first segment with which a listener may begin
  * @param burstMs of audio
  */
 export function joinAt(tape: AudioTape, fence: number, burstMs: number): number {

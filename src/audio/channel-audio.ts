@@ -2,7 +2,7 @@
  * A channel's audio: its tape, and the title in force at the live edge. The one writer of the tape.
  *
  * A tape begins with the first audio; its metaint is chosen then (fixed by the channel, else about one second of the configured
- * bitrate, else of the first frames) and again only while nobody listens: listeners were promised it (contract, "Streams").
+ * bitrate, else of the first frames) and again only while none listens: listeners were promised it.
  * Sources know it as an output, listeners as something to read; it knows neither.
  */
 
@@ -17,7 +17,7 @@ import { Tape } from './tape.js';
 
 /** Of every codec in Ogg (RFC 5334). */
 const OGG_TYPE = 'audio/ogg';
-/** Where no bitrate is known: Icecast's interval (protocol.md, "ICY metadata"). */
+/** Where no bitrate is known: Icecast's interval (src/listener/README.md). */
 const DEFAULT_METAINT = 16_000;
 const MIN_METAINT = 1_000;
 const MAX_METAINT = 65_535;
@@ -51,7 +51,7 @@ export class ChannelAudio {
   audioMs = 0;
   /** How many listeners are on this channel, and how many of them have begun to play (the audience writes both). */
   listeners = 0;
-  /** Only while nobody plays may the tape be replaced. */
+  /** Only while none plays may the tape be replaced. */
   playing = 0;
   readonly #options: ChannelAudioOptions;
   readonly #reservoir = new Reservoir();
@@ -129,7 +129,7 @@ export class ChannelAudio {
     this.tape?.fence();
   }
 
-  /** Nothing feeds the channel and nobody plays: the tape is let go, so that whoever comes or waits is never given old audio. */
+  /** Nothing feeds the channel and no listener plays: the tape is let go, so that those who come or wait never get old audio. */
   release(): void {
     if (this.playing === 0) this.#letGo();
   }
@@ -139,7 +139,7 @@ export class ChannelAudio {
     this.#packets = undefined;
   }
 
-  /** What comes is nothing that this tape's listeners can go on with: they are told to go, and another begins. */
+  /** What comes is nothing that this tape's listeners can go on with: they are sent away, and another begins. */
   #turnOver(contentType: string): void {
     this.tape?.end();
     this.#letGo();

@@ -1,12 +1,12 @@
 /**
- * What a listener begins with: its first segment, so made that no decoder complains (protocol.md, "Joining in the middle").
+ * What a listener begins with: its first segment, so made that no decoder complains (src/audio/README.md).
  *
  *   segment   │ rest of a frame │ frame │ frame │ frame …│
  *   MP3       │ ID3 tag ………………… │ muted │ frame │ frame …│    every byte after it keeps its place, and so does every ICY block
  *   AAC       │ the frame, stretched …… │ frame │ frame …│    Firefox takes a stream that begins with a tag for MP3
  *
- * A listener who gets AAC without ICY has no phase to keep, and begins with the frame as it is.
- * Pure: one copy for all who begin with this segment (segment.ts keeps it).
+ * A listener that gets AAC without ICY has no phase to keep, and begins with the frame as it is.
+ * Pure: one copy for all that begin with this segment (segment.ts keeps it).
  */
 
 import { ADTS_HEAD_BYTES, canStretch, stretchFrame } from './adts.js';

@@ -1,5 +1,5 @@
 /**
- * What a source reads its bytes with, whatever they are: told by the first of them, MP3 and AAC go to one framer (framer.ts), Ogg to
+ * What a source reads its bytes with, whatever they are: by the first of them, MP3 and AAC go to one framer (framer.ts), Ogg to
  * another (ogg.ts). Invariant: what the chosen one would hand on and count, it hands on and counts. Owned by one source.
  */
 
@@ -10,11 +10,21 @@ import { OggFramer } from './ogg.js';
 export type Format = Codec | 'ogg';
 
 const CAPTURE = Buffer.from('OggS');
+const TYPES: readonly (readonly [RegExp, Format])[] = [
+  [/aac/, 'aac'],
+  [/mpeg|mp3/, 'mp3'],
+  [/ogg|opus|vorbis/, 'ogg'],
+];
 
 /** The content type of a stream; undefined where it is not known yet. */
 export function contentTypeOf(format: Format | undefined): string | undefined {
   if (format === 'ogg') return 'audio/ogg';
   return format === undefined ? undefined : format === 'mp3' ? 'audio/mpeg' : 'audio/aac';
+}
+
+/** What a content type says of the frames; undefined: nothing. */
+export function formatOf(contentType: string): Format | undefined {
+  return TYPES.find(([type]) => type.test(contentType))?.[1];
 }
 
 /** A framer for a source that does not know yet what it will send. */

@@ -37,7 +37,7 @@ export function emptyHeader(): FrameHeader {
   return { codec: 'mp3', lengthBytes: 0, samples: 0, sampleRate: 0, channels: 0, bitrateKbps: 0, key: 0 };
 }
 
-// ISO 11172-3 2.4.2.3 and ISO 13818-3 2.4.2.3, kb/s by bitrate index; 0 = free format, which is refused: its length is not told.
+// ISO 11172-3 2.4.2.3 and ISO 13818-3 2.4.2.3, kb/s by bitrate index; 0 = free format, which is refused: its length is not stated.
 const V1_L1 = [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448];
 const V1_L2 = [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384];
 const V1_L3 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];

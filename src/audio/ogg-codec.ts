@@ -2,8 +2,8 @@
  * What an Ogg stream carries: Vorbis, Opus or FLAC, known by its first packet, and how long each of its packets plays.
  * Vorbis I specification, sections 4.2 and 4.3.8; RFC 7845 and RFC 6716, section 3.1; FLAC's Ogg mapping and RFC 9639, section 9.1.
  *
- * What a head claims is believed only as far as its codec allows it, and somebody could mean it for listening: an hour that one packet
- * claims to play would hold its source for an hour.
+ * What a head claims is believed only as far as its codec allows it and listening could need it: an hour that one packet claims to play
+ * would hold its source for an hour.
  *
  * Pure but for PacketClock: a Vorbis packet plays half of the one before and half of itself, so it remembers one. Owned by a framer.
  */
@@ -51,7 +51,7 @@ function readFacts(packet: Buffer): OggFacts | null {
     return { codec: 'vorbis', sampleRate: packet.readUInt32LE(12), channels: packet[11]! };
   }
   if (text === 'OpusHead' && packet.length >= OPUS_HEAD_BYTES) {
-    // The upper four bits of the version tell of a change that is not understood (RFC 7845, section 5.1).
+    // The upper four bits of the version announce a change that is not understood (RFC 7845, section 5.1).
     return packet[8]! > 15 ? null : { codec: 'opus', sampleRate: 48_000, channels: packet[9]! };
   }
   if (text.startsWith('\x7fFLAC') && packet.length === FLAC_HEAD_BYTES) {

@@ -45,7 +45,7 @@ export class OggLink {
   }
 }
 
-/** The head of a link that goes to listeners: the same bytes for those who were there and for those who join later. */
+/** The head of a link that goes to listeners: the same bytes for listeners that were there and for those that join later. */
 export class LinkHead {
   readonly serial: number;
   readonly bytes: Buffer;

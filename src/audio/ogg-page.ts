@@ -5,7 +5,7 @@
  *    4       1   1       8                  4        4          4     1                      everything little-endian
  *
  * A packet is cut into pieces of 255 bytes and a last one of less, so a lacing value under 255 ends it. Here a page holds whole
- * packets only, unless one is larger than a page. Pure but for PageWriter, which is owned by whoever makes a stream.
+ * packets only, unless one is larger than a page. Pure but for PageWriter, which is owned by the tape.
  */
 
 export const PAGE_HEAD_BYTES = 27;
@@ -54,7 +54,7 @@ export function isPage(bytes: Buffer, at: number): boolean {
 /** A page at the start of `bytes`. */
 export interface OggPage {
   readonly flags: number;
-  /** Of the last packet that ends here; -1: none does. Beyond 2^53 it is not exact; nobody plays for so long. */
+  /** Of the last packet that ends here; -1: none does. Beyond 2^53 it is not exact; no stream plays for so long. */
   readonly granule: number;
   readonly serial: number;
   readonly sequence: number;
@@ -90,8 +90,8 @@ const FULL_BYTES = 4096;
 const FULL_PACKETS = 4;
 
 /**
- * Whether the page was ended because it was full, as libogg does it (Liquidsoap, MPD, DarkIce, Mixxx), and not after some time: then
- * nobody can say how long the next one takes, which may hold 255 packets of silence.
+ * Whether the page was ended because it was full, as libogg does it (Liquidsoap, MPD, DarkIce, Mixxx), and not after some time: then it
+ * is not known how long the next one takes, which may hold 255 packets of silence.
  */
 export function isFilled(lacings: Uint8Array): boolean {
   let [bytes, packets] = [0, 0];

@@ -17,7 +17,7 @@ const VAIN_SHARE = 2;
 const VAIN_BYTES = 8 * MAX_PAGE_BYTES;
 export interface PageSink {
   /** A whole page, as views that are valid until it is through; false: it is none of the stream that is followed. */
-  page(page: OggPage, bytes: number): boolean;
+  onPage(page: OggPage, bytes: number): boolean;
   /** Goes on with that page; true: it is through, false: it was held. */
   goOn(): boolean;
 }
@@ -102,7 +102,7 @@ export class OggPages {
     this.#counters.checkedBytes += bytes;
     const page = readPage(scratch.subarray(at, at + bytes));
     if (page !== null) {
-      this.#isUnderWay = this.#sink.page(page, bytes);
+      this.#isUnderWay = this.#sink.onPage(page, bytes);
       if (!this.#isUnderWay) this.#counters.skippedBytes += bytes;
       this.#drop(bytes);
       return;

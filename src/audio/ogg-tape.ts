@@ -23,8 +23,8 @@ import { Phase } from './phase.js';
 const SEGMENT_MS = 1000;
 const NOTHING = Buffer.alloc(0);
 /**
- * A title waits until the open segment is as long. Whoever joins with a shorter one that ends its link gets less than a decoder of Opus
- * is told to skip, or so little of Vorbis that ffmpeg finds no time for it.
+ * A title waits until the open segment is as long. A listener that joins with a shorter one that ends its link gets less than a decoder of
+ * Opus has to skip, or so little of Vorbis that ffmpeg finds no time for it.
  */
 const LEAST_SEGMENT_MS = 250;
 /** What a decoder of Opus needs to be where another one is (RFC 7845, section 4.2): 80 ms. */
@@ -54,9 +54,9 @@ export class OggTape implements AudioTape {
   #before: Mark | null;
   #mark: Mark | null;
   /** The mark that stands in the present link. */
-  #shown: Mark | null;
+  #linkMark: Mark | null;
 
-  /** @param metaint for listeners who get ICY all the same */
+  /** @param metaint for listeners that get ICY all the same */
   constructor(link: OggLink, metaint: number, lagMs: number, mark: Mark | null) {
     this.metaint = metaint;
     this.lagMs = lagMs;
@@ -64,7 +64,7 @@ export class OggTape implements AudioTape {
     this.#link = link;
     this.#before = mark;
     this.#mark = mark;
-    this.#shown = mark;
+    this.#linkMark = mark;
     this.#head = this.#makeHead(0);
     this.#pages = new PageWriter(this.#head.serial, this.#head.pages, 0);
   }
@@ -97,10 +97,10 @@ export class OggTape implements AudioTape {
   /** Appends a packet. @param fresh what came before has nothing to do with it */
   write(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {
     if (this.#pages.bytes > 0) {
-      const isSaid = this.#mark?.block === this.#shown?.block;
+      const isTitled = this.#mark?.block === this.#linkMark?.block;
       const goesOn = !fresh && link === this.#link;
       const openMs = this.#nowMs - this.#openStartMs;
-      if (!goesOn || (!isSaid && openMs >= LEAST_SEGMENT_MS)) this.#closeLink(link, goesOn);
+      if (!goesOn || (!isTitled && openMs >= LEAST_SEGMENT_MS)) this.#closeLink(link, goesOn);
       else if (openMs >= SEGMENT_MS || this.#pages.bytes >= MOST_SEGMENT_BYTES) this.#close(null);
     }
     // Durations are samples divided by this very rate.
@@ -131,7 +131,7 @@ export class OggTape implements AudioTape {
 
   #closeLink(link: OggLink, goesOn: boolean): void {
     this.#link = link;
-    this.#shown = this.#mark;
+    this.#linkMark = this.#mark;
     if (!goesOn) {
       this.#recent.length = 0;
       this.#recentSamples = 0;

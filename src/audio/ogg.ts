@@ -15,10 +15,10 @@ import { OggLink } from './ogg-link.js';
 import { CONTINUED, FIRST, isFilled, LAST, MOST_LACINGS, type OggPage, PAGE_HEAD_BYTES } from './ogg-page.js';
 import { OggPages, type PageSink } from './ogg-pages.js';
 
-/** A larger packet is no audio that anybody would stream; comments that hold a picture may come near. */
+/** A larger packet is no audio of a stream; comments that hold a picture may come near. */
 export const MAX_PACKET_BYTES = 1024 * 1024;
 
-/** Pages of header packets before the first audio. With more it is no stream that somebody waits for; a picture of some MB is. */
+/** Pages of header packets before the first audio. More are no stream's; a picture of some MB fits. */
 const MAX_HEADER_BYTES = 8 * 1024 * 1024;
 const NO_PAGE: OggPage = {
   flags: 0,
@@ -101,7 +101,7 @@ export class OggFramer implements PageSink {
   }
 
   /** As PageSink has it. */
-  page(page: OggPage, bytes: number): boolean {
+  onPage(page: OggPage, bytes: number): boolean {
     if ((page.flags & FIRST) !== 0) this.#meet(page);
     if (page.serial !== this.#serial) return false;
     const isContinued = (page.flags & CONTINUED) !== 0;
@@ -214,7 +214,7 @@ export class OggFramer implements PageSink {
     return Math.max(0, samples);
   }
 
-  /** @param packet empty where it was too large: a picture among comments, which nobody needs */
+  /** @param packet empty where it was too large: a picture among comments, which is not needed */
   #header(packet: Buffer, headers: Buffer[]): void {
     if (headers.length === 0) {
       headers.push(Buffer.from(packet));

@@ -29,7 +29,7 @@ export interface AudioSegment {
 }
 
 export interface SegmentFacts {
-  /** metaint + 1 bytes, the last one 0 (protocol.md, "ICY metadata": L = 0 says "no change"). */
+  /** metaint + 1 bytes, the last one 0 (a length of 0 says "no change": src/listener/README.md). */
   readonly bytes: Buffer;
   /** Audio time on the tape, milliseconds, at the first byte and after the last. */
   readonly startMs: number;

@@ -8,7 +8,7 @@
  *
  * Frames have nothing to do with segments: a listener begins at a segment's *entry*, the first frame in it that it can begin with
  * (entry.ts). Invariants: segments tail ≤ seq < head can be read; what is older than `lagMs` of audio is forgotten, whatever the crowd
- * does; a chunk is copied once and never kept. Owned by one channel, written by nobody else.
+ * does; a chunk is copied once and never kept. Owned and written by one channel's ChannelAudio.
  */
 
 import type { AudioTape } from './audio-tape.js';
@@ -30,7 +30,7 @@ export class Tape implements AudioTape {
   head = 0;
   isOver = false;
 
-  /** Nobody joins before this segment. */
+  /** No listener joins before this segment. */
   #fence = 0;
   #slots: (Segment | undefined)[] = new Array(FIRST_SLOTS).fill(undefined);
   #open: Buffer;
@@ -108,7 +108,7 @@ export class Tape implements AudioTape {
     return joinAt(this, this.#fence, burstMs);
   }
 
-  /** What lies on the tape so far is nothing for those who join from here on. */
+  /** What lies on the tape so far is nothing for listeners that join from here on. */
   fence(): void {
     this.#fence = this.#fill === 0 ? this.head : this.head + 1;
   }

@@ -1,6 +1,7 @@
 /**
- * One channel put together: its audio and tape, the switch and sources that feed it, and what mounts and encoders see of it.
- * Built by app/app.ts from the configuration; owns its sources from start to stop.
+ * One channel put together: its audio and tape, the switch and sources that feed it, and what mounts and encoders see of it. Built by
+ * app/app.ts from the configuration; owns its sources from start to stop. What its sources say goes to the output given at `start`, so that
+ * channels can be built before the service that takes their titles.
  */
 
 import { ChannelAudio } from '../audio/channel-audio.js';
@@ -15,7 +16,7 @@ import type { TitleOrigin } from '../now-playing/trust.js';
 import { type EncoderOptions, EncoderSource } from '../source/encoder.js';
 import { FileSource } from '../source/file.js';
 import type { SourceEvent } from '../source/health.js';
-import type { Source, SourceInput, SourceTitle } from '../source/source.js';
+import type { Source, SourceTitle } from '../source/source.js';
 import { Switch } from '../source/switch.js';
 import type { EncoderMount, Mount } from './mount.js';
 import { makePull } from './pulled.js';
@@ -23,7 +24,10 @@ import { makePull } from './pulled.js';
 export interface ChannelParts {
   readonly clock: Clock;
   readonly log: Log;
-  /** A title that stands in the stream of the source that is heard; resolves when it is accepted or refused. */
+}
+
+export interface ChannelOutput {
+  /** A title of the source that is heard, in its stream or beside it; resolves when it is accepted or refused. Never rejects. */
   onTitle(channel: string, title: SourceTitle, source: Source): Promise<void>;
   /** Another source of the channel is heard, or none. */
   onSourceChanged(channel: string): void;
@@ -34,7 +38,7 @@ export class Channel {
   readonly audio: ChannelAudio;
   readonly switch: Switch;
   readonly mounts: readonly Mount[];
-  /** Whose titles are taken, in order of trust. */
+  /** Which titles are taken, in order of trust. */
   readonly titlesFrom: readonly TitleOrigin[];
   /** How far ahead pushes are held. */
   readonly holdSeconds: number;
@@ -47,7 +51,10 @@ export class Channel {
   /** Since when something has fed it without a gap, unix milliseconds; null: nothing does. */
   heardSinceMs: number | null = null;
   readonly #config: ChannelConfig;
+  readonly #log: Log;
   readonly #repeats: Repeats;
+  /** Null until `start`. */
+  #output: ChannelOutput | null = null;
 
   constructor(key: string, config: ChannelConfig, all: Config, parts: ChannelParts) {
     this.key = key;
@@ -56,6 +63,7 @@ export class Channel {
     this.holdSeconds = config.holdSeconds ?? all.metadata.holdSeconds;
     this.fallback = fallbackRules(config);
     const { clock, log } = parts;
+    this.#log = log;
     this.#repeats = new Repeats(log);
     this.silentSinceMs = clock.now();
     this.audio = new ChannelAudio({
@@ -67,21 +75,21 @@ export class Channel {
       icyInOgg: config.icy.inOgg,
       onWanted: (isWanted) => this.switch.want(isWanted),
     });
-    const { audio: channel } = this;
+    const { audio } = this;
     this.switch = new Switch(
       {
         onFrame: (bytes, durationMs, bitrateKbps, fresh, link) =>
-          channel.write(bytes, durationMs, bitrateKbps, fresh, link),
-        onTitle: (title, source) => parts.onTitle(key, title, source),
+          audio.write(bytes, durationMs, bitrateKbps, fresh, link),
+        onTitle: (title, source) => this.#output?.onTitle(key, title, source) ?? Promise.resolve(),
         onSourceChanged: (source, reason) => {
           log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
           this.silentSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
           this.heardSinceMs = source === null ? null : (this.heardSinceMs ?? clock.wallMs());
-          channel.sourceChanged(source?.contentType);
-          parts.onSourceChanged(key);
+          audio.sourceChanged(source?.contentType);
+          this.#output?.onSourceChanged(key);
         },
-        onContentType: (contentType) => channel.sourceChanged(contentType),
-        onEvent: (place, event, fields, isOver) => this.#tell(parts, place, event, fields, isOver),
+        onContentType: (contentType) => audio.sourceChanged(contentType),
+        onEvent: (place, event, fields, isOver) => this.#report(place, event, fields, isOver),
       },
       clock,
       {
@@ -97,6 +105,17 @@ export class Channel {
     this.mounts = this.#makeMounts(all);
   }
 
+  /** Lets its sources run. Once. */
+  start(output: ChannelOutput): void {
+    this.#output = output;
+    this.switch.start();
+  }
+
+  /** Lets go of all sources. Idempotent. */
+  stop(): void {
+    this.switch.stop();
+  }
+
   authorizesPush(token: string): boolean {
     return secretMatches(this.#config.pushTokens, token);
   }
@@ -106,28 +125,33 @@ export class Channel {
     return this.switch.heard === null || this.switch.heard !== this.switch.sources[0];
   }
 
-  #addSource(config: SourceConfig, all: Config, parts: ChannelParts): void {
+  #addSource(config: SourceConfig, all: Config, { clock, log }: ChannelParts): void {
     const onDemand = config.type === 'pull' && config.onDemand;
     const lingerMs = config.type === 'pull' ? config.lingerSeconds * 1000 : 0;
     const returnMs = config.type === 'encoder' ? config.lingerSeconds * 1000 : 0;
     const bitrateKbps = config.type === 'file' ? 0 : (this.#config.bitrateKbps ?? 0);
     const place = this.switch.sources.length;
-    const told: EncoderOptions['onEvent'] = (event, fields) => this.switch.healths[place]!.tell(event, fields);
-    this.switch.add({ onDemand, lingerMs, returnMs, bitrateKbps }, (input) =>
-      makeSource(this.key, config, all, parts, input, told),
-    );
+    const onEvent: EncoderOptions['onEvent'] = (event, fields) => this.switch.healths[place]!.report(event, fields);
+    this.switch.add({ onDemand, lingerMs, returnMs, bitrateKbps }, (input) => {
+      if (config.type === 'file') return new FileSource(input, clock, config.path);
+      if (config.type === 'pull') return makePull(config, all, { channel: this.key, clock, log, input });
+      return new EncoderSource(input, clock, {
+        channel: this.key,
+        aheadMs: all.sources.aheadSeconds * 1000,
+        bodyTimeoutMs: all.sources.bodyTimeoutSeconds * 1000,
+        takeover: config.takeover,
+        silentMs: all.sources.stallMs,
+        framelessBytes: all.sources.framelessBytes,
+        facts: all.limits,
+        onEvent,
+      });
+    });
   }
 
-  /** A source that changes all the time is told of once a second. */
-  #tell(
-    { log }: ChannelParts,
-    place: number,
-    event: SourceEvent,
-    fields: Readonly<Record<string, unknown>>,
-    isOver: boolean,
-  ): void {
+  /** One line a second at most for each source and event. */
+  #report(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
     const all = { channel: this.key, source: this.switch.sources[place]!.kind, place, event, ...fields };
-    if (isOver) log.info(all, 'a source is well again');
+    if (isOver) this.#log.info(all, 'a source is well again');
     else this.#repeats.warn(`${place} ${event}`, all, 'a source needs a look');
   }
 
@@ -139,7 +163,7 @@ export class Channel {
       channel: this.key,
       hasPassword: (sha256) => secretMatches([config.password], sha256),
       hasUser: (user) => user === 'source' || user === config.user,
-      // Both always looked at, so that a wrong user name takes the same time as a wrong password.
+      // Both are always compared, so that a wrong user name takes the same time as a wrong password.
       authorized: (user, password) => secretMatches([config.password], password) && user === config.user,
       get busy() {
         return source.busy;
@@ -161,50 +185,26 @@ export class Channel {
 
   #makeMounts(all: Config): Mount[] {
     const configured = headFacts(this.key, this.#config, all);
-    const { audio: channel } = this;
-    const audio = this.switch;
+    const sources = this.switch;
     return [`/${this.key}`, ...this.#config.mounts].map((path) => ({
       path,
-      channel,
+      channel: this.audio,
       get facts() {
-        return heardFacts(configured, audio.heard?.facts);
+        return heardFacts(configured, sources.heard?.facts);
       },
       access: this.#config.access,
       maxListeners: this.#config.maxListeners ?? Number.POSITIVE_INFINITY,
       maxListenMs: (this.#config.maxListenSeconds ?? all.streams.maxListenSeconds ?? Number.POSITIVE_INFINITY) * 1000,
       overflowUrl: this.#config.overflowUrl ?? all.streams.overflowUrl,
       get hasAudio() {
-        return audio.heard !== null;
+        return sources.heard !== null;
       },
       get hopeful() {
-        return audio.hopeful;
+        return sources.hopeful;
       },
-      onDemand: audio.onDemand,
+      onDemand: sources.onDemand,
     }));
   }
-}
-
-function makeSource(
-  key: string,
-  config: SourceConfig,
-  all: Config,
-  { clock, log }: ChannelParts,
-  input: SourceInput,
-  told: EncoderOptions['onEvent'],
-): Source {
-  const aheadMs = all.sources.aheadSeconds * 1000;
-  if (config.type === 'encoder') {
-    return new EncoderSource(input, clock, {
-      ...{ channel: key, aheadMs, onEvent: told },
-      bodyTimeoutMs: all.sources.bodyTimeoutSeconds * 1000,
-      takeover: config.takeover,
-      silentMs: all.sources.stallMs,
-      framelessBytes: all.sources.framelessBytes,
-      facts: all.limits,
-    });
-  }
-  if (config.type === 'file') return new FileSource(input, clock, config.path);
-  return makePull(key, config, all, clock, log, input);
 }
 
 function fallbackRules({ fallback }: ChannelConfig): FallbackRules | null {

@@ -1,5 +1,5 @@
 /**
- * A channel as the outside meets it: where listeners play it, and where an encoder feeds it and tells its titles. Values that are read
+ * A channel as the outside meets it: where listeners play it, and where an encoder feeds it and sends its titles. Values that are read
  * when they are needed; the channel makes them (channel.ts), HTTP takes them.
  */
 
@@ -9,13 +9,13 @@ import type { Access } from '../config/access.js';
 import type { HeadFacts } from '../listener/head.js';
 import type { SourceTitle } from '../source/source.js';
 
-/** What a mount says about who may listen. */
+/** Which listeners a mount takes. */
 export interface ListenPolicy {
   readonly access: Access;
   readonly maxListeners: number;
-  /** +∞: as long as they like. */
+  /** +∞: without a limit. */
   readonly maxListenMs: number;
-  /** Where they are sent when there is no room; `{mount}` stands for the path without its first slash. */
+  /** Where listeners are sent when there is no room; `{mount}` stands for the path without its first slash. */
   readonly overflowUrl: string | undefined;
 }
 
@@ -24,17 +24,17 @@ export interface Mount extends ListenPolicy {
   readonly path: string;
   readonly channel: ChannelAudio;
   readonly facts: HeadFacts;
-  /** Whether audio is being heard now, and whether waiting for some makes sense. */
+  /** Whether a source is heard now, and whether waiting for one makes sense. */
   readonly hasAudio: boolean;
   readonly hopeful: boolean;
   /** Whether a listener would wake a source. */
   readonly onDemand: boolean;
 }
 
-/** A channel as its encoder meets it: who may feed it and tell its titles, who feeds it now. */
+/** A channel as its encoder meets it: which logins may feed it and send its titles, which encoder feeds it now. */
 export interface EncoderMount {
   readonly channel: string;
-  /** Constant time. @param sha256 of the password, taken once for all channels: a stranger chooses how long it is */
+  /** Constant time. @param sha256 of the password, taken once for all channels: a client that is not trusted chooses how long it is */
   hasPassword(sha256: Buffer): boolean;
   /** Its own user, or `source`. */
   hasUser(user: string): boolean;
@@ -42,11 +42,11 @@ export interface EncoderMount {
   authorized(user: string, password: string): boolean;
   /** An encoder feeds it that may not be replaced by one that knows the password (`takeover` in the configuration). */
   readonly busy: boolean;
-  /** What that encoder calls itself; "": it does not say, or nobody is there. */
+  /** What that encoder calls itself; "": it does not say, or none is there. */
   readonly agent: string;
   /** How long ago bytes of it came over the network last, milliseconds. */
   readonly quietMs: number;
-  /** From here on the connection is the channel's; whoever fed it before is cut. @param heads what the encoder says of itself */
+  /** From here on the connection is the channel's; the encoder that fed it before is cut. @param heads what the encoder says of itself */
   attach(socket: Socket, first: Buffer, heads: ReadonlyMap<string, string>): void;
   /** Whether the channel takes encoders' titles at all. */
   readonly takesTitles: boolean;

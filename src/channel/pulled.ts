@@ -1,6 +1,6 @@
 /**
- * A pulled source made from the configuration, and what the log tells of it. URLs and names stay out of the log: an URL may be
- * a secret. They are counted from 1, as they stand in the file. Owned by the programme.
+ * A pulled source made from the configuration, and its log lines. URLs and names stay out of the log: a URL may be a secret. Upstreams are
+ * counted from 1, as they stand in the file. Owned by the channel.
  */
 
 import { lookup } from 'node:dns';
@@ -14,15 +14,16 @@ import type { SourceInput } from '../source/source.js';
 
 export type PullConfig = Extract<SourceConfig, { type: 'pull' }>;
 
-/** Throws where the CA file cannot be read. @param channel its key, for the log and the watchdog */
-export function makePull(
-  channel: string,
-  config: PullConfig,
-  all: Config,
-  clock: Clock,
-  log: Log,
-  input: SourceInput,
-): PullSource {
+export interface PullParts {
+  /** The channel's key, for the log and the watchdog. */
+  readonly channel: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly input: SourceInput;
+}
+
+/** Throws where the CA file cannot be read. */
+export function makePull(config: PullConfig, all: Config, { channel, clock, log, input }: PullParts): PullSource {
   const { limits } = all;
   const password = config.password?.reveal() ?? '';
   const authorization = config.user === '' && password === '' ? undefined : basic(config.user, password);

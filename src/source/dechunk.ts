@@ -1,6 +1,6 @@
 /**
  * The framings of an encoder's body: none, a length, or chunks (RFC 9112, 6 and 7.1). Read by hand, since Node's parser does not take these
- * requests, and tolerantly: lines may end in LF, CRLF or CR CR LF, sizes may have blanks about them, extensions and trailers are passed
+ * requests, and leniently: lines may end in LF, CRLF or CR CR LF, sizes may have blanks about them, extensions and trailers are passed
  * over. Invariant: what is given out depends on the bytes only, never on where they were split; no memory but a few counters.
  *
  *   1000;ext=1 CR LF  audio…  CR LF  0 CR LF  Trailer: x CR LF  CR LF
@@ -10,15 +10,15 @@
 /** `more` goes on; `end`: it is complete; `broken`: it says what cannot be. After these two nothing more is given out. */
 export type BodyState = 'more' | 'end' | 'broken';
 
-/** Takes the bytes as they came, and gives the audio in them to `audio`, in as many pieces as there are. */
+/** Takes the bytes as they came, and gives the audio in them to `onAudio`, in as many pieces as there are. */
 export interface EncoderBody {
-  push(bytes: Buffer, audio: (piece: Buffer) => void): BodyState;
+  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState;
 }
 
 /** As long as the connection lasts. */
 export class BareBody implements EncoderBody {
-  push(bytes: Buffer, audio: (piece: Buffer) => void): BodyState {
-    audio(bytes);
+  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
+    onAudio(bytes);
     return 'more';
   }
 }
@@ -31,10 +31,10 @@ export class SizedBody implements EncoderBody {
     this.#left = length;
   }
 
-  push(bytes: Buffer, audio: (piece: Buffer) => void): BodyState {
+  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
     const piece = bytes.subarray(0, this.#left);
     this.#left -= piece.length;
-    if (piece.length > 0) audio(piece);
+    if (piece.length > 0) onAudio(piece);
     return this.#left === 0 ? 'end' : 'more';
   }
 }
@@ -42,9 +42,9 @@ export class SizedBody implements EncoderBody {
 const LF = 0x0a;
 const CR = 0x0d;
 const SEMICOLON = 0x3b;
-/** 2^32 bytes: more than a day of audio in one chunk is nobody's intent. */
+/** 2^32 bytes: no encoder means more than a day of audio in one chunk. */
 const MOST_DIGITS = 8;
-/** Of a size's line and of all trailers together: nobody sends so much, and it is only counted, never kept. */
+/** Of a size's line and of all trailers together: no encoder sends so much, and it is only counted, never kept. */
 const MOST_LINE_BYTES = 4096;
 
 export class ChunkedBody implements EncoderBody {
@@ -58,7 +58,7 @@ export class ChunkedBody implements EncoderBody {
   /** A blank after digits: no more of them may come. */
   #closed = false;
 
-  push(bytes: Buffer, audio: (piece: Buffer) => void): BodyState {
+  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
     for (let at = 0; at < bytes.length; ) {
       if (this.#state === 'end' || this.#state === 'broken') return this.#state;
       if (this.#state === 'data') {
@@ -66,7 +66,7 @@ export class ChunkedBody implements EncoderBody {
         at += piece.length;
         this.#size -= piece.length;
         if (this.#size === 0) this.#begin('gap');
-        audio(piece);
+        onAudio(piece);
       } else if (++this.#lineBytes > MOST_LINE_BYTES) this.#state = 'broken';
       else this.#byte(bytes[at++]!);
     }
@@ -125,7 +125,7 @@ function hexDigit(byte: number): number {
 
 /**
  * How the body of this head is framed. Chunks count more than a length (RFC 9112, 6.3).
- * Null: in a way that nobody here can read, or in two lengths at once.
+ * Null: in a way that is not known here, or in two lengths at once.
  */
 export function bodyOf(headers: ReadonlyMap<string, string>): EncoderBody | null {
   const coding = headers.get('transfer-encoding')?.toLowerCase() ?? '';

@@ -1,12 +1,12 @@
 /**
  * When more audio of a source is due: once what it has sent has been played. Only from there on it is late, and it is overdue (a stall)
- * when it is late by `stallMs`. Whoever judges a stall asks here: the switch, a source's health, the takeover of an encoder.
+ * when it is late by `stallMs`. The switch, a source's health and the takeover of an encoder all go by this. Why: src/source/README.md.
  *
  *   in hand ▲ ╲    ╲    ╲              pieces of 1.6 s, one each 1.6 s: each is due when the one before has been played
  *           │  ╲    ╲    ╲  ╲╲╲        a burst, then real time: what is in hand is forgotten, a fifth faster than it plays, so
  *           └──────────────────▶       that a source that is ahead for ever does not stall unseen for as long
  *
- * Who fills Ogg pages sends nothing meanwhile, and a page of silence holds seconds: there the page under way is waited for too.
+ * An encoder that fills Ogg pages sends nothing meanwhile, and a page of silence holds seconds: the page under way is waited for too.
  *
  * Invariant: never later than `mostMs` after the last frame, whatever a stream says of its playing time. Owned by an input.
  */

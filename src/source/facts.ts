@@ -1,7 +1,7 @@
 /**
- * What a source says of itself in its heads: `ice-name`, `icy-name` and their like, as an encoder or an upstream sent them. They tell
- * listeners of a channel whose configuration says nothing, while that source is heard. Everything here is one clean, bounded line:
- * it ends in the heads of answers. Pure; who asks is the source that read the heads.
+ * What a source says of itself in its heads: `ice-name`, `icy-name` and their like, as an encoder or an upstream sent them. Where the
+ * channel's configuration leaves something open, listeners get it from there while that source is heard. Everything here is one clean,
+ * bounded line, since it goes into the heads of answers. Pure.
  */
 
 import { cleanText, cleanWithin, cutBytes, cutUnclean, decodeUndeclared } from '../metadata/text.js';

@@ -20,7 +20,7 @@ const SLICE_BYTES = 512;
 const MOST_AHEAD_MS = 400;
 /** After a pause it goes on from here, so that it wakes four times a second. */
 const LEAST_AHEAD_MS = 150;
-/** Further behind than this (a stopped process) the clock starts anew: nobody needs that audio any more. */
+/** Further behind than this (a stopped process) the clock starts anew: that audio is of no use any more. */
 const MOST_BEHIND_MS = 10_000;
 /** A file with so much in one place that is neither frame nor tag is not MP3, AAC or Ogg; reading all of it would cost seconds. */
 const MOST_GARBAGE_BYTES = 1024 * 1024;
@@ -34,7 +34,7 @@ export class FileSource implements Source, FrameSink {
   readonly #path: string;
   #framer = framerFor(this);
   #abort: AbortController | null = null;
-  /** Set while waiting; `#wake` ends the wait early. */
+  /** Set while waiting; `#wake` ends the wait before its time. */
   #alarm: Alarm | null = null;
   #wake: () => void = () => undefined;
   /** When, on the clock, the first frame was passed on, and how much audio since. */
@@ -100,7 +100,7 @@ export class FileSource implements Source, FrameSink {
 
   /** The file once, from its first frame to its last; throws where it cannot be read or has no frames. */
   async #round(signal: AbortSignal, framer: AnyFramer): Promise<void> {
-    // opening a pipe would hang until somebody writes to it
+    // opening a pipe would hang until something is written to it
     if (!(await stat(this.#path)).isFile()) throw new Error(`${this.#path} is not a file`);
     const file = await open(this.#path);
     try {

@@ -1,9 +1,9 @@
 /**
- * How a source does, told from its frames without decoding them. Four troubles, each raised late and cleared late so that none of
- * them flickers, and changes of the format in mid-stream, which are told once each:
+ * How a source does, by its frames, without decoding them. Four troubles, each raised late and cleared late so that none of them flickers,
+ * and changes of the format in mid-stream, which are reported once each:
  *
  *   stalled       connected, but its audio is overdue (due.ts)      over: a second of audio has come since
- *   unsteady      has stalled or was lost again and again (input.ts)  over: it has been sound for a while
+ *   unsteady      has stalled or was lost again and again (input.ts)  over: it has delivered without fault for a while
  *   bitrate-off   two means of 10 s more than 20 % off              over: one mean less than 10 % off
  *   silent        `silentMs` of digital silence (silence.ts)        over: half a second of sound; a click is none
  *
@@ -15,7 +15,7 @@ import { isSilent } from './silence.js';
 
 export const TROUBLES = ['stalled', 'unsteady', 'bitrate-off', 'silent'] as const;
 export type Trouble = (typeof TROUBLES)[number];
-/** What can be told of a source: a trouble has begun, the format has changed, or (by encoders) see encoder.ts. */
+/** What is reported of a source: a trouble has begun, the format has changed, or what encoder-connection.ts finds. */
 export const SOURCE_EVENTS = [
   ...TROUBLES,
   ...([
@@ -32,7 +32,7 @@ export const SOURCE_EVENTS = [
 ] as const;
 export type SourceEvent = (typeof SOURCE_EVENTS)[number];
 
-/** Whoever writes it down. @param isOver a trouble has ended; not counted */
+/** @param isOver a trouble has ended; not counted */
 export type OnSourceEvent = (event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean) => void;
 
 export interface HealthOptions {
@@ -58,15 +58,15 @@ export class Health {
     'bitrate-off': false,
     silent: false,
   };
-  /** How often each was told. */
+  /** How often each was reported. */
   readonly events = Object.fromEntries(SOURCE_EVENTS.map((event) => [event, 0])) as Record<SourceEvent, number>;
   /** kb/s, the mean of the last 10 s; 0: it has not sent so much. */
   measuredKbps = 0;
   readonly #options: HealthOptions;
-  readonly #teller: OnSourceEvent;
+  readonly #onEvent: OnSourceEvent;
   readonly #header = emptyHeader();
   #expectedKbps = 0;
-  /** Until when it is well, as far as its frames tell, or since when it is there, on the clock; NaN: not there. */
+  /** Until when it is well, as far as its frames show, or since when it is there, on the clock; NaN: not there. */
   #wellMs = Number.NaN;
   #flowMs = 0;
   #silentMs = 0;
@@ -84,18 +84,18 @@ export class Health {
   #runKbps = 0;
   #runMs = 0;
 
-  constructor(options: HealthOptions, teller: OnSourceEvent) {
+  constructor(options: HealthOptions, onEvent: OnSourceEvent) {
     this.#options = options;
-    this.#teller = teller;
+    this.#onEvent = onEvent;
   }
 
   /** Something that frames do not show. */
-  tell(event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver = false): void {
+  report(event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver = false): void {
     if (!isOver) this.events[event]++;
-    this.#teller(event, fields, isOver);
+    this.#onEvent(event, fields, isOver);
   }
 
-  /** The source is gone: what comes next is another stream. Its troubles are over without a word, but for that it is unsteady. */
+  /** The source is gone: what comes next is another stream. Its troubles are over without a report, but for that it is unsteady. */
   reset(): void {
     for (const trouble of TROUBLES) if (trouble !== 'unsteady') this.troubles[trouble] = false;
     this.#wellMs = Number.NaN;
@@ -104,7 +104,7 @@ export class Health {
     this.#forgetBitrate();
   }
 
-  /** Now and then. @param expectedKbps of this source by configuration or by its own word; 0: nobody says */
+  /** Now and then. @param expectedKbps of this source by configuration or by its own heads; 0: not known */
   look(nowMs: number, isUp: boolean, expectedKbps: number): void {
     this.#expectedKbps = expectedKbps;
     if (!isUp) {
@@ -122,7 +122,7 @@ export class Health {
     this.#set('unsteady', is, fields);
   }
 
-  /** It has been gone for so long that nothing is to be said of it: no more unsteady, without a word. */
+  /** It has been gone for so long that nothing is known of it: no longer unsteady, without a report. */
   forgive(): void {
     this.troubles.unsteady = false;
   }
@@ -148,16 +148,16 @@ export class Health {
       this.#sampleRate = sampleRate;
       this.#channels = channels;
       if (wasCodec !== '') {
-        if (codec !== wasCodec) this.tell('codec', { from: wasCodec, to: codec });
-        if (sampleRate !== wasRate) this.tell('sample-rate', { from: wasRate, to: sampleRate });
-        if (channels !== wasChannels) this.tell('channels', { from: wasChannels, to: channels });
+        if (codec !== wasCodec) this.report('codec', { from: wasCodec, to: codec });
+        if (sampleRate !== wasRate) this.report('sample-rate', { from: wasRate, to: sampleRate });
+        if (channels !== wasChannels) this.report('channels', { from: wasChannels, to: channels });
       }
       if (codec !== wasCodec) this.#forgetBitrate();
     }
     if (codec === 'mp3') this.#watchRun(bitrateKbps, durationMs);
   }
 
-  /** Frames of MP3 tell their bitrate: a constant one that becomes another constant one has changed; a variable one never does. */
+  /** Frames of MP3 state their bitrate: a constant one that becomes another constant one has changed; a variable one never does. */
   #watchRun(kbps: number, durationMs: number): void {
     if (kbps !== this.#runKbps) {
       if (this.#runMs < STEADY_MS) this.#steadyKbps = 0;
@@ -167,7 +167,7 @@ export class Health {
     this.#runMs += durationMs;
     if (this.#runMs < STEADY_MS || kbps === this.#steadyKbps) return;
     if (this.#steadyKbps !== 0) {
-      this.tell('bitrate', { fromKbps: this.#steadyKbps, toKbps: kbps });
+      this.report('bitrate', { fromKbps: this.#steadyKbps, toKbps: kbps });
       this.#forgetWindow();
     }
     this.#steadyKbps = kbps;
@@ -192,7 +192,7 @@ export class Health {
     const isSilence = this.#windowSilentMs > this.#windowMs / 2;
     this.#windowBytes = this.#windowMs = this.#windowSilentMs = 0;
     this.measuredKbps = kbps;
-    // Silence is told by itself, and needs few bytes.
+    // Silence is a trouble of its own, and needs few bytes.
     if (isSilence) return;
     this.#compare(kbps);
     if (this.#codec === 'aac') this.#watchMean(kbps);
@@ -207,12 +207,12 @@ export class Health {
     else if (off < ON_AGAIN) this.#set('bitrate-off', false, fields);
   }
 
-  /** Frames of AAC do not tell: the mean must have moved, and stay there. */
+  /** Frames of AAC do not state it: the mean must have moved, and stay there. */
   #watchMean(kbps: number): void {
     if (this.#steadyKbps === 0) this.#steadyKbps = kbps;
     this.#windowsMoved = Math.abs(kbps / this.#steadyKbps - 1) > CHANGED ? this.#windowsMoved + 1 : 0;
     if (this.#windowsMoved < WINDOWS) return;
-    this.tell('bitrate', { fromKbps: Math.round(this.#steadyKbps), toKbps: Math.round(kbps) });
+    this.report('bitrate', { fromKbps: Math.round(this.#steadyKbps), toKbps: Math.round(kbps) });
     this.#steadyKbps = kbps;
     this.#windowsMoved = 0;
   }
@@ -220,7 +220,7 @@ export class Health {
   #set(trouble: Trouble, is: boolean, fields: Readonly<Record<string, unknown>>): void {
     if (this.troubles[trouble] === is) return;
     this.troubles[trouble] = is;
-    this.tell(trouble, fields, !is);
+    this.report(trouble, fields, !is);
   }
 
   #forgetBitrate(): void {

@@ -1,14 +1,16 @@
 /**
- * The switch's side of one source: takes its frames and titles, knows when more of them is due, and has its health watched. Whether it
- * is heard is the switch's to decide (switch.ts), which owns it.
+ * The switch's side of one source: takes its frames and titles, knows when more of them is due, and has its health watched. The switch
+ * (switch.ts), which owns it, decides whether it is heard.
+ *
+ *   frame ─► takes? ─► waiting │ title being saved │ ─► output      frames wait behind a title, in order, and go on in bounded turns
  *
  * Invariant: a source that was left `flaps` times within a minute because it stalled or was lost is unsteady until it has delivered for
- * `soundMs` without being overdue, whatever connections that takes; or has been gone for a minute. Who restarts an encoder once or
- * twice hears it at once.
+ * `soundMs` without being overdue, whatever connections that takes; or has been gone for a minute. An encoder that is restarted once or
+ * twice is heard at once.
  */
 
 import type { OggLink } from '../audio/ogg-link.js';
-import type { Clock } from '../base/clock.js';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Due } from './due.js';
 import { Health, type HealthOptions, type SourceEvent } from './health.js';
 import type { Source, SourceInput, SourceTitle } from './source.js';
@@ -19,7 +21,7 @@ export interface SourceSettings {
   readonly lingerMs: number;
   /** For so long after the end of its audio the source that is heard is waited for, in silence, before the next one is heard. */
   readonly returnMs: number;
-  /** The bitrate that it should have by configuration; 0: none is told. */
+  /** The bitrate that it should have by configuration; 0: none is configured. */
   readonly bitrateKbps: number;
 }
 
@@ -28,13 +30,15 @@ export interface InputOptions extends HealthOptions {
   readonly pieceMs: number;
   /** It is unsteady once it was left so often within a minute. */
   readonly flaps: number;
-  /** An unsteady source must have been sound for so long. */
+  /** An unsteady source must have delivered without fault for so long. */
   readonly soundMs: number;
 }
 
 const MINUTE_MS = 60_000;
 /** For so long, and until the next look, audio waits for its title to be saved (a slow disk). */
 const TITLE_WAIT_MS = 250;
+/** So many waiting frames are written in one turn of the event loop: 6 ms; the next ones a tick of the clock later. */
+const MOST_AT_ONCE = 2000;
 
 /** A frame that came after a title that is not on the tape yet. */
 interface WaitingFrame {
@@ -54,7 +58,7 @@ export interface SwitchOutput {
   onSourceChanged(source: Source | null, reason: string): void;
   /** The source that is heard sends another content type from the next frame on. */
   onContentType(contentType: string): void;
-  /** Something of any source that somebody should know (health.ts). */
+  /** Something of any source that the operator should know (health.ts). */
   onEvent(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
 }
 
@@ -67,8 +71,8 @@ export interface InputOwner {
   check(reason: string): void;
 }
 
-export class Input implements SourceInput {
-  readonly seat: SourceSettings;
+export class Input implements SourceInput, AlarmHandler {
+  readonly settings: SourceSettings;
   readonly #owner: InputOwner;
   readonly #index: number;
   readonly #clock: Clock;
@@ -85,17 +89,21 @@ export class Input implements SourceInput {
   #soundSinceMs = Number.NEGATIVE_INFINITY;
   /** When it was left because it stalled or was lost, the latest `flaps` of them. */
   readonly #leftMs: number[] = [];
-  /** Frames that wait for a title, oldest first; null: none do. Bounded by how far a source may be ahead. */
-  #early: WaitingFrame[] | null = null;
-  #earlySinceMs = 0;
+  /** Frames behind a title that is being saved, or not written yet, oldest first; null: none wait. A source's pace and work bound them. */
+  #waiting: WaitingFrame[] | null = null;
+  #waitingSinceMs = 0;
+  /** Set while the waiting frames are written, turn by turn. */
+  #alarm: Alarm | null = null;
+  /** It was lost while frames of it waited: they are heard first. */
+  #lostReason: string | null = null;
   /** Since when nothing of it is known. */
   #goneSinceMs = Number.NEGATIVE_INFINITY;
 
-  constructor(owner: InputOwner, index: number, seat: SourceSettings, clock: Clock, options: InputOptions) {
+  constructor(owner: InputOwner, index: number, settings: SourceSettings, clock: Clock, options: InputOptions) {
     this.health = new Health(options, (event, fields, isOver) => owner.output.onEvent(index, event, fields, isOver));
     this.#owner = owner;
     this.#index = index;
-    this.seat = seat;
+    this.settings = settings;
     this.#clock = clock;
     this.#options = options;
     this.#due = new Due(options.pieceMs);
@@ -110,6 +118,7 @@ export class Input implements SourceInput {
   }
 
   onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void {
+    if (this.#lostReason !== null) this.#write(Number.POSITIVE_INFINITY);
     const nowMs = this.#clock.now();
     const due = this.#due;
     if (nowMs - due.atMs > this.#options.stallMs) this.#soundSinceMs = nowMs;
@@ -118,8 +127,8 @@ export class Input implements SourceInput {
     this.health.frame(bytes, durationMs, due.atMs, link === undefined);
     if (!this.#owner.takes(this.#index)) return;
     const { contentType } = this.source;
-    if (this.#early !== null) {
-      this.#early.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, contentType });
+    if (this.#waiting !== null) {
+      this.#waiting.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, contentType });
       return;
     }
     this.#owner.type(contentType);
@@ -131,19 +140,42 @@ export class Input implements SourceInput {
    * @param title settles when that is done; must not reject
    */
   follow(title: Promise<void>): void {
-    const early: WaitingFrame[] = [];
-    this.#early = early;
-    this.#earlySinceMs = this.#clock.now();
-    void title.then(() => this.#early === early && this.#catchUp());
+    this.#drop();
+    const waiting: WaitingFrame[] = [];
+    this.#waiting = waiting;
+    this.#waitingSinceMs = this.#clock.now();
+    void title.then(() => this.#waiting === waiting && this.#write());
   }
 
-  #catchUp(): void {
-    const early = this.#early ?? [];
-    this.#early = null;
-    for (const { bytes, durationMs, bitrateKbps, fresh, link, contentType } of early) {
-      this.#owner.type(contentType);
-      this.#owner.output.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
+  /** The next waiting frames. */
+  onAlarm(): void {
+    this.#alarm = null;
+    this.#write();
+  }
+
+  /** Writes waiting frames, and completes a loss behind the last of them. */
+  #write(most = MOST_AT_ONCE): void {
+    const waiting = this.#waiting;
+    if (waiting !== null) {
+      for (const { bytes, durationMs, bitrateKbps, fresh, link, contentType } of waiting.splice(0, most)) {
+        this.#owner.type(contentType);
+        this.#owner.output.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
+      }
+      if (waiting.length > 0) {
+        this.#alarm ??= this.#clock.alarm(this.#clock.now(), this);
+        return;
+      }
+      this.#drop();
     }
+    const reason = this.#lostReason;
+    this.#lostReason = null;
+    if (reason !== null) this.#lose(reason);
+  }
+
+  #drop(): void {
+    this.#waiting = null;
+    this.#alarm?.cancel();
+    this.#alarm = null;
   }
 
   onTitle(title: SourceTitle): Promise<void> {
@@ -152,31 +184,36 @@ export class Input implements SourceInput {
   }
 
   onLost(reason: string): void {
-    this.#catchUp();
-    if (this.seat.returnMs > 0 && this.#owner.hears(this.#index)) this.isAway = true;
+    this.#lostReason = reason;
+    this.#write();
+  }
+
+  #lose(reason: string): void {
+    if (this.settings.returnMs > 0 && this.#owner.hears(this.#index)) this.isAway = true;
     else this.#forgetLost();
     this.#owner.check(reason);
   }
 
-  /** Whether it is there to be heard, as far as its frames tell. */
+  /** Whether it is there to be heard, as far as its frames show. */
   isGood(nowMs: number): boolean {
     const { stallMs } = this.#options;
-    const patienceMs = this.#owner.hears(this.#index) ? Math.max(stallMs, this.seat.returnMs) : stallMs;
+    const patienceMs = this.#owner.hears(this.#index) ? Math.max(stallMs, this.settings.returnMs) : stallMs;
     return nowMs - this.#due.atMs <= patienceMs;
   }
 
   /** Another source is heard from now on, or none. */
   left(nowMs: number): void {
-    this.#early = null;
-    if (this.isAway) this.#forgetLost();
+    this.#drop();
+    if (this.isAway || this.#lostReason !== null) this.#forgetLost();
     else if (this.#due.atMs !== Number.NEGATIVE_INFINITY && !this.isGood(nowMs)) this.#count(nowMs);
   }
 
   look(nowMs: number): void {
     if (this.isUnsteady) this.#judge(nowMs);
-    if (this.#early !== null && nowMs - this.#earlySinceMs >= TITLE_WAIT_MS) this.#catchUp();
+    const isLate = this.#waiting !== null && nowMs - this.#waitingSinceMs >= TITLE_WAIT_MS;
+    if (isLate && this.#alarm === null) this.#write();
     const { facts, state } = this.source;
-    this.health.look(nowMs, state === 'up', this.seat.bitrateKbps || (facts?.bitrateKbps ?? 0));
+    this.health.look(nowMs, state === 'up', this.settings.bitrateKbps || (facts?.bitrateKbps ?? 0));
   }
 
   /** What comes from now on is another stream. */
@@ -184,17 +221,18 @@ export class Input implements SourceInput {
     this.#due.reset();
     this.lastTitle = undefined;
     this.isAway = false;
+    this.#lostReason = null;
     this.#goneSinceMs = this.#clock.now();
     this.health.reset();
   }
 
-  /** Whoever connects an encoder anew wants it heard at once, however often; an upstream that breaks is nobody's wish. */
+  /** An operator who connects an encoder anew wants it heard at once, however often; that an upstream breaks is no one's wish. */
   #forgetLost(): void {
     if (this.source.kind !== 'encoder' && this.#owner.hears(this.#index)) this.#count(this.#clock.now());
     this.forget();
   }
 
-  /** It was heard, and has let the listeners down. */
+  /** It was heard, and has failed its listeners. */
   #count(nowMs: number): void {
     const { flaps, soundMs } = this.#options;
     if (this.#leftMs.push(nowMs) > flaps) this.#leftMs.shift();

@@ -1,24 +1,46 @@
 /**
- * One connection's bytes on their way to frames, and what it may claim and cost: how far it is ahead (its owner books that), how much
- * work it makes (work.ts), and how much of what it sends is audio. Owned by an encoder's connection or an upstream's body.
+ * One connection's bytes on their way to frames, held back where that is needed: while the source is ahead of real time (its owner books
+ * that), while it has spent its budget of work (work.ts), and behind a title until that is committed, so that the title lies on our tape
+ * where it lay in the stream. It also counts how much of what comes is audio. Owned by an encoder's connection or an upstream's body.
  *
- *   push ─► framer ─► frame ─► owner: wait?      a wait or a title stops the framer behind this very frame; what is left of the
- *     └─ left over ◄──────── held ◄────┘         piece stays here until `resume`
+ *   owner.takeSlice ─► push ─► framer ─► frame ─► owner.onFrame: wait?
+ *                        └─ left over ◄───── held ◄──────┘   the framer stops behind this very frame; what is left of the slice stays
+ *                                                            here, what is left of the chunk with the owner, until the wait is over
  *
- * Invariant: whoever is held has handed on one frame more than the owner wanted, however many a page or a slice had.
+ * Invariant: a source that is held has handed on one frame more than the owner wanted, however many a page or a slice had.
  */
 
 import { type AnyFramer, type Format, framerFor } from '../audio/format.js';
 import type { FrameSink } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
-import type { Clock } from '../base/clock.js';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { SLICE_BYTES } from './pacer.js';
 import type { SourceTitle } from './source.js';
-import { FRAME_UNITS, LINK_UNITS, START_UNITS, Work } from './work.js';
+import { FRAME_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
 
 export interface IntakeOwner {
-  /** A whole frame; returns for how many milliseconds to read no further (0: go on). */
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
+  /** A whole frame, as SourceInput has it; returns for how many milliseconds to read no further (0: go on). */
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
+  /** A title stands before the next frame, which waits until this resolves. Never rejects. */
+  onTitle(title: SourceTitle): Promise<void>;
+  /** Pushes the next slice of what has come; false: nothing is left of it. */
+  takeSlice(): boolean;
+  /** The connection must not be read for `waitMs`; null: until a title is committed. It may be called again before `onResumed`. */
+  onHeld(waitMs: number | null): void;
+  /** It may be read again. */
+  onResumed(): void;
+  /** What comes is no audio, or next to none of it is. */
+  onNoAudio(): void;
+  /** The connection's bytes have ended, and all of them are taken. */
+  onFinished(): void;
+}
+
+export interface IntakeOptions {
+  /** For the watchdog: the way by which the work comes, and the channel whose work it is. */
+  readonly part: 'encoder' | 'upstream';
+  readonly channel: string;
+  /** So many more bytes of no audio than audio makes good are no stream. */
+  readonly framelessBytes: number;
 }
 
 /**
@@ -28,17 +50,23 @@ export interface IntakeOwner {
 const PAID_SHARE = 8;
 const START_BYTES = 1024;
 
-export class Intake implements FrameSink {
-  /** Out of an Ogg stream's comments; stands before the next frame. */
-  title: SourceTitle | undefined;
-  /** Nothing must be pushed until `resume`: for so long, or until the title is committed. */
-  isHeld = false;
-  waitMs = 0;
+export class Intake implements FrameSink, AlarmHandler {
+  /** When the latest hold ended, on the clock: nothing could come before. */
+  resumedMs = Number.NEGATIVE_INFINITY;
   readonly #owner: IntakeOwner;
   readonly #clock: Clock;
-  readonly #framelessBytes: number;
+  readonly #options: IntakeOptions;
   readonly #framer: AnyFramer = framerFor(this);
   readonly #work = new Work();
+  #isOpen = true;
+  /** The connection has ended; not all of it may be taken yet. */
+  #isFinished = false;
+  #isHeld = false;
+  /** Of the present hold: for how long, and the title that must be committed. */
+  #waitMs = 0;
+  #title: SourceTitle | undefined;
+  #alarm: Alarm | null = null;
+  /** What a hold left of a slice. */
   readonly #left = Buffer.alloc(SLICE_BYTES);
   #leftBytes = 0;
   /** Bytes of no audio that no audio has made good, and how far the framer's count of them is in it. */
@@ -46,11 +74,10 @@ export class Intake implements FrameSink {
   #skippedBytes = 0;
   #links = 0;
 
-  /** @param framelessBytes so many more of no audio than audio makes good are no stream */
-  constructor(owner: IntakeOwner, clock: Clock, framelessBytes: number) {
+  constructor(owner: IntakeOwner, clock: Clock, options: IntakeOptions) {
     this.#owner = owner;
     this.#clock = clock;
-    this.#framelessBytes = framelessBytes;
+    this.#options = options;
   }
 
   /** Of the latest frame. */
@@ -67,14 +94,22 @@ export class Intake implements FrameSink {
     return this.#framer.counters;
   }
 
-  /** What comes is not audio, or next to none of it is. */
-  get isNoAudio(): boolean {
-    return this.#unpaidBytes + this.#framer.counters.skippedBytes - this.#skippedBytes > this.#framelessBytes;
+  /** Nothing is taken at present. */
+  get isHeld(): boolean {
+    return this.#isHeld;
   }
 
-  /** The next bytes: at most SLICE_BYTES, in any number of pieces, between two looks at `isHeld`. */
+  /** Takes slices from the owner as long as it has any and is not held. */
+  drain(): void {
+    if (this.#isHeld) return;
+    const startMs = this.#clock.watchdog.begin();
+    this.#takeSlices();
+    this.#worked(startMs);
+  }
+
+  /** Called by `takeSlice`: the slice's audio, at most SLICE_BYTES in any number of pieces. */
   push(piece: Buffer): void {
-    if (this.isHeld) {
+    if (this.#isHeld) {
       this.#leftBytes += piece.copy(this.#left, this.#leftBytes);
       return;
     }
@@ -85,34 +120,101 @@ export class Intake implements FrameSink {
     this.#book(FRAME_UNITS + links * LINK_UNITS);
   }
 
-  /** Goes on with what was left; it may be held again. */
-  resume(): void {
-    if (!this.isHeld) return;
-    this.isHeld = false;
-    this.waitMs = 0;
-    this.title = undefined;
+  /** Nothing more will come. */
+  finish(): void {
+    this.#isFinished = true;
+    if (!this.#isHeld && this.#isOpen) this.#owner.onFinished();
+  }
+
+  /** Hands on nothing more. Idempotent. */
+  close(): void {
+    this.#isOpen = false;
+    this.#alarm?.cancel();
+  }
+
+  /** As FrameSink has it. */
+  onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
+    // Closed by the owner in the middle of a slice.
+    if (!this.#isOpen) return;
+    const isStart = fresh && link !== undefined;
+    this.#pay(bytes.length, isStart);
+    const waitMs = this.#owner.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
+    if (waitMs > 0) this.#hold(waitMs);
+    this.#book(isStart ? START_UNITS : FRAME_UNITS);
+  }
+
+  /** As FrameSink has it; also called by `takeSlice` for a title out of an ICY block, which is then all that the slice holds. */
+  onTitle(title: SourceTitle): void {
+    this.#title = title;
+    this.#hold(0);
+    this.#book(TITLE_UNITS);
+  }
+
+  /** The wait is over. */
+  onAlarm(): void {
+    if (!this.#isOpen) return;
+    const startMs = this.#clock.watchdog.begin();
+    this.#resume();
+    this.#takeSlices();
+    this.#worked(startMs);
+    if (this.#isOpen && !this.#isHeld) this.#owner.onResumed();
+  }
+
+  #takeSlices(): void {
+    while (this.#isOpen) {
+      if (this.#isNoAudio) {
+        this.#owner.onNoAudio();
+        return;
+      }
+      if (this.#isHeld) {
+        this.#wait();
+        return;
+      }
+      if (!this.#owner.takeSlice()) {
+        if (this.#isFinished && this.#isOpen) this.#owner.onFinished();
+        return;
+      }
+    }
+  }
+
+  get #isNoAudio(): boolean {
+    const uncountedBytes = this.#framer.counters.skippedBytes - this.#skippedBytes;
+    return this.#unpaidBytes + uncountedBytes > this.#options.framelessBytes;
+  }
+
+  #hold(waitMs: number): void {
+    this.#waitMs = Math.max(this.#waitMs, waitMs);
+    this.#isHeld = true;
+    this.#framer.hold();
+  }
+
+  #wait(): void {
+    const title = this.#title;
+    const waitMs = this.#waitMs;
+    this.#owner.onHeld(title === undefined ? waitMs : null);
+    if (title === undefined) this.#sleep(waitMs);
+    else void this.#owner.onTitle(title).then(() => (waitMs > 0 ? this.#sleep(waitMs) : this.onAlarm()));
+  }
+
+  #sleep(ms: number): void {
+    if (this.#isOpen) this.#alarm = this.#clock.alarm(this.#clock.now() + ms, this);
+  }
+
+  /** Goes on with what was left of the slice; it may be held again. */
+  #resume(): void {
+    this.resumedMs = this.#clock.now();
+    this.#isHeld = false;
+    this.#waitMs = 0;
+    this.#title = undefined;
     const taken = this.#framer.push(this.#left.subarray(0, this.#leftBytes));
     this.#left.copyWithin(0, taken, this.#leftBytes);
     this.#leftBytes -= taken;
   }
 
-  onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
-    const isStart = fresh && link !== undefined;
-    this.#pay(bytes.length, isStart);
-    const waitMs = this.#owner.frame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
-    if (waitMs > 0) this.#hold(waitMs);
-    this.#book(isStart ? START_UNITS : FRAME_UNITS);
-  }
-
-  onTitle(title: SourceTitle): void {
-    this.title = title;
-    this.#hold(0);
-  }
-
-  #hold(waitMs: number): void {
-    this.waitMs = Math.max(this.waitMs, waitMs);
-    this.isHeld = true;
-    this.#framer.hold();
+  #worked(startMs: number): void {
+    const { watchdog } = this.#clock;
+    const { part, channel } = this.#options;
+    if (watchdog.end(part, startMs)) watchdog.blame(channel);
   }
 
   #book(units: number): void {

@@ -1,5 +1,5 @@
 /**
- * What a stream is that holds no frames of ours, by its first bytes: a name for the person who has set the encoder up. Pure.
+ * What a stream without frames of ours is, by its first bytes: a name for the operator who has set the encoder up. Pure.
  */
 
 /** Enough for every row. */
@@ -20,7 +20,7 @@ const ROWS: readonly (readonly [number, string, string])[] = [
   [0, '<', 'text'],
 ];
 
-/** @param first at most MAGIC_BYTES are looked at; "unknown" where nobody knows */
+/** @param first at most MAGIC_BYTES are looked at; "unknown": by no row */
 export function nameOfFormat(first: Buffer): string {
   const text = first.toString('latin1', 0, MAGIC_BYTES);
   return ROWS.find(([at, magic]) => text.startsWith(magic, at))?.[2] ?? 'unknown';

@@ -1,8 +1,8 @@
 /**
  * How far a source is ahead of real time. An encoder that sends a file as fast as the network takes it would run the tape past
- * every listener; whoever is more than `mostMs` ahead is not read until time has caught up. A source that fell behind may
- * catch up at once: the account never goes below zero. Invariant: since nothing is taken from who must wait (intake.ts), it is ahead by
- * `mostMs` and one frame at most, and no wait is longer than that frame.
+ * every listener; a source that is more than `mostMs` ahead is not read until time has caught up. One that fell behind may
+ * catch up at once: the account never goes below zero. Invariant: since nothing is taken of a source that must wait (intake.ts), it is
+ * ahead by `mostMs` and one frame at most, and no wait is longer than that frame.
  */
 
 /**

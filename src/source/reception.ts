@@ -1,7 +1,6 @@
 /**
- * The body of an upstream's answer, read: ICY blocks are taken out, frames and titles handed on in the order in which they stood.
- * A title stops the flow until it is committed, so that it lies on our tape where it lay on theirs; so does audio ahead of time.
- * Owned by one try of an upstream, which ends the request and hears of its errors.
+ * The body of an upstream's answer: ICY blocks are taken out (strip.ts), frames and titles handed on in the order in which they stood,
+ * held back where that is needed (intake.ts). Owned by one try of an upstream, which ends the request and handles its errors.
  */
 
 import type http from 'node:http';
@@ -19,16 +18,16 @@ export interface ReceptionSink {
   frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
   /** The frames behind the title wait until this resolves. Never rejects. */
   onTitle(title: SourceTitle): Promise<void>;
-  /** Nothing more comes; told once. */
+  /** Nothing more comes; called once. */
   onEnded(reason: string): void;
 }
 
 export interface ReceptionRules {
-  /** Whose work it is where it takes too long. */
+  /** The channel whose work it is, for the watchdog. */
   readonly channel: string;
   /** Without a byte for this long it has ended. */
   readonly stallMs: number;
-  /** So much in which there is no audio that we know, or next to none, is no stream (intake.ts). */
+  /** As IntakeOptions has it. */
   readonly framelessBytes: number;
   readonly facts: FactLimits;
 }
@@ -38,27 +37,27 @@ export class Reception implements IntakeOwner {
   readonly facts: SourceFacts;
   readonly #body: http.IncomingMessage;
   readonly #sink: ReceptionSink;
-  readonly #clock: Clock;
   readonly #rules: ReceptionRules;
   readonly #intake: Intake;
-  #open = true;
+  #isOpen = true;
   /** Of the latest chunk. */
   #pieces: Iterator<Piece> = [].values();
 
   constructor(body: http.IncomingMessage, sink: ReceptionSink, clock: Clock, rules: ReceptionRules) {
     this.#body = body;
     this.#sink = sink;
-    this.#clock = clock;
     this.#rules = rules;
     this.facts = readFacts(headsOf(body), rules.facts);
-    this.#intake = new Intake(this, clock, rules.framelessBytes);
+    const { channel, framelessBytes } = rules;
+    const intake = new Intake(this, clock, { part: 'upstream', channel, framelessBytes });
+    this.#intake = intake;
     const stripper = new IcyStripper(Number.parseInt(String(body.headers['icy-metaint']), 10));
     body.socket.setTimeout(rules.stallMs, () => this.#end('no bytes from the upstream'));
     body.on('data', (chunk: Buffer) => {
       this.#pieces = stripper.pieces(chunk);
-      this.#drain();
+      intake.drain();
     });
-    body.on('end', () => this.#end('the upstream closed the stream'));
+    body.on('end', () => intake.finish());
   }
 
   /** Of the latest frame. */
@@ -73,79 +72,59 @@ export class Reception implements IntakeOwner {
 
   /** Hands on nothing more. Idempotent. */
   close(): void {
-    this.#open = false;
+    this.#isOpen = false;
+    this.#intake.close();
   }
 
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
-    // Closed by the sink in the middle of a slice: nothing more is handed on.
-    return this.#open ? this.#sink.frame(bytes, durationMs, bitrateKbps, fresh, link) : 0;
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
+    return this.#sink.frame(bytes, durationMs, bitrateKbps, fresh, link);
   }
 
-  /** All of a chunk, or as far as it may be read. */
-  #drain(): void {
-    const startMs = this.#clock.watchdog.begin();
-    this.#takePieces();
-    this.#worked(startMs);
+  onTitle(title: SourceTitle): Promise<void> {
+    return this.#sink.onTitle(title);
   }
 
-  #worked(startMs: number): void {
-    const { watchdog } = this.#clock;
-    if (watchdog.end('upstream', startMs)) watchdog.blame(this.#rules.channel);
-  }
-
-  #takePieces(): void {
-    while (this.#open) {
-      const step = this.#pieces.next();
-      if (step.done) return;
-      const { audio, title } = step.value;
-      if (audio !== undefined) this.#intake.push(audio);
-      if (this.#stops(title)) return;
-    }
-  }
-
-  /** What was just read is no audio, or is to be waited for. */
-  #stops(blockTitle?: string): boolean {
-    const { isHeld, isNoAudio, waitMs } = this.#intake;
-    if (isNoAudio) {
-      const isNone = this.#intake.counters.frames === 0;
-      this.#end(
-        `no MP3, AAC or Ogg audio in ${isNone ? '' : 'most of '}what the upstream sends${isNone ? '' : ': damaged'}`,
-      );
-      return true;
-    }
-    const title = blockTitle ?? this.#intake.title;
-    if (title === undefined && !isHeld) return false;
-    this.#body.pause();
-    // That nothing comes while it is held back is our doing.
-    this.#body.socket.setTimeout(title === undefined ? waitMs + this.#rules.stallMs : 0);
-    if (title === undefined) this.#wait(waitMs);
-    else void this.#sink.onTitle(title).then(() => (waitMs > 0 ? this.#wait(waitMs) : this.#goOn()));
+  takeSlice(): boolean {
+    const step = this.#pieces.next();
+    if (step.done) return false;
+    const { audio, title } = step.value;
+    if (audio !== undefined) this.#intake.push(audio);
+    if (title !== undefined) this.#intake.onTitle(title);
     return true;
   }
 
-  #wait(ms: number): void {
-    this.#clock.alarm(this.#clock.now() + ms, { onAlarm: () => this.#goOn() });
+  /** That nothing comes meanwhile is our doing. */
+  onHeld(waitMs: number | null): void {
+    this.#body.pause();
+    this.#body.socket.setTimeout(waitMs === null ? 0 : waitMs + this.#rules.stallMs);
   }
 
-  #goOn(): void {
-    if (!this.#open) return;
-    const startMs = this.#clock.watchdog.begin();
-    this.#intake.resume();
-    this.#worked(startMs);
-    if (this.#stops()) return;
+  onResumed(): void {
     this.#body.socket.setTimeout(this.#rules.stallMs);
     this.#body.resume();
-    this.#drain();
+  }
+
+  onNoAudio(): void {
+    const isDamaged = this.#intake.counters.frames > 0;
+    this.#end(
+      isDamaged
+        ? 'no MP3, AAC or Ogg audio in most of what the upstream sends: damaged'
+        : 'no MP3, AAC or Ogg audio in what the upstream sends',
+    );
+  }
+
+  onFinished(): void {
+    this.#end('the upstream closed the stream');
   }
 
   #end(reason: string): void {
-    if (!this.#open) return;
-    this.#open = false;
+    if (!this.#isOpen) return;
+    this.close();
     this.#sink.onEnded(reason);
   }
 }
 
-/** A head's bytes come one character each; their charset is declared by nobody. */
+/** A head's bytes come one character each; no charset is declared for them. */
 function headsOf({ headers }: http.IncomingMessage): Map<string, string> {
   const heads = Object.entries(headers).filter((head): head is [string, string] => typeof head[1] === 'string');
   return new Map(heads.map(([name, value]) => [name, decodeUndeclared(Buffer.from(value, 'latin1'))]));

@@ -1,11 +1,11 @@
 /**
- * Whether a frame holds digital silence, told by what its own head says of it, without decoding a sample.
+ * Whether a frame holds digital silence, by what its own head says of it, without decoding a sample.
  *
  *   MP3 (layer III)  the side information of every granule and channel counts no "big values" (ISO 11172-3 2.4.1.7): what it could
- *                    still hold are ones at the edge of the spectrum, which no programme consists of. Whatever the bitrate.
+ *                    still hold are ones at the edge of the spectrum, which no music or speech consists of. Whatever the bitrate.
  *   AAC (ADTS)       at most SILENT_AAC_BYTES for 1,024 samples. An encoder that fills its frames up to a constant size hides it.
  *
- * Limits: hum, dither and noise are sound to it; layers I and II, and whatever is no MPEG audio, are never silent. Pure, and allocates
+ * Limits: hum, dither and noise are not silence; layers I and II, and whatever is no MPEG audio, are never silent. Pure, and allocates
  * nothing.
  */
 

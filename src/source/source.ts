@@ -1,6 +1,6 @@
 /**
  * The port of everything that feeds a channel: encoder, pull, file. A source is made with the input it feeds, delivers whole
- * frames into it, and reports an ending as a value; which source is heard is the switch's business (switch.ts).
+ * frames into it, and reports an ending as a value; which source is heard is decided by the switch (switch.ts).
  * A source never throws after it was made, and knows nothing of listeners, titles' rules or HTTP answers.
  */
 
@@ -9,11 +9,11 @@ import type { SourceFacts } from './facts.js';
 
 export type SourceKind = 'encoder' | 'pull' | 'file';
 
-/** idle: not asked for, or nobody there. starting: trying to get audio. up: connected, audio may flow at any moment. */
+/** idle: not asked for, or not connected. starting: trying to get audio. up: connected, audio may flow at any moment. */
 export type SourceState = 'idle' | 'starting' | 'up';
 
 /**
- * A title as a source tells it: the line that stands in its stream, or, told beside the stream, its parts, clean (text.ts). `separator` is
+ * A title as a source sends it: the line that stands in its stream, or, sent beside the stream, its parts, clean (text.ts). `separator` is
  * what stood between artist and song; absent: the default.
  */
 export type SourceTitle =
@@ -46,7 +46,7 @@ export interface Source {
   readonly state: SourceState;
   /** `audio/mpeg`, `audio/aac` or `audio/ogg` once known from the frames, else undefined. */
   readonly contentType: string | undefined;
-  /** What it says of itself; undefined: nothing, or nobody is there to say it. */
+  /** What it says of itself; undefined: nothing, or it is not connected. */
   readonly facts?: SourceFacts | undefined;
   /** For so long after its latest frame it may be filling an Ogg page, milliseconds; undefined or 0: it sends what it has. */
   readonly pageMs?: number;

@@ -1,14 +1,14 @@
 /**
  * Plays the best source that has bytes. Sources stand in order of preference; the first one whose audio is not overdue
- * (due.ts) is heard, the others are silent. Whole frames come in, so a switch is always a cut between frames, and whoever listens notices
+ * (due.ts) is heard, the others are silent. Whole frames come in, so a switch is always a cut between frames, and listeners notice
  * nothing but the sound: the tape goes on.
  *
  *   encoder ─frames─►┐ 0
  *   pull    ─frames─►┤ 1   ──► output (the channel's tape)
  *   file    ─frames─►┘ 2
  *
- * A file runs only while nothing better has bytes; a pull on demand only while somebody listens. One that stalls or is lost again and
- * again is not switched back to before it has been sound for a while (input.ts), unless nothing else has bytes. Owned by app/app.ts.
+ * A file runs only while nothing better has bytes; a pull on demand only while the channel has a listener. One that stalls or is lost
+ * again and again is not switched back to before it has delivered for a while (input.ts), unless nothing else has bytes. Owned by a channel.
  */
 
 import type { AlarmHandler, Clock } from '../base/clock.js';
@@ -26,7 +26,7 @@ export class Switch implements AlarmHandler {
   readonly #options: InputOptions;
   /** Index of the input that is heard; -1: none. */
   #heard = -1;
-  /** The content type that the output was told of last. */
+  /** The content type that the output was given last. */
   #type: string | undefined;
   #wanted = false;
   #unwantedSinceMs = Number.NEGATIVE_INFINITY;
@@ -39,8 +39,8 @@ export class Switch implements AlarmHandler {
   }
 
   /** Adds a source behind those that are there already (less preferred). Before start only. */
-  add(seat: SourceSettings, make: (input: SourceInput) => Source): void {
-    const input = new Input(this, this.#inputs.length, seat, this.#clock, this.#options);
+  add(settings: SourceSettings, make: (input: SourceInput) => Source): void {
+    const input = new Input(this, this.#inputs.length, settings, this.#clock, this.#options);
     input.source = make(input);
     this.#inputs.push(input);
   }
@@ -71,7 +71,7 @@ export class Switch implements AlarmHandler {
 
   /** Whether some source waits for a listener to be asked for. */
   get onDemand(): boolean {
-    return this.#inputs.some((input) => input.seat.onDemand);
+    return this.#inputs.some((input) => input.settings.onDemand);
   }
 
   start(): void {
@@ -85,7 +85,7 @@ export class Switch implements AlarmHandler {
     for (const input of this.#inputs) input.source.stop();
   }
 
-  /** Somebody listens (or nobody any more): wakes sources on demand. */
+  /** Whether the channel has listeners: wakes sources on demand. */
   want(wanted: boolean): void {
     if (this.#wanted && !wanted) this.#unwantedSinceMs = this.#clock.now();
     this.#wanted = wanted;
@@ -120,15 +120,15 @@ export class Switch implements AlarmHandler {
   }
 
   /**
-   * A title that was told beside a source's stream. While the source is connected but not heard, it waits until it is; for one that
-   * is not connected somebody else speaks, whose word is taken at once.
+   * A title that was sent beside a source's stream. While the source is connected but not heard, it waits until it is; for one that is
+   * not connected another program speaks: its title is taken at once.
    */
   title(source: Source, title: SourceTitle): Promise<void> {
     if (source.state !== 'up') return this.output.onTitle(title, source);
     return this.#inputs.find((input) => input.source === source)!.onTitle(title);
   }
 
-  /** Puts things right: who is heard, who has to run. */
+  /** Puts things right: which source is heard, which ones have to run. */
   check(reason: string): void {
     if (!this.#open) return;
     const nowMs = this.#clock.now();
@@ -154,7 +154,7 @@ export class Switch implements AlarmHandler {
     this.#heard = index;
     this.#type = this.heard?.contentType;
     this.output.onSourceChanged(this.heard, reason);
-    // A source tells its title once: the one that came while another source was heard is in force from here on.
+    // A source sends its title once: the one that came while another source was heard is in force from here on.
     const input = this.#inputs[index];
     if (input?.lastTitle !== undefined) input.follow(this.output.onTitle(input.lastTitle, input.source));
     this.#run(this.#clock.now());
@@ -184,7 +184,7 @@ export class Switch implements AlarmHandler {
     if (input.source.kind === 'encoder') return true;
     const betterIsHeard = this.#heard !== -1 && this.#heard < index;
     if (input.source.kind === 'file') return !betterIsHeard;
-    if (!input.seat.onDemand) return true;
-    return !betterIsHeard && (this.#wanted || nowMs - this.#unwantedSinceMs < input.seat.lingerMs);
+    if (!input.settings.onDemand) return true;
+    return !betterIsHeard && (this.#wanted || nowMs - this.#unwantedSinceMs < input.settings.lingerMs);
   }
 }

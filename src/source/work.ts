@@ -1,13 +1,15 @@
 /**
  * The work that a source may cause: a budget that fills with time and is spent by what is dear to take in, whatever it plays or weighs.
- * Who has spent it is not read until it has filled up again, so that neither one turn of the loop nor a second has more of it than
- * this. Real audio needs a hundredth: 38 frames a second of MP3, 400 packets of Opus at the most.
+ * A source that has spent it is not read until it has filled up again, so that neither one turn of the loop nor a second has more of it
+ * than this. Real audio needs a hundredth: 38 frames a second of MP3, 400 packets of Opus at the most.
  */
 
 /** A frame, or a piece of the body that brings one: a few microseconds. */
 export const FRAME_UNITS = 1;
 /** A link of Ogg whose headers are read. */
 export const LINK_UNITS = 10;
+/** A title that stands in the stream: it is saved and sent to every reader. 200 of them a second. */
+export const TITLE_UNITS = 100;
 /** A link that goes onto the tape: its head is made, and sent to every listener. 20 of them a second. */
 export const START_UNITS = 1000;
 

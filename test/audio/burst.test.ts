@@ -109,7 +109,7 @@ t.test('at a usual bitrate the burst is what is configured', async (t) => {
   }
 });
 
-t.test('no burst is none, and nobody begins where the tape soon ends', async (t) => {
+t.test('no burst is none, and no listener begins where the tape soon ends', async (t) => {
   for (const tape of tapes('opus at 16 kb/s', 12_000)) {
     t.equal(tape.joinAt(0), tape.head);
     const from = tape.at(tape.joinAt(5000));

@@ -1,6 +1,6 @@
 /**
- * How a channel chooses its metaint and when it may choose again: never while anybody listens, since listeners were promised it.
- * Audio is written as sources do it, titles as the door does.
+ * How a channel chooses its metaint and when it may choose again: never while it has a listener, since listeners were promised it.
+ * Audio is written as sources do it, titles as the title service does.
  */
 
 import t from 'tap';
@@ -21,7 +21,7 @@ function write(to: ChannelAudio, kbps: number, ms: number): void {
   for (let doneMs = 0; doneMs < ms; doneMs += FRAME_MS) to.write(bytes, FRAME_MS, kbps);
 }
 
-t.test('about one second of audio, within what an ICY player can be told', async (t) => {
+t.test('about one second of audio, within what the head can say to a player', async (t) => {
   t.strictSame(
     [128, 320, 64, 8, 4, 0, 2000].map((kbps) => metaintFor(kbps)),
     [16_000, 40_000, 8_000, 1_000, 1_000, 16_000, 65_535],
@@ -70,7 +70,7 @@ t.test('a bitrate that changes within one source changes nothing', async (t) => 
   t.equal(one.tape, tape);
 });
 
-t.test('unchanged while somebody listens; suited when the last listener has left', async (t) => {
+t.test('unchanged while there are listeners; suited when the last listener has left', async (t) => {
   const one = channel();
   write(one, 128, 5000);
   const { tape } = one;
@@ -79,7 +79,7 @@ t.test('unchanged while somebody listens; suited when the last listener has left
   write(one, 64, 5000);
   t.equal(one.tape, tape);
   one.release();
-  t.equal(one.tape, tape, 'nobody takes a tape away from listeners');
+  t.equal(one.tape, tape, 'a tape is not taken away from listeners');
   one.playing = 1;
   write(one, 64, 100);
   t.equal(one.tape, tape);

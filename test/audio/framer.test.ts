@@ -377,6 +377,48 @@ t.test('a reset in the middle of anything, and three letters in garbage', async 
   t.equal(got.framer.counters.frames, 9, 'TAG counts only straight behind a frame');
 });
 
+t.test('a reset forgets the tags before it', async (t) => {
+  const { frames } = walk(data.cbr);
+  const some = Buffer.concat(frames.slice(0, 4));
+  const got = collector();
+  const body = MAX_TAGS_BYTES - 10;
+  const size = [body >> 21, (body >> 14) & 127, (body >> 7) & 127, body & 127];
+  const tag = Buffer.concat([Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, ...size]), Buffer.alloc(body)]);
+  got.framer.push(tag);
+  got.framer.reset();
+  got.framer.push(Buffer.concat([tag, some]));
+  t.match(got.framer.counters, { tags: 2, skippedBytes: 0 }, 'each file has a MB of tags');
+  t.ok(got.bytes().equals(some));
+
+  // Garbage, at whose end an ID3v1 tag would be none.
+  got.framer.push(Buffer.from('garbage'));
+  got.framer.reset();
+  const { tags, skippedBytes } = got.framer.counters;
+  const id3v1 = Buffer.alloc(128, 0x41);
+  id3v1.write('TAG');
+  got.framer.push(Buffer.concat([id3v1, some]));
+  t.match(got.framer.counters, { tags: tags + 1, skippedBytes }, 'a file may begin with one');
+  t.ok(got.bytes().equals(Buffer.concat([some, some])));
+});
+
+t.test('an ADTS frame in which nothing is, is none', async (t) => {
+  const adts = (length: number, hasCrc: boolean) => {
+    const frame = Buffer.alloc(length);
+    frame.set([0xff, hasCrc ? 0xf0 : 0xf1, 0x50, 0x80, length >> 3, ((length & 7) << 5) | 0x1f, 0xfc]);
+    return Buffer.concat([frame, frame, frame]);
+  };
+  for (const [length, hasCrc, frames] of [
+    [7, false, 0],
+    [8, false, 3],
+    [9, true, 0],
+    [10, true, 3],
+  ] as const) {
+    const got = collector();
+    got.framer.push(adts(length, hasCrc));
+    t.equal(got.framer.counters.frames, frames, `${length} bytes${hasCrc ? ' with a CRC' : ''}`);
+  }
+});
+
 t.test('headers that are refused, and ADTS with several blocks', async (t) => {
   const frame = walk(data.cbr).frames[3]!;
   for (const [index, value, why] of [

@@ -1,7 +1,7 @@
 /**
  * Ogg in and out, on real files of ffmpeg, oggenc and opusenc: every packet is found at every chunking and past any garbage, chains are
  * followed, and what a listener gets from any segment on is accepted by ffmpeg, ogginfo and opusinfo, with each title in its place
- * and not a sample lost or told twice at a link. opusdec and ffmpeg are the witnesses of that.
+ * and not a sample lost or given twice at a link, by opusdec and ffmpeg.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -12,7 +12,16 @@ import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { framerFor } from '../../src/audio/format.js';
 import { MAX_PACKET_BYTES, OggFramer } from '../../src/audio/ogg.js';
 import type { OggLink } from '../../src/audio/ogg-link.js';
-import { FIRST, isFilled, LAST, MAX_PAGE_BYTES, PageWriter, pageCrc } from '../../src/audio/ogg-page.js';
+import {
+  FIRST,
+  isFilled,
+  LAST,
+  MAX_PAGE_BYTES,
+  PageWriter,
+  pageBytes,
+  pageCrc,
+  readPage,
+} from '../../src/audio/ogg-page.js';
 import type { OggTape } from '../../src/audio/ogg-tape.js';
 import { isLong } from '../kit/long.js';
 import { Random } from '../kit/random.js';
@@ -69,7 +78,7 @@ function read(
   return { packets, titles, skippedBytes: framer.counters.skippedBytes };
 }
 
-t.test('a page that ended because it was full is told from one that ended by time', async (t) => {
+t.test('a page that ended because it was full is known from one that ended by time', async (t) => {
   const page = (count: number, bytes: number) =>
     Array.from({ length: count }, () => [...Array(Math.floor(bytes / 255)).fill(255), bytes % 255]).flat();
   for (const [lacings, is, what] of [
@@ -198,7 +207,7 @@ t.test('every split point of the first pages', async (t) => {
   t.equal(wrong, 0);
 });
 
-t.test('chains are followed, and their titles told', async (t) => {
+t.test('chains are followed, and their titles handed on', async (t) => {
   const chain = read(chains['opus']!);
   t.strictSame(chain.titles, ['Anna - Öde', 'Anna - Zwei', 'Anna - Öde']);
   t.equal(new Set(chain.packets.map(({ link }) => link)).size, 3);
@@ -257,6 +266,61 @@ t.test('a packet larger than any is dropped at the limit', async (t) => {
   }
 });
 
+/** Opus: both heads, each on its page. */
+function opusHeads(writer: PageWriter, tagsAt = 1): Buffer {
+  const head = Buffer.alloc(19);
+  head.write('OpusHead\x01\x02', 'latin1');
+  writer.packet(head, 0);
+  writer.end();
+  const first = writer.take();
+  const tags = new PageWriter(7, tagsAt, 0);
+  tags.packet(Buffer.from('OpusTags\0\0\0\0\0\0\0\0', 'latin1'), 0);
+  tags.end();
+  return Buffer.concat([first, tags.take()]);
+}
+
+t.test(
+  'a hole within the headers: the stream is not followed, and all of it is counted; the next link is',
+  async (t) => {
+    const stream = (tagsAt: number) => {
+      const heads = opusHeads(new PageWriter(7, 0, FIRST), tagsAt);
+      const writer = new PageWriter(7, tagsAt + 1, 0);
+      for (let n = 1; n <= 5; n++) writer.packet(Buffer.alloc(100, 0xfc), n * 960);
+      writer.end(LAST);
+      return Buffer.concat([heads, writer.take()]);
+    };
+    const whole = read(stream(1));
+    t.strictSame([whole.packets.length, whole.skippedBytes], [5, 0]);
+    const holed = read(stream(2));
+    t.strictSame([holed.packets.length, holed.skippedBytes], [0, stream(2).length]);
+    const both = read(Buffer.concat([stream(2), stream(1)]));
+    t.strictSame([both.packets.length, both.skippedBytes], [5, stream(2).length]);
+  },
+);
+
+t.test(
+  'a page in which no packet ends has no position: the end of the link is trimmed behind it all the same',
+  async (t) => {
+    const heads = opusHeads(new PageWriter(7, 0, FIRST));
+    const writer = new PageWriter(7, 2, 0);
+    for (let n = 1; n <= 3; n++) writer.packet(Buffer.alloc(100, 0xfc), n * 960);
+    writer.end();
+    const before = writer.take();
+    // More than a page holds; half of it is to be played.
+    writer.packet(Buffer.alloc(MAX_PAGE_BYTES, 0xfc), 3 * 960 + 480);
+    writer.end(LAST);
+    const last = writer.take();
+    const bytes = pageBytes(last, 0, last.length);
+    t.strictSame([readPage(last.subarray(0, bytes))!.granule, readPage(last.subarray(bytes))!.granule], [-1, 3360]);
+    const { packets, skippedBytes } = read(Buffer.concat([heads, before, last]));
+    t.strictSame(
+      packets.map(({ bytes, ms }) => [bytes.length, ms]),
+      [...Array(3).fill([100, 20]), [MAX_PAGE_BYTES, 10]],
+    );
+    t.equal(skippedBytes, 0);
+  },
+);
+
 t.test('a stream beside the audio is not followed', async (t) => {
   const bytes = make(
     'theora',
@@ -286,8 +350,8 @@ t.test('joins anywhere are accepted, with titles changing all the while', async 
       const bytes = heard(tape, from);
       const { said } = decode(bytes);
       if (said !== '') t.fail(`seed ${random.seed}: ${name} from ${from}: ${said}`);
-      const told = complaints(bytes, name);
-      if (told.length > 0) t.fail(`seed ${random.seed}: ${name} from ${from}: ${told.join(' | ')}`);
+      const found = complaints(bytes, name);
+      if (found.length > 0) t.fail(`seed ${random.seed}: ${name} from ${from}: ${found.join(' | ')}`);
     }
     t.pass(name);
   }
@@ -347,8 +411,8 @@ t.test('comments: ours in the place of theirs, the rest as it was, bounded', asy
     `comment=${'x'.repeat(9000)}`,
   );
   const { packets } = read(big);
-  const told = (bytes: Buffer) => {
-    const path = join(folder, 'told.ogg');
+  const tagsOf = (bytes: Buffer) => {
+    const path = join(folder, 'tags.ogg');
     writeFileSync(path, bytes);
     const tags = execFileSync('ffprobe', ['-v', 'quiet', '-show_entries', 'stream_tags', '-of', 'json', path], {
       encoding: 'utf8',
@@ -359,45 +423,48 @@ t.test('comments: ours in the place of theirs, the rest as it was, bounded', asy
   const channel = new ChannelAudio({ key: 'one', lagMs: 60_000 });
   const write = () => packets.forEach(({ bytes, ms, fresh, link }) => void channel.write(bytes, ms, 64, fresh, link));
   write();
-  const before = told(heard(channel.tape as OggTape, 0));
+  const before = tagsOf(heard(channel.tape as OggTape, 0));
   t.match(before, { title: 'Alt', artist: 'Anna', album: 'Berge', genre: 'Jodel' });
   t.notOk('comment' in before, 'too long to be sent to everybody');
   channel.title(viewOf('Neu'));
   write();
   const tape = channel.tape as OggTape;
-  const after = told(heard(tape, tape.head - 1));
+  const after = tagsOf(heard(tape, tape.head - 1));
   t.match(after, { title: 'Neu', genre: 'Jodel', encoder: /libopus/ });
   t.notOk('album' in after, 'of another track');
 });
 
-t.test('a title stands at the end of the segment before its link; who joins later begins with it', async (t: Test) => {
-  const { packets } = read(files.opus);
-  const channel = new ChannelAudio({ key: 'one', lagMs: 60_000 });
-  const write = (from: number, to: number) => {
-    for (const { bytes, ms, fresh, link } of packets.slice(from, to)) channel.write(bytes, ms, 64, fresh, link);
-  };
-  channel.title(viewOf('Eins'));
-  write(0, 125);
-  channel.title(viewOf('Zwei'));
-  write(125, 300);
-  const tape = channel.tape as OggTape;
-  const all = Array.from({ length: tape.head }, (_, seq) => tape.at(seq)!);
-  t.strictSame(
-    all.slice(0, 5).map((one) => [one.before?.view.title, one.mark?.view.title, Math.round(one.endMs)]),
-    [
-      ['Eins', 'Eins', 1000],
-      ['Eins', 'Eins', 2000],
-      ['Eins', 'Zwei', 2500],
-      ['Zwei', 'Zwei', 3500],
-      ['Zwei', 'Zwei', 4500],
-    ],
-  );
-  t.ok(all[2]!.plain.includes('TITLE=Zwei'), 'the head of the new link');
-  t.notOk(all[3]!.plain.includes('TITLE='));
-  t.ok(all[3]!.entered().includes('TITLE=Zwei'));
-  t.ok(all[2]!.entered().includes('TITLE=Eins'));
-  t.equal(all[3]!.entered(), all[3]!.entered(), 'one buffer for all who begin here');
-});
+t.test(
+  'a title stands at the end of the segment before its link; a listener that joins later begins with it',
+  async (t: Test) => {
+    const { packets } = read(files.opus);
+    const channel = new ChannelAudio({ key: 'one', lagMs: 60_000 });
+    const write = (from: number, to: number) => {
+      for (const { bytes, ms, fresh, link } of packets.slice(from, to)) channel.write(bytes, ms, 64, fresh, link);
+    };
+    channel.title(viewOf('Eins'));
+    write(0, 125);
+    channel.title(viewOf('Zwei'));
+    write(125, 300);
+    const tape = channel.tape as OggTape;
+    const all = Array.from({ length: tape.head }, (_, seq) => tape.at(seq)!);
+    t.strictSame(
+      all.slice(0, 5).map((one) => [one.before?.view.title, one.mark?.view.title, Math.round(one.endMs)]),
+      [
+        ['Eins', 'Eins', 1000],
+        ['Eins', 'Eins', 2000],
+        ['Eins', 'Zwei', 2500],
+        ['Zwei', 'Zwei', 3500],
+        ['Zwei', 'Zwei', 4500],
+      ],
+    );
+    t.ok(all[2]!.plain.includes('TITLE=Zwei'), 'the head of the new link');
+    t.notOk(all[3]!.plain.includes('TITLE='));
+    t.ok(all[3]!.entered().includes('TITLE=Zwei'));
+    t.ok(all[2]!.entered().includes('TITLE=Eins'));
+    t.equal(all[3]!.entered(), all[3]!.entered(), 'one buffer for all that begin here');
+  },
+);
 
 t.test('another format is another tape, and the old one says that it is over', async (t) => {
   const channel = new ChannelAudio({ key: 'one', lagMs: 60_000 });

@@ -1,7 +1,7 @@
 /**
- * ICY in Ogg, as a property: whatever the metaint, the packets, the moments of joining and of title changes, who asked for ICY gets the
- * very bytes of somebody who joined with him without it, and in his first block at or after the head of a link the title that this
- * link says. The stream itself is the witness. Real sockets; the blocks are taken out by icecast-metadata-js, which is not ours.
+ * ICY in Ogg, as a property: whatever the metaint, the packets, the moments of joining and of title changes, a listener with ICY
+ * gets the very bytes of one that joined with it without ICY, and in its first block at or after the head of a link the title that this
+ * link says. The stream itself proves it. Real sockets; the blocks are taken out by icecast-metadata-js, which is not ours.
  */
 
 import net from 'node:net';
@@ -21,7 +21,7 @@ import { viewOf } from '../kit/record.js';
 
 const ROUNDS = 25;
 
-/** What two get who join at the same moment, one with ICY (it begins with `i`) and one without (`p`). */
+/** What two listeners get that join at the same moment, one with ICY (it begins with `i`) and one without (`p`). */
 type Pair = readonly [Buffer[], Buffer[]];
 
 /** Opus; its comments hold no title, and are large where the head of a link shall be longer than several metaints. */
@@ -46,7 +46,7 @@ function linksIn(stream: Buffer): TitleAt[] {
   return links;
 }
 
-/** What must stand in the blocks of who gets this stream. */
+/** What must stand in the blocks of a listener that gets this stream. */
 function expectedTitles(stream: Buffer, metaint: number): TitleAt[] {
   const links = linksIn(stream);
   const expected: TitleAt[] = [];
@@ -141,7 +141,7 @@ async function round(t: Test, random: Random): Promise<number> {
   return seen;
 }
 
-t.test('who asks for ICY in Ogg gets the same bytes, with each title at its place', async (t) => {
+t.test('a listener that asks for ICY in Ogg gets the same bytes, with each title at its place', async (t) => {
   const first = new Random();
   let seen = 0;
   for (let i = 0; i < ROUNDS; i++) seen += await round(t, new Random(i === 0 ? first.seed : first.int(0, 2 ** 31 - 1)));
@@ -178,7 +178,7 @@ t.test('a block at the edge of a link, of a segment, and none', async (t) => {
   t.strictSame(new Phase(100).splice(audio, untitled), Buffer.concat([audio, Buffer.alloc(1)]), 'nothing to say yet');
 });
 
-t.test('nobody else is given anything of his own', async (t) => {
+t.test('no other listener is given anything of its own', async (t) => {
   const link = makeLink(6);
   const channel = (icyInOgg: boolean) => {
     const made = new ChannelAudio({ key: 'demo', lagMs: 60_000, metaint: 256, icyInOgg });

@@ -1,6 +1,7 @@
 /** The ring: what lies on the tape, what is forgotten, and where a listener begins. */
 
 import t from 'tap';
+import { HEADER_BYTES } from '../../src/audio/header.js';
 import { Mark } from '../../src/audio/mark.js';
 import { Tape } from '../../src/audio/tape.js';
 import { viewOf } from '../kit/record.js';
@@ -68,7 +69,7 @@ t.test('a listener begins at the newest segment with its burst behind it', async
   t.equal(new Tape(METAINT, 1000, null).joinAt(5000), 0, 'an empty tape');
 });
 
-t.test('nobody joins before a fence', async (t) => {
+t.test('no listener joins before a fence', async (t) => {
   const tape = tapeOf(30, SHORT_LAG_MS);
   tape.fence();
   t.equal(tape.joinAt(5000), 31, 'the open segment is begun by the old source');
@@ -125,7 +126,7 @@ t.test(
     const before = lengths();
     t.ok(before.some((length) => length > 0));
     whole.end();
-    t.same(lengths(), before, 'and where listeners are told to go because the format changes');
+    t.same(lengths(), before, 'and where listeners are sent away because the format changes');
   },
 );
 
@@ -166,4 +167,30 @@ t.test('a title before the first byte is in force there', async (t) => {
   tape.put(b!);
   tape.write(Buffer.alloc(METAINT + 1), 1000);
   t.equal(tape.at(0)!.before, b);
+});
+
+t.test('a frame that a segment cuts within its side information is left to its title block', async (t) => {
+  const FRAME_BYTES = 417;
+  const SIDE_END = 36;
+  // MPEG 1 layer III, stereo: 511 bytes of each frame's sound lie in those before it.
+  const frame = Buffer.alloc(FRAME_BYTES, 0x5a);
+  frame.set([0xff, 0xfb, 0x90, 0x00, 0xff, 0x80]);
+  // The frame behind the entry has all of its head in the segment, and all but some bytes of its side information.
+  for (const inside of [HEADER_BYTES, SIDE_END - 1, SIDE_END]) {
+    const metaint = FRAME_BYTES + inside;
+    const mark = new Mark(viewOf('A title that stands there'));
+    const tape = new Tape(metaint, 60_000, mark);
+    for (let i = 0; i < 3; i++) tape.write(frame, 26);
+    const entered = tape.at(0)!.entered(true);
+    t.ok(entered.subarray(metaint).equals(mark.block), `${inside} bytes: the block is whole`);
+    t.notOk(entered.subarray(0, FRAME_BYTES).equals(frame), 'the first frame is muted');
+    const isMuted = !entered.subarray(FRAME_BYTES, metaint).equals(frame.subarray(0, inside));
+    t.equal(isMuted, inside === SIDE_END, 'the next one, if all that mutes it is there');
+    t.ok(
+      tape
+        .at(1)!
+        .bytes.subarray(0, FRAME_BYTES - inside)
+        .equals(frame.subarray(inside)),
+    );
+  }
 });

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openLog } from '../../src/base/log.js';
-import { Channel, type ChannelParts } from '../../src/channel/channel.js';
+import { Channel } from '../../src/channel/channel.js';
 import { loadConfig } from '../../src/config/load.js';
 import { parseSecret } from '../../src/config/secret.js';
 import { TitleService, type TitleServiceParts } from '../../src/titles/service.js';
@@ -166,7 +166,7 @@ t.test('finding out takes the same time for unknown channels, wrong tokens and h
   writeFileSync(path, yaml(['one', 'two']) + single);
   const config = loadConfig(path, {});
   const clock = new FakeClock();
-  const parts = { clock, log: openLog('silent', 0).log, onTitle: async () => undefined } as unknown as ChannelParts;
+  const parts = { clock, log: openLog('silent', 0).log };
   const channels = config.stations['house']!.channels;
   t.strictSame(
     Object.values(channels).map((channel) => channel.pushTokens.length),

@@ -207,9 +207,9 @@ t.test('to find out takes the same time for both, to the microsecond', async (t)
   const config = loadConfig(path, process.env);
   const clock = new FakeClock();
   const { log } = openLog('silent', 0);
-  const parts = { clock, log, onTitle: async () => undefined, onSourceChanged: () => undefined };
-  const programme = new Channel('demo', config.stations['demo']!.channels['demo']!, config, parts);
-  const channels = new Map([['demo', programme]]);
+  const channels = new Map([
+    ['demo', new Channel('demo', config.stations['demo']!.channels['demo']!, config, { clock, log })],
+  ]);
   const titles = new TitleService({
     clock,
     log,

@@ -496,8 +496,6 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   const programme = new Channel('demo', config.stations['house']!.channels['demo']!, config, {
     clock,
     log,
-    onTitle: async () => undefined,
-    onSourceChanged: () => undefined,
   });
   const store = new FailingStore();
   const programmes = new Map([['demo', programme]]);

@@ -20,7 +20,7 @@ t.test('a piece is due when the one before has been played, however it came', as
 });
 
 t.test(
-  'who fills pages is waited for as long as the next page may be, and no longer than the longest piece',
+  'a source that fills pages is waited for as long as the next page may be, and no longer than the longest piece',
   async (t) => {
     const due = new Due(MOST_MS);
     due.add(1500, 0, 5900);
@@ -61,7 +61,7 @@ t.test('never later than the longest piece, at the limit and past it, whatever i
   }
 });
 
-t.test('a random life: who keeps time is never 1.5 s late, who stops is always found', async (t) => {
+t.test('a random life: a source that keeps time is never 1.5 s late, one that stops is always found', async (t) => {
   for (let seed = 1; seed <= 300; seed++) {
     const random = new Random(seed);
     const due = new Due(MOST_MS);

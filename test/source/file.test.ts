@@ -156,7 +156,7 @@ t.test('plays for ever at its own bitrate, and catches up after a hiccup', async
   );
 });
 
-t.test('losses are told and tried again every 5 s', async (t) => {
+t.test('losses are reported and tried again every 5 s', async (t) => {
   const path = join(folder, 'later.mp3');
   const clock = new FakeClock();
   const tap = new Tap();

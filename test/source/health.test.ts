@@ -72,117 +72,120 @@ function aacOf(bytes: number): Buffer {
 }
 
 function patient(stallMs = 1500, silentMs = 1000) {
-  const told: string[] = [];
+  const reports: string[] = [];
   let nowMs = 1000;
   const health = new Health({ stallMs, silentMs }, (event, fields, isOver) => {
     const values = Object.values(fields).join(' ');
-    told.push(`${isOver ? 'no more ' : ''}${event}${values === '' ? '' : ` ${values}`}`);
+    reports.push(`${isOver ? 'no more ' : ''}${event}${values === '' ? '' : ` ${values}`}`);
   });
   const pass = (frame: Buffer, count: number, ms = FRAME_MS) => {
     for (let i = 0; i < count; i++) health.frame(frame, ms, (nowMs += ms));
   };
   const look = (ms: number, isUp = true, kbps = 0) => health.look((nowMs += ms), isUp, kbps);
-  return { told, health, pass, look };
+  return { reports, health, pass, look };
 }
 
 t.test('silent: at the limit, past it; a click is no sound, half a second is', async (t) => {
-  const { told, health, pass } = patient();
+  const { reports, health, pass } = patient();
   const silence = frameOf(128, { sound: false });
   pass(frameOf(128), 20);
   pass(silence, 38); // 993 ms
-  t.same(told, []);
+  t.same(reports, []);
   pass(silence, 1);
-  t.same(told, ['silent']);
+  t.same(reports, ['silent']);
   pass(frameOf(128), 19); // 496 ms
   pass(silence, 5);
   t.ok(health.troubles.silent);
   pass(frameOf(128), 20);
-  t.same(told, ['silent', 'no more silent']);
+  t.same(reports, ['silent', 'no more silent']);
   t.equal(health.events.silent, 1, 'the end of it is not counted');
   pass(silence, 30);
   pass(frameOf(128), 25);
   pass(silence, 30);
-  t.equal(told.length, 2, 'what was before the sound does not count');
+  t.equal(reports.length, 2, 'what was before the sound does not count');
 });
 
-t.test('stalled: connected, but no frame; over when a second has come; who is not there does not stall', async (t) => {
-  const { told, pass, look, health } = patient();
-  look(0, false);
-  look(60_000, false);
-  look(0);
-  look(1500);
-  t.same(told, [], 'at the limit');
-  look(1);
-  look(5000);
-  t.same(told, ['stalled']);
-  pass(frameOf(128), 38);
-  look(10);
-  t.ok(health.troubles.stalled, 'not with the first frames');
-  look(2000);
-  pass(frameOf(128), 38);
-  t.ok(health.troubles.stalled, 'a gap begins it anew');
-  pass(frameOf(128), 1);
-  t.same(told, ['stalled', 'no more stalled']);
-  look(2000);
-  look(0, false);
-  t.equal(health.troubles.stalled, false);
-  t.equal(told.at(-1), 'stalled');
-});
+t.test(
+  'stalled: connected, but no frame; over when a second has come; a source that is not there does not stall',
+  async (t) => {
+    const { reports, pass, look, health } = patient();
+    look(0, false);
+    look(60_000, false);
+    look(0);
+    look(1500);
+    t.same(reports, [], 'at the limit');
+    look(1);
+    look(5000);
+    t.same(reports, ['stalled']);
+    pass(frameOf(128), 38);
+    look(10);
+    t.ok(health.troubles.stalled, 'not with the first frames');
+    look(2000);
+    pass(frameOf(128), 38);
+    t.ok(health.troubles.stalled, 'a gap begins it anew');
+    pass(frameOf(128), 1);
+    t.same(reports, ['stalled', 'no more stalled']);
+    look(2000);
+    look(0, false);
+    t.equal(health.troubles.stalled, false);
+    t.equal(reports.at(-1), 'stalled');
+  },
+);
 
 t.test('bitrate off: two windows of ten seconds, more than a fifth; over within a tenth', async (t) => {
-  const { told, pass, look, health } = patient();
+  const { reports, pass, look, health } = patient();
   const seconds = (s: number, kbps: number) => pass(frameOf(kbps), Math.ceil((s * 1000) / FRAME_MS));
   look(0, true, 128);
   seconds(40, 128);
-  t.same(told, []);
+  t.same(reports, []);
   t.ok(Math.abs(health.measuredKbps - 128) < 1, `${health.measuredKbps}`);
   look(0, true, 159);
   seconds(40, 128);
-  t.same(told, [], 'hardly a fifth');
+  t.same(reports, [], 'hardly a fifth');
   look(0, true, 161);
   seconds(30.1, 128);
-  t.same(told, ['bitrate-off 128 161']);
+  t.same(reports, ['bitrate-off 128 161']);
   look(0, true, 150);
   seconds(30, 128);
-  t.equal(told.length, 1, '15 % is not yet well');
+  t.equal(reports.length, 1, '15 % is not yet well');
   look(0, true, 128);
   seconds(20.1, 128);
-  t.same(told.slice(1), ['no more bitrate-off 128 128']);
+  t.same(reports.slice(1), ['no more bitrate-off 128 128']);
   pass(frameOf(32, { sound: false }), 1200);
-  t.same(told.slice(2), ['silent', 'bitrate 128 32'], 'silence needs few bytes: it is not off');
+  t.same(reports.slice(2), ['silent', 'bitrate 128 32'], 'silence needs few bytes: it is not off');
 });
 
-t.test('changes in mid-stream are told once each; a variable bitrate is none', async (t) => {
-  const { told, pass, health } = patient();
+t.test('changes in mid-stream are reported once each; a variable bitrate is none', async (t) => {
+  const { reports, pass, health } = patient();
   pass(frameOf(64), 100);
   pass(frameOf(128), 76); // 1985 ms
-  t.same(told, []);
+  t.same(reports, []);
   pass(frameOf(128), 200);
-  t.same(told, ['bitrate 64 128']);
+  t.same(reports, ['bitrate 64 128']);
   pass(frameOf(128, { rate: 1 }), 200, 24);
   pass(frameOf(128, { rate: 1, mono: true }), 200, 24);
   pass(aacOf(300), 900, 1024 / 44.1);
-  t.same(told.slice(1), [
+  t.same(reports.slice(1), [
     'sample-rate 44100 48000',
     'channels 2 1',
     'codec mp3 aac',
     'sample-rate 48000 44100',
     'channels 1 2',
   ]);
-  told.length = 0;
+  reports.length = 0;
   pass(aacOf(600), 2000, 1024 / 44.1);
-  t.match(told, [/^bitrate 103 207$/]);
-  told.length = 0;
+  t.match(reports, [/^bitrate 103 207$/]);
+  reports.length = 0;
   health.reset();
   pass(frameOf(128), 1);
-  t.same(told, [], 'another stream is no change');
+  t.same(reports, [], 'another stream is no change');
   for (let i = 0; i < 300; i++) {
     pass(frameOf([96, 128, 160, 192, 320][(i * 7) % 5]!), 1 + (i % 5));
     if (i % 100 === 50) pass(frameOf(32, { sound: false }), 200);
     if (i % 100 === 90) pass(frameOf(128), 200);
   }
   t.same(
-    told.filter((event) => !/silent/.test(event)),
+    reports.filter((event) => !/silent/.test(event)),
     [],
   );
   // Whatever is no MPEG audio, and the shortest buffers, are taken as they are.
@@ -192,7 +195,7 @@ t.test('changes in mid-stream are told once each; a variable bitrate is none', a
 });
 
 t.test(
-  'a codec that changes in one connection: new listeners are told the right type, it is counted',
+  'a codec that changes in one connection: new listeners get the right type, it is counted',
   { skip },
   async (t) => {
     const aac = encoded(t.testdir(), 'x.aac', 'sine=frequency=440:sample_rate=44100', '-ac', '2', '-b:a', '96k');
@@ -226,10 +229,10 @@ stations: { demo: { channels: { live: { sources: [{ type: encoder, password: dem
 );
 
 t.test('from the configuration to log and metrics: silent, off its bitrate, stalled, and well again', async (t) => {
-  const told: string[] = [];
+  const reports: string[] = [];
   const note = (fields: Record<string, unknown>, message: string) => {
     if (fields['event'] !== undefined)
-      told.push(`${message}: ${fields['channel']} ${fields['place']} ${fields['event']}`);
+      reports.push(`${message}: ${fields['channel']} ${fields['place']} ${fields['event']}`);
   };
   const log = { debug: note, info: note, warn: note, error: note };
   const server = await startServer(
@@ -254,7 +257,7 @@ stations: { demo: { channels: { live: { bitrateKbps: 192, sources: [{ type: enco
   feeder.send(1100);
   await until(async () => (await trouble('silent')) === 0 && (await trouble('bitrate-off')) === 1, 5000);
   const [look, well] = ['a source needs a look: live 0', 'a source is well again: live 0'];
-  t.same(told.slice(0, 5).sort(), [
+  t.same(reports.slice(0, 5).sort(), [
     `${well} silent`,
     `${well} stalled`,
     `${look} bitrate-off`,
@@ -265,11 +268,13 @@ stations: { demo: { channels: { live: { bitrateKbps: 192, sources: [{ type: enco
   await until(async () => (await trouble('bitrate-off')) === 0, 5000);
 });
 
-t.test('a source that stalls again and again: told, counted, and heard again when it has been sound', async (t) => {
-  const { log, lines } = keepLines();
-  const server = await startServer(
-    t,
-    `
+t.test(
+  'a source that stalls again and again: logged, counted, and heard again when it has delivered for a while',
+  async (t) => {
+    const { log, lines } = keepLines();
+    const server = await startServer(
+      t,
+      `
 addresses: [{ host: 127.0.0.1, port: 0 }]
 sources: { stallMs: 500, stallsPerMinute: 2, soundSeconds: 1.5 }
 stations:
@@ -277,43 +282,44 @@ stations:
     channels:
       live: { sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }
 `,
-    undefined,
-    log,
-  );
-  const heard = () => sourceChanges(lines);
-  const metrics = async () => (await fetch(`${server.base}/metrics`)).text();
-  const feeder = new Feeder(t, server.port, '/live');
-  await feeder.answered();
-  for (let i = 0; i < 2; i++) {
-    feeder.send(4);
-    await until(() => heard().at(-1) === 'encoder', 5000);
-    await until(() => heard().at(-1) === 'file', 5000);
-  }
-  t.match(await metrics(), /source_trouble\{[^}]*kind="encoder"[^}]*trouble="unsteady"\} 1\n/);
-  const before = heard().length;
-  const startMs = performance.now();
-  feeder.stream(t);
-  await until(() => heard().at(-1) === 'encoder', 20_000);
-  t.ok(performance.now() - startMs > 1400, 'not with its first frames');
-  t.equal(heard().length, before + 1);
-  const text = await metrics();
-  t.match(text, /source_trouble\{[^}]*kind="encoder"[^}]*trouble="unsteady"\} 0\n/);
-  t.match(text, /source_events_total\{[^}]*kind="encoder"[^}]*event="unsteady"\} 1\n/);
-  t.match(
-    lines.filter(({ event }) => event === 'unsteady'),
-    [
-      {
-        message: 'a source needs a look',
-        channel: 'live',
-        source: 'encoder',
-        place: 0,
-        stallsPerMinute: 2,
-        soundSeconds: 1.5,
-      },
-      { message: 'a source is well again', channel: 'live', source: 'encoder', place: 0 },
-    ],
-  );
-});
+      undefined,
+      log,
+    );
+    const heard = () => sourceChanges(lines);
+    const metrics = async () => (await fetch(`${server.base}/metrics`)).text();
+    const feeder = new Feeder(t, server.port, '/live');
+    await feeder.answered();
+    for (let i = 0; i < 2; i++) {
+      feeder.send(4);
+      await until(() => heard().at(-1) === 'encoder', 5000);
+      await until(() => heard().at(-1) === 'file', 5000);
+    }
+    t.match(await metrics(), /source_trouble\{[^}]*kind="encoder"[^}]*trouble="unsteady"\} 1\n/);
+    const before = heard().length;
+    const startMs = performance.now();
+    feeder.stream(t);
+    await until(() => heard().at(-1) === 'encoder', 20_000);
+    t.ok(performance.now() - startMs > 1400, 'not with its first frames');
+    t.equal(heard().length, before + 1);
+    const text = await metrics();
+    t.match(text, /source_trouble\{[^}]*kind="encoder"[^}]*trouble="unsteady"\} 0\n/);
+    t.match(text, /source_events_total\{[^}]*kind="encoder"[^}]*event="unsteady"\} 1\n/);
+    t.match(
+      lines.filter(({ event }) => event === 'unsteady'),
+      [
+        {
+          message: 'a source needs a look',
+          channel: 'live',
+          source: 'encoder',
+          place: 0,
+          stallsPerMinute: 2,
+          soundSeconds: 1.5,
+        },
+        { message: 'a source is well again', channel: 'live', source: 'encoder', place: 0 },
+      ],
+    );
+  },
+);
 
 t.test('an encoder that connects anew again and again beside a file is heard each time', async (t) => {
   const { log, lines } = keepLines();

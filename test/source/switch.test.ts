@@ -1,6 +1,6 @@
 /**
  * Which source is heard, against a false clock. The sources are fakes: they are the port, and only so can a source deliver or be
- * lost in the middle of its own `start`. The last test is a seeded random life against a naive model of who must be heard.
+ * lost in the middle of its own `start`. The last test is a seeded random life against a naive model of which one must be heard.
  */
 
 import t from 'tap';
@@ -64,7 +64,7 @@ function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, saved = Pr
   const changes: (string | null)[] = [];
   const reasons: string[] = [];
   const types: string[] = [];
-  const told: string[] = [];
+  const events: string[] = [];
   const audio = new Switch(
     {
       onFrame: (bytes) => void out.push(bytes.toString()),
@@ -77,7 +77,7 @@ function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, saved = Pr
         reasons.push(reason);
       },
       onContentType: (contentType) => void types.push(contentType),
-      onEvent: (place, event, _, isOver) => void told.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
+      onEvent: (place, event, _, isOver) => void events.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
     },
     clock,
     { stallMs: STALL_MS, pieceMs: PIECE_MS, flaps, soundMs: SOUND_MS, silentMs: 60_000 },
@@ -100,7 +100,7 @@ function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, saved = Pr
       clock.advance(Math.min(left, 100));
     }
   };
-  return { clock, audio, fakes, out, titles, changes, reasons, types, told, heard, pass };
+  return { clock, audio, fakes, out, titles, changes, reasons, types, events, heard, pass };
 }
 
 t.test('the better source takes over at once, and the file runs only while nothing better has bytes', async (t) => {
@@ -139,7 +139,7 @@ t.test('an encoder that went is waited for while it was heard, and only then', a
   await encoder.input.onTitle('Song');
   encoder.lose();
   clock.advance(RETURN_MS - CHECK_MS);
-  t.same([heard(), file.running], ['encoder', false], 'nobody takes its place');
+  t.same([heard(), file.running], ['encoder', false], 'no other source takes its place');
   encoder.send();
   t.equal(audio.heardTitle, 'Song', 'it goes on as it was');
   clock.advance(RETURN_MS - CHECK_MS);
@@ -150,7 +150,7 @@ t.test('an encoder that went is waited for while it was heard, and only then', a
   file.send();
   encoder.send('back');
   t.same(changes, ['encoder', null, 'file', 'encoder']);
-  t.same(titles, ['encoder: Song'], 'another stream: its title is not told again');
+  t.same(titles, ['encoder: Song'], 'another stream: its title is not used again');
 
   const other = setUp(['pull', 'encoder', 'file'], RETURN_MS);
   const [pull, second, last] = other.fakes as [Fake, Fake, Fake];
@@ -160,18 +160,27 @@ t.test('an encoder that went is waited for while it was heard, and only then', a
   second.lose();
   pull.lose();
   last.send();
-  t.equal(other.heard(), 'file', 'who was not heard is not waited for');
+  t.equal(other.heard(), 'file', 'a source that was not heard is not waited for');
+
+  const spare = setUp(['pull', 'encoder', 'file'], RETURN_MS);
+  const [main, stalled] = spare.fakes as [Fake, Fake, Fake];
+  spare.audio.start();
+  stalled.send();
+  spare.pass(STALL_MS + CHECK_MS, main);
+  t.equal(spare.heard(), 'pull');
+  main.lose();
+  t.equal(spare.heard(), null, 'nor is one that stalled while another source was heard');
 });
 
 t.test(
-  'another content type in the middle of a stream is told before its first frame, of whom is heard only',
+  'another content type in the middle of a stream is reported before its first frame, and only of the source that is heard',
   async (t) => {
     const { audio, fakes, types, out } = setUp(['encoder', 'pull']);
     const [encoder, pull] = fakes as [Fake, Fake];
     audio.start();
     encoder.send();
     encoder.send();
-    t.same(types, [], 'a new source is told as such');
+    t.same(types, [], 'a new source is reported as such');
     pull.contentType = 'audio/aac';
     pull.send();
     t.same(types, []);
@@ -208,7 +217,7 @@ t.test('pieces of 0.1 to 5 s are no stalls, whole or in several reads, with jitt
   for (const pieceMs of [100, 500, 1000, 1600, 3000, 5000]) {
     for (const reads of [1, 4, 40]) {
       for (const burstMs of [0, 8000]) {
-        const { audio, fakes, heard, clock, changes, told } = setUp(['encoder', 'file']);
+        const { audio, fakes, heard, clock, changes, events } = setUp(['encoder', 'file']);
         const [encoder, file] = fakes as [Fake, Fake];
         audio.start();
         const frameMs = pieceMs / 40;
@@ -227,7 +236,7 @@ t.test('pieces of 0.1 to 5 s are no stalls, whole or in several reads, with jitt
           }
         }
         const what = `${pieceMs} ms in ${reads} reads behind ${burstMs} ms, seed ${random.seed}`;
-        t.strictSame([changes, told, file.starts], [['encoder'], [], 1], what);
+        t.strictSame([changes, events, file.starts], [['encoder'], [], 1], what);
 
         const lastMs = clock.now();
         while (heard() === 'encoder') clock.advance(20);
@@ -241,73 +250,76 @@ t.test('pieces of 0.1 to 5 s are no stalls, whole or in several reads, with jitt
   }
 });
 
-t.test('who stalls again and again is not heard before it has been sound for a while; nothing flaps', async (t) => {
-  const { audio, fakes, heard, pass, changes, told } = setUp(['encoder', 'file']);
-  const [encoder, file] = fakes as [Fake, Fake];
-  const stall = () => pass(STALL_MS + 300, file);
-  const unsteady = () => told.filter((line) => line.endsWith('unsteady'));
-  audio.start();
-  for (let i = 1; i <= FLAPS; i++) {
-    pass(2000, encoder, file);
-    t.equal(heard(), 'encoder', `back at once, ${i}`);
-    t.strictSame(unsteady(), []);
-    stall();
-  }
-  t.strictSame(unsteady(), ['encoder unsteady']);
-  const before = changes.length;
-  for (let i = 0; i < 20; i++) {
-    pass(5000, encoder, file);
-    stall();
-  }
-  t.same([heard(), changes.length], ['file', before], 'two minutes of it: nobody hears them');
-  pass(SOUND_MS - 200, encoder, file);
-  t.equal(heard(), 'file');
-  pass(400, encoder, file);
-  t.equal(heard(), 'encoder');
-  t.strictSame(unsteady(), ['encoder unsteady', 'encoder no more unsteady'], 'told once each');
-  stall();
-  pass(200, encoder, file);
-  t.equal(heard(), 'encoder', 'the minute is over: it counts anew');
-
-  for (let i = 0; i < FLAPS; i++) {
+t.test(
+  'a source that stalls again and again is not heard before it has delivered for a while; nothing flaps',
+  async (t) => {
+    const { audio, fakes, heard, pass, changes, events } = setUp(['encoder', 'file']);
+    const [encoder, file] = fakes as [Fake, Fake];
+    const stall = () => pass(STALL_MS + 300, file);
+    const unsteady = () => events.filter((line) => line.endsWith('unsteady'));
+    audio.start();
+    for (let i = 1; i <= FLAPS; i++) {
+      pass(2000, encoder, file);
+      t.equal(heard(), 'encoder', `back at once, ${i}`);
+      t.strictSame(unsteady(), []);
+      stall();
+    }
+    t.strictSame(unsteady(), ['encoder unsteady']);
+    const before = changes.length;
+    for (let i = 0; i < 20; i++) {
+      pass(5000, encoder, file);
+      stall();
+    }
+    t.same([heard(), changes.length], ['file', before], 'two minutes of it: not heard');
+    pass(SOUND_MS - 200, encoder, file);
+    t.equal(heard(), 'file');
+    pass(400, encoder, file);
+    t.equal(heard(), 'encoder');
+    t.strictSame(unsteady(), ['encoder unsteady', 'encoder no more unsteady'], 'reported once each');
     stall();
     pass(200, encoder, file);
-  }
-  t.equal(heard(), 'file');
-  encoder.lose();
-  pass(SOUND_MS - 200, encoder, file);
-  t.equal(heard(), 'file', 'another connection changes nothing of it');
-  pass(400, encoder, file);
-  t.equal(heard(), 'encoder');
-});
+    t.equal(heard(), 'encoder', 'the minute is over: it counts anew');
+
+    for (let i = 0; i < FLAPS; i++) {
+      stall();
+      pass(200, encoder, file);
+    }
+    t.equal(heard(), 'file');
+    encoder.lose();
+    pass(SOUND_MS - 200, encoder, file);
+    t.equal(heard(), 'file', 'another connection changes nothing of it');
+    pass(400, encoder, file);
+    t.equal(heard(), 'encoder');
+  },
+);
 
 t.test(
-  'an upstream that is lost again and again is not heard before it has been sound for a while; one loss is no matter',
+  'an upstream that is lost again and again is not heard before it has delivered for a while; one loss is no matter',
   async (t) => {
-    const { audio, fakes, heard, pass, changes, told } = setUp(['pull', 'file']);
+    const { audio, fakes, heard, pass, changes, events } = setUp(['pull', 'file']);
     const [pull, file] = fakes as [Fake, Fake];
     audio.start();
     for (let i = 1; i <= FLAPS; i++) {
       pass(1000, pull, file);
       t.equal(heard(), 'pull', `back at once, ${i}`);
-      t.strictSame(told, []);
+      t.strictSame(events, []);
       pull.lose();
       pass(300, file);
       t.equal(heard(), 'file');
     }
-    t.strictSame(told, ['pull unsteady']);
+    t.strictSame(events, ['pull unsteady']);
     const before = changes.length;
     for (let i = 0; i < 100; i++) {
       pass(700, pull, file);
       pull.lose();
       pass(300, file);
     }
-    t.same([heard(), changes.length], ['file', before], 'a hundred connections: nobody hears them');
+    t.same([heard(), changes.length], ['file', before], 'a hundred connections: not heard');
     pass(SOUND_MS - 200, pull, file);
     t.equal(heard(), 'file');
     pass(400, pull, file);
     t.equal(heard(), 'pull');
-    t.strictSame(told, ['pull unsteady', 'pull no more unsteady'], 'told once each');
+    t.strictSame(events, ['pull unsteady', 'pull no more unsteady'], 'reported once each');
 
     for (let i = 0; i < FLAPS; i++) {
       pull.lose();
@@ -323,12 +335,12 @@ t.test(
     pass(60_200, file);
     pull.send();
     t.equal(heard(), 'pull', 'gone for a minute: what was is past');
-    t.equal(told.filter((line) => line === 'pull no more unsteady').length, 1, 'nobody says that it was well');
+    t.equal(events.filter((line) => line === 'pull no more unsteady').length, 1, 'it is not reported as well');
   },
 );
 
 t.test('an encoder is heard at once however often it connects anew', async (t) => {
-  const { audio, fakes, heard, pass, told } = setUp(['encoder', 'file']);
+  const { audio, fakes, heard, pass, events } = setUp(['encoder', 'file']);
   const [encoder, file] = fakes as [Fake, Fake];
   audio.start();
   for (let i = 0; i < 3 * FLAPS; i++) {
@@ -338,11 +350,11 @@ t.test('an encoder is heard at once however often it connects anew', async (t) =
     pass(300, file);
     t.equal(heard(), 'file');
   }
-  t.strictSame(told, []);
+  t.strictSame(events, []);
 });
 
 t.test('an encoder that comes back while it is waited for has not been lost', async (t) => {
-  const { audio, fakes, heard, pass, told } = setUp(['encoder', 'file'], 5000);
+  const { audio, fakes, heard, pass, events } = setUp(['encoder', 'file'], 5000);
   const [encoder, file] = fakes as [Fake, Fake];
   audio.start();
   for (let i = 0; i < 20; i++) {
@@ -351,7 +363,7 @@ t.test('an encoder that comes back while it is waited for has not been lost', as
     pass(500, file);
     t.equal(heard(), 'encoder');
   }
-  t.strictSame(told, []);
+  t.strictSame(events, []);
   for (let i = 0; i < FLAPS; i++) {
     encoder.lose();
     pass(6000, file);
@@ -361,8 +373,8 @@ t.test('an encoder that comes back while it is waited for has not been lost', as
   t.equal(heard(), 'encoder', 'one that comes later is heard at once all the same');
 });
 
-t.test('who is unsteady is heard while nothing else has audio', async (t) => {
-  const { audio, fakes, heard, pass, told } = setUp(['encoder', 'pull']);
+t.test('an unsteady source is heard while nothing else has audio', async (t) => {
+  const { audio, fakes, heard, pass, events } = setUp(['encoder', 'pull']);
   const [encoder, pull] = fakes as [Fake, Fake];
   audio.start();
   for (let i = 0; i < FLAPS + 2; i++) {
@@ -381,7 +393,7 @@ t.test('who is unsteady is heard while nothing else has audio', async (t) => {
   t.equal(heard(), 'encoder');
   pull.send();
   t.equal(heard(), 'encoder');
-  t.ok(told.includes('encoder unsteady'));
+  t.ok(events.includes('encoder unsteady'));
 });
 
 t.test('loss: the next one is heard at once, and the file is started at once', async (t) => {
@@ -410,35 +422,35 @@ t.test('titles: of the source that is heard; of another one when it is heard', a
   const { fakes, audio, titles } = setUp(['encoder', 'pull', 'file']);
   const [encoder, pull] = fakes as [Fake, Fake, Fake];
   audio.start();
-  await pull.input.onTitle('early');
+  await pull.input.onTitle('first');
   pull.send();
-  t.strictSame(titles, ['pull: early'], 'a block may stand before the first whole frame');
+  t.strictSame(titles, ['pull: first'], 'a block may stand before the first whole frame');
   await pull.input.onTitle('one');
   encoder.send();
   await pull.input.onTitle('two');
   await pull.input.onTitle('three');
-  t.strictSame(titles, ['pull: early', 'pull: one'], 'nobody hears the pull now');
+  t.strictSame(titles, ['pull: first', 'pull: one'], 'the pull is not heard now');
   encoder.lose();
-  t.strictSame(titles, ['pull: early', 'pull: one', 'pull: three'], 'the title in force where it comes back');
+  t.strictSame(titles, ['pull: first', 'pull: one', 'pull: three'], 'the title in force where it comes back');
   encoder.send();
   pull.lose();
   pull.send();
   encoder.lose();
-  t.equal(titles.length, 3, 'a title from before a loss is not told again');
+  t.equal(titles.length, 3, 'a title from before a loss is not used again');
   encoder.send();
   encoder.lose();
   t.equal(titles.length, 3);
 });
 
 t.test(
-  'a title told beside the stream: of the source that is heard; of one that is connected when it is heard',
+  'a title sent beside the stream: of the source that is heard; of one that is connected when it is heard',
   async (t) => {
     const { fakes, audio, titles } = setUp(['encoder', 'pull']);
     const [encoder, pull] = fakes as [Fake, Fake];
     audio.start();
     pull.send();
-    await audio.title(encoder, 'nobody connected');
-    t.strictSame(titles, ['encoder: nobody connected'], 'somebody else speaks for it: at once');
+    await audio.title(encoder, 'not connected');
+    t.strictSame(titles, ['encoder: not connected'], 'another program speaks for it: at once');
     encoder.state = 'up';
     await audio.title(encoder, 'before its audio');
     t.equal(titles.length, 1);
@@ -449,7 +461,7 @@ t.test(
     encoder.lose();
     pull.send();
     encoder.send();
-    t.equal(titles.length, 3, 'a title from before a loss is not told again');
+    t.equal(titles.length, 3, 'a title from before a loss is not used again');
   },
 );
 
@@ -497,6 +509,64 @@ t.test(
   },
 );
 
+t.test('frames that waited for a title go on in turns of 2,000, in order, and a loss comes behind them', async (t) => {
+  const COUNT = 5000;
+  const AT_ONCE = 2000;
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => `${i}`);
+  const begin = () => {
+    let resolve = () => {};
+    const saved = new Promise<void>((done) => {
+      resolve = done;
+    });
+    const made = setUp(['encoder', 'file'], 0, FLAPS, saved);
+    const [encoder, file] = made.fakes as [Fake, Fake];
+    made.audio.start();
+    void encoder.input.onTitle('a slow disk');
+    for (const number of numbers(COUNT)) encoder.send(number, 1);
+    t.strictSame(made.out, []);
+    resolve();
+    return { ...made, encoder, file, saved };
+  };
+  const first = begin();
+  await first.saved;
+  t.equal(first.out.length, AT_ONCE, 'so many in one turn');
+  first.encoder.send(`${COUNT}`);
+  t.equal(first.out.length, AT_ONCE, 'what comes meanwhile waits its turn');
+  first.pass(100);
+  t.strictSame(first.out, numbers(COUNT + 1), 'all of them, in order');
+  first.encoder.send('live');
+  t.equal(first.out.at(-1), 'live');
+
+  const lost = begin();
+  lost.encoder.lose();
+  t.strictSame([lost.out.length, lost.heard()], [AT_ONCE, 'encoder']);
+  lost.pass(40);
+  t.strictSame([lost.out.length, lost.heard()], [2 * AT_ONCE, 'encoder']);
+  lost.pass(40);
+  t.strictSame(lost.out, numbers(COUNT));
+  t.equal(lost.heard(), null, 'it is lost behind its last frame');
+
+  const back = begin();
+  back.encoder.lose();
+  back.encoder.send('again');
+  t.strictSame(back.out, [...numbers(COUNT), 'again'], 'it came back at once: its new stream follows the old one');
+  t.strictSame(back.changes, ['encoder', null, 'encoder']);
+  back.pass(200);
+  t.equal(back.out.length, COUNT + 1);
+
+  const left = setUp(['encoder', 'pull', 'file'], 0, FLAPS, new Promise(() => undefined));
+  const [better, heard] = left.fakes as [Fake, Fake];
+  left.audio.start();
+  void heard.input.onTitle('a slow disk');
+  for (const number of numbers(COUNT)) heard.send(number, 1);
+  heard.lose();
+  better.send('better');
+  left.pass(200, better);
+  t.strictSame(left.out.slice(AT_ONCE - 1, AT_ONCE + 1), [`${AT_ONCE - 1}`, 'better'], 'a better source ends it');
+  better.lose();
+  t.equal(left.heard(), null, 'the loss counts');
+});
+
 t.test('on demand: runs from the first listener until the last has been gone for lingerMs', async (t) => {
   const { fakes, audio, heard, pass, clock, changes } = setUp(['demand']);
   const [pull] = fakes as [Fake];
@@ -512,7 +582,7 @@ t.test('on demand: runs from the first listener until the last has been gone for
   t.equal(pull.stops, 0);
   audio.want(true);
   pass(LINGER_MS * 2, pull);
-  t.strictSame([pull.stops, pull.starts, heard()], [0, 1, 'demand'], 'somebody came back in time: no new connection');
+  t.strictSame([pull.stops, pull.starts, heard()], [0, 1, 'demand'], 'a listener came back in time: no new connection');
   audio.want(false);
   pass(LINGER_MS + 200, pull);
   t.strictSame([pull.stops, pull.running, heard()], [1, false, null]);
@@ -616,7 +686,7 @@ t.test('a random life: heard is the best source that has bytes, and only those r
         .slice(0, 1 + pick(kinds.length))
         .map(({ name }) => name),
       0,
-      1000, // nobody gets unsteady: that has a test of its own
+      1000, // none gets unsteady: that has a test of its own
     );
     let wanted = false;
     let unwantedMs = Number.NEGATIVE_INFINITY;

@@ -1,0 +1,255 @@
+/**
+ * One encoder's connection, from the first byte of its body on: takes its audio out of whatever frames the body (dechunk.ts), a slice at a
+ * time (intake.ts), and ends it when it is complete, when no bytes or no audio come, or when the connection fails. What the frames do
+ * not show is reported: another content type than declared, no audio, broken chunks. Owned by an EncoderSource; `onEnded` is called once at
+ * most, and never after `close`.
+ */
+
+import type { Socket } from 'node:net';
+import { contentTypeOf, type Format, formatOf } from '../audio/format.js';
+import type { OggLink } from '../audio/ogg-link.js';
+import type { Clock } from '../base/clock.js';
+import { BareBody, type BodyState, bodyOf, type EncoderBody } from './dechunk.js';
+import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
+import type { SourceEvent } from './health.js';
+import { Intake, type IntakeOwner } from './intake.js';
+import { MAGIC_BYTES, nameOfFormat } from './magic.js';
+import { type Pacer, SLICE_BYTES } from './pacer.js';
+import type { SourceInput, SourceTitle } from './source.js';
+
+/** For an encoder that asked for a 100, when its body is complete. */
+const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+/** For so long an encoder whose body is complete may take to close. */
+const COMPLETE_MS = 2000;
+const NOTHING: Buffer = Buffer.alloc(0);
+
+export interface EncoderConnectionOptions {
+  /** The channel whose work it is, for the watchdog. */
+  readonly channel: string;
+  /** A connection without a body byte, or with bytes but no audio, for this long is ended. */
+  readonly bodyTimeoutMs: number;
+  /** As IntakeOptions has it. */
+  readonly framelessBytes: number;
+  readonly facts: FactLimits;
+  /** What its frames do not show. */
+  onEvent(event: SourceEvent, fields: Readonly<Record<string, unknown>>): void;
+}
+
+export interface EncoderConnectionOwner {
+  readonly input: SourceInput;
+  readonly pacer: Pacer;
+  /** No more audio comes of it; it has let go of its socket. */
+  onEnded(reason: string): void;
+}
+
+export class EncoderConnection implements IntakeOwner {
+  /** The encoder's User-Agent; "": it has none. */
+  readonly agent: string;
+  readonly facts: SourceFacts;
+  readonly #socket: Socket;
+  readonly #owner: EncoderConnectionOwner;
+  readonly #clock: Clock;
+  readonly #options: EncoderConnectionOptions;
+  readonly #intake: Intake;
+  readonly #body: EncoderBody;
+  #bodyState: BodyState = 'more';
+  /** It sent `Expect: 100-continue`. */
+  readonly #expectsContinue: boolean;
+  #isOpen = true;
+  /** The latest chunk, and how far it has been taken. */
+  #chunk = NOTHING;
+  #chunkAt = 0;
+  /** The first bytes of the body, and its length so far. */
+  readonly #first = Buffer.alloc(MAGIC_BYTES);
+  #bodyBytes = 0;
+  /** When bytes were read last, and when the connection began or its last frame came. */
+  #lastByteMs: number;
+  #lastAudioMs: number;
+  /** When bytes last came over the network, and how many in all: what was held back is read again. */
+  #lastNewMs: number;
+  #bytesRead: number;
+
+  /**
+   * @param socket its head is read and answered
+   * @param first body bytes that came with the head
+   * @param heads names in lower case
+   */
+  constructor(
+    socket: Socket,
+    first: Buffer,
+    heads: ReadonlyMap<string, string>,
+    owner: EncoderConnectionOwner,
+    clock: Clock,
+    options: EncoderConnectionOptions,
+  ) {
+    this.agent = heads.get('user-agent') ?? '';
+    this.facts = readFacts(heads, options.facts);
+    this.#socket = socket;
+    this.#owner = owner;
+    this.#clock = clock;
+    this.#options = options;
+    const { channel, framelessBytes } = options;
+    this.#intake = new Intake(this, clock, { part: 'encoder', channel, framelessBytes });
+    this.#body = bodyOf(heads) ?? new BareBody();
+    this.#expectsContinue = heads.get('expect')?.toLowerCase() === '100-continue';
+    this.#lastByteMs = this.#lastNewMs = this.#lastAudioMs = clock.now();
+    this.#bytesRead = socket.bytesRead;
+    socket.setTimeout(options.bodyTimeoutMs);
+    socket.on('timeout', () => this.#end('no bytes from the encoder', true));
+    socket.on('error', () => this.#end('the connection failed', true));
+    socket.on('close', () => this.#end('the connection was closed', true));
+    socket.on('end', () => this.#intake.finish());
+    // Back into the socket, so that all of the body comes the same way.
+    socket.pause();
+    if (first.length > 0) socket.unshift(first);
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.resume();
+  }
+
+  /** Of the latest frame. */
+  get codec(): Format | undefined {
+    return this.#intake.codec;
+  }
+
+  /** As Source has it. */
+  get pageMs(): number {
+    return this.#intake.pageMs;
+  }
+
+  /** It is not read at present: it is ahead of time, has spent its work, or waits for a title. */
+  get isHeld(): boolean {
+    return this.#intake.isHeld;
+  }
+
+  /** How long ago bytes of it came over the network last, milliseconds. */
+  get quietMs(): number {
+    return this.#clock.now() - this.#lastNewMs;
+  }
+
+  /** How long ago it was read last, or could be, milliseconds. */
+  get silentMs(): number {
+    return this.#clock.now() - Math.max(this.#lastByteMs, this.#intake.resumedMs);
+  }
+
+  /** For how long there should have been audio, milliseconds; bytes that hold none are no sign of life. */
+  get overdueMs(): number {
+    return this.#clock.now() - Math.max(this.#lastAudioMs, this.#intake.resumedMs, this.#owner.input.dueMs);
+  }
+
+  /** Hands on nothing more. Idempotent. @param abrupt with a reset, whatever it still sends */
+  close(abrupt: boolean): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#chunk = NOTHING;
+    this.#intake.close();
+    this.#socket.setTimeout(0);
+    if (abrupt) this.#socket.destroy();
+    else this.#socket.end();
+  }
+
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
+    if (this.#intake.counters.frames === 1) this.#compareType();
+    this.#lastAudioMs = this.#clock.now();
+    const { input, pacer } = this.#owner;
+    const waitMs = pacer.book(durationMs, this.#lastAudioMs);
+    input.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
+    return waitMs;
+  }
+
+  onTitle(title: SourceTitle): Promise<void> {
+    return this.#owner.input.onTitle(title);
+  }
+
+  takeSlice(): boolean {
+    if (this.#bodyState !== 'more') {
+      this.#complete(this.#bodyState);
+      return false;
+    }
+    if (this.#chunkAt >= this.#chunk.length) return false;
+    const slice = this.#chunk.subarray(this.#chunkAt, this.#chunkAt + SLICE_BYTES);
+    this.#chunkAt += SLICE_BYTES;
+    this.#bodyState = this.#body.push(slice, this.#onAudio);
+    return true;
+  }
+
+  /** What is left of the chunk goes back into the socket, which then reads no more. That nothing is read meanwhile is our doing. */
+  onHeld(waitMs: number | null): void {
+    this.#socket.pause();
+    this.#socket.setTimeout(waitMs === null ? 0 : this.#options.bodyTimeoutMs + waitMs);
+    const rest = this.#chunk.subarray(this.#chunkAt);
+    this.#chunk = NOTHING;
+    if (rest.length > 0) this.#socket.unshift(rest);
+  }
+
+  onResumed(): void {
+    this.#socket.setTimeout(this.#options.bodyTimeoutMs);
+    this.#socket.resume();
+  }
+
+  onNoAudio(): void {
+    const { frames, skippedBytes } = this.#intake.counters;
+    const declared = this.facts.contentType;
+    if (frames > 0) {
+      this.#options.onEvent('damaged', { declared, frames, skippedBytes });
+      this.#end('no MP3, AAC or Ogg audio in most of what the encoder sends: damaged', true);
+      return;
+    }
+    const sends = nameOfFormat(this.#first.subarray(0, this.#bodyBytes));
+    this.#options.onEvent('no-frames', { sends, declared, skippedBytes });
+    this.#end(`no MP3, AAC or Ogg audio in what the encoder sends (${sends})`, true);
+  }
+
+  onFinished(): void {
+    this.#end('the encoder has finished', false);
+  }
+
+  #read(chunk: Buffer): void {
+    if (!this.#isOpen) return;
+    this.#lastByteMs = this.#clock.now();
+    if (this.#socket.bytesRead !== this.#bytesRead) {
+      this.#bytesRead = this.#socket.bytesRead;
+      this.#lastNewMs = this.#lastByteMs;
+    }
+    if (this.overdueMs > this.#options.bodyTimeoutMs) {
+      this.#end('no audio in what the encoder sends', true);
+      return;
+    }
+    this.#chunk = chunk;
+    this.#chunkAt = 0;
+    this.#intake.drain();
+  }
+
+  readonly #onAudio = (piece: Buffer): void => {
+    if (this.#bodyBytes < MAGIC_BYTES) this.#bodyBytes += piece.copy(this.#first, this.#bodyBytes);
+    this.#intake.push(piece);
+  };
+
+  /** Its length is reached, its last chunk has come, or its chunks are none. */
+  #complete(state: Exclude<BodyState, 'more'>): void {
+    if (state === 'broken') {
+      this.#options.onEvent('broken-body', {});
+      this.#end('the chunks of what the encoder sends are broken', true);
+      return;
+    }
+    const socket = this.#socket;
+    if (this.#expectsContinue) socket.write(COMPLETE);
+    const deadline = setTimeout(() => socket.destroy(), COMPLETE_MS);
+    socket.once('close', () => clearTimeout(deadline));
+    this.onFinished();
+  }
+
+  /** Where its frames are not what it declared, the frames count. */
+  #compareType(): void {
+    const { codec } = this.#intake;
+    const declared = this.facts.contentType;
+    if ((formatOf(declared) ?? codec) !== codec) {
+      this.#options.onEvent('content-type', { declared, is: contentTypeOf(codec) });
+    }
+  }
+
+  #end(reason: string, abrupt: boolean): void {
+    if (!this.#isOpen) return;
+    this.close(abrupt);
+    this.#owner.onEnded(reason);
+  }
+}

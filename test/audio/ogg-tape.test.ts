@@ -1,0 +1,70 @@
+/**
+ * The ring of an Ogg tape: what is forgotten, by time and by number, and where a listener may begin. What its pages say is in ogg.test.ts.
+ */
+
+import t from 'tap';
+import { framerFor } from '../../src/audio/format.js';
+import type { OggLink } from '../../src/audio/ogg-link.js';
+import { OggTape } from '../../src/audio/ogg-tape.js';
+import { opusLink } from '../kit/made-ogg.js';
+
+const LAG_MS = 10_000;
+const PACKET_MS = 20;
+const METAINT = 4000;
+
+const { packet, link } = (() => {
+  let found: { packet: Buffer; link: OggLink } | undefined;
+  framerFor({
+    onFrame: (bytes, _ms, _fresh, link) => {
+      found ??= { packet: Buffer.from(bytes), link: link! };
+    },
+  }).push(opusLink(1, 1));
+  return found!;
+})();
+
+/** A tape with so much audio on it. */
+function tapeOf(ms: number): OggTape {
+  const tape = new OggTape(link, METAINT, LAG_MS, null);
+  play(tape, ms);
+  return tape;
+}
+
+function play(tape: OggTape, ms: number): void {
+  for (let doneMs = 0; doneMs < ms; doneMs += PACKET_MS) tape.write(packet, PACKET_MS, false, link);
+}
+
+t.test('what is older than the lag is forgotten, at the limit and one past it', async (t) => {
+  // Segments of a second; each is closed by the packet behind it.
+  const tape = tapeOf(30_000 + PACKET_MS);
+  t.strictSame([tape.head, tape.tail, tape.edgeMs], [30, 19, 30_000]);
+  t.equal(tape.at(19)!.endMs, 20_000, 'the segment that ends exactly 10 s before the edge is the oldest');
+  t.equal(tape.at(18), undefined);
+  play(tape, 1000);
+  t.strictSame([tape.head, tape.tail, tape.at(19)], [31, 20, undefined]);
+  t.equal(tape.at(30)!.startMs, 30_000, 'numbers stay with their segments');
+});
+
+t.test(
+  'links with no audio to speak of are forgotten by number: what plays no time would never grow old',
+  async (t) => {
+    const tape = new OggTape(link, METAINT, LAG_MS, null);
+    for (let i = 0; i < 500; i++) tape.write(packet, 0, true, link);
+    t.strictSame([tape.head, tape.edgeMs], [499, 0]);
+    t.equal(tape.head - tape.tail, 41, 'as many as there are segments of 250 ms in the lag, and one');
+  },
+);
+
+t.test('no listener joins before a fence', async (t) => {
+  const tape = tapeOf(5000 + PACKET_MS);
+  t.equal(tape.joinAt(3000), 0, 'a burst is there');
+  tape.fence();
+  t.equal(tape.joinAt(3000), 6, 'nor in the open segment, which began before it');
+  t.equal(tape.joinAt(0), 6);
+  play(tape, 3000);
+  t.strictSame([tape.head, tape.joinAt(3000)], [8, 6], 'less of a burst, and nothing of before');
+
+  const empty = new OggTape(link, METAINT, LAG_MS, null);
+  empty.fence();
+  play(empty, 2000);
+  t.equal(empty.joinAt(1000), 0, 'before the first packet it keeps out nothing');
+});

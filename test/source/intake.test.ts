@@ -1,0 +1,179 @@
+/**
+ * One connection's bytes on their way to frames, against a false clock: an owner with random slices, waits and titles. The model is the
+ * list of what went in: it must all come out, in order, never while it is held, and the end last.
+ */
+
+import t from 'tap';
+import { Intake, type IntakeOwner } from '../../src/source/intake.js';
+import { SLICE_BYTES } from '../../src/source/pacer.js';
+import type { SourceTitle } from '../../src/source/source.js';
+import { FakeClock } from '../kit/clock.js';
+import { Random } from '../kit/random.js';
+import { audioOf } from '../kit/upstream.js';
+
+class Owner implements IntakeOwner {
+  readonly clock = new FakeClock();
+  readonly intake: Intake;
+  readonly frames: Buffer[] = [];
+  readonly holds: (number | null)[] = [];
+  readonly titles: SourceTitle[] = [];
+  readonly events: string[] = [];
+  /** What has come and is not taken: audio, or a title. */
+  readonly slices: (Buffer | string)[] = [];
+  /** What a frame asks to wait for. */
+  waitMs: () => number = () => 0;
+  saved: Promise<void> = Promise.resolve();
+  framesWhileHeld = 0;
+  #isHeld = false;
+
+  constructor(framelessBytes = 65_536) {
+    this.intake = new Intake(this, this.clock, { part: 'encoder', channel: 'one', framelessBytes });
+  }
+
+  onFrame(bytes: Buffer): number {
+    this.frames.push(Buffer.from(bytes));
+    return this.waitMs();
+  }
+  onTitle(title: SourceTitle): Promise<void> {
+    this.titles.push(title);
+    return this.saved;
+  }
+  takeSlice(): boolean {
+    if (this.intake.isHeld) this.framesWhileHeld++;
+    const slice = this.slices.shift();
+    if (slice === undefined) return false;
+    if (typeof slice === 'string') this.intake.onTitle(slice);
+    else this.intake.push(slice);
+    return true;
+  }
+  onHeld(waitMs: number | null): void {
+    this.#isHeld = true;
+    this.holds.push(waitMs);
+  }
+  onResumed(): void {
+    if (!this.#isHeld) this.events.push('resumed twice');
+    this.#isHeld = false;
+  }
+  onNoAudio(): void {
+    this.events.push('no audio');
+    this.intake.close();
+  }
+  onFinished(): void {
+    this.events.push('finished');
+    this.intake.close();
+  }
+
+  /** Comes in slices of these sizes at most. */
+  send(bytes: Buffer, mostBytes = SLICE_BYTES): void {
+    for (let at = 0; at < bytes.length; at += mostBytes) this.slices.push(bytes.subarray(at, at + mostBytes));
+  }
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 40) {
+      this.clock.advance(40);
+      await Promise.resolve();
+      await Promise.resolve();
+    }
+  }
+}
+
+t.test('all that comes goes on, in order, whatever is waited for; the end comes last', async (t) => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const random = new Random(seed);
+    const owner = new Owner();
+    const audio = audioOf(random, random.int(2, 60));
+    const wanted: string[] = [];
+    owner.waitMs = () => (random.chance(0.2) ? random.int(1, 200) : 0);
+    for (let at = 0; at < audio.length; ) {
+      const bytes = random.int(1, SLICE_BYTES);
+      owner.slices.push(audio.subarray(at, at + bytes));
+      at += bytes;
+      if (!random.chance(0.1)) continue;
+      wanted.push(`${at}`);
+      owner.slices.push(`${at}`);
+    }
+    owner.intake.drain();
+    owner.intake.finish();
+    await owner.pass(10_000);
+    if (!Buffer.concat(owner.frames).equals(audio)) t.fail(`seed ${seed}: not what was sent`);
+    if (owner.framesWhileHeld > 0) t.fail(`seed ${seed}: read while it was held`);
+    t.strictSame([owner.titles, owner.events], [wanted, ['finished']], `seed ${seed}`);
+  }
+});
+
+t.test('a frame that asks to wait is the last one, and the wait is as long', async (t) => {
+  const owner = new Owner();
+  owner.send(audioOf(new Random(1), 20));
+  owner.waitMs = () => (owner.frames.length === 5 ? 1000 : 0);
+  owner.intake.drain();
+  t.strictSame([owner.frames.length, owner.holds, owner.intake.isHeld], [5, [1000], true]);
+  owner.intake.drain();
+  await owner.pass(960);
+  t.equal(owner.frames.length, 5);
+  const startMs = owner.clock.now();
+  await owner.pass(80);
+  t.strictSame([owner.frames.length, owner.intake.isHeld], [20, false]);
+  t.ok(owner.intake.resumedMs > startMs && owner.intake.resumedMs <= owner.clock.now());
+});
+
+t.test(
+  'what was closed hands on nothing more: within a slice, while it waits, and when a title is saved',
+  async (t) => {
+    const within = new Owner();
+    within.send(audioOf(new Random(1), 20));
+    within.waitMs = () => {
+      if (within.frames.length === 1) within.intake.close();
+      return 0;
+    };
+    within.intake.drain();
+    t.equal(within.frames.length, 1);
+
+    const waiting = new Owner();
+    waiting.send(audioOf(new Random(1), 20));
+    waiting.waitMs = () => 100;
+    waiting.intake.drain();
+    waiting.intake.close();
+    await waiting.pass(1000);
+    t.strictSame([waiting.frames.length, waiting.events], [1, []]);
+
+    const titled = new Owner();
+    let save = () => {};
+    titled.saved = new Promise((done) => {
+      save = done;
+    });
+    titled.slices.push('title');
+    titled.send(audioOf(new Random(1), 20));
+    titled.intake.drain();
+    t.strictSame([titled.frames.length, titled.holds], [0, [null]]);
+    titled.intake.close();
+    save();
+    await titled.pass(1000);
+    t.equal(titled.frames.length, 0);
+  },
+);
+
+t.test('no audio: at the limit, and one byte past it', async (t) => {
+  for (const [bytes, events] of [
+    [4096, []],
+    [4097, ['no audio']],
+  ] as const) {
+    const owner = new Owner(4096);
+    // Up to 6 bytes wait for what could be a header.
+    owner.send(Buffer.alloc(bytes + 6));
+    owner.intake.drain();
+    t.strictSame(owner.events, events);
+  }
+});
+
+t.test('titles have a budget of work: 30 at once, then 200 a second', async (t) => {
+  const owner = new Owner();
+  for (let i = 0; i < 400; i++) owner.slices.push(`${i}`);
+  owner.intake.drain();
+  for (let i = 0; i < 100; i++) await Promise.resolve();
+  t.ok(owner.titles.length >= 30 && owner.titles.length <= 32, `${owner.titles.length} at once`);
+  await owner.pass(1000);
+  // A wait ends with a tick of the clock.
+  t.ok(owner.titles.length <= 231 && owner.titles.length >= 50, `${owner.titles.length} after a second`);
+  owner.intake.finish();
+  await owner.pass(20_000);
+  t.strictSame([owner.titles.length, owner.events], [400, ['finished']]);
+});
