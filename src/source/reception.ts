@@ -4,11 +4,11 @@
  * Owned by one try of an upstream, which ends the request and hears of its errors.
  */
 
-import type http from 'node:http';
 import type { Format } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { decodeUndeclared } from '../metadata/text.js';
+import type { BodySink, Outbound } from '../net/outbound.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import { Intake, type IntakeOwner } from './intake.js';
 import type { SourceTitle } from './source.js';
@@ -33,32 +33,42 @@ export interface ReceptionRules {
   readonly facts: FactLimits;
 }
 
-export class Reception implements IntakeOwner {
+export class Reception implements IntakeOwner, BodySink {
   /** What the upstream says of itself. */
   readonly facts: SourceFacts;
-  readonly #body: http.IncomingMessage;
+  readonly #body: Outbound;
   readonly #sink: ReceptionSink;
   readonly #clock: Clock;
   readonly #rules: ReceptionRules;
   readonly #intake: Intake;
+  readonly #stripper: IcyStripper;
   #open = true;
   /** Of the latest chunk. */
   #pieces: Iterator<Piece> = [].values();
 
-  constructor(body: http.IncomingMessage, sink: ReceptionSink, clock: Clock, rules: ReceptionRules) {
+  constructor(body: Outbound, sink: ReceptionSink, clock: Clock, rules: ReceptionRules) {
     this.#body = body;
     this.#sink = sink;
     this.#clock = clock;
     this.#rules = rules;
     this.facts = readFacts(headsOf(body), rules.facts);
     this.#intake = new Intake(this, clock, rules.framelessBytes);
-    const stripper = new IcyStripper(Number.parseInt(String(body.headers['icy-metaint']), 10));
-    body.socket.setTimeout(rules.stallMs, () => this.#end('no bytes from the upstream'));
-    body.on('data', (chunk: Buffer) => {
-      this.#pieces = stripper.pieces(chunk);
-      this.#drain();
-    });
-    body.on('end', () => this.#end('the upstream closed the stream'));
+    this.#stripper = new IcyStripper(Number.parseInt(body.headers.get('icy-metaint') ?? '', 10));
+    body.setIdleTimeout(rules.stallMs);
+    body.receive(this);
+  }
+
+  onBody(chunk: Buffer): void {
+    this.#pieces = this.#stripper.pieces(chunk);
+    this.#drain();
+  }
+
+  onEnd(): void {
+    this.#end('the upstream closed the stream');
+  }
+
+  onIdle(): void {
+    this.#end('no bytes from the upstream');
   }
 
   /** Of the latest frame. */
@@ -117,7 +127,7 @@ export class Reception implements IntakeOwner {
     if (title === undefined && !isHeld) return false;
     this.#body.pause();
     // That nothing comes while it is held back is our doing.
-    this.#body.socket.setTimeout(title === undefined ? waitMs + this.#rules.stallMs : 0);
+    this.#body.setIdleTimeout(title === undefined ? waitMs + this.#rules.stallMs : 0);
     if (title === undefined) this.#wait(waitMs);
     else void this.#sink.onTitle(title).then(() => (waitMs > 0 ? this.#wait(waitMs) : this.#goOn()));
     return true;
@@ -133,7 +143,7 @@ export class Reception implements IntakeOwner {
     this.#intake.resume();
     this.#worked(startMs);
     if (this.#stops()) return;
-    this.#body.socket.setTimeout(this.#rules.stallMs);
+    this.#body.setIdleTimeout(this.#rules.stallMs);
     this.#body.resume();
     this.#drain();
   }
@@ -146,7 +156,6 @@ export class Reception implements IntakeOwner {
 }
 
 /** A head's bytes come one character each; their charset is declared by nobody. */
-function headsOf({ headers }: http.IncomingMessage): Map<string, string> {
-  const heads = Object.entries(headers).filter((head): head is [string, string] => typeof head[1] === 'string');
-  return new Map(heads.map(([name, value]) => [name, decodeUndeclared(Buffer.from(value, 'latin1'))]));
+function headsOf({ headers }: Outbound): Map<string, string> {
+  return new Map([...headers].map(([name, value]) => [name, decodeUndeclared(Buffer.from(value, 'latin1'))]));
 }

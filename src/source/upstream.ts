@@ -6,20 +6,21 @@
  * Invariant: the sink is told of one end, the last thing it hears; after `close` it hears nothing. Owned by pull.ts.
  */
 
-import type http from 'node:http';
 import type { Format } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, Clock } from '../base/clock.js';
-import { ask, type Terms } from '../net/outbound.js';
+import { Outbound } from '../net/outbound.js';
+import type { ConnectionOptions } from '../net/outbound-connection.js';
 import type { Target } from '../net/target.js';
 import type { SourceFacts } from './facts.js';
 import { isPlaylist, readPlaylist } from './playlist.js';
 import { Reception, type ReceptionRules, type ReceptionSink } from './reception.js';
 import type { SourceTitle } from './source.js';
 
+const HEADERS = { 'icy-metadata': '1', 'user-agent': 'airsplice', accept: '*/*' };
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-export interface UpstreamRules extends Terms, ReceptionRules {
+export interface UpstreamRules extends ConnectionOptions, ReceptionRules {
   /** From the first packet to the end of the head, redirects and a playlist's text included. */
   readonly connectTimeoutMs: number;
   /** Redirects followed, one after the other. */
@@ -54,7 +55,7 @@ export class Upstream implements ReceptionSink {
   readonly #left: Candidate[];
   #entriesLeft: number;
   /** The request under way, or the one whose body is received. */
-  #attempt: AbortController | null = null;
+  #attempt: Outbound | null = null;
   #patience: Alarm | null = null;
   /** When its latest audio came, with the wait that we made of it, or when its body began. */
   #audioMs = Number.NEGATIVE_INFINITY;
@@ -132,7 +133,7 @@ export class Upstream implements ReceptionSink {
   }
 
   /** Gives up the present request, and asks what is left. */
-  #leave(attempt: AbortController, reason: string): void {
+  #leave(attempt: Outbound, reason: string): void {
     if (this.#attempt !== attempt) return;
     this.#attempt = null;
     this.#patience?.cancel();
@@ -147,35 +148,36 @@ export class Upstream implements ReceptionSink {
     this.#patience = this.#clock.alarm(this.#clock.now() + ms, { onAlarm: () => this.onEnded(reason) });
   }
 
-  #ask({ target, depth }: Candidate, redirectsLeft: number): void {
-    const attempt = new AbortController();
-    this.#attempt = attempt;
-    ask(target, this.#rules, attempt.signal, {
-      failed: (reason) => this.#leave(attempt, reason),
-      answered: (response) => {
-        if (this.#attempt !== attempt) return;
-        const { statusCode = 0, headers } = response;
-        if (REDIRECTS.has(statusCode)) {
-          const to = target.to(headers.location ?? 'nowhere:');
-          if (to === null) this.#leave(attempt, `the upstream answered ${statusCode} and names no place to go`);
-          else if (redirectsLeft === 0) this.#leave(attempt, 'the upstream redirects too often');
-          else {
-            attempt.abort();
-            this.#ask({ target: to, depth }, redirectsLeft - 1);
-          }
-        } else if (statusCode === 401) this.#leave(attempt, 'the upstream wants another user or password');
-        else if (statusCode !== 200) this.#leave(attempt, `the upstream answered ${statusCode}`);
-        else if (isPlaylist(headers['content-type'], target.url.pathname)) {
-          this.#readPlaylist(attempt, { target, depth }, response);
-        } else this.#receive(response);
-      },
+  #ask(candidate: Candidate, redirectsLeft: number): void {
+    const attempt = new Outbound({ target: candidate.target, method: 'GET', headers: HEADERS }, this.#rules, {
+      onFailed: (reason) => this.#leave(attempt, reason),
+      onAnswer: () => this.#judge(attempt, candidate, redirectsLeft),
     });
+    this.#attempt = attempt;
+    attempt.start();
   }
 
-  #receive(response: http.IncomingMessage): void {
+  #judge(attempt: Outbound, { target, depth }: Candidate, redirectsLeft: number): void {
+    const { status, headers } = attempt;
+    if (REDIRECTS.has(status)) {
+      const to = target.to(headers.get('location') ?? 'nowhere:');
+      if (to === null) this.#leave(attempt, `the upstream answered ${status} and names no place to go`);
+      else if (redirectsLeft === 0) this.#leave(attempt, 'the upstream redirects too often');
+      else {
+        attempt.abort();
+        this.#ask({ target: to, depth }, redirectsLeft - 1);
+      }
+    } else if (status === 401) this.#leave(attempt, 'the upstream wants another user or password');
+    else if (status !== 200) this.#leave(attempt, `the upstream answered ${status}`);
+    else if (isPlaylist(headers.get('content-type'), target.url.pathname))
+      this.#readPlaylist(attempt, { target, depth });
+    else this.#receive(attempt);
+  }
+
+  #receive(answer: Outbound): void {
     this.#audioMs = this.#clock.now();
     this.#awaitAudio();
-    this.#reception = new Reception(response, this, this.#clock, this.#rules);
+    this.#reception = new Reception(answer, this, this.#clock, this.#rules);
   }
 
   /** One alarm for each `stallMs`, none for each frame. */
@@ -191,7 +193,7 @@ export class Upstream implements ReceptionSink {
     this.#patience = this.#clock.alarm(this.#audioMs + stallMs, { onAlarm: () => this.#awaitAudio() });
   }
 
-  #readPlaylist(attempt: AbortController, from: Candidate, response: http.IncomingMessage): void {
+  #readPlaylist(attempt: Outbound, from: Candidate): void {
     const { playlistBytes, playlistDepth } = this.#rules;
     if (from.depth === playlistDepth) {
       this.#leave(attempt, 'the upstream has playlists within playlists');
@@ -199,16 +201,18 @@ export class Upstream implements ReceptionSink {
     }
     const parts: Buffer[] = [];
     let bytes = 0;
-    response.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= playlistBytes) parts.push(chunk);
-      else this.#leave(attempt, `the upstream's playlist is longer than ${playlistBytes} bytes`);
+    attempt.receive({
+      onBody: (chunk) => {
+        bytes += chunk.length;
+        if (bytes <= playlistBytes) parts.push(chunk);
+        else this.#leave(attempt, `the upstream's playlist is longer than ${playlistBytes} bytes`);
+      },
+      onEnd: () => this.#follow(attempt, from, Buffer.concat(parts).toString()),
     });
-    response.on('end', () => this.#follow(attempt, from, Buffer.concat(parts).toString()));
   }
 
   /** The entries of a playlist come next, before what was left. */
-  #follow(attempt: AbortController, { target, depth }: Candidate, text: string): void {
+  #follow(attempt: Outbound, { target, depth }: Candidate, text: string): void {
     if (this.#attempt !== attempt) return;
     const { entries, isHls } = readPlaylist(text);
     if (isHls) {
