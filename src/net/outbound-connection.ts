@@ -5,8 +5,8 @@
  *   socket ─► head made strict, then the body as it comes ─► undici            undici ─► socket
  *     └─ stopped while held: what the server sends meanwhile waits in the kernel, and then at the server
  *
- * It is held here and not in undici, since undici 7 loses the end of a body that is paused (its issue 5360). What was read already goes
- * on to undici: at most MOST_UNREAD_BYTES and what the socket's own buffer has. Owned by one Outbound.
+ * It is held here and not in undici: undici 7 fails an assertion where a FIN comes behind a body that is paused (its issue 5360). The
+ * socket's own buffer takes one filling more. Owned by one Outbound.
  */
 
 import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net';

@@ -5,9 +5,9 @@
  *   start ─► onAnswer (status and heads) ─► body: onBody, onBody … ─► onEnd
  *     └────────────────┴───────────────────────┴──────► onFailed     one of both ends, once; none after `abort`
  *
- * By undici's `dispatch`. Invariant: its handler never pauses (undici's issue 5360: the end of a body that is paused may be lost). To be
- * read no further stops the socket below undici; what was read by then, one piece of a socket's buffer, waits here in order, and the
- * end of the body behind it.
+ * By undici's `dispatch`. Invariant: its handler never pauses (undici's issue 5360: a FIN behind a paused body is thrown where nothing
+ * catches it). `pause` stops the socket below undici instead. What was read by then, about 64 KiB, waits here in order, and the end of
+ * the body behind it.
  */
 
 import type { Socket } from 'node:net';
