@@ -1,9 +1,9 @@
 /**
- * One try at one URL of the configuration: asks it, follows redirects, reads playlists and asks their entries in order, until one
- * of them delivers; then that one's audio and titles, until it ends. What a stranger can make of one URL is bounded: redirects,
- * entries in all, lists within lists, bytes, and the patience for each.
+ * One try at one URL of the configuration: requests it, follows redirects, reads playlists and requests their entries in order, until
+ * one of them delivers; then hands on its audio and titles, until it ends. What a server can make of one URL is bounded: redirects,
+ * entries in all, lists within lists, bytes, and the time for each.
  *
- * Invariant: the sink is told of one end, the last thing it hears; after `close` it hears nothing. Owned by pull.ts.
+ * Invariant: `onEnded` is the sink's last call and comes once; after `close` nothing is called. Owned by pull.ts.
  */
 
 import type { Format } from '../audio/format.js';
@@ -21,12 +21,12 @@ const HEADERS = { 'icy-metadata': '1', 'user-agent': 'airsplice', accept: '*/*' 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 export interface UpstreamRules extends ConnectionOptions, ReceptionRules {
-  /** From the first packet to the end of the head, redirects and a playlist's text included. */
+  /** From the first packet to the end of the head, with redirects and a playlist's text. */
   readonly connectTimeoutMs: number;
   /** Redirects followed, one after the other. */
   readonly redirects: number;
   readonly playlistBytes: number;
-  /** Entries of playlists that are asked in one try. */
+  /** Entries of playlists that are requested in one try. */
   readonly playlistEntries: number;
   /** 1: the entries of a playlist must be streams. */
   readonly playlistDepth: number;
@@ -51,13 +51,13 @@ export class Upstream implements ReceptionSink {
   readonly #sink: UpstreamSink;
   readonly #clock: Clock;
   readonly #rules: UpstreamRules;
-  /** What is to be asked when the present one fails. */
+  /** What is requested when the present one fails. */
   readonly #left: Candidate[];
   #entriesLeft: number;
   /** The request under way, or the one whose body is received. */
   #attempt: Outbound | null = null;
-  #patience: Alarm | null = null;
-  /** When its latest audio came, with the wait that we made of it, or when its body began. */
+  #deadline: Alarm | null = null;
+  /** When its latest audio came, plus the wait that we made of it, or when its body began. */
   #audioMs = Number.NEGATIVE_INFINITY;
   /** How many of its titles are being committed: until then nothing is read. */
   #titles = 0;
@@ -90,7 +90,7 @@ export class Upstream implements ReceptionSink {
     return this.#reception?.pageMs ?? 0;
   }
 
-  /** Once; the sink may be told of the end before this returns. */
+  /** Once; `onEnded` may be called before this returns. */
   start(): void {
     this.#next('');
   }
@@ -98,14 +98,14 @@ export class Upstream implements ReceptionSink {
   /** Lets go of the connection. Idempotent. */
   close(): void {
     this.#left.length = 0;
-    this.#patience?.cancel();
+    this.#deadline?.cancel();
     this.#reception?.close();
     this.#attempt?.abort();
     this.#attempt = null;
   }
 
   frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
-    this.#left.length = 0; // this is the one: when it ends, all is looked at anew
+    this.#left.length = 0; // it delivers: when it ends, all is requested anew
     const waitMs = this.#sink.frame(this, bytes, durationMs, bitrateKbps, fresh, link);
     this.#audioMs = this.#clock.now() + waitMs;
     return waitMs;
@@ -132,11 +132,11 @@ export class Upstream implements ReceptionSink {
     this.#ask(candidate, this.#rules.redirects);
   }
 
-  /** Gives up the present request, and asks what is left. */
+  /** Gives up the present request, and makes the next one. */
   #leave(attempt: Outbound, reason: string): void {
     if (this.#attempt !== attempt) return;
     this.#attempt = null;
-    this.#patience?.cancel();
+    this.#deadline?.cancel();
     this.#reception?.close();
     this.#reception = null;
     attempt.abort();
@@ -144,20 +144,20 @@ export class Upstream implements ReceptionSink {
   }
 
   #arm(ms: number, reason: string): void {
-    this.#patience?.cancel();
-    this.#patience = this.#clock.alarm(this.#clock.now() + ms, { onAlarm: () => this.onEnded(reason) });
+    this.#deadline?.cancel();
+    this.#deadline = this.#clock.alarm(this.#clock.now() + ms, { onAlarm: () => this.onEnded(reason) });
   }
 
   #ask(candidate: Candidate, redirectsLeft: number): void {
     const attempt = new Outbound({ target: candidate.target, method: 'GET', headers: HEADERS }, this.#rules, {
       onFailed: (reason) => this.#leave(attempt, reason),
-      onAnswer: () => this.#judge(attempt, candidate, redirectsLeft),
+      onAnswer: () => this.#onAnswer(attempt, candidate, redirectsLeft),
     });
     this.#attempt = attempt;
     attempt.start();
   }
 
-  #judge(attempt: Outbound, { target, depth }: Candidate, redirectsLeft: number): void {
+  #onAnswer(attempt: Outbound, { target, depth }: Candidate, redirectsLeft: number): void {
     const { status, headers } = attempt;
     if (REDIRECTS.has(status)) {
       const to = target.to(headers.get('location') ?? 'nowhere:');
@@ -180,7 +180,7 @@ export class Upstream implements ReceptionSink {
     this.#reception = new Reception(answer, this, this.#clock, this.#rules);
   }
 
-  /** One alarm for each `stallMs`, none for each frame. */
+  /** One alarm for each `stallMs`, not one for each frame. */
   #awaitAudio(): void {
     const { stallMs } = this.#rules;
     const nowMs = this.#clock.now();
@@ -189,8 +189,8 @@ export class Upstream implements ReceptionSink {
       this.onEnded('no audio from the upstream');
       return;
     }
-    this.#patience?.cancel();
-    this.#patience = this.#clock.alarm(this.#audioMs + stallMs, { onAlarm: () => this.#awaitAudio() });
+    this.#deadline?.cancel();
+    this.#deadline = this.#clock.alarm(this.#audioMs + stallMs, { onAlarm: () => this.#awaitAudio() });
   }
 
   #readPlaylist(attempt: Outbound, from: Candidate): void {
@@ -211,7 +211,7 @@ export class Upstream implements ReceptionSink {
     });
   }
 
-  /** The entries of a playlist come next, before what was left. */
+  /** The entries of a playlist are requested next, before what was left. */
   #follow(attempt: Outbound, { target, depth }: Candidate, text: string): void {
     if (this.#attempt !== attempt) return;
     const { entries, isHls } = readPlaylist(text);
@@ -220,9 +220,9 @@ export class Upstream implements ReceptionSink {
       return;
     }
     const targets = entries.map((entry) => target.to(entry)).filter((to) => to !== null);
-    const asked = targets.slice(0, this.#entriesLeft);
-    this.#entriesLeft -= asked.length;
-    this.#left.unshift(...asked.map((to) => ({ target: to, depth: depth + 1 })));
+    const allowed = targets.slice(0, this.#entriesLeft);
+    this.#entriesLeft -= allowed.length;
+    this.#left.unshift(...allowed.map((to) => ({ target: to, depth: depth + 1 })));
     this.#leave(attempt, 'the playlist names no stream that can be pulled');
   }
 }
