@@ -39,7 +39,7 @@ export interface OutboundSink {
 }
 
 export interface BodySink {
-  /** Only until it returns nothing else may be called with the next one; the bytes may be kept. */
+  /** The next bytes, which may be kept. `pause` in here holds back all that follows. */
   onBody(chunk: Buffer): void;
   /** The body is whole, or the connection ended where nothing said how long it would be. */
   onEnd(): void;
@@ -108,7 +108,7 @@ export class Outbound implements Dispatcher.DispatchHandler {
     this.#connection?.hold();
   }
 
-  /** Goes on in a later turn: the caller may still have bytes of the piece before. */
+  /** Goes on in the next tick: the caller may still have bytes of the chunk before. */
   resume(): void {
     this.#isPaused = false;
     process.nextTick(() => this.#handOn());
@@ -119,13 +119,14 @@ export class Outbound implements Dispatcher.DispatchHandler {
     this.#connection?.socket.setTimeout(ms);
   }
 
+  /** Without it undici takes the handler for one of its older kind. */
   onRequestStart(): void {}
 
   onResponseStart(_: unknown, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
     if (this.#isOver) return;
     this.status = status;
     this.headers = new Map(Object.entries(headers).map(([name, value]) => [name, textOf(name, value)]));
-    attempt(() => this.#sink.onAnswer());
+    guarded(() => this.#sink.onAnswer());
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
@@ -174,6 +175,7 @@ export class Outbound implements Dispatcher.DispatchHandler {
   }
 
   #give(chunk: Buffer): void {
+    // Not by `guarded`: no closure per chunk.
     try {
       this.#body?.onBody(chunk);
     } catch (error) {
@@ -184,7 +186,7 @@ export class Outbound implements Dispatcher.DispatchHandler {
   #end(): void {
     if (this.#isOver) return;
     this.abort();
-    attempt(() => this.#body?.onEnd());
+    guarded(() => this.#body?.onEnd());
   }
 
   /** Of a body that came whole nothing fails any more. */
@@ -192,7 +194,7 @@ export class Outbound implements Dispatcher.DispatchHandler {
     if (this.#isOver || this.#isWhole) return;
     this.abort();
     // What Node says of several addresses that all failed is empty but for its code.
-    attempt(() => this.#sink.onFailed(error.message || error.code || 'the connection failed', error.code));
+    guarded(() => this.#sink.onFailed(error.message || error.code || 'the connection failed', error.code));
   }
 }
 
@@ -202,7 +204,7 @@ function textOf(name: string, value: string | string[] | undefined): string {
 }
 
 /** undici takes what a handler throws for a failure of the request: a fault of ours must not pass for one of the server's. */
-function attempt(call: () => void): void {
+function guarded(call: () => void): void {
   try {
     call();
   } catch (error) {

@@ -3,6 +3,7 @@
  * what comes meanwhile is not taken in, and that nothing is left of any connection.
  */
 
+import { spawnSync } from 'node:child_process';
 import { lookup } from 'node:dns';
 import { readFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
@@ -207,31 +208,48 @@ t.test('a connection that is held reads no more than its buffers take', async (t
   await until(() => socket.bytesRead > 8 * 1024 * 1024, 5000);
 });
 
-t.test('what is sent: one request in one packet, on a connection that ends with it', async (t) => {
-  const { url, heads, sockets } = await serve(t, (socket, head) => {
-    // It would go on: the end is ours.
-    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Method: ${head.slice(0, 4)}\r\n\r\nok`);
+t.test('what is sent: a request in one piece, on a connection that ends with it', async (t) => {
+  for (const isTls of [false, true]) {
+    const answer = (socket: net.Socket, head: string) =>
+      // The server would go on: the end is ours.
+      void socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Method: ${head.slice(0, 4)}\r\n\r\nok`);
+    const { url, heads, sockets } = await serve(t, answer, isTls);
+    const { host } = new URL(url);
+    const get = new Exchange(`${url.replace('//', '//me:p%20w@')}/a%20b?c=d`, { headers: { accept: '*/*' } });
+    t.equal(await get.done(), '200,end,closed');
+    t.equal(`${get.bytes}`, 'ok');
+    const basic = `Basic ${btoa('me:p w')}`;
+    const asked = `GET /a%20b?c=d HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\naccept: */*\r\nauthorization: ${basic}\r\n\r\n`;
+    const post = new Exchange(url, { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: 'a=1' });
+    t.equal(await post.done(), '200,end,closed');
+    t.equal(post.outbound.headers.get('x-method'), 'POST');
+    const posted = `POST / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\nContent-Type: text/plain\r\ncontent-length: 3\r\n\r\na=1`;
+    t.strictSame(heads, [asked, posted]);
+    await until(() => sockets.every((socket) => socket.destroyed), 2000);
+    t.equal(sockets.length, 2);
+  }
+});
+
+t.test('what a sink throws is thrown, and passes for no failure of the server', async (t) => {
+  const script = `
+    import { lookup } from 'node:dns';
+    import net from 'node:net';
+    import { Outbound } from '${new URL('../../src/net/outbound.ts', import.meta.url)}';
+    import { Target } from '${new URL('../../src/net/target.ts', import.meta.url)}';
+    const fault = () => { throw new Error('a fault of ours'); };
+    const server = net.createServer((socket) => void socket.write('ICY 200 OK\\r\\n\\r\\nbody'));
+    server.listen(0, '127.0.0.1', () => {
+      const target = Target.named('http://127.0.0.1:' + server.address().port, undefined, true);
+      const onAnswer = () => outbound.receive({ onBody: fault, onEnd: () => undefined });
+      const onFailed = () => process.exit(0);
+      const outbound = new Outbound({ target, method: 'GET', headers: {} }, { lookup, headBytes: 99 }, { onAnswer, onFailed });
+      outbound.start();
+    });`;
+  const child = spawnSync(process.execPath, ['--import=tsx', '--input-type=module', '-e', script], {
+    encoding: 'utf8',
   });
-  const { port } = new URL(url);
-  const get = new Exchange(`${url.replace('//', '//me:p%20w@')}/a%20b?c=d`, { headers: { accept: '*/*' } });
-  t.equal(await get.done(), '200,end,closed');
-  t.equal(`${get.bytes}`, 'ok');
-  const basic = `Basic ${btoa('me:p w')}`;
-  t.equal(
-    heads[0],
-    `GET /a%20b?c=d HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\naccept: */*\r\nauthorization: ${basic}\r\n\r\n`,
-  );
-  const post = new Exchange(url, { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: 'ä=1' });
-  t.equal(await post.done(), '200,end,closed');
-  t.equal(post.outbound.headers.get('x-method'), 'POST');
-  t.equal(
-    heads[1],
-    Buffer.from(
-      `POST / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\nContent-Type: text/plain\r\ncontent-length: 4\r\n\r\nä=1`,
-    ).toString('latin1'),
-  );
-  await until(() => sockets.every((socket) => socket.destroyed), 2000);
-  t.equal(sockets.length, 2);
+  t.equal(child.status, 1, child.stderr);
+  t.match(child.stderr, /a fault of ours/);
 });
 
 t.test('heads that come twice: the first type and place count, others are a list', async (t) => {
