@@ -34,6 +34,8 @@ export class OutboundConnection extends Duplex {
   readonly #headBytes: number;
   /** What has come of the head; null: it was handed on. */
   #head: Buffer | null = Buffer.alloc(0);
+  /** Of the heads of interim answers, which are not handed on. */
+  #interimBytes = 0;
   #isHeld = false;
 
   constructor(socket: Socket, headBytes: number) {
@@ -80,19 +82,26 @@ export class OutboundConnection extends Duplex {
 
   #take(chunk: Buffer): void {
     if (this.#head === null) this.#handOn(chunk);
-    else this.#takeHead(Buffer.concat([this.#head, chunk]));
+    else this.#takeHead(Buffer.concat([this.#head, chunk]), this.#head.length);
   }
 
-  #takeHead(bytes: Buffer): void {
-    const found = readResponseHead(bytes);
+  #takeHead(all: Buffer, seenBytes: number): void {
+    let bytes = all;
+    let found = readResponseHead(bytes, seenBytes);
+    while (typeof found !== 'string' && found.head === null) {
+      this.#interimBytes += found.endAt;
+      bytes = bytes.subarray(found.endAt);
+      found = readResponseHead(bytes);
+    }
     this.#head = bytes;
+    const headBytes = this.#interimBytes + (typeof found === 'string' ? bytes.length : found.endAt);
     if (found === 'wrong') this.destroy(new Error('the answer is no HTTP'));
-    else if ((found === 'more' ? bytes.length : found.bodyAt) > this.#headBytes) {
+    else if (headBytes > this.#headBytes) {
       this.destroy(new Error(`Header overflow: the head of the answer is larger than ${this.#headBytes} bytes`));
     } else if (found !== 'more') {
       this.#head = null;
-      this.#handOn(found.head);
-      if (found.bodyAt < bytes.length) this.#handOn(bytes.subarray(found.bodyAt));
+      this.#handOn(found.head!);
+      if (found.endAt < bytes.length) this.#handOn(bytes.subarray(found.endAt));
     }
   }
 

@@ -9,51 +9,50 @@
  * Invariant: what comes out depends on the bytes only, never on where they were split. Pure functions; net/outbound-connection.ts feeds them.
  */
 
-const STATUS_LINE = /^(?:ICY|HTTP\/\d\.\d)[ \t]+(\d{3})(?:[ \t]|$)/;
+const STATUS_LINE = /^(?:ICY|HTTP\/\d\.\d)[ \t]+(\d{3})(?:\s|$)/;
 /** A line that begins with a blank continues the one before it (RFC 9112, 5.2). */
-const FOLD = /\r*\n[ \t]+/g;
-const LINE_END = /\r*\n/;
+const FOLD = /\r?\n[ \t]+/g;
 const HEADER = /^([!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*:(.*)$/i;
 const CONTROLS = /[\u0000-\u001f\u007f]+/g;
 const LF = 0x0a;
 const CR = 0x0d;
-/** The last of the interim answers (RFC 9110, 15.2), but for 101, after which it would not be HTTP. */
-const SWITCHING = 101;
-const LAST_INTERIM = 199;
+/** Before the LF of a blank line: some servers end their lines with CR CR LF. */
+const MOST_CR = 2;
+/** The one interim answer (RFC 9110, 15.2) behind which no other comes. */
+const SWITCHING = '101';
 
 export interface ResponseHead {
-  /** The head in HTTP/1.1, with the blank line that ends it. */
-  readonly head: Buffer;
-  /** Where the body begins in the bytes that were looked at. */
-  readonly bodyAt: number;
+  /** The head in HTTP/1.1, with the blank line that ends it; null: it is an interim answer's, and another head follows. */
+  readonly head: Buffer | null;
+  /** Where in the bytes the next head or the body begins. */
+  readonly endAt: number;
 }
 
 /**
- * Reads all that has come so far.
- * @param bytes from the first one of the connection
+ * Reads a head from all that has come of it.
+ * @param bytes from the first one of the head
+ * @param seenBytes so many of them were `more` already: a head that trickles is not searched anew each time
  * @returns `more`: it is not whole; `wrong`: it is not HTTP, whatever follows
  */
-export function readResponseHead(bytes: Buffer): ResponseHead | 'more' | 'wrong' {
-  for (let from = 0; ; ) {
-    while (bytes[from] === LF || bytes[from] === CR) from++;
-    const lineEnd = bytes.indexOf(LF, from);
-    if (lineEnd < 0) return 'more';
-    const status = STATUS_LINE.exec(bytes.toString('latin1', from, lineEnd))?.[1];
-    if (status === undefined) return 'wrong';
-    const bodyAt = endOf(bytes, lineEnd);
-    if (bodyAt < 0) return 'more';
-    if (Number(status) > LAST_INTERIM || Number(status) === SWITCHING || Number(status) < 100) {
-      return { head: strictHead(status, bytes.toString('latin1', lineEnd + 1, bodyAt)), bodyAt };
-    }
-    from = bodyAt;
-  }
+export function readResponseHead(bytes: Buffer, seenBytes = 0): ResponseHead | 'more' | 'wrong' {
+  let from = 0;
+  while (bytes[from] === LF || bytes[from] === CR) from++;
+  const lineEnd = bytes.indexOf(LF, from);
+  if (lineEnd < 0) return 'more';
+  const status = STATUS_LINE.exec(bytes.toString('latin1', from, lineEnd))?.[1];
+  if (status === undefined) return 'wrong';
+  const lastLf = seenBytes > 0 ? bytes.lastIndexOf(LF, seenBytes - 1) : -1;
+  const endAt = endOf(bytes, Math.max(lineEnd, lastLf));
+  if (endAt < 0) return 'more';
+  const isInterim = /^1/.test(status) && status !== SWITCHING;
+  return { head: isInterim ? null : strictHead(status, bytes.toString('latin1', lineEnd + 1, endAt)), endAt };
 }
 
-/** Where the blank line behind this LF ends; -1: it has not come. */
-function endOf(bytes: Buffer, lineEnd: number): number {
-  for (let lf = lineEnd; lf >= 0; lf = bytes.indexOf(LF, lf + 1)) {
+/** Where the first blank line at or behind this LF ends; -1: it has not come. */
+function endOf(bytes: Buffer, firstLf: number): number {
+  for (let lf = firstLf; lf >= 0; lf = bytes.indexOf(LF, lf + 1)) {
     let at = lf + 1;
-    while (bytes[at] === CR) at++;
+    while (at <= lf + MOST_CR && bytes[at] === CR) at++;
     if (bytes[at] === LF) return at + 1;
   }
   return -1;
@@ -63,7 +62,7 @@ function endOf(bytes: Buffer, lineEnd: number): number {
 function strictHead(status: string, text: string): Buffer {
   const headers = text
     .replace(FOLD, ' ')
-    .split(LINE_END)
+    .split('\n')
     .map((line) => HEADER.exec(line.replace(CONTROLS, ' ')))
     .filter((found) => found !== null)
     .map(([, name, value]) => [name!, value!.trim()] as const);

@@ -306,6 +306,22 @@ t.test('failures: each once, and nothing is left of the connection', async (t) =
   t.equal(await new Exchange(`http://127.0.0.1:${free}/`).done(), 'ECONNREFUSED,closed');
 });
 
+t.test('interim answers are passed over, and their heads count', async (t) => {
+  const interim = 'HTTP/1.1 103 Early Hints\nx: y\n\n';
+  for (const [times, expected] of [
+    [50, /^200,end,closed$/],
+    [80, /^Header overflow/],
+  ] as const) {
+    const { url } = await serve(t, (socket) => {
+      socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP');
+      setTimeout(() => socket.end(`/1.1 102 Processing\r\n\r\n${interim.repeat(times)}ICY 200 OK\r\n\r\nbody`), 20);
+    });
+    const exchange = new Exchange(url);
+    t.match(await exchange.done(), expected);
+    t.equal(`${exchange.bytes}`, times === 50 ? 'body' : '');
+  }
+});
+
 t.test('a reset behind a body without a length is a failure, no end', async (t) => {
   const { url, sockets } = await serve(t, (socket) => void socket.write('ICY 200 OK\r\n\r\nbody'));
   const exchange = new Exchange(url);
