@@ -43,6 +43,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
   'lru-cache': ['http/poll/history-pages.ts', 'listener/sessions.ts'],
   pino: ['base/log.ts'],
   'prom-client': ['app/registry.ts'],
+  'undici/lib/dispatcher/client.js': ['net/outbound.ts'],
   ws: ['http/watch/upgrader.ts', 'http/watch/websocket.ts'],
   yaml: ['config/document.ts'],
   zod: [

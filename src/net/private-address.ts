@@ -1,15 +1,15 @@
 /**
- * Addresses that only this machine or its own network can reach, and others that are no public ones. Names and redirects come from
- * strangers: without this, an upstream could send our requests to a router's or a database's door.
+ * Addresses that only this machine or its own network can reach, and others that are not public. Names and redirects come from
+ * strangers: without this check an upstream could send our requests to a router or a database behind our firewall.
  *
- * Invariant: what `publicOnly` hands on was looked at, and the connection is made to exactly that: no second lookup can come in
- * between. Sources: the IANA special-purpose registries for IPv4 and IPv6, RFC 4291 (mapped), RFC 6052 and 8215 (NAT64).
+ * Invariant: `publicOnly` hands on only addresses that it has checked, and the connection is made to one of those: no second lookup
+ * comes in between. Sources: the IANA special-purpose registries for IPv4 and IPv6, RFC 4291 (mapped), RFC 6052 and 8215 (NAT64).
  */
 
 import { isIP, type LookupFunction } from 'node:net';
 import { AddressList } from '../base/ip.js';
 
-/** What is told where an address is refused; never the address itself, which belongs to somebody else's network. */
+/** The reason of a refusal. It never holds the address, which may belong to another network. */
 export const PRIVATE_REASON = 'its address is private: only with allowPrivate';
 
 const PRIVATE_IPV4 = [
@@ -27,22 +27,22 @@ const PRIVATE = new AddressList([
   ...PRIVATE_IPV6,
   ...HOLDS_IPV4.flatMap((prefix) => PRIVATE_IPV4.map((range) => inIpv6(prefix, range))),
 ]);
-/** Of IPv6 only this is given out at all; everything else is local, reserved or multicast. */
-const GIVEN_OUT = new AddressList(['2000::/3', ...HOLDS_IPV4.map((prefix) => inIpv6(prefix, '0.0.0.0/0'))]);
+/** Of IPv6 only this is allocated at all; everything else is local, reserved or multicast. */
+const ALLOCATED = new AddressList(['2000::/3', ...HOLDS_IPV4.map((prefix) => inIpv6(prefix, '0.0.0.0/0'))]);
 
 function inIpv6(prefix: string, range: string): string {
   const [address, bits] = range.split('/');
   return `${prefix}${address}/${96 + Number(bits)}`;
 }
 
-/** @param address an IP address as text, IPv6 without brackets; with a zone it is always private, as is what is no address */
+/** @param address an IP address as text, IPv6 without brackets; with a zone it is always private, as is text that is no address */
 export function isPrivate(address: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%')) return true;
-  return PRIVATE.has(address) || (version === 6 && !GIVEN_OUT.has(address));
+  return PRIVATE.has(address) || (version === 6 && !ALLOCATED.has(address));
 }
 
-/** The same lookup, but private addresses are left out of its answer; it fails where nothing is left. */
+/** The same lookup without the private addresses of its answer; it fails where none is left. */
 export function publicOnly(lookup: LookupFunction): LookupFunction {
   return (host, options, callback) => {
     lookup(host, { ...options, all: true }, (error, found) => {

@@ -1,16 +1,16 @@
 /**
- * One URL to be asked, and what goes with it: the credentials that it is sent, and whether it may lie at a private address.
- * Both are given to URLs of the configuration only. A redirect or a playlist may lead on to anywhere public, but takes them along
- * to the same origin (scheme, host and port) and nowhere else.
+ * A URL to be requested, with the credentials that are sent to it and whether it may lie at a private address. Only URLs of the
+ * configuration are given either. A redirect or a playlist may lead on to anywhere public, but takes them along to the same origin
+ * (scheme, host and port) and nowhere else.
  *
- * Invariant: `url` holds no user and password, so that nothing that tells of it can tell those.
+ * Invariant: `url` holds no user and password, so that no log line that holds it can hold those.
  */
 
 import { isIP } from 'node:net';
 
 export class Target {
   readonly url: URL;
-  /** The value of the Authorization head; undefined: none is sent. */
+  /** The value of the Authorization header; undefined: none is sent. */
   readonly authorization: string | undefined;
   readonly mayBePrivate: boolean;
   readonly #allowPrivate: boolean;
@@ -25,14 +25,14 @@ export class Target {
   }
 
   /**
-   * A URL of the configuration. An operator who writes an IP address or `localhost` means it; a name may be anybody's.
-   * @param href http or https, with or without a user and password; those count more than `authorization`
+   * A URL of the configuration. An IP address or `localhost` is private on purpose; a name may lead to any address.
+   * @param href http or https, with or without a user and password, which come before `authorization`
    * @param allowPrivate everything it leads to may be private
    */
   static named(href: string, authorization: string | undefined, allowPrivate: boolean): Target {
     const url = new URL(href);
-    const isMeant = isIP(bareHost(url)) !== 0 || url.hostname === 'localhost';
-    return new Target(url, authorization, allowPrivate || isMeant, allowPrivate);
+    const isExplicit = isIP(bareHost(url)) !== 0 || url.hostname === 'localhost';
+    return new Target(url, authorization, allowPrivate || isExplicit, allowPrivate);
   }
 
   /** The host without the brackets of an IPv6 address. */
@@ -40,14 +40,14 @@ export class Target {
     return bareHost(this.url);
   }
 
-  /** Where a redirect or an entry of a playlist leads, relative to here; null: nowhere that we go. */
+  /** Where a redirect or an entry of a playlist leads, relative to this URL; null: it is no URL, or neither http nor https. */
   to(href: string): Target | null {
     if (!URL.canParse(href, this.url.href)) return null;
     const url = new URL(href, this.url);
     if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
-    const isOurs = url.origin === this.url.origin;
-    const mayBePrivate = this.#allowPrivate || (isOurs && this.mayBePrivate);
-    return new Target(url, isOurs ? this.authorization : undefined, mayBePrivate, this.#allowPrivate);
+    const isSameOrigin = url.origin === this.url.origin;
+    const mayBePrivate = this.#allowPrivate || (isSameOrigin && this.mayBePrivate);
+    return new Target(url, isSameOrigin ? this.authorization : undefined, mayBePrivate, this.#allowPrivate);
   }
 }
 
@@ -58,14 +58,14 @@ export function basic(user: string, password: string): string {
 
 function authorizationIn({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined;
-  return basic(plain(username), plain(password));
+  return basic(decode(username), decode(password));
 }
 
-function plain(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // a stranger's; a configured one was checked
+    return text; // only of a redirect or a playlist: configured ones were checked
   }
 }
 

@@ -1,10 +1,10 @@
 /**
- * A stream pulled over HTTP: another station's server, or another node of ours. Its URLs stand in order of preference.
+ * A stream pulled over HTTP: from another station's server, or from another node of ours. Its URLs stand in order of preference.
  *
  *     0 ✗ → 1 ✗ → 2 ✗ → pause, longer each time → 0 …     a round: one after the other, until one delivers
- *     1 plays ─ every returnMs a trial of 0 ─ has delivered TRIAL_MS of audio ─► 0 plays, 1 is let go
+ *     1 plays ─ every returnMs a trial of 0 ─ has delivered TRIAL_MS of audio ─► 0 plays, 1 is closed
  *
- * Titles go through the one door before the audio behind them is passed on, so that each lies on our tape where it lay on theirs.
+ * A title is committed before the audio behind it is passed on, so that it lies on our tape where it lay on theirs.
  * Invariant: at most two connections, and one of them feeds. Owned by the switch; upstream.ts is one try at one URL.
  */
 
@@ -17,21 +17,21 @@ import { Pacer } from './pacer.js';
 import type { Source, SourceInput, SourceState, SourceTitle } from './source.js';
 import { Upstream, type UpstreamRules, type UpstreamSink } from './upstream.js';
 
-/** A better upstream takes over after this much audio: one that breaks at once must not interrupt the one that works. */
+/** A better upstream takes over after this much audio: one that ends at once must not interrupt the one that works. */
 export const TRIAL_MS = 1000;
 
 export interface PullOptions extends UpstreamRules {
-  /** At least one, best first. */
+  /** At least one; best first. */
   readonly targets: readonly Target[];
   /** While one that is not the best plays, the better ones are tried this often. */
   readonly returnMs: number;
-  /** First and longest pause before another round; each failure doubles it, until it has played for as long as the longest. */
+  /** First and longest pause before another round. Each failure doubles it, until a source has played for as long as the longest. */
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
   readonly aheadMs: number;
   /** The upstream of this index feeds now. */
   onPlaying(index: number): void;
-  /** It could not be had, or has ended; not told again until it has another reason or has played. No secrets, no URL. */
+  /** It failed or ended; called again only with another reason, or once it has played. The reason holds no secret and no URL. */
   onFailed(index: number, reason: string): void;
 }
 
@@ -40,12 +40,12 @@ export class PullSource implements Source, UpstreamSink {
   readonly #input: SourceInput;
   readonly #clock: Clock;
   readonly #options: PullOptions;
-  readonly #ahead: Pacer;
+  readonly #pacer: Pacer;
   #open = false;
-  /** The one that feeds, or is tried while none does. */
+  /** The one that feeds, or that is tried while none does. */
   #main: Upstream | null = null;
   #trial: Upstream | null = null;
-  /** Audio that the trial has delivered, and the title that stands in it. */
+  /** Audio that the trial has delivered, and the latest title in it. */
   #trialMs = 0;
   #trialTitle: SourceTitle | undefined;
   /** The trial has won, and its title is being committed. */
@@ -65,7 +65,7 @@ export class PullSource implements Source, UpstreamSink {
     this.#input = input;
     this.#clock = clock;
     this.#options = options;
-    this.#ahead = new Pacer(options.aheadMs);
+    this.#pacer = new Pacer(options.aheadMs);
   }
 
   get state(): SourceState {
@@ -89,7 +89,7 @@ export class PullSource implements Source, UpstreamSink {
     this.#open = true;
     this.#failures = 0;
     this.#playsSinceMs = Number.POSITIVE_INFINITY;
-    this.#ahead.reset();
+    this.#pacer.reset();
     this.#try(0);
   }
 
@@ -115,7 +115,7 @@ export class PullSource implements Source, UpstreamSink {
     if (!this.#feeds) this.#begin(from);
     const isCut = this.#isCut;
     this.#isCut = false;
-    const waitMs = this.#ahead.book(durationMs, this.#clock.now());
+    const waitMs = this.#pacer.book(durationMs, this.#clock.now());
     this.#input.onFrame(bytes, durationMs, bitrateKbps, fresh || isCut, link);
     return waitMs;
   }
@@ -126,7 +126,7 @@ export class PullSource implements Source, UpstreamSink {
   }
 
   onEnded(from: Upstream, reason: string): void {
-    this.#tell(from.index, reason);
+    this.#report(from.index, reason);
     if (from === this.#trial) {
       this.#trial = null;
       this.#isTaking = false;
@@ -141,18 +141,18 @@ export class PullSource implements Source, UpstreamSink {
 
   #try(index: number): void {
     this.#main = this.#upstream(index);
-    this.#ahead.reconnect(this.#clock.now());
+    this.#pacer.reconnect(this.#clock.now());
     this.#feeds = false;
     this.#alarm?.cancel();
     this.#main.start();
   }
 
-  /** No pause between two URLs, and no word to the switch: it hears of a loss that lasts by itself. */
+  /** All URLs have failed. Between two URLs there is no pause, and the switch is not called: it finds a loss that lasts by itself. */
   #pause(reason: string): void {
     this.#main = null;
     this.#alarm?.cancel();
     const { retryMinMs, retryMaxMs } = this.#options;
-    // One that breaks at once, again and again, must not be heard each second.
+    // An upstream that ends at once, again and again, must not go on air each second.
     if (this.#clock.now() - this.#playsSinceMs >= retryMaxMs) this.#failures = 0;
     this.#playsSinceMs = Number.POSITIVE_INFINITY;
     const pauseMs = jitter(Math.min(retryMaxMs, retryMinMs * 2 ** this.#failures++));
@@ -183,7 +183,7 @@ export class PullSource implements Source, UpstreamSink {
     this.#trial.start();
   }
 
-  /** Audio of the trial; returns whether it is the main one from here on. Its title is in force before it is heard. */
+  /** Audio of the trial; returns whether it is the main one from here on. Its title is committed before it is on air. */
   #delivers(durationMs: number): boolean {
     this.#trialMs += durationMs;
     const trial = this.#trial;
@@ -202,7 +202,7 @@ export class PullSource implements Source, UpstreamSink {
   #promote(trial: Upstream): void {
     this.#main?.close();
     this.#main = trial;
-    this.#ahead.reconnect(this.#clock.now());
+    this.#pacer.reconnect(this.#clock.now());
     this.#trial = null;
     this.#isTaking = false;
     this.#isCut = true;
@@ -214,14 +214,14 @@ export class PullSource implements Source, UpstreamSink {
     return new Upstream(index, this.#options.targets[index]!, this, this.#clock, this.#options);
   }
 
-  #tell(index: number, reason: string): void {
+  #report(index: number, reason: string): void {
     if (this.#reasons[index] === reason) return;
     this.#reasons[index] = reason;
     this.#options.onFailed(index, reason);
   }
 }
 
-/** Between half and all of it, so that many nodes do not come back at the same moment. */
+/** Between half and all of it, so that many nodes do not come back at the same time. */
 function jitter(ms: number): number {
   return ms * (0.5 + Math.random() / 2);
 }

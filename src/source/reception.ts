@@ -3,11 +3,11 @@
  * held back where that is needed (intake.ts). Owned by one try of an upstream, which ends the request and handles its errors.
  */
 
-import type http from 'node:http';
 import type { Format } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { decodeUndeclared } from '../metadata/text.js';
+import type { BodySink, Outbound } from '../net/outbound.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import { Intake, type IntakeOwner } from './intake.js';
 import type { SourceTitle } from './source.js';
@@ -32,32 +32,41 @@ export interface ReceptionRules {
   readonly facts: FactLimits;
 }
 
-export class Reception implements IntakeOwner {
+export class Reception implements IntakeOwner, BodySink {
   /** What the upstream says of itself. */
   readonly facts: SourceFacts;
-  readonly #body: http.IncomingMessage;
+  readonly #body: Outbound;
   readonly #sink: ReceptionSink;
   readonly #rules: ReceptionRules;
   readonly #intake: Intake;
+  readonly #stripper: IcyStripper;
   #isOpen = true;
   /** Of the latest chunk. */
   #pieces: Iterator<Piece> = [].values();
 
-  constructor(body: http.IncomingMessage, sink: ReceptionSink, clock: Clock, rules: ReceptionRules) {
+  constructor(body: Outbound, sink: ReceptionSink, clock: Clock, rules: ReceptionRules) {
     this.#body = body;
     this.#sink = sink;
     this.#rules = rules;
     this.facts = readFacts(headsOf(body), rules.facts);
     const { channel, framelessBytes } = rules;
-    const intake = new Intake(this, clock, { part: 'upstream', channel, framelessBytes });
-    this.#intake = intake;
-    const stripper = new IcyStripper(Number.parseInt(String(body.headers['icy-metaint']), 10));
-    body.socket.setTimeout(rules.stallMs, () => this.#end('no bytes from the upstream'));
-    body.on('data', (chunk: Buffer) => {
-      this.#pieces = stripper.pieces(chunk);
-      intake.drain();
-    });
-    body.on('end', () => intake.finish());
+    this.#intake = new Intake(this, clock, { part: 'upstream', channel, framelessBytes });
+    this.#stripper = new IcyStripper(Number.parseInt(body.headers.get('icy-metaint') ?? '', 10));
+    body.setIdleTimeout(rules.stallMs);
+    body.receive(this);
+  }
+
+  onBody(chunk: Buffer): void {
+    this.#pieces = this.#stripper.pieces(chunk);
+    this.#intake.drain();
+  }
+
+  onEnd(): void {
+    this.#intake.finish();
+  }
+
+  onIdle(): void {
+    this.#end('no bytes from the upstream');
   }
 
   /** Of the latest frame. */
@@ -96,11 +105,11 @@ export class Reception implements IntakeOwner {
   /** That nothing comes meanwhile is our doing. */
   onHeld(waitMs: number | null): void {
     this.#body.pause();
-    this.#body.socket.setTimeout(waitMs === null ? 0 : waitMs + this.#rules.stallMs);
+    this.#body.setIdleTimeout(waitMs === null ? 0 : waitMs + this.#rules.stallMs);
   }
 
   onResumed(): void {
-    this.#body.socket.setTimeout(this.#rules.stallMs);
+    this.#body.setIdleTimeout(this.#rules.stallMs);
     this.#body.resume();
   }
 
@@ -124,8 +133,7 @@ export class Reception implements IntakeOwner {
   }
 }
 
-/** A head's bytes come one character each; no charset is declared for them. */
-function headsOf({ headers }: http.IncomingMessage): Map<string, string> {
-  const heads = Object.entries(headers).filter((head): head is [string, string] => typeof head[1] === 'string');
-  return new Map(heads.map(([name, value]) => [name, decodeUndeclared(Buffer.from(value, 'latin1'))]));
+/** A head's bytes come one character each; they declare no charset. */
+function headsOf({ headers }: Outbound): Map<string, string> {
+  return new Map([...headers].map(([name, value]) => [name, decodeUndeclared(Buffer.from(value, 'latin1'))]));
 }

@@ -1,7 +1,7 @@
 /**
- * Takes the ICY blocks out of an upstream's bytes: audio and titles come out in the order in which they stood (protocol.md, "ICY metadata").
- * Each byte is looked at once, whatever `metaint` is and whatever a block says. Invariant: what comes out depends on the bytes only, never
- * on where they were split; memory is one block and one slice. Owned by a reception.
+ * Takes the ICY blocks out of an upstream's bytes: audio and titles come out in the order in which they stood. Each byte is read once,
+ * whatever `metaint` is and whatever a block says. Invariant: what comes out depends on the bytes only, never on where they were split;
+ * memory is one block and one slice. Owned by a reception.
  *
  *   audio × metaint │ L │ L × 16 bytes: StreamTitle='…';StreamUrl='…'; NUL NUL │ audio × metaint │ 0 │ audio …
  */
@@ -9,13 +9,13 @@
 import { decodeIcyText } from '../metadata/title.js';
 import { SLICE_BYTES } from './pacer.js';
 
-/** Either at most SLICE_BYTES of audio, valid until the next piece is asked for, or the title of a block that had one. */
+/** Either at most SLICE_BYTES of audio, valid until the next piece is taken, or the title of a block that has one. */
 export interface Piece {
   readonly audio?: Buffer;
   readonly title?: string;
 }
 
-/** 255 × 16, what one length byte can say. */
+/** 255 × 16: the most that one length byte can say. */
 const MOST_BLOCK_BYTES = 4080;
 const QUOTE_BEFORE = "='";
 const QUOTE_AFTER = "';";
@@ -23,12 +23,12 @@ const QUOTE_AFTER = "';";
 export class IcyStripper {
   /** 0: it sends no blocks. */
   readonly #metaint: number;
-  /** What is to come of audio, then a length, then of a block. */
+  /** Bytes to come: of audio, then a length, then of a block. */
   #audioLeft: number;
   #blockLeft = 0;
   readonly #block = Buffer.alloc(MOST_BLOCK_BYTES);
   #blockBytes = 0;
-  /** Where blocks stand close together: audio from between several of them. */
+  /** Audio from between several blocks, where they stand close together. */
   readonly #gathered = Buffer.alloc(SLICE_BYTES);
 
   /** @param metaint the upstream's `icy-metaint`; 0 or NaN: it sends no blocks */
@@ -73,10 +73,10 @@ export class IcyStripper {
   }
 }
 
-/** The title that a block sets; undefined: it says nothing of one. Fields end at a quote and a semicolon; the last one may end anyhow. */
+/** The title that a block sets; undefined: it sets none. A field ends with a quote and a semicolon; the last one may lack either. */
 function titleIn(block: Buffer): string | undefined {
   const end = block.indexOf(0);
-  // One character a byte, so that the charset can be found out from the bytes of the value.
+  // One character a byte: the charset is found out from the bytes of the value.
   const text = block.toString('latin1', 0, end < 0 ? block.length : end);
   let title: string | undefined;
   for (let at = 0; at < text.length; ) {

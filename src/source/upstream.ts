@@ -1,31 +1,32 @@
 /**
- * One try at one URL of the configuration: asks it, follows redirects, reads playlists and asks their entries in order, until one
- * of them delivers; then that one's audio and titles, until it ends. What a stranger can make of one URL is bounded: redirects,
- * entries in all, lists within lists, bytes, and the patience for each.
+ * One try at one URL of the configuration: requests it, follows redirects, reads playlists and requests their entries in order, until
+ * one of them delivers; then hands on its audio and titles, until it ends. What a server can make of one URL is bounded: redirects,
+ * entries in all, lists within lists, bytes, and the time for each.
  *
- * Invariant: the sink is told of one end, the last thing it hears; after `close` it hears nothing. Owned by pull.ts.
+ * Invariant: `onEnded` is the sink's last call and comes once; after `close` nothing is called. Owned by pull.ts.
  */
 
-import type http from 'node:http';
 import type { Format } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, Clock } from '../base/clock.js';
-import { ask, type Terms } from '../net/outbound.js';
+import { Outbound } from '../net/outbound.js';
+import type { ConnectionOptions } from '../net/outbound-connection.js';
 import type { Target } from '../net/target.js';
 import type { SourceFacts } from './facts.js';
 import { isPlaylist, readPlaylist } from './playlist.js';
 import { Reception, type ReceptionRules, type ReceptionSink } from './reception.js';
 import type { SourceTitle } from './source.js';
 
+const HEADERS = { 'icy-metadata': '1', 'user-agent': 'airsplice', accept: '*/*' };
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-export interface UpstreamRules extends Terms, ReceptionRules {
-  /** From the first packet to the end of the head, redirects and a playlist's text included. */
+export interface UpstreamRules extends ConnectionOptions, ReceptionRules {
+  /** From the first packet to the end of the head, with redirects and a playlist's text. */
   readonly connectTimeoutMs: number;
   /** Redirects followed, one after the other. */
   readonly redirects: number;
   readonly playlistBytes: number;
-  /** Entries of playlists that are asked in one try. */
+  /** Entries of playlists that are requested in one try. */
   readonly playlistEntries: number;
   /** 1: the entries of a playlist must be streams. */
   readonly playlistDepth: number;
@@ -50,13 +51,13 @@ export class Upstream implements ReceptionSink {
   readonly #sink: UpstreamSink;
   readonly #clock: Clock;
   readonly #rules: UpstreamRules;
-  /** What is to be asked when the present one fails. */
+  /** What is requested when the present one fails. */
   readonly #left: Candidate[];
   #entriesLeft: number;
   /** The request under way, or the one whose body is received. */
-  #attempt: AbortController | null = null;
-  #patience: Alarm | null = null;
-  /** When its latest audio came, with the wait that we made of it, or when its body began. */
+  #attempt: Outbound | null = null;
+  #deadline: Alarm | null = null;
+  /** When its latest audio came, plus the wait that we made of it, or when its body began. */
   #audioMs = Number.NEGATIVE_INFINITY;
   /** How many of its titles are being committed: until then nothing is read. */
   #titles = 0;
@@ -89,7 +90,7 @@ export class Upstream implements ReceptionSink {
     return this.#reception?.pageMs ?? 0;
   }
 
-  /** Once; the sink may be told of the end before this returns. */
+  /** Once; `onEnded` may be called before this returns. */
   start(): void {
     this.#next('');
   }
@@ -97,14 +98,14 @@ export class Upstream implements ReceptionSink {
   /** Lets go of the connection. Idempotent. */
   close(): void {
     this.#left.length = 0;
-    this.#patience?.cancel();
+    this.#deadline?.cancel();
     this.#reception?.close();
     this.#attempt?.abort();
     this.#attempt = null;
   }
 
   frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
-    this.#left.length = 0; // this is the one: when it ends, all is looked at anew
+    this.#left.length = 0; // it delivers: when it ends, all is requested anew
     const waitMs = this.#sink.frame(this, bytes, durationMs, bitrateKbps, fresh, link);
     this.#audioMs = this.#clock.now() + waitMs;
     return waitMs;
@@ -131,11 +132,11 @@ export class Upstream implements ReceptionSink {
     this.#ask(candidate, this.#rules.redirects);
   }
 
-  /** Gives up the present request, and asks what is left. */
-  #leave(attempt: AbortController, reason: string): void {
+  /** Gives up the present request, and makes the next one. */
+  #leave(attempt: Outbound, reason: string): void {
     if (this.#attempt !== attempt) return;
     this.#attempt = null;
-    this.#patience?.cancel();
+    this.#deadline?.cancel();
     this.#reception?.close();
     this.#reception = null;
     attempt.abort();
@@ -143,42 +144,43 @@ export class Upstream implements ReceptionSink {
   }
 
   #arm(ms: number, reason: string): void {
-    this.#patience?.cancel();
-    this.#patience = this.#clock.alarm(this.#clock.now() + ms, { onAlarm: () => this.onEnded(reason) });
+    this.#deadline?.cancel();
+    this.#deadline = this.#clock.alarm(this.#clock.now() + ms, { onAlarm: () => this.onEnded(reason) });
   }
 
-  #ask({ target, depth }: Candidate, redirectsLeft: number): void {
-    const attempt = new AbortController();
-    this.#attempt = attempt;
-    ask(target, this.#rules, attempt.signal, {
-      failed: (reason) => this.#leave(attempt, reason),
-      answered: (response) => {
-        if (this.#attempt !== attempt) return;
-        const { statusCode = 0, headers } = response;
-        if (REDIRECTS.has(statusCode)) {
-          const to = target.to(headers.location ?? 'nowhere:');
-          if (to === null) this.#leave(attempt, `the upstream answered ${statusCode} and names no place to go`);
-          else if (redirectsLeft === 0) this.#leave(attempt, 'the upstream redirects too often');
-          else {
-            attempt.abort();
-            this.#ask({ target: to, depth }, redirectsLeft - 1);
-          }
-        } else if (statusCode === 401) this.#leave(attempt, 'the upstream wants another user or password');
-        else if (statusCode !== 200) this.#leave(attempt, `the upstream answered ${statusCode}`);
-        else if (isPlaylist(headers['content-type'], target.url.pathname)) {
-          this.#readPlaylist(attempt, { target, depth }, response);
-        } else this.#receive(response);
-      },
+  #ask(candidate: Candidate, redirectsLeft: number): void {
+    const attempt = new Outbound({ target: candidate.target, method: 'GET', headers: HEADERS }, this.#rules, {
+      onFailed: (reason) => this.#leave(attempt, reason),
+      onAnswer: () => this.#onAnswer(attempt, candidate, redirectsLeft),
     });
+    this.#attempt = attempt;
+    attempt.start();
   }
 
-  #receive(response: http.IncomingMessage): void {
+  #onAnswer(attempt: Outbound, { target, depth }: Candidate, redirectsLeft: number): void {
+    const { status, headers } = attempt;
+    if (REDIRECTS.has(status)) {
+      const to = target.to(headers.get('location') ?? 'nowhere:');
+      if (to === null) this.#leave(attempt, `the upstream answered ${status} and names no place to go`);
+      else if (redirectsLeft === 0) this.#leave(attempt, 'the upstream redirects too often');
+      else {
+        attempt.abort();
+        this.#ask({ target: to, depth }, redirectsLeft - 1);
+      }
+    } else if (status === 401) this.#leave(attempt, 'the upstream wants another user or password');
+    else if (status !== 200) this.#leave(attempt, `the upstream answered ${status}`);
+    else if (isPlaylist(headers.get('content-type'), target.url.pathname))
+      this.#readPlaylist(attempt, { target, depth });
+    else this.#receive(attempt);
+  }
+
+  #receive(answer: Outbound): void {
     this.#audioMs = this.#clock.now();
     this.#awaitAudio();
-    this.#reception = new Reception(response, this, this.#clock, this.#rules);
+    this.#reception = new Reception(answer, this, this.#clock, this.#rules);
   }
 
-  /** One alarm for each `stallMs`, none for each frame. */
+  /** One alarm for each `stallMs`, not one for each frame. */
   #awaitAudio(): void {
     const { stallMs } = this.#rules;
     const nowMs = this.#clock.now();
@@ -187,11 +189,11 @@ export class Upstream implements ReceptionSink {
       this.onEnded('no audio from the upstream');
       return;
     }
-    this.#patience?.cancel();
-    this.#patience = this.#clock.alarm(this.#audioMs + stallMs, { onAlarm: () => this.#awaitAudio() });
+    this.#deadline?.cancel();
+    this.#deadline = this.#clock.alarm(this.#audioMs + stallMs, { onAlarm: () => this.#awaitAudio() });
   }
 
-  #readPlaylist(attempt: AbortController, from: Candidate, response: http.IncomingMessage): void {
+  #readPlaylist(attempt: Outbound, from: Candidate): void {
     const { playlistBytes, playlistDepth } = this.#rules;
     if (from.depth === playlistDepth) {
       this.#leave(attempt, 'the upstream has playlists within playlists');
@@ -199,16 +201,18 @@ export class Upstream implements ReceptionSink {
     }
     const parts: Buffer[] = [];
     let bytes = 0;
-    response.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= playlistBytes) parts.push(chunk);
-      else this.#leave(attempt, `the upstream's playlist is longer than ${playlistBytes} bytes`);
+    attempt.receive({
+      onBody: (chunk) => {
+        bytes += chunk.length;
+        if (bytes <= playlistBytes) parts.push(chunk);
+        else this.#leave(attempt, `the upstream's playlist is longer than ${playlistBytes} bytes`);
+      },
+      onEnd: () => this.#follow(attempt, from, Buffer.concat(parts).toString()),
     });
-    response.on('end', () => this.#follow(attempt, from, Buffer.concat(parts).toString()));
   }
 
-  /** The entries of a playlist come next, before what was left. */
-  #follow(attempt: AbortController, { target, depth }: Candidate, text: string): void {
+  /** The entries of a playlist are requested next, before what was left. */
+  #follow(attempt: Outbound, { target, depth }: Candidate, text: string): void {
     if (this.#attempt !== attempt) return;
     const { entries, isHls } = readPlaylist(text);
     if (isHls) {
@@ -216,9 +220,9 @@ export class Upstream implements ReceptionSink {
       return;
     }
     const targets = entries.map((entry) => target.to(entry)).filter((to) => to !== null);
-    const asked = targets.slice(0, this.#entriesLeft);
-    this.#entriesLeft -= asked.length;
-    this.#left.unshift(...asked.map((to) => ({ target: to, depth: depth + 1 })));
+    const allowed = targets.slice(0, this.#entriesLeft);
+    this.#entriesLeft -= allowed.length;
+    this.#left.unshift(...allowed.map((to) => ({ target: to, depth: depth + 1 })));
     this.#leave(attempt, 'the playlist names no stream that can be pulled');
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Several URLs of one pulled source: which is asked when, the way back to a better one without a gap, and what is told of it.
- * Upstreams send their audio in real time, each of its own kind, so that what is heard tells where it is from.
+ * Several URLs of one pulled source: which is requested when, the way back to a better one without a gap, and what is reported.
+ * Upstreams send their audio in real time, each of its own kind, so that the audio itself says where it is from.
  */
 
 import type net from 'node:net';
@@ -97,27 +97,27 @@ const order = (tap: Tap) => runs(tap).map(([number]) => number);
 t.test('the first that delivers plays; no pause and no loss between two URLs', async (t) => {
   const stations = [await Station.open(t, 1), await Station.open(t, 2), await Station.open(t, 3)];
   stations[2]!.burst = 10;
-  const told: string[] = [];
+  const reported: string[] = [];
   const { tap, source } = setUp(t, stations, {
     retryMinMs: 60_000,
     retryMaxMs: 60_000,
-    onPlaying: (index) => told.push(`${index} plays`),
-    onFailed: (index, reason) => told.push(`${index} ${reason}`),
+    onPlaying: (index) => reported.push(`${index} plays`),
+    onFailed: (index, reason) => reported.push(`${index} ${reason}`),
   });
   source.start();
   await until(() => tap.parts.length > 20, 5000);
-  t.strictSame(told, ['0 the upstream answered 503', '1 the upstream answered 503', '2 plays']);
+  t.strictSame(reported, ['0 the upstream answered 503', '1 the upstream answered 503', '2 plays']);
   t.strictSame([order(tap), tap.losses, source.state], [[3], [], 'up']);
 });
 
-t.test('a round: one after the other, then a pause that grows; told once, not every time', async (t) => {
+t.test('a round: one after the other, then a pause that grows; reported once, not every time', async (t) => {
   const stations = [await Station.open(t, 1), await Station.open(t, 2)];
   const clock = new FakeClock();
-  const told: string[] = [];
+  const reported: string[] = [];
   const { tap, source } = setUp(
     t,
     stations,
-    { retryMinMs: 1000, retryMaxMs: 4000, onFailed: (index, reason) => told.push(`${index} ${reason}`) },
+    { retryMinMs: 1000, retryMaxMs: 4000, onFailed: (index, reason) => reported.push(`${index} ${reason}`) },
     clock,
   );
   source.start();
@@ -136,7 +136,7 @@ t.test('a round: one after the other, then a pause that grows; told once, not ev
     );
     clock.advance(ceilingMs / 2 + 160);
   }
-  t.strictSame(told, ['0 the upstream answered 503', '1 the upstream answered 503']);
+  t.strictSame(reported, ['0 the upstream answered 503', '1 the upstream answered 503']);
 });
 
 t.test(
@@ -144,11 +144,11 @@ t.test(
   async (t) => {
     const [best, second] = [await Station.open(t, 1), await Station.open(t, 2)];
     best.burst = second.burst = 40;
-    const told: string[] = [];
+    const reported: string[] = [];
     const { tap, source } = setUp(t, [best, second], {
       returnMs: 400,
       aheadMs: 3000,
-      onPlaying: (index) => told.push(`${index}`),
+      onPlaying: (index) => reported.push(`${index}`),
     });
     source.start();
     await until(() => tap.parts.length > 60, 5000);
@@ -164,7 +164,7 @@ t.test(
     await until(() => order(tap).length === 3, 5000);
     await until(() => second.upstream.openSockets === 0, 2000);
     await until(() => runs(tap)[2]![1] > 30, 5000);
-    t.strictSame([order(tap), tap.losses, told], [[1, 2, 1], [], ['0', '1', '0']]);
+    t.strictSame([order(tap), tap.losses, reported], [[1, 2, 1], [], ['0', '1', '0']]);
     t.ok(tap.longestGapMs < 400 + late.totalMs, `longest gap ${tap.longestGapMs} ms`);
     const tries = best.tries;
     await sleep(900);
@@ -172,7 +172,7 @@ t.test(
   },
 );
 
-t.test('a better one must deliver for a while: one that breaks at once interrupts nobody', async (t) => {
+t.test('a better one must deliver for a while: one that ends at once interrupts nothing', async (t) => {
   const [best, second] = [await Station.open(t, 1), await Station.open(t, 2)];
   second.burst = 40;
   const { tap, source } = setUp(t, [best, second], { returnMs: 200 });
@@ -244,7 +244,7 @@ t.test(
     await until(() => tap.parts.length > length + 22, 5000);
     t.strictSame(order(tap), [2], 'not heard before its title is committed');
     commits[0]!();
-    // All it sent at once has been heard by nobody; what it sends from here on is.
+    // What it sent at once was not on air; what it sends from here on is.
     const socket = best.upstream.sockets.at(-1)!;
     socket.write(Buffer.concat([best.audio(20), Buffer.from([0])]));
     await until(() => order(tap).length === 2, 5000);

@@ -1,5 +1,5 @@
 /**
- * Upstream servers on loopback, bare sockets that answer as they are told, and a pulled source with an input that keeps all it is
+ * Upstream servers on loopback, bare sockets whose answer each test sets, and a pulled source with an input that keeps all it is
  * fed, with the places of titles.
  */
 

@@ -14,8 +14,8 @@ import { audioOf, setUp, streamHead, Upstream } from '../kit/upstream.js';
 
 t.jobs = 4;
 
-/** Public, given to nobody: nothing answers there, and most machines have no way there at all. */
-const NOBODY = '2000::1';
+/** Public, but allocated to no network: nothing answers there, and most machines have no route to it. */
+const UNALLOCATED = '2000::1';
 
 /** First and last address of each private range, and its neighbours outside where those are public. */
 const IPV4: [first: string, last: string, before: string | null, after: string | null][] = [
@@ -155,7 +155,7 @@ t.test(
   async (t) => {
     const upstream = await Upstream.open(t);
     const url = `http://radio.example:${upstream.port}/live`;
-    const { lookup, asked } = resolver(answers(NOBODY), answers('127.0.0.1'));
+    const { lookup, asked } = resolver(answers(UNALLOCATED), answers('127.0.0.1'));
     const { tap, source } = setUp(t, { url }, { lookup, connectTimeoutMs: 500, retryMinMs: 2000, retryMaxMs: 2000 });
     source.start();
     await until(() => tap.losses.length === 1, 5000);

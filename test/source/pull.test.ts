@@ -1,5 +1,5 @@
 /**
- * Pulled streams against real upstream servers on loopback: bare sockets that answer as they are told. What is passed on is held
+ * Pulled streams against real upstream servers on loopback: bare sockets whose answer each test sets. What is passed on is held
  * against what was sent, byte for byte, and each title against the place where the upstream had it, also as a Player sees it.
  */
 
@@ -489,7 +489,7 @@ t.test('through a Player: the first block that closes after the title’s place 
   t.ok(expected.length > 20);
 });
 
-/** A server that is told titles in two ways. */
+/** A server that gets titles in two ways. */
 async function titled(t: Test, yaml: (url: string) => string) {
   const upstream = await Upstream.open(t);
   const random = new Random();
@@ -560,7 +560,7 @@ t.test('an upstream that has fallen silent does not end a push', async (t) => {
   await settles('A - Six (upstream)');
 });
 
-t.test('the title of an upstream that was only a spare is told when it is heard', async (t) => {
+t.test('the title of an upstream that was only a spare is in force once it is on air', async (t) => {
   const upstream = await Upstream.open(t);
   const audio = audioOf(new Random(), 2000);
   upstream.answer = async (socket) => {
@@ -604,8 +604,8 @@ t.test('titles with entities and en dashes, as Icecast relays them in Latin-1', 
   const player = new Player(server.port, '/relay.mp3');
   t.teardown(() => player.close());
   await player.until((one) => one.titles.at(-1)?.title === TITLE, 5000);
-  const told = { artist: 'Björk', song: 'Jóga & R&B &lt;', separator: ' – ', rawdata: TITLE };
-  t.match(await now(server.base), told, 'the line stays as it came');
+  const expected = { artist: 'Björk', song: 'Jóga & R&B &lt;', separator: ' – ', rawdata: TITLE };
+  t.match(await now(server.base), expected, 'the line stays as it came');
 });
 
 t.test('on demand: 503 with Retry-After when the upstream never answers; connected only while asked for', async (t) => {
@@ -665,7 +665,7 @@ t.test('an upstream that comes back does not bring back old audio', async (t) =>
   await until(() => upstream.heads.length === 1, 2000);
   upstream.answer = (socket) => socket.destroy();
   await sleep(100);
-  // Somebody waits all the time; the tape of before is none of his business.
+  // A listener that waits all the time must not get the tape of before.
   const player = new Player(server.port, '/relay.mp3', { keep: true });
   t.teardown(() => player.close());
   await sleep(2500);

@@ -44,14 +44,14 @@ async function pull(t: Test, from: { readonly url: string }, options: PullSetup 
   await until(
     () => tap.losses.length > 0 || tap.audioBytes === AUDIO.length,
     8000,
-    () => told(tap),
+    () => stateOf(tap),
   );
-  const result = tap.losses[0] ?? (tap.bytes.equals(AUDIO) && tap.titles[0]?.line === 'there' ? 'plays' : told(tap));
+  const result = tap.losses[0] ?? (tap.bytes.equals(AUDIO) && tap.titles[0]?.line === 'there' ? 'plays' : stateOf(tap));
   source.stop();
   return result;
 }
 
-const told = (tap: Tap) => JSON.stringify([tap.losses, tap.audioBytes, tap.titles]);
+const stateOf = (tap: Tap) => JSON.stringify([tap.losses, tap.audioBytes, tap.titles]);
 
 const answered = (status: string, heads: string, body = '') =>
   `HTTP/1.1 ${status}\r\n${heads}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
@@ -144,7 +144,7 @@ t.test(
   },
 );
 
-t.test('HLS is refused in so many words', async (t) => {
+t.test('HLS is refused, and the reason says so', async (t) => {
   const upstream = await Upstream.open(t);
   const text = '#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\nsegment1.ts\n';
   const asked = serve(upstream, { '/x.m3u8': listed('application/vnd.apple.mpegurl', text) });
@@ -199,7 +199,7 @@ t.test('an entry that delivered is looked for anew when it ends; one that delive
   await until(
     () => tap.audioBytes >= 2 * AUDIO.length,
     20_000,
-    () => told(tap),
+    () => stateOf(tap),
   );
   t.strictSame(asked.slice(0, 6), ['/x.m3u', '/silent', '/live', '/x.m3u', '/silent', '/live']);
   t.match(tap.losses, [/closed the stream/]);
@@ -290,7 +290,7 @@ t.test('credentials: of the URL before those beside it, to the same origin and n
   t.strictSame([sent(first), sent(second)], [[mine], [undefined]]);
 });
 
-t.test('no word of a failure holds a URL, a user or a password', async (t) => {
+t.test('no reason of a failure holds a URL, a user or a password', async (t) => {
   const upstream = await Upstream.open(t);
   const reasons: string[] = [];
   const failed = (_: number, reason: string) => reasons.push(reason);
@@ -399,7 +399,7 @@ t.test('sloppy heads at every split, and byte by byte', async (t) => {
     }
   }
   upstream.answer = (socket) => void socket.end('IC');
-  t.not(await pull(t, upstream), 'plays', 'an end in the middle of the word');
+  t.not(await pull(t, upstream), 'plays', 'an end in the middle of the first line');
   upstream.answer = (socket) => void socket.end();
   t.not(await pull(t, upstream), 'plays');
   upstream.answer = (socket) => void socket.end('ICY 404 Resource Not Found\r\n\r\n');
@@ -421,7 +421,7 @@ t.test('the head of an answer is bounded', async (t) => {
   t.match(await pull(t, upstream, { headBytes: 2048 }), /Overflow|HEADER_OVERFLOW/i);
 });
 
-t.test('what an upstream says of itself is told where the configuration says nothing', async (t) => {
+t.test('what an upstream says of itself is sent on where the configuration says nothing', async (t) => {
   const upstream = await Upstream.open(t);
   const heads = 'icy-name: Caf\u00e9 Radio\r\nicy-genre: Jazz\r\nicy-br: 128\r\nicy-url: javascript:x\r\n';
   for (const charset of ['latin1', 'utf8'] as const) {
@@ -468,7 +468,7 @@ t.test('bytes without a frame: some are passed over, too many are no audio', asy
     await until(
       () => tap.losses.length > 0 || tap.audioBytes === AUDIO.length + 3 * FRAME_BYTES,
       5000,
-      () => told(tap),
+      () => stateOf(tap),
     );
     source.stop();
     return tap.losses[0] ?? 'plays';

@@ -1,5 +1,5 @@
 /**
- * Leaves alone what does not answer: after some failures in a row it is not asked for a while, then one call finds out.
+ * A circuit breaker: after some failures in a row no call is made for a while, then one finds out whether there is an answer again.
  *
  *   closed ── `after` failures in a row ──► open ── `pauseMs` ──► one call ── answered ──► closed
  *                                             ▲                       └── failed ──┐
@@ -26,7 +26,7 @@ export class Breaker {
     return this.#tryMs !== null;
   }
 
-  /** Whether a call may be made now; where one alone may, this is it: its outcome has to be told. */
+  /** Whether a call may be made now. Where only one may, this is it: its outcome has to be reported. */
   admit(): boolean {
     if (this.#tryMs === null) return true;
     if (this.#clock.now() < this.#tryMs) return false;
@@ -34,7 +34,7 @@ export class Breaker {
     return true;
   }
 
-  /** It answers. True: that was not known. */
+  /** Reports an answer. True: it was open. */
   answered(): boolean {
     const wasOpen = this.isOpen;
     this.#failures = 0;
@@ -42,7 +42,7 @@ export class Breaker {
     return wasOpen;
   }
 
-  /** It did not answer. True: it is left alone from now on. A call from before the pause does not make it longer. */
+  /** Reports a call without an answer. True: it is open from now on. A call from before the pause does not make the pause longer. */
   failed(): boolean {
     const isTrial = this.#tryMs === Number.POSITIVE_INFINITY;
     if (!isTrial && (this.isOpen || ++this.#failures < this.#after)) return false;

@@ -1,36 +1,41 @@
 /**
- * The operator's hook that is asked about listeners, and told when they have gone. So many calls at once; the others wait, questions
- * before farewells, none of them longer than a question may take in all. While the hook does not answer it is not asked
- * (breaker.ts), so that a dead one does not cost each listener its time-out.
+ * The operator's hook, which is asked about listeners (listener_add) and notified of their end (listener_remove), as Icecast's URL
+ * authentication has it. It makes so many calls at once; the others wait, questions before notices, no question longer than its time-out.
+ * A hook that does not answer is left alone (breaker.ts), so that it does not cost each listener a time-out.
  *
  *   ask ─► remembered? ─► breaker open? ─► waiting ─► call ─► answer ─► remembered
  *                               └─────────── down ───────────► whenDown
+ *
+ * A call is a form by POST on a connection of its own: none that has gone stale passes for a dead hook.
  */
 
+import { lookup } from 'node:dns';
 import type { Clock } from '../../base/clock.js';
+import { Outbound } from '../../net/outbound.js';
+import { Target } from '../../net/target.js';
 import { Breaker } from './breaker.js';
-import { callHook, type HookAnswer } from './hook-call.js';
 
 export interface HookOptions {
+  /** http or https, with or without a user and password. */
   readonly url: string;
   readonly timeoutMs: number;
-  /** Calls at once, and calls that wait for their turn. */
+  /** Calls at once, and calls of each kind that wait for their turn. */
   readonly parallel: number;
   readonly waiting: number;
   readonly cacheMs: number;
   readonly cacheEntries: number;
-  /** Whether a remembered answer holds for one address, or for all who show the same credentials. */
+  /** Whether a remembered answer holds for one address, or for all who send the same credentials. */
   readonly cacheBy: 'address' | 'credentials';
   readonly whenDown: 'deny' | 'allow';
   readonly breakAfter: number;
   readonly breakMs: number;
-  /** What became of each question, for metrics. */
+  /** The outcome of each question, for metrics. */
   onVerdict(verdict: 'allowed' | 'denied' | 'down' | 'remembered'): void;
-  /** It is left alone, or has answered again (null). */
+  /** It is left alone, and why; or it answers again (null). */
   onTroubleChanged(trouble: string | null): void;
 }
 
-/** Who wants to listen. */
+/** A client that wants to listen. */
 export interface HookListener {
   /** The mount with its query, as requested. */
   readonly mount: string;
@@ -43,8 +48,14 @@ export interface HookListener {
 export interface HookVerdict {
   readonly verdict: 'allowed' | 'denied' | 'down';
   readonly limitMs: number;
-  /** The number under which he was announced to the hook; null: he was not, and is no farewell either. */
+  /** The number under which the hook knows the listener; null: it was not asked about this one, and gets no notice either. */
   readonly client: string | null;
+}
+
+interface HookAnswer {
+  readonly allowed: boolean;
+  /** +∞: no limit. */
+  readonly limitMs: number;
 }
 
 interface Call {
@@ -55,13 +66,19 @@ interface Call {
 }
 
 const DOWN: HookVerdict = { verdict: 'down', limitMs: Number.POSITIVE_INFINITY, client: null };
+const DENIED: HookAnswer = { allowed: false, limitMs: 0 };
+const HEADERS = { 'Content-Type': 'application/x-www-form-urlencoded', 'User-Agent': 'airsplice' };
+const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
+/** A body says nothing. It is read only so that the other side can finish. */
+const MOST_BODY_BYTES = 64 * 1024;
 
 export class ListenerHook {
   readonly #options: HookOptions;
   readonly #clock: Clock;
+  readonly #target: Target;
   readonly #breaker: Breaker;
   readonly #questions = new Set<Call>();
-  readonly #farewells = new Set<Call>();
+  readonly #notices = new Set<Call>();
   /** What was, or is being, answered; oldest first. */
   readonly #remembered = new Map<string, { readonly judgement: Promise<HookVerdict>; readonly untilMs: number }>();
   #running = 0;
@@ -72,36 +89,37 @@ export class ListenerHook {
   constructor(clock: Clock, options: HookOptions) {
     this.#clock = clock;
     this.#options = options;
+    this.#target = Target.named(options.url, undefined, true);
     this.#breaker = new Breaker(clock, options.breakAfter, options.breakMs);
   }
 
-  /** Resolves within the time-out; never rejects. Whoever is allowed with a `client` has to be told `gone` once. */
+  /** Resolves within the time-out; never rejects. For a listener allowed with a `client` number `gone` has to be called once. */
   async ask(caller: HookListener): Promise<HookVerdict> {
-    const { cacheMs, onVerdict: judged } = this.#options;
+    const { cacheMs, onVerdict } = this.#options;
     const key = keyOf(caller, this.#options.cacheBy);
     const known = this.#remembered.get(key);
     if (known !== undefined && this.#clock.now() < known.untilMs) {
       const { verdict, limitMs } = await known.judgement;
-      judged('remembered');
+      onVerdict('remembered');
       return this.#orWhenDown({ verdict, limitMs, client: null });
     }
     const judgement = this.#question(caller);
     if (cacheMs > 0) this.#remember(key, judgement);
     const { verdict } = await judgement;
-    judged(verdict);
+    onVerdict(verdict);
     if (verdict === 'down' && this.#remembered.get(key)?.judgement === judgement) this.#remembered.delete(key);
     return this.#orWhenDown(await judgement);
   }
 
-  /** Tells that somebody who was announced has gone. @param lastedMs how long he listened */
+  /** Notifies the hook of a listener's end. @param lastedMs how long it listened */
   gone(caller: HookListener, client: string, lastedMs: number): void {
-    if (this.#breaker.isOpen || this.#farewells.size >= this.#options.waiting) return;
+    if (this.#breaker.isOpen || this.#notices.size >= this.#options.waiting) return;
     const form = formOf('listener_remove', caller, client, lastedMs);
-    this.#farewells.add({ form, untilMs: Number.POSITIVE_INFINITY, onDone: () => undefined });
+    this.#notices.add({ form, untilMs: Number.POSITIVE_INFINITY, onDone: () => undefined });
     this.#turn();
   }
 
-  /** Asks no more: whoever waits is answered as if the hook were down. Farewells still go out. */
+  /** Asks no more: questions that wait are answered as if the hook were down. Notices still go out. */
   close(): void {
     this.#closed = true;
     this.#answerAll();
@@ -125,7 +143,7 @@ export class ListenerHook {
     return new Promise((resolve) => {
       const late = () => {
         if (!this.#questions.delete(call)) return;
-        // Its turn did not come. That says nothing of the hook, unless this was the one call that finds out.
+        // Its turn did not come. That says nothing about the hook, unless this was the one call that finds out.
         if (this.#breaker.isOpen) this.#breaker.failed();
         resolve(DOWN);
       };
@@ -148,21 +166,49 @@ export class ListenerHook {
   /** Makes as many calls as may run. */
   #turn(): void {
     while (this.#running < this.#options.parallel) {
-      const queue = this.#questions.size > 0 ? this.#questions : this.#farewells;
+      const queue = this.#questions.size > 0 ? this.#questions : this.#notices;
       const [call] = queue;
       if (call === undefined) break;
       queue.delete(call);
       this.#running++;
-      const leftMs = Math.min(this.#options.timeoutMs, Math.max(1, call.untilMs - this.#clock.now()));
-      callHook(this.#options.url, call.form, leftMs, {
-        onAnswered: (answer) => this.#answered(call, answer),
-        onOver: () => {
-          this.#running--;
-          this.#turn();
-        },
-      });
+      this.#make(call);
     }
     if (this.#running === 0) this.#onIdle?.();
+  }
+
+  /** One call, cut when its time is over, body and all. */
+  #make(call: Call): void {
+    let bytes = 0;
+    const onBody = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MOST_BODY_BYTES) outbound.abort();
+    };
+    let isAnswered = false;
+    const answer = (result: HookAnswer | string) => {
+      if (!isAnswered) this.#answered(call, result);
+      isAnswered = true;
+    };
+    const request = { target: this.#target, method: 'POST', headers: HEADERS, body: call.form } as const;
+    const outbound = new Outbound(request, CONNECTION, {
+      onAnswer: () => {
+        answer(answerOf(outbound));
+        outbound.receive({ onBody, onEnd: () => undefined });
+      },
+      // A reason may hold the hook's name; a code holds nothing of the URL.
+      onFailed: (reason, code) => answer(code ?? reason),
+      onClosed: () => {
+        clearTimeout(deadline);
+        answer('no answer');
+        this.#running--;
+        this.#turn();
+      },
+    });
+    const leftMs = Math.min(this.#options.timeoutMs, Math.max(1, call.untilMs - this.#clock.now()));
+    const deadline = setTimeout(() => {
+      answer('no answer in time');
+      outbound.abort();
+    }, leftMs);
+    outbound.start();
   }
 
   #answered(call: Call, answer: HookAnswer | string): void {
@@ -171,12 +217,12 @@ export class ListenerHook {
       if (this.#breaker.answered()) this.#options.onTroubleChanged(null);
     } else if (this.#breaker.failed()) {
       this.#options.onTroubleChanged(answer);
-      this.#farewells.clear();
+      this.#notices.clear();
       this.#answerAll();
     }
   }
 
-  /** Whoever waits need not wait for what will not be asked. */
+  /** No question waits for a call that will not be made. */
   #answerAll(): void {
     for (const call of this.#questions) call.onDone(null);
     this.#questions.clear();
@@ -194,12 +240,12 @@ export class ListenerHook {
 }
 
 /**
- * What an answer holds for (contract, "Streams"). The hook is told the address and may judge by it, and the query of a public link is
- * nobody's credential: only the operator knows that the address says nothing. Those who show nothing at all have nothing else.
+ * What an answer holds for. The hook gets the address and may judge by it, and the query of a public link is no credential: only the
+ * operator knows whether the address matters. A client that sends no credentials at all has only its address.
  */
 function keyOf({ mount, user, password, address }: HookListener, cacheBy: HookOptions['cacheBy']): string {
-  const isNobody = user === '' && password === '' && !mount.includes('?');
-  return JSON.stringify([mount, user, password, cacheBy === 'address' || isNobody ? address : '']);
+  const isAnonymous = user === '' && password === '' && !mount.includes('?');
+  return JSON.stringify([mount, user, password, cacheBy === 'address' || isAnonymous ? address : '']);
 }
 
 /** The fields that Icecast 2.4 sends, but for the server's own name and port. */
@@ -208,4 +254,18 @@ function formOf(action: string, caller: HookListener, client: string, lastedMs?:
   const form = new URLSearchParams({ action, client, mount, user, pass: password, ip: address, agent });
   if (lastedMs !== undefined) form.set('duration', String(Math.round(lastedMs / 1000)));
   return form.toString();
+}
+
+/**
+ * 2xx with `icecast-auth-user: 1` is yes, and `icecast-auth-timelimit: N` says for how many seconds; 2xx without it, 401 and 403 are no.
+ * All else, a redirect too, is no answer (a string that says why): an error page or a wrong URL decides nothing.
+ */
+function answerOf({ status, headers }: Outbound): HookAnswer | string {
+  if (status === 401 || status === 403) return DENIED;
+  if (status < 200 || status > 299) return `status ${status}`;
+  if (headers.get('icecast-auth-user') !== '1') return DENIED;
+  const limit = headers.get('icecast-auth-timelimit');
+  if (limit === undefined) return { allowed: true, limitMs: Number.POSITIVE_INFINITY };
+  if (!/^\d{1,9}$/.test(limit)) return 'a time limit that cannot be read';
+  return Number(limit) === 0 ? DENIED : { allowed: true, limitMs: Number(limit) * 1000 };
 }

@@ -1,4 +1,4 @@
-/** The listener hook: what it is asked and told, and what becomes of listeners when it is slow, down, lying or huge. */
+/** The listener hook: the calls that it gets, and what becomes of listeners when it is slow, down, lying or huge. */
 
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
@@ -118,7 +118,7 @@ t.test('what the head of an answer says', { buffered: true }, async (t) => {
   }
 });
 
-t.test('questions and farewells as Icecast sends them', { buffered: true }, async (t) => {
+t.test('questions and notices as Icecast sends them', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
   const { hook } = new Bench(operator.url);
   const caller = callerOf({ mount: '/demo.mp3?a=b&c=ü', user: 'nina', password: 'p&=ä', agent: 'VLC/3 LibVLC' });
@@ -140,7 +140,7 @@ t.test('questions and farewells as Icecast sends them', { buffered: true }, asyn
   ]);
 });
 
-t.test('so many at once, so many waiting, questions before farewells', { buffered: true }, async (t) => {
+t.test('so many at once, so many waiting, questions before notices', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
   const held: (() => void)[] = [];
   operator.answer = (form, response) => held.push(() => YES(form, response));
@@ -168,12 +168,12 @@ t.test('so many at once, so many waiting, questions before farewells', { buffere
   t.same(
     operator.forms.map(({ action }) => action),
     [...Array(5).fill('listener_add'), ...Array(3).fill('listener_remove')],
-    'the fourth farewell was one too many',
+    'the fourth notice was one too many',
   );
 });
 
 t.test(
-  'where credentials decide, answers are remembered for mount, credentials and query; nobody for his address',
+  'where credentials decide, answers are remembered for mount, credentials and query; never for an address',
   { buffered: true },
   async (t) => {
     const operator = await new Operator(t).start();
@@ -208,24 +208,20 @@ t.test(
   },
 );
 
-t.test(
-  'of a public link nobody is let in or locked out by what was said to a stranger',
-  { buffered: true },
-  async (t) => {
-    const operator = await new Operator(t).start();
-    operator.answer = (form, response) => (form['ip'] === '192.0.2.1' ? YES : NO)(form, response);
-    const bench = new Bench(operator.url, { cacheMs: 10_000, cacheEntries: 100 });
-    for (const caller of [{ mount: '/h.mp3?ref=web' }, { user: 'nina', password: 'x' }, {}]) {
-      t.match(await bench.ask({ ...caller, address: '192.0.2.2' }), /^denied/);
-      t.match(await bench.ask({ ...caller, address: '192.0.2.1' }), /^allowed .*\d$/, 'not locked out');
-      t.match(await bench.ask({ ...caller, address: '192.0.2.3' }), /^denied/, 'nor let in');
-      t.match(await bench.ask({ ...caller, address: '192.0.2.1' }), /^allowed .* null$/, 'and remembered');
-    }
-    t.equal(operator.forms.length, 9);
-  },
-);
+t.test('of a public link no client is let in or locked out by the answer to another', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  operator.answer = (form, response) => (form['ip'] === '192.0.2.1' ? YES : NO)(form, response);
+  const bench = new Bench(operator.url, { cacheMs: 10_000, cacheEntries: 100 });
+  for (const caller of [{ mount: '/h.mp3?ref=web' }, { user: 'nina', password: 'x' }, {}]) {
+    t.match(await bench.ask({ ...caller, address: '192.0.2.2' }), /^denied/);
+    t.match(await bench.ask({ ...caller, address: '192.0.2.1' }), /^allowed .*\d$/, 'not locked out');
+    t.match(await bench.ask({ ...caller, address: '192.0.2.3' }), /^denied/, 'nor let in');
+    t.match(await bench.ask({ ...caller, address: '192.0.2.1' }), /^allowed .* null$/, 'and remembered');
+  }
+  t.equal(operator.forms.length, 9);
+});
 
-t.test('a dead hook costs the first their time-out, and nobody after them', { buffered: true }, async (t) => {
+t.test('a dead hook costs the first listeners their time-out, and none after them', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
   operator.answer = () => undefined;
   const bench = new Bench(operator.url, { timeoutMs: 1500, breakAfter: 3, parallel: 3, whenDown: 'allow' });
@@ -258,48 +254,44 @@ t.test('a dead hook costs the first their time-out, and nobody after them', { bu
   t.equal(operator.forms.length, asked + 12, 'and all are asked about again');
 });
 
-t.test(
-  'nobody listens there, a hang-up, rubbish, a head without end, a body without end',
-  { buffered: true },
-  async (t) => {
-    const closed = await new Operator(t).start();
-    closed.stop();
-    t.equal(await new Bench(closed.url).ask(), 'down Infinity null');
+t.test('no server there, a hang-up, rubbish, a head without end, a body without end', { buffered: true }, async (t) => {
+  const closed = await new Operator(t).start();
+  closed.stop();
+  t.equal(await new Bench(closed.url).ask(), 'down Infinity null');
 
-    const raw = async (speak: (socket: net.Socket) => void): Promise<string> => {
-      const sockets = new Set<net.Socket>();
-      const server = net.createServer((socket) => {
-        sockets.add(socket.on('error', () => undefined).on('close', () => sockets.delete(socket)));
-        socket.once('data', () => speak(socket));
-      });
-      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-      t.teardown(() => server.close());
-      const bench = new Bench(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { timeoutMs: 2000 });
-      const said = await bench.ask();
-      await bench.hook.settled();
-      await until(
-        () => sockets.size === 0,
-        5000,
-        () => 'nothing of the call is left',
-      );
-      return said;
-    };
-    const forEver = (socket: net.Socket, bytes: string, first = '') => {
-      socket.write(first);
-      const timer = setInterval(() => socket.write(bytes), 10);
-      socket.on('close', () => clearInterval(timer));
-    };
-    const ok = 'HTTP/1.1 200 OK\r\nicecast-auth-user: 1\r\n';
-    t.match(await raw((socket) => socket.destroy()), /^down/);
-    t.match(await raw((socket) => socket.end('SSH-2.0-OpenSSH\r\n')), /^down/);
-    t.match(await raw((socket) => socket.end(`${ok}`)), /^down/, 'half a head');
-    t.match(await raw((socket) => forEver(socket, '')), /^down/, 'not a word');
-    t.match(await raw((socket) => forEver(socket, 'x: y\r\n', ok)), /^down/, 'a head that trickles');
-    t.match(await raw((socket) => socket.write(`${ok}x: ${'y'.repeat(100_000)}\r\n\r\n`)), /^down/, 'a huge head');
-    t.match(await raw((socket) => forEver(socket, 'z'.repeat(100_000), `${ok}\r\n`)), /^allowed/, 'a huge body');
-    t.match(await raw((socket) => forEver(socket, 'z', `${ok}\r\n`)), /^allowed/, 'a body that trickles');
-  },
-);
+  const raw = async (speak: (socket: net.Socket) => void): Promise<string> => {
+    const sockets = new Set<net.Socket>();
+    const server = net.createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined).on('close', () => sockets.delete(socket)));
+      socket.once('data', () => speak(socket));
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    t.teardown(() => server.close());
+    const bench = new Bench(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { timeoutMs: 2000 });
+    const said = await bench.ask();
+    await bench.hook.settled();
+    await until(
+      () => sockets.size === 0,
+      5000,
+      () => 'nothing of the call is left',
+    );
+    return said;
+  };
+  const forEver = (socket: net.Socket, bytes: string, first = '') => {
+    socket.write(first);
+    const timer = setInterval(() => socket.write(bytes), 10);
+    socket.on('close', () => clearInterval(timer));
+  };
+  const ok = 'HTTP/1.1 200 OK\r\nicecast-auth-user: 1\r\n';
+  t.match(await raw((socket) => socket.destroy()), /^down/);
+  t.match(await raw((socket) => socket.end('SSH-2.0-OpenSSH\r\n')), /^down/);
+  t.match(await raw((socket) => socket.end(`${ok}`)), /^down/, 'half a head');
+  t.match(await raw((socket) => forEver(socket, '')), /^down/, 'not a byte');
+  t.match(await raw((socket) => forEver(socket, 'x: y\r\n', ok)), /^down/, 'a head that trickles');
+  t.match(await raw((socket) => socket.write(`${ok}x: ${'y'.repeat(100_000)}\r\n\r\n`)), /^down/, 'a huge head');
+  t.match(await raw((socket) => forEver(socket, 'z'.repeat(100_000), `${ok}\r\n`)), /^allowed/, 'a huge body');
+  t.match(await raw((socket) => forEver(socket, 'z', `${ok}\r\n`)), /^allowed/, 'a body that trickles');
+});
 
 t.test('the breaker: its states, and no call that is forgotten closes it for ever', { buffered: true }, async (t) => {
   const clock = new FakeClock();
@@ -349,7 +341,7 @@ stations:
       open: { sources: [{ type: file, path: ${DEMO_AUDIO} }] }
 `;
 
-t.test('at a server: asked, let in, limited, told of the end', { buffered: true }, async (t) => {
+t.test('at a server: asked, let in, limited, notified of the end', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
   operator.answer = ({ user, pass, mount, action }, response) => {
     if (action === 'listener_remove') return void response.end();
@@ -387,7 +379,7 @@ t.test('at a server: asked, let in, limited, told of the end', { buffered: true 
     ip: '127.0.0.1',
     agent: 'test',
   });
-  t.equal((await ask(t, port, 'HEAD /demo HTTP/1.1')).status, 200, 'a head is nobody who listens');
+  t.equal((await ask(t, port, 'HEAD /demo HTTP/1.1')).status, 200, 'a HEAD is no listener');
 
   await short.until((p) => p.closed);
   t.ok(performance.now() - startedMs > 1900);
@@ -396,12 +388,12 @@ t.test('at a server: asked, let in, limited, told of the end', { buffered: true 
   t.match(operator.of('listener_remove')[0], { mount: '/demo?token=good&short', duration: /^[2-9]$/ });
   t.match(operator.of('listener_remove')[1], { user: 'nina', client: operator.of('listener_add')[2]!['client'] });
   await app.stop();
-  t.equal(operator.of('listener_remove').length, 3, 'a stop says goodbye for all who are in');
+  t.equal(operator.of('listener_remove').length, 3, 'a stop notifies it of all who are in');
   t.equal(operator.forms.length, 8);
 });
 
 t.test(
-  'at a server: gone before the answer, no room to be asked about, nothing secret told',
+  'at a server: gone before the answer, no room to be asked about, nothing secret logged',
   { buffered: true },
   async (t) => {
     const operator = await new Operator(t).start();
@@ -418,7 +410,7 @@ t.test(
     );
     const players = [new Player(port, '/demo?token=t0ken'), new Player(port, '/demo')];
     await until(() => held.length === 2, 5000);
-    t.equal((await ask(t, port, 'GET /demo HTTP/1.1')).status, 503, 'whoever is asked about has a place');
+    t.equal((await ask(t, port, 'GET /demo HTTP/1.1')).status, 503, 'a listener that is asked about has a place');
     t.equal(held.length, 2);
     players[0]!.close();
     for (const answer of held.splice(0)) answer();
@@ -446,7 +438,7 @@ t.test(
   },
 );
 
-t.test('at a server: the hook is down, and everybody may listen', { buffered: true }, async (t) => {
+t.test('at a server: the hook is down, and all may listen', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
   operator.answer = () => undefined;
   const { port } = await startServer(t, yaml(operator.url, 'timeoutSeconds: 3, whenDown: allow, breakSeconds: 60'));

@@ -6,6 +6,7 @@ import { type PushInput, type PushLimits, parsePushBody, parsePushQuery } from '
 import { readClientHello } from '../../../src/net/client-hello.js';
 import { Proxies } from '../../../src/net/peer.js';
 import { readProxyHead } from '../../../src/net/proxy-protocol.js';
+import { readResponseHead } from '../../../src/net/response-head.js';
 import { Target } from '../../../src/net/target.js';
 import { isPlaylist, readPlaylist } from '../../../src/source/playlist.js';
 import type { FuzzTarget } from '../fuzz.js';
@@ -308,4 +309,34 @@ const clientHello: FuzzTarget = {
   },
 };
 
-export const TEXT_TARGETS: readonly FuzzTarget[] = [pushQuery, pushBody, playlist, proxyHead, forwarded, clientHello];
+const responseHead: FuzzTarget = {
+  name: 'response-head',
+  seeds: [
+    'ICY 200 OK\r\nicy-name:a\r\nicy-metaint: 16000\r\n\r\n\xff\xfb',
+    'HTTP/1.1 100 Continue\n\nHTTP/1.0 302\nLocation: /\n more\n\n',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n',
+  ].map(latin),
+  words: ['ICY ', 'HTTP/1.1 ', '200', '100', '101', '\r', '\n', '\r\n', '\r\r\n', ': ', ' ', '\t', '\0', '\xe9'].map(
+    latin,
+  ),
+  play(bytes, random) {
+    let [split, found] = [0, readResponseHead(Buffer.alloc(0))];
+    for (let seen = 0; found === 'more' && seen < bytes.length; seen = split) {
+      split = Math.min(bytes.length, seen + random.int(1, 40));
+      found = readResponseHead(bytes.subarray(0, split), seen);
+    }
+    const whole = readResponseHead(bytes);
+    if (typeof whole === 'string' || typeof found === 'string') {
+      if (whole !== found) throw new Error('depends on where it was split');
+      return;
+    }
+    const text = whole.head?.toString('latin1') ?? '';
+    const isSame = whole.endAt === found.endAt && text === (found.head?.toString('latin1') ?? '');
+    if (!isSame) throw new Error('depends on where it was split');
+    if (!/^(HTTP\/1\.1 \d{3} \r\n([!-9;-~]+: [^\0-\x1f\x7f]*\r\n)*\r\n)?$/.test(text)) throw new Error(text);
+  },
+};
+
+export const TEXT_TARGETS: readonly FuzzTarget[] = [
+  ...[pushQuery, pushBody, playlist, proxyHead, forwarded, clientHello, responseHead],
+];
