@@ -7,6 +7,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../base/ip.js';
 import { REFUSALS, Refusal } from '../base/refusal.js';
+import { queryOf } from '../base/request-target.js';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
 import { type Judged, type Judges, judgeRequest } from '../net/held-connection.js';
@@ -123,10 +124,7 @@ export function registerPush(
       ...route,
       url,
       method: 'GET',
-      handler: (request, reply) => {
-        const mark = request.url.indexOf('?');
-        return answer(request, reply, () => parsePushQuery(mark < 0 ? '' : request.url.slice(mark + 1), limits));
-      },
+      handler: (request, reply) => answer(request, reply, () => parsePushQuery(queryOf(request.url), limits)),
     });
     app.route({
       ...route,

@@ -5,6 +5,7 @@
 
 import { KEY, METAID } from '../base/key.js';
 import { Refusal } from '../base/refusal.js';
+import { pathOf, queryOf } from '../base/request-target.js';
 import type { Sync } from '../feed/feed.js';
 import type { TrackType } from '../metadata/record.js';
 
@@ -45,9 +46,7 @@ export function isMetaid(text: string): boolean {
  * @throws Refusal not-found
  */
 export function readTarget(url: string, forms: boolean): ReadTarget {
-  const mark = url.indexOf('?');
-  const path = mark < 0 ? url : url.slice(0, mark);
-  const match = PATH.exec(path);
+  const match = PATH.exec(pathOf(url));
   if (match === null) throw notFound();
   const scope = match[1] as Scope;
   let id = match[2]!;
@@ -58,7 +57,7 @@ export function readTarget(url: string, forms: boolean): ReadTarget {
     if (form !== null) id = id.slice(0, -form.length - 1);
   }
   if (!(scope === 'listener' ? METAID : KEY).test(id)) throw notFound();
-  return { scope, id, form, query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)) };
+  return { scope, id, form, query: new URLSearchParams(queryOf(url)) };
 }
 
 export function notFound(detail = 'There is nothing at this address.'): Refusal {

@@ -10,6 +10,7 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
+import { pathOf } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Role } from '../config/schema.js';
 import type { Connections } from '../net/connections.js';
@@ -74,7 +75,7 @@ export class Router {
     this.app = fastify({
       logger: false,
       // As long as a head can be: what is too long for a key or a token is just a wrong one (fastify would answer 414).
-      // Queries are read where they are needed (parameter.ts), not taken apart for every request.
+      // Queries are read where they are needed (base/request-target.ts), not taken apart for every request.
       routerOptions: { maxParamLength: parts.headBytes, querystringParser: () => NO_QUERY },
       exposeHeadRoutes: false,
       // The engine itself refuses what comes while it closes, as a problem and with Retry-After.
@@ -223,11 +224,6 @@ export class Router {
 /** What the reserve of connections is for: playout systems, encoders' titles, operators. */
 function isReserved(path: string, takers: readonly HttpService[]): boolean {
   return path.startsWith('/metapush/') || OPERATORS.has(path) || takers.some((service) => service.isReserved);
-}
-
-function pathOf(url: string): string {
-  const mark = url.indexOf('?');
-  return mark < 0 ? url : url.slice(0, mark);
 }
 
 /** The request's address without the host. RFC 9112, 3.2.2: the absolute form must be understood, and its host counts. */

@@ -5,6 +5,7 @@
  * any pieces; what was read of a head depends on its bytes only, never on where they were split. Owned by the door that reads it.
  */
 
+import { pathOf, queryOf } from '../base/request-target.js';
 import { decodeUndeclared } from '../metadata/text.js';
 
 export interface RequestHeadLimits {
@@ -162,9 +163,7 @@ function readRequestLine(line: string): RequestLine | null {
   const [method, protocol] = [text.slice(0, Math.max(first, 0)), text.slice(last + 1)];
   const target = text.slice(first, last).trim();
   if (target === '' || !METHOD.test(method) || !PROTOCOL.test(protocol)) return null;
-  const mark = target.indexOf('?');
-  if (mark === -1) return { method, path: target, query: '', protocol };
-  return { method, path: target.slice(0, mark), query: target.slice(mark + 1), protocol };
+  return { method, path: pathOf(target), query: queryOf(target), protocol };
 }
 
 function malformed(what: string): RequestHeadFault {

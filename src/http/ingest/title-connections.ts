@@ -8,6 +8,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Refusal } from '../../base/refusal.js';
+import { targetOf } from '../../base/request-target.js';
 import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
 import type { RequestHead } from '../../net/request-head.js';
 import type { AddressHeads } from '../legacy.js';
@@ -50,8 +51,9 @@ export class TitleUpdateAcceptor {
   }
 }
 
-function asHttp({ method, path, query, protocol, headers, isLoose }: RequestHead): string {
-  const target = (query === '' ? path : `${path}?${query}`).replace(NOT_IN_ADDRESS, encodeURIComponent);
+function asHttp(head: RequestHead): string {
+  const { method, protocol, headers, isLoose } = head;
+  const target = targetOf(head).replace(NOT_IN_ADDRESS, encodeURIComponent);
   const heads = [...headers].filter(([name]) => NAME.test(name) && (!isLoose || NEEDED.has(name)));
   if (isLoose) heads.push(['connection', 'close']);
   if (!headers.has('host')) heads.push(['host', '']);

@@ -7,6 +7,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { pathOf, queryOf } from '../../base/request-target.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { queryBytes } from '../../metadata/query.js';
 import { cleanWithin, decodeNamed, decodeUndeclared } from '../../metadata/text.js';
@@ -87,9 +88,8 @@ export class TitleUpdates implements HttpService {
   }
 
   handle({ request, response }: Asked): void {
-    const mark = request.url!.indexOf('?');
-    const query = mark < 0 ? '' : request.url!.slice(mark + 1);
-    const path = mark < 0 ? request.url! : request.url!.slice(0, mark);
+    const path = pathOf(request.url!);
+    const query = queryOf(request.url!);
     const exchange = { request, response };
     if (request.method === 'GET') {
       void this.#take(path, query, exchange);

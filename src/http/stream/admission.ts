@@ -11,6 +11,7 @@ import type { ChannelAudio } from '../../audio/channel-audio.js';
 import type { Clock } from '../../base/clock.js';
 import { originOf } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
+import { queryOf } from '../../base/request-target.js';
 import type { ListenPolicy, Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
 import { basicCredentials } from '../../net/request-head.js';
@@ -81,7 +82,7 @@ export class Admission {
   /** @throws Refusal not-admitted, where the URL has to be signed and is not */
   check({ url }: StreamRequest, { access, path }: GuardedMount): void {
     if (access !== 'signed') return;
-    const query = new URLSearchParams(url.slice(path.length));
+    const query = new URLSearchParams(queryOf(url));
     if (!isSigned(this.#options.keys, path, query, this.#clock.wallMs())) throw notAdmitted();
   }
 
@@ -134,7 +135,7 @@ function callerOf(visit: StreamRequest, authorization: string | undefined): Hook
 /** The same request at another node: its query goes along. */
 function elsewhere(overflowUrl: string, path: string, url: string): string {
   // Tolerant heads may hold more than a URL may.
-  const query = url.slice(path.length + 1).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+  const query = queryOf(url).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
   const there = overflowUrl.replaceAll('{mount}', path.slice(1));
   return query === '' ? there : `${there}${there.includes('?') ? '&' : '?'}${query}`;
 }

@@ -4,6 +4,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pathOf } from '../../base/request-target.js';
 import { refuseOthers } from '../methods.js';
 import { READ_PREFLIGHT } from '../reads.js';
 import { escapeMarkup, type MountStatus, NO_STORE } from './mount-status.js';
@@ -55,8 +56,7 @@ export function preflight(app: FastifyInstance, url: string): void {
 }
 
 function queryOf(url: string): string {
-  const mark = url.indexOf('?');
-  const query = mark < 0 ? '' : url.slice(mark);
+  const query = url.slice(pathOf(url).length);
   return QUERY.test(query) ? query : '';
 }
 

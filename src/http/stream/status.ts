@@ -8,7 +8,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../../base/refusal.js';
-import { parameter } from '../parameter.js';
+import { parameter } from '../../base/request-target.js';
 import { escapeMarkup, type MountStatus, NO_STORE } from './mount-status.js';
 import { preflight } from './playlists.js';
 import type { PublicUrl } from './public-url.js';

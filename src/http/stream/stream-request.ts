@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Refusal } from '../../base/refusal.js';
+import { targetOf } from '../../base/request-target.js';
 import type { RequestHead } from '../../net/request-head.js';
 import type { AddressHeads } from '../legacy.js';
 import type { Pipeline } from '../pipeline.js';
@@ -129,7 +130,7 @@ export class SocketStreamRequest implements StreamRequest {
     this.heads = heads;
     this.address = address;
     this.method = handshake.method;
-    this.url = handshake.query === '' ? handshake.path : `${handshake.path}?${handshake.query}`;
+    this.url = targetOf(handshake);
     this.#heads = handshake.headers;
     // While it waits: an error is an ending, told by `gone`; a half-closed visitor hears nothing, it has gone too.
     socket.on('error', () => undefined);

@@ -5,12 +5,12 @@
 
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { Refusal } from '../../base/refusal.js';
+import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
 import type { Guests } from '../../listener/guests.js';
 import { PREFLIGHT_HEADS, streamHead } from '../../listener/head.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
-import { parameter } from '../parameter.js';
 import { asRefusal } from '../problem.js';
 import { isMetaid } from '../reads.js';
 import { type Admission, type Place, unavailable } from './admission.js';
