@@ -4,12 +4,11 @@
  */
 
 import { content, inQuery, TEXT_TYPE } from './parameters.js';
-import { ANYWHERE, head } from './responses.js';
+import { ANYWHERE, head, NO_STORE } from './responses.js';
 import type { Json } from './schemas.js';
 
 const TEXT = content(TEXT_TYPE, { type: 'string' });
 const ALLOW = head('The methods that this address takes.', { const: 'GET, POST, OPTIONS' });
-const NO_STORE = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
 
 /** What the two addresses share, by GET and as a POST form alike. */
 const FIELDS: Readonly<Record<string, string>> = {

@@ -25,7 +25,7 @@ export const CORS: Json = {
 export const CORS_WHERE_SERVED: Json = Object.fromEntries(
   Object.entries(CORS).map(([name, told]) => [name, { ...(told as Json), required: false }]),
 );
-const NO_STORE: Json = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
+export const NO_STORE: Json = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
 
 /** What a refusal of this kind says here. @param heads beside its own */
 export function refused(kind: RefusalKind, description: string, heads: Json = {}): Json {

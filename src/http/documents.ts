@@ -6,15 +6,10 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiDocuments } from '../docs/documents.js';
 import { contentTag } from '../metadata/etag.js';
 import { refuseWrites } from './methods.js';
 import { matchesTag } from './reads.js';
-
-export interface Documents {
-  readonly openApi: object;
-  readonly asyncApi: object;
-  readonly record: object;
-}
 
 /** Where `/docs` may take things from. The page styles itself from its script, and draws its icons from data: URLs. */
 const POLICY = {
@@ -34,7 +29,7 @@ const COPIES: Readonly<Record<string, string>> = {
   '/docs/yaml': 'application/x-yaml; charset=utf-8',
 };
 
-export function registerDocuments(app: FastifyInstance, documents: Documents): void {
+export function registerDocuments(app: FastifyInstance, documents: ApiDocuments): void {
   const body = Buffer.from(JSON.stringify(documents.openApi));
   serve(app, '/openapi.json', documents.openApi);
   serve(app, '/asyncapi.json', documents.asyncApi);

@@ -14,11 +14,12 @@ import { pathOf } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Role } from '../config/schema.js';
 import type { Connections } from '../net/connections.js';
-import { answerBroken, brokenHead } from './broken.js';
 import { responseWith } from './legacy.js';
 import { Pipeline } from './pipeline.js';
 import {
+  answerBroken,
   asRefusal,
+  brokenHead,
   endWithProblem,
   notServed,
   PROBLEM_TYPE,

@@ -9,9 +9,8 @@ import type { Mount } from '../../channel/mount.js';
 import type { Connections } from '../../net/connections.js';
 import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
 import type { Proxies } from '../../net/peer.js';
-import { isChunkedOnly } from '../broken.js';
 import type { AddressHeads } from '../legacy.js';
-import { endWithProblem, tooManyConnections } from '../problem.js';
+import { endWithProblem, isChunkedOnly, tooManyConnections } from '../problem.js';
 import type { Stream } from './stream.js';
 import { SocketStreamRequest } from './stream-request.js';
 
