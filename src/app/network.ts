@@ -17,7 +17,7 @@ import { registerDocuments } from '../http/documents.js';
 import type { EncoderAcceptor } from '../http/ingest/encoder.js';
 import { EncoderPreflight } from '../http/ingest/preflight.js';
 import type { ShoutcastAcceptor } from '../http/ingest/shoutcast.js';
-import { TitleUpdateAcceptor } from '../http/ingest/title-connections.js';
+import { TitleUpdateAcceptor } from '../http/ingest/title-acceptor.js';
 import { TitleUpdates } from '../http/ingest/title-updates.js';
 import { registerOps } from '../http/ops.js';
 import { registerPage } from '../http/page.js';

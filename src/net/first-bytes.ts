@@ -4,7 +4,7 @@
  *
  *   GET, HEAD, POST …; PUT to a path of our own ─► http
  *   PUT, SOURCE                                 ─► encoder
- *   GET or POST of an encoder's title           ─► title: heads that HTTP does not allow are met there too (http/ingest/title-connections.ts)
+ *   GET or POST of an encoder's title           ─► title: heads that HTTP does not allow are met there too (http/ingest/title-acceptor.ts)
  *   any other line of text                      ─► shoutcast: its first line may be a password (http/ingest/shoutcast-password.ts)
  *   a control character                         ─► unknown
  */
