@@ -14,7 +14,7 @@ import { type Judged, type Judges, judgeRequest } from '../net/held-connection.j
 import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';
-import { refuseOthers } from './methods.js';
+import { type RouteRole, refuseOthers } from './methods.js';
 
 /** What pushing needs of the rest of the house; wired in app/app.ts. */
 export interface PushTarget {
@@ -60,6 +60,7 @@ interface PushClient {
   verdict: Judged['verdict'] | undefined;
 }
 
+const ROLE: RouteRole = { role: 'push' };
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** A charset is fine: JSON is UTF-8 whatever it says. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
@@ -77,6 +78,7 @@ export function registerPush(
     done(null, body),
   );
   const route = {
+    config: ROLE,
     exposeHeadRoute: false,
     // Before the body is read: strangers learn nothing but that they are strangers.
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
@@ -135,7 +137,7 @@ export function registerPush(
         answer(request, reply, () => parsePushBody((request.body as Buffer | undefined) ?? Buffer.alloc(0), limits)),
     });
     // HEAD too: a link checker must not push.
-    refuseOthers(app, url, ['GET', 'POST'], 'Push with GET or POST.');
+    refuseOthers(app, url, ['GET', 'POST'], 'Push with GET or POST.', ROLE);
   }
 }
 

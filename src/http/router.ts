@@ -12,7 +12,6 @@ import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
 import { pathOf } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
-import type { Role } from '../config/schema.js';
 import type { Connections } from '../net/connections.js';
 import { responseWith } from './legacy.js';
 import { Pipeline } from './pipeline.js';
@@ -53,13 +52,6 @@ export interface RouterParts {
   onError(error: unknown): void;
 }
 
-/** The role that a route of fastify's belongs to; null: open to all. */
-function roleOf(route: string): Role | null {
-  if (route.startsWith('/metapush/')) return 'push';
-  if (/\.(m3u|pls|xspf)$|^\/(status-json\.xsl|7\.html)$/.test(route)) return 'stream';
-  return route === '/metrics' ? 'ops' : null;
-}
-
 const NO_QUERY: Readonly<Record<string, unknown>> = {};
 
 export class Router {
@@ -92,8 +84,8 @@ export class Router {
     // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
     // No promise: it costs a tenth of a push.
     this.app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
-      const role = roleOf(routeOptions.url ?? '');
-      if (role !== null && this.#roles.get(raw)?.allows(role, raw) !== true) done(notServed());
+      const { role } = routeOptions.config;
+      if (role !== undefined && this.#roles.get(raw)?.allows(role, raw) !== true) done(notServed());
       else done();
     });
     this.app.setErrorHandler((error: FastifyError, _request, reply) => {

@@ -6,7 +6,7 @@
  *
  * What a client sends within its handshake can be dear once more (the answer to a HelloRetryRequest is signed as well), so those under
  * way are bounded, in all and of an origin. Where they are at the bound and others wait, one that takes longer than PATIENCE_MS is
- * dropped for them: places cannot be hoarded. Invariant: nobody waits as long as there is a place.
+ * dropped for them: places cannot be hoarded. Invariant: none waits as long as there is a place.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -14,20 +14,20 @@ import { performance } from 'node:perf_hooks';
 const SLICE_MS = 2;
 /** Some round trips around the world. */
 const PATIENCE_MS = 3000;
-/** Between two looks whether somebody has taken longer than that. */
+/** Between two looks for one that has taken longer than that. */
 const LOOK_MS = 100;
 
 export class TlsHandshake {
-  /** Whose connection it is (rate.ts: originOf). */
+  /** Whose connection it is (base/ip.ts: originOf). */
   readonly origin: string;
-  readonly begin: () => void;
+  readonly onTurn: () => void;
   readonly onDropped: () => void;
   begunMs = 0;
 
-  /** @param begin is called once, in a later turn @param onDropped it has taken too long; `done` is to be called then as ever */
-  constructor(origin: string, begin: () => void, onDropped: () => void) {
+  /** @param onTurn begins it; called once, in a later turn of the loop @param onDropped it has taken too long; `done` is to be called then as ever */
+  constructor(origin: string, onTurn: () => void, onDropped: () => void) {
     this.origin = origin;
-    this.begin = begin;
+    this.onTurn = onTurn;
     this.onDropped = onDropped;
   }
 }
@@ -89,7 +89,7 @@ export class TlsHandshakes {
     const handshake = this.#take();
     if (handshake !== null) {
       // Node reads what has come already, and answers it, in a tick after the start; ours comes behind it.
-      handshake.begin();
+      handshake.onTurn();
       process.nextTick(() => {
         if (performance.now() < endMs) this.#beginUntil(endMs);
         else if (this.#waiting > 0) this.#goOn();

@@ -5,7 +5,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { pathOf } from '../../base/request-target.js';
-import { allowPreflight } from '../methods.js';
+import { allowPreflight, type RouteRole } from '../methods.js';
 import type { PublicUrl } from './public-url.js';
 import { escapeMarkup, type MountStatus, NO_STORE } from './status.js';
 
@@ -25,6 +25,7 @@ export const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
   xspf: { type: 'application/xspf+xml; charset=utf-8', write: xspf },
 };
 
+const ROLE: RouteRole = { role: 'stream' };
 /** What a query may hold (RFC 3986, 3.4), blanks and quotes percent-encoded. */
 const QUERY = /^\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*$/;
 
@@ -37,6 +38,7 @@ export function registerPlaylists(app: FastifyInstance, channels: readonly Mount
         app.route({
           method: ['GET', 'HEAD'],
           url,
+          config: ROLE,
           handler: async (request, reply) =>
             reply
               .headers({ ...NO_STORE, 'Content-Type': form.type })
@@ -44,7 +46,7 @@ export function registerPlaylists(app: FastifyInstance, channels: readonly Mount
                 Buffer.from(form.write(`${publicUrl.of(request.raw)}${path}${queryOf(request.raw.url!)}`, channel)),
               ),
         });
-        allowPreflight(app, url);
+        allowPreflight(app, url, ROLE);
       }
     }
   }

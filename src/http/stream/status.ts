@@ -11,7 +11,7 @@ import { Refusal } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { ListenerCounts } from '../../listener/census.js';
-import { allowPreflight } from '../methods.js';
+import { allowPreflight, type RouteRole } from '../methods.js';
 import type { PublicUrl } from './public-url.js';
 
 /** A channel as playlists and statistics see it: read at each request, never kept. Made in the composition root. */
@@ -42,12 +42,14 @@ export const NO_STORE: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 };
 
+const ROLE: RouteRole = { role: 'stream' };
 const PREFIX = '<HTML><meta http-equiv="Pragma" content="no-cache"></head><body>';
 
 export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/status-json.xsl',
+    config: ROLE,
     handler: async (request, reply) =>
       reply
         .headers({ ...NO_STORE, 'Content-Type': 'application/json; charset=utf-8' })
@@ -56,12 +58,13 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/7.html',
+    config: ROLE,
     handler: async (request, reply) =>
       reply
         .headers({ ...NO_STORE, 'Content-Type': 'text/html; charset=utf-8' })
         .send(sevenHtml(channelOf(facts.channels, request.raw.url!))),
   });
-  for (const url of ['/status-json.xsl', '/7.html']) allowPreflight(app, url);
+  for (const url of ['/status-json.xsl', '/7.html']) allowPreflight(app, url, ROLE);
 }
 
 /** @param base the URL before the mounts @param path only the channel that is heard there; null: all */
