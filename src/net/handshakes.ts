@@ -4,7 +4,7 @@
  *
  *   add ─► waiting, by origin: a a a · b · c c ─ origins take turns, SLICE_MS a turn of the loop ─► under way ─► done
  *
- * What a client sends within its handshake can be dear once more (the answer to a HelloRetryRequest is signed as well), so those under
+ * What a client sends within its handshake can be expensive once more (the answer to a HelloRetryRequest is signed as well), so those under
  * way are bounded, in all and of an origin. Where they are at the bound and others wait, one that takes longer than PATIENCE_MS is
  * dropped for them: places cannot be hoarded. Invariant: none waits as long as there is a place.
  */
@@ -43,7 +43,7 @@ export class TlsHandshakes {
   readonly #most: number;
   readonly #mostOfOrigin: number;
   /** The origin whose turn is next comes first. None is empty. */
-  readonly #lanes = new Map<string, OriginHandshakes>();
+  readonly #origins = new Map<string, OriginHandshakes>();
   /** Of all origins; the oldest first. */
   readonly #underWay = new Set<TlsHandshake>();
   #waiting = 0;
@@ -57,20 +57,20 @@ export class TlsHandshakes {
   }
 
   add(handshake: TlsHandshake): void {
-    let lane = this.#lanes.get(handshake.origin);
-    if (lane === undefined) this.#lanes.set(handshake.origin, (lane = { waiting: new Set(), underWay: new Set() }));
-    lane.waiting.add(handshake);
+    let queue = this.#origins.get(handshake.origin);
+    if (queue === undefined) this.#origins.set(handshake.origin, (queue = { waiting: new Set(), underWay: new Set() }));
+    queue.waiting.add(handshake);
     this.#waiting++;
     this.#goOn();
   }
 
   /** It is over, or not wanted any more. Idempotent. */
   done(handshake: TlsHandshake): void {
-    const lane = this.#lanes.get(handshake.origin);
-    if (lane === undefined) return;
-    if (lane.waiting.delete(handshake)) this.#waiting--;
-    if (lane.underWay.delete(handshake)) this.#underWay.delete(handshake);
-    if (lane.waiting.size === 0 && lane.underWay.size === 0) this.#lanes.delete(handshake.origin);
+    const queue = this.#origins.get(handshake.origin);
+    if (queue === undefined) return;
+    if (queue.waiting.delete(handshake)) this.#waiting--;
+    if (queue.underWay.delete(handshake)) this.#underWay.delete(handshake);
+    if (queue.waiting.size === 0 && queue.underWay.size === 0) this.#origins.delete(handshake.origin);
     if (this.#waiting > 0) this.#goOn();
   }
 
@@ -105,17 +105,17 @@ export class TlsHandshakes {
   /** The next one, under way from here on. Null: none waits, or there is no place for those that do. */
   #take(): TlsHandshake | null {
     const nowMs = performance.now();
-    for (const [origin, lane] of this.#lanes) {
-      const [handshake] = lane.waiting;
-      if (handshake === undefined || !this.#hasPlace(lane, nowMs)) continue;
-      lane.waiting.delete(handshake);
+    for (const [origin, queue] of this.#origins) {
+      const [handshake] = queue.waiting;
+      if (handshake === undefined || !this.#hasPlace(queue, nowMs)) continue;
+      queue.waiting.delete(handshake);
       this.#waiting--;
       handshake.begunMs = nowMs;
-      lane.underWay.add(handshake);
+      queue.underWay.add(handshake);
       this.#underWay.add(handshake);
       // Others first.
-      this.#lanes.delete(origin);
-      this.#lanes.set(origin, lane);
+      this.#origins.delete(origin);
+      this.#origins.set(origin, queue);
       return handshake;
     }
     return null;
