@@ -23,7 +23,7 @@ export const CORS: Json = {
 };
 /** An address that does not serve reads at all answers without them. */
 export const CORS_WHERE_SERVED: Json = Object.fromEntries(
-  Object.entries(CORS).map(([name, told]) => [name, { ...(told as Json), required: false }]),
+  Object.entries(CORS).map(([name, described]) => [name, { ...(described as Json), required: false }]),
 );
 export const NO_STORE: Json = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
 

@@ -37,7 +37,7 @@ export function registerDocuments(app: FastifyInstance, documents: ApiDocuments)
   // The package knows no HEAD.
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/docs') && route.method === 'GET') route.method = ['GET', 'HEAD'];
-    // The package renders these anew for everybody who asks. JSON is YAML (1.2) too, which would take it 300 ms.
+    // The package renders these anew for each request. JSON is YAML (1.2) too, which would take it 300 ms.
     const type = COPIES[route.url];
     if (type !== undefined) route.handler = (_, reply) => reply.type(type).send(body);
   });

@@ -24,7 +24,7 @@ export class Pipeline {
   readonly #socket: Socket;
   readonly #watchdog: Watchdog;
   readonly #parse: (chunk: Buffer) => void;
-  /** Whose answer is owed. */
+  /** The request whose answer is owed. */
   #request: IncomingMessage | null = null;
   #response: ServerResponse | null = null;
   /**
@@ -47,7 +47,7 @@ export class Pipeline {
     this.#socket = socket;
     this.#watchdog = watchdog;
     this.#parse = socket.listeners('data').at(-1) as (chunk: Buffer) => void;
-    // Node's parser no longer reads the handle past the socket as soon as somebody else listens.
+    // Node's parser no longer reads the handle past the socket as soon as it has another listener.
     socket.off('data', this.#parse).on('data', this.#read);
   }
 
@@ -76,7 +76,7 @@ export class Pipeline {
     this.#socket.off('data', this.#read).on('data', drop).resume();
   }
 
-  /** Gives the connection away, with what was not parsed put back: to be resumed by whoever takes it. */
+  /** Gives the connection away, with what was not parsed put back: to be resumed by its next owner. */
   release(): void {
     this.#isOver = true;
     this.#request = this.#response = null;

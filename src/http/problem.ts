@@ -47,7 +47,7 @@ export function sendProblem(
   response.end(body);
 }
 
-/** What a stranger is told for whom the table of connections has no room (net/connections.ts). */
+/** The answer where the table of connections has no room for a stranger (net/connections.ts). */
 export function tooManyConnections(): Refusal {
   return new Refusal('unavailable', 'Too many connections to this server.', {
     headers: { Connection: 'close', 'Retry-After': '10' },

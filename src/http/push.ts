@@ -1,6 +1,6 @@
 /**
- * `/metapush/{channelkey}/{token}`, or `/metapush/{channelkey}` with a bearer token (RFC 6750): who may push and how often, what was
- * pushed, and the answer (specification, "Push metadata"; contract, "Push").
+ * `/metapush/{channelkey}/{token}`, or `/metapush/{channelkey}` with a bearer token (RFC 6750): which clients may push and how often,
+ * what was pushed, and the answer (specification, "Push metadata"; src/http/README.md, "Push").
  * The answer comes after the commit and after this node's readers have been written to.
  */
 
@@ -16,11 +16,11 @@ import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';
 import { type RouteRole, refuseOthers } from './methods.js';
 
-/** What pushing needs of the rest of the house; wired in app/app.ts. */
+/** What pushing needs of the rest of the server; wired in app/. */
 export interface PushTarget {
   /** Whether this token may push to this channel; an unknown channel takes the same time and says the same. */
   authorized(channel: string, token: string): boolean;
-  /** Commits and tells; resolves with the answer's JSON. Rejects with a Refusal. */
+  /** Commits and reports to readers; resolves with the answer's JSON. Rejects with a Refusal. */
   push(channel: string, input: PushInput): Promise<string>;
   /** An accepted push has been written to this node's readers, so long after it came in. */
   onPublished(tookMs: number): void;
@@ -43,7 +43,7 @@ export interface PushAnswered {
 export interface PushRates extends Judges {
   /** Accepted pushes, by channel. */
   readonly pushes: Rate;
-  /** Those that the sender was told to mend, by channel: in a bucket of their own, so that they take nothing from accepted ones. */
+  /** Those whose fault is the sender's, by channel: in a bucket of their own, so that they take nothing from accepted ones. */
   readonly refusedPushes: Rate;
   readonly proxies: Proxies;
 }
@@ -54,7 +54,7 @@ interface PushParams {
   readonly token?: string;
 }
 
-/** Who pushes, and what became of the token. */
+/** The client that pushes, and the verdict on its token. */
 interface PushClient {
   readonly address: string;
   verdict: Judged['verdict'] | undefined;

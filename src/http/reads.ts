@@ -1,6 +1,6 @@
 /**
  * What every read has in common: the paths of the three scopes, CORS, cache heads, ETag. The path is parsed once, here, into a
- * typed target (contract, "Reading").
+ * typed target (src/http/README.md, "Reading").
  */
 
 import { KEY, METAID } from '../base/key.js';
@@ -35,7 +35,7 @@ export const READ_PREFLIGHT: Readonly<Record<string, string>> = {
 
 const PATH = /^\/metadata\/(channel|station|listener)\/([A-Za-z0-9._~-]{1,134})$/;
 
-/** Whether a text can be a metaid (contract: 1–128 of A-Za-z0-9._~-). */
+/** Whether a text can be a metaid (1–128 of A-Za-z0-9._~-). */
 export function isMetaid(text: string): boolean {
   return METAID.test(text);
 }
@@ -73,7 +73,7 @@ export function readTypes(query: URLSearchParams, all: boolean): readonly TrackT
   throw new Refusal('invalid', `type must be ${words}.`, { errors: [{ field: 'type', message: `must be ${words}` }] });
 }
 
-/** `?sync=`: when a listener's title is told. @throws Refusal invalid, naming the field */
+/** `?sync=`: when a listener's title is sent. @throws Refusal invalid, naming the field */
 export function readSync(query: URLSearchParams): Sync {
   const sync = query.get('sync') ?? 'audio';
   if (sync === 'audio' || sync === 'wire') return sync;

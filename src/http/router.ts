@@ -1,6 +1,5 @@
 /**
- * The HTTP side of every address. One request listener sends each request down its road: mounts and reads are answered on the spot
- * (the hot paths), everything else goes through fastify.
+ * The HTTP side of every address. Mounts and reads are answered on the spot (the hot paths), everything else goes through fastify.
  *
  *   front ─► http.Server ─┬─ the services (service.ts): mounts, records, encoders' titles       upgrade ─► WebSockets
  *                         └─ anything else ─► fastify: push, ops, the page
@@ -29,7 +28,7 @@ import {
 import type { Roles } from './roles.js';
 import type { HttpService, UpgradeService } from './service.js';
 
-/** Idle keep-alive connections, and those whose answers nobody reads, are closed by Node within these times. */
+/** Idle keep-alive connections, and those whose answers are not read, are closed by Node within these times. */
 const KEEP_ALIVE_MS = 65_000;
 const SWEEP_MS = 2_000;
 const IDLE_MS = 120_000;
@@ -116,7 +115,7 @@ export class Router {
       // Where Node asks (24 and later), other offers are passed over by itself, and no upgrade waits for a body (goOnWithout).
       ...({ shouldUpgradeCallback: wantsWebSocket } as http.ServerOptions),
     });
-    // An answer that nobody reads must not keep its connection; streams and WebSockets have taken theirs out by then.
+    // An answer that is not read must not keep its connection; streams and WebSockets have taken theirs out by then.
     server.timeout = IDLE_MS;
     server.on('connection', (socket: Socket) =>
       this.#pipelines.set(socket, new Pipeline(socket, this.#parts.watchdog)),
@@ -159,7 +158,7 @@ export class Router {
     await this.app.close();
   }
 
-  /** Whether the request is to be answered by us: its connection owes nothing, and nobody could read it in another way. */
+  /** Whether the request is to be answered by us: its connection owes nothing, and no proxy could read it in another way. */
   #begins(request: http.IncomingMessage, response: http.ServerResponse): boolean {
     if (!this.#pipelines.get(request.socket)!.begin(request, response)) return false;
     const refusal = brokenHead(request);
@@ -167,7 +166,7 @@ export class Router {
     return refusal === null;
   }
 
-  /** Answered after the answer that is owed; what was given away to a listener is nobody's to answer. */
+  /** Answered after the answer that is owed; what was given away to a listener is not answered here. */
   #broken(error: NodeJS.ErrnoException, socket: Socket, roles: Roles): void {
     const pipeline = this.#pipelines.get(socket)!;
     const answer = () => answerBroken(error, socket, roles.heads);

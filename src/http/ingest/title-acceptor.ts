@@ -1,8 +1,8 @@
 /**
- * The door for the titles that encoders tell: reads the head as tolerantly as those of their audio (lines that end in LF, blanks in the
+ * Takes connections that begin with an encoder's title: reads the head as tolerantly as those of their audio (lines that end in LF, blanks in the
  * address, no Host; old encoders and scripts write all of these), and puts it back as Node's parser takes it. What the request says is
  * left to the HTTP server (title-updates.ts). Later requests on the same connection are HTTP like any other, but behind a head that was no exact
- * HTTP there are none: whoever passed it on may have seen its end somewhere else.
+ * HTTP there are none: a proxy that passed it on may have seen its end somewhere else.
  */
 
 import type { Server } from 'node:http';

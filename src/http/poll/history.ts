@@ -1,5 +1,5 @@
 /**
- * What was on air, for reports: `/metadata/channel/{key}/history.json|.csv?limit=&before=` (contract, "history"): which page an address
+ * What was on air, for reports: `/metadata/channel/{key}/history.json|.csv?limit=&before=` (src/http/README.md, "Reading"): which page an address
  * asks for, and the heads that it is answered with. Answered by poll.ts like any other read, from the store (history-pages.ts).
  */
 

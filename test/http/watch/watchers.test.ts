@@ -57,7 +57,7 @@ function crowd(size: number) {
   };
   const watchers = new Watchers(new Feed(), sessions, clock, limits);
   const beganMs = clock.now();
-  const seat = (peer: Peer) => watchers.seat(peer, '192.0.2.1');
+  const seat = (peer: Peer) => watchers.enter(peer, '192.0.2.1');
   return { clock, watchers, beganMs, seat };
 }
 
