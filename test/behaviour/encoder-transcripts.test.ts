@@ -1,4 +1,4 @@
-/** Every handshake of protocol.md's table, at every split point: what it is answered, and what audio comes out. */
+/** Every handshake of src/http/ingest/README.md's table, at every split point: what it is answered, and what audio comes out. */
 
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';

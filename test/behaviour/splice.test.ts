@@ -20,7 +20,7 @@ import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 
 const ROUNDS = 40;
-/** Tags of 10 to 19 bytes are bad (protocol.md, "Joining in the middle"), and so is one without a frame. */
+/** Tags of 10 to 19 bytes are bad (src/listener/README.md), and so is one without a frame. */
 const LEAST_TAG = 21;
 /** Eight empty fill elements; and a frame's head, which must lie in the segment. */
 const LEAST_FILL = 7;

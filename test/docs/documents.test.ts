@@ -326,12 +326,12 @@ t.test('the documents are served, whole in themselves, and a page may read them'
   // biome-ignore lint/suspicious/noExplicitAny: it is walked by names
   const read = async (path: string) => (await (await fetch(base + path)).json()) as any;
   const record = await read('/schemas/record.json');
-  const contract =
+  const members =
     'rawdata, userplayout, channel, session, position, marker, id, mount, channelkey, timestamp, artist, song, station, ' +
     'start, duration, start_timestamp, type, etype, isrc, asin, cover, album, images, extdata, source, time, code, ' +
     'timezone, separator';
-  t.equal(Object.keys(record.properties).join(', '), contract, 'the contract gives the members and their order');
-  t.strictSame(record.required, contract.split(', '), 'all are always there');
+  t.equal(Object.keys(record.properties).join(', '), members, 'the members and their order');
+  t.strictSame(record.required, members.split(', '), 'all are always there');
   const openapi = await read('/openapi.json');
   for (const name of ['PushQuery', 'PushBody', 'PushAnswer', 'ChannelRecord', 'HistoryRecord', 'Problem']) {
     for (const [field, { description }] of Object.entries<{ description?: string }>(
