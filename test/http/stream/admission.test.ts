@@ -1,8 +1,10 @@
-/** Who may listen without asking anybody: room in all, of a channel, of an address, elsewhere when there is none; signed URLs; the longest time. */
+/** Which listeners are admitted: room in all, of a channel, of an address, elsewhere when there is none; signed URLs; the longest time. */
 
 import { execFileSync } from 'node:child_process';
 import { createHmac, createSecretKey } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../../src/config/load.js';
@@ -192,6 +194,31 @@ t.test('the longest time: of the channel, ended politely within a tenth of it', 
 
 const signed = (key: string, path: string, expires: number | string) =>
   `?expires=${expires}&sig=${createHmac('sha256', key).update(`${path}\n${expires}`).digest('hex')}`;
+
+t.test("the longest time: the less of the channel's and the hook's", { buffered: true }, async (t) => {
+  const hook = http.createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      const timelimit = body.includes('demo') ? '3600' : '1';
+      response.writeHead(200, { 'icecast-auth-user': '1', 'icecast-auth-timelimit': timelimit }).end();
+    });
+  });
+  await new Promise<void>((done) => hook.listen(0, '127.0.0.1', done));
+  t.teardown(() => hook.close());
+  const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`;
+  const both = 'access: hook, maxListenSeconds: 1 }\n      longer: { access: hook, maxListenSeconds: 3600';
+  const channels = `${both}, sources: [{ type: file, path: ${DEMO_AUDIO} }]`;
+  const { port } = await startServer(t, yaml(channels, `listenerHook: { url: '${url}' }`));
+  const players = ['/demo', '/longer'].map((path) => new Player(port, path));
+  for (const player of players) t.teardown(() => player.close());
+  for (const player of players) {
+    await player.until((p) => p.audioBytes > 0);
+    await player.until((p) => p.closed, 10_000);
+  }
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  t.match(text, /^airsplice_listener_endings_total\{reason="overtime"\} 2$/m);
+});
 
 t.test('signed URLs: both keys, until they expire, for their path alone', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml('access: signed', KEYS));
