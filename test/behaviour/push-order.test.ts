@@ -35,7 +35,7 @@ t.test('pipelined pushes are answered and applied in order', async (t) => {
   }
 });
 
-t.test('two hundred at once: one order for everybody', async (t) => {
+t.test('two hundred at once: one order for all', async (t) => {
   const { port } = await startServer(t, `limits: { pushBurst: 400 }\n${YAML}`);
   const watchers = await Promise.all(
     ['channel/demo', 'channel/demo', 'station/house'].map((topic) =>
@@ -69,8 +69,8 @@ t.test('two hundred at once: one order for everybody', async (t) => {
   const orders = watchers.map((watching) => watching.told.map((record) => record.id));
   t.same(orders[1], orders[0]);
   t.same(orders[2], orders[0], 'channel and station agree');
-  t.equal(new Set(orders[0]).size, 200, 'each push was told once');
-  t.equal(orders[0]!.at(-1), last.id, 'the last one told is what polling says');
+  t.equal(new Set(orders[0]).size, 200, 'each push was sent once');
+  t.equal(orders[0]!.at(-1), last.id, 'the last one sent is what polling says');
 
   // What 200 promises: by then every reader that keeps up has been written to, and polling says it.
   for (let n = 0; n < 20; n++) {

@@ -1,4 +1,4 @@
-/** Who may push: the bearer form beside the path form, rotation of tokens, and that a stranger cannot tell what is wrong. */
+/** Tokens of pushes: the bearer form beside the path form, rotation of tokens, and that a stranger cannot find out what is wrong. */
 
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

@@ -41,7 +41,7 @@ class Node {
     this.#under.push(makeRecord({ channel, type, version, stamp, song: `${version}` }));
   }
 
-  /** Commits one of those under way; @param told false: the process dies before readers hear of it */
+  /** Commits one of those under way; @param told false: the process dies before readers get it */
   end(random: Random, told = true): void {
     const [record] = this.#under.splice(random.int(0, Math.max(0, this.#under.length - 1)), 1);
     if (record === undefined) return;
@@ -74,7 +74,7 @@ class Node {
   }
 }
 
-/** A client that remembers all it was told, over all its connections. A message is one byte of its buffer, of which three fit. */
+/** A client that remembers all it was sent, over all its connections. A message is one byte of its buffer, of which three fit. */
 class Client implements Transport {
   readonly topic: string;
   readonly told: string[] = [];
@@ -225,7 +225,7 @@ ${channels.join('\n')}
       if (random.chance(0.5)) reconnect(streams[random.int(0, 1)]!);
       await Promise.all(batch);
     }
-    // Two pushes under way on one channel are told in the order of their commits: only a last, lone one is known to be last.
+    // Two pushes under way on one channel are sent in the order of their commits: only a last, lone one is known to be last.
     for (const key of KEYS) {
       const { status } = await ask(t, server.port, `GET /metapush/${key}/demo-token?song=${++count} HTTP/1.1`);
       if (status !== 200) throw new Error(`push: ${status}`);
@@ -262,7 +262,7 @@ ${channels.join('\n')}
     t.same(
       streams.map((stream) => stream.events.told.length),
       [0, 0],
-      'after the restart nothing is told again',
+      'after the restart nothing is sent again',
     );
   }
 });

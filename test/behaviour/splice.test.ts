@@ -120,7 +120,7 @@ async function round(t: Test, random: Random): Promise<void> {
     clock.advance(random.int(0, 1200));
     if (random.chance(0.2)) await new Promise((done) => setImmediate(done));
   }
-  // A listener that has not taken its bytes yet gets the rest on later visits.
+  // A listener that has not taken its bytes yet gets the rest later.
   for (let i = 0; i < 40; i++) {
     clock.advance(1000);
     await new Promise((done) => setImmediate(done));

@@ -1,6 +1,6 @@
 /**
- * Several URLs of one pulled source: which is asked when, the way back to a better one without a gap, and what is told of it.
- * Upstreams send their audio in real time, each of its own kind, so that what is heard tells where it is from.
+ * Several URLs of one pulled source: which is asked when, the way back to a better one without a gap, and what is reported of it.
+ * Upstreams send their audio in real time, each of its own kind, so that what is heard says where it is from.
  */
 
 import type net from 'node:net';
@@ -244,7 +244,7 @@ t.test(
     await until(() => tap.parts.length > length + 22, 5000);
     t.strictSame(order(tap), [2], 'not heard before its title is committed');
     commits[0]!();
-    // All it sent at once has been heard by nobody; what it sends from here on is.
+    // What it sent at once has been heard by none; what it sends from here on is.
     const socket = best.upstream.sockets.at(-1)!;
     socket.write(Buffer.concat([best.audio(20), Buffer.from([0])]));
     await until(() => order(tap).length === 2, 5000);

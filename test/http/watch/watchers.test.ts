@@ -84,7 +84,7 @@ t.test('a crowd that comes at once is asked little by little, each every pingSec
   const most = Math.max(...perTick.values());
   t.ok(most <= 2 * even, `at most ${most} on one tick, where ${even} would be even`);
   const firsts = peers.map(({ pingsMs }) => pingsMs[0]! - beganMs);
-  t.ok(Math.min(...firsts) >= PING_MS / 2, 'nobody is asked soon after it came');
+  t.ok(Math.min(...firsts) >= PING_MS / 2, 'none is asked soon after it came');
   t.ok(Math.max(...firsts) <= PING_MS + 1000 + TICK_MS, 'nor later than it would be alone');
   const gaps = peers.flatMap(({ pingsMs }) => pingsMs.slice(1).map((ms, i) => ms - pingsMs[i]!));
   t.same([...new Set(gaps)], [PING_MS]);
@@ -102,7 +102,7 @@ t.test('who has not answered by the next is cut then', async (t) => {
   );
 });
 
-t.test('after a pause of the process everybody is looked at once', async (t) => {
+t.test('after a pause of the process each is looked at once', async (t) => {
   const { clock, watchers, enter } = crowd(60);
   const peers = Array.from({ length: 60 }, () => new Peer(clock, false));
   for (const peer of peers) enter(peer);
@@ -128,7 +128,7 @@ t.test('who has gone is not looked at, and its place is free', async (t) => {
   t.ok(stays.pingsMs.length > 0);
   watchers.close();
   clock.advance(4000);
-  t.ok(stays.cutMs > 0, 'who does not answer the goodbye is cut');
+  t.ok(stays.cutMs > 0, 'one that does not answer the close is cut');
   t.equal(goes.cutMs, 0);
 });
 

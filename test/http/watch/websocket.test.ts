@@ -17,7 +17,13 @@ t.test('a client reads what was sent, whatever its length', async (t) => {
   t.teardown(() => server.close());
   server.on('connection', (ws, request) => {
     const transport = new WebSocketTransport(ws, request.socket as Socket);
-    for (const [n, text] of texts.entries()) transport.send(new Message('now', String(n), text));
+    for (const [n, text] of texts.entries()) {
+      const before = request.socket.bytesWritten;
+      transport.send(new Message('now', String(n), text));
+      const bytes = Buffer.byteLength(text);
+      const head = bytes <= 125 ? 2 : bytes <= 65_535 ? 4 : 10;
+      t.equal(request.socket.bytesWritten - before, head + bytes, `the shortest head for ${bytes} bytes`);
+    }
     transport.close('shutdown');
   });
   const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
