@@ -138,8 +138,12 @@ export class Stream implements AlarmHandler {
     const guest = this.#guests.arrive(channel.key, request, session?.metaid ?? null);
     const socket = request.take();
     this.#audience.join(socket, channel, head, {
-      ...{ icy, burstMs: this.#options.burstMs, session, guest },
-      ...{ limitMs: place.limitMs, onLeft: place.ended },
+      icy,
+      burstMs: this.#options.burstMs,
+      session,
+      guest,
+      limitMs: place.limitMs,
+      onLeft: place.ended,
     });
   }
 
@@ -159,7 +163,7 @@ export class Stream implements AlarmHandler {
   }
 }
 
-/** Asked for with a non-zero integer (src/metadata/README.md, "ICY"). */
+/** Asked for with a non-zero integer (src/metadata/README.md). */
 function wantsIcy(request: StreamRequest): boolean {
   const value = request.head('icy-metadata');
   return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;

@@ -19,14 +19,14 @@ const PING = Buffer.from([0x89, 0]);
 export class WebSocketTransport implements Transport {
   readonly #ws: WebSocket;
   readonly #socket: Socket;
-  readonly #ask: (() => void) | undefined;
+  readonly #sendPing: (() => void) | undefined;
   #answered = true;
 
-  /** @param ask how the other side is asked for a sign of life, if not by PING */
-  constructor(ws: WebSocket, socket: Socket, ask?: () => void) {
+  /** @param sendPing asks the other side for a sign of life, if not by PING */
+  constructor(ws: WebSocket, socket: Socket, sendPing?: () => void) {
     this.#ws = ws;
     this.#socket = socket;
-    this.#ask = ask;
+    this.#sendPing = sendPing;
     ws.on('pong', () => this.touch());
   }
 
@@ -62,8 +62,8 @@ export class WebSocketTransport implements Transport {
   ping(): void {
     this.#answered = false;
     if (!this.open) return;
-    if (this.#ask === undefined) this.#socket.write(PING);
-    else this.#ask();
+    if (this.#sendPing === undefined) this.#socket.write(PING);
+    else this.#sendPing();
   }
 
   close(why: WatchEnding): void {
