@@ -3,13 +3,14 @@
 import { Counts } from '../base/counts.js';
 import type { Channel } from '../channel/channel.js';
 import type { Mount } from '../channel/mount.js';
-import { EncoderAcceptor, type EncoderAcceptorOptions, type EncoderVerdict } from '../http/ingest/encoder.js';
+import { EncoderAcceptor, type EncoderAcceptorOptions } from '../http/ingest/encoder.js';
 import { EncoderPreflight } from '../http/ingest/preflight.js';
 import { RefusalPace } from '../http/ingest/refusal-pace.js';
 import { ReturningEncoders } from '../http/ingest/returning.js';
 import { ShoutcastAcceptor } from '../http/ingest/shoutcast.js';
-import { TitleUpdateAcceptor } from '../http/ingest/title-connections.js';
+import { TitleUpdateAcceptor } from '../http/ingest/title-acceptor.js';
 import { type TitleAnswer, TitleUpdates } from '../http/ingest/title-updates.js';
+import type { EncoderVerdict } from '../http/ingest/verdict.js';
 import type { HttpService } from '../http/service.js';
 import { NO_SECRET } from '../net/secret-gate.js';
 import { type Core, headLimits } from './core.js';

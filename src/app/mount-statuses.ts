@@ -3,7 +3,7 @@
 import type { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import type { Feed } from '../feed/feed.js';
-import type { MountStatus } from '../http/stream/mount-status.js';
+import type { MountStatus } from '../http/stream/status.js';
 import type { ListenerStats } from '../listener/listener-stats.js';
 
 /** Every channel as playlists and statistics report it. */
@@ -16,45 +16,15 @@ export function mountStatuses(
   return [...channels.values()].map((channel) => statusOf(channel, feed, listenerStats, config));
 }
 
-function statusOf(channel: Channel, feed: Feed, listenerStats: ListenerStats, config: LoadedConfig): MountStatus {
-  const { key, audio, mounts } = channel;
+function statusOf(channel: Channel, feed: Feed, listenerStats: ListenerStats, { limits }: LoadedConfig): MountStatus {
+  const { key, mounts } = channel;
   const mount = mounts[0]!;
-  // The key is always the first mount; whoever configured another knows the channel by that one.
-  const paths = [...mounts.slice(1), mount].map(({ path }) => path);
   return {
-    paths,
+    mount,
+    // The key is always the first mount; an operator who configured another knows the channel by that one.
+    paths: [...mounts.slice(1), mount].map(({ path }) => path),
     tally: listenerStats.counts(key),
-    maxListeners: Math.min(mount.maxListeners, config.limits.listeners),
-    get name() {
-      return mount.facts.name;
-    },
-    get genre() {
-      return mount.facts.genre;
-    },
-    get url() {
-      return mount.facts.url;
-    },
-    get description() {
-      return mount.facts.description;
-    },
-    get contentType() {
-      return audio.contentType;
-    },
-    get bitrateKbps() {
-      return audio.bitrateKbps;
-    },
-    get audioInfo() {
-      return mount.facts.audioInfo;
-    },
-    get sampleRate() {
-      return mount.facts.sampleRate;
-    },
-    get channels() {
-      return mount.facts.channels;
-    },
-    get onAir() {
-      return mount.hasAudio || mount.onDemand;
-    },
+    maxListeners: Math.min(mount.maxListeners, limits.listeners),
     get heardSinceMs() {
       return channel.heardSinceMs;
     },

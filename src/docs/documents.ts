@@ -14,7 +14,7 @@ export interface ApiDocuments {
   readonly record: Json;
 }
 
-/** @param limits of a push and of a history, told in their fields */
+/** @param limits of a push and of a history, described in their fields */
 export function documents(limits: PushLimits & ReadLimits): ApiDocuments {
   // The same relative place from src/docs and from dist/docs.
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));

@@ -1,15 +1,14 @@
 /**
- * The OpenAPI document's part for encoders: the titles that they tell beside their audio, as Icecast and SHOUTcast take them
- * (protocol.md, "Encoders"). The audio itself comes by PUT or SOURCE with a body without end, which OpenAPI cannot say.
+ * The OpenAPI document's part for encoders: the titles that they send beside their audio, as Icecast and SHOUTcast take them
+ * (src/http/ingest/README.md, "Titles"). The audio itself comes by PUT or SOURCE with a body without end, which OpenAPI cannot say.
  */
 
 import { content, inQuery, TEXT_TYPE } from './parameters.js';
-import { ANYWHERE, head } from './responses.js';
+import { ANYWHERE, head, NO_STORE } from './responses.js';
 import type { Json } from './schemas.js';
 
 const TEXT = content(TEXT_TYPE, { type: 'string' });
 const ALLOW = head('The methods that this address takes.', { const: 'GET, POST, OPTIONS' });
-const NO_STORE = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
 
 /** What the two addresses share, by GET and as a POST form alike. */
 const FIELDS: Readonly<Record<string, string>> = {
@@ -22,7 +21,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   charset: 'In which the fields are percent-encoded; default: UTF-8 where valid, else Windows-1252.',
 };
 
-function told(operationId: string, method: 'get' | 'post', basic: boolean): Json {
+function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean): Json {
   const fields = basic
     ? FIELDS
     : {
@@ -85,8 +84,8 @@ function options(operationId: string): Json {
 
 export function encoders(): Json {
   const path = (name: string, basic: boolean) => ({
-    get: told(`${name}Get`, 'get', basic),
-    post: told(`${name}Post`, 'post', basic),
+    get: titleUpdate(`${name}Get`, 'get', basic),
+    post: titleUpdate(`${name}Post`, 'post', basic),
     options: options(`${name}Options`),
   });
   return { '/admin/metadata': path('updinfo', true), '/admin.cgi': path('updinfoShoutcast', false) };

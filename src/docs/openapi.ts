@@ -143,7 +143,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Documents: 'At every address.',
 };
 
-/** @param limits of a push, told in its fields @param version of this server */
+/** @param limits of a push, described in its fields @param version of this server */
 export function openApi(limits: PushLimits & ReadLimits, version: string): Json {
   const all = schemas(limits);
   return {

@@ -1,12 +1,10 @@
-/** The OpenAPI document's part for whoever operates the server (http/ops.ts), and its documents themselves (http/documents.ts). */
+/** The OpenAPI document's part for operators (http/ops.ts), and its documents themselves (http/documents.ts). */
 
 import { content, ifNoneMatch, TEXT_TYPE } from './parameters.js';
-import { ANYWHERE, head, JSON_TYPE, withoutBodies } from './responses.js';
+import { ANYWHERE, head, JSON_TYPE, NO_STORE, withoutBodies } from './responses.js';
 import type { Json } from './schemas.js';
 
-const NO_STORE = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
-
-/** A path that is read by GET and HEAD, by whoever can reach it. */
+/** A path that is read by GET and HEAD, by all that can reach it. */
 function read(operationId: string, tag: string, summary: string, responses: Json, parameters: readonly Json[] = []) {
   const get = { operationId, tags: [tag], summary, parameters, responses: { ...ANYWHERE, ...responses } };
   return { get, head: { ...get, operationId: `${operationId}Head`, responses: withoutBodies(get.responses) } };

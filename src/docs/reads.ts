@@ -1,4 +1,4 @@
-/** The OpenAPI document's reads: polling and history, and what all reads have in common (contract, "Reading"). */
+/** The OpenAPI document's reads: polling and history, and what all reads have in common (src/http/README.md, "Reading"). */
 
 import {
   channelKey,
@@ -26,12 +26,12 @@ interface Read {
 }
 
 /** A path that is read by GET and HEAD, by pages of any origin. */
-export function readable(path: readonly Json[], { operationId, tag, responses, ...told }: Read): Json {
+export function readable(path: readonly Json[], { operationId, tag, responses, ...rest }: Read): Json {
   const all = { ...ANYWHERE, ...refused('not-found', 'Not known here.', CORS_WHERE_SERVED), ...responses };
   return {
     parameters: path,
-    get: { operationId, tags: [tag], ...told, responses: all },
-    head: { operationId: `${operationId}Head`, tags: [tag], ...told, responses: withoutBodies(all) },
+    get: { operationId, tags: [tag], ...rest, responses: all },
+    head: { operationId: `${operationId}Head`, tags: [tag], ...rest, responses: withoutBodies(all) },
     options: { operationId: `${operationId}Preflight`, tags: [tag], summary: 'CORS preflight', responses: PREFLIGHT },
   };
 }

@@ -23,9 +23,9 @@ export const CORS: Json = {
 };
 /** An address that does not serve reads at all answers without them. */
 export const CORS_WHERE_SERVED: Json = Object.fromEntries(
-  Object.entries(CORS).map(([name, told]) => [name, { ...(told as Json), required: false }]),
+  Object.entries(CORS).map(([name, described]) => [name, { ...(described as Json), required: false }]),
 );
-const NO_STORE: Json = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
+export const NO_STORE: Json = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
 
 /** What a refusal of this kind says here. @param heads beside its own */
 export function refused(kind: RefusalKind, description: string, heads: Json = {}): Json {

@@ -1,7 +1,7 @@
 /**
  * The shapes that the documents describe, as JSON Schema 2020-12. What is pushed comes from the very schemas that validate it
  * (metadata/push-schema.ts), so that these documents cannot say anything else; what is answered is written here, member by member
- * in the contract's order, and every answer of the test suite is held against it.
+ * in the order of the API, and every answer of the test suite is held against it.
  */
 
 import { z } from 'zod';
@@ -114,7 +114,7 @@ const problem = z.strictObject({
     .describe('All fields that are wrong.'),
 });
 
-/** What a field of a push is for; where GET and POST differ, both are told. */
+/** What a field of a push is for; where GET and POST differ, both are described. */
 const PUSHED: Readonly<Record<string, string>> = {
   id: 'Your reference id. Empty: a UUID is made. The same id again corrects the record.',
   time: 'When the track starts: RFC 3339 (GET: or unix seconds). A now that lies ahead waits for its time. Default: now.',
@@ -165,7 +165,7 @@ function pushed(zodSchema: z.ZodType, limits: PushLimits): ObjectSchema {
   return { ...schema, properties };
 }
 
-/** Every shape by its name, as the documents' `components.schemas`. @param limits of a push, told in its fields */
+/** Every shape by its name, as the documents' `components.schemas`. @param limits of a push, described in its fields */
 export function schemas(limits: PushLimits) {
   return {
     ChannelRecord: { title: 'Channel record', ...jsonSchema(record) },

@@ -36,7 +36,7 @@ export function playlists(): Json {
 const whole = { type: 'integer', minimum: 0 };
 const text = { type: 'string' };
 
-/** As Icecast names them; what it leaves out while there is nothing to tell is not required. */
+/** As Icecast names them; what it leaves out while there is nothing to say is not required. */
 const SOURCE: Json = {
   type: 'object',
   required: [

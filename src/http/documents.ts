@@ -6,15 +6,10 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiDocuments } from '../docs/documents.js';
 import { contentTag } from '../metadata/etag.js';
 import { refuseWrites } from './methods.js';
 import { matchesTag } from './reads.js';
-
-export interface Documents {
-  readonly openApi: object;
-  readonly asyncApi: object;
-  readonly record: object;
-}
 
 /** Where `/docs` may take things from. The page styles itself from its script, and draws its icons from data: URLs. */
 const POLICY = {
@@ -34,7 +29,7 @@ const COPIES: Readonly<Record<string, string>> = {
   '/docs/yaml': 'application/x-yaml; charset=utf-8',
 };
 
-export function registerDocuments(app: FastifyInstance, documents: Documents): void {
+export function registerDocuments(app: FastifyInstance, documents: ApiDocuments): void {
   const body = Buffer.from(JSON.stringify(documents.openApi));
   serve(app, '/openapi.json', documents.openApi);
   serve(app, '/asyncapi.json', documents.asyncApi);
@@ -42,7 +37,7 @@ export function registerDocuments(app: FastifyInstance, documents: Documents): v
   // The package knows no HEAD.
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/docs') && route.method === 'GET') route.method = ['GET', 'HEAD'];
-    // The package renders these anew for everybody who asks. JSON is YAML (1.2) too, which would take it 300 ms.
+    // The package renders these anew for each request. JSON is YAML (1.2) too, which would take it 300 ms.
     const type = COPIES[route.url];
     if (type !== undefined) route.handler = (_, reply) => reply.type(type).send(body);
   });

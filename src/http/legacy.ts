@@ -1,6 +1,6 @@
 /**
  * The deprecated host: what every HTTP answer of an address with the role legacy says beside its own heads, so that a client's
- * author finds the new host (contract, "Deprecated host"). Rendered once per address; never a part of the request, since the path
+ * author finds the new host (src/http/README.md, "Deprecated host"). Rendered once per address; never a part of the request, since the path
  * of a push holds its token.
  */
 

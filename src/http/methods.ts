@@ -1,14 +1,37 @@
 /**
- * The methods that a path of fastify's does not take: 405 with `Allow` (RFC 9110, 15.5.6), said before a body is looked at, so that
- * its type or size cannot hide it. Used by whoever registers a path.
+ * What a route of fastify's says beside its handler: the role in which an address serves it, and the methods that it does not take: 405 with
+ * `Allow` (RFC 9110, 15.5.6), before a body is looked at, so that its type or size cannot hide it.
  */
 
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../base/refusal.js';
+import type { Role } from '../config/schema.js';
+import { READ_PREFLIGHT } from './reads.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** An address serves the route only in this role (router.ts). Undefined: every address does. */
+    role?: Role;
+  }
+}
+
+const READ_ONLY = 'This address can only be read.';
+
+/** Of all routes of a path the same. */
+export interface RouteRole {
+  readonly role?: Role;
+}
 
 /** Answers every method but these for this path. @param detail for a person */
-export function refuseOthers(app: FastifyInstance, url: string, allowed: readonly string[], detail: string): void {
+export function refuseOthers(
+  app: FastifyInstance,
+  url: string,
+  allowed: readonly string[],
+  detail: string,
+  config: RouteRole = {},
+): void {
   app.route({
+    config,
     method: app.supportedMethods.filter((method) => !allowed.includes(method)),
     url,
     onRequest: async () => {
@@ -19,6 +42,12 @@ export function refuseOthers(app: FastifyInstance, url: string, allowed: readonl
 }
 
 /** For what can only be read, by GET and HEAD. */
-export function refuseWrites(app: FastifyInstance, url: string): void {
-  refuseOthers(app, url, ['GET', 'HEAD'], 'This address can only be read.');
+export function refuseWrites(app: FastifyInstance, url: string, config: RouteRole = {}): void {
+  refuseOthers(app, url, ['GET', 'HEAD'], READ_ONLY, config);
+}
+
+/** The same for what pages of other origins may read too: OPTIONS answers their preflight. */
+export function allowPreflight(app: FastifyInstance, url: string, config: RouteRole): void {
+  app.options(url, { config }, async (_request, reply) => reply.code(204).headers(READ_PREFLIGHT).send());
+  refuseOthers(app, url, ['GET', 'HEAD', 'OPTIONS'], READ_ONLY, config);
 }

@@ -1,9 +1,9 @@
 /**
- * What an operator and his tools look at: is it alive, is it ready, what does it count.
+ * What operators and their tools look at: is it alive, is it ready, what does it count.
  */
 
 import type { FastifyInstance } from 'fastify';
-import { refuseWrites } from './methods.js';
+import { type RouteRole, refuseWrites } from './methods.js';
 
 export interface Ops {
   /** Configuration loaded, store open and in its place, listening, not shutting down (sources need not be there). */
@@ -12,6 +12,7 @@ export interface Ops {
   metrics(): Promise<string>;
 }
 
+const ROLE: RouteRole = { role: 'ops' };
 const TEXT = 'text/plain; charset=utf-8';
 
 export function registerOps(app: FastifyInstance, ops: Ops): void {
@@ -33,7 +34,9 @@ export function registerOps(app: FastifyInstance, ops: Ops): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/metrics',
+    config: ROLE,
     handler: async (_, reply) => reply.headers({ ...head, 'Content-Type': ops.metricsType }).send(await ops.metrics()),
   });
-  for (const url of ['/healthz', '/readyz', '/metrics']) refuseWrites(app, url);
+  for (const url of ['/healthz', '/readyz']) refuseWrites(app, url);
+  refuseWrites(app, '/metrics', ROLE);
 }

@@ -15,7 +15,7 @@ export interface PageChannel {
   /** What the page groups by and writes above the group: the station's display name, or its key. */
   readonly station: string;
   readonly key: string;
-  /** The display name; `""`: the key is shown. */
+  /** The display name; `""`: the page has the key instead. */
   readonly name: string;
   readonly description: string;
   /** The path at which it is heard, with its leading slash. */
@@ -44,7 +44,7 @@ const HOST = /^[A-Za-z0-9.-]+(?::\d{1,5})?$/;
 export function registerPage(app: FastifyInstance, channels: readonly PageChannel[]): void {
   // The same relative place from src/http and from dist/http.
   const read = (name: string) => readFileSync(new URL(`../web/${name}`, import.meta.url));
-  // Members are named one by one: whatever else a channel object holds is nobody's business.
+  // Members are named one by one: what else a channel object holds must not get out.
   const list = channels.map(({ station, key, name, description, mount }) => ({
     station,
     key,

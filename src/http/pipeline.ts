@@ -24,7 +24,7 @@ export class Pipeline {
   readonly #socket: Socket;
   readonly #watchdog: Watchdog;
   readonly #parse: (chunk: Buffer) => void;
-  /** Whose answer is owed. */
+  /** The request whose answer is owed. */
   #request: IncomingMessage | null = null;
   #response: ServerResponse | null = null;
   /**
@@ -33,7 +33,7 @@ export class Pipeline {
    */
   #bodyBytes = 0;
   /** What is to be done once nothing is owed: it is the last thing here. */
-  #last: (() => void) | null = null;
+  #onAnswered: (() => void) | null = null;
   /** What came and was not parsed is put back, and the socket is paused. */
   #isHeld = false;
   #isOver = false;
@@ -47,7 +47,7 @@ export class Pipeline {
     this.#socket = socket;
     this.#watchdog = watchdog;
     this.#parse = socket.listeners('data').at(-1) as (chunk: Buffer) => void;
-    // Node's parser no longer reads the handle past the socket as soon as somebody else listens.
+    // Node's parser no longer reads the handle past the socket as soon as it has another listener.
     socket.off('data', this.#parse).on('data', this.#read);
   }
 
@@ -65,7 +65,7 @@ export class Pipeline {
     this.#request = request;
     this.#response = response;
     this.#bodyBytes = Number(request.headers['content-length'] ?? 0);
-    response.once('finish', this.#answered);
+    response.once('finish', this.#onFinish);
     return true;
   }
 
@@ -76,7 +76,7 @@ export class Pipeline {
     this.#socket.off('data', this.#read).on('data', drop).resume();
   }
 
-  /** Gives the connection away, with what was not parsed put back: to be resumed by whoever takes it. */
+  /** Gives the connection away, with what was not parsed put back: to be resumed by its next owner. */
   release(): void {
     this.#isOver = true;
     this.#request = this.#response = null;
@@ -86,15 +86,15 @@ export class Pipeline {
   }
 
   /**
-   * Nothing more is parsed. Calls `then` once the answer that is owed has gone out, or at once; where that answer waits for a body
+   * Nothing more is parsed. Calls `onAnswered` once the answer that is owed has gone out, or at once; where that answer waits for a body
    * that cannot come any more, at once too, unless some of it has gone out: then the connection is cut.
    */
-  finish(then: () => void): void {
+  finish(onAnswered: () => void): void {
     this.#isOver = true;
-    if (this.#request === null) then();
-    else if (this.#request.complete) this.#last = then;
+    if (this.#request === null) onAnswered();
+    else if (this.#request.complete) this.#onAnswered = onAnswered;
     else if (this.#response?.headersSent) this.#socket.destroy();
-    else then();
+    else onAnswered();
   }
 
   readonly #read = (chunk: Buffer): void => {
@@ -151,9 +151,9 @@ export class Pipeline {
     if (this.#socket.writableNeedDrain) this.#socket.off('drain', this.#goOnSoon).once('drain', this.#goOnSoon);
   }
 
-  readonly #answered = (): void => {
+  readonly #onFinish = (): void => {
     this.#request = this.#response = null;
-    if (this.#last !== null) this.#last();
+    if (this.#onAnswered !== null) this.#onAnswered();
     else if (this.#isHeld) this.#goOnSoon();
   };
 

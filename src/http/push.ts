@@ -1,25 +1,26 @@
 /**
- * `/metapush/{channelkey}/{token}`, or `/metapush/{channelkey}` with a bearer token (RFC 6750): who may push and how often, what was
- * pushed, and the answer (specification, "Push metadata"; contract, "Push").
+ * `/metapush/{channelkey}/{token}`, or `/metapush/{channelkey}` with a bearer token (RFC 6750): which clients may push and how often,
+ * what was pushed, and the answer (specification, "Push metadata"; src/http/README.md, "Push").
  * The answer comes after the commit and after this node's readers have been written to.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../base/ip.js';
 import { REFUSALS, Refusal } from '../base/refusal.js';
+import { queryOf } from '../base/request-target.js';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
 import { type Judged, type Judges, judgeRequest } from '../net/held-connection.js';
 import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';
-import { refuseOthers } from './methods.js';
+import { type RouteRole, refuseOthers } from './methods.js';
 
-/** What pushing needs of the rest of the house; wired in app/app.ts. */
+/** What pushing needs of the rest of the server; wired in app/. */
 export interface PushTarget {
   /** Whether this token may push to this channel; an unknown channel takes the same time and says the same. */
   authorized(channel: string, token: string): boolean;
-  /** Commits and tells; resolves with the answer's JSON. Rejects with a Refusal. */
+  /** Commits and reports to readers; resolves with the answer's JSON. Rejects with a Refusal. */
   push(channel: string, input: PushInput): Promise<string>;
   /** An accepted push has been written to this node's readers, so long after it came in. */
   onPublished(tookMs: number): void;
@@ -42,7 +43,7 @@ export interface PushAnswered {
 export interface PushRates extends Judges {
   /** Accepted pushes, by channel. */
   readonly pushes: Rate;
-  /** Those that the sender was told to mend, by channel: in a bucket of their own, so that they take nothing from accepted ones. */
+  /** Those whose fault is the sender's, by channel: in a bucket of their own, so that they take nothing from accepted ones. */
   readonly refusedPushes: Rate;
   readonly proxies: Proxies;
 }
@@ -53,12 +54,13 @@ interface PushParams {
   readonly token?: string;
 }
 
-/** Who pushes, and what became of the token. */
+/** The client that pushes, and the verdict on its token. */
 interface PushClient {
   readonly address: string;
   verdict: Judged['verdict'] | undefined;
 }
 
+const ROLE: RouteRole = { role: 'push' };
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** A charset is fine: JSON is UTF-8 whatever it says. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
@@ -76,6 +78,7 @@ export function registerPush(
     done(null, body),
   );
   const route = {
+    config: ROLE,
     exposeHeadRoute: false,
     // Before the body is read: strangers learn nothing but that they are strangers.
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
@@ -123,10 +126,7 @@ export function registerPush(
       ...route,
       url,
       method: 'GET',
-      handler: (request, reply) => {
-        const mark = request.url.indexOf('?');
-        return answer(request, reply, () => parsePushQuery(mark < 0 ? '' : request.url.slice(mark + 1), limits));
-      },
+      handler: (request, reply) => answer(request, reply, () => parsePushQuery(queryOf(request.url), limits)),
     });
     app.route({
       ...route,
@@ -137,7 +137,7 @@ export function registerPush(
         answer(request, reply, () => parsePushBody((request.body as Buffer | undefined) ?? Buffer.alloc(0), limits)),
     });
     // HEAD too: a link checker must not push.
-    refuseOthers(app, url, ['GET', 'POST'], 'Push with GET or POST.');
+    refuseOthers(app, url, ['GET', 'POST'], 'Push with GET or POST.', ROLE);
   }
 }
 

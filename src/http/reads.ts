@@ -1,10 +1,11 @@
 /**
  * What every read has in common: the paths of the three scopes, CORS, cache heads, ETag. The path is parsed once, here, into a
- * typed target (contract, "Reading").
+ * typed target (src/http/README.md, "Reading").
  */
 
 import { KEY, METAID } from '../base/key.js';
 import { Refusal } from '../base/refusal.js';
+import { pathOf, queryOf } from '../base/request-target.js';
 import type { Sync } from '../feed/feed.js';
 import type { TrackType } from '../metadata/record.js';
 
@@ -34,7 +35,7 @@ export const READ_PREFLIGHT: Readonly<Record<string, string>> = {
 
 const PATH = /^\/metadata\/(channel|station|listener)\/([A-Za-z0-9._~-]{1,134})$/;
 
-/** Whether a text can be a metaid (contract: 1–128 of A-Za-z0-9._~-). */
+/** Whether a text can be a metaid (1–128 of A-Za-z0-9._~-). */
 export function isMetaid(text: string): boolean {
   return METAID.test(text);
 }
@@ -45,9 +46,7 @@ export function isMetaid(text: string): boolean {
  * @throws Refusal not-found
  */
 export function readTarget(url: string, forms: boolean): ReadTarget {
-  const mark = url.indexOf('?');
-  const path = mark < 0 ? url : url.slice(0, mark);
-  const match = PATH.exec(path);
+  const match = PATH.exec(pathOf(url));
   if (match === null) throw notFound();
   const scope = match[1] as Scope;
   let id = match[2]!;
@@ -58,7 +57,7 @@ export function readTarget(url: string, forms: boolean): ReadTarget {
     if (form !== null) id = id.slice(0, -form.length - 1);
   }
   if (!(scope === 'listener' ? METAID : KEY).test(id)) throw notFound();
-  return { scope, id, form, query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)) };
+  return { scope, id, form, query: new URLSearchParams(queryOf(url)) };
 }
 
 export function notFound(detail = 'There is nothing at this address.'): Refusal {
@@ -74,7 +73,7 @@ export function readTypes(query: URLSearchParams, all: boolean): readonly TrackT
   throw new Refusal('invalid', `type must be ${words}.`, { errors: [{ field: 'type', message: `must be ${words}` }] });
 }
 
-/** `?sync=`: when a listener's title is told. @throws Refusal invalid, naming the field */
+/** `?sync=`: when a listener's title is sent. @throws Refusal invalid, naming the field */
 export function readSync(query: URLSearchParams): Sync {
   const sync = query.get('sync') ?? 'audio';
   if (sync === 'audio' || sync === 'wire') return sync;

@@ -1,7 +1,7 @@
 /**
  * What an address serves, and to whom. An address without a list of roles serves all but `legacy`, and there `ops` is for
- * this machine only: loopback peers who ask for a loopback name and whose request shows no trace of a proxy (contract, "Addresses"). A proxy on this machine that
- * leaves no trace cannot be told from such a peer: behind one, an address names its roles. `legacy` serves what the old host
+ * this machine only: loopback peers that ask for a loopback name and whose request has no trace of a proxy (src/http/README.md, "Addresses
+ * and roles"). A proxy on this machine that leaves no trace looks like such a peer: behind one, an address names its roles. `legacy` serves what the old host
  * served, and its old WebSocket: not encoders or ops, unless they are named too. The page, the documents, /healthz and /readyz have
  * no role: every address has them.
  */
@@ -21,7 +21,7 @@ export class Roles {
 
   /**
    * @param named the configured list, or undefined
-   * @param isProxied whether a proxy tells whose connections these are: then no peer is known to be this machine's own
+   * @param isProxied whether a proxy names the clients of these connections: then no peer is known to be this machine's own
    */
   constructor(named: readonly Role[] | undefined, heads: AddressHeads = NO_HEADS, isProxied = false) {
     this.heads = heads;
@@ -45,8 +45,8 @@ const PROXYS =
   /^(via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|x-cluster-client-ip|cf-connecting-ip|true-client-ip)$/;
 
 /**
- * A host that only this machine itself has. Any other name may be one that a page has had pointed at 127.0.0.1, so that the browser
- * of somebody here reads for it what is not meant for it. Absent: HTTP/1.0, which no browser speaks.
+ * A host that only this machine itself has. Any other name may be one that a page has had pointed at 127.0.0.1, so that a browser
+ * on this machine reads for it what is not meant for it. Absent: HTTP/1.0, which no browser speaks.
  */
 const LOOPBACK_HOST = /^((.+\.)?localhost\.?|127(\.\d{1,3}){3}|\[::1\])(:\d*)?$/i;
 

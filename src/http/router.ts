@@ -1,6 +1,5 @@
 /**
- * The HTTP side of every address. One request listener sends each request down its road: mounts and reads are answered on the spot
- * (the hot paths), everything else goes through fastify.
+ * The HTTP side of every address. Mounts and reads are answered on the spot (the hot paths), everything else goes through fastify.
  *
  *   front ─► http.Server ─┬─ the services (service.ts): mounts, records, encoders' titles       upgrade ─► WebSockets
  *                         └─ anything else ─► fastify: push, ops, the page
@@ -10,14 +9,15 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
+import { pathOf } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
-import type { Role } from '../config/schema.js';
 import type { Connections } from '../net/connections.js';
-import { answerBroken, brokenHead } from './broken.js';
 import { responseWith } from './legacy.js';
 import { Pipeline } from './pipeline.js';
 import {
+  answerBroken,
   asRefusal,
+  brokenHead,
   endWithProblem,
   notServed,
   PROBLEM_TYPE,
@@ -28,7 +28,7 @@ import {
 import type { Roles } from './roles.js';
 import type { HttpService, UpgradeService } from './service.js';
 
-/** Idle keep-alive connections, and those whose answers nobody reads, are closed by Node within these times. */
+/** Idle keep-alive connections, and those whose answers are not read, are closed by Node within these times. */
 const KEEP_ALIVE_MS = 65_000;
 const SWEEP_MS = 2_000;
 const IDLE_MS = 120_000;
@@ -51,13 +51,6 @@ export interface RouterParts {
   onError(error: unknown): void;
 }
 
-/** The role that a route of fastify's belongs to; null: open to all. */
-function roleOf(route: string): Role | null {
-  if (route.startsWith('/metapush/')) return 'push';
-  if (/\.(m3u|pls|xspf)$|^\/(status-json\.xsl|7\.html)$/.test(route)) return 'stream';
-  return route === '/metrics' ? 'ops' : null;
-}
-
 const NO_QUERY: Readonly<Record<string, unknown>> = {};
 
 export class Router {
@@ -74,7 +67,7 @@ export class Router {
     this.app = fastify({
       logger: false,
       // As long as a head can be: what is too long for a key or a token is just a wrong one (fastify would answer 414).
-      // Queries are read where they are needed (parameter.ts), not taken apart for every request.
+      // Queries are read where they are needed (base/request-target.ts), not taken apart for every request.
       routerOptions: { maxParamLength: parts.headBytes, querystringParser: () => NO_QUERY },
       exposeHeadRoutes: false,
       // The engine itself refuses what comes while it closes, as a problem and with Retry-After.
@@ -90,8 +83,8 @@ export class Router {
     // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
     // No promise: it costs a tenth of a push.
     this.app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
-      const role = roleOf(routeOptions.url ?? '');
-      if (role !== null && this.#roles.get(raw)?.allows(role, raw) !== true) done(notServed());
+      const { role } = routeOptions.config;
+      if (role !== undefined && this.#roles.get(raw)?.allows(role, raw) !== true) done(notServed());
       else done();
     });
     this.app.setErrorHandler((error: FastifyError, _request, reply) => {
@@ -122,7 +115,7 @@ export class Router {
       // Where Node asks (24 and later), other offers are passed over by itself, and no upgrade waits for a body (goOnWithout).
       ...({ shouldUpgradeCallback: wantsWebSocket } as http.ServerOptions),
     });
-    // An answer that nobody reads must not keep its connection; streams and WebSockets have taken theirs out by then.
+    // An answer that is not read must not keep its connection; streams and WebSockets have taken theirs out by then.
     server.timeout = IDLE_MS;
     server.on('connection', (socket: Socket) =>
       this.#pipelines.set(socket, new Pipeline(socket, this.#parts.watchdog)),
@@ -165,7 +158,7 @@ export class Router {
     await this.app.close();
   }
 
-  /** Whether the request is to be answered by us: its connection owes nothing, and nobody could read it in another way. */
+  /** Whether the request is to be answered by us: its connection owes nothing, and no proxy could read it in another way. */
   #begins(request: http.IncomingMessage, response: http.ServerResponse): boolean {
     if (!this.#pipelines.get(request.socket)!.begin(request, response)) return false;
     const refusal = brokenHead(request);
@@ -173,7 +166,7 @@ export class Router {
     return refusal === null;
   }
 
-  /** Answered after the answer that is owed; what was given away to a listener is nobody's to answer. */
+  /** Answered after the answer that is owed; what was given away to a listener is not answered here. */
   #broken(error: NodeJS.ErrnoException, socket: Socket, roles: Roles): void {
     const pipeline = this.#pipelines.get(socket)!;
     const answer = () => answerBroken(error, socket, roles.heads);
@@ -223,11 +216,6 @@ export class Router {
 /** What the reserve of connections is for: playout systems, encoders' titles, operators. */
 function isReserved(path: string, takers: readonly HttpService[]): boolean {
   return path.startsWith('/metapush/') || OPERATORS.has(path) || takers.some((service) => service.isReserved);
-}
-
-function pathOf(url: string): string {
-  const mark = url.indexOf('?');
-  return mark < 0 ? url : url.slice(0, mark);
 }
 
 /** The request's address without the host. RFC 9112, 3.2.2: the absolute form must be understood, and its host counts. */

@@ -14,9 +14,9 @@ import type { Pipeline } from './pipeline.js';
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Of its connection: whose answer has no end, or takes the connection away, tells it. */
+  /** Of its connection; to be called where an answer has no end, or takes the connection away. */
   readonly pipeline: Pipeline;
-  /** Heads that every answer of the address has; whoever writes past `response` puts them in. */
+  /** Heads that every answer of the address has; what is written past `response` must have them. */
   readonly heads: AddressHeads;
 }
 

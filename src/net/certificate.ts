@@ -25,7 +25,7 @@ export interface Pair {
 
 export interface CertificateOutput {
   onRenewed(pair: Pair): void;
-  /** The files have changed and cannot be used; told once for each change. */
+  /** The files have changed and cannot be used; called once for each change. */
   onRefused(reason: string): void;
 }
 
@@ -66,7 +66,7 @@ export class Certificate implements AlarmHandler {
   async #look(): Promise<void> {
     const { certFile, keyFile } = this.#files;
     // Before reading: what changes in between is seen the next time.
-    // One after the other: where both are missing it is always the first that is told.
+    // One after the other: where both are missing it is always the first that is named.
     const seen = `${await stampOf(certFile)} ${await stampOf(keyFile)}`;
     if (seen === this.#seen) return;
     const pair = { cert: await readFile(certFile), key: await readFile(keyFile) };

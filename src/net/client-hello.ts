@@ -1,5 +1,5 @@
 /**
- * How much of a TLS client's first message has come. Its ClientHello is what makes a handshake dear (the answer to it is signed), so a
+ * How much of a TLS client's first message has come. Its ClientHello is what makes a handshake expensive (the answer to it is signed), so a
  * handshake is not begun before all of it is there: what comes in pieces costs no more than what comes whole (opening.ts).
  *
  *   record:    22, version 3.x, length (2 bytes), fragment      RFC 8446, 5.1; one message may lie in several records

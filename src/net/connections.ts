@@ -1,23 +1,24 @@
 /**
- * The table of all connections: how many there may be, how many from one address, and who is closed where there is no room.
+ * The table of all connections: how many there may be, how many from one address, and which one is closed where there is no room.
  *
  *   accepted ─► silent ─► speaking ──a stranger's request──► busy ⇄ idle                at most `connections` − `reserved` strangers
  *                            ├──a request that the reserve is for──► pending ──right secret──► proven     either ─► kept ─► pending …
  *                            └──an encoder is let in──► admitted                        at most `connections` of all
  *
- * Nobody is known at the accept; the reserve is for whoever asks for what encoders, playout systems and operators ask for. To make room
+ * At the accept no client is known; the reserve is for requests that encoders, playout systems and operators make. To make room
  * the oldest of the largest of three crowds is closed: the silent, those with an incomplete head, the kept; while all three fit into
  * the reserve, the oldest idle stranger. An address makes room for itself first. Busy, proven and admitted ones are never closed from
  * here. Pending ones (a secret that waits for its turn, a body on its way) are so only beyond half of the reserve, or of what an address
  * may have: strangers cannot fill it.
  *
  * Invariant: every connection that was accepted and has not closed is counted once, in all and for its address. No step looks at more
- * than a few entries. Sockets that were never entered (tests) may do anything. Made by app/network.ts; fronts enter, doors and router say.
+ * than a few entries. Sockets that were never entered (tests) may do anything. Made by app/network.ts; fronts enter, acceptors and the router
+ * report (src/net/README.md, "Connections").
  */
 
 import type { Socket } from 'node:net';
 import { originOf, plainAddress } from '../base/ip.js';
-import { type Link, Queue } from './queue.js';
+import { Queue, type QueueLink } from './queue.js';
 
 /** Why a connection was not served: labels of the metric. */
 export const CONNECTION_REFUSALS = ['full', 'reserved', 'address', 'files'] as const;
@@ -30,7 +31,7 @@ export interface ConnectionLimits {
   readonly perAddress: number;
   /** How many of `connections` strangers cannot have. */
   readonly reserved: number;
-  /** Whether many who have nothing to do with each other come from there: it is not limited. */
+  /** Whether many unrelated clients come from there: it is not limited. */
   isShared(address: string): boolean;
   /** @param address as plainAddress writes it; "" where it is not known */
   onRefused(why: ConnectionRefusal, address: string): void;
@@ -64,8 +65,8 @@ class TrackedConnection {
   /** Answers that it is owed. */
   owed = 0;
   state: State = null;
-  inAll: Link<TrackedConnection> | null = null;
-  inOrigin: Link<TrackedConnection> | null = null;
+  inAll: QueueLink<TrackedConnection> | null = null;
+  inOrigin: QueueLink<TrackedConnection> | null = null;
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -107,7 +108,7 @@ export class Connections {
     return this.#count;
   }
 
-  /** Those without a request: of nobody that is known as a stranger yet, and of strangers. */
+  /** Those without a request: not known as strangers yet, and of strangers. */
   get loose(): { readonly undecided: number; readonly idle: number } {
     const { silent, speaking, kept, idle } = this.#queues;
     return { undecided: silent.size + speaking.size + kept.size, idle: idle.size };
@@ -130,7 +131,7 @@ export class Connections {
 
   /**
    * Enters a connection that was just accepted. False: there is no room for it, and it was closed.
-   * @param address of the peer; null: a proxy's, which says later whose it is (`comesFrom`)
+   * @param address of the peer; null: a proxy's, which names the client later (`comesFrom`)
    */
   enter(socket: Socket, address: string | null): boolean {
     const entry = new TrackedConnection(socket);
@@ -174,7 +175,7 @@ export class Connections {
     if (entry.isGone) return false;
     if (!entry.isStranger && !isReserved) {
       if (this.#strangers >= this.#most - this.#reserved && !this.#close(this.#queues.idle.oldest)) {
-        return this.#say('reserved', entry.address);
+        return this.#report('reserved', entry.address);
       }
       entry.isStranger = true;
       this.#strangers++;
@@ -218,7 +219,7 @@ export class Connections {
   /** The system has no descriptor left for another one. */
   outOfFiles(): void {
     this.#makeRoom();
-    this.#say('files', '');
+    this.#report('files', '');
   }
 
   #claim(entry: TrackedConnection, address: string): boolean {
@@ -244,7 +245,7 @@ export class Connections {
   /** A silent crowd must not drive out the idle connections of others: beyond the reserve it makes room itself. */
   #makeRoom(except?: TrackedConnection): boolean {
     const { silent, speaking, kept, idle, pending } = this.#queues;
-    // The largest crowd of them makes room: whoever has only just come is not the oldest of it.
+    // The largest crowd of them makes room: one that has only just come is not the oldest of it.
     const largest = [silent, speaking, kept].reduce((most, queue) => (queue.size > most.size ? queue : most));
     const undecided = largest.oldest === except ? (speaking.oldest ?? kept.oldest) : largest.oldest;
     const isCrowd = silent.size + speaking.size + kept.size > this.#reserved;
@@ -297,10 +298,10 @@ export class Connections {
   #refuse(entry: TrackedConnection, why: ConnectionRefusal): false {
     this.#leave(entry);
     entry.socket.on('error', () => undefined).destroy();
-    return this.#say(why, entry.address);
+    return this.#report(why, entry.address);
   }
 
-  #say(why: ConnectionRefusal, address: string): false {
+  #report(why: ConnectionRefusal, address: string): false {
     this.#refusals[why]++;
     this.#limits.onRefused(why, plainAddress(address));
     return false;

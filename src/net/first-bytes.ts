@@ -4,7 +4,7 @@
  *
  *   GET, HEAD, POST …; PUT to a path of our own ─► http
  *   PUT, SOURCE                                 ─► encoder
- *   GET or POST of an encoder's title           ─► title: heads that HTTP does not allow are met there too (http/ingest/title-connections.ts)
+ *   GET or POST of an encoder's title           ─► title: heads that HTTP does not allow are met there too (http/ingest/title-acceptor.ts)
  *   any other line of text                      ─► shoutcast: its first line may be a password (http/ingest/shoutcast-password.ts)
  *   a control character                         ─► unknown
  */
@@ -12,7 +12,7 @@
 export type ConnectionKind = 'http' | 'encoder' | 'title' | 'shoutcast' | 'more' | 'unknown';
 
 const ENCODER = ['PUT ', 'SOURCE '];
-/** No mount begins like these two paths (contract, opening): there a PUT is a mistake, and told so by HTTP. */
+/** No mount begins like these two paths (src/http/README.md, "Paths"): there a PUT is a mistake, and HTTP says so. */
 const OURS = ['PUT /metapush/', 'PUT /metadata/'];
 const TITLE = ['GET /admin/metadata', 'GET /admin.cgi', 'POST /admin/metadata', 'POST /admin.cgi'];
 const HTTP = ['GET ', 'HEAD ', 'POST ', 'OPTIONS ', 'DELETE ', 'PATCH ', 'TRACE ', 'CONNECT ', ...OURS];

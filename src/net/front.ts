@@ -2,15 +2,15 @@
  * The front of one address: a bare `net` server that looks at the first bytes of a connection (what a proxy or TLS puts before them is
  * taken off by the opening) and hands it on.
  *
- *   PUT, SOURCE  ─► the encoders' door (their heads are no HTTP that Node's parser takes: protocol.md, "Encoders")
- *   GET of a mount ─► the listeners' door (no HTTP objects stay behind in a crowd of listeners)
- *   GET of a channel's record ─► the polls' door (no HTTP objects at all, as long as nothing else is asked)
- *   GET, POST of an encoder's title ─► the titles' door, which makes HTTP of it
+ *   PUT, SOURCE  ─► onEncoder (their heads are no HTTP that Node's parser takes: src/http/ingest/README.md, "What encoders send")
+ *   GET of a mount ─► onListener (no HTTP objects stay behind in a crowd of listeners)
+ *   GET of a channel's record ─► onPoll (no HTTP objects at all, as long as nothing else is asked)
+ *   GET, POST of an encoder's title ─► onTitleUpdate, which makes HTTP of it
  *   a method of HTTP's, and PUT to a path of our own ─► the HTTP server, by emit('connection') with the bytes put back
- *   any other text ─► the door for SHOUTcast's encoders: its first line may be a password
+ *   any other text ─► onShoutcast: its first line may be a password
  *   anything else ─► closed
  *
- * Owns each socket until it is handed on. Sockets are half-open here: whoever takes one answers its 'end'.
+ * Owns each socket until it is handed on. Sockets are half-open here: their next owner answers 'end'.
  */
 
 import type { Server as HttpServer } from 'node:http';
@@ -30,7 +30,7 @@ export interface FrontOptions extends Omit<OpeningOptions, 'onReady'> {
   readonly http: HttpServer;
   /** Undefined: this address serves no encoders, and answers them as HTTP. */
   readonly onEncoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
-  /** Takes a connection that tells an encoder's title. Undefined: it is HTTP like any other. */
+  /** Takes a connection with an encoder's title. Undefined: it is HTTP like any other. */
   readonly onTitleUpdate?: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection whose first line may be a password. Undefined: it is closed. */
   readonly onShoutcast?: ((socket: net.Socket, first: Buffer) => void) | undefined;
@@ -71,7 +71,7 @@ export class Front {
     });
   }
 
-  /** Takes a connection as it was accepted, half-open; from here on it is the front's, and then whoever's it is handed on to. */
+  /** Takes a connection as it was accepted, half-open; it is the front's until it is handed on. */
   take(socket: net.Socket): void {
     this.#opening.take(socket);
   }
@@ -106,18 +106,18 @@ export class Front {
     const look = (chunk: Buffer) => {
       this.#options.connections.speak(socket);
       const first: Buffer = seen === null ? chunk : Buffer.concat([seen, chunk]);
-      const said = verdict(first);
-      if (said === 'more') {
+      const kind = verdict(first);
+      if (kind === 'more') {
         seen = first;
         return;
       }
-      if (said === 'unknown' || (said === 'shoutcast' && this.#options.onShoutcast === undefined)) return drop();
+      if (kind === 'unknown' || (kind === 'shoutcast' && this.#options.onShoutcast === undefined)) return drop();
       done();
       socket.pause();
       const { watchdog } = this.#options;
       const startMs = watchdog.begin();
-      if (said === 'shoutcast') this.#options.onShoutcast?.(socket, first);
-      else this.#handOn(socket, said, first);
+      if (kind === 'shoutcast') this.#options.onShoutcast?.(socket, first);
+      else this.#handOn(socket, kind, first);
       if (watchdog.end('connection', startMs)) watchdog.blame(addressOf(socket));
     };
     // A deadline: the socket's own time-out begins anew with every byte that trickles in.
@@ -128,9 +128,9 @@ export class Front {
     socket.on('close', done);
   }
 
-  #handOn(socket: net.Socket, said: 'http' | 'encoder' | 'title', first: Buffer): void {
+  #handOn(socket: net.Socket, kind: 'http' | 'encoder' | 'title', first: Buffer): void {
     const { onEncoder, onTitleUpdate } = this.#options;
-    const take = said === 'encoder' ? onEncoder : said === 'title' ? onTitleUpdate : undefined;
+    const take = kind === 'encoder' ? onEncoder : kind === 'title' ? onTitleUpdate : undefined;
     if (take !== undefined) {
       take(socket, first);
       return;

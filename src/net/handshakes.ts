@@ -4,9 +4,9 @@
  *
  *   add ─► waiting, by origin: a a a · b · c c ─ origins take turns, SLICE_MS a turn of the loop ─► under way ─► done
  *
- * What a client sends within its handshake can be dear once more (the answer to a HelloRetryRequest is signed as well), so those under
+ * What a client sends within its handshake can be expensive once more (the answer to a HelloRetryRequest is signed as well), so those under
  * way are bounded, in all and of an origin. Where they are at the bound and others wait, one that takes longer than PATIENCE_MS is
- * dropped for them: places cannot be hoarded. Invariant: nobody waits as long as there is a place.
+ * dropped for them: places cannot be hoarded. Invariant: none waits as long as there is a place.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -14,20 +14,20 @@ import { performance } from 'node:perf_hooks';
 const SLICE_MS = 2;
 /** Some round trips around the world. */
 const PATIENCE_MS = 3000;
-/** Between two looks whether somebody has taken longer than that. */
+/** Between two looks for one that has taken longer than that. */
 const LOOK_MS = 100;
 
 export class TlsHandshake {
-  /** Whose connection it is (rate.ts: originOf). */
+  /** Whose connection it is (base/ip.ts: originOf). */
   readonly origin: string;
-  readonly begin: () => void;
+  readonly onTurn: () => void;
   readonly onDropped: () => void;
   begunMs = 0;
 
-  /** @param begin is called once, in a later turn @param onDropped it has taken too long; `done` is to be called then as ever */
-  constructor(origin: string, begin: () => void, onDropped: () => void) {
+  /** @param onTurn begins it; called once, in a later turn of the loop @param onDropped it has taken too long; `done` is to be called then as ever */
+  constructor(origin: string, onTurn: () => void, onDropped: () => void) {
     this.origin = origin;
-    this.begin = begin;
+    this.onTurn = onTurn;
     this.onDropped = onDropped;
   }
 }
@@ -43,7 +43,7 @@ export class TlsHandshakes {
   readonly #most: number;
   readonly #mostOfOrigin: number;
   /** The origin whose turn is next comes first. None is empty. */
-  readonly #lanes = new Map<string, OriginHandshakes>();
+  readonly #origins = new Map<string, OriginHandshakes>();
   /** Of all origins; the oldest first. */
   readonly #underWay = new Set<TlsHandshake>();
   #waiting = 0;
@@ -57,20 +57,20 @@ export class TlsHandshakes {
   }
 
   add(handshake: TlsHandshake): void {
-    let lane = this.#lanes.get(handshake.origin);
-    if (lane === undefined) this.#lanes.set(handshake.origin, (lane = { waiting: new Set(), underWay: new Set() }));
-    lane.waiting.add(handshake);
+    let queue = this.#origins.get(handshake.origin);
+    if (queue === undefined) this.#origins.set(handshake.origin, (queue = { waiting: new Set(), underWay: new Set() }));
+    queue.waiting.add(handshake);
     this.#waiting++;
     this.#goOn();
   }
 
   /** It is over, or not wanted any more. Idempotent. */
   done(handshake: TlsHandshake): void {
-    const lane = this.#lanes.get(handshake.origin);
-    if (lane === undefined) return;
-    if (lane.waiting.delete(handshake)) this.#waiting--;
-    if (lane.underWay.delete(handshake)) this.#underWay.delete(handshake);
-    if (lane.waiting.size === 0 && lane.underWay.size === 0) this.#lanes.delete(handshake.origin);
+    const queue = this.#origins.get(handshake.origin);
+    if (queue === undefined) return;
+    if (queue.waiting.delete(handshake)) this.#waiting--;
+    if (queue.underWay.delete(handshake)) this.#underWay.delete(handshake);
+    if (queue.waiting.size === 0 && queue.underWay.size === 0) this.#origins.delete(handshake.origin);
     if (this.#waiting > 0) this.#goOn();
   }
 
@@ -89,7 +89,7 @@ export class TlsHandshakes {
     const handshake = this.#take();
     if (handshake !== null) {
       // Node reads what has come already, and answers it, in a tick after the start; ours comes behind it.
-      handshake.begin();
+      handshake.onTurn();
       process.nextTick(() => {
         if (performance.now() < endMs) this.#beginUntil(endMs);
         else if (this.#waiting > 0) this.#goOn();
@@ -105,17 +105,17 @@ export class TlsHandshakes {
   /** The next one, under way from here on. Null: none waits, or there is no place for those that do. */
   #take(): TlsHandshake | null {
     const nowMs = performance.now();
-    for (const [origin, lane] of this.#lanes) {
-      const [handshake] = lane.waiting;
-      if (handshake === undefined || !this.#hasPlace(lane, nowMs)) continue;
-      lane.waiting.delete(handshake);
+    for (const [origin, queue] of this.#origins) {
+      const [handshake] = queue.waiting;
+      if (handshake === undefined || !this.#hasPlace(queue, nowMs)) continue;
+      queue.waiting.delete(handshake);
       this.#waiting--;
       handshake.begunMs = nowMs;
-      lane.underWay.add(handshake);
+      queue.underWay.add(handshake);
       this.#underWay.add(handshake);
       // Others first.
-      this.#lanes.delete(origin);
-      this.#lanes.set(origin, lane);
+      this.#origins.delete(origin);
+      this.#origins.set(origin, queue);
       return handshake;
     }
     return null;

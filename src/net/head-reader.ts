@@ -28,7 +28,7 @@ export class HeadReader {
   }
 
   /**
-   * Calls `done` once with the head or its fault; a connection that ends or does not finish in time is closed without it.
+   * Calls `onHead` once with the head or its fault; a connection that ends or does not finish in time is closed without it.
    * @param first the bytes that were read already; the socket is paused
    */
   read(socket: Socket, first: Buffer, onHead: (result: RequestHead | RequestHeadFault) => void): void {

@@ -1,8 +1,8 @@
 /**
  * Connections and requests whose secret waits for its turn (secret-gate.ts). In the table of connections they are pending, and proven
- * once the secret was right, so that a push or an encoder under way is not closed for newcomers. Whoever goes meanwhile leaves the line;
- * what an encoder sends meanwhile is kept up to a bound, and what is more stays in the network. A body of HTTP is not read at all: nobody
- * asks for it.
+ * once the secret was right, so that a push or an encoder under way is not closed for newcomers. A client that goes meanwhile leaves the
+ * queue; what an encoder sends meanwhile is kept up to a bound, and what is more stays in the network. A body of HTTP is not read at all:
+ * nothing asks for it.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -81,7 +81,7 @@ export class ReadAhead {
     socket.on('data', this.#take).on('end', this.#drop).on('error', this.#drop).on('close', this.#drop).resume();
   }
 
-  /** The socket is somebody else's again, paused. Gives what has come. */
+  /** The socket is its owner's again, paused. Returns what has come. */
   stop(): Buffer {
     this.#socket.off('data', this.#take).off('end', this.#drop).off('error', this.#drop).off('close', this.#drop);
     this.#socket.pause();

@@ -1,12 +1,12 @@
 /**
  * What comes before the first bytes of a connection, where its address has it: the head of a TCP proxy (proxy-protocol.ts), then TLS,
- * either for everything or, on a shared port, for what begins like a TLS handshake. Whatever is behind goes to the front as it came.
+ * either for everything or, on a shared port, for what begins like a TLS handshake. What is behind goes to the front as it came.
  *
  *   accepted ─► PROXY head? ─► whole ClientHello ─► its turn, handshake ─► ready        each step has headMs, as a deadline
  *                               └ sharePort: no TLS ─► ready
  *
- * Owns each socket until it is ready. One deadline a step: a socket's own time-out begins anew with every byte that trickles in. What
- * hundreds ask for at once is begun a few a turn of the loop (handshakes.ts).
+ * Owns each socket until it is ready. One deadline a step: a socket's own time-out begins anew with every byte that trickles in. Handshakes
+ * that hundreds ask for at once are begun a few a turn of the loop (handshakes.ts).
  */
 
 import type net from 'node:net';
@@ -32,9 +32,9 @@ export interface TlsOptions {
 
 export interface OpeningOptions {
   readonly headMs: number;
-  /** Where each connection stands already, and is told whose it is. */
+  /** In which each connection is entered already; gets its address from a PROXY head. */
   readonly connections: Connections;
-  /** Those who must, and alone may, begin with a PROXY head here, and how long it may be. Undefined: nobody may. */
+  /** Peers that must, and alone may, begin with a PROXY head here, and how long it may be. Undefined: none may. */
   readonly proxied?: { readonly by: Proxies; readonly headBytes: number } | undefined;
   /** Undefined: everything here is in the clear. */
   readonly tls?: TlsOptions | undefined;
@@ -42,20 +42,26 @@ export interface OpeningOptions {
   onReady(socket: net.Socket): void;
 }
 
-/** What a look at the bytes so far says: what to do next, to wait for more, or to give up. */
-type Looked = (() => void) | 'more' | 'wrong';
+/** What the bytes so far ask for: the next step, more bytes, or to give up. */
+type NextStep = (() => void) | 'more' | 'wrong';
+
+/** The rules of an address with TLS, and the server that never listens: it is handed the connections. */
+interface TlsStep extends TlsOptions {
+  readonly server: tls.Server;
+}
 
 export class Opening {
   readonly #options: OpeningOptions;
-  readonly #tls: tls.Server | null;
+  /** Null: everything here is in the clear. */
+  readonly #tls: TlsStep | null;
   /** Connections that are not ready, with how to give them up. */
-  readonly #under = new Map<net.Socket, () => void>();
+  readonly #drops = new Map<net.Socket, () => void>();
   /** Those whose TLS handshake is not over, by the peer that the kernel knows; with what ends the step. */
-  readonly #handshaking = new Map<string, { readonly bare: net.Socket; readonly done: () => void }>();
+  readonly #handshaking = new Map<string, { readonly bare: net.Socket; readonly endStep: () => void }>();
 
   constructor(options: OpeningOptions) {
     this.#options = options;
-    this.#tls = options.tls === undefined ? null : this.#tlsServer(options.tls.pair);
+    this.#tls = options.tls === undefined ? null : { ...options.tls, server: this.#tlsServer(options.tls.pair) };
   }
 
   /** Takes a connection as it was accepted. */
@@ -81,67 +87,66 @@ export class Opening {
 
   /** Connections from now on are made with this certificate; those that are open keep theirs. */
   renew(pair: Pair): void {
-    this.#tls?.setSecureContext(tlsOptions(pair));
+    this.#tls?.server.setSecureContext(tlsOptions(pair));
   }
 
-  /** Lets go whoever is not ready. */
+  /** Closes all connections that are not ready. */
   close(): void {
-    for (const drop of [...this.#under.values()]) drop();
+    for (const drop of [...this.#drops.values()]) drop();
   }
 
   #secure(socket: net.Socket): void {
-    const server = this.#tls;
-    const { tls: rules } = this.#options;
-    if (server === null || rules === undefined) {
+    const step = this.#tls;
+    if (step === null) {
       this.#ready(socket);
       return;
     }
     this.#look(socket, (bytes) => {
-      if (rules.sharePort && bytes[0] !== HANDSHAKE) {
+      if (step.sharePort && bytes[0] !== HANDSHAKE) {
         return () => {
           putBack(socket, bytes);
           this.#ready(socket);
         };
       }
-      const hello = readClientHello(bytes, rules.clientHelloBytes);
+      const hello = readClientHello(bytes, step.clientHelloBytes);
       if (hello !== 'whole') return hello;
       return () => {
         putBack(socket, bytes);
-        this.#handshake(socket, server, rules.handshakes);
+        this.#handshake(socket, step);
       };
     });
   }
 
-  /** Gathers bytes until `judge` knows what to do; the connection is paused then. */
-  #look(socket: net.Socket, judge: (bytes: Buffer) => Looked): void {
+  /** Gathers bytes until `judge` knows the next step; the connection is paused then. */
+  #look(socket: net.Socket, judge: (bytes: Buffer) => NextStep): void {
     let seen: Buffer | null = null;
     const look = (chunk: Buffer) => {
       seen = seen === null ? chunk : Buffer.concat([seen, chunk]);
-      const said = judge(seen);
-      if (said === 'more') return;
-      if (said === 'wrong') return drop();
-      done();
+      const next = judge(seen);
+      if (next === 'more') return;
+      if (next === 'wrong') return drop();
+      endStep();
       socket.pause();
-      said();
+      next();
     };
-    const drop = () => this.#under.get(socket)?.();
-    const done = this.#step(socket, () => socket.off('data', look).off('end', drop));
+    const drop = () => this.#drops.get(socket)?.();
+    const endStep = this.#beginStep(socket, () => socket.off('data', look).off('end', drop));
     // After a step before this one it is paused.
     socket.on('data', look).on('end', drop).resume();
   }
 
-  #handshake(socket: net.Socket, server: tls.Server, handshakes: TlsHandshakes): void {
+  #handshake(socket: net.Socket, { server, handshakes }: TlsStep): void {
     const peer = peerOf(socket);
-    const begin = () => {
+    const onTurn = () => {
       if (!socket.destroyed) server.emit('connection', socket);
     };
-    const handshake = new TlsHandshake(originOf(addressOf(socket)), begin, () => this.#under.get(socket)?.());
-    const done = this.#step(socket, () => {
+    const handshake = new TlsHandshake(originOf(addressOf(socket)), onTurn, () => this.#drops.get(socket)?.());
+    const endStep = this.#beginStep(socket, () => {
       handshakes.done(handshake);
       // A port may be used again before its last connection is known to be closed.
       if (this.#handshaking.get(peer)?.bare === socket) this.#handshaking.delete(peer);
     });
-    this.#handshaking.set(peer, { bare: socket, done });
+    this.#handshaking.set(peer, { bare: socket, endStep });
     handshakes.add(handshake);
   }
 
@@ -151,7 +156,7 @@ export class Opening {
     server.on('secureConnection', (socket) => {
       const known = this.#handshaking.get(peerOf(socket));
       if (known === undefined) return void socket.destroy();
-      known.done();
+      known.endStep();
       comesFrom(socket, addressOf(known.bare));
       this.#options.connections.continues(known.bare, socket);
       this.#ready(socket);
@@ -166,26 +171,26 @@ export class Opening {
     socket.resume();
   }
 
-  /** Gives a step its deadline, and its end to a connection that fails. @returns what is to be called when the step is over */
-  #step(socket: net.Socket, onOver: () => void): () => void {
-    const done = () => {
+  /** Gives a step its deadline, and its end to a connection that fails. @returns what ends the step */
+  #beginStep(socket: net.Socket, onOver: () => void): () => void {
+    const end = () => {
       clearTimeout(deadline);
-      this.#under.delete(socket);
-      socket.off('error', drop).off('close', done);
+      this.#drops.delete(socket);
+      socket.off('error', drop).off('close', end);
       onOver();
     };
     const drop = () => {
-      done();
+      end();
       socket.on('error', () => undefined).destroy();
     };
     const deadline = setTimeout(drop, this.#options.headMs);
-    this.#under.set(socket, drop);
-    socket.on('error', drop).on('close', done);
-    return done;
+    this.#drops.set(socket, drop);
+    socket.on('error', drop).on('close', end);
+    return end;
   }
 }
 
-/** For whoever reads next, once the connection is resumed. */
+/** For the next reader, once the connection is resumed. */
 function putBack(socket: net.Socket, bytes: Buffer): void {
   if (bytes.length > 0) socket.unshift(bytes);
 }

@@ -12,20 +12,20 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { AddressList, originOf, plainAddress } from '../base/ip.js';
 
-/** Heads in which proxies tell whom they speak for, in lower case; RFC 7239 for the second. */
+/** Heads in which proxies name their client, in lower case; RFC 7239 for the second. */
 export type ProxyHeaderName = 'x-forwarded-for' | 'forwarded';
 
-/** Connections whose proxy has told, in a PROXY head, whose they are. The kernel knows the proxy only. */
-const told = new WeakMap<Socket, string>();
+/** The client of each connection whose proxy has named it in a PROXY head. The kernel knows the proxy only. */
+const clients = new WeakMap<Socket, string>();
 
 /** The connection comes from this address (as plainAddress writes it) by way of its peer, a trusted proxy. */
 export function comesFrom(socket: Socket, address: string): void {
-  told.set(socket, address);
+  clients.set(socket, address);
 }
 
-/** Where a connection comes from, whatever heads its requests may have; "" when it has gone and nobody told. */
+/** Where a connection comes from, whatever heads its requests may have; "" when it has gone and no proxy has named it. */
 export function addressOf(socket: Socket): string {
-  return told.get(socket) ?? plainAddress(socket.remoteAddress);
+  return clients.get(socket) ?? plainAddress(socket.remoteAddress);
 }
 
 export class Proxies {
@@ -72,8 +72,8 @@ export class Proxies {
 
 /** The address in one entry, with or without a port; "" where there is none. */
 function addressIn(entry: string, head: ProxyHeaderName): string {
-  const told = head === 'forwarded' ? (/(?:^|;)\s*for\s*=\s*"?([^";]*)"?/i.exec(entry)?.[1] ?? '') : entry;
-  const text = told.trim();
+  const found = head === 'forwarded' ? (/(?:^|;)\s*for\s*=\s*"?([^";]*)"?/i.exec(entry)?.[1] ?? '') : entry;
+  const text = found.trim();
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
   return plainAddress(bare);
 }

@@ -3,16 +3,16 @@
  * looks past every hole that its oldest members left before it finds the first one.
  */
 
-/** Where a value stands in its queue; for whoever put it there. */
-export interface Link<T> {
+/** Where a value stands in its queue; kept by the owner of the value. */
+export interface QueueLink<T> {
   readonly value: T;
-  before: Link<T> | null;
-  after: Link<T> | null;
+  before: QueueLink<T> | null;
+  after: QueueLink<T> | null;
 }
 
 export class Queue<T> {
-  #oldest: Link<T> | null = null;
-  #newest: Link<T> | null = null;
+  #oldest: QueueLink<T> | null = null;
+  #newest: QueueLink<T> | null = null;
   #size = 0;
 
   get size(): number {
@@ -24,21 +24,21 @@ export class Queue<T> {
   }
 
   /** Adds it as the newest. */
-  add(value: T): Link<T> {
-    const link: Link<T> = { value, before: null, after: null };
+  add(value: T): QueueLink<T> {
+    const link: QueueLink<T> = { value, before: null, after: null };
     this.#append(link);
     return link;
   }
 
   /** Makes one that stands in this queue the newest. */
-  renew(link: Link<T>): void {
+  renew(link: QueueLink<T>): void {
     if (link === this.#newest) return;
     this.remove(link);
     this.#append(link);
   }
 
   /** Takes one out that stands in this queue. */
-  remove(link: Link<T>): void {
+  remove(link: QueueLink<T>): void {
     if (link.before === null) this.#oldest = link.after;
     else link.before.after = link.after;
     if (link.after === null) this.#newest = link.before;
@@ -46,7 +46,7 @@ export class Queue<T> {
     this.#size--;
   }
 
-  #append(link: Link<T>): void {
+  #append(link: QueueLink<T>): void {
     link.before = this.#newest;
     link.after = null;
     if (this.#newest === null) this.#oldest = link;

@@ -1,6 +1,6 @@
 /**
  * How often something may happen, by a key: a bucket of tokens each, filled steadily. Only buckets that are not full are remembered,
- * at most `remembered` of them, without a timer: whoever comes looks at the oldest and drops what has filled up again.
+ * at most `remembered` of them, without a timer: each use looks at the oldest and drops what has filled up again.
  *
  *   buckets, oldest use first:  a(3, 12:00:01) · b(59.5, 12:00:40) · c(0, 12:00:41)      full after at most burst / rate
  *
@@ -56,7 +56,7 @@ export class Rate {
     this.#keep(key, { tokens: Math.max(0, this.#tokens(key) - 1), atMs: this.#clock.now() });
   }
 
-  /** In how many milliseconds this key may, if nobody takes a token before; 0: now. */
+  /** In how many milliseconds this key may, if no token is taken before; 0: now. */
   waitMs(key: string): number {
     return Math.max(0, 1 - this.#tokens(key)) / this.#perMs;
   }

@@ -1,10 +1,11 @@
 /**
  * The head of an encoder's request, read tolerantly: encoders end lines with LF, CRLF or CR CR LF, leave out blanks, send names in
- * any charset, and speak protocols that Node's HTTP parser refuses (protocol.md, "Encoders"). What two readers could take for two
+ * any charset, and speak protocols that Node's HTTP parser refuses (src/http/ingest/README.md, "What encoders send"). What two readers could take for two
  * different requests is refused (RFC 9112, 2.2, 3.2, 5.1, 5.2, 6.3); only SHOUTcast's heads, which frame nothing, may hold it. Bytes come in
- * any pieces; what was read of a head depends on its bytes only, never on where they were split. Owned by the door that reads it.
+ * any pieces; what was read of a head depends on its bytes only, never on where they were split. Owned by the acceptor that reads it.
  */
 
+import { pathOf, queryOf } from '../base/request-target.js';
 import { decodeUndeclared } from '../metadata/text.js';
 
 export interface RequestHeadLimits {
@@ -25,7 +26,7 @@ export interface RequestHead {
   readonly protocol: string;
   /** Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. */
   readonly headers: ReadonlyMap<string, string>;
-  /** It was no exact HTTP: somebody between the encoder and us may have read it in another way, and its end somewhere else. */
+  /** It was no exact HTTP: a proxy between the encoder and us may have read it in another way, and its end somewhere else. */
   readonly isLoose: boolean;
   /** The bytes of the body that came in the same piece as the end of the head. */
   readonly rest: Buffer;
@@ -75,7 +76,7 @@ export class RequestHeadParser {
     this.#isStrict = request === null;
   }
 
-  /** Takes the bytes as they came. A fault is told with the first byte that makes it one. */
+  /** Takes the bytes as they came. A fault is returned with the first byte that makes it one. */
   push(chunk: Buffer): RequestHead | 'more' | RequestHeadFault {
     const { headBytes, headLines } = this.#limits;
     for (let i = 0; i < chunk.length; i++) {
@@ -125,7 +126,7 @@ export class RequestHeadParser {
     return line;
   }
 
-  /** A line without a name, such as the second line of somebody's description, is skipped. @returns what is wrong with it, or null */
+  /** A line without a name, such as the second line of a description, is skipped. @returns what is wrong with it, or null */
   #takeHeader(line: string): string | null {
     const colon = line.indexOf(':');
     const written = line.slice(0, Math.max(colon, 0));
@@ -162,9 +163,7 @@ function readRequestLine(line: string): RequestLine | null {
   const [method, protocol] = [text.slice(0, Math.max(first, 0)), text.slice(last + 1)];
   const target = text.slice(first, last).trim();
   if (target === '' || !METHOD.test(method) || !PROTOCOL.test(protocol)) return null;
-  const mark = target.indexOf('?');
-  if (mark === -1) return { method, path: target, query: '', protocol };
-  return { method, path: target.slice(0, mark), query: target.slice(mark + 1), protocol };
+  return { method, path: pathOf(target), query: queryOf(target), protocol };
 }
 
 function malformed(what: string): RequestHeadFault {
@@ -179,8 +178,8 @@ function tooLarge(limit: string): RequestHeadFault {
  * The user and password of `Authorization: Basic` (RFC 7617; in UTF-8 where valid, else Windows-1252). The password begins after
  * the first colon and may hold more of them. Null when there are none, or they are not base64 (padding may be missing).
  */
-export function basicCredentials(handshake: Pick<RequestHead, 'headers'>): { user: string; password: string } | null {
-  const token = /^basic +([a-z0-9+/]+)={0,2}$/i.exec(handshake.headers.get('authorization') ?? '')?.[1];
+export function basicCredentials({ headers }: Pick<RequestHead, 'headers'>): { user: string; password: string } | null {
+  const token = /^basic +([a-z0-9+/]+)={0,2}$/i.exec(headers.get('authorization') ?? '')?.[1];
   // One character left over is not a byte.
   if (token === undefined || token.length % 4 === 1) return null;
   const text = decodeUndeclared(Buffer.from(token, 'base64'));

@@ -1,15 +1,15 @@
 /**
- * The one place where a stranger's secret is compared: every part that takes tokens or passwords asks here. Within its limit of wrong
- * ones an address is answered at once. Past it whatever comes from there waits for its turn, one a second, right or wrong alike, so that a
- * guesser is slow and learns nothing from the time; a neighbour behind the same address is late, and not locked out (secret-queue.ts).
+ * The one place where a client's secret is compared: every part that takes tokens or passwords asks here. Within its limit of wrong ones an
+ * address is answered at once. Past it whatever comes from there waits for its turn, one a second, right or wrong alike, so that a guesser is
+ * slow and learns nothing from the time; a neighbour behind the same address is late, and not locked out (src/net/README.md, "Secrets").
  *
  *   check ─► within the limit? ─► compare ─► right | wrong                     wrong: counted for the address, and in all
- *               └─ no ─► line of the address: a b c ─ one a second ─► compare ─► …          not drawn for a place: too-many
+ *               └─ no ─► queue of the address: a b c ─ one a second ─► compare ─► …          not drawn for a place: too-many
  *
  * A guesser with many addresses (a customer of IPv6 has 65,536 networks) would have a limit for each, and could make us forget the
- * oldest. So wrong ones are counted in all too: past that limit the addresses that have never shown a right secret share one line,
- * where each has its turn after the others. Invariant: in a minute addresses that never showed a right one have at most twice
- * `inAllPerMinute` secrets looked at, and those that waited in lines of their own when that limit was reached.
+ * oldest. So wrong ones are counted in all too: past that limit the addresses that have never sent a right secret share one queue,
+ * where each has its turn after the others. Invariant: in a minute addresses that never sent a right one have at most twice
+ * `inAllPerMinute` secrets looked at, and those that waited in queues of their own when that limit was reached.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -17,7 +17,7 @@ import { Rate } from './rate.js';
 import { type OnVerdict, SecretQueue, type SecretVerdict, type WaitingSecret } from './secret-queue.js';
 
 export interface SecretLimits {
-  /** Wrong ones of an address (rate.ts: originOf), at once and in a minute. */
+  /** Wrong ones of an address (base/ip.ts: originOf), at once and in a minute. */
   readonly perMinute: number;
   /** Wrong ones of all addresses, likewise. */
   readonly inAllPerMinute: number;
@@ -29,14 +29,14 @@ export interface SecretLimits {
 
 /** What the log says of a request without a secret; many ask so first, to see what they may do (libshout). */
 export const NO_SECRET = 'no credentials';
-/** What the log says of a secret that was refused, at whatever door. */
+/** What the log says of a secret that was refused, wherever it was sent. */
 export const SECRET_REASONS: Readonly<Record<Exclude<SecretVerdict, 'right'>, string>> = {
   wrong: 'wrong secret',
   'too-many': 'too many wrong secrets',
 };
 
 const EVERY_MS = 1000;
-/** No address: the line of all that were never right. */
+/** No address: the queue of all that were never right. */
 const ALL = '*';
 
 export class SecretGate {
@@ -44,14 +44,14 @@ export class SecretGate {
   readonly #limits: SecretLimits;
   readonly #wrong: Rate;
   readonly #wrongInAll: Rate;
-  /** Origins that have shown a right secret, the last one at the end. Only who knows one makes us forget one. */
+  /** Origins that have sent a right secret, the last one at the end. Only a right secret makes us forget one. */
   readonly #proven = new Set<string>();
-  /** A line stays for one turn after its last: whoever comes at once after it has to wait as well. */
-  readonly #lines = new Map<string, SecretQueue>();
+  /** A queue stays for one turn after its last: a secret that comes at once after it has to wait as well. */
+  readonly #queues = new Map<string, SecretQueue>();
   readonly #random: () => number;
   #waiting = 0;
 
-  /** @param random in [0, 1): draws who waits where more ask than may */
+  /** @param random in [0, 1): draws which one waits where more ask than may */
   constructor(clock: Clock, limits: SecretLimits, random: () => number = Math.random) {
     const { perMinute, inAllPerMinute, remembered } = limits;
     this.#clock = clock;
@@ -71,58 +71,58 @@ export class SecretGate {
    * @param compare takes the same time whatever it finds
    */
   check(origin: string, compare: () => boolean, onVerdict: OnVerdict): WaitingSecret | null {
-    const line = this.#lineOf(origin);
-    if (line === null) {
+    const queue = this.#queueOf(origin);
+    if (queue === null) {
       onVerdict(this.#look(origin, compare), 0);
       return null;
     }
-    if (line.most === 0 || this.#waiting >= this.#limits.remembered) {
-      onVerdict('too-many', line.retrySeconds);
+    if (queue.most === 0 || this.#waiting >= this.#limits.remembered) {
+      onVerdict('too-many', queue.retrySeconds);
       return null;
     }
-    return line.add(origin, compare, onVerdict);
+    return queue.add(origin, compare, onVerdict);
   }
 
-  /** Nobody waits any more: the server is about to stop. */
+  /** Refuses all that wait: the server is about to stop. */
   close(): void {
-    for (const line of this.#lines.values()) line.close();
+    for (const queue of this.#queues.values()) queue.close();
   }
 
   /** Where this origin has to wait; null: nowhere. */
-  #lineOf(origin: string): SecretQueue | null {
-    const { queue, inAllPerMinute } = this.#limits;
+  #queueOf(origin: string): SecretQueue | null {
+    const { queue: most, inAllPerMinute } = this.#limits;
     if (!this.#proven.has(origin)) {
       const everyMs = 60_000 / inAllPerMinute;
-      const all = this.#lines.get(ALL);
+      const all = this.#queues.get(ALL);
       if (all !== undefined) return all;
       if (this.#wrongInAll.waitSeconds(ALL) > 0)
-        return this.#open(ALL, everyMs, Math.ceil((queue * EVERY_MS) / everyMs));
+        return this.#open(ALL, everyMs, Math.ceil((most * EVERY_MS) / everyMs));
     }
-    const own = this.#lines.get(origin);
+    const own = this.#queues.get(origin);
     if (own !== undefined) return own;
-    return this.#wrong.waitSeconds(origin) > 0 ? this.#open(origin, EVERY_MS, queue) : null;
+    return this.#wrong.waitSeconds(origin) > 0 ? this.#open(origin, EVERY_MS, most) : null;
   }
 
   #open(name: string, everyMs: number, most: number): SecretQueue {
     const { queue: mostOfOrigin } = this.#limits;
     const onCount = (change: number) => (this.#waiting += change);
-    const line = new SecretQueue({ everyMs, most, mostOfOrigin, random: this.#random, onCount });
-    this.#lines.set(name, line);
-    this.#turnAfter(name, line);
-    return line;
+    const queue = new SecretQueue({ everyMs, most, mostOfOrigin, random: this.#random, onCount });
+    this.#queues.set(name, queue);
+    this.#turnAfter(name, queue);
+    return queue;
   }
 
-  #turnAfter(name: string, line: SecretQueue): void {
-    this.#clock.alarm(this.#clock.now() + line.everyMs, { onAlarm: () => this.#turn(name, line) });
+  #turnAfter(name: string, queue: SecretQueue): void {
+    this.#clock.alarm(this.#clock.now() + queue.everyMs, { onAlarm: () => this.#turn(name, queue) });
   }
 
-  #turn(name: string, line: SecretQueue): void {
-    const next = line.turn();
+  #turn(name: string, queue: SecretQueue): void {
+    const next = queue.turn();
     if (next === null) {
-      this.#lines.delete(name);
+      this.#queues.delete(name);
       return;
     }
-    this.#turnAfter(name, line);
+    this.#turnAfter(name, queue);
     next.onVerdict(this.#look(next.origin, next.compare), 0);
   }
 

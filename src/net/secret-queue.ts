@@ -1,17 +1,17 @@
 /**
- * A line of secrets that wait for their turn (secret-gate.ts): origins take turns, and of one origin whoever came first is next.
+ * A queue of secrets that wait for their turn (secret-gate.ts): origins take turns, and of one origin the first is next.
  *
- *   lanes   a: 1 2 3    b: 1    c: 1 2      turns: a1 b1 c1 a2 c2 a3
+ *   origins   a: 1 2 3    b: 1    c: 1 2      turns: a1 b1 c1 a2 c2 a3
  *
- * Where an origin has all its places the last of them is drawn among all that asked since the turn before, so whoever keeps many requests
- * open does not get each place that frees. Who is not drawn hears so at the next turn, up to as many as there are places: whoever asks again at once
- * gains nothing. Where the whole line is full, an origin with fewer places takes the last one of the origin with most.
- * Invariant: at most `most` have a place, `mostOfOrigin` of them of one origin, and at most `most` others wait to hear that they have none.
+ * Where an origin has all its places the last of them is drawn among all that asked since the turn before, so a client that keeps many
+ * requests open does not get each place that frees. One that is not drawn is refused at the next turn, up to as many as there are places: to ask
+ * again at once gains nothing. Where the whole queue is full, an origin with fewer places takes the last one of the origin with most.
+ * Invariant: at most `most` have a place, `mostOfOrigin` of them of one origin, and at most `most` others wait to be refused.
  */
 
 export type SecretVerdict = 'right' | 'wrong' | 'too-many';
 
-/** @param retrySeconds after which a place in the line may be free, of `too-many`; else 0 */
+/** @param retrySeconds after which a place in the queue may be free, of `too-many`; else 0 */
 export type OnVerdict = (verdict: SecretVerdict, retrySeconds: number) => void;
 
 export interface SecretQueueOptions {
@@ -33,7 +33,7 @@ interface OriginQueue {
   asked: number;
 }
 
-/** Somebody whose turn has not come. */
+/** A secret whose turn has not come. */
 export class WaitingSecret {
   readonly origin: string;
   readonly compare: () => boolean;
@@ -59,11 +59,11 @@ export class SecretQueue {
   readonly most: number;
   readonly #options: SecretQueueOptions;
   /** The origin whose turn is next comes first. None is empty. */
-  readonly #lanes = new Map<string, OriginQueue>();
-  /** Without a place; the next turn tells them. */
-  readonly #undrawn = new Set<WaitingSecret>();
+  readonly #origins = new Map<string, OriginQueue>();
+  /** Without a place; refused at the next turn. */
+  readonly #losers = new Set<WaitingSecret>();
   #count = 0;
-  /** How many asked for a place of a full line since the turn before. */
+  /** How many asked for a place of a full queue since the turn before. */
   #asked = 0;
 
   constructor(options: SecretQueueOptions) {
@@ -72,64 +72,64 @@ export class SecretQueue {
     this.most = options.most;
   }
 
-  /** When somebody without a place should ask again. */
+  /** When a client without a place should ask again. */
   get retrySeconds(): number {
     return Math.max(1, Math.ceil((this.#count * this.everyMs) / 1000));
   }
 
-  /** Takes a place, or another's, or none. Null: it has none, and was told so. */
+  /** Takes a place, or another's, or none. Null: it has none, and was refused. */
   add(origin: string, compare: () => boolean, onVerdict: OnVerdict): WaitingSecret | null {
     const waiting = new WaitingSecret(origin, compare, onVerdict, (gone) => this.#leave(gone));
-    const own = this.#lanes.get(origin);
+    const own = this.#origins.get(origin);
     const ownSize = own?.waiting.length ?? 0;
     if (ownSize >= this.#options.mostOfOrigin) {
       own!.asked++;
       return this.#draw(waiting, own!, own!.asked);
     }
     if (this.#count < this.most) {
-      // The holder of the last place is one of those who asked for it.
-      this.#seat(waiting).asked = 1;
+      // The holder of the last place is one of those that asked for it.
+      this.#enter(waiting).asked = 1;
       return waiting;
     }
     const largest = this.#largest();
     return this.#draw(waiting, largest, largest.waiting.length > ownSize + 1 ? 1 : ++this.#asked);
   }
 
-  /** Whose turn it is; null: nobody waits. Whoever has not been drawn by now is told. */
+  /** The secret whose turn it is; null: none waits. Those that have not been drawn by now are refused. */
   turn(): WaitingSecret | null {
     this.#asked = 1;
-    const [first] = this.#lanes;
+    const [first] = this.#origins;
     const next = first === undefined ? null : first[1].waiting[0]!;
     if (first !== undefined && next !== null) {
-      const [origin, lane] = first;
+      const [origin, queue] = first;
       next.leave();
-      lane.asked = 0;
+      queue.asked = 0;
       // Others first.
-      if (this.#lanes.delete(origin)) this.#lanes.set(origin, lane);
+      if (this.#origins.delete(origin)) this.#origins.set(origin, queue);
     }
     const { retrySeconds } = this;
-    for (const each of [...this.#undrawn]) refuse(each, retrySeconds);
+    for (const each of [...this.#losers]) refuse(each, retrySeconds);
     return next;
   }
 
   close(): void {
-    for (const each of [...[...this.#lanes.values()].flatMap(({ waiting }) => waiting), ...this.#undrawn]) {
+    for (const each of [...[...this.#origins.values()].flatMap(({ waiting }) => waiting), ...this.#losers]) {
       refuse(each, 1);
     }
   }
 
-  /** It gets the last place of this lane with a chance of one in `asked`. */
-  #draw(waiting: WaitingSecret, lane: OriginQueue, asked: number): WaitingSecret | null {
+  /** It gets the last place of this queue with a chance of one in `asked`. */
+  #draw(waiting: WaitingSecret, queue: OriginQueue, asked: number): WaitingSecret | null {
     const isDrawn = asked <= 1 || this.#options.random() * asked < 1;
-    const loser = isDrawn ? lane.waiting.at(-1)! : waiting;
+    const loser = isDrawn ? queue.waiting.at(-1)! : waiting;
     const { retrySeconds } = this;
     if (isDrawn) {
-      this.#unseat(loser);
-      this.#seat(waiting).asked = loser.origin === waiting.origin ? asked : 1;
+      this.#remove(loser);
+      this.#enter(waiting).asked = loser.origin === waiting.origin ? asked : 1;
       this.#options.onCount(-1);
     }
-    if (this.#undrawn.size < this.most) {
-      this.#undrawn.add(loser);
+    if (this.#losers.size < this.most) {
+      this.#losers.add(loser);
       this.#options.onCount(1);
     } else {
       loser.onLeave = null;
@@ -139,35 +139,35 @@ export class SecretQueue {
     return waiting;
   }
 
-  #seat(waiting: WaitingSecret): OriginQueue {
-    let lane = this.#lanes.get(waiting.origin);
-    if (lane === undefined) this.#lanes.set(waiting.origin, (lane = { waiting: [], asked: 0 }));
-    lane.waiting.push(waiting);
+  #enter(waiting: WaitingSecret): OriginQueue {
+    let queue = this.#origins.get(waiting.origin);
+    if (queue === undefined) this.#origins.set(waiting.origin, (queue = { waiting: [], asked: 0 }));
+    queue.waiting.push(waiting);
     this.#count++;
     this.#options.onCount(1);
-    return lane;
+    return queue;
   }
 
   /** False: it has no place. */
-  #unseat(waiting: WaitingSecret): boolean {
-    const lane = this.#lanes.get(waiting.origin);
-    const at = lane?.waiting.indexOf(waiting) ?? -1;
+  #remove(waiting: WaitingSecret): boolean {
+    const queue = this.#origins.get(waiting.origin);
+    const at = queue?.waiting.indexOf(waiting) ?? -1;
     if (at < 0) return false;
-    lane!.waiting.splice(at, 1);
-    if (lane!.waiting.length === 0) this.#lanes.delete(waiting.origin);
+    queue!.waiting.splice(at, 1);
+    if (queue!.waiting.length === 0) this.#origins.delete(waiting.origin);
     this.#count--;
     return true;
   }
 
   #leave(waiting: WaitingSecret): void {
-    if (this.#undrawn.delete(waiting) || this.#unseat(waiting)) this.#options.onCount(-1);
+    if (this.#losers.delete(waiting) || this.#remove(waiting)) this.#options.onCount(-1);
   }
 
-  /** The origin with most places, of several the one whose turn is last. Only a full line asks. */
+  /** The origin with most places, of several the one whose turn is last. Only for a full queue. */
   #largest(): OriginQueue {
     let largest: OriginQueue | null = null;
-    for (const lane of this.#lanes.values()) {
-      if (largest === null || lane.waiting.length >= largest.waiting.length) largest = lane;
+    for (const queue of this.#origins.values()) {
+      if (largest === null || queue.waiting.length >= largest.waiting.length) largest = queue;
     }
     return largest!;
   }

@@ -1,6 +1,6 @@
 /**
- * What we agree to in a TLS handshake: Node's defaults, without what is dear for us and cheap for a client. One answer in ffdhe8192, which
- * Node 20 gives to whoever asks for it, costs 100 ms; one in secp521r1 5 ms, in secp384r1 1.5 ms; X25519 and P-256 cost a third of one. A renegotiation is a
+ * What we agree to in a TLS handshake: Node's defaults, without what is expensive for us and cheap for a client. One answer in ffdhe8192, which
+ * Node 20 gives to every client that asks, costs 100 ms; one in secp521r1 5 ms, in secp384r1 1.5 ms; X25519 and P-256 cost a third of one. A renegotiation is a
  * handshake at any moment that the client likes, and where the client encrypts for our RSA key, we decrypt in its second flight.
  */
 

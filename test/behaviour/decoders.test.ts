@@ -170,7 +170,7 @@ t.test('no decoder complains of a join', async (t) => {
     'AAC begins with a frame of its own',
   );
   const partial = begun('partial');
-  t.ok((await complaints(save(partial.slice(0, 40), 'partial'))).length > 10, 'a partial frame is heard of');
+  t.ok((await complaints(save(partial.slice(0, 40), 'partial'))).length > 10, 'a partial frame is noticed');
   await mustPlay(t, [...files.slice(0, isLong ? JOINS : 30), ...plain], `seed ${random.seed}: join`);
 });
 

@@ -49,7 +49,7 @@ async function listener(t: Test, server: TestServer): Promise<Player> {
   return player;
 }
 
-t.test('silent: a dead connection locks nobody out, and who still sends is not cut', async (t) => {
+t.test('silent: a dead connection locks no client out, and one that still sends is not cut', async (t) => {
   const server = await startServer(t, yaml('takeover: silent'));
   const first = new Feeder(t, server.port, '/live').stream(t);
   t.equal(await first.answered(), 200);
@@ -174,7 +174,7 @@ t.test('linger: who comes back in time is waited for; titles and the fallback ti
   back.socket.destroy();
   await until(async () => (await heardEncoder(server)) === 0, 20_000);
   await until(async () => (await now()) === 'Nobody', 3000);
-  t.notOk(player.closed, 'nor is anybody dropped when it stays away');
+  t.notOk(player.closed, 'nor is a listener dropped when it stays away');
   t.equal(framesIn(player.audio).skippedBytes, 0);
 });
 
@@ -253,7 +253,7 @@ t.test('what cannot be played is sent away at the limit, with the name of what i
 
 t.test('20 restarts with 10 listeners connected', (t) => restartStory(t, new Random(), 20, 10));
 
-t.test('an encoder that drips bytes and no audio locks nobody out, and is sent away', async (t) => {
+t.test('an encoder that drips bytes and no audio locks no client out, and is closed', async (t) => {
   const server = await startServer(
     t,
     yaml('takeover: silent').replace('bodyTimeoutSeconds: 30', 'bodyTimeoutSeconds: 4, pieceSeconds: 1'),

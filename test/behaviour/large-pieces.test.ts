@@ -59,17 +59,17 @@ stations:
       // The burst lies on the tape by then, and the next long piece is still four seconds off.
       await until(() => performance.now() - startMs > 6000, 20_000);
       const player = new Player(server.port, `/${name}`, { keep: true });
-      const ear = new FrameRecorder(t, player);
+      const recorder = new FrameRecorder(t, player);
       t.teardown(() => player.close());
       await until(() => performance.now() - startMs > 12_000, 30_000);
 
-      ear.listen();
-      t.comment(`${name}: a player in real time had at least ${ear.leastHandMs.toFixed(0)} ms in hand`);
+      recorder.listen();
+      t.comment(`${name}: a player in real time had at least ${recorder.leastHandMs.toFixed(0)} ms in hand`);
       t.notOk(player.closed, `${name}: still there`);
       if (late.worstMs > 700) return;
       t.strictSame(changes.of(name).slice(before), [], `${name}: never left`);
-      t.equal(ear.breaks, 0, `${name}: frame by frame`);
-      t.ok(ear.leastHandMs > 0, `${name}: it never runs dry`);
+      t.equal(recorder.breaks, 0, `${name}: frame by frame`);
+      t.ok(recorder.leastHandMs > 0, `${name}: it never runs dry`);
     }),
   );
   const text = await (await fetch(`${server.base}/metrics`)).text();

@@ -1,4 +1,4 @@
-/** Who may push: the bearer form beside the path form, rotation of tokens, and that a stranger cannot tell what is wrong. */
+/** Tokens of pushes: the bearer form beside the path form, rotation of tokens, and that a stranger cannot find out what is wrong. */
 
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -167,15 +167,15 @@ t.test('finding out takes the same time for unknown channels, wrong tokens and h
   const config = loadConfig(path, {});
   const clock = new FakeClock();
   const parts = { clock, log: openLog('silent', 0).log };
-  const channels = config.stations['house']!.channels;
+  const configs = config.stations['house']!.channels;
   t.strictSame(
-    Object.values(channels).map((channel) => channel.pushTokens.length),
+    Object.values(configs).map(({ pushTokens }) => pushTokens.length),
     [2, 0, 1],
   );
-  const made = new Map(
-    Object.entries(channels).map(([key, channel]) => [key, new Channel(key, channel, config, parts)]),
+  const channels = new Map(
+    Object.entries(configs).map(([key, channel]) => [key, new Channel(key, channel, config, parts)]),
   );
-  const titles = new TitleService({ channels: made, engine: () => null } as unknown as TitleServiceParts);
+  const titles = new TitleService({ channels, engine: () => null } as unknown as TitleServiceParts);
   t.equal(titles.authorizes('demo', 'two'), true);
 
   const cases = ['demo', 'single', 'quiet', 'nobody', 'demo two'];

@@ -9,14 +9,14 @@ import { Channel } from '../../src/channel/channel.js';
 import { loadConfig } from '../../src/config/load.js';
 import { TitleService, type TitleServiceParts } from '../../src/titles/service.js';
 import { FakeClock } from '../kit/clock.js';
-import { until } from '../kit/player.js';
+import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 import { Wire } from '../kit/wire.js';
 
 const TOKEN = 'demo-token';
 const PASSWORD = 'demo-source';
-/** Nobody's; made so that it is found wherever it comes out. */
+/** No channel's; made so that it is found wherever it comes out. */
 const WRONG = 'wrong-secret-of-a-guesser';
 const basic = (password: string) => `Authorization: Basic ${Buffer.from(`source:${password}`).toString('base64')}`;
 const JSON_TYPE = 'Content-Type: application/json';
@@ -241,3 +241,23 @@ t.test('to find out takes the same time for both, to the microsecond', async (t)
   }
   t.ok(Math.abs(shares.at(-1)! - 0.5) < 0.25, `how often the known channel took longer: ${shares}`);
 });
+
+t.test(
+  'names that the operator adds are secret in the access log, and names that the operator takes away are not',
+  async (t) => {
+    const file = join(tempFolder(t), 'access.log');
+    const log = "log: { secretNames: ['x-ticket', '*pin'] }";
+    const { port } = await startServer(t, demoYaml(`accessLog: { file: '${file}' }\n${log}`));
+    const player = new Player(port, '/demo.mp3?x-ticket=hidden&userPin=hidden&token=told&pinned=told', {
+      heads: 'Referer: http://page.example/?X_Ticket=hidden&a=told\r\nUser-Agent: app (http://x/?pin=hidden)\r\n',
+    });
+    t.teardown(() => player.close());
+    await player.until((p) => p.audioBytes > 0);
+    player.close();
+    const text = () => readFileSync(file, 'latin1');
+    await until(() => text().includes('\n'), 5000);
+    t.notMatch(text(), 'hidden');
+    t.match(text(), 'GET /demo.mp3?x-ticket=-&userPin=-&token=told&pinned=told HTTP/1.0');
+    t.match(text(), 'http://page.example/?X_Ticket=-&a=told');
+  },
+);

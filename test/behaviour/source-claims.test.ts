@@ -1,6 +1,6 @@
 /**
  * Sources that claim or cost what no honest one does, over real sockets: the loop goes on, they are sent away with a reason or held for
- * as long as one packet plays, and whoever comes after them owes nothing of it.
+ * as long as one packet plays, and what comes after them owes nothing of it.
  */
 
 import net, { type AddressInfo } from 'node:net';
@@ -160,7 +160,7 @@ t.test('a page of packets that claim two seconds each is held behind the packet 
   t.ok(aheadMs() <= AHEAD_MS + 2000, `${aheadMs()} ms ahead`);
   // What it owes beyond that ends with its connection.
   for (const socket of upstream.sockets) socket.destroy();
-  t.strictSame(tap.losses.length, 0, 'held: nobody has seen it go yet');
+  t.strictSame(tap.losses.length, 0, 'held: it has not been seen to go yet');
 });
 
 t.test('AAC in frames of 8 bytes that claim half a second each: the same', async (t) => {

@@ -64,7 +64,7 @@ function secure(t: Test, port: number, ca = ONE) {
   return seen;
 }
 
-/** The name on the certificate that a new connection is shown. */
+/** The name on the certificate that a new connection gets. */
 async function shown(t: Test, port: number): Promise<string> {
   const socket = tls.connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
   t.teardown(() => socket.destroy());
@@ -200,7 +200,7 @@ t.test('who does not speak TLS, or never finishes to, is closed', { buffered: tr
   t.not(strayed.failed, '');
 });
 
-t.test('a stop does not wait for handshakes, and tells those who are in', { buffered: true }, async (t) => {
+t.test('a stop does not wait for handshakes, and closes those that are in', { buffered: true }, async (t) => {
   const { port, app } = await startServer(t, yaml());
   const begun = new Wire(t, port).send(Buffer.from('1603010200', 'hex'));
   const player = new Player(port, '/demo', { ca: ONE, icy: false, keep: true });

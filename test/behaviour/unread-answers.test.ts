@@ -37,7 +37,7 @@ const path = join(folder, 'config.yaml');
 const HISTORY = '/metadata/channel/a/history.json?limit=1000';
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-/** Apart from the one that measures: tells each whole answer by a dot. */
+/** Apart from the one that measures: prints a dot for each whole answer. */
 const CLIENTS = `
   const ask = async () => {
     const response = await fetch(process.argv[1]);

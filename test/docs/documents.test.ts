@@ -1,6 +1,6 @@
 /**
  * The documents say what the server does: every operation they name is driven here, with every status it knows, and each answer
- * and message is held against them. What the documents name and nobody saw is a failure too.
+ * and message is held against them. What the documents name and was never seen is a failure too.
  */
 
 import http from 'node:http';
@@ -40,7 +40,7 @@ function json(fields: object = {}): string {
 }
 
 t.test('every documented operation and status is answered, and every message told', async (t) => {
-  // A listener hook that lets nobody in.
+  // A listener hook that lets no listener in.
   const hook = http.createServer((_, response) => response.end());
   t.teardown(() => hook.close());
   await new Promise<void>((done) => hook.listen(0, '127.0.0.1', done));
@@ -259,7 +259,7 @@ t.test('every documented operation and status is answered, and every message tol
   for (const path of ['/admin/metadata', '/admin.cgi']) {
     for (const method of ['GET', 'POST']) await says(429, method, `${path}?pass=wrong&mode=updinfo`, [basic('wrong')]);
   }
-  // Nobody may wait here, so right ones are refused too, for as long as it takes to have one wrong one again.
+  // None may wait here, so right ones are refused too, for as long as it takes to have one wrong one again.
   await until(async () => (await say('GET', `${PUSH}?song=x`)).status === 200, 20_000);
 
   // While it stops: on connections that were open before, with a head that was not finished.
@@ -326,12 +326,12 @@ t.test('the documents are served, whole in themselves, and a page may read them'
   // biome-ignore lint/suspicious/noExplicitAny: it is walked by names
   const read = async (path: string) => (await (await fetch(base + path)).json()) as any;
   const record = await read('/schemas/record.json');
-  const contract =
+  const members =
     'rawdata, userplayout, channel, session, position, marker, id, mount, channelkey, timestamp, artist, song, station, ' +
     'start, duration, start_timestamp, type, etype, isrc, asin, cover, album, images, extdata, source, time, code, ' +
     'timezone, separator';
-  t.equal(Object.keys(record.properties).join(', '), contract, 'the contract gives the members and their order');
-  t.strictSame(record.required, contract.split(', '), 'all are always there');
+  t.equal(Object.keys(record.properties).join(', '), members, 'the members and their order');
+  t.strictSame(record.required, members.split(', '), 'all are always there');
   const openapi = await read('/openapi.json');
   for (const name of ['PushQuery', 'PushBody', 'PushAnswer', 'ChannelRecord', 'HistoryRecord', 'Problem']) {
     for (const [field, { description }] of Object.entries<{ description?: string }>(
@@ -340,7 +340,11 @@ t.test('the documents are served, whole in themselves, and a page may read them'
       t.match(description, /^[^ ].{4,}/, `${name}.${field} is explained`);
     }
   }
-  t.match(openapi.components.schemas.PushBody.properties.song.description, /At most 1024 bytes/, 'limits are told');
+  t.match(
+    openapi.components.schemas.PushBody.properties.song.description,
+    /At most 1024 bytes/,
+    'limits are described',
+  );
 });
 
 t.test('the checker finds what is not in the documents', async (t) => {

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { encoderTable, refusedKinds } from '../kit/encoder-table.js';
 
-const README = new URL('../../src/http/README.md', import.meta.url);
+const README = new URL('../../src/http/ingest/README.md', import.meta.url);
 const TABLE = /^\|.*\n(?:\|.*\n)+/m;
 
 /** The formatter pads them. */

@@ -1,6 +1,6 @@
 /**
  * The router's own table beside the OpenAPI document: every path that fastify serves is described with all its methods, and
- * nothing is described that nobody serves. What goes past fastify (http/router.ts) is listed here.
+ * nothing is described that is not served. What goes past fastify (http/router.ts) is listed here.
  */
 
 import fastify from 'fastify';
@@ -16,7 +16,7 @@ import { operations } from '../kit/documents.js';
 /** Pages for people, and what they are made of. */
 const PAGES = /^\/($|web\/|docs(\/|$)|favicon\.ico$)/;
 
-/** What server.ts hands to other doors, by who takes it. */
+/** What the router hands to services, by the service that takes it. */
 const PAST_FASTIFY = [
   ...['channel/{channelkey}.json', 'channel/{channelkey}.txt', 'station/{stationkey}.json', 'listener/{metaid}.json'],
   ...['channel/{channelkey}/history.json', 'channel/{channelkey}/history.csv'],

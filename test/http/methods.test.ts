@@ -70,7 +70,7 @@ t.test('what a path does not take is 405 with Allow, whatever the body is', asyn
   }
 });
 
-t.test('OPTIONS of what encoders tell titles to names the methods', async (t) => {
+t.test('OPTIONS of the addresses for titles of encoders names the methods', async (t) => {
   const { port } = await startServer(t, demoYaml());
   for (const path of ['/admin/metadata?mount=/studio', '/admin.cgi']) {
     const answer = await ask(t, port, `OPTIONS ${path} HTTP/1.1`);

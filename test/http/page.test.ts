@@ -1,5 +1,5 @@
 /**
- * The page in a real browser before the whole server: titles come as text whatever they hold, and a listener sees what he hears.
+ * The page in a real browser before the whole server: titles come as text whatever they hold, and a listener sees what it hears.
  * Skipped only where there is no Chromium.
  */
 
@@ -151,7 +151,7 @@ t.test('in a browser', { skip }, async (t) => {
     t.strictSame(complaints, []);
   });
 
-  await t.test('who plays sees what he hears, and a stop ends the download', async (t) => {
+  await t.test('a listener sees what it hears, and a stop ends the download', async (t) => {
     await push(server.base, { artist: 'A', song: 'on air before' });
     const asked = page.waitForRequest((request) => request.url().includes('/demo.mp3'));
     await audio.evaluate((element: Playable) => element.play());

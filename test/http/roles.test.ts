@@ -62,7 +62,7 @@ async function statusOf(t: Test, port: number, line: string, heads: string, host
   return Number(wire.got.split(' ')[1]);
 }
 
-t.test('a push where there are none is counted, as nobody’s', async (t) => {
+t.test('a push where there are none is counted, as no channel’s', async (t) => {
   const { app } = await startServer(
     t,
     demoYaml().replace(/^addresses: .*$/m, 'addresses: [{ host: 127.0.0.1, port: 0, roles: [poll, ops] }]'),
@@ -163,7 +163,7 @@ t.test('a page whose name was rebound to this machine does not read what is for 
   t.equal(await metrics('http://evil.example:80/metrics', 'Host: localhost\r\n'), 404);
   t.equal(await metrics('http:///metrics', 'Host: localhost\r\n'), 404);
   t.equal(await metrics('/metrics', 'Host: evil.example\r\n', '1.0'), 404);
-  t.equal(await metrics('/healthz', 'Host: evil.example\r\n'), 200, 'what is for everybody is under any name');
+  t.equal(await metrics('/healthz', 'Host: evil.example\r\n'), 200, 'what is for all is under any name');
   const named = demoYaml().replace('port: 0', 'port: 0, roles: [ops]');
   const ops = await startServer(t, named);
   const wire = new Wire(t, ops.port).send('GET /metrics HTTP/1.1\r\nHost: radio.example\r\n\r\n');

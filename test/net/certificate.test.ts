@@ -55,7 +55,7 @@ t.test('as certbot does: links into an archive', async (t) => {
   turn('cert', 2);
   await look();
   await is([0, 1]);
-  t.match(refused[0], /mismatch/, 'between the two links the old pair stays, told once');
+  t.match(refused[0], /mismatch/, 'between the two links the old pair stays, reported once');
   turn('key', 2);
   await look();
   await is([1, 1]);

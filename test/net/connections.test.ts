@@ -66,7 +66,7 @@ function from(address: string): Buffer {
 /** Another address of the same /64 for every number. */
 const v6 = (network: number, i: number) => `2001:db8:0:${network.toString(16)}:${(i + 1).toString(16)}:2:3:${i}`;
 
-t.test('a hundred idle connections of one address lock nobody out', { buffered: true }, async (t) => {
+t.test('a hundred idle connections of one address lock no client out', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml('{ connections: 100 }'));
   for (const path of ['/metadata/station/house.json', '/openapi.json']) {
     const wires = Array.from({ length: 100 }, () => new Wire(t, port).send(get(path)));
@@ -364,11 +364,11 @@ t.test('resets and half-closed sockets in every state leave nothing behind', { b
     fin: ({ socket }) => void socket.end(),
     both: ({ socket }) => void socket.destroy(),
   };
-  const visits = texts.flatMap((text) =>
+  const requests = texts.flatMap((text) =>
     answersFirst.flatMap((waits) => Object.entries(leave).map(([how, go]) => ({ text, waits, how, go }))),
   );
   await Promise.all(
-    visits.map(async ({ text, waits, go }) => {
+    requests.map(async ({ text, waits, go }) => {
       const wire = new Wire(t, port, { halfOpen: true });
       await until(() => wire.socket.readyState === 'open', 10_000);
       if (text.length > 0) wire.send(text);

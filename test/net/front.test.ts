@@ -3,13 +3,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import net from 'node:net';
 import t, { type Test } from 'tap';
-import { Watchdog } from '../../src/base/watchdog.js';
 import { Roles } from '../../src/http/roles.js';
-import { Router } from '../../src/http/router.js';
 import { verdict } from '../../src/net/first-bytes.js';
-import { Front } from '../../src/net/front.js';
-import { roomyTable } from '../kit/front-harness.js';
 import { until } from '../kit/player.js';
+import { startRouted } from '../kit/routed.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { accepted, ask, Watching, Wire } from '../kit/wire.js';
 
@@ -142,7 +139,7 @@ t.test('first bytes', { buffered: true }, async (t) => {
     }
   });
 
-  t.test('what nobody understands is closed at once and without a word', async (t) => {
+  t.test('what no part understands is closed at once without an answer', async (t) => {
     for (const text of ['\x16\x03\x01\x02\x00\x01', 'PROPFIND / HTTP/1.1\r\n\r\n', '\0'.repeat(1000)]) {
       const wire = new Wire(t, port).send(text);
       await wire.untilClosed(2000);
@@ -222,37 +219,18 @@ t.test('times', { buffered: true }, async (t) => {
 });
 
 t.test('a body that never comes, and an idle connection', { buffered: true }, async (t) => {
-  const router = new Router({
-    services: [],
-    upgrades: [],
-    watchdog: new Watchdog(),
-    connections: roomyTable(),
-    headBytes: 8192,
-    headMs: 1000,
-    requestMs: 30_000,
-    onError: () => undefined,
+  const port = await startRouted(t, {
+    register: (app) => app.post('/', async () => 'ok'),
+    adjust: (http) => {
+      t.equal(http.requestTimeout, 30_000);
+      t.equal(http.keepAliveTimeout, 65_000);
+      // The same server with less patience.
+      http.headersTimeout = 300;
+      http.requestTimeout = 300;
+      http.keepAliveTimeout = 200;
+      Object.assign(http, { connectionsCheckingInterval: 100 });
+    },
   });
-  router.app.post('/', async () => 'ok');
-  await router.ready();
-  const http = router.server(new Roles(undefined));
-  t.equal(http.requestTimeout, 30_000);
-  t.equal(http.keepAliveTimeout, 65_000);
-  // The same server with less patience.
-  http.headersTimeout = 300;
-  http.requestTimeout = 300;
-  http.keepAliveTimeout = 200;
-  Object.assign(http, { connectionsCheckingInterval: 100 });
-  const front = new Front({
-    host: '127.0.0.1',
-    port: 0,
-    headMs: 1000,
-    watchdog: new Watchdog(),
-    connections: roomyTable(),
-    http,
-    onEncoder: undefined,
-  });
-  const port = await front.listen();
-  t.teardown(() => Promise.all([router.close(), front.close()]));
 
   const stalled = new Wire(t, port).send(
     'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\nabc',
@@ -337,7 +315,7 @@ t.test('addresses and their roles', { buffered: true }, async (t) => {
     return Number(wire.got.split(' ')[1]);
   };
   t.equal(await status(push, PUSH), 200);
-  const roads = async (port: number) => [
+  const statuses = async (port: number) => [
     await status(port, PUSH),
     await status(port, POLL),
     await upgrade(port),
@@ -345,11 +323,11 @@ t.test('addresses and their roles', { buffered: true }, async (t) => {
     await put(port),
     await status(port, 'GET /metrics HTTP/1.1'),
   ];
-  t.same(await roads(push), [200, 404, 404, 404, 404, 404], 'push');
-  t.same(await roads(read), [404, 200, 101, 200, 405, 404], 'poll, watch, stream');
-  t.same(await roads(all), [200, 200, 101, 200, 401, 200], 'no roles named');
-  t.same(await roads(ops), [404, 404, 404, 404, 404, 200], 'ops');
-  t.same(await roads(poll), [404, 200, 404, 404, 404, 404], 'poll');
+  t.same(await statuses(push), [200, 404, 404, 404, 404, 404], 'push');
+  t.same(await statuses(read), [404, 200, 101, 200, 405, 404], 'poll, watch, stream');
+  t.same(await statuses(all), [200, 200, 101, 200, 401, 200], 'no roles named');
+  t.same(await statuses(ops), [404, 404, 404, 404, 404, 200], 'ops');
+  t.same(await statuses(poll), [404, 200, 404, 404, 404, 404], 'poll');
   for (const port of app.ports) t.equal(await status(port, 'GET /healthz HTTP/1.1'), 200);
 
   t.test('no other spelling of a path leads round them', async (t) => {
@@ -375,7 +353,7 @@ t.test('addresses and their roles', { buffered: true }, async (t) => {
     for (const head of ['X-Forwarded-For: 127.0.0.1', 'Forwarded: for=127.0.0.1', 'X-Forwarded-For:']) {
       t.equal(await status(all, `GET /metrics HTTP/1.1\n${head}`), 404, head);
     }
-    t.equal(await status(ops, 'GET /metrics HTTP/1.1\nX-Forwarded-For: 10.1.2.3'), 200, 'where it is named anybody');
+    t.equal(await status(ops, 'GET /metrics HTTP/1.1\nX-Forwarded-For: 10.1.2.3'), 200, 'where it is named any client');
     const outside = new Roles(undefined);
     const from = (remoteAddress: string | undefined) =>
       outside.allows('ops', { headers: {}, socket: { remoteAddress } } as never);
@@ -415,7 +393,7 @@ t.test('thousands of connects and aborts leave nothing behind', { buffered: true
   const count = () => void accepts++;
   subscribe('net.server.socket', count);
   t.teardown(() => unsubscribe('net.server.socket', count));
-  const visit = (n: number) =>
+  const request = (n: number) =>
     new Promise<void>((done) => {
       const socket = net.connect({ host: '127.0.0.1', port });
       socket.on('error', () => undefined);
@@ -428,10 +406,10 @@ t.test('thousands of connects and aborts leave nothing behind', { buffered: true
       });
     });
   let next = 0;
-  const visitor = async () => {
-    while (next < total) await visit(next++);
+  const client = async () => {
+    while (next < total) await request(next++);
   };
-  await Promise.all(Array.from({ length: 64 }, visitor));
+  await Promise.all(Array.from({ length: 64 }, client));
   await until(
     () => accepts >= total && accepted(port).length <= 1,
     30_000,

@@ -9,7 +9,7 @@ const WORK_MS = 1;
 
 const turn = () => new Promise((next) => setImmediate(next));
 
-/** Adds so many of this origin, which tell by name when they are begun, after the work of one, done in a tick after its start as in Node. */
+/** Adds so many of this origin, which note by name when they are begun, after the work of one, done in a tick after its start as in Node. */
 function add(to: TlsHandshakes, origin: string, count: number, begun: string[], onDropped = (_: string) => {}) {
   return Array.from({ length: count }, (_, i) => {
     const name = `${origin}${i}`;
@@ -34,7 +34,7 @@ t.test('a turn of the loop begins for 2 ms; one that is done with waiting is not
   const all = add(handshakes, 'a', 100, begun);
   handshakes.done(all[50]!);
   handshakes.done(all[50]!);
-  t.same(begun, [], 'none in the turn of whoever added them');
+  t.same(begun, [], 'none in the turn in which they were added');
   let most = 0;
   for (let before = 0; begun.length < 99; before = begun.length) {
     await turn();
@@ -79,7 +79,7 @@ t.test('who takes longer than 3 s makes room, in all and of an origin', async (t
   await idle(t, handshakes);
 });
 
-/** What is left after all is done holds nobody up. */
+/** What is left after all is done holds nothing up. */
 async function idle(t: Test, handshakes: TlsHandshakes): Promise<void> {
   const begun: string[] = [];
   const [last] = add(handshakes, 'last', 1, begun);

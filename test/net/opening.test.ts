@@ -1,4 +1,4 @@
-/** TLS and the clear on one port, told apart by the first byte; and IPv6: listening on `::`, addresses by their network in every limit. */
+/** TLS and the clear on one port, distinguished by the first byte; and IPv6: listening on `::`, addresses by their network in every limit. */
 
 import { copyFileSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -177,7 +177,7 @@ t.test('deadlines hold: before the first byte, in the handshake, after it', { bu
   await late.untilClosed();
 });
 
-t.test('a renewed certificate is the one that is shown; the clear goes on', { buffered: true }, async (t) => {
+t.test('a renewed certificate is the one in use; the clear goes on', { buffered: true }, async (t) => {
   const folder = tempFolder(t);
   const install = (name: string) => {
     copyFileSync(`${PEM}${name}.cert.pem`, join(folder, 'cert.pem'));
@@ -231,7 +231,7 @@ t.test('a ClientHello at the limit, and one past it', { buffered: true }, async 
   t.equal(Buffer.from(fits.got, 'latin1')[0], 0x15, 'an alert: OpenSSL has read it, and it is none');
   const past = new Wire(t, port).send(hello(2049));
   await past.untilClosed(5000);
-  t.equal(past.got, '', 'nobody has read it');
+  t.equal(past.got, '', 'it was not read');
 });
 
 const hasV6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));

@@ -52,7 +52,7 @@ t.test('X-Forwarded-For from the right, one step for each trusted proxy', async 
     t.equal(client(peer, told, trusted), expected, `${peer} says ${told}`);
   }
   t.equal(client('10.0.0.2', ','.repeat(8000), trusted), '10.0.0.2');
-  t.equal(client('127.0.0.1', '203.0.113.9', []), '127.0.0.1', 'nobody is trusted unless it is said');
+  t.equal(client('127.0.0.1', '203.0.113.9', []), '127.0.0.1', 'none is trusted unless it is said');
 });
 
 t.test('Forwarded, where that is the head; then the other is not looked at', async (t) => {
@@ -109,7 +109,7 @@ t.test('at a server: several lines and several proxies, of both families, by eit
     t.equal(await status(kept, ...told(`2001:db8:77:${i}::2`)), 503, 'a /64 is one address');
     t.equal(await status(kept, ...told(`2001:db8:77:${i + 8}::1`)), 200, 'the one beside it is another');
     t.equal(await status(kept, ...told(`192.0.2.${i}`)), 200);
-    t.equal(await status(kept, `192.0.2.${i}`), 503, 'by another road');
+    t.equal(await status(kept, `192.0.2.${i}`), 503, 'by another way');
     t.equal(await status(kept, `192.0.2.${i}, 203.0.113.${i}`), 200, 'only what a trusted proxy says');
   }
 });

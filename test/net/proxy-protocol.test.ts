@@ -199,7 +199,7 @@ t.test(
   },
 );
 
-t.test('who may: trusted peers only; elsewhere nobody; ops for nobody unless named', { buffered: true }, async (t) => {
+t.test('trusted peers only; elsewhere none; ops for none unless named', { buffered: true }, async (t) => {
   const mistrusting = await startServer(t, yaml('', '', '192.0.2.0/24'));
   t.equal(await push(t, mistrusting.port, 'PROXY UNKNOWN\r\n'), 'closed', 'a peer that is not trusted');
   t.equal(await push(t, mistrusting.port, ''), 'closed');
@@ -213,7 +213,7 @@ t.test('who may: trusted peers only; elsewhere nobody; ops for nobody unless nam
     const wire = new Wire(t, at).send(`${head}GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n`);
     return (await wire.take(1))[0]!.status;
   };
-  t.equal(await metrics(port, 'PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n'), 404, 'whatever address is told');
+  t.equal(await metrics(port, 'PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n'), 404, 'whatever address is given');
   t.equal(await metrics(port, 'PROXY UNKNOWN\r\n'), 404, 'nor the proxy for itself');
   const named = await startServer(t, yaml(', roles: [ops]'));
   t.equal(await metrics(named.port, 'PROXY TCP4 203.0.113.1 127.0.0.1 1 2\r\n'), 200);

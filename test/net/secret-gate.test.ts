@@ -18,7 +18,7 @@ class Bench {
     this.gate = new SecretGate(this.clock, { ...usual, ...limits }, random);
   }
 
-  /** A secret is right that begins with "right". The verdict is undefined until it is told. */
+  /** A secret is right that begins with "right". The verdict is undefined until it is known. */
   ask(origin: string, secret: string) {
     const asked: { verdict?: SecretVerdict; retrySeconds?: number; atMs?: number; leave(): void } = {
       leave: () => undefined,
@@ -110,7 +110,7 @@ t.test('who goes leaves the line, and who comes at once after another waits as w
   t.equal(bench.gate.waiting, 0);
 });
 
-t.test('after a while without wrong ones nobody waits', async (t) => {
+t.test('after a while without wrong ones none waits', async (t) => {
   const bench = new Bench();
   bench.verdicts('a', 'w', 'w', 'w');
   bench.clock.advance(60_000);
@@ -138,7 +138,7 @@ t.test('a guesser with a thousand addresses is as slow as all of them may be', a
   const wrong = bench.looked.length;
   t.ok(wrong >= 60 && wrong <= 2 * 60 + 1, `${wrong} were looked at in a minute`);
   t.ok(most <= 16, `${most} waited, as many without a place as with one`);
-  t.equal(bench.ask('customer', 'right').verdict, 'right', 'who has shown a right one before notices nothing');
+  t.equal(bench.ask('customer', 'right').verdict, 'right', 'a client that has sent a right one before notices nothing');
   t.not(bench.ask('new', 'right').verdict, 'right', 'who has not is late');
   t.same(bench.verdicts('customer', ...Array<string>(60).fill('w')).at(-1), 'wrong');
   t.equal(bench.ask('customer', 'right').verdict, undefined, 'its own limit holds for it all the same');
@@ -158,7 +158,7 @@ t.test('no more wait in all, and no more are remembered, than may', async (t) =>
   );
 });
 
-/** Keeps this many requests of each origin open: whoever has an answer asks again before the clock moves. */
+/** Keeps this many requests of each origin open: a client with an answer asks again before the clock moves. */
 function pester(bench: Bench, origins: readonly string[], open: number): () => void {
   const asked = origins.map(() => Array.from({ length: open }, () => ({}) as ReturnType<Bench['ask']>));
   return () => {
@@ -198,7 +198,7 @@ for (const open of [8, 12]) {
   });
 }
 
-t.test('ten origins that fill the line of all make others late, and lock nobody out', async (t) => {
+t.test('ten origins that fill the queue of all make others late, and lock no client out', async (t) => {
   const random = new Random();
   const bench = new Bench({ perMinute: 60, queue: 8, remembered: 10_000 }, () => random.next());
   const guessers = Array.from({ length: 10 }, (_, i) => `guesser${i}`);

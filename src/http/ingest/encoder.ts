@@ -1,44 +1,27 @@
 /**
- * The encoders' door: reads the head of PUT and SOURCE with a tolerant parser, judges it (credentials, mount, content type) and only
- * then says 100 or 200, since some encoders look for the refusal in the same read (protocol.md, "Encoders"). After that the
+ * Takes encoders that speak HTTP: reads the head of PUT and SOURCE with a tolerant parser, judges it (credentials, mount, content type) and
+ * only then says 100 or 200, since some encoders look for the refusal in the same read (src/http/ingest/README.md, "Answers"). After that the
  * connection belongs to the channel's encoder source.
  */
 
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { originOf } from '../../base/ip.js';
 import type { EncoderMount } from '../../channel/mount.js';
-import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
-import { type Judged, type Judges, judgeConnection } from '../../net/held-connection.js';
+import { HeadReader } from '../../net/head-reader.js';
+import { type Judged, judgeConnection } from '../../net/held-connection.js';
 import type { Proxies } from '../../net/peer.js';
 import { refuse } from '../../net/refuse.js';
 import { basicCredentials, type RequestHead } from '../../net/request-head.js';
 import { NO_SECRET, SECRET_REASONS } from '../../net/secret-gate.js';
 import { bodyOf } from '../../source/dechunk.js';
-import type { RefusalPace } from './refusal-pace.js';
 import { isReturning, type ReturningEncoders } from './returning.js';
+import { BASIC_CHALLENGE, type EncoderRefusal, type IngestOptions, SECRET_STATUS, typeRefusal } from './verdict.js';
 
-export interface EncoderAcceptorOptions extends HeadLimits, Judges {
+export interface EncoderAcceptorOptions extends IngestOptions {
   readonly server: string;
   readonly proxies: Proxies;
-  readonly pace: RefusalPace;
   readonly returning: ReturningEncoders;
-  /** The channel behind a path that takes an encoder; undefined: none does. */
-  mount(path: string): EncoderMount | undefined;
-  /** It is let in, and is the channel's from here on. */
-  onAdmitted(socket: Socket): void;
-  /** Every verdict, for the log and the metrics; never with credentials. */
-  onVerdict(verdict: EncoderVerdict): void;
-}
-
-export interface EncoderVerdict {
-  readonly status: number;
-  /** Of the client. */
-  readonly address: string;
-  /** As it was asked for, a mount or not; "" where none was named. */
-  readonly path: string;
-  readonly agent: string;
-  /** The channel that takes it, or why none does. */
-  readonly why: string;
 }
 
 /** An encoder that has sent its head. */
@@ -49,31 +32,18 @@ interface EncoderCaller {
   readonly agent: string;
 }
 
-interface EncoderRefusal {
-  readonly status: number;
-  readonly reason: string;
+/** With what the answer says beside its status. `why` is for the encoder, and for the log too where `logged` is not there. */
+interface HttpRefusal extends EncoderRefusal {
   readonly heads?: readonly string[];
-  /** For the encoder; and for the log, which says `logged` instead where that is there. */
-  readonly why: string;
   readonly logged?: string;
 }
 
 const NOTHING = Buffer.alloc(0);
-/** What libshout looks for in the answer to its first request; POST for titles (protocol.md, "Encoders"). */
+/** What libshout looks for in the answer to its first request; POST for titles (src/http/ingest/README.md, "What encoders send"). */
 const METHODS = 'PUT, SOURCE, POST';
-const UNAUTHORIZED = {
-  ...{ status: 401, reason: 'Unauthorized' },
-  heads: ['WWW-Authenticate: Basic realm="airsplice"', `Allow: ${METHODS}`],
-};
-const NO_CREDENTIALS: EncoderRefusal = { ...UNAUTHORIZED, why: NO_SECRET };
-const NO_MOUNT: EncoderRefusal = { status: 404, reason: 'Not Found', why: 'no channel takes an encoder at this mount' };
-const ACCEPTED =
-  /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts|ogg|opus|vorbis)|application\/(ogg|octet-stream))\s*(;|$)/i;
-
-/** Undefined or empty: it does not say, and the frames tell. */
-export function isAcceptedType(contentType: string | undefined): boolean {
-  return !contentType || ACCEPTED.test(contentType);
-}
+const CHALLENGE = [`WWW-Authenticate: ${BASIC_CHALLENGE}`, `Allow: ${METHODS}`];
+const NO_CREDENTIALS: HttpRefusal = { status: 401, heads: CHALLENGE, why: NO_SECRET };
+const NO_MOUNT: HttpRefusal = { status: 404, why: 'no channel takes an encoder at this mount' };
 
 export class EncoderAcceptor {
   readonly #options: EncoderAcceptorOptions;
@@ -88,13 +58,8 @@ export class EncoderAcceptor {
   take(socket: Socket, first: Buffer): void {
     this.#heads.read(socket, first, (result) => {
       if ('kind' in result) {
-        const caller = {
-          socket,
-          address: this.#options.proxies.clientOf(socket, () => undefined),
-          path: '',
-          agent: '',
-        };
-        this.#refuseAtPace(caller, { status: 400, reason: 'Bad Request', why: result.message });
+        const address = this.#options.proxies.clientOf(socket, () => undefined);
+        this.#refuseAtPace({ socket, address, path: '', agent: '' }, { status: 400, why: result.message });
       } else this.#judge(socket, result);
     });
   }
@@ -103,7 +68,7 @@ export class EncoderAcceptor {
     this.#heads.close();
   }
 
-  /** Mounts are no secret: anybody can listen to them. */
+  /** Mounts are no secret: they can be listened to. */
   #judge(socket: Socket, head: RequestHead): void {
     const { mount: mountAt, proxies, headBytes } = this.#options;
     const mount = mountAt(head.path);
@@ -118,7 +83,7 @@ export class EncoderAcceptor {
     }
     const compare = () => mount.authorized(given.user, given.password);
     judgeConnection(this.#options, originOf(address), socket, headBytes, compare, (judged, ahead) => {
-      const refused = refusalOf(judged);
+      const refused = secretRefusal(judged);
       const onClear = (more: Buffer) => this.#place(caller, head, Buffer.concat([head.rest, ahead, more]), mount);
       if (refused !== null) this.#refuse(caller, refused);
       else if (isReturning(caller.agent, mount)) this.#options.returning.wait(socket, mount, headBytes, onClear);
@@ -128,7 +93,7 @@ export class EncoderAcceptor {
 
   /** Its password is right. @param first bytes of its body */
   #place(caller: EncoderCaller, head: RequestHead, first: Buffer, mount: EncoderMount): void {
-    const refused = misfit(head, mount);
+    const refused = placeRefusal(head, mount);
     if (refused !== null) this.#refuseAtPace(caller, refused);
     else this.#admit(caller, head, first, mount);
   }
@@ -136,68 +101,53 @@ export class EncoderAcceptor {
   #admit({ socket, ...caller }: EncoderCaller, head: RequestHead, first: Buffer, mount: EncoderMount): void {
     socket.on('error', () => undefined);
     if (head.headers.get('content-length') === '0') {
-      // The password is right, but there is no audio to come: nobody is cut for it.
-      refuse(
-        socket,
-        `HTTP/1.0 200 OK\r\nServer: ${this.#options.server}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
-      );
+      // The password is right, but there is no audio to come: no other encoder is cut for it.
+      refuse(socket, this.#answerHead(200, ['Content-Length: 0']));
       return;
     }
     const expects = head.headers.get('expect')?.toLowerCase() === '100-continue';
     // The status must be 100 even over HTTP/1.0 (Liquidsoap); without Expect the encoder waits for a 200 before it sends.
-    socket.write(
-      expects
-        ? 'HTTP/1.1 100 Continue\r\n\r\n'
-        : `HTTP/1.0 200 OK\r\nServer: ${this.#options.server}\r\nConnection: close\r\n\r\n`,
-    );
+    socket.write(expects ? 'HTTP/1.1 100 Continue\r\n\r\n' : this.#answerHead(200));
     this.#options.onVerdict({ ...caller, status: expects ? 100 : 200, why: mount.channel });
     this.#options.onAdmitted(socket);
     mount.attach(socket, first, head.headers);
   }
 
-  #refuseAtPace(caller: EncoderCaller, verdict: EncoderRefusal): void {
-    this.#options.pace.refuse(originOf(caller.address), caller.socket, () => this.#refuse(caller, verdict));
+  #refuseAtPace(caller: EncoderCaller, refusal: HttpRefusal): void {
+    this.#options.pace.refuse(originOf(caller.address), caller.socket, () => this.#refuse(caller, refusal));
   }
 
-  #refuse({ socket, ...caller }: EncoderCaller, verdict: EncoderRefusal): void {
-    const body = `${verdict.why}\n`;
-    const heads = [
-      `HTTP/1.0 ${verdict.status} ${verdict.reason}`,
+  #refuse({ socket, ...caller }: EncoderCaller, { status, why, logged, heads = [] }: HttpRefusal): void {
+    const body = `${why}\n`;
+    this.#options.onVerdict({ ...caller, status, why: logged ?? why });
+    const content = ['Content-Type: text/plain; charset=utf-8', `Content-Length: ${Buffer.byteLength(body)}`];
+    refuse(socket, this.#answerHead(status, [...content, ...heads]) + body);
+  }
+
+  #answerHead(status: number, heads: readonly string[] = []): string {
+    const lines = [
+      `HTTP/1.0 ${status} ${STATUS_CODES[status]}`,
       `Server: ${this.#options.server}`,
       'Connection: close',
-      'Content-Type: text/plain; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      ...(verdict.heads ?? []),
     ];
-    this.#options.onVerdict({ ...caller, status: verdict.status, why: verdict.logged ?? verdict.why });
-    refuse(socket, `${heads.join('\r\n')}\r\n\r\n${body}`);
+    return [...lines, ...heads, '', ''].join('\r\n');
   }
 }
 
 /** Null: the password is right. */
-function refusalOf({ verdict, retrySeconds }: Judged): EncoderRefusal | null {
+function secretRefusal({ verdict, retrySeconds }: Judged): HttpRefusal | null {
   if (verdict === 'right') return null;
-  const logged = SECRET_REASONS[verdict];
-  // Icecast's answer too. On a 403 BUTT tries five times a second for ever, and does not say why.
-  if (verdict === 'wrong') return { ...UNAUTHORIZED, why: 'wrong user or password', logged };
-  const heads = [`Retry-After: ${retrySeconds}`];
-  return {
-    ...{ status: 429, reason: 'Too Many Requests', heads, logged },
-    why: 'too many wrong passwords from this address',
-  };
+  const refusal = { status: SECRET_STATUS[verdict], logged: SECRET_REASONS[verdict] };
+  return verdict === 'wrong'
+    ? { ...refusal, heads: CHALLENGE, why: 'wrong user or password' }
+    : { ...refusal, heads: [`Retry-After: ${retrySeconds}`], why: 'too many wrong passwords from this address' };
 }
 
 /** Why an encoder with the right password is refused all the same; null: it is not. */
-function misfit(head: RequestHead, mount: EncoderMount): EncoderRefusal | null {
-  if (mount.busy) return { status: 409, reason: 'Conflict', why: 'another encoder feeds this mount' };
-  if (bodyOf(head.headers) === null) {
-    if (head.headers.get('transfer-encoding') === undefined) {
-      return { status: 400, reason: 'Bad Request', why: 'the content length is no number' };
-    }
-    return { status: 501, reason: 'Not Implemented', why: 'of the transfer codings only chunked is known' };
-  }
-  if (!isAcceptedType(head.headers.get('content-type'))) {
-    return { status: 415, reason: 'Unsupported Media Type', why: 'the content type must be MP3, AAC (ADTS) or Ogg' };
-  }
-  return null;
+function placeRefusal(head: RequestHead, mount: EncoderMount): HttpRefusal | null {
+  if (mount.busy) return { status: 409, why: 'another encoder feeds this mount' };
+  if (bodyOf(head.headers) !== null) return typeRefusal(head.headers);
+  return head.headers.get('transfer-encoding') === undefined
+    ? { status: 400, why: 'the content length is no number' }
+    : { status: 501, why: 'of the transfer codings only chunked is known' };
 }

@@ -3,7 +3,7 @@
  * their address they are answered at once. Past it each waits a second for its answer, since some come again at once and for ever (VLC when
  * it has lost its server: a thousand times a second). Wrong secrets have a pace of their own (net/secret-gate.ts).
  *
- * Invariant: whoever waits is a connection like any other, and is forgotten when that closes. One for both doors.
+ * Invariant: an encoder that waits is a connection like any other, and is forgotten when that closes. One for both acceptors.
  */
 
 import type { Socket } from 'node:net';
@@ -11,7 +11,7 @@ import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { Rate } from '../../net/rate.js';
 
 export interface RefusalPaceLimits {
-  /** Refusals of one address (net/rate.ts: originOf) that are answered at once, a minute. */
+  /** Refusals of one address (base/ip.ts: originOf) that are answered at once, a minute. */
   readonly perMinute: number;
   /** Addresses that are remembered. */
   readonly remembered: number;

@@ -1,15 +1,15 @@
 /**
- * An encoder that comes back before its old connection is known to be dead (a line cut on its side only, another network) finds its mount
- * in use, by itself. BUTT takes a refusal as final, and the channel stays off the air. So a newcomer with the User-Agent of the encoder
- * that is there is not refused at once: it waits until that one has sent something, is gone or may be replaced.
+ * An encoder that comes back before its old connection is known to be dead (cut on its side only, another network) finds its mount in use, by
+ * itself. BUTT takes a refusal as final, and the channel stays off the air. So a newcomer with the User-Agent of the encoder that is there is
+ * not refused at once: it waits until that one has sent something, is gone or may be replaced.
  *
  *   comes ──► waits ──► the other has sent something since ──► refused: there are two
  *               ├─────► the other is gone, or may be replaced ──► let in
  *               └─────► it goes away itself
  *
  * Invariant: it waits no longer than the other may be silent (`takeover`, `sources.bodyTimeoutSeconds`). Its secret was right, and what it
- * sends meanwhile is kept up to a bound. At a mount only a few wait, the newest: nobody who waits is closed for others (net/connections.ts), so
- * past the bound the oldest is refused. Owned by the encoders' door.
+ * sends meanwhile is kept up to a bound. At a mount only a few wait, the newest: none that waits is closed for others (net/connections.ts), so
+ * past the bound the oldest is refused. Used by EncoderAcceptor.
  */
 
 import type { Socket } from 'node:net';
@@ -17,9 +17,9 @@ import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { ReadAhead } from '../../net/held-connection.js';
 
-/** What the other sent before its line was cut may still arrive so long after the newcomer: that is no sign of life. */
+/** What the other sent before it was cut may still arrive so long after the newcomer: that is no sign of life. */
 const UNDER_WAY_MS = 500;
-/** At a mount: the encoder, another of its kind (a spare), and what is left of a line that broke again. */
+/** At a mount: the encoder, another of its kind (a spare), and what is left of a connection that broke again. */
 const MOST_WAITING = 4;
 
 /** The encoder that feeds a mount, if there is one. */
@@ -38,7 +38,7 @@ interface ReturningEncoder {
 
 export class ReturningEncoders implements AlarmHandler {
   readonly #clock: Clock;
-  /** Of each mount those who wait there, the oldest first. */
+  /** Of each mount those that wait there, the oldest first. */
   readonly #waiting = new Map<Present, Set<ReturningEncoder>>();
 
   constructor(clock: Clock) {
@@ -47,7 +47,7 @@ export class ReturningEncoders implements AlarmHandler {
   }
 
   /**
-   * Waits until it is clear whether the one who is there lives, or too many wait. The socket is paused, and is so again when
+   * Waits until it is clear whether the one that is there lives, or too many wait. The socket is paused, and is so again when
    * `onClear` is called; never when the newcomer has gone by then.
    * @param mostBytes that are read ahead @param onClear with what was read ahead
    */

@@ -1,5 +1,5 @@
 /**
- * SHOUTcast v1's first line, the password, which says who comes and what for (protocol.md, "Encoders"). Pure: channels
+ * SHOUTcast v1's first line, the password, which says which encoder comes and what for (src/http/ingest/README.md, "SHOUTcast v1"). Pure: channels
  * show no password, they only say whether one is theirs.
  *
  *   hackme   dj:hackme   hackme:#2   dj:hackme:#2   /live.mp3:hackme   !POKE
@@ -23,9 +23,9 @@ export interface PasswordReading {
 }
 
 export type Login =
-  /** libshout asks whether anybody is there, on a connection of its own. */
+  /** libshout asks whether a server is there, on a connection of its own. */
   | { readonly kind: 'poke' }
-  /** No password can look like this (config/secret.ts): a request in a method that nobody takes. */
+  /** No password can look like this (config/secret.ts): a request in a method that is not known. */
   | { readonly kind: 'request' }
   | {
       readonly kind: 'password';
@@ -81,7 +81,7 @@ export function readLogin(line: string): Login {
   return { kind: 'password', mount: null, readings };
 }
 
-/** The channels that the first reading opens which opens any. All are looked at for all readings, so that the time tells nothing. */
+/** The channels that the first reading opens which opens any. All are looked at for all readings, so that the time shows nothing. */
 export function openedBy<T extends Pick<EncoderMount, 'hasPassword' | 'hasUser'>>(
   readings: readonly PasswordReading[],
   channels: readonly T[],

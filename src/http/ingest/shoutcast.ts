@@ -1,41 +1,29 @@
 /**
- * The door for SHOUTcast v1 encoders: a line with the password, our OK2, their heads, a blank line, audio (protocol.md, "Encoders"). The
- * password names the channel; where two channels share it, it names none. Some encoders send all of it in one go and some wait for
+ * Takes SHOUTcast v1 encoders: a line with the password, our OK2, their heads, a blank line, audio (src/http/ingest/README.md, "SHOUTcast
+ * v1"). The password names the channel; where two channels share it, it names none. Some encoders send all of it in one go and some wait for
  * the OK2, so it is said as soon as the password is judged. The answers are exactly the two that such encoders know.
  */
 
 import type { Socket } from 'node:net';
 import { originOf } from '../../base/ip.js';
 import type { EncoderMount } from '../../channel/mount.js';
-import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
-import { type Judged, type Judges, judgeConnection } from '../../net/held-connection.js';
+import { HeadReader } from '../../net/head-reader.js';
+import { type Judged, judgeConnection } from '../../net/held-connection.js';
 import { addressOf } from '../../net/peer.js';
 import { refuse } from '../../net/refuse.js';
 import { type RequestHead, type RequestHeadFault, RequestHeadParser } from '../../net/request-head.js';
 import { SECRET_REASONS } from '../../net/secret-gate.js';
-import { type EncoderVerdict, isAcceptedType } from './encoder.js';
-import type { RefusalPace } from './refusal-pace.js';
 import { FirstLineParser, openedBy, readLogin } from './shoutcast-password.js';
+import { type EncoderRefusal, type IngestOptions, SECRET_STATUS, typeRefusal } from './verdict.js';
 
-export interface ShoutcastAcceptorOptions extends HeadLimits, Judges {
+export interface ShoutcastAcceptorOptions extends IngestOptions {
   /** Every channel that takes an encoder. */
   readonly channels: readonly EncoderMount[];
-  readonly pace: RefusalPace;
-  /** The channel behind a path that takes an encoder; undefined: none does. */
-  mount(path: string): EncoderMount | undefined;
-  /** It is let in, and is the channel's from here on. */
-  onAdmitted(socket: Socket): void;
-  /** Every verdict, with the HTTP status that says the same. Never with credentials. */
-  onVerdict(verdict: EncoderVerdict): void;
-}
-
-interface ShoutcastRefusal {
-  readonly status: number;
-  readonly why: string;
 }
 
 const WELCOME = 'OK2\r\nicy-caps:11\r\n\r\n';
 const INVALID = 'invalid password\r\n';
+const IN_USE: EncoderRefusal = { status: 409, why: 'another encoder feeds this channel' };
 /** Where the heads begin there has been no request line. */
 const NO_REQUEST = { method: '', path: '', query: '', protocol: '' };
 
@@ -53,7 +41,7 @@ export class ShoutcastAcceptor {
     this.#heads.readWith(new FirstLineParser(this.#options.headBytes), socket, first, (result) => {
       if ('kind' in result) return this.#refuseAtPace(socket, { status: 400, why: result.message });
       const login = readLogin(result.line);
-      // Whoever pokes wants any answer at all.
+      // libshout wants any answer at all.
       if (login.kind === 'poke') return refuse(socket, INVALID);
       if (login.kind === 'request') return refuse(socket, '');
       const path = login.mount ?? '';
@@ -62,8 +50,8 @@ export class ShoutcastAcceptor {
       const compare = () => (opened = openedBy(login.readings, channels)).length > 0;
       const { headBytes } = this.#options;
       judgeConnection(this.#options, originOf(addressOf(socket)), socket, headBytes, compare, (judged, ahead) => {
-        const wrong = refusalOf(judged);
-        if (wrong !== null) return this.#refuse(socket, wrong, path);
+        const refused = secretRefusal(judged);
+        if (refused !== null) return this.#refuse(socket, refused, path);
         const found = onlyOne(opened);
         if ('why' in found) return this.#refuseAtPace(socket, found, path);
         socket.write(WELCOME);
@@ -84,9 +72,9 @@ export class ShoutcastAcceptor {
     return named === undefined ? [] : [named];
   }
 
-  /** It has heard OK2 already: who cannot stay after all is just let go. */
+  /** OK2 was sent already: an encoder that cannot stay after all is closed without an answer. */
   #admit(socket: Socket, channel: EncoderMount, head: RequestHead | RequestHeadFault, path: string): void {
-    const refused = verdict(channel, head);
+    const refused = headRefusal(channel, head);
     if (refused !== null || 'kind' in head) {
       const { status, why } = refused ?? { status: 400, why: '' };
       this.#options.onVerdict({ status, path, agent: '', why, address: addressOf(socket) });
@@ -100,38 +88,34 @@ export class ShoutcastAcceptor {
     channel.attach(socket, head.rest, head.headers);
   }
 
-  #refuseAtPace(socket: Socket, refused: ShoutcastRefusal, path = ''): void {
+  #refuseAtPace(socket: Socket, refused: EncoderRefusal, path = ''): void {
     this.#options.pace.refuse(originOf(addressOf(socket)), socket, () => this.#refuse(socket, refused, path));
   }
 
-  #refuse(socket: Socket, { status, why }: ShoutcastRefusal, path = ''): void {
+  #refuse(socket: Socket, { status, why }: EncoderRefusal, path = ''): void {
     this.#options.onVerdict({ status, path, agent: '', why, address: addressOf(socket) });
     refuse(socket, INVALID);
   }
 }
 
 /** Null: the password is right. */
-function refusalOf({ verdict }: Judged): ShoutcastRefusal | null {
-  return verdict === 'right' ? null : { status: verdict === 'wrong' ? 401 : 429, why: SECRET_REASONS[verdict] };
+function secretRefusal({ verdict }: Judged): EncoderRefusal | null {
+  return verdict === 'right' ? null : { status: SECRET_STATUS[verdict], why: SECRET_REASONS[verdict] };
 }
 
 /** @param opened the channels that have this password, at least one */
-function onlyOne(opened: readonly EncoderMount[]): EncoderMount | ShoutcastRefusal {
+function onlyOne(opened: readonly EncoderMount[]): EncoderMount | EncoderRefusal {
   const [channel, ...others] = opened;
   if (others.length > 0) {
     const keys = opened.map((each) => each.channel).join(', ');
     return { status: 403, why: `the channels ${keys} share this password: use /mount:password, or change one` };
   }
-  return channel!.busy ? { status: 409, why: 'another encoder feeds this channel' } : channel!;
+  return channel!.busy ? IN_USE : channel!;
 }
 
-/** Null: may stay. */
-function verdict(channel: EncoderMount, head: RequestHead | RequestHeadFault): ShoutcastRefusal | null {
+/** Null: it may stay. */
+function headRefusal(channel: EncoderMount, head: RequestHead | RequestHeadFault): EncoderRefusal | null {
   if ('kind' in head) return { status: 400, why: head.message };
-  // libshout sends none.
-  if (!isAcceptedType(head.headers.get('content-type'))) {
-    return { status: 415, why: 'the content type must be MP3, AAC (ADTS) or Ogg' };
-  }
-  // Another one has come while this one sent its heads.
-  return channel.busy ? { status: 409, why: 'another encoder feeds this channel' } : null;
+  // Another one may have come while this one sent its heads.
+  return typeRefusal(head.headers) ?? (channel.busy ? IN_USE : null);
 }

@@ -1,12 +1,13 @@
 /**
  * An encoder's own titles, as Icecast and SHOUTcast take them: `/admin/metadata` (Basic) and `/admin.cgi` (`pass=`), each as GET or as
- * a POST form (protocol.md, "Encoders"). Many encoders close the connection without reading the answer: the title counts all the same.
+ * a POST form (src/http/ingest/README.md, "Titles"). Many encoders close the connection without reading the answer: the title counts all the same.
  * What they do read is plain text and a status, so refusals here are no problem+json.
  *
  * The secret comes first: where it stands in the head (Basic, or `pass=` in the address) no byte of a form is read before it is right.
  */
 
 import type { IncomingMessage } from 'node:http';
+import { pathOf, queryOf } from '../../base/request-target.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { queryBytes } from '../../metadata/query.js';
 import { cleanWithin, decodeNamed, decodeUndeclared } from '../../metadata/text.js';
@@ -18,6 +19,7 @@ import { NO_SECRET, SECRET_REASONS } from '../../net/secret-gate.js';
 import type { SourceTitle } from '../../source/source.js';
 import type { Exchange, HttpService } from '../service.js';
 import { type Login, openedBy, readLogin } from './shoutcast-password.js';
+import { BASIC_CHALLENGE, SECRET_STATUS } from './verdict.js';
 
 export interface TitleUpdateOptions extends Judges {
   /** The channels that take an encoder. */
@@ -29,7 +31,7 @@ export interface TitleUpdateOptions extends Judges {
   readonly bodyBytes: number;
   /** Of query and form together. */
   readonly parameters: number;
-  /** A longer artist or song is cut, since nobody would read a refusal. */
+  /** A longer artist or song is cut, since no encoder reads a refusal. */
   readonly textBytes: number;
   /** A longer URL is passed over. */
   readonly urlBytes: number;
@@ -46,13 +48,15 @@ export interface TitleAnswer {
   readonly why: string;
 }
 
-/** A refusal, or the answer to what was taken. */
+/** The answer to what was taken, or a refusal, which is thrown. No Error: a stack costs more than all the rest of a refusal. */
 class TitleUpdateAnswer {
   readonly status: number;
   readonly text: string;
   readonly heads: Readonly<Record<string, string>>;
   /** For the log. */
   readonly why: string;
+  /** For the log, too; "": not found out. */
+  channel = '';
 
   constructor(status: number, text: string, heads: Readonly<Record<string, string>> = {}, why = text) {
     this.status = status;
@@ -62,14 +66,19 @@ class TitleUpdateAnswer {
   }
 }
 
-/** What a request comes on, and how it is answered. */
-type Asked = Pick<Exchange, 'request' | 'response'>;
+type TitleExchange = Pick<Exchange, 'request' | 'response'>;
+
+/** An update whose secret is right for this one channel. */
+interface TitleUpdate {
+  readonly mount: EncoderMount;
+  readonly fields: Fields;
+}
 
 type Fields = ReadonlyMap<string, Buffer | null>;
 
 const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin.cgi']);
 const METHODS = 'GET, POST, OPTIONS';
-const ASK_FOR_PASSWORD = { 'WWW-Authenticate': 'Basic realm="airsplice"', Allow: METHODS };
+const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: METHODS };
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const IMAGE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
@@ -86,102 +95,100 @@ export class TitleUpdates implements HttpService {
     return PATHS.has(path);
   }
 
-  handle({ request, response }: Asked): void {
-    const mark = request.url!.indexOf('?');
-    const query = mark < 0 ? '' : request.url!.slice(mark + 1);
-    const path = mark < 0 ? request.url! : request.url!.slice(0, mark);
-    const exchange = { request, response };
-    if (request.method === 'GET') {
-      void this.#take(path, query, exchange);
-    } else if (request.method === 'OPTIONS') {
-      response.writeHead(204, { Allow: METHODS }).end();
-    } else if (request.method !== 'POST') {
-      this.#answer(exchange, '', new TitleUpdateAnswer(405, 'Use GET or POST', { Allow: METHODS }));
-    } else if (!FORM.test(request.headers['content-type'] ?? 'application/x-www-form-urlencoded')) {
-      this.#answer(
-        exchange,
-        '',
-        new TitleUpdateAnswer(415, 'The body must be a form (application/x-www-form-urlencoded)'),
-      );
-    } else {
-      void this.#take(path, query, exchange);
+  handle({ request, response }: TitleExchange): void {
+    if (request.method === 'OPTIONS') response.writeHead(204, { Allow: METHODS }).end();
+    else void this.#update({ request, response });
+  }
+
+  async #update(exchange: TitleExchange): Promise<void> {
+    try {
+      const { mount, fields } = await this.#read(exchange);
+      const answer = await this.#apply(mount, fields);
+      answer.channel = mount.channel;
+      this.#answer(exchange, answer);
+    } catch (error) {
+      if (!(error instanceof TitleUpdateAnswer)) throw error;
+      this.#answer(exchange, error);
     }
   }
 
-  async #take(path: string, query: string, exchange: Asked): Promise<void> {
+  /** Throws TitleUpdateAnswer. */
+  async #read(exchange: TitleExchange): Promise<TitleUpdate> {
     const { request } = exchange;
+    const path = pathOf(request.url!);
+    const query = queryOf(request.url!);
     const isForm = request.method === 'POST';
-    let fields: Fields | TitleUpdateAnswer = this.#fields(query);
-    if (fields instanceof TitleUpdateAnswer) return this.#answer(exchange, '', fields);
-    const isSecretInHead = path !== '/admin.cgi' || fields.has('pass');
-    if (isForm && !isSecretInHead) fields = this.#fields(`${query}&${await this.#readForm(exchange)}`);
-    if (fields instanceof TitleUpdateAnswer) return this.#answer(exchange, '', fields);
-    const login = path === '/admin.cgi' ? shoutcastLogin(textOf(fields, 'pass')) : basicLogin(request);
-    if (login === null) {
-      return this.#answer(
-        exchange,
-        '',
-        new TitleUpdateAnswer(401, 'Authentication required', ASK_FOR_PASSWORD, NO_SECRET),
-      );
+    if (!isForm && request.method !== 'GET') throw new TitleUpdateAnswer(405, 'Use GET or POST', { Allow: METHODS });
+    if (isForm && !FORM.test(request.headers['content-type'] ?? 'application/x-www-form-urlencoded')) {
+      throw new TitleUpdateAnswer(415, 'The body must be a form (application/x-www-form-urlencoded)');
     }
+    let fields = this.#fields(query);
+    const isSecretInHead = path !== '/admin.cgi' || fields.has('pass');
+    if (isForm && !isSecretInHead) fields = this.#fields(`${query}&${await this.#readForm(request)}`);
+    const login = path === '/admin.cgi' ? shoutcastLogin(textOf(fields, 'pass')) : basicLogin(request);
+    if (login === null) throw new TitleUpdateAnswer(401, 'Authentication required', CHALLENGE, NO_SECRET);
+    const { readings } = login;
     // A form that has not been read may name any mount.
     const isUnread = isForm && isSecretInHead;
     let mounts = isUnread ? this.#options.mounts : this.#named(fields, login);
-    if (mounts instanceof TitleUpdateAnswer) return this.#answer(exchange, '', mounts);
     let opened: readonly EncoderMount[] = [];
-    const { readings } = login;
-    let refused = await this.#judge(exchange, () => (opened = openedBy(readings, mounts as EncoderMount[])).length > 0);
-    if (isUnread && refused === null) {
-      fields = this.#fields(`${query}&${await this.#readForm(exchange)}`);
-      if (fields instanceof TitleUpdateAnswer) return this.#answer(exchange, '', fields);
+    await this.#judge(exchange, mounts, () => (opened = openedBy(readings, mounts)).length > 0);
+    if (isUnread) {
+      fields = this.#fields(`${query}&${await this.#readForm(request)}`);
       mounts = this.#named(fields, login);
-      if (mounts instanceof TitleUpdateAnswer) return this.#answer(exchange, '', mounts);
       opened = openedBy(readings, mounts);
       // What is right for one channel is wrong for another, and counts as that.
-      if (opened.length === 0) refused = await this.#judge(exchange, () => false);
+      if (opened.length === 0) await this.#judge(exchange, mounts, () => false);
     }
-    if (refused !== null) return this.#answer(exchange, mounts.length === 1 ? mounts[0]!.channel : '', refused);
     const [mount, ...others] = opened;
     if (others.length > 0) {
-      return this.#answer(
-        exchange,
-        '',
-        new TitleUpdateAnswer(403, 'Several channels have this password: say which, with mount='),
-      );
+      throw new TitleUpdateAnswer(403, 'Several channels have this password: say which, with mount=');
     }
-    this.#answer(exchange, mount!.channel, await this.#tell(mount!, fields));
+    return { mount: mount!, fields };
   }
 
-  #fields(query: string): Fields | TitleUpdateAnswer {
+  /** Throws TitleUpdateAnswer. */
+  #fields(query: string): Fields {
     const { parameters } = this.#options;
-    return queryBytes(query, parameters) ?? new TitleUpdateAnswer(400, `There are more than ${parameters} parameters`);
+    const fields = queryBytes(query, parameters);
+    if (fields === null) throw new TitleUpdateAnswer(400, `There are more than ${parameters} parameters`);
+    return fields;
   }
 
-  /** Fields of the form count more than those of the query. Stays open for ever where it is too large, which is answered here, or cut off. */
-  #readForm(exchange: Asked): Promise<string> {
-    const { request } = exchange;
+  /** Fields of the form count more than those of the query. Never settles when the connection ends first. Rejects with TitleUpdateAnswer. */
+  #readForm(request: IncomingMessage): Promise<string> {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       request.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         bytes += chunk.length;
         if (bytes <= this.#options.bodyBytes) return;
         chunks.length = 0;
         request.removeAllListeners('data').removeAllListeners('end').resume();
-        this.#answer(exchange, '', new TitleUpdateAnswer(413, 'The form is too large', { Connection: 'close' }));
+        reject(new TitleUpdateAnswer(413, 'The form is too large', { Connection: 'close' }));
       });
       request.on('end', () => resolve(Buffer.concat(chunks).toString('latin1').trimEnd()));
     });
   }
 
-  /** @returns null: the secret is right */
-  async #judge({ request, response }: Asked, compare: () => boolean): Promise<TitleUpdateAnswer | null> {
+  /** Rejects with TitleUpdateAnswer when the secret is wrong. @param mounts for which it would be right */
+  async #judge(
+    { request, response }: TitleExchange,
+    mounts: readonly EncoderMount[],
+    compare: () => boolean,
+  ): Promise<void> {
     const origin = this.#options.proxies.originOf(request);
-    return refusalOf(await new Promise((onJudged) => judgeRequest(this.#options, origin, response, compare, onJudged)));
+    const judged = await new Promise<Judged>((onJudged) =>
+      judgeRequest(this.#options, origin, response, compare, onJudged),
+    );
+    const refusal = secretRefusal(judged);
+    if (refusal === null) return;
+    if (mounts.length === 1) refusal.channel = mounts[0]!.channel;
+    throw refusal;
   }
 
-  async #tell(mount: EncoderMount, fields: Fields): Promise<TitleUpdateAnswer> {
+  async #apply(mount: EncoderMount, fields: Fields): Promise<TitleUpdateAnswer> {
     if (textOf(fields, 'mode') !== 'updinfo') return new TitleUpdateAnswer(400, 'Only mode=updinfo is known here');
     if (!mount.isFed) return new TitleUpdateAnswer(400, 'No encoder feeds this mount');
     if (!mount.takesTitles) return new TitleUpdateAnswer(200, 'Mountpoint will not accept this information update');
@@ -189,16 +196,17 @@ export class TitleUpdates implements HttpService {
     return new TitleUpdateAnswer(200, 'Metadata update successful');
   }
 
-  /** Where no mount is named all channels are looked at. */
-  #named(fields: Fields, login: PasswordLogin): readonly EncoderMount[] | TitleUpdateAnswer {
+  /** Where no mount is named, all that take an encoder. Throws TitleUpdateAnswer. */
+  #named(fields: Fields, login: PasswordLogin): readonly EncoderMount[] {
     const mount = textOf(fields, 'mount') || login.mount;
     if (!mount) return this.#options.mounts;
     const channel = this.#options.channelAt(mount.startsWith('/') ? mount : `/${mount}`);
     const found = this.#options.mounts.find((each) => each.channel === channel);
-    return found === undefined ? new TitleUpdateAnswer(404, 'No channel takes an encoder at this mount') : [found];
+    if (found === undefined) throw new TitleUpdateAnswer(404, 'No channel takes an encoder at this mount');
+    return [found];
   }
 
-  /** Artist and title where both are there, else `song`, else `title` (protocol.md: Liquidsoap sends all three). */
+  /** Artist and title where both are there, else `song`, else `title` (Liquidsoap sends all three). */
   #title(fields: Fields): SourceTitle {
     const charset = textOf(fields, 'charset');
     const { textBytes, urlBytes } = this.#options;
@@ -216,8 +224,7 @@ export class TitleUpdates implements HttpService {
     return { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover };
   }
 
-  #answer({ request, response }: Asked, channel: string, answer: TitleUpdateAnswer): void {
-    const { status, text, heads, why } = answer;
+  #answer({ request, response }: TitleExchange, { status, text, heads, why, channel }: TitleUpdateAnswer): void {
     this.#options.onAnswered({ status, channel, why, address: this.#options.proxies.ofRequest(request) });
     const body =
       status === 200
@@ -234,12 +241,12 @@ export class TitleUpdates implements HttpService {
 }
 
 /** Null: the password is right. */
-function refusalOf({ verdict, retrySeconds }: Judged): TitleUpdateAnswer | null {
+function secretRefusal({ verdict, retrySeconds }: Judged): TitleUpdateAnswer | null {
   if (verdict === 'right') return null;
-  if (verdict === 'wrong')
-    return new TitleUpdateAnswer(401, 'Wrong user or password', ASK_FOR_PASSWORD, SECRET_REASONS.wrong);
-  const heads = { 'Retry-After': String(retrySeconds) };
-  return new TitleUpdateAnswer(429, 'Too many wrong passwords from this address', heads, SECRET_REASONS['too-many']);
+  const isWrong = verdict === 'wrong';
+  const text = isWrong ? 'Wrong user or password' : 'Too many wrong passwords from this address';
+  const heads = isWrong ? CHALLENGE : { 'Retry-After': String(retrySeconds) };
+  return new TitleUpdateAnswer(SECRET_STATUS[verdict], text, heads, SECRET_REASONS[verdict]);
 }
 
 type PasswordLogin = Pick<Extract<Login, { kind: 'password' }>, 'mount' | 'readings'>;

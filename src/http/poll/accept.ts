@@ -1,7 +1,7 @@
 /**
- * The polls' door: takes connections that begin by asking for a channel's record straight off the front, and answers plain polls
+ * Takes connections that begin by asking for a channel's record straight off the front, and answers plain polls
  * without Node's HTTP objects, which cost more than all the rest of a poll. Whatever else comes on such a connection, then or later,
- * goes to the HTTP server of the address (connection.ts): the door decides nothing but what is plain.
+ * goes to the HTTP server of the address (connection.ts): what is not plain is not decided here.
  */
 
 import type { Server as HttpServer } from 'node:http';
@@ -34,7 +34,7 @@ export class PollAcceptor implements AlarmHandler {
   }
 
   /**
-   * What an address does with a connection that has said something: takes it when it asks for a channel; false: somebody else's.
+   * What an address does with the first bytes of a connection: takes it when they ask for a channel; false: they do not.
    * @param http what it is handed over to; also says how long an idle connection is kept @param heads of the address
    */
   at(http: HttpServer, heads: AddressHeads): (socket: Socket, first: Buffer) => boolean {

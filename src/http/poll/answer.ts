@@ -1,6 +1,6 @@
 /**
- * The answer about one channel's last record, as both roads give it: what it says (Node's HTTP server writes it) and the same rendered
- * whole, as it goes out (the polls' door writes it). Rendered on first use, and again when the record or the second has changed.
+ * The answer about one channel's last record in two forms: what it says (Node's HTTP server writes it) and the same rendered whole, as it
+ * goes out (PollConnection writes it). Rendered on first use, and again when the record or the second has changed.
  *
  * Invariant: the rendering is what Node's server would write for the same request, byte for byte; test/http/poll/accept.test.ts holds
  * the two together.
@@ -16,7 +16,7 @@ import type { PollHead } from './head.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
-/** Of what everybody may read. */
+/** Of what all may read. */
 export const SHARED = 'public, max-age=1';
 
 /** An answer that needs no compression; null body: 204. */

@@ -1,6 +1,6 @@
 /**
  * Compression where it pays: bodies of JSON over about 2 KiB, made for many (station, history); never single records or streams.
- * A Body compresses itself once per coding, off the main thread, and shares the outcome with everybody who asks.
+ * A CompressibleBody compresses itself once per coding, off the main thread, and shares the outcome with all requests.
  *
  * Invariant: every coding has an ETag of its own (RFC 9110, 8.8.3.3), and it is known before anything is compressed.
  */
@@ -21,7 +21,7 @@ type Coding = (typeof CODINGS)[number];
 const withBrotli = promisify(brotliCompress) as (content: Buffer | string, options: object) => Promise<Buffer>;
 const withGzip = promisify(gzip) as (content: Buffer | string) => Promise<Buffer>;
 
-/** A text to be answered, perhaps many times: whoever keeps the Body keeps its compressed forms. */
+/** A text to be answered, perhaps many times: who keeps the body keeps its compressed forms. */
 export class CompressibleBody {
   /** Encoded once where it is long; a short text goes out with its head in one piece. */
   readonly content: Buffer | string;
@@ -97,7 +97,7 @@ export async function sendCompressed(
 
 /**
  * What Accept-Encoding asks for (RFC 9110, 12.5.3): the greatest q, of equal ones ours; null: as it is.
- * Nothing said means "as it is": who can decode says so.
+ * Nothing said means "as it is": a client that can decode says so.
  */
 export function preferred(accept: string | string[] | undefined): Coding | null {
   if (accept === undefined) return null;

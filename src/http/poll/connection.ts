@@ -6,7 +6,7 @@
  *              └no─► plain and known? ─no─► the HTTP server, with the bytes from here on
  *
  * Invariant: it holds no bytes between two events (what waits for a slow reader waits in the socket), so a head that comes in pieces
- * never waits here. Owned by the polls' door.
+ * never waits here. Owned by PollAcceptor.
  */
 
 import type { Socket } from 'node:net';
@@ -31,14 +31,14 @@ export interface PollConnectionParts {
 }
 
 export class PollConnection {
-  /** Set to 0 by whatever comes from it; counted up by the door. */
+  /** Set to 0 by whatever comes from it; counted up by PollAcceptor. */
   idleSeconds = 0;
   readonly #socket: Socket;
   readonly #parts: PollConnectionParts;
   /** What it asked last, and the answer to that. */
   #head: PollHead | null = null;
   #answer: PollAnswer | undefined;
-  /** The connection is somebody else's. */
+  /** The connection was handed over. */
   #isOver = false;
 
   /** @param socket paused, with what it has said put back */

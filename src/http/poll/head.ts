@@ -1,8 +1,8 @@
 /**
- * The head of a plain poll: the one form of request that the polls' door answers by itself. It is HTTP/1.1, GET, without a body, and
+ * The head of a plain poll: the one form of request that PollConnection answers by itself. It is HTTP/1.1, GET, without a body, and
  * about the last record of one channel; nothing in it could be read in two ways.
  *
- * Invariant: whatever is not exactly of this form is not judged here. In doubt it is null, and Node's parser has the word.
+ * Invariant: whatever is not exactly of this form is not judged here. In doubt it is null, and Node's parser decides.
  */
 
 /** How a request of this form begins; also where a WebSocket or a history is asked for. */
@@ -11,7 +11,7 @@ export const POLL_START = 'GET /metadata/channel/';
 export const PLAIN_BYTES = 1024;
 
 export interface PollHead {
-  /** All of it, one character a byte: who sends the same again means the same. */
+  /** All of it, one character a byte: the same text again means the same. */
   readonly text: string;
   /** Path and query as requested. */
   readonly target: string;

@@ -1,11 +1,11 @@
 /**
- * Pages of history, rendered once for all who ask: kept while the channel says nothing new, up to so many bytes in all. What is not kept
+ * Pages of history, rendered once for all that ask: kept while the channel says nothing new, up to so many bytes in all. What is not kept
  * is rendered a little at a time, one page after the other, and never for more than a small part of the time. Pages that are asked for
  * faster than that wait in a short queue, of which an address has a few places, past which they are refused.
  *
  *   asked for ─► kept? ─► else: waits ─► rendered, some entries a step ─► kept ─► held by the answers until they are taken
  *
- * Invariant: a page is never older than the last committed change, none is rendered that nobody waits for, and of those that are being
+ * Invariant: a page is never older than the last committed change, none is rendered that no client waits for, and of those that are being
  * rendered only the first has anything yet. Owned by Poll.
  */
 
@@ -22,11 +22,11 @@ import { FORMS, InFlight, weightOf } from './in-flight.js';
 
 /** Rendering goes on for so long at a time … */
 const SLICE_MS = 2;
-/** … and rests so many times as long as it took: a seventh of the time is for history, whoever asks for how much of it. */
+/** … and rests so many times as long as it took: a seventh of the time is for history, however much of it is asked for. */
 const REST = 6;
 /** Entries that are read and rendered between two looks at the time; the largest that can be pushed take 0.2 ms each. */
 const STEP = 8;
-/** Entries grow too old without anybody saying so. */
+/** Entries grow too old without a change that says so. */
 const FRESH_MS = 10_000;
 
 /** Newest first; at most `limit`, of those that began before `beforeMs` (unix milliseconds). */
@@ -52,9 +52,9 @@ export interface HistoryOptions {
   readonly bytesInFlightPerAddress: number;
 }
 
-/** Who asks. */
+/** A client that asks. */
 export interface HistoryReader {
-  /** What is counted for it (net/rate.ts). */
+  /** What is counted for it (base/ip.ts). */
   readonly origin: string;
   readonly response: ServerResponse;
 }
@@ -67,7 +67,7 @@ interface Kept {
 interface Job {
   readonly page: HistoryRequest;
   readonly version: number;
-  /** Of the first who asked. */
+  /** Of the first that asked. */
   readonly origin: string;
   readonly pieces: Buffer[];
   readonly tag: PiecewiseTag;
@@ -90,7 +90,7 @@ export class HistoryPages {
   /** By origin, how many of the jobs. */
   readonly #waiting = new Map<string, number>();
   #restsUntilMs = 0;
-  /** Somebody will call #render. */
+  /** A timer will call #render. */
   #isDue = false;
 
   constructor(feed: Feed, options: HistoryOptions) {
@@ -111,7 +111,7 @@ export class HistoryPages {
   async of(page: HistoryRequest, asker: HistoryReader): Promise<CompressibleBody> {
     const body = this.#keptOf(page) ?? (await this.#job(page, asker).body);
     // A response that is closed already would never say so again.
-    if (asker.response.destroyed) throw nobodyWaits();
+    if (asker.response.destroyed) throw clientGone();
     if (!this.#inFlight.hold(body, asker.origin, asker.response)) throw tooMany();
     return body;
   }
@@ -163,7 +163,7 @@ export class HistoryPages {
     for (const [name, job] of this.#jobs) {
       try {
         if (job.askers.every(({ response }) => response.destroyed))
-          this.#end(name, job, () => job.onFailed(nobodyWaits()));
+          this.#end(name, job, () => job.onFailed(clientGone()));
         else {
           while (!this.#step(job)) if (performance.now() >= untilMs) return;
           const body = bodyOf(job);
@@ -197,12 +197,12 @@ export class HistoryPages {
     return entries.length < wanted || job.entries === limit;
   }
 
-  #end(name: string, job: Job, tell: () => void): void {
+  #end(name: string, job: Job, settle: () => void): void {
     this.#jobs.delete(name);
     const left = this.#waiting.get(job.origin)! - 1;
     if (left === 0) this.#waiting.delete(job.origin);
     else this.#waiting.set(job.origin, left);
-    tell();
+    settle();
   }
 }
 
@@ -211,17 +211,24 @@ function nameOf({ channel, form, limit, beforeMs }: HistoryRequest): string {
 }
 
 function makeJob(page: HistoryRequest, version: number, asker: HistoryReader): Job {
-  let done!: Job['onDone'];
-  let failed!: Job['onFailed'];
+  let onDone!: Job['onDone'];
+  let onFailed!: Job['onFailed'];
   const body = new Promise<CompressibleBody>((resolve, reject) => {
-    done = resolve;
-    failed = reject;
+    onDone = resolve;
+    onFailed = reject;
   });
   const tag = new PiecewiseTag();
   const { beforeMs } = page;
   const { origin } = asker;
   const job: Job = {
-    ...{ page, version, origin, tag, body, beforeMs, onDone: done, onFailed: failed },
+    page,
+    version,
+    origin,
+    tag,
+    body,
+    beforeMs,
+    onDone,
+    onFailed,
     pieces: [],
     bytes: 0,
     entries: 0,
@@ -247,6 +254,6 @@ function tooMany(): Refusal {
   return new Refusal('unavailable', 'Too many pages of history are asked for.', { headers: { 'Retry-After': '1' } });
 }
 
-function nobodyWaits(): Refusal {
+function clientGone(): Refusal {
   return new Refusal('unavailable', 'Nobody waits for this page any more.');
 }

@@ -1,9 +1,10 @@
 /**
- * What was on air, for reports: `/metadata/channel/{key}/history.json|.csv?limit=&before=` (contract, "history"): which page an address
+ * What was on air, for reports: `/metadata/channel/{key}/history.json|.csv?limit=&before=` (src/http/README.md, "Reading"): which page an address
  * asks for, and the heads that it is answered with. Answered by poll.ts like any other read, from the store (history-pages.ts).
  */
 
 import { Refusal } from '../../base/refusal.js';
+import { pathOf, queryOf } from '../../base/request-target.js';
 import { parseQueryMs } from '../../metadata/time.js';
 import type { HistoryForm } from '../../now-playing/history.js';
 
@@ -26,11 +27,9 @@ export interface HistoryRequest {
 
 /** Reads an address of history; null: it is none. */
 export function readHistoryTarget(url: string): HistoryTarget | null {
-  const mark = url.indexOf('?');
-  const match = PATH.exec(mark < 0 ? url : url.slice(0, mark));
+  const match = PATH.exec(pathOf(url));
   if (match === null) return null;
-  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-  return { channel: match[1]!, form: match[2] as HistoryForm, query };
+  return { channel: match[1]!, form: match[2] as HistoryForm, query: new URLSearchParams(queryOf(url)) };
 }
 
 /** Content-Type, and what else belongs to a 200. */

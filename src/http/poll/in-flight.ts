@@ -1,5 +1,5 @@
 /**
- * Bodies that answers hold and nobody has taken yet: how many bytes they may be together, and of one address. A client that asks and
+ * Bodies that answers hold and no client has taken yet: how many bytes they may be together, and of one address. A client that asks and
  * does not read keeps what it asked for in memory until its connection is closed, whatever a cache has dropped since.
  *
  * Invariant: a body counts once, however many answers share it, from `hold` until the last of them is closed; it counts for the address
@@ -18,9 +18,9 @@ export function weightOf(body: CompressibleBody): number {
 }
 
 export interface InFlightLimits {
-  /** As weightOf tells them. A single body is always let through. */
+  /** By weightOf. A single body is always let through. */
   readonly bytes: number;
-  /** The same, of one origin (net/rate.ts). */
+  /** The same, of one origin (base/ip.ts). */
   readonly bytesPerAddress: number;
 }
 

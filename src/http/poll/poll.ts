@@ -1,5 +1,5 @@
 /**
- * Polling: the last records as JSON or text, rendered once and answered from memory (contract, "Reading").
+ * Polling: the last records as JSON or text, rendered once and answered from memory (src/http/README.md, "Reading").
  *
  *   /metadata/channel/{key}.json|.txt    /metadata/station/{key}.json    /metadata/listener/{metaid}.json
  *   /metadata/channel/{key}/history.json|.csv    (history.ts; read from the store)
@@ -42,7 +42,7 @@ type ReadAnswer = PlainAnswer | CompressedAnswer;
 export interface PollOptions {
   readonly history: HistoryOptions;
   readonly proxies: Proxies;
-  /** Told what went wrong where the stranger is told only that something did. */
+  /** What went wrong, where the answer says only that something did. */
   onError(error: unknown): void;
 }
 
@@ -128,14 +128,14 @@ export class Poll implements HttpService {
     const session = this.#sessions.get(target.id);
     if (session === undefined) throw notFound('No listener has played with this metaid lately.');
     const [type] = readTypes(target.query, false);
-    const told = readSync(target.query) === 'audio' ? session.lastHeard : session.lastWritten;
+    const heard = readSync(target.query) === 'audio' ? session.lastHeard : session.lastWritten;
     const next = type === 'next' ? this.#feed.last(session.channel, 'next') : undefined;
     const body =
       type === 'next'
         ? (next?.listenerJson(session.id, '', session.mount) ?? null)
-        : told === null
+        : heard === null
           ? null
-          : session.json(told);
+          : session.json(heard);
     return { body, type: JSON_TYPE, etag: body === null ? '' : tagOf(body), cache: PRIVATE };
   }
 

@@ -1,5 +1,5 @@
 /**
- * The listeners' door: takes connections that begin by asking for a mount straight off the front. They never see Node's HTTP
+ * Takes connections that begin by asking for a mount straight off the front. They never see Node's HTTP
  * server, whose objects would stay with each listener as long as it plays.
  */
 
@@ -9,9 +9,8 @@ import type { Mount } from '../../channel/mount.js';
 import type { Connections } from '../../net/connections.js';
 import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
 import type { Proxies } from '../../net/peer.js';
-import { isChunkedOnly } from '../broken.js';
 import type { AddressHeads } from '../legacy.js';
-import { endWithProblem, tooManyConnections } from '../problem.js';
+import { endWithProblem, isChunkedOnly, tooManyConnections } from '../problem.js';
 import type { Stream } from './stream.js';
 import { SocketStreamRequest } from './stream-request.js';
 
@@ -40,7 +39,7 @@ export class ListenerAcceptor {
     this.#heads = new HeadReader(limits);
   }
 
-  /** Takes the connection when its first bytes name a mount; false: somebody else's. @param heads of the address */
+  /** Takes the connection when its first bytes name a mount; false: they do not. @param heads of the address */
   take(socket: Socket, first: Buffer, heads: AddressHeads): boolean {
     const mount = this.#mountOf(first);
     if (mount === undefined) return false;
@@ -67,7 +66,7 @@ export class ListenerAcceptor {
     if (first.length <= GET.length || !first.subarray(0, GET.length).equals(GET)) return undefined;
     let end = GET.length;
     while (end < first.length && first[end] !== BLANK && first[end] !== QUESTION) end++;
-    // A path that is cut here may go on: that connection takes the other road.
+    // A path that is cut here may go on: that connection goes to Node's HTTP server.
     return end === first.length ? undefined : this.#mounts.get(first.toString('latin1', GET.length - 1, end));
   }
 }

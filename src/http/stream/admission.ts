@@ -1,5 +1,5 @@
 /**
- * Who may listen, and whether there is room: counts listeners in all, of a channel and of an address, looks at signed URLs, and asks
+ * Which listeners are admitted, and whether there is room: counts listeners in all, of a channel and of an address, looks at signed URLs, and asks
  * the hook. A place is taken before the hook is asked, so that no more are asked about than there is room for.
  *
  *   signed? ─► room? ─► place ─► hook? ─► may listen for limitMs
@@ -11,6 +11,7 @@ import type { ChannelAudio } from '../../audio/channel-audio.js';
 import type { Clock } from '../../base/clock.js';
 import { originOf } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
+import { queryOf } from '../../base/request-target.js';
 import type { ListenPolicy, Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
 import { basicCredentials } from '../../net/request-head.js';
@@ -20,7 +21,7 @@ import type { StreamRequest } from './stream-request.js';
 
 /** A crowd that came at once does not come back at once: times are shortened by up to this share. */
 const SPREAD = 0.1;
-/** What is told to the hook of a player's name for itself. */
+/** Of a player's User-Agent, for the hook. */
 const AGENT_CHARACTERS = 255;
 
 /** What must be known of a mount. */
@@ -34,30 +35,30 @@ export interface AdmissionOptions {
   readonly retrySeconds: number;
 }
 
-/** A listener's place, from before it is known whether he may listen. Given back once, by `leave` or `ended`. */
+/** A listener's place, from before it is known whether it may listen. Given back once, by `leave` or `ended`. */
 export class Place {
   limitMs: number;
   readonly #onLeave: () => void;
   readonly #audience: Audience;
   readonly #channel: ChannelAudio;
-  /** Told when he has gone; set when the hook has announced him. */
+  /** Called when the listener has gone; set when the hook knows it. */
   onEnded: ((lastedMs: number) => void) | null = null;
 
-  constructor(audience: Audience, channel: ChannelAudio, limitMs: number, giveBack: () => void) {
+  constructor(audience: Audience, channel: ChannelAudio, limitMs: number, onLeave: () => void) {
     this.#audience = audience;
     this.#channel = channel;
     this.limitMs = limitMs;
-    this.#onLeave = giveBack;
+    this.#onLeave = onLeave;
     audience.enter(channel);
   }
 
-  /** He has not played, and does not come. */
+  /** It has not played, and does not come. */
   leave(): void {
     this.#audience.leave(this.#channel);
     this.ended(0);
   }
 
-  /** He has played; the audience has let him go. */
+  /** It has played; the audience has let it go. */
   readonly ended = (lastedMs: number): void => {
     this.#onLeave();
     this.onEnded?.(lastedMs);
@@ -81,20 +82,20 @@ export class Admission {
   /** @throws Refusal not-admitted, where the URL has to be signed and is not */
   check({ url }: StreamRequest, { access, path }: GuardedMount): void {
     if (access !== 'signed') return;
-    const query = new URLSearchParams(url.slice(path.length));
+    const query = new URLSearchParams(queryOf(url));
     if (!isSigned(this.#options.keys, path, query, this.#clock.wallMs())) throw notAdmitted();
   }
 
   /** A place, or the URL of another node that may have one. @throws Refusal unavailable */
-  enter(visit: StreamRequest, mount: GuardedMount): Place | string {
+  enter(request: StreamRequest, mount: GuardedMount): Place | string {
     const { channel, maxListeners, overflowUrl } = mount;
     const { listeners, listenersPerAddress } = this.#options;
     const isFull = this.#audience.count >= listeners;
     if (isFull || channel.listeners >= maxListeners) {
-      if (overflowUrl !== undefined) return elsewhere(overflowUrl, mount.path, visit.url);
+      if (overflowUrl !== undefined) return elsewhere(overflowUrl, mount.path, request.url);
       throw unavailable(`This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
     }
-    const origin = originOf(visit.address);
+    const origin = originOf(request.address);
     const others = this.#byOrigin.get(origin) ?? 0;
     if (others >= listenersPerAddress) throw unavailable('Too many listeners from this address.', 30);
     this.#byOrigin.set(origin, others + 1);
@@ -106,11 +107,11 @@ export class Admission {
     });
   }
 
-  /** Asks the hook; resolves with why he may not listen, or null. Never rejects. The place stays taken. */
-  async ask(visit: StreamRequest, place: Place): Promise<Refusal | null> {
+  /** Asks the hook; resolves with why it may not listen, or null. Never rejects. The place stays taken. */
+  async ask(request: StreamRequest, place: Place): Promise<Refusal | null> {
     const hook = this.#hook!;
-    const given = visit.head('authorization');
-    const caller = callerOf(visit, given);
+    const given = request.head('authorization');
+    const caller = callerOf(request, given);
     const { verdict, limitMs, client }: HookVerdict = await hook.ask(caller);
     if (client !== null) place.onEnded = (lastedMs) => hook.gone(caller, client, lastedMs);
     place.limitMs = Math.min(place.limitMs, limitMs);
@@ -124,17 +125,17 @@ export class Admission {
   }
 }
 
-function callerOf(visit: StreamRequest, authorization: string | undefined): HookListener {
+function callerOf(request: StreamRequest, authorization: string | undefined): HookListener {
   const headers = new Map(authorization === undefined ? [] : [['authorization', authorization]]);
   const { user, password } = basicCredentials({ headers }) ?? { user: '', password: '' };
-  const agent = (visit.head('user-agent') ?? '').slice(0, AGENT_CHARACTERS);
-  return { mount: visit.url, user, password, address: visit.address, agent };
+  const agent = (request.head('user-agent') ?? '').slice(0, AGENT_CHARACTERS);
+  return { mount: request.url, user, password, address: request.address, agent };
 }
 
 /** The same request at another node: its query goes along. */
 function elsewhere(overflowUrl: string, path: string, url: string): string {
   // Tolerant heads may hold more than a URL may.
-  const query = url.slice(path.length + 1).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+  const query = queryOf(url).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
   const there = overflowUrl.replaceAll('{mount}', path.slice(1));
   return query === '' ? there : `${there}${there.includes('?') ? '&' : '?'}${query}`;
 }

@@ -3,6 +3,7 @@
  * past it (accept.ts).
  */
 
+import { pathOf } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Proxies } from '../../net/peer.js';
 import type { Exchange, HttpService } from '../service.js';
@@ -26,9 +27,7 @@ export class MountService implements HttpService {
   }
 
   handle({ request, response, pipeline, heads }: Exchange): void {
-    const url = request.url!;
-    const mark = url.indexOf('?');
-    const mount = this.#mounts.get(mark < 0 ? url : url.slice(0, mark))!;
+    const mount = this.#mounts.get(pathOf(request.url!))!;
     this.#stream.handle(
       new HttpStreamRequest(request, response, pipeline, heads, this.#proxies.ofRequest(request)),
       mount,

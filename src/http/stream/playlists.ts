@@ -3,15 +3,15 @@
  * that the playlist was asked with, so that a metaid or a signature reaches the stream.
  */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { refuseOthers } from '../methods.js';
-import { READ_PREFLIGHT } from '../reads.js';
-import { escapeMarkup, type MountStatus, NO_STORE } from './mount-status.js';
+import type { FastifyInstance } from 'fastify';
+import { pathOf } from '../../base/request-target.js';
+import { allowPreflight, type RouteRole } from '../methods.js';
 import type { PublicUrl } from './public-url.js';
+import { escapeMarkup, type MountStatus, NO_STORE } from './status.js';
 
 interface PlaylistFormat {
   readonly type: string;
-  write(url: string, shown: MountStatus): string;
+  write(url: string, status: MountStatus): string;
 }
 
 /** By the ending of the path. The types are those that players know them by; m3u is byte for byte what Icecast 2.4 sends. */
@@ -19,17 +19,18 @@ export const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
   m3u: { type: 'audio/x-mpegurl', write: (url) => `${url}\r\n` },
   pls: {
     type: 'audio/x-scpls',
-    write: (url, { name }) =>
-      `[playlist]\r\nNumberOfEntries=1\r\nFile1=${url}\r\nTitle1=${oneLine(name)}\r\nLength1=-1\r\nVersion=2\r\n`,
+    write: (url, { mount }) =>
+      `[playlist]\r\nNumberOfEntries=1\r\nFile1=${url}\r\nTitle1=${oneLine(mount.facts.name)}\r\nLength1=-1\r\nVersion=2\r\n`,
   },
   xspf: { type: 'application/xspf+xml; charset=utf-8', write: xspf },
 };
 
+const ROLE: RouteRole = { role: 'stream' };
 /** What a query may hold (RFC 3986, 3.4), blanks and quotes percent-encoded. */
 const QUERY = /^\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*$/;
 
-export function registerPlaylists(app: FastifyInstance, shown: readonly MountStatus[], base: PublicUrl): void {
-  for (const channel of shown) {
+export function registerPlaylists(app: FastifyInstance, channels: readonly MountStatus[], publicUrl: PublicUrl): void {
+  for (const channel of channels) {
     for (const path of channel.paths) {
       for (const [ending, form] of Object.entries(PLAYLISTS)) {
         // A mount of that very name is served before this.
@@ -37,26 +38,22 @@ export function registerPlaylists(app: FastifyInstance, shown: readonly MountSta
         app.route({
           method: ['GET', 'HEAD'],
           url,
+          config: ROLE,
           handler: async (request, reply) =>
             reply
               .headers({ ...NO_STORE, 'Content-Type': form.type })
-              .send(Buffer.from(form.write(`${base.of(request.raw)}${path}${queryOf(request.raw.url!)}`, channel))),
+              .send(
+                Buffer.from(form.write(`${publicUrl.of(request.raw)}${path}${queryOf(request.raw.url!)}`, channel)),
+              ),
         });
-        preflight(app, url);
+        allowPreflight(app, url, ROLE);
       }
     }
   }
 }
 
-/** OPTIONS for pages of other origins, and 405 for the rest. */
-export function preflight(app: FastifyInstance, url: string): void {
-  app.options(url, async (_: FastifyRequest, reply: FastifyReply) => reply.code(204).headers(READ_PREFLIGHT).send());
-  refuseOthers(app, url, ['GET', 'HEAD', 'OPTIONS'], 'This address can only be read.');
-}
-
 function queryOf(url: string): string {
-  const mark = url.indexOf('?');
-  const query = mark < 0 ? '' : url.slice(mark);
+  const query = url.slice(pathOf(url).length);
   return QUERY.test(query) ? query : '';
 }
 
@@ -64,7 +61,8 @@ function oneLine(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
 }
 
-function xspf(url: string, { name, title, description, url: page }: MountStatus): string {
+function xspf(url: string, { mount, title }: MountStatus): string {
+  const { name, description, url: page } = mount.facts;
   const element = (tag: string, text: string) => (text === '' ? '' : `      <${tag}>${escapeMarkup(text)}</${tag}>\n`);
   const track = [
     ...[element('location', url), element('title', title || name), element('annotation', description)],

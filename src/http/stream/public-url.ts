@@ -1,5 +1,5 @@
 /**
- * Under which URL the one who asks can reach this server: what playlists and statistics put before a mount.
+ * Under which URL the client can reach this server: what playlists and statistics put before a mount.
  *
  *   streams.publicUrl, where there is one    else scheme (a trusted proxy's X-Forwarded-Proto, else TLS or not) + the request's Host
  *
@@ -10,7 +10,7 @@
 import type { IncomingMessage } from 'node:http';
 import { addressOf } from '../../net/peer.js';
 
-/** Whose word is taken for the scheme; net/peer.ts has the real one. */
+/** Which proxies are believed about the scheme; net/peer.ts has the real one. */
 export interface ProxyTrust {
   isTrusted(address: string | undefined): boolean;
 }
@@ -40,12 +40,12 @@ export class PublicUrl {
     const { socket, headers } = request;
     if (this.#trust.isTrusted(addressOf(socket))) {
       // Of several the last: what the nearest proxy has said, or added.
-      const told = String(headers['x-forwarded-proto'] ?? '')
+      const scheme = String(headers['x-forwarded-proto'] ?? '')
         .split(',')
         .at(-1)!
         .trim()
         .toLowerCase();
-      if (told === 'https' || told === 'http') return told;
+      if (scheme === 'https' || scheme === 'http') return scheme;
     }
     return 'encrypted' in socket ? 'https' : 'http';
   }

@@ -1,9 +1,9 @@
 /**
- * Signed URLs that expire: whoever holds a key can let others listen, without asking this server (README, "Who may listen").
+ * Signed URLs that expire: a site that holds a key can let others listen, without asking this server (README, "Who may listen").
  *
  *   /live.mp3?expires=1790000000&sig=HEX        sig = HMAC-SHA-256(key, "/live.mp3\n1790000000")
  *
- * What is wrong with a URL is nobody's business: expired, forged and missing are one answer, in the same time.
+ * An answer does not say what is wrong with a URL: expired, forged and missing are one answer, in the same time.
  */
 
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -11,7 +11,7 @@ import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:c
 const EXPIRES = /^\d{1,12}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/i;
 /** Compared with where there is nothing to compare. */
-const NOBODYS = randomBytes(32);
+const NO_SIGNATURE = randomBytes(32);
 
 /** @param path of the mount, as it stands in the URL @param expires unix seconds, in decimal digits */
 export function signatureOf(key: KeyObject, path: string, expires: string): Buffer {
@@ -22,7 +22,7 @@ export function signatureOf(key: KeyObject, path: string, expires: string): Buff
 export function isSigned(keys: readonly KeyObject[], path: string, query: URLSearchParams, wallMs: number): boolean {
   const expires = query.get('expires') ?? '';
   const sig = query.get('sig') ?? '';
-  const given = SIGNATURE.test(sig) ? Buffer.from(sig, 'hex') : NOBODYS;
+  const given = SIGNATURE.test(sig) ? Buffer.from(sig, 'hex') : NO_SIGNATURE;
   let matches = false;
   for (const key of keys) matches = timingSafeEqual(signatureOf(key, path, expires), given) || matches;
   return matches && EXPIRES.test(expires) && Number(expires) * 1000 > wallMs;

@@ -1,5 +1,5 @@
 /**
- * The statistics that tools read (protocol.md): `/status-json.xsl` as Icecast 2.4 gives it (members in its order, `source` an object
+ * The statistics that tools read (src/http/stream/README.md): `/status-json.xsl` as Icecast 2.4 gives it (members in its order, `source` an object
  * for one, an array for several, absent for none, `dummy` at the end), and `/7.html` as SHOUTcast v1 does. Monitoring scripts take
  * them apart by exactly these forms, so nothing is renamed; `connections` is the one member that is ours.
  *
@@ -8,49 +8,71 @@
 
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../../base/refusal.js';
-import { parameter } from '../parameter.js';
-import { escapeMarkup, type MountStatus, NO_STORE } from './mount-status.js';
-import { preflight } from './playlists.js';
+import { parameter } from '../../base/request-target.js';
+import type { Mount } from '../../channel/mount.js';
+import type { ListenerCounts } from '../../listener/listener-stats.js';
+import { allowPreflight, type RouteRole } from '../methods.js';
 import type { PublicUrl } from './public-url.js';
+
+/** A channel as playlists and statistics see it: read at each request, never kept. Made in the composition root. */
+export interface MountStatus {
+  readonly mount: Mount;
+  /** Every path at which it can be heard; statistics name the first. */
+  readonly paths: readonly string[];
+  /** Since when it has been on air without a gap, unix milliseconds; null: it is not. */
+  readonly heardSinceMs: number | null;
+  /** The title line in force; "": none. */
+  readonly title: string;
+  readonly maxListeners: number;
+  readonly tally: ListenerCounts;
+}
 
 export interface StatusFacts {
   /** In configured order, which is also that of `sid`, from 1. */
-  readonly shown: readonly MountStatus[];
-  readonly base: PublicUrl;
+  readonly channels: readonly MountStatus[];
+  readonly publicUrl: PublicUrl;
   /** As the Server head says. */
   readonly server: string;
   /** Unix milliseconds. */
   readonly startedMs: number;
 }
 
+export const NO_STORE: Readonly<Record<string, string>> = {
+  'Access-Control-Allow-Origin': '*',
+  'Cache-Control': 'no-store',
+};
+
+const ROLE: RouteRole = { role: 'stream' };
 const PREFIX = '<HTML><meta http-equiv="Pragma" content="no-cache"></head><body>';
 
 export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/status-json.xsl',
+    config: ROLE,
     handler: async (request, reply) =>
       reply
         .headers({ ...NO_STORE, 'Content-Type': 'application/json; charset=utf-8' })
-        .send(statusJson(facts, facts.base.of(request.raw), parameter(request.raw.url!, 'mount'))),
+        .send(statusJson(facts, facts.publicUrl.of(request.raw), parameter(request.raw.url!, 'mount'))),
   });
   app.route({
     method: ['GET', 'HEAD'],
     url: '/7.html',
+    config: ROLE,
     handler: async (request, reply) =>
       reply
         .headers({ ...NO_STORE, 'Content-Type': 'text/html; charset=utf-8' })
-        .send(sevenHtml(asked(facts.shown, request.raw.url!))),
+        .send(sevenHtml(channelOf(facts.channels, request.raw.url!))),
   });
-  for (const url of ['/status-json.xsl', '/7.html']) preflight(app, url);
+  for (const url of ['/status-json.xsl', '/7.html']) allowPreflight(app, url, ROLE);
 }
 
-/** @param base before the mounts @param mount only the channel that is heard there; null: all */
-function statusJson({ shown, server, startedMs }: StatusFacts, base: string, mount: string | null): string {
-  const told = mount === null ? shown : shown.filter(({ paths }) => paths.includes(mount));
-  const sources = told.filter(({ onAir }) => onAir).map((channel) => source(channel, base, mount ?? channel.paths[0]!));
+/** @param base the URL before the mounts @param path only the channel that is heard there; null: all */
+function statusJson({ channels, server, startedMs }: StatusFacts, base: string, path: string | null): string {
+  const asked = path === null ? channels : channels.filter(({ paths }) => paths.includes(path));
+  const sources = asked.filter(isOnAir).map((channel) => sourceOf(channel, `${base}${path ?? channel.paths[0]!}`));
   const icestats = {
-    // Icecast's operator names himself and his place; we know neither, and scripts find the members.
+    // Icecast's operator names a person and a place; we know neither, and scripts find the members.
     admin: '',
     host: hostOf(base),
     location: '',
@@ -62,30 +84,37 @@ function statusJson({ shown, server, startedMs }: StatusFacts, base: string, mou
   return JSON.stringify({ icestats });
 }
 
+/** Whether there is audio, or would be as soon as a client listens. */
+function isOnAir({ mount }: MountStatus): boolean {
+  return mount.hasAudio || mount.onDemand;
+}
+
 /** Without its port; an IPv6 address in brackets. */
 function hostOf(base: string): string {
   return /^https?:\/\/(\[[^\]]*\]|[^:/]*)/.exec(base)?.[1] ?? '';
 }
 
-function source(shown: MountStatus, base: string, mount: string) {
-  const { bitrateKbps, sampleRate, channels, tally, heardSinceMs } = shown;
-  const audioInfo = shown.audioInfo || (bitrateKbps > 0 ? `bitrate=${bitrateKbps}` : '');
+function sourceOf({ mount, tally, heardSinceMs, title }: MountStatus, url: string) {
+  const { facts } = mount;
+  const { sampleRate, channels } = facts;
+  const { bitrateKbps } = mount.channel;
+  const audioInfo = facts.audioInfo || (bitrateKbps > 0 ? `bitrate=${bitrateKbps}` : '');
   return {
     ...(audioInfo === '' ? {} : { audio_info: audioInfo }),
     ...(bitrateKbps > 0 ? { bitrate: bitrateKbps } : {}),
     ...(channels > 0 ? { channels } : {}),
     connections: tally.connections,
-    genre: shown.genre,
+    genre: facts.genre,
     listener_peak: tally.peakListeners,
     listeners: tally.listeners,
-    listenurl: `${base}${mount}`,
+    listenurl: url,
     ...(sampleRate > 0 ? { samplerate: sampleRate } : {}),
-    server_description: shown.description,
-    server_name: shown.name,
-    server_type: shown.contentType,
-    ...(shown.url === '' ? {} : { server_url: shown.url }),
+    server_description: facts.description,
+    server_name: facts.name,
+    server_type: mount.channel.contentType,
+    ...(facts.url === '' ? {} : { server_url: facts.url }),
     ...(heardSinceMs === null ? {} : times('stream_start', heardSinceMs)),
-    ...(shown.title === '' ? {} : { title: shown.title }),
+    ...(title === '' ? {} : { title }),
     dummy: null,
   };
 }
@@ -100,20 +129,34 @@ function times(name: string, wallMs: number): Record<string, string> {
 }
 
 /** `listeners,status,peak,max,unique,bitrate,song`: readers split at the first six commas, so the song may hold more. */
-function sevenHtml({ tally, onAir, maxListeners, bitrateKbps, title }: MountStatus): string {
+function sevenHtml(channel: MountStatus): string {
+  const { mount, tally, maxListeners, title } = channel;
   const { connections, peakConnections, listeners } = tally;
-  const figures = [connections, onAir ? 1 : 0, peakConnections, maxListeners, listeners, bitrateKbps];
+  const status = isOnAir(channel) ? 1 : 0;
+  const figures = [connections, status, peakConnections, maxListeners, listeners, mount.channel.bitrateKbps];
   return `${PREFIX}${figures.join(',')},${escapeMarkup(title)}</body></html>`;
 }
 
 /** @throws Refusal not-found */
-function asked(shown: readonly MountStatus[], url: string): MountStatus {
+function channelOf(channels: readonly MountStatus[], url: string): MountStatus {
   const mount = parameter(url, 'mount');
   const sid = parameter(url, 'sid') || '1';
   const found =
     mount === null
-      ? shown[/^\d{1,9}$/.test(sid) ? Number(sid) - 1 : -1]
-      : shown.find(({ paths }) => paths.includes(mount));
+      ? channels[/^\d{1,9}$/.test(sid) ? Number(sid) - 1 : -1]
+      : channels.find(({ paths }) => paths.includes(mount));
   if (found === undefined) throw new Refusal('not-found', 'There is no such stream.');
   return found;
+}
+
+const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/**
+ * For text between the tags of XML and HTML; quotes stay, since readers of `/7.html` show them as they come. What XML 1.0 cannot say
+ * at all is left out.
+ */
+export function escapeMarkup(text: string): string {
+  return text
+    .replace(/[^\t\n\r\u0020-\ufffd]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '')
+    .replace(/[&<>]/g, (character) => NAMED[character]!);
 }

@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Refusal } from '../../base/refusal.js';
+import { targetOf } from '../../base/request-target.js';
 import type { RequestHead } from '../../net/request-head.js';
 import type { AddressHeads } from '../legacy.js';
 import type { Pipeline } from '../pipeline.js';
@@ -18,19 +19,19 @@ export interface StreamRequest {
   readonly method: string;
   /** Path and query as requested. */
   readonly url: string;
-  /** What every answer of this address has; whoever writes one to the taken connection puts them in. */
+  /** What every answer of this address has; the writer of one to the taken connection puts them in. */
   readonly heads: AddressHeads;
   /** The client's address, also behind trusted proxies (net/peer.ts); "" when it has gone. */
   readonly address: string;
   /** The value of a head, by its lower-case name. */
   head(name: string): string | undefined;
-  /** Whether the visitor has gone while it waited. */
+  /** Whether the client has gone while it waited. */
   readonly gone: boolean;
   /** The answer is long in coming: nothing else is answered on this connection, and its end is seen. */
   wait(): void;
   /** Gives the connection away: what is written from here on goes out as it is. Nothing else may be called afterwards. */
   take(): Socket;
-  /** Sends these bytes as they are and closes, whatever the visitor does. */
+  /** Sends these bytes as they are and closes, whatever the client does. */
   answer(bytes: Buffer): void;
   refuse(refusal: Refusal): void;
   /** 302: this request may be made there. */
@@ -124,14 +125,14 @@ export class SocketStreamRequest implements StreamRequest {
   readonly #socket: Socket;
   readonly #heads: ReadonlyMap<string, string>;
 
-  constructor(socket: Socket, handshake: RequestHead, heads: AddressHeads, address: string) {
+  constructor(socket: Socket, head: RequestHead, heads: AddressHeads, address: string) {
     this.#socket = socket;
     this.heads = heads;
     this.address = address;
-    this.method = handshake.method;
-    this.url = handshake.query === '' ? handshake.path : `${handshake.path}?${handshake.query}`;
-    this.#heads = handshake.headers;
-    // While it waits: an error is an ending, told by `gone`; a half-closed visitor hears nothing, it has gone too.
+    this.method = head.method;
+    this.url = targetOf(head);
+    this.#heads = head.headers;
+    // While it waits: an error is an ending, seen by `gone`; a half-closed client has gone too.
     socket.on('error', () => undefined);
     socket.on('end', () => socket.destroy());
     socket.resume();

@@ -1,17 +1,17 @@
 /**
  * `GET /{mount}`: admits a listener, waits for audio where there is hope of some, and hands its bare socket with the answer's head
- * to the audience. HTTP's part is over then: the body is close-delimited (protocol.md, "Listeners").
+ * to the audience. HTTP's part is over then: the body is close-delimited (src/http/stream/README.md, "Answers").
  */
 
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { Refusal } from '../../base/refusal.js';
+import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
 import { PREFLIGHT_HEADS, streamHead } from '../../listener/head.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
-import { parameter } from '../parameter.js';
 import { asRefusal } from '../problem.js';
 import { isMetaid } from '../reads.js';
 import { type Admission, type Place, unavailable } from './admission.js';
@@ -26,9 +26,9 @@ export interface StreamOptions {
   readonly log: Log;
 }
 
-/** A listener for whom there is no audio yet. */
+/** A listener for which there is no audio yet. */
 interface WaitingListener {
-  readonly visit: StreamRequest;
+  readonly request: StreamRequest;
   readonly mount: Mount;
   readonly place: Place;
   readonly untilMs: number;
@@ -62,18 +62,18 @@ export class Stream implements AlarmHandler {
   }
 
   /** Answers any request for this mount. */
-  handle(visit: StreamRequest, mount: Mount): void {
+  handle(request: StreamRequest, mount: Mount): void {
     try {
-      const { method } = visit;
-      if (method === 'GET') this.#admit(visit, mount);
-      else if (method === 'HEAD') this.#headOnly(visit, mount);
-      else if (method === 'OPTIONS') visit.allow(PREFLIGHT_HEADS);
+      const { method } = request;
+      if (method === 'GET') this.#admit(request, mount);
+      else if (method === 'HEAD') this.#headOnly(request, mount);
+      else if (method === 'OPTIONS') request.allow(PREFLIGHT_HEADS);
       else
         throw new Refusal('method-not-allowed', 'A mount can only be heard.', {
           headers: { Allow: 'GET, HEAD, OPTIONS' },
         });
     } catch (error) {
-      visit.refuse(asRefusal(error));
+      request.refuse(asRefusal(error));
     }
   }
 
@@ -83,63 +83,63 @@ export class Stream implements AlarmHandler {
     this.#waiting = this.#waiting.filter((waiting) => budget === 0 || !this.#settle(waiting, nowMs) || budget-- === 0);
   }
 
-  /** Takes no more listeners; those who wait are sent away. */
+  /** Takes no more listeners; those that wait are refused. */
   close(): void {
     this.#closed = true;
     this.onAlarm(this.#clock.now());
   }
 
-  #admit(visit: StreamRequest, mount: Mount): void {
+  #admit(request: StreamRequest, mount: Mount): void {
     if (this.#closed) throw unavailable('The server is shutting down.', 5);
-    this.#admission.check(visit, mount);
-    const place = this.#admission.enter(visit, mount);
-    if (typeof place === 'string') visit.redirect(place);
+    this.#admission.check(request, mount);
+    const place = this.#admission.enter(request, mount);
+    if (typeof place === 'string') request.redirect(place);
     else if (mount.access === 'hook') {
-      visit.wait();
-      void this.#ask(visit, mount, place);
-    } else this.#begin(visit, mount, place);
+      request.wait();
+      void this.#ask(request, mount, place);
+    } else this.#begin(request, mount, place);
   }
 
-  async #ask(visit: StreamRequest, mount: Mount, place: Place): Promise<void> {
-    const refusal = await this.#admission.ask(visit, place);
-    if (!visit.gone && refusal === null && !this.#closed) this.#begin(visit, mount, place);
+  async #ask(request: StreamRequest, mount: Mount, place: Place): Promise<void> {
+    const refusal = await this.#admission.ask(request, place);
+    if (!request.gone && refusal === null && !this.#closed) this.#begin(request, mount, place);
     else {
       place.leave();
-      if (!visit.gone) visit.refuse(refusal ?? unavailable('The server is shutting down.', 5));
+      if (!request.gone) request.refuse(refusal ?? unavailable('The server is shutting down.', 5));
     }
   }
 
-  #begin(visit: StreamRequest, mount: Mount, place: Place): void {
-    if (mount.hasAudio && mount.channel.hasSegments) this.#play(visit, mount, place);
+  #begin(request: StreamRequest, mount: Mount, place: Place): void {
+    if (mount.hasAudio && mount.channel.hasSegments) this.#play(request, mount, place);
     else if (mount.hopeful) {
-      visit.wait();
-      this.#waiting.push({ visit, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+      request.wait();
+      this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
     } else {
       place.leave();
-      visit.refuse(noAudio());
+      request.refuse(noAudio());
     }
   }
 
   /** True: it waits no more. */
-  #settle({ visit, mount, place, untilMs }: WaitingListener, nowMs: number): boolean {
-    if (visit.gone) place.leave();
-    else if (mount.hasAudio && mount.channel.hasSegments && !this.#closed) this.#play(visit, mount, place);
+  #settle({ request, mount, place, untilMs }: WaitingListener, nowMs: number): boolean {
+    if (request.gone) place.leave();
+    else if (mount.hasAudio && mount.channel.hasSegments && !this.#closed) this.#play(request, mount, place);
     else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
       place.leave();
-      visit.refuse(noAudio());
+      request.refuse(noAudio());
     } else return false;
     return true;
   }
 
-  #play(visit: StreamRequest, mount: Mount, place: Place): void {
+  #play(request: StreamRequest, mount: Mount, place: Place): void {
     const { channel } = mount;
-    const metaint = wantsIcy(visit) ? channel.metaint : null;
+    const metaint = wantsIcy(request) ? channel.metaint : null;
     const icy = metaint !== null;
-    const head = streamHead(mount.facts, channel, metaint, visit.heads);
-    const session = this.#session(visit, mount);
-    const counted = this.#stats.join(channel.key, visit, session?.metaid ?? null);
+    const head = streamHead(mount.facts, channel, metaint, request.heads);
+    const session = this.#session(request, mount);
+    const counted = this.#stats.join(channel.key, request, session?.metaid ?? null);
     const { burstMs, log } = this.#options;
-    this.#audience.join(visit.take(), channel, head, {
+    this.#audience.join(request.take(), channel, head, {
       icy,
       burstMs,
       session,
@@ -152,25 +152,25 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** The hook is not asked about a head: nobody listens to it. */
-  #headOnly(visit: StreamRequest, mount: Mount): void {
-    this.#admission.check(visit, mount);
+  /** The hook is not asked about a head: it is not listened to. */
+  #headOnly(request: StreamRequest, mount: Mount): void {
+    this.#admission.check(request, mount);
     // An on-demand source is not woken for a head: its metaint is not known yet.
     if (!mount.hasAudio && !mount.onDemand) throw noAudio();
-    const metaint = wantsIcy(visit) ? mount.channel.metaint : null;
-    visit.answer(streamHead(mount.facts, mount.channel, metaint, visit.heads));
+    const metaint = wantsIcy(request) ? mount.channel.metaint : null;
+    request.answer(streamHead(mount.facts, mount.channel, metaint, request.heads));
   }
 
-  /** A malformed metaid plays, without a session. `sabcsid` is its older name (contract, "Deprecated host"). */
+  /** A malformed metaid plays, without a session. `sabcsid` is its older name (src/http/README.md, "Deprecated host"). */
   #session({ url }: StreamRequest, mount: Mount): Session | null {
     const metaid = parameter(url, 'metaid') ?? parameter(url, 'sabcsid');
     return metaid !== null && isMetaid(metaid) ? this.#sessions.open(metaid, mount.channel.key, mount.path) : null;
   }
 }
 
-/** Asked for with a non-zero integer (protocol.md, "ICY metadata"). */
-function wantsIcy(visit: StreamRequest): boolean {
-  const value = visit.head('icy-metadata');
+/** Asked for with a non-zero integer (src/metadata/README.md). */
+function wantsIcy(request: StreamRequest): boolean {
+  const value = request.head('icy-metadata');
   return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
 }
 

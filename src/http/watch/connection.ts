@@ -1,9 +1,9 @@
 /**
  * One connection that watches, by whatever transport. A slow one is never waited for: while `bufferBytes` wait in its buffer nothing
  * is written, the first messages stay where they come from, and of the others only the newest per channel and type is kept for it;
- * when nothing has drained for `drainMs` it is told to go.
+ * when nothing has drained for `drainMs` it is closed.
  *
- * Invariant: what it is told comes in the order in which it happened, the first messages before all.
+ * Invariant: what it is sent comes in the order in which it happened, the first messages before all.
  *
  * A message to a crowd costs here what the kernel takes and little more. What counts is how many objects of its own each reader
  * has the processor fetch, since those of a whole crowd are never in its cache; so `tell` looks at the reader and its socket alone.
@@ -11,7 +11,7 @@
 
 import type { Firsts, Message, Watcher } from '../../feed/feed.js';
 
-/** How long a connection has to answer a goodbye before it is cut. */
+/** How long a connection has to answer a close before it is cut. */
 const CLOSE_MS = 2000;
 
 export interface WatchConnectionLimits {
@@ -20,11 +20,11 @@ export interface WatchConnectionLimits {
   readonly drainMs: number;
 }
 
-export type Goodbye = 'shutdown' | 'too slow';
+export type WatchEnding = 'shutdown' | 'too slow';
 
 /**
  * The short way to a reader that keeps up. It may be taken while the socket is writable and nothing waits in it: then the
- * connection is not closing either, since a goodbye that has been written whole has the socket ended before the next event.
+ * connection is not closing either, since a close that has been written whole has the socket ended before the next event.
  */
 export interface Direct {
   readonly socket: { readonly writable: boolean; readonly writableLength: number; write(bytes: Buffer): boolean };
@@ -46,7 +46,7 @@ export interface Transport {
   readonly alive: boolean;
   ping(): void;
   /** Politely: the other side may still take what waits. */
-  close(why: Goodbye): void;
+  close(why: WatchEnding): void;
   cut(): void;
 }
 
@@ -54,8 +54,8 @@ export class WatchConnection implements Watcher {
   // These first: they share a cache line with the object's head.
   readonly #socket: Direct['socket'] | null;
   readonly #bytes: Direct['bytes'] | null;
-  /** Nothing that was told before waits here: the short way is open. */
-  #isEven = true;
+  /** Nothing from before waits here: the short way is open. */
+  #isCurrent = true;
   readonly #transport: Transport;
   readonly #limits: WatchConnectionLimits;
   #firsts: Firsts | null = null;
@@ -79,18 +79,18 @@ export class WatchConnection implements Watcher {
 
   onFirsts(firsts: Firsts): void {
     this.#firsts = firsts;
-    this.#isEven = false;
+    this.#isCurrent = false;
     this.flush();
   }
 
   onMessage(message: Message): void {
     const socket = this.#socket;
-    if (this.#isEven && socket !== null && socket.writableLength === 0 && socket.writable) {
+    if (this.#isCurrent && socket !== null && socket.writableLength === 0 && socket.writable) {
       socket.write(this.#bytes!(message));
       return;
     }
     if (!this.#transport.open) return;
-    if (this.#isEven && !this.#full) {
+    if (this.#isCurrent && !this.#full) {
       this.#transport.send(message, null);
       return;
     }
@@ -104,7 +104,7 @@ export class WatchConnection implements Watcher {
   /** The connection has taken something: writes what it may. */
   flush(): void {
     if (!this.#transport.open) return;
-    this.#isEven = false;
+    this.#isCurrent = false;
     while (this.#firsts !== null) {
       if (this.#full) return;
       const message = this.#firsts.next();
@@ -119,30 +119,30 @@ export class WatchConnection implements Watcher {
       }
       this.#kept = null;
     }
-    this.#isEven = true;
+    this.#isCurrent = true;
   }
 
-  /** Looked at about once a second: pings, gives up the dead, tells the stuck to go. */
+  /** Looked at about once a second: pings, cuts the dead, closes the stuck. */
   check(nowMs: number): void {
     if (nowMs >= this.#closeMs) {
       this.#transport.cut();
       return;
     }
-    // 'drain' is told only above the socket's own mark, which may lie higher than ours.
-    if (!this.#isEven) this.flush();
+    // 'drain' comes only above the socket's own mark, which may lie higher than ours.
+    if (!this.#isCurrent) this.flush();
     if (this.#transport.waiting === 0) this.#takenMs = nowMs;
     else this.#watchDraining(nowMs);
     if (nowMs - this.#takenMs >= this.#limits.drainMs) this.close('too slow', nowMs);
     else if (nowMs - this.#pingedMs >= this.#limits.pingMs) this.#ping(nowMs);
   }
 
-  /** Says goodbye; a connection that does not answer is cut soon after. Idempotent. */
-  close(why: Goodbye, nowMs: number): void {
+  /** Closes politely; a connection that does not answer is cut soon after. Idempotent. */
+  close(why: WatchEnding, nowMs: number): void {
     if (this.#closeMs !== Number.POSITIVE_INFINITY) return;
     this.#closeMs = nowMs + CLOSE_MS;
     this.#firsts = null;
     this.#kept = null;
-    this.#isEven = false;
+    this.#isCurrent = false;
     this.#transport.close(why);
   }
 
@@ -166,7 +166,7 @@ export class WatchConnection implements Watcher {
       return;
     }
     this.#pingedMs = nowMs;
-    // Who takes too little to be sent a sign of life is not asked: drainMs is the measure for him.
+    // A client that takes too little to be sent a sign of life is not asked: drainMs is its measure.
     if (!this.#full) this.#transport.ping();
   }
 }

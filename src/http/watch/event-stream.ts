@@ -1,7 +1,7 @@
 /**
- * A reader's connection by SSE (HTML, "Server-sent events"): one unnamed event per record, with an id that says what has been seen
+ * A watcher's connection by SSE (HTML, "Server-sent events"): one unnamed event per record, with an id that says what has been seen
  * by then; a comment as a sign of life. The body is close-delimited and written past Node's response, as bytes that are made once
- * for all who get the message; the response stays in its place, so that nothing else is answered on this connection.
+ * for all that get the message; the response stays in its place, so that nothing else is answered on this connection.
  */
 
 import type { ServerResponse } from 'node:http';

@@ -16,7 +16,7 @@ export interface NesParts {
   answer(json: string): void;
   /** @throws Refusal not-found */
   known(topic: Topic): void;
-  /** Tells this client what is in force and every change, under this path, until the answer is called. */
+  /** Sends this client what is in force and every change, under this path, until the returned function is called. */
   subscribe(path: string, topic: Topic): () => void;
   /** Milliseconds: how often it will be asked whether it is there, and how long it has to answer. */
   readonly heartbeat: { readonly interval: number; readonly timeout: number };
@@ -52,7 +52,7 @@ export class NesSession {
   readonly #parts: NesParts;
   /** Path → how it ends. */
   readonly #subscriptions = new Map<string, () => void>();
-  #helloed = false;
+  #isInitialized = false;
 
   constructor(parts: NesParts) {
     this.#parts = parts;
@@ -84,10 +84,10 @@ export class NesSession {
 
   #handle(type: string, id: string | number, request: NesRequest): void {
     if (type === 'hello') this.#hello(id, request);
-    else if (!this.#helloed) throw bad('Connection is not initialized');
+    else if (!this.#isInitialized) throw bad('Connection is not initialized');
     else if (type === 'sub') this.#sub(id, request['path']);
     else if (type === 'unsub') this.#unsub(id, request['path']);
-    // Nothing here asks who reads.
+    // Readers need no authentication.
     else if (type === 'reauth') this.#answer({ type, id });
     else if (type === 'message') throw new Refusal('not-implemented', 'Nobody takes messages here');
     else if (type === 'request') {
@@ -98,22 +98,22 @@ export class NesSession {
   }
 
   #hello(id: string | number, { version, subs = [] }: NesRequest): void {
-    if (this.#helloed) throw bad('Connection already initialized');
+    if (this.#isInitialized) throw bad('Connection already initialized');
     if (version !== VERSION) throw bad(`Incorrect protocol version (expected ${VERSION})`);
     if (!Array.isArray(subs)) throw bad('subs must be a list of paths');
     const paths = [...new Set<unknown>(subs)];
-    const wishes = paths.map((path, i) => this.#wish(path, i));
+    const subscriptions = paths.map((path, i) => this.#subscription(path, i));
     // All or none: a client takes a hello that is refused for the end.
-    this.#helloed = true;
+    this.#isInitialized = true;
     this.#answer({ type: 'hello', id, heartbeat: this.#parts.heartbeat, socket: randomUUID() });
-    for (const wish of wishes) this.#begin(wish);
+    for (const subscription of subscriptions) this.#begin(subscription);
   }
 
   #sub(id: string | number, path: unknown): void {
     const again = this.#subscriptions.has(path as string);
-    const wish = again ? undefined : this.#wish(path, this.#subscriptions.size);
+    const subscription = again ? undefined : this.#subscription(path, this.#subscriptions.size);
     this.#answer({ type: 'sub', id, path });
-    if (wish !== undefined) this.#begin(wish);
+    if (subscription !== undefined) this.#begin(subscription);
   }
 
   #unsub(id: string | number, path: unknown): void {
@@ -128,14 +128,14 @@ export class NesSession {
   }
 
   /** @param others how many subscriptions there are beside it @throws PathRefusal */
-  #wish(path: unknown, others: number): NesSubscription {
+  #subscription(path: unknown, others: number): NesSubscription {
     if (typeof path !== 'string') throw bad('Message missing path');
     try {
       if (path.includes('?')) throw bad('Subscription path cannot contain query');
       const match = PATH.exec(path);
       if (match === null) throw new Refusal('not-found', 'Subscription not found');
-      const [, word, id] = match as unknown as [string, string, string];
-      const topic = { scope: SCOPES[word]!, id };
+      const [, name, id] = match as unknown as [string, string, string];
+      const topic = { scope: SCOPES[name]!, id };
       this.#parts.known(topic);
       if (others >= this.#parts.mostSubscriptions) {
         throw new Refusal('too-many', `At most ${this.#parts.mostSubscriptions} subscriptions`);

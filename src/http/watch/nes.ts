@@ -1,6 +1,6 @@
 /**
- * The old service's WebSocket on `/` of a deprecated address: hapi nes, version 2 (contract, "Deprecated host"). Its clients are
- * readers like any other: they take a seat among the watchers and are told by the same feed, each record in a `pub` message.
+ * The old service's WebSocket on `/` of a deprecated address: hapi nes, version 2 (src/http/README.md, "Deprecated
+ * host"). Its clients are watchers like any other: they count among them and read the same feed, each record in a `pub` message.
  *
  *   {"type":"pub","path":"/metachannel/studio","message":{…record…}}
  *
@@ -70,13 +70,13 @@ export class Nes implements UpgradeService {
 
   #open(ws: WebSocket, socket: Socket, address: string): void {
     const transport = new WebSocketTransport(ws, socket, () => ws.send(NES_PING));
-    const { reader, onGone: gone } = this.#watchers.seat(transport, address);
+    const { reader, onGone } = this.#watchers.enter(transport, address);
     const { pingMs } = this.#options;
     const subscriptions = new Subscriptions(this.#watchers, reader, this.#render);
     const session = new NesSession({
       answer: (json) => {
         ws.send(json);
-        // Who asks faster than it takes the answers is read no further until it has.
+        // A client that asks faster than it takes the answers is read no further until it has.
         if (socket.writableNeedDrain) ws.pause();
       },
       known: (topic) => this.#watchers.known(topic),
@@ -89,14 +89,14 @@ export class Nes implements UpgradeService {
       reader.flush();
     });
     ws.on('message', (data) => {
-      transport.heard();
+      transport.touch();
       if (transport.open) session.take(data.toString());
     });
     ws.on('error', () => undefined);
-    // ws itself tells of it only when it has gone through all that it has read.
+    // ws itself says so only when it has gone through all that it has read.
     socket.on('close', () => {
       session.close();
-      gone();
+      onGone();
     });
   }
 

@@ -1,9 +1,9 @@
 /**
- * Watching by Server-Sent Events, for whoever cannot or need not speak WebSocket: the same three scopes, first messages and changes.
+ * Watching by Server-Sent Events, for clients that cannot or need not speak WebSocket: the same three scopes, first messages and changes.
  *
  *   /metadata/sse/channel/{key}   /metadata/sse/station/{key}   /metadata/sse/listener/{metaid}[?sync=wire]
  *
- * Who comes back says by `Last-Event-ID` (or `?lastEventId=`, as pages do that make their own EventSource) what it saw last:
+ * A client that comes back says by `Last-Event-ID` (or `?lastEventId=`, as pages do that make their own EventSource) what it saw last:
  * in channel and station scope an id of feed/seen.ts, in listener scope `sync.now.next`, each the id of a message of its session.
  */
 
@@ -60,9 +60,9 @@ export class Sse implements HttpService {
     const ids = target.scope === 'listener' ? listenerIds(sync, seenOfListener) : null;
     const socket = beginEvents(response);
     const transport = new EventStream(response, socket, ids);
-    const { reader, onGone: gone } = this.#watchers.open(transport, address, { target, sync, seen, seenOfListener });
+    const { reader, onGone } = this.#watchers.open(transport, address, { target, sync, seen, seenOfListener });
     socket.on('drain', () => reader.flush());
-    response.on('close', gone);
+    response.on('close', onGone);
     onOpen();
   }
 }
@@ -77,7 +77,7 @@ function listenerIds(sync: Sync, seen: ListenerSeen): IdFor {
   };
 }
 
-/** The other timing's ids say nothing about what was told in this one. */
+/** The other timing's ids say nothing about what was sent in this one. */
 function readListenerId(id: string | undefined, sync: Sync): ListenerSeen {
   const [timing, now, next] = (id ?? '').split('.');
   const read = timing === sync && id!.length <= 256 && !/[^\w.~-]/.test(id!);

@@ -2,7 +2,7 @@
  * Makes WebSockets of upgrade requests: no sub-protocol is chosen and nothing is compressed. The answer carries the heads of its
  * address; one that ws refuses is answered as a problem like any other.
  *
- * Whoever has connected may say little, each time in one frame, and each frame is dealt with in a turn of the loop of its own: however
+ * A client that has connected may say little, each time in one frame, and each frame is dealt with in a turn of the loop of its own: however
  * many come in one packet, none but its sender waits for them. Past `frames` the connection is closed with 1008, as it is for a
  * message in pieces: ws would keep each piece together with everything that was read at once with it.
  */
@@ -58,7 +58,7 @@ export class Upgrader {
     this.#server.on('wsClientError', (error, socket, request) => {
       const refusal =
         request.method === 'GET'
-          ? // RFC 6455, 4.4: who asked for another version is told which there are.
+          ? // RFC 6455, 4.4: the answer to another version names those that there are.
             new Refusal('bad-request', `${error.message}.`, { headers: { 'Sec-WebSocket-Version': '13, 8' } })
           : new Refusal('method-not-allowed', 'A WebSocket begins with GET.', { headers: { Allow: 'GET' } });
       endWithProblem(socket as Socket, refusal, this.#headsOf(request));

@@ -1,5 +1,5 @@
 /**
- * Watching by WebSocket on the three scopes: no sub-protocol, no subscribe message, one record per text frame (contract, "WebSocket").
+ * Watching by WebSocket on the three scopes: no sub-protocol, no subscribe message, one record per text frame (src/http/README.md, "Watching").
  *
  *   /metadata/channel/{key}   /metadata/station/{key}   /metadata/listener/{metaid}[?sync=wire]
  *
@@ -51,31 +51,31 @@ export class Watch implements UpgradeService {
     socket.on('error', () => undefined);
     try {
       const target = readTarget(request.url ?? '/', false);
-      const wish = { target, sync: readSync(target.query) };
+      const watch = { target, sync: readSync(target.query) };
       const address = this.watchers.originOf(request);
       this.watchers.known(target);
       this.watchers.admit(address);
-      this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address, wish));
+      this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address, watch));
     } catch (error) {
       endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...heads });
     }
   }
 
-  /** Takes nobody any more, says 1001 to every WebSocket and ends every event stream. */
+  /** Takes no more watchers, says 1001 to every WebSocket and ends every event stream. */
   close(): void {
     this.watchers.close();
   }
 
-  /** Cuts whoever is left. */
+  /** Cuts those that are left. */
   terminate(): void {
     this.watchers.terminate();
   }
 
-  #open(ws: WebSocket, socket: Socket, address: string, wish: WatchRequest): void {
-    const { reader, onGone: gone } = this.watchers.open(new WebSocketTransport(ws, socket), address, wish);
+  #open(ws: WebSocket, socket: Socket, address: string, watch: WatchRequest): void {
+    const { reader, onGone } = this.watchers.open(new WebSocketTransport(ws, socket), address, watch);
     socket.on('drain', () => reader.flush());
     ws.on('error', () => undefined);
-    // ws itself tells of it only when it has gone through all that it has read.
-    socket.on('close', gone);
+    // ws itself says so only when it has gone through all that it has read.
+    socket.on('close', onGone);
   }
 }

@@ -1,8 +1,8 @@
 /**
- * All who watch, by WebSocket or SSE: who may, what each is told first and then, and the look at each of them once a second.
+ * All watchers, by WebSocket or SSE: which may watch, what each is sent first and then, and the look at each of them once a second.
  * After a restart a crowd comes back at once; so that its signs of life do not fall due at once as well, readers are looked at in
  * turns, one group a tick, and the first sign of life comes early by a phase of each reader's own: half the time at most, since
- * whoever has just come need not be asked at once.
+ * a watcher that has just come need not be asked at once.
  * Owns the readers from `open` until the connection has gone.
  */
 
@@ -17,7 +17,7 @@ import { type Transport, WatchConnection, type WatchConnectionLimits } from './c
 
 /** So many groups, one looked at on each tick: each reader about once a second. */
 const GROUPS = 1000 / TICK_MS;
-/** Its multiples lie evenly in every stretch of them (modulo 1): whoever comes in a row is spread over the whole time. */
+/** Its multiples lie evenly in every stretch of them (modulo 1): watchers that come in a row are spread over the whole time. */
 const PHASE = (Math.sqrt(5) - 1) / 2;
 
 export interface WatchOptions extends WatchConnectionLimits {
@@ -30,7 +30,7 @@ export interface WatchOptions extends WatchConnectionLimits {
 
 export type Topic = Pick<ReadTarget, 'scope' | 'id'>;
 
-/** What somebody wants to watch. */
+/** What a client wants to watch. */
 export interface WatchRequest {
   readonly target: Topic;
   readonly sync: Sync;
@@ -58,7 +58,7 @@ export class Watchers implements AlarmHandler {
   readonly #options: WatchOptions;
   readonly #groups = Array.from({ length: GROUPS }, () => new Set<WatchConnection>());
   #count = 0;
-  #seated = 0;
+  #entered = 0;
   /** The tick whose group was looked at last. */
   #tick: number;
   readonly #byAddress = new Map<string, number>();
@@ -84,7 +84,7 @@ export class Watchers implements AlarmHandler {
     if (target.scope === 'station' && !this.#feed.hasStation(target.id)) throw notFound('There is no such station.');
   }
 
-  /** What counts as the address of whoever asks. */
+  /** What counts as the address of the client. */
   originOf(request: IncomingMessage): string {
     return this.#options.proxies.originOf(request);
   }
@@ -98,38 +98,38 @@ export class Watchers implements AlarmHandler {
     }
   }
 
-  /** Takes a connection that was admitted. `gone` is to be called when it has gone; idempotent. */
-  seat(transport: Transport, address: string): OpenWatcher {
-    const seat = this.#seated++;
-    const reader = new WatchConnection(transport, this.#options, this.#clock.now(), ((seat * PHASE) % 1) / 2);
-    const group = this.#groups[seat % GROUPS]!;
+  /** Takes a connection that was admitted. `onGone` is to be called when it has gone; idempotent. */
+  enter(transport: Transport, address: string): OpenWatcher {
+    const place = this.#entered++;
+    const reader = new WatchConnection(transport, this.#options, this.#clock.now(), ((place * PHASE) % 1) / 2);
+    const group = this.#groups[place % GROUPS]!;
     group.add(reader);
     this.#count++;
     this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
-    const gone = () => {
+    const onGone = () => {
       if (!group.delete(reader)) return;
       this.#count--;
       const left = (this.#byAddress.get(address) ?? 1) - 1;
       if (left > 0) this.#byAddress.set(address, left);
       else this.#byAddress.delete(address);
     };
-    return { reader, onGone: gone };
+    return { reader, onGone };
   }
 
-  /** The same for a connection with one wish, which it is told from the first messages on. */
-  open(transport: Transport, address: string, wish: WatchRequest): OpenWatcher {
-    const { reader, onGone: gone } = this.seat(transport, address);
-    const unsubscribe = this.subscribe(reader, wish);
+  /** The same for a connection that watches one thing, from the first messages on. */
+  open(transport: Transport, address: string, watch: WatchRequest): OpenWatcher {
+    const { reader, onGone } = this.enter(transport, address);
+    const unsubscribe = this.subscribe(reader, watch);
     return {
       reader,
       onGone: () => {
         unsubscribe();
-        gone();
+        onGone();
       },
     };
   }
 
-  /** Tells a watcher at once what comes first, then every change. */
+  /** Sends a watcher at once what comes first, then every change. */
   subscribe(watcher: Watcher, { target: { scope, id }, sync, seen, seenOfListener }: WatchRequest): () => void {
     if (scope === 'channel') return this.#feed.watchChannel(id, watcher, seen);
     if (scope === 'station') return this.#feed.watchStation(id, watcher, seen);
@@ -139,7 +139,7 @@ export class Watchers implements AlarmHandler {
 
   onAlarm(nowMs: number): void {
     const tick = tickOf(nowMs);
-    // Ticks that were missed are made up for, but nobody is looked at twice.
+    // Ticks that were missed are made up for, but none is looked at twice.
     this.#tick = Math.max(this.#tick, tick - GROUPS);
     while (this.#tick < tick) {
       // The tick's own time: a tick that comes later than the next one must not cost a reader a whole second.
@@ -148,14 +148,14 @@ export class Watchers implements AlarmHandler {
     }
   }
 
-  /** Takes nobody any more and says goodbye to everybody; those that do not answer are cut within seconds by `ring`. */
+  /** Takes no more watchers and closes all; those that do not answer are cut within seconds by `onAlarm`. */
   close(): void {
     this.#closed = true;
     const nowMs = this.#clock.now();
     for (const group of this.#groups) for (const reader of group) reader.close('shutdown', nowMs);
   }
 
-  /** Cuts whoever is left. */
+  /** Cuts those that are left. */
   terminate(): void {
     for (const group of this.#groups) for (const reader of group) reader.cut();
   }
@@ -166,8 +166,8 @@ export class Watchers implements AlarmHandler {
     if (session === undefined) return [];
     const view = this.#feed.last(session.channel, 'next') ?? null;
     const next = view === null ? null : session.nextMessage(view);
-    const told = sync === 'audio' ? session.lastHeard : session.lastWritten;
-    const now = told === null ? null : session.nowMessage(told);
+    const record = sync === 'audio' ? session.lastHeard : session.lastWritten;
+    const now = record === null ? null : session.nowMessage(record);
     const messages: Message[] = [];
     if (next !== null && next.id !== seen?.next) messages.push(next);
     if (now !== null && now.id !== seen?.now) messages.push(now);

@@ -1,5 +1,5 @@
 /**
- * A reader's connection by WebSocket: one record per text frame, framed once for all who get it; PING and PONG; close codes.
+ * A watcher's connection by WebSocket: one record per text frame, framed once for all that get it; PING and PONG; close codes.
  * Records are written to the socket past ws, whose own frames (PING, PONG, close) it writes to the same socket the moment it makes
  * them, since nothing is compressed: so all go out in the order in which they were sent.
  */
@@ -7,10 +7,10 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Message } from '../../feed/feed.js';
-import type { Direct, Goodbye, Transport } from './connection.js';
+import type { Direct, Transport, WatchEnding } from './connection.js';
 
 /** RFC 6455, 7.4.1 and its registry: going away; try again later. */
-const CODES: Readonly<Record<Goodbye, number>> = { shutdown: 1001, 'too slow': 1013 };
+const CODES: Readonly<Record<WatchEnding, number>> = { shutdown: 1001, 'too slow': 1013 };
 
 /** Of `readyState`. */
 const OPEN = 1;
@@ -19,19 +19,19 @@ const PING = Buffer.from([0x89, 0]);
 export class WebSocketTransport implements Transport {
   readonly #ws: WebSocket;
   readonly #socket: Socket;
-  readonly #ask: (() => void) | undefined;
+  readonly #sendPing: (() => void) | undefined;
   #answered = true;
 
-  /** @param ask how the other side is asked for a sign of life, if not by PING */
-  constructor(ws: WebSocket, socket: Socket, ask?: () => void) {
+  /** @param sendPing asks the other side for a sign of life, if not by PING */
+  constructor(ws: WebSocket, socket: Socket, sendPing?: () => void) {
     this.#ws = ws;
     this.#socket = socket;
-    this.#ask = ask;
-    ws.on('pong', () => this.heard());
+    this.#sendPing = sendPing;
+    ws.on('pong', () => this.touch());
   }
 
   /** A sign of life. */
-  heard(): void {
+  touch(): void {
     this.#answered = true;
   }
 
@@ -62,11 +62,11 @@ export class WebSocketTransport implements Transport {
   ping(): void {
     this.#answered = false;
     if (!this.open) return;
-    if (this.#ask === undefined) this.#socket.write(PING);
-    else this.#ask();
+    if (this.#sendPing === undefined) this.#socket.write(PING);
+    else this.#sendPing();
   }
 
-  close(why: Goodbye): void {
+  close(why: WatchEnding): void {
     this.#ws.close(CODES[why], why === 'shutdown' ? 'shutting down' : why);
   }
 

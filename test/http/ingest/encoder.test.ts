@@ -1,6 +1,6 @@
 /**
- * The encoders' door and source, by bare sockets against the whole server. What a Player hears is held against what the encoders
- * sent, byte for byte; the answers are held against protocol.md, "Encoders".
+ * EncoderAcceptor and the encoder source, by bare sockets against the whole server. What a player hears is held against what the encoders
+ * sent, byte for byte; the answers are held against src/http/ingest/README.md.
  */
 
 import net from 'node:net';

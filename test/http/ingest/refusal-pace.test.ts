@@ -1,4 +1,4 @@
-/** Encoders that are refused for no wrong secret and come again at once: at the limit of their address and one past it, at both doors. */
+/** Encoders that are refused for no wrong secret and come again at once: at the limit of their address and one past it, at both acceptors. */
 
 import net from 'node:net';
 import t, { type Test } from 'tap';
@@ -9,7 +9,7 @@ import { feed } from '../../kit/icecast.js';
 import { until } from '../../kit/player.js';
 import { freePorts } from '../../kit/process.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
-import { Wire } from '../../kit/wire.js';
+import { peerOf, Wire } from '../../kit/wire.js';
 
 const MOST = 3;
 const yaml = (port: number) => `
@@ -54,16 +54,21 @@ for (const [name, refusal, text, at] of [
   });
 }
 
-t.test('who leaves meanwhile is forgotten', async (t) => {
+t.test('an encoder that leaves meanwhile is forgotten', async (t) => {
   const port = await freePorts(2);
   const { base } = await startServer(t, yaml(port));
   const refusals = async () =>
     /airsplice_encoder\w*\{status="404"\} (\d+)/.exec(await (await fetch(`${base}/metrics`)).text())?.[1];
   for (let i = 0; i < MOST; i++) await ask(t, port, put('/nowhere'));
   t.equal(await refusals(), String(MOST));
-  const gone = new Wire(t, port).send(put('/nowhere'));
+  const gone = new Wire(t, port);
   await until(() => gone.socket.readyState === 'open', 5000);
+  const peer = peerOf(gone.socket);
+  gone.send(put('/nowhere'));
+  // Read and judged in one turn: from here on it waits for its answer.
+  await until(() => peer.bytesRead > 0, 5000);
   gone.socket.resetAndDestroy();
+  await until(() => peer.destroyed, 5000);
   await ask(t, port, put('/nowhere'));
   await ask(t, port, put('/nowhere'));
   t.equal(await refusals(), String(MOST + 2), 'the others only');

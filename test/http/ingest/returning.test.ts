@@ -107,7 +107,7 @@ t.test('who waits and goes is not let in later', async (t) => {
   t.equal(connected(), 2);
 });
 
-t.test('the server stops while somebody waits', async (t) => {
+t.test('the server stops while one waits', async (t) => {
   const { port, app } = await startServer(t, yaml('never'));
   const dead = new Feeder(t, port, '/live', BUTT);
   await dead.answered();

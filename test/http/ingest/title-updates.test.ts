@@ -22,8 +22,8 @@ async function now(base: string, channel: string): Promise<Record<string, unknow
   return response.status === 204 ? {} : ((await response.json()) as Record<string, unknown>);
 }
 
-/** A title told in the studio with these parameters; the record it became. */
-async function told(t: Test, server: { port: number; base: string }, query: string, body?: string | Buffer) {
+/** A title sent to the studio with these parameters; the record it became. */
+async function titleOf(t: Test, server: { port: number; base: string }, query: string, body?: string | Buffer) {
   const answer =
     body === undefined
       ? await ask(t, server.port, `GET /admin/metadata?mount=/studio.mp3&mode=updinfo&${query} HTTP/1.0\n${STUDIO}`)
@@ -66,8 +66,8 @@ t.test('/admin/metadata', async (t) => {
       ['song=one&song=last', '', 'last'],
       ['song=a%00b%0Ac', '', 'abc'],
     ];
-    for (const [query, artist, song] of table) t.match(await told(t, server, query), { artist, song }, query);
-    t.match(await told(t, server, 'song='), { rawdata: '', source: 'encoder' }, 'an empty title clears');
+    for (const [query, artist, song] of table) t.match(await titleOf(t, server, query), { artist, song }, query);
+    t.match(await titleOf(t, server, 'song='), { rawdata: '', source: 'encoder' }, 'an empty title clears');
   });
 
   await t.test('charsets', async (t) => {
@@ -80,11 +80,11 @@ t.test('/admin/metadata', async (t) => {
       ['charset=windows-1251&song=%CA%E8%ED%EE', 'Кино'],
       ['charset=martian&song=Mot%F6rhead2', 'Motörhead2'],
     ];
-    for (const [query, song] of table) t.match(await told(t, server, query), { song }, query);
+    for (const [query, song] of table) t.match(await titleOf(t, server, query), { song }, query);
   });
 
   await t.test('url: an image is the cover, a page is none', async (t) => {
-    const at = (url: string) => told(t, server, `song=${Math.random()}&url=${encodeURIComponent(url)}`);
+    const at = (url: string) => titleOf(t, server, `song=${Math.random()}&url=${encodeURIComponent(url)}`);
     t.match(await at('https://img.example/a.JPG?x=1'), { cover: 'https://img.example/a.JPG?x=1' });
     for (const url of ['https://station.example/', 'javascript:a.png', `https://a/${'x'.repeat(4100)}.png`]) {
       t.match(await at(url), { cover: '' }, url.slice(0, 40));
@@ -92,20 +92,20 @@ t.test('/admin/metadata', async (t) => {
   });
 
   await t.test('a form: its fields count more than those of the query', async (t) => {
-    const form = (body: string | Buffer) => told(t, server, 'mode=updinfo&song=query', body);
+    const form = (body: string | Buffer) => titleOf(t, server, 'mode=updinfo&song=query', body);
     t.match(await form('mount=%2Fstudio.mp3&song=F%C3%B6rm\r\n'), { song: 'Förm' });
     t.match(await form(Buffer.from('mount=/studio.mp3&song=F\xf6rm2', 'latin1')), { song: 'Förm2' });
   });
 
   await t.test('texts are cut at the limit, a form larger than its limit is refused', async (t) => {
-    t.equal((await told(t, server, `song=${'x'.repeat(1024)}`))['song'], 'x'.repeat(1024));
-    t.equal((await told(t, server, `song=y${'x'.repeat(1024)}`))['song'], `y${'x'.repeat(1023)}`);
-    t.equal((await told(t, server, `artist=${'%C3%A9'.repeat(513)}&title=t`))['artist'], 'é'.repeat(512));
+    t.equal((await titleOf(t, server, `song=${'x'.repeat(1024)}`))['song'], 'x'.repeat(1024));
+    t.equal((await titleOf(t, server, `song=y${'x'.repeat(1024)}`))['song'], `y${'x'.repeat(1023)}`);
+    t.equal((await titleOf(t, server, `artist=${'%C3%A9'.repeat(513)}&title=t`))['artist'], 'é'.repeat(512));
     const fill = (bytes: number) => {
       const body = 'mount=/studio.mp3&mode=updinfo&song=big&x=';
       return body + 'x'.repeat(bytes - body.length);
     };
-    t.match(await told(t, server, '', fill(65_535)), { song: 'big' }, 'with the & between: 65,536');
+    t.match(await titleOf(t, server, '', fill(65_535)), { song: 'big' }, 'with the & between: 65,536');
     const heads = `POST /admin/metadata HTTP/1.1\n${STUDIO}\nContent-Length: 65537`;
     t.equal((await ask(t, port, heads, fill(65_537))).status, 413);
   });
@@ -290,12 +290,12 @@ t.test('a title’s head at its limits', async (t) => {
 t.test('parameters: at the limit and one past it, in the address and in a form together', async (t) => {
   const server = await startServer(t, demoYaml(CHANNELS));
   const many = (count: number) => '&x'.repeat(count);
-  t.match(await told(t, server, `song=at${many(61)}`), { song: 'at' });
+  t.match(await titleOf(t, server, `song=at${many(61)}`), { song: 'at' });
   const path = `/admin/metadata?mount=/studio.mp3&mode=updinfo&song=past${many(62)}`;
   const past = await ask(t, server.port, `GET ${path} HTTP/1.0\n${STUDIO}`);
   t.match(past, { status: 400, body: /64 parameters/ });
   const form = `mode=updinfo&song=form&mount=/studio.mp3${many(31)}`;
-  t.match(await told(t, server, `a${many(29)}`, form), { song: 'form' });
+  t.match(await titleOf(t, server, `a${many(29)}`, form), { song: 'form' });
   const post = `POST /admin/metadata?a${many(30)} HTTP/1.1\n${STUDIO}\nContent-Length: ${form.length}`;
   t.equal((await ask(t, server.port, post, form)).status, 400);
   const flood = `pass=relay-token${many(30_000)}`;

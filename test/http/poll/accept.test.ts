@@ -1,6 +1,6 @@
 /**
- * The polls' door beside Node's HTTP server: the same bytes for the same request, whoever answers. A blank line before a request takes
- * it round the door, to Node; so every request can be asked both ways.
+ * PollAcceptor beside Node's HTTP server: the same bytes for the same request, whichever answers. A blank line before a request takes
+ * it past the acceptor, to Node; so every request can be asked both ways.
  */
 
 import { createServer } from 'node:http';
@@ -57,11 +57,11 @@ const [, legacyPort, pushPort] = app.ports as [number, number, number];
 }
 
 /**
- * What comes for these bytes through the door and round it, both until the server closes.
+ * What comes for these bytes through the acceptor and past it, both until the server closes.
  * @param before asked and answered first on the same connection
  */
-async function bothRoads(t: Test, port: number, bytes: string, before = ''): Promise<[string, string]> {
-  const [door, node] = await Promise.all(
+async function bothWays(t: Test, port: number, bytes: string, before = ''): Promise<[string, string]> {
+  const [acceptor, node] = await Promise.all(
     ['', '\r\n'].map(async (blank) => {
       const wire = new Wire(t, port);
       if (before !== '') await wire.send(blank + before).take(1);
@@ -74,13 +74,13 @@ async function bothRoads(t: Test, port: number, bytes: string, before = ''): Pro
       return undated(wire.got);
     }),
   );
-  return [door!, node!];
+  return [acceptor!, node!];
 }
 
 t.test('the same bytes as from Node', async (t) => {
   const wire = new Wire(t, port).send(POLL);
   const etag = (await wire.take(1))[0]!.heads.get('etag')!;
-  t.notOk(isNodes(wire), 'the door answers this one');
+  t.notOk(isNodes(wire), 'the acceptor answers this one');
   const paths = ['', '?type=now', '?type=next'].flatMap((query) => [
     `${CHANNEL}.json${query}`,
     `${CHANNEL}.txt${query}`,
@@ -188,16 +188,16 @@ t.test('the same bytes as from Node', async (t) => {
   for (const at of [port, legacyPort, pushPort]) {
     await Promise.all(
       [...requests, ...odd].map(async (request) => {
-        const [door, node] = await bothRoads(t, at, request + LAST);
-        t.equal(door, node, JSON.stringify(request));
-        t.match(door, /^HTTP\/1\.1 \d\d\d /);
+        const [acceptor, node] = await bothWays(t, at, request + LAST);
+        t.equal(acceptor, node, JSON.stringify(request));
+        t.match(acceptor, /^HTTP\/1\.1 \d\d\d /);
       }),
     );
   }
   for (const path of paths) {
     const request = get(path, 'Connection: close', `If-None-Match: ${etag}`);
-    const [door, node] = await bothRoads(t, legacyPort, request);
-    t.equal(door, node, JSON.stringify(request));
+    const [acceptor, node] = await bothWays(t, legacyPort, request);
+    t.equal(acceptor, node, JSON.stringify(request));
   }
   t.match((await new Wire(t, legacyPort).send(POLL).take(1))[0]!.heads.get('sunset'), 'GMT');
   const pushed = new Wire(t, pushPort).send(POLL);
@@ -255,10 +255,10 @@ t.test('heads that were tampered with', async (t) => {
   });
   await Promise.all(
     tampered.map(async (text) => {
-      // As the first of a connection, and behind one that the door has answered.
+      // As the first of a connection, and behind one that the acceptor has answered.
       for (const before of ['', POLL]) {
-        const [door, node] = await bothRoads(t, port, text + LAST, before);
-        t.equal(door, node, `SEED=${random.seed} ${JSON.stringify(before + text)}`);
+        const [acceptor, node] = await bothWays(t, port, text + LAST, before);
+        t.equal(acceptor, node, `SEED=${random.seed} ${JSON.stringify(before + text)}`);
       }
     }),
   );
@@ -293,7 +293,7 @@ t.test('split anywhere', async (t) => {
 t.test('fifty at once, in order', async (t) => {
   const same = new Wire(t, port).send(POLL.repeat(50));
   t.equal(new Set((await same.take(50)).map(({ body }) => body)).size, 1);
-  t.notOk(isNodes(same), 'the door answers them all');
+  t.notOk(isNodes(same), 'the acceptor answers them all');
   const kinds = [
     [`${CHANNEL}.json`, '"song":"Second"'],
     [`${CHANNEL}.txt`, 'Ärt - Second\n'],
@@ -315,7 +315,7 @@ t.test('polls, a push and polls on one connection', async (t) => {
   t.equal((await wire.take(1))[0]!.status, 204);
   t.notOk(isNodes(wire));
   await wire.send(push('Here', 'other')).take(2);
-  t.ok(isNodes(wire), 'a push is not for the door');
+  t.ok(isNodes(wire), 'a push is not for the acceptor');
   t.equal((await wire.send(other).take(3))[2]!.body, 'Ärt - Here\n');
 
   const kept = new Wire(t, port).send(other);
@@ -416,7 +416,7 @@ t.test('who reads nothing is not written to for ever', async (t) => {
     await new Promise((done) => setTimeout(done, 10));
   }
   t.ok(server.isPaused());
-  t.notOk(isNodes(wire), 'it was the door that waited');
+  t.notOk(isNodes(wire), 'it was the acceptor that waited');
   wire.socket.resume();
   const size = (bytes: number) =>
     until(
@@ -474,7 +474,7 @@ t.test('idle for too long', async (t) => {
   feed.addStation('demo', [FACE]);
   feed.set('demo', 'now', viewOf('Song'));
   const http = createServer({ keepAliveTimeout: 5000 });
-  const door = new PollAcceptor(feed, clock, roomyTable());
+  const acceptor = new PollAcceptor(feed, clock, roomyTable());
   const options = {
     host: '127.0.0.1',
     port: 0,
@@ -484,10 +484,10 @@ t.test('idle for too long', async (t) => {
     http,
     onEncoder: undefined,
   };
-  const front = new Front({ ...options, onPoll: door.at(http, NO_HEADS) });
+  const front = new Front({ ...options, onPoll: acceptor.at(http, NO_HEADS) });
   const port = await front.listen();
   t.teardown(() => front.close());
-  t.teardown(() => door.close());
+  t.teardown(() => acceptor.close());
   const ask = get('/metadata/channel/demo.json');
   const [idle, busy] = [new Wire(t, port).send(ask), new Wire(t, port).send(ask)];
   const [first] = await idle.take(1);
@@ -497,12 +497,12 @@ t.test('idle for too long', async (t) => {
   clock.advance(4000);
   t.equal((await busy.send(ask).take(2))[1]!.heads.get('date'), 'Fri, 20 Nov 2026 12:37:32 GMT');
   clock.advance(960);
-  t.equal(door.count, 2, 'not a moment too soon');
+  t.equal(acceptor.count, 2, 'not a moment too soon');
   clock.advance(1200);
   await idle.untilClosed(2000);
-  t.equal(door.count, 1);
+  t.equal(acceptor.count, 1);
   t.notOk(busy.closed);
   clock.advance(4500);
   await busy.untilClosed(2000);
-  t.equal(door.count, 0);
+  t.equal(acceptor.count, 0);
 });

@@ -37,7 +37,7 @@ async function serve(t: Test, options: Partial<HistoryOptions>) {
   const reported: unknown[] = [];
   const poll = new Poll(feed, undefined as unknown as Sessions, {
     history: { ...HISTORY, ...options },
-    // Whoever asks says where it comes from.
+    // Each client says where it comes from.
     proxies: new Proxies(['127.0.0.1'], 'x-forwarded-for'),
     onError: (error) => reported.push(error),
   });
@@ -120,14 +120,14 @@ t.test('one address has a few places among the pages that wait; at the limit and
   t.same(statuses, [200, 200, 200, 503]);
   const many = Array.from({ length: 30 }, (_, i) => ask(3000 + i, '198.51.100.7'));
   const other = await ask(2010);
-  t.equal(other.status, 200, 'who asks for one is not turned away by somebody who asks for many');
+  t.equal(other.status, 200, 'a client that asks for one is not turned away by one that asks for many');
   const late = (await Promise.all(many)).filter(({ status }) => status === 503);
   t.ok(late.length > 0);
   t.equal(late[0]!.headers.get('retry-after'), '1');
   t.equal((await ask(2000)).status, 200);
 });
 
-t.test('whoever asks for ever new pages has a small part of the time', async (t) => {
+t.test('a client that asks for ever new pages has a small part of the time', async (t) => {
   const { ask } = await serve(t, { read: entries(1000, KB), waiting: 100, waitingPerAddress: 100 });
   const shares: number[] = [];
   let taken = 0;
@@ -142,7 +142,7 @@ t.test('whoever asks for ever new pages has a small part of the time', async (t)
   t.ok(Math.min(...shares) <= 0.35, `${shares.map((share) => share.toFixed(2))}`);
 });
 
-t.test('pages that nobody reads: at the limit 200, past it 503; who reads makes room', async (t) => {
+t.test('pages that are not read: at the limit 200, past it 503; a client that reads makes room', async (t) => {
   const read = entries(1000, 16 * KB);
   // Pages of about 1 MB, each counted twice.
   const limits = { read, pageBytes: 1024 * KB, cacheBytes: KB, waitingPerAddress: 100 };
@@ -191,5 +191,5 @@ t.test('what goes wrong is reported, and the stranger is told nothing of it', as
   wire.socket.destroy();
   t.equal((await again(500)).status, 200);
   t.equal((await again(-1)).status, 200);
-  t.same(none, [], 'no refusal, and nobody who has gone');
+  t.same(none, [], 'no refusal, and none that has gone');
 });

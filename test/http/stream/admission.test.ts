@@ -1,8 +1,10 @@
-/** Who may listen without asking anybody: room in all, of a channel, of an address, elsewhere when there is none; signed URLs; the longest time. */
+/** Which listeners are admitted: room in all, of a channel, of an address, elsewhere when there is none; signed URLs; the longest time. */
 
 import { execFileSync } from 'node:child_process';
 import { createHmac, createSecretKey } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../../src/config/load.js';
@@ -31,7 +33,7 @@ stations:
 `;
 
 /** Comes to listen, over a connection of HTTP's (`kept`) or straight; from another address of this machine's. */
-class Guest {
+class Client {
   readonly wire: Wire;
   readonly #request: string;
   readonly #kept: boolean;
@@ -77,9 +79,9 @@ async function listeners(port: number): Promise<number> {
 
 t.test('room: of a channel, in all and of an address; at each limit and one past it', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml('maxListeners: 2', 'limits: { listeners: 5, listenersPerAddress: 3 }'));
-  const come = (path: string, from = '127.0.0.1') => new Guest(t, port, path, { from });
+  const come = (path: string, from = '127.0.0.1') => new Client(t, port, path, { from });
   const all = [come('/demo.mp3'), come('/demo')];
-  for (const guest of all) t.equal(await guest.status(), 200);
+  for (const client of all) t.equal(await client.status(), 200);
   const third = come('/demo.mp3', '127.0.0.2');
   t.equal(await third.status(), 503, 'one past the channel');
   t.equal(third.head('retry-after'), '30');
@@ -90,7 +92,7 @@ t.test('room: of a channel, in all and of an address; at each limit and one past
   const fourth = come('/other');
   t.equal(await fourth.status(), 503, 'one past the address');
   t.match(fourth.wire.got, /Too many listeners from this address/);
-  for (const guest of [come('/other', '127.0.0.2'), come('/other', '127.0.0.2')]) t.equal(await guest.status(), 200);
+  for (const client of [come('/other', '127.0.0.2'), come('/other', '127.0.0.2')]) t.equal(await client.status(), 200);
   const sixth = come('/other', '127.0.0.3');
   t.equal(await sixth.status(), 503, 'one past all');
   t.match(sixth.wire.got, /This server has no room/);
@@ -109,15 +111,15 @@ t.test('places of those who never played are given back', { buffered: true }, as
   );
   const { port } = await startServer(t, text);
   for (let i = 0; i < 3; i++) {
-    const guests = [new Guest(t, port, '/other'), new Guest(t, port, '/other', { kept: true })];
-    if (i === 1) for (const guest of guests) guest.leave();
-    else for (const guest of guests) t.equal(await guest.status(), 503);
+    const guests = [new Client(t, port, '/other'), new Client(t, port, '/other', { kept: true })];
+    if (i === 1) for (const client of guests) client.leave();
+    else for (const client of guests) t.equal(await client.status(), 503);
     await until(async () => (await listeners(port)) === 0, 5000);
   }
   // The place of an address is free a moment after the count falls: with its connection.
   await new Promise((done) => setTimeout(done, 1000));
-  for (let i = 0; i < 2; i++) t.equal(await new Guest(t, port, '/demo').status(), 200);
-  t.equal(await new Guest(t, port, '/demo').status(), 503);
+  for (let i = 0; i < 2; i++) t.equal(await new Client(t, port, '/demo').status(), 200);
+  t.equal(await new Client(t, port, '/demo').status(), 503);
 });
 
 t.test('no room: another node, the query goes along', { buffered: true }, async (t) => {
@@ -129,10 +131,10 @@ t.test('no room: another node, the query goes along', { buffered: true }, async 
     ),
   );
   const sent = async (path: string, kept = false) => {
-    const guest = new Guest(t, one.port, path, { kept });
-    return `${await guest.status()} ${guest.head('location')} ${guest.head('access-control-allow-origin')} ${guest.head('cache-control')}`;
+    const client = new Client(t, one.port, path, { kept });
+    return `${await client.status()} ${client.head('location')} ${client.head('access-control-allow-origin')} ${client.head('cache-control')}`;
   };
-  t.equal(await new Guest(t, one.port, '/demo').status(), 200);
+  t.equal(await new Client(t, one.port, '/demo').status(), 200);
   for (const kept of [false, true]) {
     t.equal(await sent('/demo.mp3?metaid=a%20b&x', kept), '302 https://two.example/demo.mp3?metaid=a%20b&x * no-store');
     t.equal(await sent('/demo', kept), '302 https://two.example/demo * no-store');
@@ -142,7 +144,7 @@ t.test('no room: another node, the query goes along', { buffered: true }, async 
     '302 https://two.example/demo?a%20b%C3%BC * no-store',
     'only what a URL may hold',
   );
-  t.equal(await new Guest(t, one.port, '/other').status(), 200);
+  t.equal(await new Client(t, one.port, '/other').status(), 200);
   t.equal(await sent('/other'), '302 https://two.example/other * no-store', 'the server is full');
 
   const own = await startServer(
@@ -152,14 +154,14 @@ t.test('no room: another node, the query goes along', { buffered: true }, async 
       'streams: { overflowUrl: "https://two.example/" }',
     ),
   );
-  t.equal(await new Guest(t, own.port, '/demo').status(), 200);
-  const guest = new Guest(t, own.port, '/demo?metaid=m');
-  t.equal(await guest.status(), 302);
-  t.equal(guest.head('location'), 'http://three.example/x?from=one&metaid=m', "the channel's own comes first");
+  t.equal(await new Client(t, own.port, '/demo').status(), 200);
+  const client = new Client(t, own.port, '/demo?metaid=m');
+  t.equal(await client.status(), 302);
+  t.equal(client.head('location'), 'http://three.example/x?from=one&metaid=m', "the channel's own comes first");
 
   const target = await startServer(t, yaml(''));
   const full = await startServer(t, yaml('maxListeners: 1', `streams: { overflowUrl: "${target.base}/{mount}" }`));
-  t.equal(await new Guest(t, full.port, '/demo').status(), 200);
+  t.equal(await new Client(t, full.port, '/demo').status(), 200);
   const response = await fetch(`${full.base}/demo.mp3`);
   t.equal(response.url, `${target.base}/demo.mp3`, 'a client follows');
   t.equal(response.status, 200);
@@ -193,11 +195,36 @@ t.test('the longest time: of the channel, ended politely within a tenth of it', 
 const signed = (key: string, path: string, expires: number | string) =>
   `?expires=${expires}&sig=${createHmac('sha256', key).update(`${path}\n${expires}`).digest('hex')}`;
 
+t.test("the longest time: the less of the channel's and the hook's", { buffered: true }, async (t) => {
+  const hook = http.createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      const timelimit = body.includes('demo') ? '3600' : '1';
+      response.writeHead(200, { 'icecast-auth-user': '1', 'icecast-auth-timelimit': timelimit }).end();
+    });
+  });
+  await new Promise<void>((done) => hook.listen(0, '127.0.0.1', done));
+  t.teardown(() => hook.close());
+  const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`;
+  const both = 'access: hook, maxListenSeconds: 1 }\n      longer: { access: hook, maxListenSeconds: 3600';
+  const channels = `${both}, sources: [{ type: file, path: ${DEMO_AUDIO} }]`;
+  const { port } = await startServer(t, yaml(channels, `listenerHook: { url: '${url}' }`));
+  const players = ['/demo', '/longer'].map((path) => new Player(port, path));
+  for (const player of players) t.teardown(() => player.close());
+  for (const player of players) {
+    await player.until((p) => p.audioBytes > 0);
+    await player.until((p) => p.closed, 10_000);
+  }
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  t.match(text, /^airsplice_listener_endings_total\{reason="overtime"\} 2$/m);
+});
+
 t.test('signed URLs: both keys, until they expire, for their path alone', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml('access: signed', KEYS));
   const later = Math.floor(Date.now() / 1000) + 60;
   const status = (query: string, path = '/demo.mp3', kept = false) =>
-    new Guest(t, port, `${path}${query}`, { kept }).status();
+    new Client(t, port, `${path}${query}`, { kept }).status();
   for (const key of [OLD, NEW]) t.equal(await status(signed(key, '/demo.mp3', later)), 200);
   t.equal(await status(signed(NEW, '/demo.mp3', later), '/demo.mp3', true), 200, 'also by HTTP');
   t.equal(await status(`${signed(NEW, '/demo.mp3', later)}&metaid=mine`), 200, 'more may stand beside it');
@@ -227,7 +254,7 @@ t.test('signed URLs: both keys, until they expire, for their path alone', { buff
     answers.add(answer.body);
     t.equal((await ask(t, port, `HEAD /demo.mp3${query} HTTP/1.1`)).status, 403, `HEAD: ${name}`);
   }
-  t.equal(answers.size, 1, 'nobody learns why');
+  t.equal(answers.size, 1, 'no client learns why');
   t.match([...answers][0], /"type":"urn:airsplice:problem:not-admitted"/);
   t.equal((await ask(t, port, 'OPTIONS /demo.mp3 HTTP/1.1')).status, 204);
 });
@@ -254,7 +281,7 @@ t.test('the lines of the README make a URL that is let in', { buffered: true }, 
 sig=$(printf '%s\\n%s' "$mount" "$expires" | openssl dgst -sha256 -hmac "$KEY" -r | cut -d ' ' -f 1)
 printf %s "$mount?expires=$expires&sig=$sig"`;
   const url = execFileSync('sh', ['-c', script], { encoding: 'utf8', env: { ...process.env, KEY: NEW } });
-  t.equal(await new Guest(t, port, url).status(), 200, url);
+  t.equal(await new Client(t, port, url).status(), 200, url);
 });
 
 t.test('what guards a channel has to be there', { buffered: true }, async (t) => {

@@ -134,7 +134,7 @@ t.test('the query goes on to the stream, where it is one', async (t) => {
 t.test('https behind TLS, or where a trusted proxy says so; a public URL wins', async (t) => {
   const forwarded = 'Host: x\r\nX-Forwarded-Proto: https\r\n';
   const plain = await startServer(t, demoYaml());
-  t.equal(urlIn(await get(t, plain.port, '/demo.m3u', forwarded)), 'http://x/demo', 'anybody can say that');
+  t.equal(urlIn(await get(t, plain.port, '/demo.m3u', forwarded)), 'http://x/demo', 'any client can say that');
   const proxied = await startServer(t, demoYaml('proxies: { trusted: [127.0.0.0/8] }'));
   const told: readonly (readonly [value: string, url: string])[] = [
     ['https', 'https://x/demo'],

@@ -49,7 +49,7 @@ t.test('status-json.xsl for none, one and two, as Icecast gives it', { skip: noI
   };
   const compare = async (what: string, query = '') => {
     const [theirs, ours] = [await status(t, icecast, query), await status(t, port, query, `127.0.0.1:${icecast}`)];
-    // Ours, and what neither encoder nor we were told.
+    // Ours, and what neither encoder nor we were given.
     const bare = (source: Record<string, unknown>) => {
       const { connections: _, audio_info: __, bitrate: ___, 'ice-bitrate': ____, ...rest } = source;
       return rest;
@@ -83,7 +83,7 @@ t.test('status-json.xsl for none, one and two, as Icecast gives it', { skip: noI
   await compare('one with a listener');
   const rich = 'Ice-Name: Two\r\nIce-Genre: various\r\nIce-Description: d\r\n';
   for (const at of [icecast, port]) await feed(t, at, '/two', rich);
-  // Icecast tells of a source member by member, as it comes to know them; `dummy` stands for its counters, the last ones.
+  // Icecast lists a source member by member, as it comes to know them; `dummy` stands for its counters, the last ones.
   const areTwo = ({ source }: { source: { stream_start_iso8601?: string; server_type?: string; dummy?: null }[] }) =>
     source.length === 2 &&
     source.every((one) => one.stream_start_iso8601 !== undefined && one.server_type !== undefined && 'dummy' in one);
@@ -183,7 +183,7 @@ t.test('hostile titles stay texts', async (t) => {
   }
 });
 
-t.test('an on-demand channel is there before anybody listens', async (t) => {
+t.test('an on-demand channel is there before a client listens', async (t) => {
   const yaml = demoYaml().replace(
     /sources: \[\{ type: file, path: \S+ \}\]/,
     `sources: [{ type: pull, url: 'http://127.0.0.1:9/x', onDemand: true }]`,

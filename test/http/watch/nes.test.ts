@@ -155,36 +155,33 @@ t.test('the real client: what it is refused, each with the status and in the wor
   t.strictSame([client.subscriptions().length, follower.errors], [2, []]);
 });
 
-t.test(
-  'the real client: connects with subscriptions, is told 1001 at shutdown, comes back and is told anew',
-  async (t) => {
-    const folder = tempFolder(t);
-    const port = await freePort();
-    const first = await startServer(t, yaml('', port), folder);
-    const follower = new Follower(t, port);
-    await follower.follow('/metachannel/alpha');
-    await follower.follow('/metachannel/zulu');
-    await push(t, port, 'alpha', 'Before');
-    await follower.client.connect({ delay: 100, maxDelay: 100 });
-    await follower.has('/metachannel/alpha', ['now Before']);
-    await first.app.stop();
-    await until(() => follower.lost.length > 0, 5000);
-    t.equal(follower.lost[0], '1001 shutting down');
-    await startServer(t, yaml('', port), folder);
-    await follower.has('/metachannel/alpha', ['now Before', 'now Before']);
-    t.equal(follower.connects, 2);
-    await push(t, port, 'zulu', 'After');
-    await follower.has('/metachannel/zulu', ['now After']);
-    t.strictSame(follower.songs('/metachannel/alpha'), ['now Before', 'now Before']);
-    t.strictSame(follower.songs('/metachannel/zulu'), ['now After']);
+t.test('the real client: connects with subscriptions, gets 1001 at shutdown, comes back and begins anew', async (t) => {
+  const folder = tempFolder(t);
+  const port = await freePort();
+  const first = await startServer(t, yaml('', port), folder);
+  const follower = new Follower(t, port);
+  await follower.follow('/metachannel/alpha');
+  await follower.follow('/metachannel/zulu');
+  await push(t, port, 'alpha', 'Before');
+  await follower.client.connect({ delay: 100, maxDelay: 100 });
+  await follower.has('/metachannel/alpha', ['now Before']);
+  await first.app.stop();
+  await until(() => follower.lost.length > 0, 5000);
+  t.equal(follower.lost[0], '1001 shutting down');
+  await startServer(t, yaml('', port), folder);
+  await follower.has('/metachannel/alpha', ['now Before', 'now Before']);
+  t.equal(follower.connects, 2);
+  await push(t, port, 'zulu', 'After');
+  await follower.has('/metachannel/zulu', ['now After']);
+  t.strictSame(follower.songs('/metachannel/alpha'), ['now Before', 'now Before']);
+  t.strictSame(follower.songs('/metachannel/zulu'), ['now After']);
 
-    const wrong = new Follower(t, port);
-    await wrong.follow('/metachannel/alpha');
-    await wrong.follow('/metachannel/none');
-    t.match(await refusal(wrong.client.connect()), { statusCode: 404, path: '/metachannel/none' });
-    t.strictSame(wrong.songs('/metachannel/alpha'), [], 'all or none');
-  },
-);
+  const wrong = new Follower(t, port);
+  await wrong.follow('/metachannel/alpha');
+  await wrong.follow('/metachannel/none');
+  t.match(await refusal(wrong.client.connect()), { statusCode: 404, path: '/metachannel/none' });
+  t.strictSame(wrong.songs('/metachannel/alpha'), [], 'all or none');
+});
 
 t.test('the listener: by its older name sabcsid, in step with what it hears', async (t) => {
   const { port } = await startServer(t, yaml());
@@ -317,24 +314,27 @@ t.test('a hello with as many subscriptions as may be, and with one more', async 
   t.match(more.told[0], { type: 'hello', statusCode: 429, path: '/metachannel/alpha' });
 });
 
-t.test('the heartbeat: whoever answers stays, whoever is silent is cut; the real client notices nothing', async (t) => {
-  const { port } = await startServer(t, yaml('watch: { pingSeconds: 1 }'));
-  const follower = new Follower(t, port);
-  await follower.client.connect();
-  const talker = await new Watching(t, `ws://127.0.0.1:${port}`).opened();
-  talker.ws.on('message', (data) => {
-    if (data.toString() === '{"type":"ping"}') talker.ws.send('any sign of life');
-  });
-  const silent = await new Watching(t, `ws://127.0.0.1:${port}`).opened();
-  t.equal(await silent.ends(), 1006);
-  t.strictSame(silent.told, [{ type: 'ping' }], 'asked once');
-  t.equal(silent.pings, 0, 'not by PING, which a page cannot see');
-  await until(() => talker.told.filter(({ type }) => type === 'ping').length >= 4, 8000);
-  t.equal(talker.code, 0);
-  t.strictSame([follower.connects, follower.lost, follower.errors], [1, [], []]);
-});
+t.test(
+  'the heartbeat: a client that answers stays, a silent one is cut; the real client notices nothing',
+  async (t) => {
+    const { port } = await startServer(t, yaml('watch: { pingSeconds: 1 }'));
+    const follower = new Follower(t, port);
+    await follower.client.connect();
+    const talker = await new Watching(t, `ws://127.0.0.1:${port}`).opened();
+    talker.ws.on('message', (data) => {
+      if (data.toString() === '{"type":"ping"}') talker.ws.send('any sign of life');
+    });
+    const silent = await new Watching(t, `ws://127.0.0.1:${port}`).opened();
+    t.equal(await silent.ends(), 1006);
+    t.strictSame(silent.told, [{ type: 'ping' }], 'asked once');
+    t.equal(silent.pings, 0, 'not by PING, which a page cannot see');
+    await until(() => talker.told.filter(({ type }) => type === 'ping').length >= 4, 8000);
+    t.equal(talker.code, 0);
+    t.strictSame([follower.connects, follower.lost, follower.errors], [1, [], []]);
+  },
+);
 
-t.test('seats are shared with the other watchers', async (t) => {
+t.test('places are shared with the other watchers', async (t) => {
   const { port } = await startServer(t, yaml('limits: { watchersPerAddress: 2 }'));
   const first = await new Watching(t, `ws://127.0.0.1:${port}`).opened();
   await new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/alpha`).opened();
@@ -431,7 +431,7 @@ t.test(
   },
 );
 
-t.test('who asks and does not take the answers is read no further, and told to go', async (t) => {
+t.test('a client that asks and does not take the answers is read no further, and closed', async (t) => {
   const { port } = await startServer(t, yaml('watch: { drainSeconds: 5 }'));
   const { wire, peer } = await openStuck(t, port, []);
   const questions = Buffer.concat(Array.from({ length: 500 }, () => frame('{"type":"x","id":1}')));
@@ -441,7 +441,7 @@ t.test('who asks and does not take the answers is read no further, and told to g
     most = Math.max(most, peer.writableLength);
   }, 1);
   t.teardown(() => clearInterval(flood));
-  // On a busy machine it may be told to go before the flood is so long.
+  // On a busy machine it may be closed before the flood is so long.
   const isUnread = () => wire.socket.writableLength >= 1_000_000 && peer.writableLength > 0;
   await until(() => isUnread() || peer.destroyed, 20_000);
   await until(

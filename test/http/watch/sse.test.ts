@@ -47,7 +47,7 @@ t.test('the three scopes, and resuming', async (t) => {
   await push(t, port, 'zulu', 'z2', '&tracktype=next');
   await early.has(2);
   t.same(early.songs, ['now z1', 'next z2'], 'nothing at first, then each change once');
-  t.ok(early.retries.length === 1 && early.retries[0]! >= 1000, 'the pause is told once');
+  t.ok(early.retries.length === 1 && early.retries[0]! >= 1000, 'the pause is sent once');
   t.ok(
     early.told.every(({ name }) => name === undefined),
     'events have no name',
@@ -67,9 +67,9 @@ t.test('the three scopes, and resuming', async (t) => {
   };
   const none = await resume('channel/zulu', late.lastId);
   const half = await (await resume('channel/zulu', late.told[0]!.id)).has(1);
-  t.same(half.songs, ['now z1'], 'who saw the next alone is told the now');
+  t.same(half.songs, ['now z1'], 'a reader that saw the next alone is sent the now');
   const third = await (await resume('station/house', station.told[1]!.id)).has(1);
-  t.same(third.songs, ['now a1'], 'who was cut off within the first messages is told the rest');
+  t.same(third.songs, ['now a1'], 'a reader that was cut off within the first messages is sent the rest');
   for (const id of ['', 'x', '1.2,3@4', ',,,@', `${'z'.repeat(5000)}`, 'audio..', '-1', '0-0']) {
     const events = await (await resume('station/house', id)).has(3);
     t.same(events.songs, station.songs, `no id of ours: ${id.slice(0, 20)}`);
@@ -95,7 +95,7 @@ t.test('the three scopes, and resuming', async (t) => {
     const [first] = events.told;
     t.match(first!.id, new RegExp(`^wire\\.${first!.record.session}~${first!.record.position}\\.$`));
     const again = await (await resume('listener/me?sync=wire', first!.id)).has(1);
-    t.same(again.songs, ['next b2'], 'what was heard is not told again');
+    t.same(again.songs, ['next b2'], 'what was heard is not sent again');
     const seen = await resume('listener/me?sync=wire', events.lastId);
     await push(t, port, 'bravo', 'b3', '&tracktype=next');
     await seen.has(1);

@@ -6,7 +6,7 @@ import { Player, until } from '../../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
 
-// The tests mostly wait: for the next PING, for buffers to run full, for a goodbye.
+// The tests mostly wait: for the next PING, for buffers to run full, for a close frame.
 t.jobs = 4;
 
 const yaml = (extra = '') => `
@@ -140,7 +140,7 @@ t.test('the three scopes', { buffered: true }, async (t) => {
   const after = await (await watch('channel/zulu')).has(1);
   t.same(after.songs, ['now z4'], 'the second other now has dropped the next');
 
-  t.test('listener: a metaid may wait for its stream, and is told when the title is heard', async (t) => {
+  t.test('listener: a metaid may wait for its stream, and gets the title when it is heard', async (t) => {
     await push(t, port, 'bravo', 'b1');
     const heard = await watch('listener/wait.ing-1');
     const wire = await watch('listener/wait.ing-1?sync=wire');
@@ -178,7 +178,7 @@ t.test('the three scopes', { buffered: true }, async (t) => {
       () => 'the subscriber hears the next stream',
     );
     const b3 = wire.told.filter((record) => record.song === 'b3');
-    t.equal(b3.length, 1, 'between streams nothing is told; the next in force comes when the new stream begins');
+    t.equal(b3.length, 1, 'between streams nothing is sent; the next in force comes when the new stream begins');
     t.not(b3[0].session, session);
     t.equal(
       wire.told.find((record) => record.session !== session),
@@ -195,7 +195,7 @@ t.test('the three scopes', { buffered: true }, async (t) => {
     'other stations hear nothing of it',
   );
 
-  t.test('on stop everybody hears 1001', async (t) => {
+  t.test('on stop every watcher gets 1001', async (t) => {
     const stopped = app.stop();
     for (const watching of [early, station, late, after]) t.equal(await watching.ends(), 1001);
     await stopped;
@@ -365,7 +365,7 @@ t.test('slow readers', { buffered: true }, async (t) => {
   await until(
     () => sorry.peer.writableLength > waiting,
     12_000,
-    () => 'no goodbye is written',
+    () => 'no close frame is written',
   );
   sorry.wire.socket.resume();
   await until(() => closeCode(sorry.wire) !== 0, 10_000);
@@ -373,7 +373,7 @@ t.test('slow readers', { buffered: true }, async (t) => {
   await until(
     () => stuck.peer.destroyed,
     12_000,
-    () => 'who does not even read his goodbye still lives',
+    () => 'a watcher that does not even read its close frame still lives',
   );
   t.equal(resumed.peer.destroyed, false);
   t.equal(quick.code, 0);
@@ -400,7 +400,7 @@ t.test('sub-protocols, however many, are passed over', { buffered: true }, async
   }
 });
 
-t.test('a reader that says more than limits.webSocketFrames is told to go', { buffered: true }, async (t) => {
+t.test('a reader that says more than limits.webSocketFrames is closed', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml('limits: { webSocketFrames: 30 }'));
   const kinds = [frame(9, ''), frame(10, ''), frame(1, 'x')];
   for (const [n, kind] of kinds.entries()) {
@@ -474,7 +474,7 @@ t.test("a buffer smaller than the socket's own mark keeps nothing back for ever"
     await pushBig(t, port, songs, 8000);
     pushed += songs.length;
   }
-  t.ok(peer.writableLength < peer.writableHighWaterMark, 'so that the socket has no "drain" to tell');
+  t.ok(peer.writableLength < peer.writableHighWaterMark, 'so that the socket emits no "drain"');
   wire.socket.resume();
   await until(() => wire.got.includes(`"rawdata":"b${pushed - 1}"`), 3000);
 });
@@ -496,9 +496,9 @@ t.test('a record of any length is one frame', { buffered: true }, async (t) => {
   );
 });
 
-t.test('nothing comes after a goodbye', { buffered: true }, async (t) => {
+t.test('nothing comes after a close frame', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml('watch: { bufferBytes: 1000000 }'));
-  // What still waits for a slow one when it says goodbye is followed by the answer to that, and by nothing else.
+  // What still waits for a slow one when it closes is followed by the answer to that, and by nothing else.
   const { wire, peer } = await openStuck(t, port, 'channel/alpha');
   for (let n = 0; peer.writableLength === 0; n += 40) {
     if (n > 3000) throw new Error('the buffers never fill');
@@ -536,6 +536,6 @@ t.test('nothing comes after a goodbye', { buffered: true }, async (t) => {
   await pushes;
   for (const leaver of leavers) {
     await leaver.untilClosed();
-    t.ok(leaver.got.endsWith('\x88\x02\x03\xe8'), 'the goodbye is the last');
+    t.ok(leaver.got.endsWith('\x88\x02\x03\xe8'), 'the close frame is the last');
   }
 });

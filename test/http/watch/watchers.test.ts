@@ -1,23 +1,27 @@
-/** The look at all who watch: each in its turn, so that a crowd that came at once is not asked for signs of life at once. */
+/** The look at all watchers: each in its turn, so that a crowd that came at once is not asked for signs of life at once; slow ones; listeners' scope. */
 
 import t from 'tap';
-import { Feed } from '../../../src/feed/feed.js';
+import { Feed, type Message } from '../../../src/feed/feed.js';
 import type { Direct, Transport } from '../../../src/http/watch/connection.js';
 import { Watchers } from '../../../src/http/watch/watchers.js';
+import { ListenerFeed } from '../../../src/listener/listener-feed.js';
 import { Sessions } from '../../../src/listener/sessions.js';
 import { Proxies } from '../../../src/net/peer.js';
 import { FakeClock } from '../../kit/clock.js';
+import { viewOf } from '../../kit/record.js';
 
 const PING_MS = 25_000;
 const TICK_MS = 40;
-const NOBODY = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
+const DRAIN_MS = 30_000;
 
 /** A connection that takes everything; it answers a PING at once, or never. */
 class Peer implements Transport {
   readonly direct: Direct | null = null;
   readonly open = true;
-  readonly waiting = 0;
-  readonly taken = 0;
+  waiting = 0;
+  taken = 0;
+  readonly sent: Message[] = [];
+  readonly endings: string[] = [];
   readonly pingsMs: number[] = [];
   cutMs = 0;
   alive = true;
@@ -29,14 +33,18 @@ class Peer implements Transport {
     this.#answers = answers;
   }
 
-  send(): void {}
+  send(message: Message): void {
+    this.sent.push(message);
+  }
 
   ping(): void {
     this.pingsMs.push(this.#clock.now());
     this.alive = this.#answers;
   }
 
-  close(): void {}
+  close(ending: string): void {
+    this.endings.push(ending);
+  }
 
   cut(): void {
     this.cutMs ||= this.#clock.now();
@@ -45,26 +53,28 @@ class Peer implements Transport {
 
 function crowd(size: number) {
   const clock = new FakeClock();
-  const sessions = new Sessions(clock, NOBODY, { keepMs: 1000, max: 10 });
+  const feed = new Feed();
+  const listenerFeed = new ListenerFeed(feed);
+  const sessions = new Sessions(clock, listenerFeed, { keepMs: 1000, max: 10 });
   const limits = {
     pingMs: PING_MS,
     bufferBytes: 65_536,
-    drainMs: 30_000,
+    drainMs: DRAIN_MS,
     watchers: size,
     watchersPerAddress: size,
     frames: 9,
     proxies: new Proxies([], 'x-forwarded-for'),
   };
-  const watchers = new Watchers(new Feed(), sessions, clock, limits);
+  const watchers = new Watchers(feed, sessions, clock, limits);
   const beganMs = clock.now();
-  const seat = (peer: Peer) => watchers.seat(peer, '192.0.2.1');
-  return { clock, watchers, beganMs, seat };
+  const enter = (peer: Peer) => watchers.enter(peer, '192.0.2.1');
+  return { clock, feed, listenerFeed, sessions, watchers, beganMs, enter };
 }
 
 t.test('a crowd that comes at once is asked little by little, each every pingSeconds', async (t) => {
-  const { clock, beganMs, seat } = crowd(5000);
+  const { clock, beganMs, enter } = crowd(5000);
   const peers = Array.from({ length: 5000 }, () => new Peer(clock));
-  for (const peer of peers) seat(peer);
+  for (const peer of peers) enter(peer);
   clock.advance(3 * PING_MS);
   const perTick = new Map<number, number>();
   for (const { pingsMs } of peers) {
@@ -74,7 +84,7 @@ t.test('a crowd that comes at once is asked little by little, each every pingSec
   const most = Math.max(...perTick.values());
   t.ok(most <= 2 * even, `at most ${most} on one tick, where ${even} would be even`);
   const firsts = peers.map(({ pingsMs }) => pingsMs[0]! - beganMs);
-  t.ok(Math.min(...firsts) >= PING_MS / 2, 'nobody is asked soon after it came');
+  t.ok(Math.min(...firsts) >= PING_MS / 2, 'none is asked soon after it came');
   t.ok(Math.max(...firsts) <= PING_MS + 1000 + TICK_MS, 'nor later than it would be alone');
   const gaps = peers.flatMap(({ pingsMs }) => pingsMs.slice(1).map((ms, i) => ms - pingsMs[i]!));
   t.same([...new Set(gaps)], [PING_MS]);
@@ -82,9 +92,9 @@ t.test('a crowd that comes at once is asked little by little, each every pingSec
 });
 
 t.test('who has not answered by the next is cut then', async (t) => {
-  const { clock, seat } = crowd(100);
+  const { clock, enter } = crowd(100);
   const peers = Array.from({ length: 100 }, () => new Peer(clock, false));
-  for (const peer of peers) seat(peer);
+  for (const peer of peers) enter(peer);
   clock.advance(2 * PING_MS + 2000);
   t.same(
     new Set(peers.map(({ pingsMs, cutMs }) => `${pingsMs.length} ${cutMs - pingsMs[0]!}`)),
@@ -92,10 +102,10 @@ t.test('who has not answered by the next is cut then', async (t) => {
   );
 });
 
-t.test('after a pause of the process everybody is looked at once', async (t) => {
-  const { clock, watchers, seat } = crowd(60);
+t.test('after a pause of the process each is looked at once', async (t) => {
+  const { clock, watchers, enter } = crowd(60);
   const peers = Array.from({ length: 60 }, () => new Peer(clock, false));
-  for (const peer of peers) seat(peer);
+  for (const peer of peers) enter(peer);
   watchers.onAlarm(clock.now() + 10 * PING_MS);
   t.same(
     peers.map(({ pingsMs, cutMs }) => pingsMs.length + cutMs),
@@ -104,10 +114,10 @@ t.test('after a pause of the process everybody is looked at once', async (t) => 
 });
 
 t.test('who has gone is not looked at, and its place is free', async (t) => {
-  const { clock, watchers, seat } = crowd(2);
+  const { clock, watchers, enter } = crowd(2);
   const [stays, goes] = [new Peer(clock), new Peer(clock)];
-  seat(stays);
-  const { onGone: gone } = seat(goes);
+  enter(stays);
+  const { onGone: gone } = enter(goes);
   t.throws(() => watchers.admit('192.0.2.1'));
   gone();
   gone();
@@ -118,6 +128,60 @@ t.test('who has gone is not looked at, and its place is free', async (t) => {
   t.ok(stays.pingsMs.length > 0);
   watchers.close();
   clock.advance(4000);
-  t.ok(stays.cutMs > 0, 'who does not answer the goodbye is cut');
+  t.ok(stays.cutMs > 0, 'one that does not answer the close is cut');
   t.equal(goes.cutMs, 0);
+});
+
+t.test(
+  'a slow watcher that makes progress stays, however long it is behind; a stuck one goes after drainSeconds',
+  async (t) => {
+    const { clock, enter } = crowd(3);
+    const [slow, stuck, late] = [new Peer(clock), new Peer(clock), new Peer(clock)];
+    for (const peer of [slow, stuck, late]) {
+      peer.waiting = 50_000;
+      enter(peer);
+    }
+    for (let ms = 0; ms < 5 * DRAIN_MS; ms += 10_000) {
+      clock.advance(10_000);
+      slow.taken += 100;
+      if (ms < DRAIN_MS) late.taken += 100;
+      if (ms + 10_000 === DRAIN_MS - 10_000) t.same(stuck.endings, [], 'not a moment too soon');
+    }
+    t.same(slow.endings, [], 'a little each time is progress');
+    t.equal(slow.cutMs, 0);
+    t.same(stuck.endings, ['too slow']);
+    t.same(late.endings, ['too slow'], 'progress long ago is none');
+  },
+);
+
+t.test('of several connections with one metaid only the newest has its next followed', async (t) => {
+  const { feed, listenerFeed, sessions, watchers } = crowd(9);
+  const face = { name: '', station: 'house', timezone: 'UTC' };
+  feed.addStation(
+    'house',
+    ['one', 'two'].map((key) => ({ ...face, key })),
+  );
+  const push = (channel: string, title: string) => {
+    const view = viewOf(title, { channel, type: 'next' });
+    feed.set(channel, 'next', view);
+    listenerFeed.next(view, sessions);
+  };
+  const watch = (): (() => string[]) => {
+    const peer = new Peer(new FakeClock());
+    watchers.open(peer, '192.0.2.1', { target: { scope: 'listener', id: 'm' }, sync: 'audio' });
+    return () => peer.sent.map(({ json }) => JSON.parse(json).rawdata);
+  };
+  sessions.open('m', 'one', '/one');
+  const early = watch();
+  push('one', 'A');
+  t.same(early(), ['A']);
+  const newer = sessions.open('m', 'two', '/two');
+  push('one', 'B');
+  t.same(early(), ['A'], 'the older connection is not followed');
+  t.same(watch()(), [], 'nor what it has coming sent first');
+  push('two', 'C');
+  t.same(early(), ['A', 'C']);
+  t.same(watch()(), ['C']);
+  sessions.close(newer);
+  t.same(early(), ['A', 'C', 'B'], 'once it is the session again, it is');
 });

@@ -1,13 +1,14 @@
 /**
- * The door for the titles that encoders tell: reads the head as tolerantly as those of their audio (lines that end in LF, blanks in the
+ * Takes connections that begin with an encoder's title: reads the head as tolerantly as those of their audio (lines that end in LF, blanks in the
  * address, no Host; old encoders and scripts write all of these), and puts it back as Node's parser takes it. What the request says is
  * left to the HTTP server (title-updates.ts). Later requests on the same connection are HTTP like any other, but behind a head that was no exact
- * HTTP there are none: whoever passed it on may have seen its end somewhere else.
+ * HTTP there are none: a proxy that passed it on may have seen its end somewhere else.
  */
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Refusal } from '../../base/refusal.js';
+import { targetOf } from '../../base/request-target.js';
 import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
 import type { RequestHead } from '../../net/request-head.js';
 import type { AddressHeads } from '../legacy.js';
@@ -50,8 +51,9 @@ export class TitleUpdateAcceptor {
   }
 }
 
-function asHttp({ method, path, query, protocol, headers, isLoose }: RequestHead): string {
-  const target = (query === '' ? path : `${path}?${query}`).replace(NOT_IN_ADDRESS, encodeURIComponent);
+function asHttp(head: RequestHead): string {
+  const { method, protocol, headers, isLoose } = head;
+  const target = targetOf(head).replace(NOT_IN_ADDRESS, encodeURIComponent);
   const heads = [...headers].filter(([name]) => NAME.test(name) && (!isLoose || NEEDED.has(name)));
   if (isLoose) heads.push(['connection', 'close']);
   if (!headers.has('host')) heads.push(['host', '']);

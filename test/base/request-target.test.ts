@@ -1,9 +1,27 @@
-/** One parameter of a query, however many others there are. */
+/** Path and query of a target, and one parameter of it, however many others there are. */
 
 import t from 'tap';
-import { parameter } from '../../src/http/parameter.js';
+import { parameter, pathOf, queryOf, targetOf } from '../../src/base/request-target.js';
 
-t.test('as URLSearchParams finds it', async (t) => {
+t.test('the query begins behind the first question mark', (t) => {
+  const targets = [
+    ['/a', '/a', ''],
+    ['/a?', '/a', ''],
+    ['/a?b', '/a', 'b'],
+    ['/a?b?c', '/a', 'b?c'],
+    ['?b', '', 'b'],
+    ['*', '*', ''],
+    ['', '', ''],
+  ] as const;
+  for (const [target, path, query] of targets) {
+    t.equal(pathOf(target), path, target);
+    t.equal(queryOf(target), query, target);
+    t.equal(targetOf({ path, query }), query === '' ? path : target, `${target} put together`);
+  }
+  t.end();
+});
+
+t.test('one parameter, as URLSearchParams finds it', async (t) => {
   const queries = [
     ...[
       '',

@@ -1,0 +1,52 @@
+/**
+ * The target of a request: its path, its query, one parameter of the query. The query begins behind the first `?`; nothing is decoded but the
+ * value of a parameter. Pure; the one place that cuts targets.
+ */
+
+/** Without the query. */
+export function pathOf(target: string): string {
+  const mark = target.indexOf('?');
+  return mark < 0 ? target : target.slice(0, mark);
+}
+
+/** What follows the first `?`, or "". */
+export function queryOf(target: string): string {
+  const mark = target.indexOf('?');
+  return mark < 0 ? '' : target.slice(mark + 1);
+}
+
+/** Path and query put together again. */
+export function targetOf({ path, query }: { readonly path: string; readonly query: string }): string {
+  return query === '' ? path : `${path}?${query}`;
+}
+
+/** Raw characters of a value that is decoded. Nothing that is looked up by name is as long: a longer one is given back as it came. */
+const LONGEST = 4096;
+
+const PATTERNS = new Map<string, RegExp>();
+
+/**
+ * The first value of a parameter, decoded as URLSearchParams does; null: it is not there; "": it is empty. The other parameters are not taken
+ * apart: a client may send thousands of them, and they cost one look at each character.
+ * @param target path and query as requested @param name letters of ASCII, one of the program's own
+ */
+export function parameter(target: string, name: string): string | null {
+  const query = queryOf(target);
+  if (query === '') return null;
+  let pattern = PATTERNS.get(name);
+  if (pattern === undefined) PATTERNS.set(name, (pattern = patternOf(name)));
+  const found = pattern.exec(`&${query}`);
+  if (found === null) return null;
+  const raw = found[1] ?? '';
+  return raw.length > LONGEST ? raw : (new URLSearchParams(`v=${raw}`).get('v') ?? '');
+}
+
+/** Each letter may be percent-encoded. */
+function patternOf(name: string): RegExp {
+  const letters = [...name].map((letter) => {
+    const digits = letter.charCodeAt(0).toString(16);
+    const either = digits.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+    return `(?:${letter}|%${either})`;
+  });
+  return new RegExp(`&${letters.join('')}(?:=([^&]*))?(?=&|$)`);
+}

@@ -1,0 +1,54 @@
+/**
+ * What the acceptors of encoders share: the port to the channels, the verdict on an encoder as log and metrics get it, and the refusals that
+ * they have in common. HTTP says a refusal by its status (encoder.ts), SHOUTcast by one line for all (shoutcast.ts).
+ */
+
+import type { Socket } from 'node:net';
+import type { EncoderMount } from '../../channel/mount.js';
+import type { HeadLimits } from '../../net/head-reader.js';
+import type { Judges } from '../../net/held-connection.js';
+import type { SecretVerdict } from '../../net/secret-queue.js';
+import type { RefusalPace } from './refusal-pace.js';
+
+export interface IngestOptions extends HeadLimits, Judges {
+  readonly pace: RefusalPace;
+  /** The channel behind a path that takes an encoder; undefined: none does. */
+  mount(path: string): EncoderMount | undefined;
+  /** It is let in, and is the channel's from here on. */
+  onAdmitted(socket: Socket): void;
+  /** Every verdict, for the log and the metrics; never with credentials. */
+  onVerdict(verdict: EncoderVerdict): void;
+}
+
+export interface EncoderVerdict {
+  /** Of HTTP; SHOUTcast's verdicts have the one that says the same. */
+  readonly status: number;
+  /** Of the client. */
+  readonly address: string;
+  /** As it was asked for, a mount or not; "" where none was named. */
+  readonly path: string;
+  readonly agent: string;
+  /** The channel that takes it, or why none does. */
+  readonly why: string;
+}
+
+export interface EncoderRefusal {
+  readonly status: number;
+  readonly why: string;
+}
+
+/** The one way to log in, for audio and titles alike. */
+export const BASIC_CHALLENGE = 'Basic realm="airsplice"';
+
+/** Icecast's answer to a wrong secret too. On a 403 BUTT tries five times a second for ever, and does not say why. */
+export const SECRET_STATUS: Readonly<Record<Exclude<SecretVerdict, 'right'>, number>> = { wrong: 401, 'too-many': 429 };
+
+const ACCEPTED =
+  /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts|ogg|opus|vorbis)|application\/(ogg|octet-stream))\s*(;|$)/i;
+
+/** Null: the type is taken, or not said (libshout in ICY mode): then the frames tell. */
+export function typeRefusal(headers: ReadonlyMap<string, string>): EncoderRefusal | null {
+  const contentType = headers.get('content-type');
+  if (!contentType || ACCEPTED.test(contentType)) return null;
+  return { status: 415, why: 'the content type must be MP3, AAC (ADTS) or Ogg' };
+}

@@ -1,0 +1,197 @@
+/** What 200 promises: a push is on the disk before it is answered, and one that cannot be kept is refused and sent to none. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { SystemClock } from '../../src/base/clock.js';
+import { openLog } from '../../src/base/log.js';
+import { Channel } from '../../src/channel/channel.js';
+import { loadConfig } from '../../src/config/load.js';
+import { Feed } from '../../src/feed/feed.js';
+import { Poll } from '../../src/http/poll/poll.js';
+import { registerPush } from '../../src/http/push.js';
+import { Watch } from '../../src/http/watch/watch.js';
+import { ListenerFeed } from '../../src/listener/listener-feed.js';
+import { Sessions } from '../../src/listener/sessions.js';
+import { Proxies } from '../../src/net/peer.js';
+import { Rate } from '../../src/net/rate.js';
+import { SecretGate } from '../../src/net/secret-gate.js';
+import type { ChannelState } from '../../src/now-playing/state.js';
+import { MemoryStore } from '../../src/store/memory.js';
+import { LocalEngine } from '../../src/titles/local.js';
+import { TitleService } from '../../src/titles/service.js';
+import { roomyTable } from '../kit/front-harness.js';
+import { HISTORY } from '../kit/history.js';
+import { FULL, get, isProblem, now, PATH, post, YAML } from '../kit/http-push.js';
+import { until } from '../kit/player.js';
+import { freePort, ServerProcess } from '../kit/process.js';
+import { missing } from '../kit/program.js';
+import { startRouted } from '../kit/routed.js';
+import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { Watching, Wire } from '../kit/wire.js';
+
+const WATCH = {
+  pingMs: 25_000,
+  bufferBytes: 65_536,
+  drainMs: 30_000,
+  watchers: 10,
+  watchersPerAddress: 10,
+  frames: 200,
+  proxies: new Proxies([], 'x-forwarded-for'),
+};
+
+t.test('a store that fails: 503, nothing sent, and it goes on when the store does', async (t) => {
+  let failing = false;
+  const errors: unknown[] = [];
+  class FailingStore extends MemoryStore {
+    saves = 0;
+    override async save(channel: string, state: ChannelState): Promise<void> {
+      await new Promise((done) => setTimeout(done, [9, 1, 5][this.saves++ % 3]));
+      if (failing) throw new Error('disk full: secret path');
+      return super.save(channel, state);
+    }
+  }
+  const path = join(tempFolder(t), 'config.yaml');
+  writeFileSync(path, YAML);
+  const config = loadConfig(path, process.env);
+  const clock = new SystemClock();
+  const log = openLog('silent', 0).log;
+  const feed = new Feed();
+  feed.addStation('house', [{ key: 'demo', name: 'Demo', station: 'house', timezone: 'UTC' }]);
+  const sessions = new Sessions(clock, new ListenerFeed(feed), { keepMs: 1, max: 1 });
+  const channel = new Channel('demo', config.stations['house']!.channels['demo']!, config, { clock, log });
+  const store = new FailingStore();
+  const channels = new Map([['demo', channel]]);
+  const titles = new TitleService({
+    engine: (onChange) => new LocalEngine(store, onChange, (error) => errors.push(error)),
+    feed,
+    listenerFeed: new ListenerFeed(feed),
+    sessions,
+    clock,
+    textBytes: 1024,
+    log,
+    channels,
+    rules: config.titles,
+    heldPushes: 64,
+    titleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
+    onError: () => undefined,
+  });
+  const proxies = new Proxies([], 'x-forwarded-for');
+  const counted: number[] = [];
+  const limited = { perMinute: 600, burst: 100, remembered: 10 };
+  const port = await startRouted(t, {
+    services: [new Poll(feed, sessions, { proxies, onError: () => undefined, history: HISTORY })],
+    upgrades: [new Watch(feed, sessions, clock, WATCH)],
+    onError: (error) => errors.push(error),
+    register: (app) =>
+      registerPush(
+        app,
+        {
+          authorized: (channel, token) => titles.authorizes(channel, token),
+          push: (channel, input) => titles.push(channel, input),
+          onPublished: () => undefined,
+          onAnswered: ({ status }) => counted.push(status),
+        },
+        { ...config.limits, bodyBytes: 65536 },
+        {
+          pushes: new Rate(clock, limited),
+          refusedPushes: new Rate(clock, limited),
+          gate: new SecretGate(clock, { perMinute: 60, inAllPerMinute: 600, queue: 8, remembered: 10 }),
+          connections: roomyTable(),
+          proxies,
+        },
+      ),
+  });
+  t.teardown(() => clock.stop());
+
+  t.equal((await get(t, port, '?song=Kept')).status, 200);
+  const watching = await (await new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/demo`).opened()).has(1);
+  failing = true;
+  const refused = await Promise.all([
+    get(t, port, '?song=Lost'),
+    post(t, port, FULL),
+    get(t, port, '?song=Lost&tracktype=next'),
+  ]);
+  for (const answer of refused) {
+    isProblem(t, answer, 503);
+    t.match(answer.heads.get('retry-after'), /^\d+$/);
+    t.notMatch(answer.body, 'secret');
+  }
+  t.equal(errors.length, 3, 'the cause is reported inside');
+  t.equal((await now(t, port)).song, 'Kept');
+  failing = false;
+  const after = await get(t, port, '?song=After');
+  t.equal(after.status, 200);
+  await watching.has(2);
+  t.same(watching.songs, ['now Kept', 'now After'], 'readers saw nothing of the refused ones');
+  t.same(counted, [200, 503, 503, 503, 200]);
+
+  t.equal(engine.state('demo').version, 2);
+
+  // Each change is decided on the one before it, however long the store takes for any of them.
+  const songs = Array.from({ length: 9 }, (_, n) => `s${n}`);
+  const pipelined = songs.map((song) => `GET ${PATH}?song=${song} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await new Wire(t, port).send(pipelined.join('')).take(9);
+  await watching.has(11);
+  t.same(
+    watching.told.slice(2).map((record) => record.song),
+    songs,
+  );
+  t.equal(engine.state('demo').version, 11);
+  t.equal(store.load('demo')?.version, 11);
+
+  await engine.close();
+  const late = await get(t, port, '?song=Late');
+  isProblem(t, late, 503);
+  t.ok(late.heads.has('retry-after'));
+});
+
+t.test('while the server stops, a push on an open connection is refused as unavailable', async (t) => {
+  const { app, port } = await startServer(t, `${YAML}\nshutdown: { graceSeconds: 2 }`);
+  const body = JSON.stringify(FULL);
+  const wire = new Wire(t, port).send(
+    `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+  );
+  await until(() => wire.socket.bytesWritten > 0, 1000);
+  t.equal((await get(t, port, '?song=x')).status, 200);
+  const stopped = app.stop();
+  await new Promise((done) => setTimeout(done, 50));
+  wire.send(`${body.slice(5)}GET ${PATH}?song=y HTTP/1.1\r\nHost: x\r\n\r\n`);
+  const answers = await wire.take(1);
+  for (const answer of answers) {
+    isProblem(t, answer, 503);
+    t.ok(answer.heads.has('retry-after'));
+  }
+  await stopped;
+});
+
+t.test(
+  'a push is on the disk before its readers have it, and they before the answer',
+  { skip: missing('strace') },
+  async (t) => {
+    const [folder, port] = [tempFolder(t), await freePort()];
+    const [config, trace] = [join(folder, 'config.yaml'), join(folder, 'trace')];
+    writeFileSync(config, `data: { folder: ${join(folder, 'data')} }\n${demoYaml('', port)}`);
+    // The tracer goes with the server, which is the child itself.
+    const calls = ['-e', 'trace=read,write,writev,fdatasync,fsync,msync', '-s', '200', '-o', trace];
+    // A slow disk: what does not wait for it comes before it.
+    const slow = ['-e', 'inject=fdatasync,fsync,msync:delay_enter=100000'];
+    const server = new ServerProcess(t, port, [config], {}, ['strace', '-D', '-f', ...calls, ...slow]);
+    await server.ready();
+    const watching = await new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/demo`).opened();
+    const answer = await fetch(`${server.base}/metapush/demo/demo-token?song=traced`);
+    t.equal(answer.status, 200);
+    await watching.has(1);
+    const lines = () => readFileSync(trace, 'latin1').split('\n');
+    const isAnswer = (line: string) => line.includes('HTTP/1.1 200') && line.includes('application/json');
+    await until(() => lines().some(isAnswer), 5000);
+    const all = lines();
+    const request = all.findIndex((line) => line.includes('GET /metapush/demo/demo-token?song=traced'));
+    const reader = all.findIndex((line) => line.includes(String.raw`{\"rawdata\":\"traced\"`));
+    t.ok(request >= 0);
+    const flushed = all.findIndex((line, at) => at > request && /(fdatasync|fsync|msync).*= 0( |$)/.test(line));
+    t.ok(flushed > request, 'flushed after the request');
+    t.ok(reader > flushed, `the reader is written to behind the flush: ${reader} > ${flushed}`);
+    t.ok(all.findIndex(isAnswer) > reader, 'the answer comes last');
+  },
+);

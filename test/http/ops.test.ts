@@ -1,0 +1,49 @@
+/** What operators and their tools look at while the server stops: it is not ready, and it ends within its grace. */
+
+import t, { type Test } from 'tap';
+import { until } from '../kit/player.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { peerOf, Wire } from '../kit/wire.js';
+
+/** A request whose head has come in part: the server waits for the rest, up to limits.headSeconds. */
+async function beginRequest(t: Test, port: number): Promise<Wire> {
+  const wire = new Wire(t, port);
+  await until(() => wire.socket.readyState === 'open', 5000);
+  wire.send('GET /readyz HTTP/1.1\r\n');
+  await until(() => peerOf(wire.socket).bytesRead > 0, 5000);
+  return wire;
+}
+
+t.test('/readyz says no while the server drains', async (t) => {
+  const { app, port } = await startServer(t, `${demoYaml()}\nshutdown: { graceSeconds: 5 }`);
+  const before = await beginRequest(t, port);
+  before.send('Host: x\r\n\r\n');
+  const [ready] = await before.take(1);
+  t.equal(ready!.status, 200);
+  t.equal(ready!.body, 'ready\n');
+  const wire = await beginRequest(t, port);
+  const stopped = app.stop();
+  wire.send('Host: x\r\n\r\n');
+  const [answer] = await wire.take(1);
+  t.equal(answer!.status, 503);
+  t.equal(answer!.body, 'not ready\n');
+  t.equal(answer!.heads.get('retry-after'), '5');
+  await stopped;
+});
+
+for (const [name, graceSeconds, stopMs, leastMs, mostMs] of [
+  ['shutdown.graceSeconds', 2, undefined, 1400, 5000],
+  ['what the caller gives, where that is less', 30, 1000, 400, 4000],
+  ['shutdown.graceSeconds, where the caller gives more', 2, 30_000, 1400, 5000],
+] as const) {
+  t.test(`a connection that does not end is waited for no longer than ${name}`, async (t) => {
+    const limits = 'limits: { headSeconds: 60 }';
+    const { app, port } = await startServer(t, `${demoYaml()}\nshutdown: { graceSeconds: ${graceSeconds} }\n${limits}`);
+    await beginRequest(t, port);
+    const startMs = performance.now();
+    await app.stop(stopMs);
+    const tookMs = performance.now() - startMs;
+    t.ok(tookMs > leastMs, `it waits: ${tookMs} ms`);
+    t.ok(tookMs < mostMs, `and no longer: ${tookMs} ms`);
+  });
+}

@@ -1,0 +1,53 @@
+/** A router behind a front of its own, on a free loopback port, for tests that need neither channels nor a configuration. */
+
+import type { Server } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import type { Test } from 'tap';
+import { Watchdog } from '../../src/base/watchdog.js';
+import { Roles } from '../../src/http/roles.js';
+import { Router } from '../../src/http/router.js';
+import type { HttpService, UpgradeService } from '../../src/http/service.js';
+import { Front } from '../../src/net/front.js';
+import { roomyTable } from './front-harness.js';
+
+export interface RoutedOptions {
+  readonly services?: readonly HttpService[];
+  readonly upgrades?: readonly UpgradeService[];
+  /** Registers routes before the router is ready. */
+  register?(app: FastifyInstance): void;
+  /** Changes the HTTP server before it is handed connections. */
+  adjust?(server: Server): void;
+  onError?(error: unknown): void;
+}
+
+/** @returns the port; router and front are closed with the test */
+export async function startRouted(t: Test, options: RoutedOptions): Promise<number> {
+  const watchdog = new Watchdog();
+  const connections = roomyTable();
+  const router = new Router({
+    services: options.services ?? [],
+    upgrades: options.upgrades ?? [],
+    watchdog,
+    connections,
+    headBytes: 32_768,
+    headMs: 1000,
+    requestMs: 30_000,
+    onError: (error) => options.onError?.(error),
+  });
+  options.register?.(router.app);
+  await router.ready();
+  const http = router.server(new Roles(undefined));
+  options.adjust?.(http);
+  const front = new Front({
+    host: '127.0.0.1',
+    port: 0,
+    headMs: 1000,
+    watchdog,
+    connections,
+    http,
+    onEncoder: undefined,
+  });
+  const port = await front.listen();
+  t.teardown(() => Promise.all([router.close(), front.close()]));
+  return port;
+}
