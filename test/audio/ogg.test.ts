@@ -19,6 +19,9 @@ import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 import { DEMO_AUDIO } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 3;
+
 /** Of every codec. */
 const JOINS = isLong ? 100 : 10;
 const folder = t.testdir();

@@ -11,6 +11,9 @@ import { Random } from '../kit/random.js';
 import { restartStory } from '../kit/restarts.js';
 import { DEMO_AUDIO, startServer, type TestServer } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 8;
+
 /** Long enough that who has just sent something is not silent, however busy the machine is. */
 const STALL_MS = 2000;
 const FRAME_MS = 1152 / 44.1;

@@ -8,6 +8,9 @@ import { until } from '../kit/player.js';
 import { BODY, TRANSCRIPTS, type Transcript } from '../kit/transcripts.js';
 import { Wire } from '../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 /** What is wrong with how a connection went; "": nothing. */
 function problemOf(doors: FrontHarness, { socket, told }: Pipe, { answer, fed }: Transcript): string {
   const feeds = doors.fed.filter((each) => each.socket === socket);

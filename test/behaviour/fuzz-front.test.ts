@@ -4,6 +4,9 @@ import t from 'tap';
 import { fuzzDoors } from '../kit/fuzz-doors.js';
 import { Random } from '../kit/random.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 t.test('20,000 connections', { timeout: 110_000 }, async (t) => {
   const faults: unknown[] = [];
   const caught = (error: unknown) => void faults.push(error);

@@ -172,11 +172,11 @@ t.test('finding out takes the same time for unknown channels, wrong tokens and h
     Object.values(channels).map((channel) => channel.pushTokens.length),
     [2, 0, 1],
   );
-  const programmes = new Map(
+  const channelsByKey = new Map(
     Object.entries(channels).map(([key, channel]) => [key, new Channel(key, channel, config, parts)]),
   );
-  const door = new TitleService({ programmes } as unknown as TitleServiceParts);
-  t.equal(door.authorizes('demo', 'two'), true);
+  const service = new TitleService({ channels: channelsByKey } as unknown as TitleServiceParts);
+  t.equal(service.authorizes('demo', 'two'), true);
 
   const cases = ['demo', 'single', 'quiet', 'nobody', 'demo two'];
   const tookNs = new Map<string, number[]>(cases.map((name) => [name, []]));
@@ -185,7 +185,7 @@ t.test('finding out takes the same time for unknown channels, wrong tokens and h
     for (const name of cases) {
       const [channel, token = 'wrong-token'] = name.split(' ') as [string, string?];
       const startNs = process.hrtime.bigint();
-      for (let i = 0; i < 10; i++) door.authorizes(channel, token);
+      for (let i = 0; i < 10; i++) service.authorizes(channel, token);
       const ns = Number(process.hrtime.bigint() - startNs);
       if (round >= 0) tookNs.get(name)!.push(ns);
     }

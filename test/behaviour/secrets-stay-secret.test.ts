@@ -208,16 +208,16 @@ t.test('to find out takes the same time for both, to the microsecond', async (t)
   const clock = new FakeClock();
   const { log } = openLog('silent', 0);
   const parts = { clock, log, onTitle: async () => undefined, onSourceChanged: () => undefined };
-  const programme = new Channel('demo', config.stations['demo']!.channels['demo']!, config, parts);
-  const programmes = new Map([['demo', programme]]);
-  const door = new TitleService({ clock, log, programmes, rules: config.titles } as unknown as TitleServiceParts);
+  const channel = new Channel('demo', config.stations['demo']!.channels['demo']!, config, parts);
+  const channels = new Map([['demo', channel]]);
+  const service = new TitleService({ clock, log, channels, rules: config.titles } as unknown as TitleServiceParts);
   const random = new Random();
   const timed = (channel: string) => {
     const startMs = performance.now();
-    for (let i = 0; i < 50; i++) if (door.authorizes(channel, 'demo-tokem')) t.fail(`let in to ${channel}`);
+    for (let i = 0; i < 50; i++) if (service.authorizes(channel, 'demo-tokem')) t.fail(`let in to ${channel}`);
     return performance.now() - startMs;
   };
-  t.ok(door.authorizes('demo', 'demo-token'));
+  t.ok(service.authorizes('demo', 'demo-token'));
   const shares: number[] = [];
   for (let i = 0; i < 5; i++) {
     const [known, unknown]: [number[], number[]] = [[], []];

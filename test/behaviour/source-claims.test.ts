@@ -16,6 +16,9 @@ import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
 import { audioOf, block, setUp, streamHead, Tap, Upstream } from '../kit/upstream.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const OGG = { heads: 'Content-Type: audio/ogg\r\n' };
 const AHEAD_MS = 3000;
 const yaml = (takeover: string) => `

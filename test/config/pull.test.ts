@@ -13,6 +13,9 @@ import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
 import { audioOf, streamHead, Upstream } from '../kit/upstream.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const PEM = new URL('../kit/certificate/', import.meta.url).pathname;
 
 /** The source as it was read, or what is wrong with it. */

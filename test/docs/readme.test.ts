@@ -15,6 +15,9 @@ import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { demoYaml, startServer, type TestServer } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const HERE = '127.0.0.1:8000';
 const CHROMIUM = '/usr/bin/chromium';

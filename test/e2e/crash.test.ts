@@ -11,6 +11,9 @@ import { freePort, ServerProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 5;
+
 const ROUNDS = isLong ? 40 : 8;
 
 async function push(base: string, channel: string, query: string): Promise<Record<string, unknown>> {

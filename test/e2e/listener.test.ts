@@ -8,6 +8,9 @@ import { Lateness } from '../kit/lateness.js';
 import { Player, until } from '../kit/player.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 5;
+
 async function metrics(base: string): Promise<string> {
   return (await fetch(`${base}/metrics`)).text();
 }

@@ -10,6 +10,9 @@ import { freePort, ServerProcess } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 6;
+
 const SKIP = process.platform !== 'linux' && 'no /dev/full';
 /** Of a song: a line of the log each. */
 const LONG = 'x'.repeat(1000);

@@ -21,6 +21,9 @@ import { Random } from '../kit/random.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 import { Watching } from '../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const FILE = 'airsplice.mdb';
 
 function configIn(folder: string, port: number, extra = ''): string {

@@ -13,6 +13,9 @@ import t from 'tap';
 import { freePort } from '../kit/process.js';
 import { demoYaml, startServer } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const CHROMIUM = '/usr/bin/chromium';
 const skip = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;
 const BROWSER_ARGS = [

@@ -7,6 +7,9 @@ import { until } from '../kit/player.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { ask, Wire } from '../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const UPGRADE = `Connection: Upgrade\r
 Upgrade: websocket\r
 Sec-WebSocket-Version: 13\r

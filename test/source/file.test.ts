@@ -15,6 +15,9 @@ import type { SourceInput } from '../../src/source/source.js';
 import { FakeClock } from '../kit/clock.js';
 import { Lateness } from '../kit/lateness.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const folder = t.testdir();
 const make = (name: string, seconds: number, ...options: string[]) => {
   const path = join(folder, name);

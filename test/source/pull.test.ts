@@ -15,6 +15,9 @@ import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
 import { audioOf, FRAME_BYTES, icyBody, setUp, streamHead, type Tap, Upstream } from '../kit/upstream.js';
 
+// They wait more than they compute.
+t.jobs = 5;
+
 t.test('blocks are taken out whatever the split: at every byte', async (t) => {
   const random = new Random();
   const audio = audioOf(random, 4);
