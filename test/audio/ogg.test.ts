@@ -104,7 +104,7 @@ t.test('a page that ended because it was full is told from one that ended by tim
   const { status } = spawnSync('oggenc', ['-Q', '-q', '1', '-o', path, '-'], {
     input: execFileSync('ffmpeg', ['-v', 'error', ...wav]),
   });
-  if (status !== 0) return void t.comment('oggenc is not installed');
+  if (status !== 0) return void t.pass("libogg's by bytes", { skip: 'oggenc is missing' });
   const seen = pageMs(readFileSync(path)).filter((ms) => ms > 0);
   t.ok(seen.length > 100, "libogg's by bytes");
   t.ok(Math.abs(seen.at(-1)! - (255 * 1024) / 48) < 1, `${seen.at(-1)} ms of long blocks`);

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { banner } from '../../src/app/banner.js';
 import { loadConfig } from '../../src/config/load.js';
+import { PEM } from '../kit/certificate.js';
 import { leftover } from '../kit/frame-recorder.js';
 import { Player, until } from '../kit/player.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
@@ -15,7 +16,6 @@ import { accepted, ask, Watching, Wire } from '../kit/wire.js';
 
 t.jobs = 4;
 
-const PEM = new URL('../kit/certificate/', import.meta.url).pathname;
 const [ONE, TWO] = ['one', 'two'].map((name) => readFileSync(`${PEM}${name}.cert.pem`)) as [Buffer, Buffer];
 const TLS = `{ certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem }`;
 const STATIONS = `

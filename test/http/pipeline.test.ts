@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
 import t from 'tap';
+import { PEM } from '../kit/certificate.js';
 import { until } from '../kit/player.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { peerOf, Wire } from '../kit/wire.js';
 
 t.jobs = 9;
 
-const PEM = new URL('../kit/certificate/', import.meta.url).pathname;
 const ADDRESSES = `addresses:
   - { host: 127.0.0.1, port: 0 }
   - { host: 127.0.0.1, port: 0, roles: [legacy] }
