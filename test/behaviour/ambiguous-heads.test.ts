@@ -1,4 +1,4 @@
-/** Heads that two readers could take for two different requests: 400 and closed, at every door, and nothing behind them is answered. */
+/** Heads that two readers could take for two different requests: 400 and closed, at every service, and nothing behind them is answered. */
 
 import t from 'tap';
 import { demoYaml, startServer } from '../kit/server.js';
@@ -12,7 +12,7 @@ const BASIC = `Authorization: Basic ${Buffer.from('source:demo-source').toString
 const TITLE = '/admin.cgi?pass=demo-source&mode=updinfo&song=';
 const SMUGGLED = 'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n';
 
-const DOORS: Readonly<Record<string, string>> = {
+const SERVICES: Readonly<Record<string, string>> = {
   'a title': `GET ${TITLE}smuggler HTTP/1.1\r\nHost: x\r\n`,
   'a title with Basic': `GET /admin/metadata?mount=/studio&mode=updinfo&song=smuggler HTTP/1.1\r\nHost: x\r\n${BASIC}`,
   'a title as a form': `POST ${TITLE}smuggler HTTP/1.1\r\nHost: x\r\n`,
@@ -43,8 +43,8 @@ const HEADS: Readonly<Record<string, string>> = {
   'a bare CR': `X: a\rContent-Length: ${SMUGGLED.length}\r\n`,
 };
 
-for (const [door, begin] of Object.entries(DOORS)) {
-  t.test(door, async (t) => {
+for (const [service, begin] of Object.entries(SERVICES)) {
+  t.test(service, async (t) => {
     await Promise.all(
       Object.entries(HEADS).map(async ([what, head]) => {
         const wire = new Wire(t, port).send(`${begin}${head}\r\n${SMUGGLED}`);
@@ -59,12 +59,12 @@ for (const [door, begin] of Object.entries(DOORS)) {
 }
 
 t.test('a transfer coding that nobody knows', async (t) => {
-  for (const [door, begin] of Object.entries(DOORS)) {
+  for (const [service, begin] of Object.entries(SERVICES)) {
     for (const coding of ['xchunked', 'gzip', 'gzip, chunked', 'chunked, gzip', 'chunkedx']) {
       const wire = new Wire(t, port).send(`${begin}Transfer-Encoding: ${coding}\r\n\r\n${SMUGGLED}`);
       await wire.untilClosed(20_000);
-      t.match(wire.got, /^HTTP\/1\.[01] (400|501) /, `${door}: ${coding}`);
-      t.notMatch(wire.got, /ready/, `${door}: ${coding}: nothing behind it is answered`);
+      t.match(wire.got, /^HTTP\/1\.[01] (400|501) /, `${service}: ${coding}`);
+      t.notMatch(wire.got, /ready/, `${service}: ${coding}: nothing behind it is answered`);
     }
   }
 });

@@ -12,8 +12,8 @@ import { Wire } from '../kit/wire.js';
 t.jobs = 4;
 
 /** What is wrong with how a connection went; "": nothing. */
-function problemOf(doors: FrontHarness, { socket, told }: Pipe, { answer, fed }: Transcript): string {
-  const feeds = doors.fed.filter((each) => each.socket === socket);
+function problemOf(harness: FrontHarness, { socket, told }: Pipe, { answer, fed }: Transcript): string {
+  const feeds = harness.fed.filter((each) => each.socket === socket);
   if (typeof answer === 'string' ? told !== answer : !answer.test(told)) return `answered ${JSON.stringify(told)}`;
   if (feeds.length !== (fed ? 1 : 0)) return `${feeds.length} fed`;
   if (!fed) return '';
@@ -26,14 +26,14 @@ function problemOf(doors: FrontHarness, { socket, told }: Pipe, { answer, fed }:
 for (const [name, transcript] of Object.entries(TRANSCRIPTS)) {
   t.test(name, async (t) => {
     const { bytes } = transcript;
-    const doors = new FrontHarness();
-    t.teardown(() => doors.close());
+    const harness = new FrontHarness();
+    t.teardown(() => harness.close());
     const play = async (pieces: readonly Buffer[]) => {
       const pipe = new Pipe(pieces, 'fin');
       const closed = new Promise((done) => pipe.on('close', done));
-      doors.front.take(pipe.socket);
+      harness.front.take(pipe.socket);
       await closed;
-      return problemOf(doors, pipe, transcript);
+      return problemOf(harness, pipe, transcript);
     };
     const cuts = Array.from({ length: bytes.length + 1 }, (_, cut) => cut);
     const problems = await Promise.all(
@@ -48,9 +48,9 @@ for (const [name, transcript] of Object.entries(TRANSCRIPTS)) {
 }
 
 t.test('over a network, and encoders that wait for their answer', async (t) => {
-  const doors = new FrontHarness();
-  const port = await doors.front.listen();
-  t.teardown(() => doors.close());
+  const harness = new FrontHarness();
+  const port = await harness.front.listen();
+  t.teardown(() => harness.close());
   const visit = async (first: Buffer, rest: Buffer, waits: boolean) => {
     let told = '';
     const socket = net.connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
@@ -77,7 +77,7 @@ t.test('over a network, and encoders that wait for their answer', async (t) => {
   };
   for (const [name, transcript] of Object.entries(TRANSCRIPTS)) {
     const { bytes, answer, fed } = transcript;
-    const before = doors.fed.length;
+    const before = harness.fed.length;
     // A head that waits: SHOUTcast's for its OK2 after the password, all others for the answer to all of the head.
     const end =
       typeof answer === 'string' && answer.startsWith('OK2') ? bytes.indexOf('\n') + 1 : bytes.length - BODY.length;
@@ -92,18 +92,18 @@ t.test('over a network, and encoders that wait for their answer', async (t) => {
       const told = await visit(bytes.subarray(0, end), bytes.subarray(end), true);
       t.equal(told, answer, `${name}, waiting`);
     }
-    for (const { audio } of doors.fed.slice(before)) t.same(audio, BODY, name);
+    for (const { audio } of harness.fed.slice(before)) t.same(audio, BODY, name);
   }
 });
 
 t.test('the log says why, and holds no password', async (t) => {
-  const doors = new FrontHarness(5000, 2);
-  t.teardown(() => doors.close());
+  const harness = new FrontHarness(5000, 2);
+  t.teardown(() => harness.close());
   const say = async (text: string) => {
     const pipe = new Pipe([Buffer.from(text)], 'fin');
-    doors.front.take(pipe.socket);
+    harness.front.take(pipe.socket);
     await until(() => pipe.destroyed, 5000);
-    return [pipe.told, doors.judged.at(-1)?.status, doors.judged.at(-1)?.why];
+    return [pipe.told, harness.judged.at(-1)?.status, harness.judged.at(-1)?.why];
   };
   const INVALID = 'invalid password\r\n';
   const shared = 'the channels twin, other share this password: use /mount:password, or change one';
@@ -120,94 +120,94 @@ t.test('the log says why, and holds no password', async (t) => {
     400,
     'The head of the request is larger than 8192 bytes',
   ]);
-  doors.busy = true;
+  harness.busy = true;
   t.same(await say('hackme\n\n'), [INVALID, 409, 'another encoder feeds this channel']);
-  doors.busy = false;
-  const count = doors.judged.length;
+  harness.busy = false;
+  const count = harness.judged.length;
   t.same((await say('!POKE\nx: y\n\n'))[0], INVALID);
   t.same((await say('PROPFIND / HTTP/1.1\r\n\r\n'))[0], '', 'no password can look so');
-  t.equal(doors.judged.length, count, 'neither is a guess');
+  t.equal(harness.judged.length, count, 'neither is a guess');
   t.same(await say('/live:wrong\r\n'), [INVALID, 401, 'wrong secret']);
   t.same(await say('wrong\r\n'), [INVALID, 429, 'too many wrong secrets'], 'past the limit, and nobody may wait');
   t.same(await say('hackme\n\n'), [INVALID, 429, 'too many wrong secrets'], 'a right one is told the same');
-  t.notMatch(JSON.stringify(doors.judged), /hackme|"both"|wrong"/);
+  t.notMatch(JSON.stringify(harness.judged), /hackme|"both"|wrong"/);
 });
 
 t.test('an encoder that sends its audio while its password waits loses none of it', async (t) => {
-  const doors = new FrontHarness(5000, 1, 9);
-  const port = await doors.front.listen();
-  t.teardown(() => doors.close());
+  const harness = new FrontHarness(5000, 1, 9);
+  const port = await harness.front.listen();
+  t.teardown(() => harness.close());
   const audio = randomBytes(1_000_000);
   const heads = [
     `SOURCE /live HTTP/1.0\r\nAuthorization: Basic ${btoa('source:hackme')}\r\n\r\n`,
     'hackme\r\nicy-name:x\r\n\r\n',
   ];
   new Wire(t, port).send('wrong\r\n');
-  await until(() => doors.judged.length === 1, 5000);
+  await until(() => harness.judged.length === 1, 5000);
   for (const [i, head] of heads.entries()) {
     // Whoever goes meanwhile, in one way or the other, leaves the line.
     const gone = [new Wire(t, port).send(head), new Wire(t, port, { halfOpen: true }).send(head.slice(0, -2))];
     const stays = new Wire(t, port).send(head).send(audio);
     await until(
-      () => doors.gate.waiting === (i === 0 ? 2 : 3),
+      () => harness.gate.waiting === (i === 0 ? 2 : 3),
       5000,
-      () => `${doors.gate.waiting} wait`,
+      () => `${harness.gate.waiting} wait`,
     );
     gone[0]!.socket.resetAndDestroy();
     gone[1]!.socket.end();
     await until(
-      () => doors.gate.waiting === 1,
+      () => harness.gate.waiting === 1,
       5000,
-      () => `${doors.gate.waiting} wait`,
+      () => `${harness.gate.waiting} wait`,
     );
     t.equal(stays.got, '', 'not even its OK2');
-    doors.clock.advance(1040);
-    await until(() => doors.fed.length === i + 1 && doors.fed[i]!.audio.length === audio.length, 20_000);
-    t.ok(doors.fed[i]!.audio.equals(audio));
-    doors.fed[i]!.socket.destroy();
+    harness.clock.advance(1040);
+    await until(() => harness.fed.length === i + 1 && harness.fed[i]!.audio.length === audio.length, 20_000);
+    t.ok(harness.fed[i]!.audio.equals(audio));
+    harness.fed[i]!.socket.destroy();
   }
-  t.equal(doors.judged.filter(({ status }) => status === 200).length, 2);
+  t.equal(harness.judged.filter(({ status }) => status === 200).length, 2);
 });
 
 t.test('an encoder that is overtaken while it sends its heads is let go', async (t) => {
-  const doors = new FrontHarness();
-  const port = await doors.front.listen();
-  t.teardown(() => doors.close());
+  const harness = new FrontHarness();
+  const port = await harness.front.listen();
+  t.teardown(() => harness.close());
   const socket = net.connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
   let told = '';
   let ended = false;
   socket.on('data', (chunk: Buffer) => (told += chunk)).on('end', () => (ended = true));
   socket.write('hackme\r\n');
   await until(() => told !== '', 5000);
-  doors.busy = true;
+  harness.busy = true;
   socket.write('icy-name:x\r\n\r\n');
   await until(() => ended, 5000);
   t.equal(told, 'OK2\r\nicy-caps:11\r\n\r\n');
-  t.match(doors.judged, [{ status: 409 }]);
-  t.equal(doors.fed.length, 0);
+  t.match(harness.judged, [{ status: 409 }]);
+  t.equal(harness.fed.length, 0);
 });
 
 t.test('a password or its heads that never come to their end', async (t) => {
-  const doors = new FrontHarness(200);
-  t.teardown(() => doors.close());
+  const harness = new FrontHarness(200);
+  t.teardown(() => harness.close());
   for (const text of ['hack', 'hackme\r\n', 'hackme\r\nicy-name: x\r\n', 'PUT /live HTTP/1.1\r\n', '\r\n']) {
     const pipe = new Pipe([Buffer.from(text)], 'never');
-    doors.front.take(pipe.socket);
+    harness.front.take(pipe.socket);
     await until(
       () => pipe.destroyed,
       3000,
       () => `${JSON.stringify(text)} is still open`,
     );
   }
-  t.equal(doors.fed.length, 0);
+  t.equal(harness.fed.length, 0);
   const line = (length: number) => `${'x'.repeat(length - 1)}\n`;
   for (const [length, status] of [
     [8192, 401],
     [8193, 400],
   ] as const) {
     const pipe = new Pipe([Buffer.from(line(length))], 'fin');
-    doors.front.take(pipe.socket);
+    harness.front.take(pipe.socket);
     await until(() => pipe.destroyed, 3000);
-    t.equal(doors.judged.at(-1)?.status, status, `a line of ${length} bytes`);
+    t.equal(harness.judged.at(-1)?.status, status, `a line of ${length} bytes`);
   }
 });

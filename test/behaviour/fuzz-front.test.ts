@@ -1,7 +1,7 @@
-/** The front and the encoders' doors under 20,000 mutated handshakes (test/long: 420,000): no crash, no hang, no socket left, no answer but the known ones. */
+/** The front and the encoder services under 20,000 mutated handshakes (test/long: 420,000): no crash, no hang, no socket left, no answer but the known ones. */
 
 import t from 'tap';
-import { fuzzDoors } from '../kit/fuzz-doors.js';
+import { fuzzDoors } from '../kit/fuzz-front.js';
 import { Random } from '../kit/random.js';
 
 // They wait more than they compute.

@@ -172,6 +172,7 @@ t.test('an encoder, its head in pieces, with and without Expect', { buffered: tr
   const had = listener.audioBytes;
   source.socket.write(audio);
   await listener.until((p) => p.audioBytes > had + 16_000);
+  t.notOk(listener.closed, 'the same listener hears both');
 });
 
 t.test('who does not speak TLS, or never finishes to, is closed', { buffered: true }, async (t) => {

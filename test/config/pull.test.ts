@@ -14,9 +14,6 @@ import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
 import { audioOf, streamHead, Upstream } from '../kit/upstream.js';
 
-// They wait more than they compute.
-t.jobs = 4;
-
 /** The source as it was read, or what is wrong with it. */
 function read(t: Test, options: string, env: NodeJS.ProcessEnv = {}): PullConfig | string {
   const text = `stations: { s: { channels: { c: { sources: [{ type: pull, ${options} }] } } } }`;

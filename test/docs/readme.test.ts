@@ -180,6 +180,7 @@ t.test('for apps', { skip: noChromium }, async (t) => {
       server = await startServer(t.parent as Test, fixed, server.folder);
       await push(server, `${name} again`);
       await has(shown, `now ${name} again`);
+      t.pass('each title was shown');
     });
   }
 
@@ -201,6 +202,7 @@ t.test('for apps', { skip: noChromium }, async (t) => {
     await has(shown, `now ${(await record(server)).song}`);
     await push(server, 'for ears');
     await has(shown, 'now for ears');
+    t.pass('each title was shown');
   });
 });
 

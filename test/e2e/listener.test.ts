@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import net from 'node:net';
 import t from 'tap';
 import { FrameWalk } from '../../bench/frames.js';
-import { Lateness } from '../kit/lateness.js';
+import { LoopDelay } from '../kit/loop-delay.js';
 import { Player, until } from '../kit/player.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
 
@@ -101,7 +101,7 @@ t.test('a player at a mount', async (t) => {
 
   await t.test('the burst is five seconds, and unbroken frames follow', async (t) => {
     await until(() => first.audioBytes > 16_000 * 8, 15_000);
-    const lateness = new Lateness(t);
+    const lateness = new LoopDelay(t);
     const startMs = performance.now();
     const player = new Player(port, '/demo.mp3', { keep: true });
     await player.until((p) => p.audioBytes >= 5 * 16_000);

@@ -4,8 +4,12 @@
  * dies without one counts as a failure; a subtest or file that asserts nothing counts as a skip, whether it says so or not.
  */
 
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Transform } from 'node:stream';
 import { Parser } from 'tap-parser';
+
+/** Counts of a run before this one, which it goes on from (run.mjs). */
+const TOTALS = process.env.TEST_TOTALS;
 
 export class Plain extends Transform {
   #passed = 0;
@@ -15,6 +19,9 @@ export class Plain extends Transform {
 
   constructor() {
     super();
+    if (TOTALS !== undefined && existsSync(TOTALS)) {
+      [this.#passed, this.#failed, this.#skipped] = JSON.parse(readFileSync(TOTALS, 'utf8'));
+    }
     this.#watch(this.#parser, []);
   }
 
@@ -25,6 +32,10 @@ export class Plain extends Transform {
 
   _flush(done) {
     this.#parser.end();
+    if (process.env.TEST_TOTALS_GO_ON === '1') {
+      writeFileSync(TOTALS, JSON.stringify([this.#passed, this.#failed, this.#skipped]));
+      return void done();
+    }
     const skipped = this.#skipped > 0 ? `, ${this.#skipped} skipped` : '';
     this.push(`\n${this.#passed} passed, ${this.#failed} failed${skipped}\n`);
     done();

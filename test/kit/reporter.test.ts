@@ -22,7 +22,9 @@ async function reported(t: Test, files: Record<string, string>): Promise<{ lines
   writeFileSync(join(folder, '.taprc'), "plugin: ['!@tapjs/typescript']\ndisable-coverage: true\n");
   const args = ['--reporter', join(ROOT, 'test/kit/reporter.mjs'), ...paths];
   // A run of its own, not a part of this one.
-  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('TAP') && !name.startsWith('_TAPJS'));
+  const own = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('TAP') && !name.startsWith('TEST_TOTALS') && !name.startsWith('_TAPJS'),
+  );
   return await new Promise((done) => {
     execFile(TAP, args, { cwd: folder, env: { ...Object.fromEntries(own), NODE_OPTIONS: '' } }, (error, stdout) => {
       const lines = stdout.split('\n').filter((line) => line !== '');
