@@ -194,5 +194,6 @@ t.test('in a browser', { skip }, async (t) => {
     await push(server.base, { artist: 'C', song: 'after the restart' });
     await shows(page, '.song', 'after the restart', 20_000);
     await shows(page, '#state-text', 'connected', 20_000);
+    t.pass('they came back');
   });
 });
