@@ -13,7 +13,7 @@ const FRESH_MS = 5;
 export class MachineDelay {
   readonly #lateness: LoopDelay;
   readonly #path: string;
-  readonly #firstMs: number;
+  #firstMs = 0;
   #waitedMs = 0;
   #readMs = Number.NEGATIVE_INFINITY;
 
@@ -34,12 +34,12 @@ export class MachineDelay {
     return this.#waitedMs + this.#lateness.totalMs;
   }
 
-  /** 0 where the system does not say. */
+  /** As last seen where the system does not say, or the process has ended. */
   #queuedMs(): number {
     try {
       return Number(readFileSync(this.#path, 'latin1').split(' ')[1]) / 1e6;
     } catch {
-      return this.#waitedMs;
+      return this.#firstMs + this.#waitedMs;
     }
   }
 }
