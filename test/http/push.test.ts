@@ -15,6 +15,7 @@ import { Poll } from '../../src/http/poll/poll.js';
 import { registerPush } from '../../src/http/push.js';
 import { Roles } from '../../src/http/roles.js';
 import { Router } from '../../src/http/router.js';
+import { Watch } from '../../src/http/watch/watch.js';
 import { ListenerFeed } from '../../src/listener/listener-feed.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { Front } from '../../src/net/front.js';
@@ -523,7 +524,17 @@ t.test('a store that fails: 503, nothing shown, and it goes on when the store do
   const proxies = new Proxies([], 'x-forwarded-for');
   const router = new Router({
     services: [new Poll(feed, sessions, { proxies, onError: () => undefined, history: HISTORY })],
-    upgrades: [],
+    upgrades: [
+      new Watch(feed, sessions, clock, {
+        pingMs: 1e6,
+        bufferBytes: 65536,
+        drainMs: 1e6,
+        watchers: 9,
+        watchersPerAddress: 9,
+        frames: 9,
+        proxies,
+      }),
+    ],
     watchdog: new Watchdog(),
     connections: roomyTable(),
     headBytes: 32768,
