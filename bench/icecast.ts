@@ -5,12 +5,12 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { chownSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { asNobody, giveToNobody } from '../test/kit/nobody.js';
 import { freePort, Started } from './process.js';
 import type { Target } from './target.js';
 
-const NOBODY = 65_534;
 /** Debian's; a share folder is asked for even when no page is read. */
 const SHARE = '/usr/share/icecast2';
 
@@ -20,11 +20,9 @@ export async function startIcecast(folder: string, listeners: number, rate: numb
   const password = randomUUID();
   const config = join(folder, 'icecast.xml');
   writeFileSync(config, icecastConfig({ folder, port, password, clients: listeners + 100 }));
-  const asRoot = process.getuid?.() === 0;
-  if (asRoot) chownSync(folder, NOBODY, NOBODY);
-  const server = asRoot
-    ? new Started('setpriv', [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', 'icecast2', '-c', config])
-    : new Started('icecast2', ['-c', config]);
+  giveToNobody(folder);
+  const [command, ...args] = [...asNobody, 'icecast2', '-c', config];
+  const server = new Started(command!, args);
   const origin = `http://127.0.0.1:${port}`;
   await server.ready(`${origin}/status-json.xsl`);
 

@@ -4,6 +4,9 @@ import t from 'tap';
 import { corpusOf, playAlone } from './kit/fuzz.js';
 import { fuzzTargets } from './kit/fuzz-targets.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 t.setTimeout(120_000);
 
 for (const target of fuzzTargets(t)) {

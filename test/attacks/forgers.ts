@@ -1,5 +1,5 @@
 /**
- * Encoders with the right password and streams that lie: Ogg page heads that cost a CRC over 54 KB for each 27 bytes (issue 9, row 3),
+ * Encoders with the right password and streams that lie: Ogg page heads that cost a CRC over 54 KB for each 27 bytes,
  * FLAC at 1 Hz whose packets "play" for nine hours (row 4), titles by the thousand (row 6), one byte at a time.
  */
 

@@ -1,11 +1,11 @@
-/** Wrong secrets at full speed, at every door that asks for one, from one address and from many (issue 9, row 9). */
+/** Wrong secrets at full speed, at every service that asks for one, from one address and from many . */
 
 import { FORGER_PASSWORD, PREY_TOKEN, PROXY, PROXY_PEER } from './arena.js';
 import { type Attack, again, anyAddress, connect } from './attack.js';
 
 const basic = (password: string) => `Authorization: Basic ${Buffer.from(`source:${password}`).toString('base64')}\r\n`;
 
-/** Of every door: an attempt, which is wrong but for its length. */
+/** Of every service: an attempt, which is wrong but for its length. */
 const ATTEMPTS = [
   (word: string) => `GET /metapush/prey/${word}?song=x HTTP/1.1\r\nHost: x\r\n\r\n`,
   (word: string) => `GET /metapush/prey?song=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${word}\r\n\r\n`,

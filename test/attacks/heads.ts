@@ -6,7 +6,7 @@ import { type Attack, again, connect, exchange, sendInPieces, wait } from './att
 const BASIC = `Authorization: Basic ${Buffer.from('source:wrong').toString('base64')}\r\n`;
 const SMUGGLED = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** Of each door, a request whose end two readers see in two places, and behind the first of them another request. */
+/** Of each service, a request whose end two readers see in two places, and behind the first of them another request. */
 const CONFLICTS = [
   'POST /admin/metadata',
   'POST /admin.cgi',

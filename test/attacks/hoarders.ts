@@ -1,6 +1,6 @@
 /**
  * Connections that are held rather than used: idle keep-alive ones from many addresses, half-said requests, bodies that trickle, resets
- * by the hundred. On a server that counts connections only in all, one address takes them all (issue 9, row 5).
+ * by the hundred. On a server that counts connections only in all, one address takes them all.
  */
 
 import type { Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { FORGER_PASSWORD, PREY_TOKEN, TLS } from './arena.js';
 import { type Attack, again, anyAddress, connect, wait } from './attack.js';
 
 const BASIC = `Authorization: Basic ${Buffer.from(`source:${FORGER_PASSWORD}`).toString('base64')}\r\n`;
-/** Of each door, a request that is never finished. */
+/** Of each service, a request that is never finished. */
 const HEADS = [
   'GET /readyz HTTP/1.1\r\nHost: x\r\nX-Slow: ',
   'GET /prey HTTP/1.1\r\nX-Slow: ',

@@ -1,6 +1,6 @@
 /**
  * A hostile upstream, at the port where the channel `pulled` looks for one: it serves what encoders are too well known to try. New titles
- * in each block of 16 bytes made a thousand durable commits a second (issue 9, row 6).
+ * in each block of 16 bytes made a thousand durable commits a second.
  */
 
 import net from 'node:net';

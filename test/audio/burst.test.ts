@@ -16,6 +16,9 @@ import { adtsFrame } from '../kit/adts.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 3;
+
 /** What Firefox and Chromium read at a time, and the time that may pass until the next segment comes. */
 const BLOCK_BYTES = 32_768;
 const LATE_MS = 2000;

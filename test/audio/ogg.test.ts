@@ -28,6 +28,9 @@ import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 import { DEMO_AUDIO } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 3;
+
 /** Of every codec. */
 const JOINS = isLong ? 100 : 10;
 const folder = t.testdir();
@@ -110,7 +113,7 @@ t.test('a page that ended because it was full is known from one that ended by ti
   const { status } = spawnSync('oggenc', ['-Q', '-q', '1', '-o', path, '-'], {
     input: execFileSync('ffmpeg', ['-v', 'error', ...wav]),
   });
-  if (status !== 0) return void t.comment('oggenc is not installed');
+  if (status !== 0) return void t.pass("libogg's by bytes", { skip: 'oggenc is missing' });
   const seen = pageMs(readFileSync(path)).filter((ms) => ms > 0);
   t.ok(seen.length > 100, "libogg's by bytes");
   t.ok(Math.abs(seen.at(-1)! - (255 * 1024) / 48) < 1, `${seen.at(-1)} ms of long blocks`);

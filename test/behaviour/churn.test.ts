@@ -3,4 +3,7 @@
 import t from 'tap';
 import { churn } from '../kit/churn.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 t.test('1,000 listeners come and go', (t) => churn(t, 1000));

@@ -5,11 +5,14 @@
 
 import t, { type Test } from 'tap';
 import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';
-import { Lateness } from '../kit/lateness.js';
+import { LoopDelay } from '../kit/loop-delay.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { restartStory } from '../kit/restarts.js';
 import { DEMO_AUDIO, startServer, type TestServer } from '../kit/server.js';
+
+// They wait more than they compute.
+t.jobs = 8;
 
 /** Long enough that who has just sent something is not silent, however busy the machine is. */
 const STALL_MS = 2000;
@@ -72,7 +75,7 @@ t.test('silent: a dead connection locks no client out, and one that still sends 
   const wrong = new Feeder(t, server.port, '/live', { password: 'wrong' });
   t.equal(await wrong.answered(), 401, 'only who knows the password');
   t.notOk(dead.closed || dead.ended);
-  const late = new Lateness(t);
+  const late = new LoopDelay(t);
   const startMs = performance.now();
   const next = new Feeder(t, server.port, '/live').stream(t);
   t.equal(await next.answered(), 200);

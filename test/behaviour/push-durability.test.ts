@@ -126,7 +126,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   t.same(watching.songs, ['now Kept', 'now After'], 'readers saw nothing of the refused ones');
   t.same(counted, [200, 503, 503, 503, 200]);
 
-  t.equal(engine.state('demo').version, 2);
+  t.equal(titles.versionOf('demo'), 2);
 
   // Each change is decided on the one before it, however long the store takes for any of them.
   const songs = Array.from({ length: 9 }, (_, n) => `s${n}`);
@@ -137,10 +137,10 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
     watching.told.slice(2).map((record) => record.song),
     songs,
   );
-  t.equal(engine.state('demo').version, 11);
+  t.equal(titles.versionOf('demo'), 11);
   t.equal(store.load('demo')?.version, 11);
 
-  await engine.close();
+  await titles.close();
   const late = await get(t, port, '?song=Late');
   isProblem(t, late, 503);
   t.ok(late.heads.has('retry-after'));

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { TRIAL_MS } from '../../src/source/pull.js';
 import { FakeClock } from '../kit/clock.js';
-import { Lateness } from '../kit/lateness.js';
+import { LoopDelay } from '../kit/loop-delay.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
@@ -154,7 +154,7 @@ t.test(
     await until(() => tap.parts.length > 60, 5000);
     best.drop();
     await until(() => order(tap).length === 2, 5000);
-    const late = new Lateness(t);
+    const late = new LoopDelay(t);
     const triesBefore = best.tries;
     await until(() => best.tries >= triesBefore + 3, 5000);
     t.strictSame(order(tap), [1, 2], 'while it is away the second plays on');

@@ -6,9 +6,9 @@ import { hookSchema } from '../../src/config/access.js';
 import { loadConfig } from '../../src/config/load.js';
 import { configSchema } from '../../src/config/schema.js';
 import { secretMatches } from '../../src/config/secret.js';
+import { PEM } from '../kit/certificate.js';
 
-const PEM = new URL('../kit/certificate', import.meta.url).pathname;
-const TLS = { certFile: `${PEM}/one.cert.pem`, keyFile: `${PEM}/one.key.pem` };
+const TLS = { certFile: `${PEM}one.cert.pem`, keyFile: `${PEM}one.key.pem` };
 const ENV = {
   WAVE_PUSH_TOKEN: 'push me',
   WAVE_STUDIO_PASSWORD: 'let me in',

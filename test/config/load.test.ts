@@ -4,6 +4,9 @@ import t, { type Test } from 'tap';
 import { ConfigError, loadConfig } from '../../src/config/load.js';
 import { DEMO_SECRETS_CONSENT } from '../../src/config/schema.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** Writes the text beside a readable tone.mp3 and returns its path. */

@@ -8,12 +8,11 @@ import { inspect } from 'node:util';
 import t, { type Test } from 'tap';
 import type { PullConfig } from '../../src/channel/pulled.js';
 import { ConfigError, loadConfig } from '../../src/config/load.js';
+import { PEM } from '../kit/certificate.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
 import { audioOf, streamHead, Upstream } from '../kit/upstream.js';
-
-const PEM = new URL('../kit/certificate/', import.meta.url).pathname;
 
 /** The source as it was read, or what is wrong with it. */
 function read(t: Test, options: string, env: NodeJS.ProcessEnv = {}): PullConfig | string {

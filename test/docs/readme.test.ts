@@ -15,6 +15,9 @@ import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { demoYaml, startServer, type TestServer } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const HERE = '127.0.0.1:8000';
 const CHROMIUM = '/usr/bin/chromium';
@@ -177,6 +180,7 @@ t.test('for apps', { skip: noChromium }, async (t) => {
       server = await startServer(t.parent as Test, fixed, server.folder);
       await push(server, `${name} again`);
       await has(shown, `now ${name} again`);
+      t.pass('each title was shown');
     });
   }
 
@@ -198,6 +202,7 @@ t.test('for apps', { skip: noChromium }, async (t) => {
     await has(shown, `now ${(await record(server)).song}`);
     await push(server, 'for ears');
     await has(shown, 'now for ears');
+    t.pass('each title was shown');
   });
 });
 

@@ -7,6 +7,9 @@ import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 6;
+
 /** Address, time, request, bytes, referer, agent, seconds. */
 const LINE =
   /^(\S+) - - \[(\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d) \+0000\] "((?:[^"\\]|\\.)*)" 200 (\d+) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)" (\d+)$/;

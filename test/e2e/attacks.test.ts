@@ -5,8 +5,8 @@
 
 import t from 'tap';
 import type { AttackName } from '../attacks/index.js';
+import { AttackHarness } from '../kit/attack-harness.js';
 import { Random } from '../kit/random.js';
-import { Siege } from '../kit/siege.js';
 
 t.setTimeout(120_000);
 
@@ -25,12 +25,12 @@ const SHOWN: readonly (readonly [ms: number, ...names: AttackName[]])[] = [
 
 t.test('attacks cost a crowd of listeners and watchers nothing', async (t) => {
   const random = new Random();
-  const siege = await Siege.lay(t, 1000);
-  // What one has cost, a disconnected encoder or a newcomer, would be laid at the door of the next.
+  const harness = await AttackHarness.start(t, 1000);
+  // What one attack has cost, a disconnected encoder or a newcomer, would be counted against the next.
   for (const [ms, ...names] of SHOWN) {
-    const costs = await siege.attack(names, random.int(0, 2 ** 31), ms);
+    const costs = await harness.attack(names, random.int(0, 2 ** 31), ms);
     t.equal(costs, '', `seed ${random.seed}: ${names.join(', ')}`);
     if (costs !== '') return;
   }
-  await siege.crowd.unharmed(`seed ${random.seed}`);
+  await harness.crowd.unharmed(`seed ${random.seed}`);
 });

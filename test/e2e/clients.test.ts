@@ -15,6 +15,9 @@ import { Player, until } from '../kit/player.js';
 import { LATE_MS } from '../kit/pushed.js';
 import { demoYaml, startServer } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const run = promisify(execFile);
 const CHROMIUM = '/usr/bin/chromium';
 const noChromium = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;

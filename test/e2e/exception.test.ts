@@ -9,6 +9,9 @@ import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const THROWS = new URL('../kit/throws.mjs', import.meta.url).pathname;
 /** The promise is 2 s on a machine of its own. */
 const AGAIN_MS = 2000 * 3;

@@ -9,7 +9,7 @@ import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import type { Log } from '../../src/base/log.js';
 import { FrameRecorder } from '../kit/frame-recorder.js';
-import { Lateness } from '../kit/lateness.js';
+import { LoopDelay } from '../kit/loop-delay.js';
 import { Player, until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { missing, Program, probe } from '../kit/program.js';
@@ -92,7 +92,7 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     const onChannel = watch(t, `${ws}/metadata/channel/studio`);
     const onAudio = watch(t, `${ws}/metadata/listener/ear-1`);
     const onWire = watch(t, `${ws}/metadata/listener/ear-1?sync=wire`);
-    const lateness = new Lateness(t);
+    const lateness = new LoopDelay(t);
     const player = new Player(port, '/studio.mp3?metaid=ear-1');
     t.teardown(() => player.close());
     await player.until(() => player.audioBytes > 0);
@@ -140,7 +140,7 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
   const ear = ears[0]!;
   await until(() => ears.every((one) => one.hertz === FFMPEG_HERTZ), 20_000);
   const from = changes.length;
-  const [whole, each] = [new Lateness(t), new Lateness(t)];
+  const [whole, each] = [new LoopDelay(t), new LoopDelay(t)];
 
   /** Waits until `kind` is heard and every Player has its sound; tells how long both took, our own standstills not counted. */
   const turnsTo = async (kind: string, hertz: number, what: string) => {

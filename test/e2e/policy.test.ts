@@ -11,6 +11,9 @@ import { Player, until } from '../kit/player.js';
 import { DEMO_AUDIO, demoYaml, startServer, type TestServer } from '../kit/server.js';
 import { Watching } from '../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const FILE = `sources: [{ type: file, path: ${DEMO_AUDIO} }]`;
 
 async function push(server: TestServer, channel: string, query: string): Promise<number> {

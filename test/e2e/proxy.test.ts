@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import t, { type Test } from 'tap';
+import { PEM } from '../kit/certificate.js';
 import { Player, until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { Program } from '../kit/program.js';
@@ -15,7 +16,6 @@ import { Wire } from '../kit/wire.js';
 
 const NGINX = '/usr/sbin/nginx';
 const STREAM = '/usr/lib/nginx/modules/ngx_stream_module.so';
-const PEM = new URL('../kit/certificate/', import.meta.url).pathname;
 const skip = [NGINX, STREAM].every((file) => existsSync(file))
   ? false
   : 'nginx with its stream module is not installed (nginx, libnginx-mod-stream)';

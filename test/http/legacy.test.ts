@@ -10,6 +10,9 @@ import { until } from '../kit/player.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 import { Watching, Wire } from '../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const OPTIONS = 'legacy: { deprecatedOn: 2024-01-01, sunsetOn: 2027-12-31, successor: "https://api.example.com/new" }';
 const HEADS = {
   deprecation: '@1704067200',

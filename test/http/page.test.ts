@@ -13,6 +13,9 @@ import t from 'tap';
 import { freePort } from '../kit/process.js';
 import { demoYaml, startServer } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const CHROMIUM = '/usr/bin/chromium';
 const skip = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;
 const BROWSER_ARGS = [
@@ -191,5 +194,6 @@ t.test('in a browser', { skip }, async (t) => {
     await push(server.base, { artist: 'C', song: 'after the restart' });
     await shows(page, '.song', 'after the restart', 20_000);
     await shows(page, '#state-text', 'connected', 20_000);
+    t.pass('they came back');
   });
 });

@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
 import t from 'tap';
+import { PEM } from '../kit/certificate.js';
 import { until } from '../kit/player.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { peerOf, Wire } from '../kit/wire.js';
 
 t.jobs = 9;
 
-const PEM = new URL('../kit/certificate/', import.meta.url).pathname;
 const ADDRESSES = `addresses:
   - { host: 127.0.0.1, port: 0 }
   - { host: 127.0.0.1, port: 0, roles: [legacy] }
@@ -49,6 +49,7 @@ t.test('an offer of h2c behind a request whose answer is owed: over TLS', async 
   await until(() => count() === 2, 20_000);
   socket.write(get('/readyz'));
   await until(() => count() === 3, 20_000);
+  t.pass('all three are answered');
 });
 
 t.test('an offer with a body, whole, in pieces or in chunks, is a request without an offer', async (t) => {
@@ -198,6 +199,7 @@ stations:
       }
     }
   }
+  t.pass('both are gone');
 });
 
 t.test('nothing is answered ahead to a client that does not read', async (t) => {

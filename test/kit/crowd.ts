@@ -6,12 +6,12 @@
 
 import http from 'node:http';
 import type { Test } from 'tap';
+import { ClientDelays } from './client-delays.js';
 import { CountedEar, CountedEncoder, FRAME_MS } from './counted.js';
 import { Events } from './events.js';
+import { MachineDelay } from './machine-delay.js';
 import { Player, until } from './player.js';
 import type { ServerProcess } from './process.js';
-import { Standstill } from './standstill.js';
-import { Toll } from './toll.js';
 import { Watching } from './wire.js';
 
 const PUSH_MS = 1000;
@@ -47,7 +47,7 @@ interface Listener {
 }
 
 export class Crowd {
-  readonly toll: Toll;
+  readonly delays: ClientDelays;
   readonly #test: Test;
   readonly #server: ServerProcess;
   readonly #place: CrowdPlace;
@@ -67,7 +67,7 @@ export class Crowd {
     this.#test = t;
     this.#server = server;
     this.#place = place;
-    this.toll = new Toll(t, server.port, new Standstill(t, server.child.pid!));
+    this.delays = new ClientDelays(t, server.port, new MachineDelay(t, server.child.pid!));
     this.#encoder = new CountedEncoder(t, server.port, `/${place.channel}`, place.password, AHEAD_MS);
     t.teardown(() => {
       this.#isOver = true;
@@ -104,15 +104,15 @@ export class Crowd {
 
   /** What the crowd is made to wait while this goes on; `settleMs` more, since some attacks only lay a mine. */
   async during(work: () => Promise<unknown>, settleMs = 300): Promise<Cost> {
-    this.toll.reset();
+    this.delays.reset();
     try {
       await work();
       await new Promise((done) => setTimeout(done, settleMs));
-      await this.toll.settled();
+      await this.delays.settled();
     } catch (error) {
       return { healthMs: Number.NaN, gapMs: Number.NaN, harm: this.#harm() || String(error) };
     }
-    const { healthMs, gapMs } = this.toll;
+    const { healthMs, gapMs } = this.delays;
     return { healthMs, gapMs, harm: this.#harm() };
   }
 
@@ -156,10 +156,10 @@ export class Crowd {
 
   #listen(icy: boolean, isMeasured = true): Listener {
     const ear = new CountedEar();
-    let mark: Toll['mark'] | undefined;
+    let mark: ClientDelays['mark'] | undefined;
     const onAudio = (bytes: Uint8Array): void => {
-      if (mark !== undefined && isMeasured) this.toll.onGap(this.toll.sinceMs(mark));
-      mark = this.toll.mark;
+      if (mark !== undefined && isMeasured) this.delays.onGap(this.delays.sinceMs(mark));
+      mark = this.delays.mark;
       ear.feed(bytes);
     };
     return { player: new Player(this.#server.port, `/${this.#place.channel}`, { icy, onAudio }), ear };
@@ -178,7 +178,7 @@ export class Crowd {
       return `the server ended with ${this.#server.ended}: ${this.#server.err.slice(-2000)}`;
     if (this.#encoder.closed) return 'the encoder was disconnected';
     if (this.#failedPushes.length > 0) return `a push was answered ${this.#failedPushes[0]}`;
-    if (this.toll.failures > 0) return `/healthz failed ${this.toll.failures} times`;
+    if (this.delays.failures > 0) return `/healthz failed ${this.delays.failures} times`;
     const lost = this.#listeners.filter(({ player }) => player.closed).length;
     if (this.#missed > 0) return `${this.#missed} newcomers had no audio after ${JOIN_MS} ms`;
     if (lost > 0) return `${lost} listeners were disconnected`;
@@ -199,9 +199,9 @@ export class Crowd {
 
   /** Somebody comes, hears something and goes. */
   async #visit(): Promise<void> {
-    const mark = this.toll.mark;
+    const mark = this.delays.mark;
     const { player } = this.#listen(false, false);
-    while (player.audioBytes === 0 && this.toll.sinceMs(mark) < JOIN_MS && !this.#isOver) {
+    while (player.audioBytes === 0 && this.delays.sinceMs(mark) < JOIN_MS && !this.#isOver) {
       await new Promise((done) => setTimeout(done, 20));
     }
     if (player.audioBytes === 0 && !this.#isOver) this.#missed++;

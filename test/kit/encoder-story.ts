@@ -10,9 +10,9 @@ import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { framerFor } from '../../src/audio/format.js';
 import { type EncoderKind, type Refusal, type Target, WATCH_MS } from './encoder-kind.js';
+import { proxyAddingHead, refusingServer } from './encoder-proxy.js';
 import { feed } from './icecast.js';
 import { keepLines, type LogLine, sourceChanges } from './log-lines.js';
-import { meddle, refuse } from './meddler.js';
 import { Player, until } from './player.js';
 import { freePorts } from './process.js';
 import { missing, type Program } from './program.js';
@@ -63,7 +63,7 @@ stations:
 `;
 
 /** What is put into a program's head to have it refused in ways that it would not be by itself. */
-const MEDDLED: Partial<Record<Refusal, string>> = {
+const ADDED_HEADS: Partial<Record<Refusal, string>> = {
   400: 'Content-Length: none',
   415: 'Content-Type: video/webm',
   501: 'Transfer-Encoding: gzip',
@@ -77,11 +77,11 @@ async function refused(t: Test, kind: EncoderKind, sound: string, refusal: Refus
   const { base } = await startServer(t, yaml(port, limits), undefined, log);
   if (refusal === 429) await fetch(`${base}/metapush/air/wrong?song=x`);
   if (refusal === 409) await feed(t, port, MOUNT);
-  const line = MEDDLED[refusal];
-  const other = refusal === 503 ? await refuse(t, '503 Service Unavailable') : undefined;
+  const line = ADDED_HEADS[refusal];
+  const other = refusal === 503 ? await refusingServer(t, '503 Service Unavailable') : undefined;
   const to: Target = {
     sound,
-    port: other?.port ?? (line === undefined ? port : await meddle(t, port, line)),
+    port: other?.port ?? (line === undefined ? port : await proxyAddingHead(t, port, line)),
     mount: refusal === 404 ? '/nowhere' : MOUNT,
     password: refusal === 401 || refusal === 429 ? 'wrong' : PASSWORD,
   };

@@ -1,5 +1,5 @@
 /**
- * A front with the encoders' doors and nothing behind them: three channels that take whatever is let in and keep it, any number at once.
+ * A front with the encoder services and nothing behind them: three channels that take whatever is let in and keep it, any number at once.
  * For transcripts at every split point and for the fuzzer, over real sockets or without any (Pipe).
  */
 
@@ -25,7 +25,7 @@ import { FakeClock } from './clock.js';
 
 /** Channel → its password. `twin` and `other` share one. */
 export const PASSWORDS: Readonly<Record<string, string>> = { live: 'hackme', twin: 'both', other: 'both' };
-/** What the doors and the stub behind the front may answer. */
+/** What the services and the stub behind the front may answer. */
 export const ANSWERS =
   /^(HTTP\/1\.1 100 Continue\r\n\r\n|HTTP\/1\.0 (200|400|401|403|404|409|415|429|501) [\s\S]*|HTTP\/1\.1 4\d\d [\s\S]*|OK2\r\nicy-caps:11\r\n\r\n|invalid password\r\n)?$/;
 
@@ -113,14 +113,14 @@ export class FrontHarness {
 
   #mount(channel: string): EncoderMount {
     const sha256 = createHash('sha256').update(PASSWORDS[channel]!).digest();
-    const doors = this;
+    const harness = this;
     return {
       channel,
       hasPassword: (given) => given.equals(sha256),
       hasUser: (user) => user === 'source' || user === 'dj',
       authorized: (user, password) => user === 'source' && password === PASSWORDS[channel],
       get busy() {
-        return doors.busy;
+        return harness.busy;
       },
       agent: '',
       quietMs: 0,

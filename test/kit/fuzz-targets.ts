@@ -1,9 +1,9 @@
-/** All targets of the fuzzers; the front's and encoders' doors beside them are fuzz-doors.ts. */
+/** All targets of the fuzzers; the front's and encoder services beside them are fuzz-front.ts. */
 
 import type { Test } from 'tap';
 import type { FuzzTarget } from './fuzz.js';
-import { doorTargets } from './targets/doors.js';
 import { FRAMER_TARGETS } from './targets/framers.js';
+import { doorTargets } from './targets/fronts.js';
 import { TEXT_TARGETS } from './targets/texts.js';
 
 /** @param t whose end ends what they have started */

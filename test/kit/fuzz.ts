@@ -112,7 +112,7 @@ class Uncaught {
     process.on('unhandledRejection', this.#onFault);
   }
 
-  /** @param patienceMs for what comes late, and must not be laid at the next one's door */
+  /** @param patienceMs for what comes late, and must not be counted against the next one */
   async take(patienceMs = 0): Promise<unknown> {
     await new Promise((done) => setImmediate(done));
     if (this.faults.length === 0 && patienceMs > 0) await new Promise((done) => setTimeout(done, patienceMs));

@@ -1,9 +1,9 @@
-/** Programs that refuse to run as root: where the tests do, they are started as nobody. Needs `setpriv` (util-linux) there. */
+/** Programs that refuse to run as root: where the tests do, they are started as the user `nobody`. Needs `setpriv` (util-linux) there. */
 
 import { execFileSync } from 'node:child_process';
 
 const NOBODY = 65_534;
-const isRoot = process.getuid?.() === 0;
+export const isRoot = process.getuid?.() === 0;
 
 /** What stands before such a program's command: nothing, unless the tests run as root. */
 export const asNobody: readonly string[] = isRoot

@@ -1,10 +1,15 @@
 /**
- * The reporter of `npm test`: a line per file, failures with their details as they come, and the plain closing line
- * `N passed, N failed` that CI reads. What is counted are assertions; a file that dies without one counts as a failure.
+ * The reporter of `npm test`: a line per file, failures with their details as they come, each skip with its reason, and the closing
+ * line `N passed, N failed` that CI reads, followed by `, N skipped` where something was. What is counted are assertions. A file that
+ * dies without one counts as a failure; a subtest or file that asserts nothing counts as a skip, whether it says so or not.
  */
 
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Transform } from 'node:stream';
 import { Parser } from 'tap-parser';
+
+/** Counts of a run before this one, which it goes on from (run.mjs). */
+const TOTALS = process.env.TEST_TOTALS;
 
 export class Plain extends Transform {
   #passed = 0;
@@ -14,6 +19,9 @@ export class Plain extends Transform {
 
   constructor() {
     super();
+    if (TOTALS !== undefined && existsSync(TOTALS)) {
+      [this.#passed, this.#failed, this.#skipped] = JSON.parse(readFileSync(TOTALS, 'utf8'));
+    }
     this.#watch(this.#parser, []);
   }
 
@@ -24,36 +32,55 @@ export class Plain extends Transform {
 
   _flush(done) {
     this.#parser.end();
-    if (this.#skipped > 0) this.push(`\n${this.#skipped} skipped`);
-    this.push(`\n${this.#passed} passed, ${this.#failed} failed\n`);
+    if (process.env.TEST_TOTALS_GO_ON === '1') {
+      writeFileSync(TOTALS, JSON.stringify([this.#passed, this.#failed, this.#skipped]));
+      return void done();
+    }
+    const skipped = this.#skipped > 0 ? `, ${this.#skipped} skipped` : '';
+    this.push(`\n${this.#passed} passed, ${this.#failed} failed${skipped}\n`);
     done();
   }
 
-  /** Counts the leaves below a parser; what follows a child is that child's own summary. */
+  get #counted() {
+    return this.#passed + this.#failed + this.#skipped;
+  }
+
+  /** Counts the leaves below a parser; the assertion that follows a child is that child's own summary. */
   #watch(parser, path) {
-    let failedInside = -1;
+    /** @type {{ counted: number, failed: number } | undefined} of the child that this summary belongs to */
+    let inside;
     parser.on('child', (child) => {
-      const before = this.#failed;
+      const before = { counted: this.#counted, failed: this.#failed };
       this.#watch(child, [...path, child.name]);
       child.on('complete', () => {
-        failedInside = this.#failed - before;
+        inside = { counted: this.#counted - before.counted, failed: this.#failed - before.failed };
       });
     });
     parser.on('assert', (result) => {
-      const summary = failedInside >= 0;
-      const told = failedInside > 0;
-      failedInside = -1;
-      if (summary && path.length === 0) {
+      this.#count(result, [...path, result.name], inside);
+      if (inside !== undefined && path.length === 0) {
         this.push(`${result.ok ? 'ok' : 'NOT OK'}  ${result.name}  ${Math.round(result.time ?? 0)} ms\n`);
       }
-      if (summary && (result.ok || told)) return;
-      if (result.skip || result.todo) {
-        this.#skipped++;
-        this.push(`skipped: ${[...path, result.name].join(' > ')} (${result.skip || result.todo})\n`);
-      } else if (result.ok) this.#passed++;
-      else this.#fail([...path, result.name], result.diag);
+      inside = undefined;
     });
     parser.on('bailout', (reason) => this.#fail([...path, `bailed out: ${reason}`], undefined));
+  }
+
+  #count(result, path, inside) {
+    const isLeaf = inside === undefined || inside.counted === 0;
+    if (!result.ok && !result.skip && !result.todo) {
+      if (isLeaf || inside.failed === 0) this.#fail(path, result.diag);
+    } else if (isLeaf) {
+      const silent = inside !== undefined && 'asserts nothing';
+      const reason = [result.skip, result.todo, silent].find((one) => one !== false && one !== true && one !== '');
+      if (result.skip || result.todo || silent) this.#skip(path, reason ?? 'no reason given');
+      else this.#passed++;
+    }
+  }
+
+  #skip(path, reason) {
+    this.#skipped++;
+    this.push(`skipped: ${path.join(' > ')} (${reason})\n`);
   }
 
   #fail(path, diag) {

@@ -16,7 +16,7 @@ export const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 export const OK = 'HTTP/1.0 200 OK\r\nServer: airsplice\r\nConnection: close\r\n\r\n';
 export const OK2 = 'OK2\r\nicy-caps:11\r\n\r\n';
 export const INVALID = 'invalid password\r\n';
-/** It has come to the HTTP server, where nothing is behind these doors (front-harness.ts). */
+/** It has come to the HTTP server, where nothing is behind these services (front-harness.ts). */
 const NOBODY = /^HTTP\/1\.1 404 Not Found\r\n/;
 
 export interface Transcript {

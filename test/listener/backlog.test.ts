@@ -16,6 +16,9 @@ import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 import { demoYaml, startServer } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const OFF_LINUX = process.platform === 'linux' ? false : 'the send queues can be read on Linux only';
 /** One second of 128 kb/s. */
 const METAINT = 16_000;

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { butt, buttOpus } from '../kit/butt.js';
+import { breakableProxy } from '../kit/encoder-proxy.js';
 import { encoderStories } from '../kit/encoder-story.js';
 import { keepLines, sourceChanges } from '../kit/log-lines.js';
-import { breakable } from '../kit/meddler.js';
 import { until } from '../kit/player.js';
 import { freePorts } from '../kit/process.js';
 import { missing } from '../kit/program.js';
@@ -24,7 +24,7 @@ stations:
       air: { sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }
 `;
     await startServer(t, yaml, undefined, log);
-    const { port, cut } = await breakable(t, server);
+    const { port, cut } = await breakableProxy(t, server);
     const admitted = () => lines.filter(({ message }) => message === 'encoder connected').length;
     const isHeard = () => sourceChanges(lines).at(-1) === 'encoder';
     const program = await butt.start(t, { port, mount: '/air', password: 'demo-source', sound: '' });

@@ -1,11 +1,11 @@
 /**
  * The fuzzers' long run: 200,000 inputs by a fresh seed over all targets (FUZZ=1000000 for more), after them connections at the front and
- * the encoders' doors, and the heap looked at. A finding is told with its seed and bytes; kit/fuzz.ts says how to keep it.
+ * the encoder services, and the heap looked at. A finding is told with its seed and bytes; kit/fuzz.ts says how to keep it.
  */
 
 import t from 'tap';
 import { fuzzTarget } from '../kit/fuzz.js';
-import { fuzzDoors } from '../kit/fuzz-doors.js';
+import { fuzzDoors } from '../kit/fuzz-front.js';
 import { fuzzTargets } from '../kit/fuzz-targets.js';
 import { heldBytes } from '../kit/heap.js';
 import { Random } from '../kit/random.js';

@@ -6,9 +6,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { ATTACKS, type AttackName } from '../attacks/index.js';
+import { AttackHarness } from '../kit/attack-harness.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { Siege } from '../kit/siege.js';
 
 const MINUTES = Number(process.env['MINUTES'] ?? 5);
 const NAMES = (process.env['ATTACKS']?.split(',') ?? Object.keys(ATTACKS)) as readonly AttackName[];
@@ -31,7 +31,7 @@ interface Figures {
   readonly delayMs: number;
 }
 
-async function figuresOf({ server }: Siege): Promise<Figures> {
+async function figuresOf({ server }: AttackHarness): Promise<Figures> {
   const { pid } = server.child;
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const metrics = await (await fetch(`${server.base}/metrics`)).text();
@@ -48,8 +48,8 @@ const told = ({ residentBytes, handles, delayMs }: Figures) =>
 
 t.test(`${MINUTES} minutes of all attacks`, async (t) => {
   const random = new Random();
-  const siege = await Siege.lay(t, 5000);
-  const quiet = await figuresOf(siege);
+  const harness = await AttackHarness.start(t, 5000);
+  const quiet = await figuresOf(harness);
   let warm: Figures | undefined;
   // Each comes once before any comes again.
   let left: AttackName[] = [];
@@ -60,19 +60,19 @@ t.test(`${MINUTES} minutes of all attacks`, async (t) => {
   const endMs = performance.now() + MINUTES * 60_000;
   for (let round = 0; performance.now() < endMs; round++) {
     const names = Array.from({ length: random.int(2, 4) }, draw);
-    const costs = await siege.attack(names, random.int(0, 2 ** 31), ROUND_MS);
+    const costs = await harness.attack(names, random.int(0, 2 ** 31), ROUND_MS);
     t.equal(costs, '', `seed ${random.seed}, round ${round}: ${names.join(', ')}`);
     if (costs !== '') return;
-    if (round === WARM_ROUNDS) t.comment(`warm: ${told((warm = await figuresOf(siege)))}`);
+    if (round === WARM_ROUNDS) t.comment(`warm: ${told((warm = await figuresOf(harness)))}`);
   }
   // The server's own figure of its loop knows nothing of a machine that stood still; the crowd's does.
-  t.equal(await siege.rest(5000), '', `seed ${random.seed}: the loop is in time`);
-  await siege.crowd.unharmed(`seed ${random.seed}`);
+  t.equal(await harness.rest(5000), '', `seed ${random.seed}: the loop is in time`);
+  await harness.crowd.unharmed(`seed ${random.seed}`);
 
   const isFlat = ({ residentBytes, handles }: Figures) =>
     handles < quiet.handles + SWING_HANDLES && residentBytes < (warm ?? quiet).residentBytes + SWING_BYTES;
-  let last = await figuresOf(siege);
-  const flat = async () => isFlat((last = await figuresOf(siege)));
+  let last = await figuresOf(harness);
+  const flat = async () => isFlat((last = await figuresOf(harness)));
   await until(flat, REST_MS).catch(() => undefined);
   t.comment(`in peace: ${told(quiet)}; afterwards: ${told(last)}`);
   t.ok(isFlat(last), `seed ${random.seed}: memory and handles are what they were: ${told(last)}`);

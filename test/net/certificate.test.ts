@@ -4,11 +4,11 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, symlinkSync, utimesS
 import { join } from 'node:path';
 import t from 'tap';
 import { Certificate } from '../../src/net/certificate.js';
+import { PEM } from '../kit/certificate.js';
 import { FakeClock } from '../kit/clock.js';
 import { until } from '../kit/player.js';
 import { tempFolder } from '../kit/server.js';
 
-const PEM = new URL('../kit/certificate/', import.meta.url).pathname;
 const cert = (name: string) => readFileSync(`${PEM}${name}.cert.pem`);
 
 t.test('as certbot does: links into an archive', async (t) => {

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import t, { type Test } from 'tap';
+import { PEM } from '../kit/certificate.js';
 import { Player, until } from '../kit/player.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
 import { accepted, ask, Watching, Wire } from '../kit/wire.js';
 
 t.jobs = 4;
 
-const PEM = new URL('../kit/certificate/', import.meta.url).pathname;
 const CA = readFileSync(`${PEM}one.cert.pem`);
 const TLS = `tls: { certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem, sharePort: true }`;
 const yaml = (address: string, extra = '') => `

@@ -7,6 +7,7 @@ import tls from 'node:tls';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config/load.js';
 import { type ProxyHead, readProxyHead } from '../../src/net/proxy-protocol.js';
+import { PEM } from '../kit/certificate.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
@@ -14,7 +15,6 @@ import { accepted, Wire } from '../kit/wire.js';
 
 t.jobs = 5;
 
-const PEM = new URL('../kit/certificate/', import.meta.url).pathname;
 const digest = (text: string) => createHash('sha256').update(text).digest('hex');
 const yaml = (address = '', extra = '', trusted = '127.0.0.1, "::1"') => `
 addresses: [{ host: 127.0.0.1, port: 0, proxyProtocol: true ${address} }]

@@ -8,6 +8,9 @@ import { until } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { type Answer, ask, Watching, Wire } from '../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 5;
+
 const digest = (text: string) => createHash('sha256').update(text).digest('hex');
 const yaml = (limits: string, host = '127.0.0.1') => `
 addresses: [{ host: '${host}', port: 0 }]

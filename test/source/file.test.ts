@@ -13,7 +13,10 @@ import { SystemClock } from '../../src/base/clock.js';
 import { FileSource } from '../../src/source/file.js';
 import type { SourceInput } from '../../src/source/source.js';
 import { FakeClock } from '../kit/clock.js';
-import { Lateness } from '../kit/lateness.js';
+import { LoopDelay } from '../kit/loop-delay.js';
+
+// They wait more than they compute.
+t.jobs = 4;
 
 const folder = t.testdir();
 const make = (name: string, seconds: number, ...options: string[]) => {
@@ -122,7 +125,7 @@ t.test('plays for ever at its own bitrate, and catches up after a hiccup', async
       ['up', 'audio/mpeg'],
     ],
   );
-  const late = new Lateness(t);
+  const late = new LoopDelay(t);
   for (let i = 0; i < 14; i++) {
     await sleep(100);
     for (const [path, tap] of taps) t.ok(tap.aheadMs > -100 - late.totalMs, `${path} is ${tap.aheadMs} ms ahead`);

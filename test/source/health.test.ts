@@ -15,6 +15,9 @@ import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { Player, until } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 3;
+
 const FFMPEG = spawnSync('ffmpeg', ['-version']).status === 0;
 const skip = FFMPEG ? false : 'ffmpeg is missing';
 const KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];

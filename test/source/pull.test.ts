@@ -9,11 +9,14 @@ import t, { type Test } from 'tap';
 import type { PullOptions } from '../../src/source/pull.js';
 import { IcyStripper } from '../../src/source/strip.js';
 import { FakeClock } from '../kit/clock.js';
-import { Lateness } from '../kit/lateness.js';
+import { LoopDelay } from '../kit/loop-delay.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
 import { audioOf, FRAME_BYTES, icyBody, setUp, streamHead, type Tap, Upstream } from '../kit/upstream.js';
+
+// They wait more than they compute.
+t.jobs = 5;
 
 t.test('blocks are taken out whatever the split: at every byte', async (t) => {
   const random = new Random();
@@ -310,7 +313,7 @@ t.test('an upstream faster than time is held back, smoothly', async (t) => {
     socket.write(body);
   };
   const { tap, source } = setUp(t, upstream, { aheadMs: 2000, stallMs: 1000 });
-  const late = new Lateness(t);
+  const late = new LoopDelay(t);
   source.start();
   await until(() => tap.audioBytes > 0, 2000);
   const startMs = performance.now();
@@ -611,7 +614,7 @@ t.test('titles with entities and en dashes, as Icecast relays them in Latin-1', 
 t.test('on demand: 503 with Retry-After when the upstream never answers; connected only while asked for', async (t) => {
   const upstream = await Upstream.open(t);
   const server = await startServer(t, relayYaml(upstream.url, ', onDemand: true, lingerSeconds: 0.5'));
-  const late = new Lateness(t);
+  const late = new LoopDelay(t);
   const startMs = performance.now();
   const early = new Player(server.port, '/relay.mp3');
   await early.until(() => early.status !== 0);

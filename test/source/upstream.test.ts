@@ -12,6 +12,7 @@ import t, { type Test } from 'tap';
 import { basic } from '../../src/net/target.js';
 import { isPlaylist, readPlaylist } from '../../src/source/playlist.js';
 import type { PullOptions } from '../../src/source/pull.js';
+import { PEM } from '../kit/certificate.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
@@ -28,7 +29,6 @@ import {
 
 t.jobs = 4;
 
-const PEM = new URL('../kit/certificate/', import.meta.url).pathname;
 const FRAMES = 12;
 const AUDIO = audioOf(new Random(), FRAMES);
 const STREAM = Buffer.concat([

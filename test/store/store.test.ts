@@ -27,6 +27,9 @@ import { isTooOld } from '../../src/store/store.js';
 import { timed } from '../../src/store/timed.js';
 import { entryOf, stateOf, storeContract } from './contract.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const SAVER = fileURLToPath(new URL('saver.ts', import.meta.url));
 const FILE = 'airsplice.mdb';
 

@@ -10,6 +10,9 @@ import { Player, until } from '../../kit/player.js';
 import { Random } from '../../kit/random.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const METAINT = 8000;
 
 /** Every time-out is far off, so that whoever must live does on a machine that stands still; a test that is about one sets its own. */

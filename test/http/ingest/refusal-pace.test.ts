@@ -11,6 +11,9 @@ import { freePorts } from '../../kit/process.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 import { peerOf, Wire } from '../../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 3;
+
 const MOST = 3;
 const yaml = (port: number) => `
 addresses: [{ host: 127.0.0.1, port: ${port} }]

@@ -9,6 +9,9 @@ import { Random } from '../../kit/random.js';
 import { demoYaml, startServer, tempFolder } from '../../kit/server.js';
 import { accepted, ask, Wire } from '../../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const OK2 = 'OK2\r\nicy-caps:11\r\n\r\n';
 const GOOD = `Authorization: Basic ${Buffer.from('source:demo-source').toString('base64')}\r\n`;
 

@@ -20,6 +20,9 @@ import { FACE, viewOf } from '../../kit/record.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 import { accepted, peerOf, Wire } from '../../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const YAML = `
 addresses:
   - { host: 127.0.0.1, port: 0 }

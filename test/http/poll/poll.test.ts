@@ -5,6 +5,9 @@ import { Player, until } from '../../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 import { type Answer, ask, Wire } from '../../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const FILE = `sources: [{ type: file, path: ${DEMO_AUDIO} }]`;
 const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]

@@ -6,6 +6,9 @@ import { Player, until } from '../../kit/player.js';
 import { demoYaml, startServer } from '../../kit/server.js';
 import { ask, Wire } from '../../kit/wire.js';
 
+// They wait more than they compute.
+t.jobs = 4;
+
 const ENCODER = '[{ type: encoder, password: demo-source }]';
 const TWO = `
 addresses: [{ host: 127.0.0.1, port: 0 }]

@@ -1,5 +1,5 @@
 /**
- * The fuzzer of the front and the encoders' doors: transcripts of real encoders, mutated by what their grammar is made of, in pieces of
+ * The fuzzer of the front and the encoder services: transcripts of real encoders, mutated by what their grammar is made of, in pieces of
  * any size, from connections that end politely, break, or never end. No network, so that many go in a second.
  */
 
@@ -84,7 +84,7 @@ export async function fuzzDoors(random: Random, count: number): Promise<Tally> {
   const atOnce = 1000;
   for (let played = 0; played < count; played += atOnce) {
     // Long enough for a machine that is busy; every connection that never ends costs its batch this wait.
-    const doors = new FrontHarness(300);
+    const harness = new FrontHarness(300);
     const batch = Array.from({ length: Math.min(atOnce, count - played) }, () => {
       const bytes = mutant(random, SEEDS, WORDS);
       const pieces = cut(bytes, random);
@@ -94,10 +94,10 @@ export async function fuzzDoors(random: Random, count: number): Promise<Tally> {
     });
     await Promise.all(
       batch.map(({ bytes, pipe }) =>
-        over(doors, pipe, `seed ${random.seed}: ${JSON.stringify(bytes.toString('latin1'))}`),
+        over(harness, pipe, `seed ${random.seed}: ${JSON.stringify(bytes.toString('latin1'))}`),
       ),
     );
-    tally.fed += doors.fed.length;
+    tally.fed += harness.fed.length;
     for (const { bytes, pipe } of batch) {
       const first = pipe.told.slice(0, pipe.told.search(/\r\n|$/));
       tally.answers.set(first, (tally.answers.get(first) ?? 0) + 1);
@@ -107,17 +107,17 @@ export async function fuzzDoors(random: Random, count: number): Promise<Tally> {
         );
       }
     }
-    await doors.close();
+    await harness.close();
   }
   return tally;
 }
 
 /** Resolves when the connection is closed, or is a source's or the HTTP server's and would go on. */
-async function over(doors: FrontHarness, pipe: Pipe, why: string): Promise<void> {
+async function over(harness: FrontHarness, pipe: Pipe, why: string): Promise<void> {
   const endMs = performance.now() + 20_000;
-  doors.front.take(pipe.socket);
+  harness.front.take(pipe.socket);
   while (!pipe.destroyed) {
-    if (doors.hasGivenAway(pipe.socket)) {
+    if (harness.hasGivenAway(pipe.socket)) {
       if (pipe.isSpent) return void pipe.destroy();
     } else if (performance.now() > endMs) throw new Error(`still open: ${why}`);
     await new Promise((done) => setTimeout(done, 5));

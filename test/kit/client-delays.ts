@@ -1,34 +1,34 @@
 /**
- * What well-behaved clients of a server are made to wait: /healthz asked every 20 ms, each answer's delay, and for listeners the longest
- * time without audio. The machine's own standstills are taken off (standstill.ts), so that the figure is the server's.
+ * What well-behaved clients of a server wait: /healthz asked every 20 ms, each answer's delay, and for listeners the longest
+ * time without audio. The machine's own delays are subtracted (machine-delay.ts), so that the figure is the server's.
  */
 
 import http from 'node:http';
 import type { Test } from 'tap';
+import type { MachineDelay } from './machine-delay.js';
 import { until } from './player.js';
-import type { Standstill } from './standstill.js';
 
 const EVERY_MS = 20;
 const AT_ONCE = 20;
 /** Of a server that has hung altogether. */
 const PATIENCE_MS = 60_000;
 
-export class Toll {
+export class ClientDelays {
   /** The longest answer of /healthz, and the longest time without audio, since `reset`. */
   healthMs = 0;
   gapMs = 0;
   /** Answers that were none. */
   failures = 0;
-  readonly #standstill: Standstill;
+  readonly #machine: MachineDelay;
   readonly #agent = new http.Agent({ keepAlive: true, maxSockets: AT_ONCE });
   readonly #port: number;
   #open = 0;
   #asked = 0;
   #answered = 0;
 
-  constructor(t: Test, port: number, standstill: Standstill) {
+  constructor(t: Test, port: number, machine: MachineDelay) {
     this.#port = port;
-    this.#standstill = standstill;
+    this.#machine = machine;
     const timer = setInterval(() => this.#open < AT_ONCE && this.#ask(), EVERY_MS);
     t.teardown(() => {
       clearInterval(timer);
@@ -38,12 +38,12 @@ export class Toll {
 
   /** What a moment is, for `sinceMs`. */
   get mark(): { readonly atMs: number; readonly stoodMs: number } {
-    return { atMs: performance.now(), stoodMs: this.#standstill.totalMs };
+    return { atMs: performance.now(), stoodMs: this.#machine.totalMs };
   }
 
   /** Milliseconds since a mark in which the machine did its part. */
   sinceMs(mark: { readonly atMs: number; readonly stoodMs: number }): number {
-    return performance.now() - mark.atMs - Math.max(0, this.#standstill.totalMs - mark.stoodMs);
+    return performance.now() - mark.atMs - Math.max(0, this.#machine.totalMs - mark.stoodMs);
   }
 
   /** A listener has got audio, and this long nothing before. */

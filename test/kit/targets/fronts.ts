@@ -91,7 +91,7 @@ const HTTP_WORDS = [
 
 const get = (path: string, heads = '') => latin(`GET ${path} HTTP/1.1\r\nHost: x\r\n${heads}\r\n`);
 
-interface Door {
+interface Entrance {
   readonly name: string;
   /** Which of the addresses: 0 all, 1 PROXY heads, 2 legacy. */
   readonly at: number;
@@ -99,7 +99,7 @@ interface Door {
   readonly words: readonly Buffer[];
 }
 
-const DOORS: readonly Door[] = [
+const ENTRANCES: readonly Entrance[] = [
   {
     name: 'http',
     at: 0,
@@ -345,7 +345,7 @@ function endsInTwoPlaces(bytes: Buffer): boolean {
 /** @param t whose end ends the server */
 export function doorTargets(t: Test): readonly FuzzTarget[] {
   const server = new Server(t);
-  return DOORS.map(({ name, at, seeds, words }) => ({
+  return ENTRANCES.map(({ name, at, seeds, words }) => ({
     ...{ name, seeds, words, atOnce: 100, muchBytes: 5000 },
     play: (bytes: Buffer, random: Random) => play(server, at, bytes, random),
   }));

@@ -1,10 +1,10 @@
-/** How late this process itself was, for tests that hold something against a real clock: what nobody could do while it stood still. */
+/** How late this process's own event loop was, for tests that compare with a real clock: it is allowed on top of what is promised. */
 
 import type { Test } from 'tap';
 
 const TICK_MS = 10;
 
-export class Lateness {
+export class LoopDelay {
   #worstMs = 0;
   #totalMs = 0;
   #lastMs = performance.now();
@@ -19,12 +19,12 @@ export class Lateness {
     t.teardown(() => clearInterval(timer));
   }
 
-  /** The longest standstill since the beginning or `reset`. */
+  /** The longest delay since the start or `reset`. */
   get worstMs(): number {
     return Math.max(this.#worstMs, this.#nowLateMs);
   }
 
-  /** All standstills together: several may fall into one gap. */
+  /** All delays together: several may fall into one gap. */
   get totalMs(): number {
     return this.#totalMs + this.#nowLateMs;
   }

@@ -1,6 +1,6 @@
 /**
- * TCP proxies between an encoder program and our server: one puts a line into each head, so that the server refuses what no program sends
- * by itself; one breaks on the program's side alone. And a server that refuses every encoder with an answer that ours never gives.
+ * TCP proxies between an encoder program and our server: one adds a line to each head, so that the server refuses what no program sends
+ * by itself; one breaks on the program's side only. And a server that refuses every encoder with a status that ours never sends.
  */
 
 import net from 'node:net';
@@ -13,7 +13,7 @@ const END = '\r\n\r\n';
 const FRAMING = /\r\n(content-length|transfer-encoding):[^\r]*/gi;
 
 /** A port that leads to the server's. @param line a head, such as `Content-Type: video/webm` */
-export async function meddle(t: Test, to: number, line: string): Promise<number> {
+export async function proxyAddingHead(t: Test, to: number, line: string): Promise<number> {
   return serve(t, (client) => {
     const server = net.connect(to, '127.0.0.1');
     client.on('close', () => server.destroy());
@@ -29,7 +29,10 @@ export async function meddle(t: Test, to: number, line: string): Promise<number>
 }
 
 /** A port that leads to the server's. `cut` resets the connections there, while the server's ends stay open and silent. */
-export async function breakable(t: Test, to: number): Promise<{ readonly port: number; readonly cut: () => void }> {
+export async function breakableProxy(
+  t: Test,
+  to: number,
+): Promise<{ readonly port: number; readonly cut: () => void }> {
   const open = new Set<net.Socket>();
   const port = await serve(t, (client) => {
     const server = net.connect({ port: to, host: '127.0.0.1', allowHalfOpen: true });
@@ -47,7 +50,7 @@ export async function breakable(t: Test, to: number): Promise<{ readonly port: n
 }
 
 /** A port where every encoder is answered with this status line, and how many were. */
-export async function refuse(
+export async function refusingServer(
   t: Test,
   status: string,
 ): Promise<{ readonly port: number; readonly count: () => number }> {

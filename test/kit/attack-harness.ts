@@ -1,6 +1,6 @@
 /**
- * The built server in its arena with the crowd in it and attackers before it (attacks/arena.ts, crowd.ts, attackers.ts): first a while
- * of peace, which says what the crowd waits for on this machine as it is, then attacks, and after each what it has cost.
+ * The built server under attack (attacks/arena.ts, crowd.ts, attackers.ts): a crowd of well-behaved clients is measured first without any
+ * attack, then during each.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -13,18 +13,18 @@ import { type Cost, Crowd } from './crowd.js';
 import { freePorts, ServerProcess } from './process.js';
 import { tempFolder } from './server.js';
 
-/** What no attack may make anybody wait beyond (issue 9, "Tests"). */
+/** The most that an attack may make a client wait. */
 export const MOST_MS = 100;
 
 /** A listener is written to once a second (src/listener/audience.ts). */
-const VISIT_MS = 1000;
+const TICK_MS = 1000;
 
-export class Siege {
+export class AttackHarness {
   readonly server: ServerProcess;
   readonly crowd: Crowd;
   readonly #test: Test;
   readonly #attackers: Attackers;
-  #peace: Cost = { healthMs: 0, gapMs: 0, harm: '' };
+  #baseline: Cost = { healthMs: 0, gapMs: 0, harm: '' };
 
   private constructor(t: Test, server: ServerProcess, crowd: Crowd) {
     this.#test = t;
@@ -33,8 +33,8 @@ export class Siege {
     this.#attackers = new Attackers(t, server.port);
   }
 
-  /** @param peaceMs how long the crowd is alone, to know what it waits for without any attack */
-  static async lay(t: Test, peaceMs: number, listeners = 50, watchers = 20): Promise<Siege> {
+  /** @param baselineMs how long the crowd is measured without any attack */
+  static async start(t: Test, baselineMs: number, listeners = 50, watchers = 20): Promise<AttackHarness> {
     const port = await freePorts(PORTS);
     const folder = tempFolder(t);
     const path = join(folder, 'arena.yaml');
@@ -43,17 +43,17 @@ export class Siege {
     await server.ready();
     await fillHistory(port);
     const crowd = await new Crowd(t, server, { ...CROWD, listeners, watchers }).gather();
-    const siege = new Siege(t, server, crowd);
+    const harness = new AttackHarness(t, server, crowd);
     // The burst comes at once, and so the next audio later than ever after.
     await new Promise((done) => setTimeout(done, 1500));
-    siege.#peace = await crowd.during(() => new Promise((done) => setTimeout(done, peaceMs)));
-    t.comment(`in peace: ${worded(siege.#peace)}`);
-    return siege;
+    harness.#baseline = await crowd.during(() => new Promise((done) => setTimeout(done, baselineMs)));
+    t.comment(`without attack: ${worded(harness.#baseline)}`);
+    return harness;
   }
 
-  /** Nobody attacks any more: what the crowd waits for now. @returns as `attack` does */
+  /** Measures the crowd after the attacks. @returns as `attack` does */
   rest(ms: number): Promise<string> {
-    return this.#cost('peace again', () => new Promise((done) => setTimeout(() => done(''), ms)));
+    return this.#cost('after the attacks', () => new Promise((done) => setTimeout(() => done(''), ms)));
   }
 
   /** Plays these attacks together for so long. @returns what they have cost, in words; '' is nothing that matters */
@@ -69,7 +69,7 @@ export class Siege {
     });
     this.#test.comment(`${what}: ${worded(cost)}`);
     const { healthMs, gapMs, harm } = cost;
-    const lateMs = gapMs - Math.max(VISIT_MS, this.#peace.gapMs);
+    const lateMs = gapMs - Math.max(TICK_MS, this.#baseline.gapMs);
     const costs = [
       ...(harm === '' ? [] : [harm]),
       ...(finding === '' ? [] : [finding]),

@@ -1,25 +1,25 @@
 /**
- * The time that is the machine's and nobody's fault: in which this process stood still (lateness.ts), and in which another one was ready
- * to run and got no core (Linux, /proc/PID/schedstat). What is held against a clock on a shared machine is held against what is left.
+ * The delay that a shared machine causes: this process did not run (loop-delay.ts), or the measured one was ready to run and got no core
+ * (Linux, /proc/PID/schedstat). A measured time is compared after this is subtracted.
  */
 
 import { readFileSync } from 'node:fs';
 import type { Test } from 'tap';
-import { Lateness } from './lateness.js';
+import { LoopDelay } from './loop-delay.js';
 
 /** The file is read no more often. */
 const FRESH_MS = 5;
 
-export class Standstill {
-  readonly #lateness: Lateness;
+export class MachineDelay {
+  readonly #lateness: LoopDelay;
   readonly #path: string;
-  readonly #firstMs: number;
+  #firstMs = 0;
   #waitedMs = 0;
   #readMs = Number.NEGATIVE_INFINITY;
 
   /** @param pid of the process that is waited for: its main thread */
   constructor(t: Test, pid: number) {
-    this.#lateness = new Lateness(t);
+    this.#lateness = new LoopDelay(t);
     this.#path = `/proc/${pid}/task/${pid}/schedstat`;
     this.#firstMs = this.#queuedMs();
   }
@@ -34,12 +34,12 @@ export class Standstill {
     return this.#waitedMs + this.#lateness.totalMs;
   }
 
-  /** 0 where the system does not say. */
+  /** As last seen where the system does not say, or the process has ended. */
   #queuedMs(): number {
     try {
       return Number(readFileSync(this.#path, 'latin1').split(' ')[1]) / 1e6;
     } catch {
-      return this.#waitedMs;
+      return this.#firstMs + this.#waitedMs;
     }
   }
 }

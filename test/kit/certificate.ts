@@ -1,0 +1,2 @@
+/** The folder, with a slash at its end, of two self-signed pairs for 127.0.0.1 and localhost: `one.cert.pem`, `one.key.pem`, and `two`. */
+export const PEM = new URL('certificate/', import.meta.url).pathname;
