@@ -1,5 +1,5 @@
 /**
- * The command's first lines: whoever stops it is listened to before anything else is loaded. As process 1 of a container it would not
+ * The command's first lines: the signals that stop it are listened to before anything else is loaded. As process 1 of a container it would not
  * even die of a SIGTERM that comes before, since the kernel keeps signals without a handler from process 1.
  * Invariant: it imports nothing, so that these lines run as early as node lets them. What follows is in app/run.ts.
  */

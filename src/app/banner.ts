@@ -8,13 +8,13 @@ import type { ChannelConfig, Config } from '../config/schema.js';
 export function banner(config: Config, ports: readonly number[]): string {
   const channels = Object.values(config.stations).flatMap((station) => Object.entries(station.channels));
   // The channel that an encoder feeds shows the most; else the first.
-  const shown = channels.find(([, channel]) => encoderOf(channel) !== undefined) ?? channels[0];
+  const best = channels.find(([, channel]) => encoderOf(channel) !== undefined) ?? channels[0];
   const host = hostOf(config.addresses[0]!.host);
   const base = `${host}:${ports[0]}`;
   const s = config.addresses[0]!.tls === undefined ? '' : 's';
-  if (shown === undefined)
+  if (best === undefined)
     return `\n  airsplice listens on http${s}://${base}/ without a channel: add a station to the configuration.\n\n`;
-  const [key, channel] = shown;
+  const [key, channel] = best;
   const demo = channel.pushTokens.some((token) => token.demo);
   const mount = channel.mounts[0] ?? `/${key}`;
   const push = `http${s}://${base}/metapush/${key}/${demo ? `${key}-token` : 'TOKEN'}`;

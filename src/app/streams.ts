@@ -74,7 +74,7 @@ export class Streams {
     this.listeners.close();
   }
 
-  /** Resolves when the listener hook has been told who has gone. */
+  /** Resolves when the listener hook knows who has gone. */
   async settled(): Promise<void> {
     await this.#hook?.settled();
   }

@@ -1,5 +1,5 @@
 /**
- * The AsyncAPI 3.0 document: what WebSocket and server-sent events tell, on the three scopes. Every message is one record. The test
+ * The AsyncAPI 3.0 document: what WebSocket and server-sent events send, on the three scopes. Every message is one record. The test
  * suite's messages are held against it.
  */
 

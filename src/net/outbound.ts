@@ -5,7 +5,7 @@
  *   start ─► onAnswer (status and heads) ─► body: onBody, onBody … ─► onEnd
  *     └────────────────┴───────────────────────┴──────► onFailed     one of both ends, once; none after `abort`
  *
- * By undici's `dispatch`. Invariant: its handler never pauses (undici's issue 5360: a FIN behind a paused body is thrown where nothing
+ * By undici's `dispatch`. Invariant: its handler never pauses (nodejs/undici#5360: a FIN behind a paused body is thrown where nothing
  * catches it). `pause` stops the socket below undici instead. What was read by then, about 64 KiB, waits here in order, and the end of
  * the body behind it.
  */

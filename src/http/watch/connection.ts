@@ -6,7 +6,7 @@
  * Invariant: what it is sent comes in the order in which it happened, the first messages before all.
  *
  * A message to a crowd costs here what the kernel takes and little more. What counts is how many objects of its own each reader
- * has the processor fetch, since those of a whole crowd are never in its cache; so `tell` looks at the reader and its socket alone.
+ * has the processor fetch, since those of a whole crowd are never in its cache; so `onMessage` looks at the reader and its socket alone.
  */
 
 import type { Firsts, Message, Watcher } from '../../feed/feed.js';
