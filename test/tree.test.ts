@@ -15,10 +15,14 @@ const OTHER_ROOTS: Readonly<Record<string, string>> = { bench: 'bench', kit: 'te
 /** Tests of something that is no file of src, and what it is. */
 const NO_SOURCE: Readonly<Record<string, string>> = {
   'config/example': 'config/*.yaml, which the package ships',
+  'config/bounds': 'the bounds of every number in config/*.ts, taken from the schema',
   'config/encoder': 'the encoder entry of config/channel.ts, with its password',
+  'docs/citations': 'what comments and documents cite',
   'docs/page': 'the page /docs, in a browser',
   'docs/readme': 'what README.md shows to be pasted',
   'docs/routes': 'the documents and the routes of the server, compared',
+  'docs/words': 'the words of comments, names and documents',
+  'http/push-refusals': 'http/push.ts: the requests that it refuses',
   'now-playing/story': 'the room as a whole, against a model',
 };
 
