@@ -143,11 +143,16 @@ export class Intake implements FrameSink, AlarmHandler {
     this.#book(isStart ? START_UNITS : FRAME_UNITS);
   }
 
-  /** As FrameSink has it; also called by `takeSlice` for a title out of an ICY block, which is then all that the slice holds. */
+  /** As FrameSink has it. */
   onTitle(title: SourceTitle): void {
+    this.holdFor(title);
+    this.#book(TITLE_UNITS);
+  }
+
+  /** Called by `takeSlice` for a title out of an ICY block, which is then all that the slice holds: what follows waits for it. */
+  holdFor(title: SourceTitle): void {
     this.#title = title;
     this.#hold(0);
-    this.#book(TITLE_UNITS);
   }
 
   /** The wait is over. */

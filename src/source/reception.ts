@@ -98,7 +98,7 @@ export class Reception implements IntakeOwner, BodySink {
     if (step.done) return false;
     const { audio, title } = step.value;
     if (audio !== undefined) this.#intake.push(audio);
-    if (title !== undefined) this.#intake.onTitle(title);
+    if (title !== undefined) this.#intake.holdFor(title);
     return true;
   }
 

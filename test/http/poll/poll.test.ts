@@ -338,6 +338,7 @@ t.test('listener', async (t) => {
   t.equal((await get(t, port, path, `\nIf-None-Match: ${etag}`)).status, 304);
   t.equal((await get(t, port, `${path}?type=next`)).status, 204);
 
+  const pushedMs = performance.now();
   await push(t, port, 'alpha', { song: 'Second', artist: 'Band' });
   await push(t, port, 'alpha', { song: 'Soon', tracktype: 'next' });
   t.match((await get(t, port, `${path}?type=next`)).json(), {
@@ -348,10 +349,11 @@ t.test('listener', async (t) => {
   isProblem(t, await get(t, port, `${path}?type=all`), 422, 'type');
   isProblem(t, await get(t, port, `${path}?sync=later`), 422, 'sync');
 
-  const writtenMs = await wait('?sync=wire', 'Second');
+  await wait('?sync=wire', 'Second');
   t.equal((await read('')).song, 'Plain', 'written, but not heard yet');
   const heardMs = await wait('?sync=audio', 'Second');
-  t.ok(heardMs - writtenMs > 500, `heard ${Math.round(heardMs - writtenMs)} ms after it was written`);
+  // A machine that is busy reads late: only what is measured from the push cannot become less by that.
+  t.ok(heardMs - pushedMs > 1000, `heard ${Math.round(heardMs - pushedMs)} ms after it was pushed`);
   await player.until((p) => p.titles.some(({ title }) => title === 'Band - Second'));
   const wire = await read('?sync=wire');
   t.same(await read(''), wire);
@@ -372,7 +374,7 @@ t.test('listener', async (t) => {
   t.ok(performance.now() - leftMs > 1950, 'but not less than keepSeconds');
 
   // It begins in the segment that has the burst behind it.
-  await until(() => performance.now() - writtenMs > 6000, 10_000);
+  await until(() => performance.now() - pushedMs > 7000, 10_000);
   const again = new Player(port, `/alpha?sabcsid=${metaid}`);
   t.teardown(() => again.close());
   await again.until((p) => p.audioBytes > 0);
