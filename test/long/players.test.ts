@@ -154,7 +154,7 @@ async function formatChanges(t: Test): Promise<void> {
 async function againPlays(t: Test, players: readonly PlayerProgram[], url: string): Promise<void> {
   const anew = players.map((one) => (one.ended === undefined ? one : new PlayerProgram(t, one.kind, url)));
   const tell = () => {
-    for (const one of anew) if (one.kind.again !== undefined) one.tell(one.kind.again);
+    for (const one of anew) if (one.kind.again !== undefined) one.command(one.kind.again);
   };
   tell();
   // Some do not hear it while they are still letting go.
