@@ -37,7 +37,7 @@ async function now(server: TestServer, channel: string): Promise<string> {
 
 const seen = (player: Player) => player.titles.map(({ title }) => title);
 
-t.test('content types: the stream follows the policy, records tell the truth', async (t) => {
+t.test('content types: the stream follows the policy, records say the truth', async (t) => {
   const yaml = demoYaml(`
       air:
         name: Radio Air
@@ -199,7 +199,7 @@ sources: { stallMs: 20000 }
   );
 
   await encoderTitle(server, 'closed', 'Studio');
-  t.equal(await now(server, 'closed'), 'encoder Studio', 'told for an encoder that is not there: taken at once');
+  t.equal(await now(server, 'closed'), 'encoder Studio', 'sent for an encoder that is not there: taken at once');
 
   await push(server, 'all', 'song=Pushed');
   await encoderTitle(server, 'all', 'Silenced');

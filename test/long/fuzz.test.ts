@@ -1,6 +1,6 @@
 /**
  * The fuzzers' long run: 200,000 inputs by a fresh seed over all targets (FUZZ=1000000 for more), after them connections at the front and
- * the encoder services, and the heap looked at. A finding is told with its seed and bytes; kit/fuzz.ts says how to keep it.
+ * the encoder services, and the heap looked at. A finding is reported with its seed and bytes; kit/fuzz.ts says how to keep it.
  */
 
 import t from 'tap';

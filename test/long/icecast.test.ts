@@ -123,7 +123,7 @@ ${names.map(channel).join('')}`;
   </relay>`;
   const relays = [...names, 'nowhere'].map(relay).join('\n  ');
   const update = `<master-update-interval>${RELAY_SECONDS}</master-update-interval>`;
-  // Its listeners get the bytes of a title as they are, its own pages need to be told.
+  // Its listeners get the bytes of a title as they are, its own pages need a charset.
   const charsets = ['mp3', 'aac'].map(
     (name) => `<mount type="normal"><mount-name>/far-${name}</mount-name><charset>UTF-8</charset></mount>`,
   );
@@ -150,7 +150,7 @@ ${names.map(channel).join('')}`;
   await passes(LISTEN_MS);
   const facts = await icecast.facts();
   const titles = names.map((name) => facts.find(({ listenurl }) => listenurl.endsWith(`/far-${name}`))?.title);
-  t.same(titles, [TITLE, TITLE, 'Jóga', undefined, undefined], 'its statistics tell what it reads: no Opus, no FLAC');
+  t.same(titles, [TITLE, TITLE, 'Jóga', undefined, undefined], 'its statistics show what it reads: no Opus, no FLAC');
 
   for (const encoder of encoders) encoder.child.kill('SIGKILL');
   await until(() => names.every((name) => heardOf(lines, name) === 'file'), PATIENCE_MS);
@@ -231,7 +231,7 @@ ${[...names, 'nowhere'].map(channel).join('')}`,
     const answer = await fetch(`${base}/metadata/channel/near-${name}.json`);
     return answer.status === 200 ? ((await answer.json()) as Record<string, unknown>) : {};
   };
-  // Icecast 2.4 tells titles of Opus and FLAC only as their encoders put them into the stream; those of Vorbis it writes as a TITLE.
+  // Icecast 2.4 shows titles of Opus and FLAC only as their encoders put them into the stream; those of Vorbis it writes as a TITLE.
   for (const name of ['mp3', 'aac']) {
     await icecast.setTitle(`/${name}`, 'Sigur Rós - Hoppípolla', 'UTF-8');
     await hasTitle(t, record, name, { artist: 'Sigur Rós', song: 'Hoppípolla' });
