@@ -1,5 +1,5 @@
 /**
- * The parties of the metadata benchmark, on free ports of 127.0.0.1 until bench/process.ts stops all: the built airsplice with channels
+ * The targets of the metadata benchmark, on free ports of 127.0.0.1 until bench/process.ts stops all: the built airsplice with channels
  * that nobody streams to, and nginx with the nchan module as one process with one worker's loop. What both publish is one record of the
  * same bytes. Owned by bench/metadata.ts, whose folder they are given.
  */
@@ -40,7 +40,7 @@ export function track(song: string): string {
 }
 
 /** The built server with `channels`; `poll` among them is what polls ask for. Throws when it was not built or does not become ready. */
-export async function startAirsplice(folder: string, channels: readonly string[], readers: number, poster: HttpClient) {
+export async function startAirsplice(folder: string, channels: readonly string[], readers: number, client: HttpClient) {
   const main = path('../dist/main.js');
   if (!existsSync(main)) throw new Error('dist/main.js is missing: npm run build');
   const [port, token] = [await freePort(), randomBytes(16).toString('hex')];
@@ -73,7 +73,7 @@ export async function startAirsplice(folder: string, channels: readonly string[]
     recordUrl,
     watchPath: (channel: string) => `/metadata/channel/${channel}`,
     async publish(channel: string, number: number) {
-      const { status, text } = await poster.send(pushUrl(channel), track(stamp(number)));
+      const { status, text } = await client.send(pushUrl(channel), track(stamp(number)));
       if (status !== 200) throw new Error(`a push was answered ${status}: ${text}`);
     },
   } satisfies Feed & Record<string, unknown>;
@@ -84,7 +84,7 @@ export async function startNginx(
   folder: string,
   record: string,
   song: string,
-  poster: HttpClient,
+  client: HttpClient,
 ): Promise<Feed | undefined> {
   if (!existsSync(NGINX) || !existsSync(NCHAN)) return undefined;
   const port = await freePort();
@@ -123,7 +123,7 @@ http {
     pollUrl,
     watchPath: (channel) => `/watch/${channel}`,
     async publish(channel, number) {
-      const { status } = await poster.send(
+      const { status } = await client.send(
         `http://127.0.0.1:${port}/publish/${channel}`,
         record.replaceAll(song, stamp(number)).replaceAll('"poll"', JSON.stringify(channel)),
       );

@@ -7,7 +7,7 @@
  *   seeking ──(a header and the two that follow it agree)──► walking ──(a header is not where it must be: break)──► seeking
  */
 
-/** Enough to tell a frame's length, and to read the length of an ID3v2 tag. */
+/** Enough to know a frame's length, and to read the length of an ID3v2 tag. */
 const HEADER_BYTES = 6;
 const TAG_HEADER_BYTES = 10;
 /** Without a confirmed frame in so many bytes this is not audio that we know. More than three of the largest ADTS frames. */
@@ -170,7 +170,7 @@ function needed(bytes: Uint8Array, at: number): number {
   return bytes[at] === 0x49 ? TAG_HEADER_BYTES : HEADER_BYTES;
 }
 
-/** Whether the header here and the two that must follow agree; undefined when more bytes are needed to tell. Two: one agrees by chance too often. */
+/** Whether the header here and the two that must follow agree; undefined when more bytes are needed. Two: one agrees by chance too often. */
 function isConfirmed(bytes: Uint8Array, at: number): boolean | undefined {
   const fixed = fixedFields(bytes, at);
   let next = at;

@@ -1,5 +1,5 @@
 /**
- * HTTP requests to loopback over kept connections, at most 64 at once; each is checked for its status by whoever asks. Owned by
+ * HTTP requests to loopback over kept connections, at most 64 at once; each is checked for its status by the caller. Owned by
  * bench/metadata.ts, which closes it.
  */
 

@@ -28,7 +28,7 @@ chmodSync(folder, 0o711);
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void stopAll().finally(() => process.exit(130)));
-const poster = new HttpClient();
+const client = new HttpClient();
 
 try {
   process.exitCode = await run();
@@ -37,25 +37,25 @@ try {
   process.exitCode = 2;
 } finally {
   await stopAll();
-  poster.close();
+  client.close();
 }
 
 async function run(): Promise<number> {
   const pushed = Array.from({ length: PUSH_CHANNELS }, (_, index) => `push-${index}`);
   const crowds = [...new Set([1, Math.min(1000, readers), readers])];
   const watched = crowds.flatMap((crowd) => Array.from({ length: ROUNDS }, (_, round) => `watch-${crowd}-${round}`));
-  const airsplice = await startAirsplice(folder, [...pushed, ...watched, 'poll'], readers, poster);
+  const airsplice = await startAirsplice(folder, [...pushed, ...watched, 'poll'], readers, client);
   const song = stamp(0);
-  await poster.send(airsplice.pushUrl('poll'), track(song));
-  const record = (await poster.send(airsplice.pollUrl)).text;
-  const nginx = await startNginx(folder, record, song, poster);
+  await client.send(airsplice.pushUrl('poll'), track(song));
+  const record = (await client.send(airsplice.pollUrl)).text;
+  const nginx = await startNginx(folder, record, song, client);
   const feeds: Feed[] = nginx === undefined ? [airsplice] : [airsplice, nginx];
 
   const faults: string[] = [];
   const fanouts: Fanout[] = [];
   const pollings: Polling[] = [];
   say('pushes');
-  const pushing = await measurePushing(airsplice, pushed, seconds, poster);
+  const pushing = await measurePushing(airsplice, pushed, seconds, client);
   for (let round = 0; round < ROUNDS; round++) {
     for (const feed of feeds) {
       say(`round ${round + 1} of ${ROUNDS}: ${feed.name}`);
@@ -65,7 +65,7 @@ async function run(): Promise<number> {
           (error: Error) => faults.push(`${feed.name}, ${crowd} readers: ${error.message}`),
         );
       for (const status of [200, 304] as const)
-        pollings.push(await measurePolling(feed, status, record, seconds, poster));
+        pollings.push(await measurePolling(feed, status, record, seconds, client));
     }
   }
 

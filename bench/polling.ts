@@ -26,9 +26,9 @@ export async function measurePolling(
   status: 200 | 304,
   record: string,
   seconds: number,
-  poster: HttpClient,
+  client: HttpClient,
 ): Promise<Polling> {
-  const { etag } = await poster.send(feed.pollUrl);
+  const { etag } = await client.send(feed.pollUrl);
   const heads: Record<string, string> = status === 304 ? { 'If-None-Match': etag } : {};
   await check();
   const { perSecond, p99Ms } = await (hasWrk ? byWrk : byNode)(feed.pollUrl, heads, seconds, status);
@@ -36,7 +36,7 @@ export async function measurePolling(
   return { party: feed.name, status, perSecond, p99Ms };
 
   async function check(): Promise<void> {
-    const answer = await poster.send(feed.pollUrl, undefined, heads);
+    const answer = await client.send(feed.pollUrl, undefined, heads);
     if (answer.status !== status || answer.text !== (status === 200 ? record : ''))
       throw new Error(`${feed.name}: a poll was answered ${answer.status}: ${answer.text}`);
   }
@@ -58,17 +58,17 @@ async function byWrk(url: string, heads: Record<string, string>, seconds: number
 }
 
 async function byNode(url: string, heads: Record<string, string>, seconds: number, status: number) {
-  const poster = new HttpClient();
+  const client = new HttpClient();
   const times: number[] = [];
   const until = performance.now() + seconds * 1000;
   const loops = Array.from({ length: CONNECTIONS }, async () => {
     while (performance.now() < until) {
       const began = performance.now();
-      const answer = await poster.send(url, undefined, heads);
+      const answer = await client.send(url, undefined, heads);
       if (answer.status !== status) throw new Error(`a poll was answered ${answer.status}`);
       times.push(performance.now() - began);
     }
   });
-  await Promise.all(loops).finally(() => poster.close());
+  await Promise.all(loops).finally(() => client.close());
   return { perSecond: times.length / seconds, p99Ms: percentiles(times).p99 };
 }

@@ -29,7 +29,7 @@ export async function measurePushing(
   target: Target,
   channels: readonly string[],
   seconds: number,
-  poster: HttpClient,
+  client: HttpClient,
 ): Promise<Pushing> {
   const times: number[] = [];
   await over(WARM_MS, []);
@@ -53,12 +53,12 @@ export async function measurePushing(
         for (let number = 0; number === 0 || performance.now() < until; number++) {
           song = `${channel} ${until} ${number}`;
           const began = performance.now();
-          const { status, text } = await poster.send(target.pushUrl(channel), track(song));
+          const { status, text } = await client.send(target.pushUrl(channel), track(song));
           into.push(performance.now() - began);
           if (status !== 200 || !text.includes(`"song":"${song}"`))
             throw new Error(`a push was answered ${status}: ${text}`);
         }
-        const { text } = await poster.send(target.recordUrl(channel));
+        const { text } = await client.send(target.recordUrl(channel));
         if (!text.includes(`"song":"${song}"`)) throw new Error(`${channel} does not show its last push: ${text}`);
       }),
     );

@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: what a listener costs airsplice, measured in one run beside the floor (the least that Node can do) and, if asked, beside a
- * peer. All parties run at once; the rounds go A B A B, so that a noisy machine is noisy to each. Ratios count, seconds do not. It ends
+ * peer. All targets run at once; the rounds go A B A B, so that a noisy machine is noisy to each. Ratios count, seconds do not. It ends
  * only processes that it started, in any case; results are kept only with --save. Exit 1: airsplice or the floor let a listener down.
  */
 
@@ -44,14 +44,14 @@ try {
 
 async function run(): Promise<number> {
   const { listeners, seconds, rounds, peer, save } = options;
-  const parties: Target[] = [await startAirsplice(subfolder('airsplice'), RATE), await startFloor(RATE)];
-  if (peer) parties.push(await startIcecast(subfolder('icecast'), listeners, ICECAST_RATE));
+  const targets: Target[] = [await startAirsplice(subfolder('airsplice'), RATE), await startFloor(RATE)];
+  if (peer) targets.push(await startIcecast(subfolder('icecast'), listeners, ICECAST_RATE));
 
   const measurements: Measurement[] = [];
   for (let round = 1; round <= rounds; round++) {
-    for (const party of parties) {
-      process.stderr.write(`round ${round} of ${rounds}: ${party.name}\n`);
-      measurements.push(await measure(party, { listeners, seconds, warmSeconds: WARM_SECONDS }));
+    for (const target of targets) {
+      process.stderr.write(`round ${round} of ${rounds}: ${target.name}\n`);
+      measurements.push(await measure(target, { listeners, seconds, warmSeconds: WARM_SECONDS }));
     }
   }
   const machine = { cpu: cpus()[0]?.model ?? '', cores: cpus().length, node: process.version, kernel: release() };
@@ -59,7 +59,7 @@ async function run(): Promise<number> {
   process.stdout.write(
     `${cpu}, ${cores} cores, Node ${node}, kernel ${kernel}; ${listeners} listeners, ${rounds} × ${seconds} s\n\n` +
       `${table(
-        parties.map(({ name }) => name),
+        targets.map(({ name }) => name),
         measurements,
       )}\n`,
   );

@@ -1,15 +1,15 @@
 /**
- * The figures of a benchmark as a table: a column for each party, a row for each figure. Costs and times are medians over the rounds, faults
+ * The figures of a benchmark as a table: a column for each target, a row for each figure. Costs and times are medians over the rounds, faults
  * are sums, delays are the worst. Pure; owned by bench/run.ts.
  */
 
 import type { Measurement } from './measure.js';
 import { type CrowdReport, total } from './report.js';
 
-/** `parties` in the order of the columns; the one named `floor` is what the others' CPU is divided by. */
-export function table(parties: readonly string[], measurements: readonly Measurement[]): string {
-  const columns = parties.map((party) => column(measurements.filter((each) => each.party === party)));
-  const floor = columns[parties.indexOf('floor')]!.coresPer1000;
+/** `names` in the order of the columns; the one named `floor` is what the others' CPU is divided by. */
+export function table(names: readonly string[], measurements: readonly Measurement[]): string {
+  const columns = names.map((name) => column(measurements.filter(({ party }) => party === name)));
+  const floor = columns[names.indexOf('floor')]!.coresPer1000;
   const rows: [string, (one: Column) => string][] = [
     ['CPU cores per 1,000 listeners', (one) => one.coresPer1000.toFixed(4)],
     ['  ratio to the floor', (one) => (one.coresPer1000 / floor).toFixed(2)],
@@ -33,7 +33,7 @@ export function table(parties: readonly string[], measurements: readonly Measure
     ['began within a frame', (one) => String(sum(one.crowds.map((c) => c.partialFirstFrames)))],
     ["the crowd's own CPU cores", (one) => median(one.crowds.map((c) => c.ownCores)).toFixed(3)],
   ];
-  const cells = [['', ...parties], ...rows.map(([name, cell]) => [name, ...columns.map(cell)])];
+  const cells = [['', ...names], ...rows.map(([name, cell]) => [name, ...columns.map(cell)])];
   const widths = cells[0]!.map((_, index) => Math.max(...cells.map((row) => row[index]!.length)));
   const lines = cells.map((row) =>
     row.map((cell, index) => (index === 0 ? cell.padEnd(widths[index]!) : cell.padStart(widths[index]!))).join('   '),

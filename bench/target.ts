@@ -1,6 +1,6 @@
 /**
- * A party of the comparison: one stream server in its own process, on a free port of 127.0.0.1, until bench/process.ts stops all. Here
- * airsplice and the floor; a peer has its own file. Whoever needs a folder is given one that its owner removes. Owned by bench/run.ts.
+ * A target of the comparison: one stream server in its own process, on a free port of 127.0.0.1, until bench/process.ts stops all. Here
+ * airsplice and the floor; a peer has its own file. One that needs a folder gets it from its caller, who removes it. Owned by bench/run.ts.
  */
 
 import { existsSync } from 'node:fs';

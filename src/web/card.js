@@ -43,8 +43,8 @@ export class Card {
   #airMs = Number.NaN;
   #next = /** @type {Title | null} */ (null);
   #nowsSinceNext = 0;
-  /** Whether a connection that has just opened has told a next: none told means that none is in force. */
-  #nextTold = false;
+  /** Whether a connection that has just opened has sent a next: no message of one means that none is in force. */
+  #nextCame = false;
   #heard = /** @type {Title | null} */ (null);
   /** How long after it had come on air it was heard; NaN where we have not seen both. */
   #lagSeconds = Number.NaN;
@@ -99,12 +99,12 @@ export class Card {
     if (title.type === 'next') {
       this.#next = title;
       this.#nowsSinceNext = 0;
-      this.#nextTold = first;
+      this.#nextCame = first;
     } else if (title.type === 'now') {
-      if (first && !this.#nextTold) this.#next = null;
-      this.#nextTold = false;
+      if (first && !this.#nextCame) this.#next = null;
+      this.#nextCame = false;
       if (!first && title.id !== this.#air?.id) this.#nowsSinceNext++;
-      // Its turn has come, or it was passed over (contract, "Push", `next`).
+      // Its turn has come, or it was passed over (src/now-playing/README.md, "Next").
       if (this.#next !== null && (isSameTrack(this.#next, title) || this.#nowsSinceNext >= 2)) this.#next = null;
       if (!isSameTitle(this.#air, title)) this.#airMs = first ? Number.NaN : performance.now();
       this.#air = title;
@@ -132,18 +132,18 @@ export class Card {
   #onPlay(play, heard) {
     this.#heard = heard;
     this.element.classList.toggle('playing', play === 'connecting' || play === 'untitled' || play === 'hearing');
-    // Who listens is read what he hears, not what is on air everywhere.
+    // To a listener a screen reader reads the title that it hears, not what is on air everywhere.
     for (const card of Card.#all) card.#part('.on-air').setAttribute('aria-live', Player.anyPlays ? 'off' : 'polite');
     if (heard === null || play !== 'hearing') {
       const [text, hint] = WORDS[/** @type {keyof typeof WORDS} */ (play)];
-      this.#tell(/** @type {string} */ (text), /** @type {string} */ (hint));
-      this.#tellSystem(null);
+      this.#showHeard(/** @type {string} */ (text), /** @type {string} */ (hint));
+      this.#updateSystem(null);
       return;
     }
     const waited = isSameTitle(this.#air, heard) && Number(heard.position) > 0;
     this.#lagSeconds = waited ? Math.round((performance.now() - this.#airMs) / 1000) : Number.NaN;
     this.#compare(heard);
-    this.#tellSystem(heard);
+    this.#updateSystem(heard);
   }
 
   /** Says how the title that is heard stands to the one on air. @param {Title} heard */
@@ -152,17 +152,17 @@ export class Card {
     let hint = 'The same as on air.';
     if (!isSameTitle(this.#air, heard)) hint = 'The title on air is on its way to you.';
     else if (lag > 0) hint = `It reached you ${lag} second${lag === 1 ? '' : 's'} after it came on air.`;
-    this.#tell(heard.rawdata || 'No title', hint);
+    this.#showHeard(heard.rawdata || 'No title', hint);
   }
 
   /** @param {string} heard @param {string} hint */
-  #tell(heard, hint) {
+  #showHeard(heard, hint) {
     say(this.#part('.heard'), heard);
     say(this.#part('.hint'), hint);
   }
 
   /** The lock screen and the tab show what is heard. @param {Title | null} heard */
-  #tellSystem(heard) {
+  #updateSystem(heard) {
     const heading = document.getElementById('heading')?.textContent ?? '';
     document.title = heard?.rawdata ? `${heard.rawdata} · ${this.#name}` : heading;
     if (!('mediaSession' in navigator)) return;

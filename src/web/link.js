@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * A WebSocket that comes back by itself until it is closed, and the addresses of this server as the page needs them.
- * Each message is one record (contract, "WebSocket"). `Link.onstate` hears how all links together are doing.
+ * Each message is one record (src/http/README.md, "Watching"). `Link.onstate` gets the state of all links together.
  */
 
 /** @typedef {{ type: string, rawdata: string, artist: string, song: string, id: string, position: string, cover: string }} Title */
@@ -30,22 +30,22 @@ export function socketAddress(path) {
 
 export class Link {
   static #all = /** @type {Set<Link>} */ (new Set());
-  /** Told on every change. */
+  /** Called on every change. */
   static onstate = (/** @type {State} */ _state) => {};
 
   #path;
-  #tell;
+  #onTitle;
   #socket = /** @type {WebSocket | null} */ (null);
   #timer = 0;
   #tries = 0;
 
   /**
    * @param {string} path of the feed
-   * @param {(title: Title, first: boolean) => void} tell first: what was in force when this connection opened, no news
+   * @param {(title: Title, first: boolean) => void} onTitle first: what was in force when this connection opened, no news
    */
-  constructor(path, tell) {
+  constructor(path, onTitle) {
     this.#path = path;
-    this.#tell = tell;
+    this.#onTitle = onTitle;
     Link.#all.add(this);
     this.#connect();
   }
@@ -57,7 +57,7 @@ export class Link {
     Link.#report();
   }
 
-  /** The network is back: nobody waits any longer. */
+  /** The network is back: no link waits any longer. */
   static hurry() {
     for (const link of Link.#all) if (link.#socket === null) link.#connect();
   }
@@ -74,7 +74,7 @@ export class Link {
     };
     socket.onmessage = ({ data }) => {
       const title = /** @type {Title} */ (JSON.parse(data));
-      if (Link.#all.has(this)) this.#tell(title, first);
+      if (Link.#all.has(this)) this.#onTitle(title, first);
       // The server sends the next before the now.
       if (title.type === 'now') first = false;
     };

@@ -4,7 +4,7 @@
  *
  *   /metadata/listener/{metaid} ─ title, position ─► held ─ currentTime reaches position ─► heard
  *
- * The server tells a title when a player in real time would reach it. A browser starts later than that, and may stand still; only
+ * The server sends a title when a player in real time would reach it. A browser starts later than that, and may stand still; only
  * the audio element knows what sounds. So the page holds each title until `currentTime` is at its `position`.
  * Each play has a stream and a metaid of its own, and a pause ends the download: live radio cannot wait.
  */
@@ -22,10 +22,10 @@ export class Player {
 
   #audio;
   #mount;
-  #tell;
+  #onPlay;
   #metaid = '';
   #feed = /** @type {Link | null} */ (null);
-  /** Told, not audible yet; in order of position. */
+  /** Received, not audible yet; in order of position. */
   #coming = /** @type {Title[]} */ ([]);
   #heard = /** @type {Title | null} */ (null);
   /** Of the next try; 0: none is due. */
@@ -35,12 +35,12 @@ export class Player {
   /**
    * @param {HTMLAudioElement} audio
    * @param {string} mount the path it plays
-   * @param {(play: Play, heard: Title | null) => void} tell a title comes with 'hearing', null with the others
+   * @param {(play: Play, heard: Title | null) => void} onPlay a title comes with 'hearing', null with the others
    */
-  constructor(audio, mount, tell) {
+  constructor(audio, mount, onPlay) {
     this.#audio = audio;
     this.#mount = mount;
-    this.#tell = tell;
+    this.#onPlay = onPlay;
     audio.onplay = () => this.#start();
     // The end of a stream pauses too.
     audio.onpause = () => this.#stop(audio.ended);
@@ -48,7 +48,7 @@ export class Player {
     audio.ontimeupdate = () => this.#listen();
     Player.#all.push(this);
     this.#arm();
-    tell('stopped', null);
+    onPlay('stopped', null);
   }
 
   static get anyPlays() {
@@ -74,7 +74,7 @@ export class Player {
       this.#coming.push(title);
       this.#listen();
     });
-    this.#tell('connecting', null);
+    this.#onPlay('connecting', null);
   }
 
   get #isBusy() {
@@ -97,18 +97,18 @@ export class Player {
     const retry = broken && this.#tries < MOST_TRIES;
     if (retry) this.#timer = setTimeout(() => this.#again(), waitMs(this.#tries++));
     else this.#tries = 0;
-    this.#tell(retry ? 'retrying' : broken ? 'gone' : 'stopped', null);
+    this.#onPlay(retry ? 'retrying' : broken ? 'gone' : 'stopped', null);
   }
 
   /** A browser may not let a page begin to play by itself; then it is the listener's turn. */
   #again() {
     this.#timer = 0;
     this.#audio.play().catch((error) => {
-      if (error.name === 'NotAllowedError') this.#tell('gone', null);
+      if (error.name === 'NotAllowedError') this.#onPlay('gone', null);
     });
   }
 
-  /** Tells what has become audible. */
+  /** Reports what has become audible. */
   #listen() {
     const { currentTime } = this.#audio;
     if (this.#feed === null || currentTime === 0) return;
@@ -117,7 +117,7 @@ export class Player {
     while (this.#coming[0] && Number(this.#coming[0].position) <= currentTime * 1000) {
       heard = /** @type {Title} */ (this.#coming.shift());
     }
-    if (heard === null) this.#tell('untitled', null);
-    else if (heard !== this.#heard) this.#tell('hearing', (this.#heard = heard));
+    if (heard === null) this.#onPlay('untitled', null);
+    else if (heard !== this.#heard) this.#onPlay('hearing', (this.#heard = heard));
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What an attack is, and what attackers share. An attack is bounded in time (`signal`) and count, opens its connections from loopback
  * addresses of its own (any of 127/8 can be a client's on Linux), and leaves none behind. It rejects where the server did to the
- * attacker himself what it must not; what it does to others is the crowd's to tell (kit/crowd.ts).
+ * attacker itself what it must not; what it does to others is the crowd's to say (kit/crowd.ts).
  */
 
 import net from 'node:net';

@@ -34,7 +34,7 @@ function guess(sameAddress: boolean): Attack {
 export const guessFromOne = guess(true);
 export const guessFromMany = guess(false);
 
-/** A new /64 with each connection, as anybody with a routed IPv6 network has: by way of a trusted proxy that tells so. */
+/** A new /64 with each connection, as each owner of a routed IPv6 network has: by way of a trusted proxy that says so. */
 export const guessFromNetworks: Attack = (port, random, signal) =>
   again(signal, 10, 5000, () => {
     const network = () => random.int(0, 65_535).toString(16);

@@ -1,6 +1,6 @@
 /**
  * Offers to speak another protocol behind a request that is still being answered. A socket that owes an answer and gets a fresh parser
- * ends the process on some versions of Node (issue 9, row 1: `ERR_INTERNAL_ASSERTION` in `resOnFinish`).
+ * ends the process on some versions of Node (`ERR_INTERNAL_ASSERTION` in `resOnFinish`).
  */
 
 import tls from 'node:tls';

@@ -1,4 +1,4 @@
-/** WebSocket clients that talk to those who only tell: frames too large, too many, broken or in pieces; all that nes takes, and more. */
+/** WebSocket clients that talk to an endpoint that only sends: frames too large, too many, broken or in pieces; all that nes takes, and more. */
 
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';

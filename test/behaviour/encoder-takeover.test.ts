@@ -202,8 +202,8 @@ t.test("an encoder's heads are the channel's while it is heard, where the config
   const feeder = new Feeder(t, server.port, '/live', { heads: `${heads.join('\r\n')}\r\n` }).stream(t);
   t.equal(await feeder.answered(), 200);
   await until(async () => (await heardEncoder(server)) === 1, 5000);
-  const told = await ask();
-  t.match(Object.fromEntries(told), {
+  const answer = await ask();
+  t.match(Object.fromEntries(answer), {
     'icy-name': 'München FM',
     'icy-genre': 'Configured',
     'icy-url': 'https://x.example/a?b',
@@ -232,10 +232,10 @@ t.test("an encoder's heads are the channel's while it is heard, where the config
 });
 
 t.test('what cannot be played is sent away at the limit, with the name of what it is', async (t) => {
-  const told: Record<string, unknown>[] = [];
+  const warnings: Record<string, unknown>[] = [];
   const log = {
     ...{ debug: () => undefined, info: () => undefined, error: () => undefined },
-    warn: (fields: Record<string, unknown>) => void told.push(fields),
+    warn: (fields: Record<string, unknown>) => void warnings.push(fields),
   };
   const text = yaml('takeover: always').replace('sources: {', 'sources: { framelessBytes: 4096,');
   const server = await startServer(t, text, undefined, log as never);
@@ -248,7 +248,7 @@ t.test('what cannot be played is sent away at the limit, with the name of what i
   feeder.socket.write(webm.subarray(0, 2));
   await feeder.over();
   t.match(
-    told.find(({ event }) => event === 'no-frames'),
+    warnings.find(({ event }) => event === 'no-frames'),
     { channel: 'live', source: 'encoder', sends: 'WebM or Matroska', declared: 'audio/mpeg' },
   );
   t.equal(await events(server, 'no-frames'), 1);

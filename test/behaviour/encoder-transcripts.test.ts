@@ -9,9 +9,10 @@ import { BODY, TRANSCRIPTS, type Transcript } from '../kit/transcripts.js';
 import { Wire } from '../kit/wire.js';
 
 /** What is wrong with how a connection went; "": nothing. */
-function problemOf(harness: FrontHarness, { socket, told }: Pipe, { answer, fed }: Transcript): string {
+function problemOf(harness: FrontHarness, { socket, received }: Pipe, { answer, fed }: Transcript): string {
   const feeds = harness.fed.filter((each) => each.socket === socket);
-  if (typeof answer === 'string' ? told !== answer : !answer.test(told)) return `answered ${JSON.stringify(told)}`;
+  if (typeof answer === 'string' ? received !== answer : !answer.test(received))
+    return `answered ${JSON.stringify(received)}`;
   if (feeds.length !== (fed ? 1 : 0)) return `${feeds.length} fed`;
   if (!fed) return '';
   const { channel, audio, state } = feeds[0]!;
@@ -49,11 +50,11 @@ t.test('over a network, and encoders that wait for their answer', async (t) => {
   const port = await harness.front.listen();
   t.teardown(() => harness.close());
   const connect = async (first: Buffer, rest: Buffer, waits: boolean) => {
-    let told = '';
+    let received = '';
     const socket = net.connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
     t.teardown(() => socket.destroy());
     socket.on('data', (chunk: Buffer) => {
-      told += chunk.toString('latin1');
+      received += chunk.toString('latin1');
     });
     socket.on('error', () => undefined);
     let closed = false;
@@ -62,15 +63,15 @@ t.test('over a network, and encoders that wait for their answer', async (t) => {
       closed = true;
     });
     socket.write(first);
-    if (waits) await until(() => told.includes('\n'), 5000);
+    if (waits) await until(() => received.includes('\n'), 5000);
     else await new Promise((done) => setTimeout(done, 3));
     socket.end(rest);
     await until(
       () => closed,
       10_000,
-      () => `still open: ${JSON.stringify(told)}`,
+      () => `still open: ${JSON.stringify(received)}`,
     );
-    return told;
+    return received;
   };
   for (const [name, transcript] of Object.entries(TRANSCRIPTS)) {
     const { bytes, answer, fed } = transcript;
@@ -81,13 +82,16 @@ t.test('over a network, and encoders that wait for their answer', async (t) => {
     const cuts = [0, 1, 4, Math.floor(bytes.length / 2), bytes.length - 1];
     await Promise.all(
       cuts.map(async (cut) => {
-        const told = await connect(bytes.subarray(0, cut), bytes.subarray(cut), false);
-        t.ok(typeof answer === 'string' ? told === answer : answer.test(told), `${name}, cut at ${cut}: ${told}`);
+        const received = await connect(bytes.subarray(0, cut), bytes.subarray(cut), false);
+        t.ok(
+          typeof answer === 'string' ? received === answer : answer.test(received),
+          `${name}, cut at ${cut}: ${received}`,
+        );
       }),
     );
     if (fed && !name.includes('chunks')) {
-      const told = await connect(bytes.subarray(0, end), bytes.subarray(end), true);
-      t.equal(told, answer, `${name}, waiting`);
+      const received = await connect(bytes.subarray(0, end), bytes.subarray(end), true);
+      t.equal(received, answer, `${name}, waiting`);
     }
     for (const { audio } of harness.fed.slice(before)) t.same(audio, BODY, name);
   }
@@ -100,7 +104,7 @@ t.test('the log says why, and holds no password', async (t) => {
     const pipe = new Pipe([Buffer.from(text)], 'fin');
     harness.front.take(pipe.socket);
     await until(() => pipe.destroyed, 5000);
-    return [pipe.told, harness.judged.at(-1)?.status, harness.judged.at(-1)?.why];
+    return [pipe.received, harness.judged.at(-1)?.status, harness.judged.at(-1)?.why];
   };
   const INVALID = 'invalid password\r\n';
   const shared = 'the channels twin, other share this password: use /mount:password, or change one';
@@ -171,15 +175,15 @@ t.test('an encoder that is overtaken while it sends its heads is let go', async 
   const port = await harness.front.listen();
   t.teardown(() => harness.close());
   const socket = net.connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
-  let told = '';
+  let received = '';
   let ended = false;
-  socket.on('data', (chunk: Buffer) => (told += chunk)).on('end', () => (ended = true));
+  socket.on('data', (chunk: Buffer) => (received += chunk)).on('end', () => (ended = true));
   socket.write('hackme\r\n');
-  await until(() => told !== '', 5000);
+  await until(() => received !== '', 5000);
   harness.busy = true;
   socket.write('icy-name:x\r\n\r\n');
   await until(() => ended, 5000);
-  t.equal(told, 'OK2\r\nicy-caps:11\r\n\r\n');
+  t.equal(received, 'OK2\r\nicy-caps:11\r\n\r\n');
   t.match(harness.judged, [{ status: 409 }]);
   t.equal(harness.fed.length, 0);
 });

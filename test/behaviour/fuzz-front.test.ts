@@ -1,7 +1,7 @@
 /** The front and the encoders' acceptors under 20,000 mutated handshakes (test/long: 420,000): no crash, no hang, no socket left, no answer but the known ones. */
 
 import t from 'tap';
-import { fuzzDoors } from '../kit/fuzz-front.js';
+import { fuzzFronts } from '../kit/fuzz-front.js';
 import { Random } from '../kit/random.js';
 
 // They wait more than they compute.
@@ -12,7 +12,7 @@ t.test('20,000 connections', { timeout: 110_000 }, async (t) => {
   const caught = (error: unknown) => void faults.push(error);
   process.on('uncaughtExceptionMonitor', caught);
   const random = new Random();
-  const { answers, fed } = await fuzzDoors(random, 20_000);
+  const { answers, fed } = await fuzzFronts(random, 20_000);
   t.same(faults, [], `seed ${random.seed}`);
   for (const answer of [
     'OK2',

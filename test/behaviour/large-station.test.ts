@@ -118,15 +118,15 @@ t.test('a station of 1,000 channels', async (t) => {
     t.same(events.songs, expected);
 
     // Cut off in the middle: the rest, and nothing twice.
-    const cut = events.told[777]!.id;
+    const cut = events.seen[777]!.id;
     const rest = await new Events(t, port, 'station/big', `Last-Event-ID: ${cut}\r\n`).has(2 * COUNT - 778);
     t.same(rest.songs, expected.slice(778));
     t.ok(cut.length < 60, `an id stays short: ${cut}`);
 
     await ask(t, port, `GET /metapush/${KEYS[3]}/demo-token?song=fresh&id=f HTTP/1.1`);
     for (const watching of [reader, events]) await until(() => watching.songs.at(-1) === 'now fresh', 2000);
-    t.equal(reader.told.length, 2 * COUNT + 1);
-    t.equal(events.told.length, 2 * COUNT + 1);
+    t.equal(reader.records.length, 2 * COUNT + 1);
+    t.equal(events.seen.length, 2 * COUNT + 1);
   });
 
   t.test('a reader that does not read holds next to nothing', async (t) => {

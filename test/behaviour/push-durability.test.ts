@@ -134,7 +134,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   await new Wire(t, port).send(pipelined.join('')).take(9);
   await watching.has(11);
   t.same(
-    watching.told.slice(2).map((record) => record.song),
+    watching.records.slice(2).map((record) => record.song),
     songs,
   );
   t.equal(titles.versionOf('demo'), 11);

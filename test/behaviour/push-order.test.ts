@@ -26,9 +26,9 @@ t.test('pipelined pushes are answered and applied in order', async (t) => {
       songs,
       'answers',
     );
-    await until(() => watching.told.at(-1)?.song === songs[19], 2000);
+    await until(() => watching.records.at(-1)?.song === songs[19], 2000);
     t.same(
-      watching.told.slice(-20).map((record) => record.song),
+      watching.records.slice(-20).map((record) => record.song),
       songs,
       'effects',
     );
@@ -66,7 +66,7 @@ t.test('two hundred at once: one order for all', async (t) => {
   t.ok(statuses.every((status) => status === 200));
   const last = await now(t, port);
   for (const watching of watchers) await watching.has(200);
-  const orders = watchers.map((watching) => watching.told.map((record) => record.id));
+  const orders = watchers.map((watching) => watching.records.map((record) => record.id));
   t.same(orders[1], orders[0]);
   t.same(orders[2], orders[0], 'channel and station agree');
   t.equal(new Set(orders[0]).size, 200, 'each push was sent once');

@@ -77,7 +77,7 @@ class Node {
 /** A client that keeps all it was sent, over all its connections. A message is one byte of its buffer, of which three fit. */
 class Client implements Transport {
   readonly topic: string;
-  readonly told: string[] = [];
+  readonly messages: string[] = [];
   readonly newest = new Map<string, number>();
   lastId: string | undefined;
   open = false;
@@ -117,9 +117,9 @@ class Client implements Transport {
     this.lastId = firsts?.id ?? message.id;
     const version = Number(JSON.parse(message.json).song);
     if ((this.newest.get(message.slot) ?? 0) >= version)
-      throw new Error(`${message.slot} ${version} after ${this.told}`);
+      throw new Error(`${message.slot} ${version} after ${this.messages}`);
     this.newest.set(message.slot, version);
-    this.told.push(`${message.slot} ${version}`);
+    this.messages.push(`${message.slot} ${version}`);
   }
 
   ping(): void {}
@@ -167,7 +167,7 @@ t.test('any order of commits, stalls, resumes and crashes', async (t) => {
         for (const { channel, type, version } of node.store.values()) {
           if (client.topic !== 'house' && client.topic !== channel) continue;
           if (client.newest.get(`${channel} ${type}`) !== version) {
-            throw new Error(`${client.topic} misses ${channel} ${type} ${version}, has ${client.told}`);
+            throw new Error(`${client.topic} misses ${channel} ${type} ${version}, has ${client.messages}`);
           }
         }
       }
@@ -208,7 +208,7 @@ ${channels.join('\n')}
   };
   const slotOf = (record: { channelkey: string; type: string }) => `${record.channelkey} ${record.type}`;
   const reconnect = (stream: (typeof streams)[number]) => {
-    stream.past.push(...stream.events.told.map(({ record }) => `${slotOf(record)} ${record.song}`));
+    stream.past.push(...stream.events.seen.map(({ record }) => `${slotOf(record)} ${record.song}`));
     stream.events.close();
     const { lastId } = stream.events;
     // A page that makes its EventSource anew gives the id in the address.
@@ -231,13 +231,13 @@ ${channels.join('\n')}
       if (status !== 200) throw new Error(`push: ${status}`);
       last.set(`${key} now`, String(count));
     }
-    const complete = (told: readonly string[], topic: string) =>
+    const complete = (messages: readonly string[], topic: string) =>
       KEYS.every(
-        (key) => (topic === 'channel/a' && key !== 'a') || told.includes(`${key} now ${last.get(`${key} now`)}`),
+        (key) => (topic === 'channel/a' && key !== 'a') || messages.includes(`${key} now ${last.get(`${key} now`)}`),
       );
     const all = (stream: (typeof streams)[number]) => [
       ...stream.past,
-      ...stream.events.told.map(({ record }) => `${slotOf(record)} ${record.song}`),
+      ...stream.events.seen.map(({ record }) => `${slotOf(record)} ${record.song}`),
     ];
     for (const stream of streams) {
       await until(
@@ -247,9 +247,9 @@ ${channels.join('\n')}
       );
     }
     for (const watching of sockets) {
-      const told = () => watching.told.map((record) => `${slotOf(record)} ${record.song}`);
-      await until(() => told().includes(`a now ${last.get('a now')}`), 5000);
-      t.equal(new Set(told()).size, told().length, 'no WebSocket sees a record twice');
+      const messages = () => watching.records.map((record) => `${slotOf(record)} ${record.song}`);
+      await until(() => messages().includes(`a now ${last.get('a now')}`), 5000);
+      t.equal(new Set(messages()).size, messages().length, 'no WebSocket sees a record twice');
     }
     for (const stream of streams) t.equal(new Set(all(stream)).size, all(stream).length, 'no resume repeats a record');
     if (part === 1) break;
@@ -260,7 +260,7 @@ ${channels.join('\n')}
     for (const watching of sockets) await watching.opened();
     for (const stream of streams) await stream.events.opened();
     t.same(
-      streams.map((stream) => stream.events.told.length),
+      streams.map((stream) => stream.events.seen.length),
       [0, 0],
       'after the restart nothing is repeated',
     );

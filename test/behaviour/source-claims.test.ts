@@ -62,10 +62,10 @@ async function leastLateMs(t: Test, attack: () => Promise<void>): Promise<number
 }
 
 t.test('forged page heads from an encoder do not hold the loop, and it is sent away as damaged', async (t) => {
-  const told: Record<string, unknown>[] = [];
+  const warnings: Record<string, unknown>[] = [];
   const log = {
     ...{ debug: () => undefined, info: () => undefined, error: () => undefined },
-    warn: (fields: Record<string, unknown>) => void told.push(fields),
+    warn: (fields: Record<string, unknown>) => void warnings.push(fields),
   };
   const { port } = await startServer(t, yaml('always'), undefined, log as never);
   const late = await leastLateMs(t, async () => {
@@ -76,7 +76,7 @@ t.test('forged page heads from an encoder do not hold the loop, and it is sent a
   });
   t.ok(late <= MOST_LATE_MS, `${late} ms`);
   t.match(
-    told.find(({ event }) => event === 'damaged'),
+    warnings.find(({ event }) => event === 'damaged'),
     { channel: 'live', source: 'encoder', declared: 'audio/ogg' },
   );
 });

@@ -93,13 +93,13 @@ t.test('https: push, poll, page; one connection for several requests', { buffere
 
 t.test('wss by the ws client', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml());
-  const told: string[] = [];
+  const songs: string[] = [];
   const ws = new WebSocket(`wss://127.0.0.1:${port}/metadata/channel/demo`, { ca: ONE });
-  ws.on('message', (data) => told.push(JSON.parse(data.toString()).song));
+  ws.on('message', (data) => songs.push(JSON.parse(data.toString()).song));
   await new Promise((resolve, reject) => ws.on('open', resolve).on('error', reject));
   for (const song of ['a', 'b']) await get(port, `/metapush/demo/demo-token?song=${song}`);
-  await until(() => told.length === 2, 5000);
-  t.same(told, ['a', 'b']);
+  await until(() => songs.length === 2, 5000);
+  t.same(songs, ['a', 'b']);
   let code = 0;
   ws.on('close', (closed) => (code = closed));
   ws.close(1000);
@@ -233,7 +233,7 @@ t.test(
       lines.push({ level, fields, text });
     };
     const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } as never;
-    const told = (word: string) => lines.filter((line) => line.text.includes(word));
+    const logged = (word: string) => lines.filter((line) => line.text.includes(word));
     // Relative paths are relative to the configuration file.
     const address = '{ host: 127.0.0.1, port: 0, tls: { certFile: cert.pem, keyFile: ./key.pem } }';
     const { port } = await startServer(t, yaml(address), folder, log);
@@ -242,22 +242,22 @@ t.test(
     t.equal(await shown(t, port), 'airsplice test one');
 
     install('two');
-    await until(() => told('certificate renewed').length === 1, 10_000);
+    await until(() => logged('certificate renewed').length === 1, 10_000);
     t.equal(await shown(t, port), 'airsplice test two');
     t.equal((await get(port, '/healthz', { ca: TWO })).status, 200);
 
     writeFileSync(cert, 'half a certifi');
-    await until(() => told('cannot be used').length === 1, 10_000);
-    t.match(told('cannot be used')[0], { level: 'error', fields: { certFile: cert } });
+    await until(() => logged('cannot be used').length === 1, 10_000);
+    t.match(logged('cannot be used')[0], { level: 'error', fields: { certFile: cert } });
     t.equal(await shown(t, port), 'airsplice test two');
 
     install('one', 'two');
-    await until(() => told('cannot be used').length === 2, 10_000);
-    t.match(told('cannot be used')[1], { fields: { reason: /mismatch/ } });
+    await until(() => logged('cannot be used').length === 2, 10_000);
+    t.match(logged('cannot be used')[1], { fields: { reason: /mismatch/ } });
     t.equal(await shown(t, port), 'airsplice test two');
 
     rmSync(cert);
-    await until(() => told('cannot be used').length === 3, 10_000);
+    await until(() => logged('cannot be used').length === 3, 10_000);
     t.equal(await shown(t, port), 'airsplice test two');
 
     // As renewal tools do it: a new file under the old name.
@@ -265,7 +265,7 @@ t.test(
     renameSync(`${key}.new`, key);
     copyFileSync(`${PEM}one.cert.pem`, `${cert}.new`);
     renameSync(`${cert}.new`, cert);
-    await until(() => told('certificate renewed').length === 2, 10_000);
+    await until(() => logged('certificate renewed').length === 2, 10_000);
     t.equal(await shown(t, port), 'airsplice test one');
 
     t.notOk(player.closed, 'the listener of the first hour');

@@ -22,7 +22,7 @@ const CACHE_BYTES = 4_000_000;
 const IN_FLIGHT_BYTES = 8_000_000;
 
 const HELD_BYTES = CACHE_BYTES + IN_FLIGHT_BYTES + 10_000_000;
-const TELLS_HELD = new URL('../kit/tells-held.mjs', import.meta.url).pathname;
+const REPORTS_HELD = new URL('../kit/reports-held.mjs', import.meta.url).pathname;
 
 const folder = tempFolder(t);
 const port = await freePort();
@@ -75,7 +75,7 @@ async function latest(t: Test, forMs: number): Promise<number> {
 }
 
 writeFileSync(path, YAML);
-const server = new ServerProcess(t, port, [path], {}, [], TELLS_HELD);
+const server = new ServerProcess(t, port, [path], {}, [], REPORTS_HELD);
 await server.ready();
 {
   const wire = new Wire(t, port);

@@ -107,7 +107,7 @@ t.test('a good stream passes in any chunking', async (t) => {
           name,
         );
         t.equal(reader.frames, kind === 'mp3' ? 240 : 300, `${name}: every frame`);
-        t.equal(reader.leadBytes! > 0, index >= 2, `${name}: a partial first frame is told`);
+        t.equal(reader.leadBytes! > 0, index >= 2, `${name}: a partial first frame is reported`);
         t.equal(reader.audioBytes, audio.length, `${name}: every audio byte`);
         t.equal(titles.length, Math.ceil(Math.floor(audio.length / METAINT) / 5), `${name}: every title`);
         t.equal(titles[1], 't 5');
@@ -193,7 +193,7 @@ t.test('heads of all manners', async (t) => {
   );
 });
 
-t.test('a crowd goes to loopback only, and tells who was refused and who was dropped', async (t) => {
+t.test('a crowd goes to loopback only, and reports who was refused and who was dropped', async (t) => {
   for (const url of [
     'http://192.168.1.1/x',
     'http://example.com/x',

@@ -39,7 +39,7 @@ function json(fields: object = {}): string {
   return JSON.stringify({ song: 'S', artist: 'A', duration: 10, ...fields });
 }
 
-t.test('every documented operation and status is answered, and every message told', async (t) => {
+t.test('every documented operation and status is answered, and every message sent', async (t) => {
   // A listener hook that lets no listener in.
   const hook = http.createServer((_, response) => response.end());
   t.teardown(() => hook.close());
@@ -48,7 +48,7 @@ t.test('every documented operation and status is answered, and every message tol
   process.env['DOCUMENTS_TEST_KEY'] = 'k'.repeat(32);
   const { app, port, ws } = await startServer(t, YAML);
   const seen = new Set<string>();
-  const told = new Set<string>();
+  const sent = new Set<string>();
 
   /** @param from an address of this machine's of its own, where a limit is counted by address */
   const say = async (method: string, path: string, heads: string[] = [], body = ''): Promise<Answer> => {
@@ -141,7 +141,7 @@ t.test('every documented operation and status is answered, and every message tol
   reads.push('/metadata/channel/demo/history.json', '/metadata/channel/demo/history.csv');
   // None comes after it: what is read twice is the same.
   await says(200, 'GET', `${PUSH}?song=the+last`);
-  await until(() => sockets[2]!.told.some(({ type, song }) => type === 'now' && song === 'the last'), 20_000);
+  await until(() => sockets[2]!.records.some(({ type, song }) => type === 'now' && song === 'the last'), 20_000);
   reads.push(`/metadata/listener/${LISTENER}.json`);
   for (const path of reads) {
     const bad = path.includes('history') ? 'limit=0' : 'type=x';
@@ -234,16 +234,16 @@ t.test('every documented operation and status is answered, and every message tol
   // Messages.
   for (const each of events) {
     await each.has(2, 10_000);
-    for (const { record } of each.told) told.add(`${each.path} ${record.type}`);
+    for (const { record } of each.seen) sent.add(`${each.path} ${record.type}`);
   }
   for (const [index, path] of Object.entries(scopes)
     .map(([scope, id]) => `/metadata/${scope}/${id}`)
     .entries()) {
-    for (const record of sockets[index]!.told) told.add(`${path} ${record.type}`);
+    for (const record of sockets[index]!.records) sent.add(`${path} ${record.type}`);
   }
   for (const address of asyncAddresses()) {
     const path = address.replace(/\{\w+\}/, address.includes('/listener/') ? LISTENER : 'demo');
-    for (const type of ['now', 'next']) t.ok(told.has(`${path} ${type}`), `a ${type} came by ${path}`);
+    for (const type of ['now', 'next']) t.ok(sent.has(`${path} ${type}`), `a ${type} came by ${path}`);
   }
 
   // Too many wrong tokens; then too many pushes.

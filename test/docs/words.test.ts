@@ -115,7 +115,7 @@ function at({ path, text }: TextFile, index: number): string {
 
 t.test('no retired word comes back', async (t) => {
   const files = textFiles().filter(({ path }) => ROOMS.test(path));
-  t.ok(files.length >= 5, 'files were found');
+  t.ok(files.length > 300, `${files.length} files were found`);
   const found = files.flatMap((file) => [
     ...wordsOf(file, file.code, RETIRED),
     ...wordsOf(

@@ -1,6 +1,6 @@
 /**
  * A handful of attacks on the built server over real sockets, with a crowd beside them: no attack may cost it a byte, a title or more than
- * 100 ms (issue 9). All of them, mixed for minutes: test/long/hostile.test.ts.
+ * 100 ms. All of them, mixed for minutes: test/long/hostile.test.ts.
  */
 
 import t from 'tap';

@@ -48,7 +48,7 @@ async function openPage(t: Test, origin: string): Promise<Page> {
   return page;
 }
 
-/** The place of the tag is filled with the end of a frame: what stands there on the tape, as far as a decoder can tell. */
+/** The place of the tag is filled with the end of a frame: what stands there on the tape, as far as a decoder can see. */
 function withPartialFrame(audio: Buffer): Buffer {
   const tagBytes = audio.toString('latin1', 0, 3) === 'ID3' ? ID3_HEAD_BYTES + audio[8]! * 128 + audio[9]! : 0;
   const frames = audio.subarray(tagBytes);
@@ -73,10 +73,11 @@ t.test('the audio element plays at once', { skip: SKIP, timeout: 110_000 }, asyn
     ours.push(await start(page, `${base}/demo.mp3?n=${i}`));
     if (i < PARTIAL_JOINS) theirs.push(await start(page, `${partial}/stream?n=${i}`));
   }
-  const told = (each: readonly number[]) => `median ${median(each).toFixed(0)} ms (${each.map(Math.round).join(', ')})`;
-  t.comment(`until it plays: whole frames ${told(ours)}; a partial frame first ${told(theirs)}`);
+  const describe = (each: readonly number[]) =>
+    `median ${median(each).toFixed(0)} ms (${each.map(Math.round).join(', ')})`;
+  t.comment(`until it plays: whole frames ${describe(ours)}; a partial frame first ${describe(theirs)}`);
   // Half of the others' time where the machine is so busy that nothing is quick.
-  t.ok(median(ours) < Math.max(1000, Math.min(...theirs) / 2), told(ours));
+  t.ok(median(ours) < Math.max(1000, Math.min(...theirs) / 2), describe(ours));
   for (const player of [before, recording]) player.close();
 });
 

@@ -1,6 +1,6 @@
 /**
  * The wall clock jumps by an hour, forth and back and past where it began, while the built server plays (libfaketime; the monotonic clock
- * stays as it is): no stream is cut or falls silent, no title is lost or told twice, what is held comes, nothing spins.
+ * stays as it is): no stream is cut or falls silent, no title is lost or sent twice, what is held comes, nothing spins.
  */
 
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
@@ -96,8 +96,8 @@ t.test(
       const isHeldTold = () => watching.songs.includes(`now held${i}`);
       await until(isHeldTold, (HELD_S + SLACK_S + LATE_S) * 1000, () => watching.songs.join());
       const tookS = (performance.now() - heldMs) / 1000;
-      if (!isBack) t.ok(tookS < HELD_S + LATE_S, `held: its moment has come, told after ${tookS} s`);
-      t.ok(tookS < HELD_S + SLACK_S + LATE_S, `held: told after ${tookS} s`);
+      if (!isBack) t.ok(tookS < HELD_S + LATE_S, `held: its moment has come, sent after ${tookS} s`);
+      t.ok(tookS < HELD_S + SLACK_S + LATE_S, `held: sent after ${tookS} s`);
       // Past whatever is looked at once a second.
       await sleep(1200);
       await push(`song=again${i}`);
@@ -112,7 +112,7 @@ t.test(
     await until(() => now().at(-1) === songs.at(-1), 5000);
     // Where the clock goes forth, what is held is due before what comes then.
     const sorted = [...songs].sort();
-    t.same([...now()].sort(), sorted, 'a WebSocket is told each title once');
+    t.same([...now()].sort(), sorted, 'a WebSocket gets each title once');
     await until(() => sse.join('').includes(`"song":"${songs.at(-1)}"`), 5000);
     for (const song of songs) t.equal(sse.join('').split(`"song":"${song}"`).length, 2, `SSE: ${song} once`);
     const history = (await (await fetch(`${server.base}/metadata/channel/demo/history.json`)).json()) as {

@@ -56,16 +56,16 @@ public = no
 
 t.test('darkice', { skip: missing('darkice', 'ffmpeg', 'ffprobe', 'mkfifo') }, async (t) => {
   const server = await startServer(t, demoYaml(PATIENT));
-  const witness = new ChannelProbe(t, server, 'studio');
-  await witness.hearsFile();
+  const channelProbe = new ChannelProbe(t, server, 'studio');
+  await channelProbe.hearsFile();
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const program = startDarkice(t, server.port);
-    await witness.hears(program);
-    const { frames } = witness.ears[0]!;
-    await program.until(() => witness.ears[0]!.frames > frames + 80, 10_000, 'it falls silent');
+    await channelProbe.hears(program);
+    const { frames } = channelProbe.recorders[0]!;
+    await program.until(() => channelProbe.recorders[0]!.frames > frames + 80, 10_000, 'it falls silent');
     t.equal((await probe(`${server.base}/studio`)).codec, 'mp3');
     await program.stop(signal);
-    await witness.hearsFileAgain();
+    await channelProbe.hearsFileAgain();
   }
-  witness.isUnharmed();
+  channelProbe.isUnharmed();
 });

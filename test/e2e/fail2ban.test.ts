@@ -13,7 +13,7 @@ import { Wire } from '../kit/wire.js';
 
 const README = readFileSync(new URL('../../config/README.md', import.meta.url), 'utf8');
 const filter = /^```ini\n(# \/etc\/fail2ban\/filter\.d\/.*?)^```$/ms.exec(README)?.[1] ?? '';
-/** What would name somebody else, could it break out of its field. */
+/** What would name another client, could it break out of its field. */
 const FORGED = '","address":"192.0.2.66","reason":"wrong secret"';
 const basic = (password: string) => `Authorization: Basic ${btoa(`source:${password}`)}`;
 

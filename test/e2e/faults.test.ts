@@ -1,6 +1,6 @@
 /**
  * kill -9 at random moments during 2,000 pushes over 50 channels, several in flight: whatever was answered is there after each
- * restart, in order (polling, history); no reader is told a record twice, or an older one after a newer; what is held comes in its
+ * restart, in order (polling, history); no reader gets a record twice, or an older one after a newer; what is held comes in its
  * turn. What was under way is there or not, but never half. The clock stepped by an hour: titles/scheduler.test.ts.
  */
 
@@ -28,7 +28,7 @@ const WATCHED = ['c0', 'c1', 'c2', 'c5', 'c10'];
 /** An SSE reader that comes back with the last id it has. */
 class Returning {
   readonly topic: string;
-  readonly told: Read[] = [];
+  readonly records: Read[] = [];
   #events: Events | undefined;
   #lastId = '';
 
@@ -47,13 +47,13 @@ class Returning {
   leave(): void {
     if (this.#events === undefined) return;
     this.#events.close();
-    this.told.push(...this.#events.told.map(({ record }) => record));
+    this.records.push(...this.#events.seen.map(({ record }) => record));
     this.#lastId = this.#events.lastId || this.#lastId;
     this.#events = undefined;
   }
 
   last(channel: string, type: string): string {
-    const all = [...this.told, ...(this.#events?.told.map(({ record }) => record) ?? [])];
+    const all = [...this.records, ...(this.#events?.seen.map(({ record }) => record) ?? [])];
     const record = all.findLast((one) => one.channelkey === channel && one.type === type);
     return record === undefined ? '' : nameOf(record);
   }
@@ -71,11 +71,11 @@ t.test('kill -9 at random moments', async (t) => {
     `
 data: { folder: ${join(folder, 'data')} }
 addresses: [{ host: 127.0.0.1, port: ${port} }]
-watch: { bufferBytes: 16777216 } # no reader counts as slow: each is told everything
+watch: { bufferBytes: 16777216 } # no reader counts as slow: each gets everything
 stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(', ')} } } }
 `,
   );
-  const diaries = keys.map((key, i) => new PushModel(key, i % 5 === 0, random));
+  const models = keys.map((key, i) => new PushModel(key, i % 5 === 0, random));
   const wrong: string[] = [];
   const lives: Life[] = [];
   const sockets: { readonly watching: Watching; readonly life: number; readonly topic: string }[] = [];
@@ -112,19 +112,19 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
     return await response.json();
   };
 
-  const auditOne = async (diary: PushModel) => {
+  const auditOne = async (model: PushModel) => {
     // Titles take effect meanwhile: read until all is of one moment.
     for (;;) {
-      const page = `${diary.channel}/history.json?limit=1000`;
+      const page = `${model.channel}/history.json?limit=1000`;
       const before: Read[] = await read(page);
-      const [now, next] = [await read(`${diary.channel}.json`), await read(`${diary.channel}.json?type=next`)];
+      const [now, next] = [await read(`${model.channel}.json`), await read(`${model.channel}.json?type=next`)];
       const history: Read[] = await read(page);
-      if (before.length === history.length) return wrong.push(...diary.audit(history.reverse(), now, next, lives));
+      if (before.length === history.length) return wrong.push(...model.audit(history.reverse(), now, next, lives));
     }
   };
   // One after the other: an address may wait for 16 pages of history.
   const audit = async () => {
-    for (const diary of diaries) await auditOne(diary);
+    for (const model of models) await auditOne(model);
   };
 
   const watch = async () => {
@@ -136,18 +136,18 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
     for (const stream of streams) await stream.come(t, port).opened();
   };
 
-  /** Who has come back has been told what is in force, now or before. */
+  /** A reader that has come back has got what is in force, now or before. */
   const caughtUp = async (stream: Returning) => {
     for (const key of keysOf(stream.topic)) {
       for (const type of ['now', 'next']) {
         let name = '';
-        const isTold = async () => {
+        const isThere = async () => {
           const record = await read(`${key}.json?type=${type}`);
           name = record === null ? '' : nameOf(record);
           return record === null || stream.last(key, type) === name;
         };
         await until(
-          isTold,
+          isThere,
           20_000,
           () => `${why()}: SSE ${stream.topic} missed ${name}, has ${stream.last(key, type)}`,
         );
@@ -158,29 +158,29 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
   const keysOf = (topic: string) => (topic === 'station/house' ? keys : [topic.slice('channel/'.length)]);
   const why = () => `seed ${random.seed}, process ${lives.length}`;
 
-  const push = async (diary: PushModel) => {
-    const pushed = diary.plan();
+  const push = async (model: PushModel) => {
+    const pushed = model.plan();
     sentCount++;
     try {
-      const response = await send(server.base, diary.channel, pushed);
+      const response = await send(server.base, model.channel, pushed);
       const answer = await response.json();
-      if (response.status === 200) wrong.push(...diary.answered(pushed, lives.length, answer));
-      else wrong.push(`${diary.channel}: ${response.status} ${JSON.stringify(answer)}`);
+      if (response.status === 200) wrong.push(...model.answered(pushed, lives.length, answer));
+      else wrong.push(`${model.channel}: ${response.status} ${JSON.stringify(answer)}`);
     } catch (error) {
       if (!isKilled) throw error;
       doubtCount++;
-      diary.failed(pushed);
+      model.failed(pushed);
     }
   };
 
   /** Pushes to whatever channel is free, now in bursts, now with pauses, from `end` on without, until the server is killed. */
   const pusher = async (end: number) => {
     while (!isKilled) {
-      const diary = diaries[random.int(0, CHANNELS - 1)]!;
-      if (diary.busy) continue;
-      diary.busy = true;
-      await push(diary);
-      diary.busy = false;
+      const model = models[random.int(0, CHANNELS - 1)]!;
+      if (model.busy) continue;
+      model.busy = true;
+      await push(model);
+      model.busy = false;
       if (random.chance(0.02)) streams[random.int(0, streams.length - 1)]!.come(t, port);
       if (random.chance(0.1)) {
         const goOnMs = performance.now() + random.int(50, 500);
@@ -204,8 +204,8 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
   await start();
   await watch();
   const isAllOnAir = async () => {
-    for (const diary of diaries) {
-      if (!diary.isOnAir(await read(`${diary.channel}/history.json?limit=1000`))) return false;
+    for (const model of models) {
+      if (!model.isOnAir(await read(`${model.channel}/history.json?limit=1000`))) return false;
     }
     return true;
   };
@@ -215,14 +215,16 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
   for (const stream of streams) await caughtUp(stream);
   for (const stream of streams) stream.leave();
 
-  for (const diary of diaries) {
-    const of = (told: readonly Read[]) => told.filter(({ channelkey }) => channelkey === diary.channel);
-    for (const { topic, told } of streams) {
-      wrong.push(...diary.auditTold(of(told)).map((text) => `SSE ${topic}: ${text}`));
+  for (const model of models) {
+    const of = (records: readonly Read[]) => records.filter(({ channelkey }) => channelkey === model.channel);
+    for (const { topic, records } of streams) {
+      wrong.push(...model.auditReads(of(records)).map((text) => `SSE ${topic}: ${text}`));
     }
     for (const { watching, life, topic } of sockets) {
-      if (keysOf(topic).includes(diary.channel)) {
-        wrong.push(...diary.auditTold(of(watching.told), life).map((text) => `WebSocket ${topic} ${life}: ${text}`));
+      if (keysOf(topic).includes(model.channel)) {
+        wrong.push(
+          ...model.auditReads(of(watching.records), life).map((text) => `WebSocket ${topic} ${life}: ${text}`),
+        );
       }
     }
   }

@@ -1,7 +1,7 @@
 /**
  * The real ffmpeg as encoder and as an independent reader of ICY, against the whole server: titles reach players, watchers and
  * pollers when they should; an encoder that is killed or frozen is replaced within two seconds, and no listener notices more than
- * the sound. ffmpeg sends 48 kHz, the fallback file has 44.1 kHz: so a Player can tell what it hears.
+ * the sound. ffmpeg sends 48 kHz, the fallback file has 44.1 kHz: so a Player knows what it hears.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -142,7 +142,7 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
   const from = changes.length;
   const [whole, each] = [new LoopDelay(t), new LoopDelay(t)];
 
-  /** Waits until `kind` is heard and every Player has its sound; tells how long both took, our own standstills not counted. */
+  /** Waits until `kind` is heard and every Player has its sound; returns how long both took, our own standstills not counted. */
   const turnsTo = async (kind: string, hertz: number, what: string) => {
     each.reset();
     const startMs = performance.now();

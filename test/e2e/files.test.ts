@@ -13,7 +13,7 @@ import { ask, Wire } from '../kit/wire.js';
 const LAUNCHER = ['sh', '-c', 'ulimit -n 200; exec "$0" "$@"'];
 const ENCODER = `SOURCE /studio HTTP/1.0\r\nAuthorization: Basic ${btoa('source:demo-source')}\r\n\r\n`;
 
-t.test('the limit as the system tells it', async (t) => {
+t.test('the limit as the system reports it', async (t) => {
   const limits = (line: string) =>
     softLimit(`Limit  Soft Limit  Hard Limit  Units\nMax processes  1  2  processes\n${line}`);
   t.equal(limits('Max open files            1024                 524288               files     \n'), 1024);

@@ -61,8 +61,8 @@ async function atOnce(t: Test, server: TestServer, tab: Tab): Promise<void> {
       await new Promise((done) => setTimeout(done, random.int(0, 300)));
       moved.push(await start(tab, `${server.base}/${name}?n=${i}`));
     }
-    const told = `${name}: median ${median(moved).toFixed(0)} ms (${moved.map(Math.round).join(', ')})`;
-    t.comment(told);
-    t.ok(median(moved) < MOST_START_MS, told);
+    const figures = `${name}: median ${median(moved).toFixed(0)} ms (${moved.map(Math.round).join(', ')})`;
+    t.comment(figures);
+    t.ok(median(moved) < MOST_START_MS, figures);
   }
 }

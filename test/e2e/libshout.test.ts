@@ -35,21 +35,21 @@ t.test('ezstream', { skip: missing('ezstream', 'ffmpeg', 'ffprobe') }, async (t)
   const titles = FILES.map(({ artist, title }) => `${artist} - ${title}`);
   await Promise.all(
     Object.entries(ways).map(async ([name, options]) => {
-      const witness = new ChannelProbe(t, server, name);
-      await witness.hearsFile();
+      const channelProbe = new ChannelProbe(t, server, name);
+      await channelProbe.hearsFile();
       let program = startEzstream(t, list, options);
-      await witness.hears(program);
-      await witness.reads(program, ...titles);
+      await channelProbe.hears(program);
+      await channelProbe.reads(program, ...titles);
       await program.stop();
-      await witness.hearsFileAgain();
+      await channelProbe.hearsFileAgain();
       program = startEzstream(t, list, options);
-      await witness.hears(program);
-      await witness.reads(program, titles[1]!);
+      await channelProbe.hears(program);
+      await channelProbe.reads(program, titles[1]!);
       const { codec } = await probe(`${server.base}/${name}`);
       t.equal(codec, 'mp3');
       await program.stop('SIGINT');
-      await witness.hearsFileAgain();
-      witness.isUnharmed();
+      await channelProbe.hearsFileAgain();
+      channelProbe.isUnharmed();
     }),
   );
 });

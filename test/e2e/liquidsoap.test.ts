@@ -30,10 +30,10 @@ t.test('liquidsoap', { skip: missing('liquidsoap') }, async (t) => {
     `${at('latin')}, encoding="ISO-8859-1"`,
     `${at('icy')}, protocol="icy"`,
   ];
-  const witnesses = ['studio', ...WAYS].map((name) => new ChannelProbe(t, server, name));
-  const all = (each: (witness: ChannelProbe) => Promise<void>) => Promise.all(witnesses.map(each));
+  const probes = ['studio', ...WAYS].map((name) => new ChannelProbe(t, server, name));
+  const all = (each: (channelProbe: ChannelProbe) => Promise<void>) => Promise.all(probes.map(each));
 
-  await all((witness) => witness.hearsFile());
+  await all((channelProbe) => channelProbe.hearsFile());
   for (const titles of [['Hoppípolla', 'Ahora, ¡ahora! & 100 % más'], ["L'été; «ça va»"]]) {
     const startMs = performance.now();
     const spent = (what: string) => t.comment(`${what} after ${(performance.now() - startMs).toFixed(0)} ms`);
@@ -43,12 +43,12 @@ t.test('liquidsoap', { skip: missing('liquidsoap') }, async (t) => {
       titles.map((title, i) => ({ afterSeconds: 8 + 6 * i, artist: 'Sigur Rós', title })),
     );
     // The titles come by the program's own clock, and a poll gets only what is in force: it has to be looked at from the beginning.
-    const told = all((witness) => witness.reads(program, ...titles.map((title) => `Sigur Rós - ${title}`)));
-    await Promise.all([told, all((witness) => witness.hears(program)).then(() => spent('heard by all'))]);
+    const read = all((channelProbe) => channelProbe.reads(program, ...titles.map((title) => `Sigur Rós - ${title}`)));
+    await Promise.all([read, all((channelProbe) => channelProbe.hears(program)).then(() => spent('heard by all'))]);
     spent('all titles');
     await program.stop();
-    await all((witness) => witness.hearsFileAgain());
+    await all((channelProbe) => channelProbe.hearsFileAgain());
     spent('gone');
   }
-  for (const witness of witnesses) witness.isUnharmed();
+  for (const channelProbe of probes) channelProbe.isUnharmed();
 });

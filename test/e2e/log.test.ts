@@ -80,9 +80,9 @@ t.test('a reader of the log that stops, and goes on', async (t) => {
   const lost = lines.map((line) => (line.includes('lines of this log were lost') ? JSON.parse(line).lines : 0));
   const lostCount = lost.reduce((sum, count) => sum + count, 0);
   t.ok(lostCount > 500, `${lostCount} were lost`);
-  // A busy disk is told of once a second, and such a line may be lost too.
-  const told = titles.length + lostCount;
-  t.ok(told >= LINES + 2 && told < LINES + 60, `${told}: what is not there is counted, and the others are whole`);
+  // A busy disk is logged once a second, and such a line may be lost too.
+  const count = titles.length + lostCount;
+  t.ok(count >= LINES + 2 && count < LINES + 60, `${count}: what is not there is counted, and the others are whole`);
   await server.end('SIGTERM');
   t.equal(server.ended, 0);
 });

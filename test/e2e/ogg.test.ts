@@ -1,7 +1,7 @@
 /**
  * An Ogg channel from end to end: ffmpeg feeds Opus, titles are pushed, and players that read them out of the stream (ffprobe, mpv) show
- * them as they change, while the listener's feed tells where they stand. An encoder's own comments are its titles. Who was promised
- * another format is told to go; Chromium plays on over the links.
+ * them as they change, while the listener's feed says where they stand. An encoder's own comments are its titles. Who was promised
+ * another format has to go; Chromium plays on over the links.
  */
 
 import { execFile } from 'node:child_process';
@@ -43,9 +43,9 @@ t.test('titles of an Ogg channel', { skip: missing('ffmpeg', 'ffprobe', 'mpv') }
   t.match(await record(), { artist: 'Anna', source: 'encoder' });
   await ffmpeg.until(async () => (await fetch(`${base}/opus.ogg`, { method: 'HEAD' })).status === 200, 20_000, 'heard');
 
-  const told: Record<string, string>[] = [];
+  const records: Record<string, string>[] = [];
   const watcher = new WebSocket(`${ws}/metadata/listener/ogg-one?sync=wire`);
-  watcher.on('message', (data) => told.push(JSON.parse(String(data))));
+  watcher.on('message', (data) => records.push(JSON.parse(String(data))));
   t.teardown(() => watcher.terminate());
   await until(() => watcher.readyState === WebSocket.OPEN, 10_000);
   const player = new Player(port, '/opus.ogg?metaid=ogg-one', { keep: true });
@@ -73,9 +73,11 @@ t.test('titles of an Ogg channel', { skip: missing('ffmpeg', 'ffprobe', 'mpv') }
   await mpv.until(() => /Title: .*Drittes/i.test(mpv.said), 60_000, 'mpv shows the third');
   t.notOk(/error|invalid|missing/i.test(mpv.said), mpv.said);
   await player.until(() => player.audio.includes('TITLE=Drittes'), 20_000);
-  await until(() => told.some((one) => one['song'] === 'Drittes'), 20_000);
+  await until(() => records.some((one) => one['song'] === 'Drittes'), 20_000);
 
-  const positions = ['Wälzer', 'Drittes'].map((song) => Number(told.find((one) => one['song'] === song)!['position']));
+  const positions = ['Wälzer', 'Drittes'].map((song) =>
+    Number(records.find((one) => one['song'] === song)!['position']),
+  );
   t.ok(positions[0]! > 0 && positions[1]! > positions[0]!, `${positions}`);
 
   // Who joins is given the title in force where its burst begins.

@@ -111,7 +111,7 @@ t.test('players', { timeout: 110_000 }, async (t) => {
   }
 });
 
-t.test('ffprobe tells the format and the title', { skip: missing('ffprobe') }, async (t) => {
+t.test('ffprobe finds the format and the title', { skip: missing('ffprobe') }, async (t) => {
   const { base } = await startServer(t, demoYaml());
   t.equal((await fetch(`${base}/metapush/demo/demo-token?artist=Anna&song=Lied`)).status, 200);
   const probe = spawn('ffprobe', [

@@ -1,6 +1,6 @@
 /**
- * What listeners see in the stream and what readers of records are told, side by side: players by their ICY blocks, watchers by
- * WebSocket. And whom the channel believes while encoders and upstreams tell titles too. Real server, real sockets.
+ * What listeners see in the stream and what readers of records get, side by side: players by their ICY blocks, watchers by
+ * WebSocket. And whom the channel believes while encoders and upstreams send titles too. Real server, real sockets.
  */
 
 import { readFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ async function now(server: TestServer, channel: string): Promise<string> {
 
 const seen = (player: Player) => player.titles.map(({ title }) => title);
 
-t.test('content types: the stream follows the policy, records tell the truth', async (t) => {
+t.test('content types: the stream follows the policy, records say the truth', async (t) => {
   const yaml = demoYaml(`
       air:
         name: Radio Air
@@ -55,7 +55,7 @@ streams: { burstSeconds: 0 }
   const player = new Player(server.port, '/air?metaid=one');
   await player.until((p) => p.titles.length === 1);
   t.same(seen(player), ['Radio Air'], 'nothing to keep yet: the name');
-  await until(() => listener.told.length === 1, 3000);
+  await until(() => listener.records.length === 1, 3000);
 
   const steps: readonly [string, number, string | null][] = [
     ['First', 1001, 'First'],
@@ -70,7 +70,7 @@ streams: { burstSeconds: 0 }
   for (const [song, etype, shown] of steps) {
     const bytes = player.audioBytes;
     await push(server, 'air', `song=${encodeURIComponent(song)}&etype=${etype}`);
-    await until(() => listener.told.at(-1)?.song === song, 5000);
+    await until(() => listener.records.at(-1)?.song === song, 5000);
     if (shown !== null) expected.push(shown);
     await player.until((p) => p.audioBytes >= bytes + 4000);
     t.same(seen(player), expected, song);
@@ -85,7 +85,7 @@ streams: { burstSeconds: 0 }
   const songs = steps.map(([song]) => `now ${song}`);
   t.same(channel.songs, ['now Station ID', ...songs]);
   t.same(listener.songs, ['now Station ID', ...songs]);
-  const positions = listener.told.map((record) => Number(record.position));
+  const positions = listener.records.map((record) => Number(record.position));
   for (let i = 1; i < positions.length; i++) t.ok(positions[i]! > positions[i - 1]!, `${positions}`);
   // The three jingles lie at blocks of their own, although their blocks say nothing new: at whole segments of 2000 bytes.
   for (const position of positions.slice(2)) {
@@ -168,7 +168,7 @@ t.test('whom the channel believes', async (t) => {
       all: { pushTokens: [studio-token], ${sources()} }
       closed: { pushTokens: [studio-token], titlesFrom: [encoder], ${sources()} }
 `)}titles: { pushHoldSeconds: 2, graceSeconds: 0 }
-# A source that comes back tells its title again: not because this machine was busy for a moment.
+# A source that comes back sends its title again: not because this machine was busy for a moment.
 sources: { stallMs: 20000 }
 `,
   );
@@ -177,7 +177,7 @@ sources: { stallMs: 20000 }
     return until(
       () => {
         void now(server, channel).then(
-          (told) => (last = told),
+          (answer) => (last = answer),
           () => undefined,
         );
         return last === expected;
@@ -199,7 +199,7 @@ sources: { stallMs: 20000 }
   );
 
   await encoderTitle(server, 'closed', 'Studio');
-  t.equal(await now(server, 'closed'), 'encoder Studio', 'told for an encoder that is not there: taken at once');
+  t.equal(await now(server, 'closed'), 'encoder Studio', 'sent for an encoder that is not there: taken at once');
 
   await push(server, 'all', 'song=Pushed');
   await encoderTitle(server, 'all', 'Silenced');

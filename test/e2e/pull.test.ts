@@ -29,8 +29,8 @@ t.test('from Icecast, fed by ffmpeg', { skip: noIcecast || noFfmpeg, timeout: 60
   let first = encode(t, port, '/first');
   encode(t, port, '/second');
   await until(async () => (await icecast.has('/first')) && (await icecast.has('/second')), 15_000);
-  await icecast.tell('/first', 'One - From Icecast');
-  await icecast.tell('/second', 'Two - From Icecast');
+  await icecast.setTitle('/first', 'One - From Icecast');
+  await icecast.setTitle('/second', 'Two - From Icecast');
   const server = await startServer(
     t,
     `
@@ -55,7 +55,7 @@ stations:
   await player.until(() => title() === 'Two - From Icecast', 15_000);
   first = encode(t, port, '/first');
   await until(() => icecast.has('/first'), 15_000);
-  await icecast.tell('/first', 'Again - From Icecast');
+  await icecast.setTitle('/first', 'Again - From Icecast');
   await player.until(() => title() === 'Again - From Icecast', 15_000);
   const { audioBytes } = player;
   await player.until(() => player.audioBytes > audioBytes + 32_000, 15_000);

@@ -101,7 +101,7 @@ stations:
   await push('a', `song=far+too&time=${soonS + 9999}`);
   const metrics = await (await fetch(`${server.base}/metrics`)).text();
   t.match(metrics, 'airsplice_pushes_far_ahead_total{channel="a"} 2');
-  t.equal(server.err.match(/too far ahead/g)?.length, 1, 'told once a minute for each channel');
+  t.equal(server.err.match(/too far ahead/g)?.length, 1, 'logged once a minute for each channel');
   await server.end('SIGTERM');
   t.equal(server.ended, 0, server.err.slice(-1000));
 });

@@ -144,7 +144,7 @@ async function play(t: Test, server: TestServer, { portsOn, steps, title }: Tran
     socket.end();
     socket.once('data', () => socket.destroy());
     await watching.has(1, 10_000);
-    t.match(watching.told[0], { artist: 'Sigur Rós', song: 'Glósóli', source: 'encoder' });
+    t.match(watching.records[0], { artist: 'Sigur Rós', song: 'Glósóli', source: 'encoder' });
     await player.until(({ titles }) => titles.at(-1)?.title === 'Sigur Rós - Glósóli');
   }
   clearInterval(sending);

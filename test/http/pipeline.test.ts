@@ -165,7 +165,7 @@ stations:
 `;
   const { port } = await startServer(t, yaml);
   /** One that has a place, of which there is one. */
-  const seated = async (bytes: string, told = () => 'no place') => {
+  const seated = async (bytes: string, describe = () => 'no place') => {
     let wire!: Wire;
     const isSeated = async () => {
       wire = new Wire(t, port, { halfOpen: true }).send(bytes);
@@ -176,7 +176,7 @@ stations:
       if (isRefused) wire.socket.destroy();
       return !isRefused;
     };
-    await until(isSeated, 10_000, told);
+    await until(isSeated, 10_000, describe);
     return wire;
   };
   const sse = get('/metadata/sse/channel/studio');

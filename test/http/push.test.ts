@@ -101,7 +101,7 @@ t.test('the answer of GET and POST is the same record of 17 fields', async (t) =
     t.equal((await get(t, port, '?song=0&seperator=%3A')).json().separator, ':');
   });
 
-  t.test('another content type is told which one it should be', async (t) => {
+  t.test('the answer to another content type says which one it should be', async (t) => {
     for (const type of ['', 'text/plain', 'text/json', 'application/jsonx', 'application/x-www-form-urlencoded']) {
       const answer = await post(t, port, FULL, type);
       isProblem(t, answer, 415);

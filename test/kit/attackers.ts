@@ -21,7 +21,7 @@ export class Attackers {
       env: { ...process.env, NODE_OPTIONS: '' },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    // A guest in this machine: the server and those who measure come first.
+    // Low priority: the server and the clients that measure come first.
     setPriority(this.#child.pid!, NICE);
     this.#child.on('message', (outcome: Outcome) => {
       this.#waiting.get(outcome.id)?.(outcome);

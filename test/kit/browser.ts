@@ -46,7 +46,7 @@ export function start(tab: Tab, url: string, mostMs = 20_000): Promise<number> {
   );
 }
 
-/** Begins to play a stream that goes on until the page is left; `heard` tells how far. */
+/** Begins to play a stream that goes on until the page is left; `heard` returns how far. */
 export function play(tab: Tab, url: string): Promise<void> {
   return tab.evaluate((src) => {
     const players = ((globalThis as any).players ??= {});
@@ -73,7 +73,7 @@ export interface Read {
   readonly audioBytes: number;
 }
 
-/** Begins to fetch a stream with ICY and to split it; `readSoFar` tells what has come. */
+/** Begins to fetch a stream with ICY and to split it; `readSoFar` returns what has come. */
 export function fetchIcy(tab: Tab, url: string): Promise<void> {
   return tab.evaluate(async (url) => {
     const response = await fetch(url, { headers: { 'Icy-MetaData': '1' } });

@@ -1,6 +1,6 @@
 /**
  * BUTT (broadcast using this tool), which presenters use: a window, with a configuration and a log of its own, that sends what its sound
- * input hears. It is told what to do by its own command server, as its user would by its buttons.
+ * input hears. Tests control it over its own command server, as its user does by its buttons.
  */
 
 import { execFile } from 'node:child_process';
@@ -21,7 +21,7 @@ const CODECS = { mp3: 'mp3', vorbis: 'ogg', opus: 'opus' } as const;
 interface Running {
   readonly log: string;
   /** One command to its command server, and its answer. */
-  tell(...args: string[]): Promise<string>;
+  command(...args: string[]): Promise<string>;
 }
 
 const running = new WeakMap<Program, Running>();
@@ -58,11 +58,11 @@ codec = ${CODECS[codec]}
   );
   writeFileSync(log, '');
   const program = new Program(t, 'butt', ['-c', config, '-p', control], env);
-  const tell = async (...args: string[]) => {
+  const command = async (...args: string[]) => {
     const { stdout } = await promisify(execFile)('butt', ['-p', control, ...args], { timeout: CONTROL_MS });
     return stdout;
   };
-  running.set(program, { log, tell });
+  running.set(program, { log, command });
   await program.until(() => readFileSync(log, 'utf8').includes('Connecting to'), START_MS, 'it does not start');
   return program;
 }
@@ -75,13 +75,13 @@ export const butt: EncoderKind = {
   codec: 'mp3',
   start: (t, to) => start(t, to, 'mp3'),
   title: async (_, program, artist, song) => {
-    await runningOf(program).tell('-u', `${artist} – ${song}`);
+    await runningOf(program).command('-u', `${artist} – ${song}`);
   },
   titleLine: 'Björk – Jóga',
   words: async (program) => readFileSync(runningOf(program).log, 'utf8'),
-  rests: async (program) => /^connected: 0\nconnecting: 0$/m.test(await runningOf(program).tell('-S')),
+  rests: async (program) => /^connected: 0\nconnecting: 0$/m.test(await runningOf(program).command('-S')),
   stop: async (program) => {
-    await runningOf(program).tell('-q');
+    await runningOf(program).command('-q');
     await program.until(() => program.ended !== undefined, CONTROL_MS, 'it does not end').catch(() => undefined);
   },
   // By default it comes again after 403 only: in silence, five times a second.

@@ -27,7 +27,7 @@ export class ChannelProbe {
   readonly icy: Player;
   readonly plain: Player;
   readonly watching: Watching;
-  readonly ears: readonly FrameRecorder[];
+  readonly recorders: readonly FrameRecorder[];
   readonly #test: Test;
   readonly #url: string;
   /** From the file to the program and back. */
@@ -38,7 +38,7 @@ export class ChannelProbe {
     this.#url = `${base}/metadata/channel/${channel}.json`;
     this.icy = new Player(port, `/${channel}`, { keep: true });
     this.plain = new Player(port, `/${channel}`, { keep: true, icy: false });
-    this.ears = [this.icy, this.plain].map((player) => new FrameRecorder(t, player));
+    this.recorders = [this.icy, this.plain].map((player) => new FrameRecorder(t, player));
     this.watching = new Watching(t, `${ws}/metadata/channel/${channel}`);
     t.teardown(() => {
       this.icy.close();
@@ -67,37 +67,37 @@ export class ChannelProbe {
     await this.hearsFile();
   }
 
-  /** These titles arrive, in this order, for everybody; a poll gets each while it is in force. */
+  /** These titles reach all readers, in this order; a poll gets each while it is in force. */
   async reads(program: Program, ...titles: string[]): Promise<void> {
     for (const title of titles) {
       await program.until(async () => (await this.#poll()) === title, TITLE_MS, `no poll gets ${title}`);
     }
     const all = titles.join('\n');
-    const watched = () => this.watching.told.map(({ rawdata }) => rawdata);
+    const watched = () => this.watching.records.map(({ rawdata }) => rawdata);
     const heard = () => this.icy.titles.map(({ title }) => title);
     for (const [who, seen] of [
       ['WebSocket', watched],
       ['ICY', heard],
     ] as const) {
-      await program.until(() => seen().join('\n').includes(all), TITLE_MS, `${who} is not told ${titles}`);
+      await program.until(() => seen().join('\n').includes(all), TITLE_MS, `${who} does not get ${titles}`);
     }
   }
 
-  /** Nobody was lost, everything heard was whole frames, and ICY's blocks stood in their places (else the frames would be broken). */
+  /** No listener was lost, everything heard was whole frames, and ICY's blocks stood in their places (else the frames would be broken). */
   isUnharmed(): void {
     const t = this.#test;
     t.strictSame([this.icy.status, this.plain.status], [200, 200]);
     t.strictSame([this.icy.closed, this.plain.closed, this.watching.code], [false, false, 0], 'all are still there');
     for (const [i, name] of ['with ICY', 'without ICY'].entries()) {
-      const ear = this.ears[i]!;
-      ear.listen();
-      t.ok(ear.frames > 100, `${name}: ${ear.frames} frames`);
-      t.ok(ear.breaks <= this.#switches, `${name}: ${ear.breaks} breaks, ${this.#switches} switches`);
+      const recorder = this.recorders[i]!;
+      recorder.listen();
+      t.ok(recorder.frames > 100, `${name}: ${recorder.frames} frames`);
+      t.ok(recorder.breaks <= this.#switches, `${name}: ${recorder.breaks} breaks, ${this.#switches} switches`);
     }
   }
 
   #hears(hertz: number): boolean {
-    return this.ears.every((ear) => ear.hertz === hertz);
+    return this.recorders.every((recorder) => recorder.hertz === hertz);
   }
 
   async #poll(): Promise<string> {

@@ -88,9 +88,9 @@ export async function churn(t: Test, joins: number): Promise<void> {
   const kb = (bytes: number) => `${Math.round(bytes / 1024)} KB`;
   for (const of of ['heap', 'buffers', 'resident'] as const) {
     const grown = after[of] - before[of];
-    const told = `${of} ${kb(before[of])}, after ${joins} joins ${kb(grown)} more (allowed ${kb(most[of])})`;
-    t.comment(told);
-    t.ok(grown < most[of], `seed ${random.seed}: ${told}`);
+    const figures = `${of} ${kb(before[of])}, after ${joins} joins ${kb(grown)} more (allowed ${kb(most[of])})`;
+    t.comment(figures);
+    t.ok(grown < most[of], `seed ${random.seed}: ${figures}`);
   }
   t.ok(count('Timeout') <= timers, 'no timer is left');
   t.ok(count('TCPSocketWrap') <= idleSockets, 'no socket is left');

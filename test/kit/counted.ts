@@ -1,7 +1,7 @@
 /**
  * Audio that can be checked byte by byte: frames of MPEG 1 layer III (128 kb/s, 44.1 kHz, none reaching back into a reservoir) that hold
- * their own number, an encoder that sends them in real time, and an ear that takes them one after the other: no hole, no repeat, no
- * byte that is another's. What an ear has heard is two numbers and a fault, so that it may listen for hours.
+ * their own number, an encoder that sends them in real time, and a reader that takes them one after the other: no hole, no repeat, no
+ * byte that is another's. What it has read is two numbers and a fault, so that it may run for hours.
  */
 
 import net from 'node:net';
@@ -13,7 +13,7 @@ export const FRAME_MS = (1152 * 1000) / 44_100;
 const NUMBER_AT = 36;
 const TAG_HEAD_BYTES = 10;
 const TICK_MS = 50;
-/** Frames that many ears compare with are made once. */
+/** Frames that many readers compare with are made once. */
 const CACHED = 4096;
 const cache: Buffer[] = [];
 
@@ -75,7 +75,8 @@ export class CountedEncoder {
   }
 }
 
-export class CountedEar {
+/** The reader: each frame must follow the one before. */
+export class CountedFrames {
   /** Numbers of the first and the last whole frame; -1: none yet. */
   first = -1;
   last = -1;

@@ -1,13 +1,14 @@
 /**
  * Well-behaved people at a server that others attack: an encoder with counted frames, listeners (half of them with ICY) that take them
- * byte by byte, one more each second who stays for the first of them, watchers by WebSocket and SSE, a title pushed a second. Nobody may lose a byte or a title,
- * and nobody may wait: `during` tells what an attack has cost, `unharmed` asserts that none was lost. They come from 127.0.0.1.
+ * byte by byte, one more each second that stays for the first of them, watchers by WebSocket and SSE, a title pushed a second. No client
+ * may lose a byte or a title, or wait: `during` measures what an attack costs, `unharmed` asserts that none was lost. They come from
+ * 127.0.0.1.
  */
 
 import http from 'node:http';
 import type { Test } from 'tap';
 import { ClientDelays } from './client-delays.js';
-import { CountedEar, CountedEncoder, FRAME_MS } from './counted.js';
+import { CountedEncoder, CountedFrames, FRAME_MS } from './counted.js';
 import { Events } from './events.js';
 import { MachineDelay } from './machine-delay.js';
 import { Player, until } from './player.js';
@@ -21,7 +22,7 @@ const LEAST_MS = 500;
 const AHEAD_MS = 4000;
 /** A newcomer has audio by then: the channel plays, and has a burst for it. */
 const JOIN_MS = 2500;
-/** For all to have what was sent last: the visits' rhythm, the tape's open segment, a machine that is busy. */
+/** For all to have what was sent last: the newcomers' rhythm, the tape's open segment, a machine that is busy. */
 const ARRIVES_MS = 15_000;
 
 export interface CrowdPlace {
@@ -43,7 +44,7 @@ export interface Cost {
 
 interface Listener {
   readonly player: Player;
-  readonly ear: CountedEar;
+  readonly frames: CountedFrames;
 }
 
 export class Crowd {
@@ -82,7 +83,7 @@ export class Crowd {
     const { channel, listeners = 50, watchers = 20 } = this.#place;
     const { port } = this.#server;
     await this.#encoder.answered();
-    // The first title is in force before anybody comes, so that all are told the same.
+    // The first title is in force before the first client comes, so that all get the same.
     await this.#push();
     for (let i = 0; i < listeners; i++) this.#listeners.push(this.#listen(i % 2 === 0));
     for (let i = 0; i < watchers; i++) {
@@ -92,9 +93,9 @@ export class Crowd {
     }
     await until(
       () =>
-        this.#listeners.every(({ ear }) => ear.last >= 0) &&
-        this.#sockets.every(({ told }) => told.length > 0) &&
-        this.#events.every(({ told }) => told.length > 0),
+        this.#listeners.every(({ frames }) => frames.last >= 0) &&
+        this.#sockets.every(({ records }) => records.length > 0) &&
+        this.#events.every(({ seen }) => seen.length > 0),
       30_000,
       () => `the crowd does not get in: ${this.#harm()}`,
     );
@@ -124,18 +125,18 @@ export class Crowd {
     const lastFrame = this.#encoder.sent - 1 - Math.ceil(2000 / FRAME_MS);
     const titles = () => this.#pushed;
     const arrived = () =>
-      this.#listeners.every(({ ear }) => ear.last >= lastFrame) &&
-      this.#tellings().every((told) => told.length >= titles().length);
+      this.#listeners.every(({ frames }) => frames.last >= lastFrame) &&
+      this.#watchedTitles().every((titlesRead) => titlesRead.length >= titles().length);
     await until(arrived, ARRIVES_MS).catch(() => undefined);
     t.equal(this.#harm(), '', `${why}: nobody is harmed`);
-    const late = this.#listeners.filter(({ ear }) => ear.last < lastFrame);
+    const late = this.#listeners.filter(({ frames }) => frames.last < lastFrame);
     t.equal(
       late.length,
       0,
-      `${why}: ${late.length} listeners have not heard the end (${late[0]?.ear.last} of ${lastFrame})`,
+      `${why}: ${late.length} listeners have not heard the end (${late[0]?.frames.last} of ${lastFrame})`,
     );
-    for (const told of this.#tellings()) {
-      if (told.join() !== titles().join()) t.fail(`${why}: a watcher was told ${difference(told, titles())}`);
+    for (const titlesRead of this.#watchedTitles()) {
+      if (titlesRead.join() !== titles().join()) t.fail(`${why}: a watcher got ${difference(titlesRead, titles())}`);
     }
     for (const { player } of this.#listeners) {
       const heard = player.titles.map(({ title }) => title);
@@ -147,28 +148,28 @@ export class Crowd {
             .slice(from, from + heard.length)
             .join()
       ) {
-        t.fail(`${why}: a listener was told ${difference(heard, titles().slice(from))}`);
+        t.fail(`${why}: a listener got ${difference(heard, titles().slice(from))}`);
       }
     }
-    const frames = this.#listeners.reduce((sum, { ear }) => sum + ear.last - ear.first + 1, 0);
-    t.comment(`${why}: ${frames} frames and ${titles().length} titles were held against what was sent`);
+    const count = this.#listeners.reduce((sum, { frames }) => sum + frames.last - frames.first + 1, 0);
+    t.comment(`${why}: ${count} frames and ${titles().length} titles were held against what was sent`);
   }
 
   #listen(icy: boolean, isMeasured = true): Listener {
-    const ear = new CountedEar();
+    const frames = new CountedFrames();
     let mark: ClientDelays['mark'] | undefined;
     const onAudio = (bytes: Uint8Array): void => {
       if (mark !== undefined && isMeasured) this.delays.onGap(this.delays.sinceMs(mark));
       mark = this.delays.mark;
-      ear.feed(bytes);
+      frames.feed(bytes);
     };
-    return { player: new Player(this.#server.port, `/${this.#place.channel}`, { icy, onAudio }), ear };
+    return { player: new Player(this.#server.port, `/${this.#place.channel}`, { icy, onAudio }), frames };
   }
 
-  #tellings(): string[][] {
+  #watchedTitles(): string[][] {
     return [
-      ...this.#sockets.map(({ told }) => told.map((record) => record.rawdata as string)),
-      ...this.#events.map(({ told }) => told.map(({ record }) => record.rawdata as string)),
+      ...this.#sockets.map(({ records }) => records.map((record) => record.rawdata as string)),
+      ...this.#events.map(({ seen }) => seen.map(({ record }) => record.rawdata as string)),
     ];
   }
 
@@ -185,20 +186,20 @@ export class Crowd {
     const gone =
       this.#sockets.filter(({ code }) => code !== 0).length + this.#events.filter((e) => e.wire.closed).length;
     if (gone > 0) return `${gone} watchers were disconnected`;
-    return this.#listeners.find(({ ear }) => ear.fault !== '')?.ear.fault ?? '';
+    return this.#listeners.find(({ frames }) => frames.fault !== '')?.frames.fault ?? '';
   }
 
   #pushOn(waitMs = PUSH_MS): void {
     this.#timer = setTimeout(async () => {
       const beganMs = performance.now();
-      void this.#visit();
+      void this.#comeAndGo();
       await this.#push();
       if (!this.#isOver) this.#pushOn(Math.max(LEAST_MS, PUSH_MS - (performance.now() - beganMs)));
     }, waitMs);
   }
 
-  /** Somebody comes, hears something and goes. */
-  async #visit(): Promise<void> {
+  /** A newcomer connects, hears something and goes. */
+  async #comeAndGo(): Promise<void> {
     const mark = this.delays.mark;
     const { player } = this.#listen(false, false);
     while (player.audioBytes === 0 && this.delays.sinceMs(mark) < JOIN_MS && !this.#isOver) {
@@ -227,7 +228,7 @@ export class Crowd {
   }
 }
 
-function difference(told: readonly string[], wanted: readonly string[]): string {
-  const at = wanted.findIndex((title, i) => told[i] !== title);
-  return `${told.length} titles of ${wanted.length}; ${told[at]} in the place of ${wanted[at]}`;
+function difference(got: readonly string[], wanted: readonly string[]): string {
+  const at = wanted.findIndex((title, i) => got[i] !== title);
+  return `${got.length} titles of ${wanted.length}; ${got[at]} in the place of ${wanted[at]}`;
 }

@@ -23,7 +23,7 @@ export const WATCH_MS = 8000;
 export interface Reaction {
   /** How often it comes, at least and at most: one that comes many times a second is a burden. */
   readonly tries: readonly [number, number];
-  /** What it tells its user, on its outputs or where `EncoderKind.words` looks. */
+  /** What it says to its user, on its outputs or where `EncoderKind.words` looks. */
   readonly says?: RegExp;
   /** It gives up: its process ends, or it rests (`EncoderKind.rests`). */
   readonly ends: boolean;
@@ -51,7 +51,7 @@ export interface EncoderKind {
   readonly codec: 'mp3' | 'aac' | 'vorbis' | 'opus' | 'flac';
   /** Resolves when it was started; it need not be connected. */
   start(t: Test, to: Target): Promise<Program>;
-  /** Makes it tell this title; undefined: it cannot tell any. Called when it is heard. */
+  /** Makes it send this title; undefined: it cannot send any. Called when it is heard. */
   readonly title?: (t: Test, program: Program, artist: string, song: string) => Promise<void>;
   /** What it shows to its user beside its outputs: a window, a log file. */
   readonly words?: (program: Program) => Promise<string>;

@@ -129,7 +129,7 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
     const icy = new Player(port, MOUNT);
     t.teardown(() => icy.close());
     await kind.title(t, program, TITLE.artist, TITLE.song);
-    await isTold(program, server, kind.titleRead ?? TITLE);
+    await readsTitle(program, server, kind.titleRead ?? TITLE);
     const { artist, song } = kind.titleRead ?? TITLE;
     if (kind.codec === 'mp3' || kind.codec === 'aac') {
       const line = kind.titleLine ?? (artist === '' ? song : `${artist} - ${song}`);
@@ -204,14 +204,14 @@ async function isWhole(t: Test, { name, codec }: EncoderKind, program: Program, 
   t.same(complaints, [], 'ffmpeg has nothing to say');
 }
 
-async function isTold(program: Program, { base }: TestServer, wanted: object): Promise<void> {
+async function readsTitle(program: Program, { base }: TestServer, wanted: object): Promise<void> {
   let last: unknown;
   const isThere = async () => {
     const answer = await fetch(`${base}/metadata/channel/air.json`);
     last = answer.status === 200 ? await answer.json() : answer.status;
     return Object.entries(wanted).every(([name, value]) => (last as Record<string, unknown>)[name] === value);
   };
-  await program.until(isThere, 30_000, 'its title is not told').catch((error) => {
+  await program.until(isThere, 30_000, 'its title is not in force').catch((error) => {
     throw new Error(`${error.message} ${JSON.stringify(last)}`);
   });
 }

@@ -19,7 +19,7 @@ export class Events {
   readonly #test: Test;
   status = 0;
   heads = new Map<string, string>();
-  readonly told: SeenEvent[] = [];
+  readonly seen: SeenEvent[] = [];
   readonly retries: number[] = [];
   comments = 0;
   /** Of the last whole event. */
@@ -37,13 +37,13 @@ export class Events {
     this.wire.socket.on('data', () => this.#take());
   }
 
-  /** Whatever was told, as `type song`. */
+  /** What was sent, as `type song`. */
   get songs(): string[] {
-    return this.told.map(({ record }) => `${record.type} ${record.song}`);
+    return this.seen.map(({ record }) => `${record.type} ${record.song}`);
   }
 
   async has(count: number, ms = 5000): Promise<this> {
-    const ready = () => this.told.length >= count;
+    const ready = () => this.seen.length >= count;
     await until(ready, ms, () => `events: ${this.status} ${this.songs.slice(-20)}`);
     return this;
   }
@@ -84,7 +84,7 @@ export class Events {
       const data = this.#data;
       if (data.length > 0) {
         const record = JSON.parse(Buffer.from(data.join('\n'), 'latin1').toString());
-        this.told.push({ id: this.#id, name: this.#name, record });
+        this.seen.push({ id: this.#id, name: this.#name, record });
         const problems = messageProblems(`http://x${this.path}`, record);
         for (const problem of problems) this.#test.fail(`not in the document: ${problem}`);
       }

@@ -61,7 +61,7 @@ export const ezstream: EncoderKind = {
     const list = makeList(t, [{ artist: 'Björk', title: 'Jóga' }], 15, 44_100);
     return startEzstream(t, list, { protocol: 'HTTP', tls: 'May', port, mount, password });
   },
-  // It was told with the first audio.
+  // It was sent with the first audio.
   title: async () => undefined,
   refused: alwaysRefused(REFUSED),
   // Each of its tries ends with "Couldn't connect" before it has opened a socket.

@@ -99,14 +99,14 @@ export class Firefox implements Tab {
 
   /** Calls the function in the page, with the argument and back as JSON; as if the user had touched the page. */
   async evaluate<A, R>(call: (argument: A) => R | Promise<R>, argument: A): Promise<R> {
-    const told = (await this.#send('script.callFunction', {
+    const answer = (await this.#send('script.callFunction', {
       functionDeclaration: `async () => JSON.stringify((await (${call})(${JSON.stringify(argument)})) ?? null)`,
       target: { context: this.#context },
       awaitPromise: true,
       userActivation: true,
     })) as { result?: { value: string }; exceptionDetails?: { text: string } };
-    if (told.result === undefined) throw new Error(told.exceptionDetails?.text ?? 'the page has gone');
-    return JSON.parse(told.result.value) as R;
+    if (answer.result === undefined) throw new Error(answer.exceptionDetails?.text ?? 'the page has gone');
+    return JSON.parse(answer.result.value) as R;
   }
 
   async #connect(): Promise<void> {

@@ -144,12 +144,12 @@ export class FrontHarness {
   }
 }
 
-/** A connection without a network: what the other side sends, piece by piece, and what it is told. */
+/** A connection without a network: what the other side sends, piece by piece, and what it receives. */
 export class Pipe extends Duplex {
   readonly remoteAddress: string;
   readonly remotePort = 1;
   readonly localPort = 1;
-  told = '';
+  received = '';
   readonly #pieces: Buffer[];
   readonly #ending: 'fin' | 'reset' | 'never';
 
@@ -171,7 +171,7 @@ export class Pipe extends Duplex {
   }
 
   override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
-    this.told += chunk.toString('latin1');
+    this.received += chunk.toString('latin1');
     done();
   }
 
@@ -192,7 +192,7 @@ export class Pipe extends Duplex {
   }
 
   get bytesWritten(): number {
-    return this.told.length + this.writableLength;
+    return this.received.length + this.writableLength;
   }
 
   destroySoon(): void {

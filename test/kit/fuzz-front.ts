@@ -79,7 +79,7 @@ export interface Tally {
 }
 
 /** Plays so many connections; throws with the seed and the bytes at the first that goes wrong. */
-export async function fuzzDoors(random: Random, count: number): Promise<Tally> {
+export async function fuzzFronts(random: Random, count: number): Promise<Tally> {
   const tally: Tally = { answers: new Map(), fed: 0 };
   const atOnce = 1000;
   for (let played = 0; played < count; played += atOnce) {
@@ -99,11 +99,11 @@ export async function fuzzDoors(random: Random, count: number): Promise<Tally> {
     );
     tally.fed += harness.fed.length;
     for (const { bytes, pipe } of batch) {
-      const first = pipe.told.slice(0, pipe.told.search(/\r\n|$/));
+      const first = pipe.received.slice(0, pipe.received.search(/\r\n|$/));
       tally.answers.set(first, (tally.answers.get(first) ?? 0) + 1);
-      if (!ANSWERS.test(pipe.told)) {
+      if (!ANSWERS.test(pipe.received)) {
         throw new Error(
-          `seed ${random.seed}: ${JSON.stringify(bytes.toString('latin1'))} was told ${JSON.stringify(pipe.told)}`,
+          `seed ${random.seed}: ${JSON.stringify(bytes.toString('latin1'))} was answered ${JSON.stringify(pipe.received)}`,
         );
       }
     }

@@ -19,7 +19,7 @@ const gstreamer = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']
     const out = `shout2send ip=127.0.0.1 port=${port} mount=${mount} password=${password}`;
     return new Program(t, 'gst-launch-1.0', `${pipeline} ! ${out}`.split(' '));
   },
-  // It was told with the first audio.
+  // It was sent with the first audio.
   title: async () => undefined,
   refused,
   onLoss: 'ends',

@@ -1,4 +1,4 @@
-/** What the process's heap holds once its garbage is collected: read at any other moment, it tells of that moment. */
+/** What the process's heap holds once its garbage is collected: read at any other moment, it shows that moment. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -39,8 +39,8 @@ export async function now(t: Test, port: number) {
 }
 
 export function isProblem(t: Test, answer: Answer, status: number, fields: readonly string[] = []): void {
-  const told = answer.body.slice(0, 300);
-  t.equal(answer.status, status, told);
+  const body = answer.body.slice(0, 300);
+  t.equal(answer.status, status, body);
   t.equal(answer.heads.get('content-type'), 'application/problem+json; charset=utf-8');
   t.equal(answer.heads.get('access-control-allow-origin'), undefined, 'no CORS on pushes');
   t.equal(answer.heads.get('cache-control'), 'no-store');
@@ -52,6 +52,6 @@ export function isProblem(t: Test, answer: Answer, status: number, fields: reado
   t.same(
     [...new Set((problem.errors ?? []).map((error: { field: string }) => error.field))].sort(),
     [...fields].sort(),
-    told,
+    body,
   );
 }

@@ -79,14 +79,14 @@ export class Icecast {
     await until(() => child.exitCode !== null || child.signalCode !== null, 10_000);
   }
 
-  /** Tells a mount's title, as an encoder does. */
-  async tell(mount: string, song: string, charset?: string): Promise<void> {
+  /** Sets a mount's title, as an encoder does. */
+  async setTitle(mount: string, song: string, charset?: string): Promise<void> {
     const query = new URLSearchParams({ mode: 'updinfo', mount, song, ...(charset !== undefined && { charset }) });
     const authorization = `Basic ${Buffer.from(`admin:${ICECAST_PASSWORD}`).toString('base64')}`;
     await fetch(`http://127.0.0.1:${this.port}/admin/metadata?${query}`, { headers: { authorization } });
   }
 
-  /** What its statistics tell of each mount that it has. */
+  /** What its statistics say of each mount that it has. */
   async facts(): Promise<MountFacts[]> {
     const answer = await fetch(`http://127.0.0.1:${this.port}/status-json.xsl`);
     const { icestats } = (await answer.json()) as { icestats: { source?: MountFacts | MountFacts[] } };

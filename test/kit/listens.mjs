@@ -1,4 +1,4 @@
-// Preloaded into a server under test: tells on standard error as soon as it listens to SIGTERM.
+// Preloaded into a server under test: reports on standard error as soon as it listens to SIGTERM.
 import { writeSync } from 'node:fs';
 
 process.on('newListener', (event) => {

@@ -1,5 +1,5 @@
 /**
- * Ogg streams made by hand, true and forged: heads and packets of Opus and FLAC that say what they are told to, pages that announce
+ * Ogg streams made by hand, true and forged: heads and packets of Opus and FLAC with the fields that the caller names, pages that announce
  * what never comes. For attacks and fuzzers; what real encoders make is in test/audio/ogg.test.ts.
  */
 
@@ -78,7 +78,7 @@ export function forgedHead(): Buffer {
   return head;
 }
 
-/** Forged heads of 27 bytes, each the lacings of those before: whoever believes them computes a CRC over 54 KB for each. */
+/** Forged heads of 27 bytes, each the lacings of those before: a reader that believes them computes a CRC over 54 KB for each. */
 export function forgedHeads(count: number): Buffer {
   return Buffer.alloc(PAGE_HEAD_BYTES * count, forgedHead().subarray(0, PAGE_HEAD_BYTES));
 }

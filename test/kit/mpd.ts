@@ -37,7 +37,7 @@ type Client = (...args: string[]) => Promise<string | null>;
 
 const clients = new WeakMap<Program, Client>();
 
-/** Resolves when it plays, or has been told to. @param file its folder becomes the music folder; it is played first, then `more` of there */
+/** Resolves when it plays, or has been asked to. @param file its folder becomes the music folder; it is played first, then `more` of there */
 export async function startMpd(
   t: Test,
   file: string,

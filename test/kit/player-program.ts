@@ -1,6 +1,6 @@
 /**
  * Players of other people as tests run them: how each is started, and what it prints when it shows a title, of its position, and when it
- * does not like what it gets. Everything that it tells comes as text: on its outputs, over a socket, or from a program that the same shell
+ * does not like what it gets. All that it reports comes as text: on its outputs, over a socket, or from a program that the same shell
  * asks about it. It ends with its test at the latest.
  */
 
@@ -44,7 +44,7 @@ export interface PlayerKind {
   readonly limits?: Readonly<Record<string, 'first title' | 'one link'>>;
   /** It does not run as root. */
   readonly asNobody?: true;
-  /** In its folder: a socket over which it tells what it does not print (mpv). */
+  /** In its folder: a socket over which it reports what it does not print (mpv). */
   readonly socket?: string;
 }
 
@@ -90,7 +90,7 @@ export class PlayerProgram {
     return this.said.includes(this.kind.shows(title, codec));
   }
 
-  /** Its position in seconds; -1 where it has not told any. */
+  /** Its position in seconds; -1 where it has not reported any. */
   get position(): number {
     return this.positionSince(0);
   }
@@ -112,7 +112,7 @@ export class PlayerProgram {
   }
 
   /** Gives a line to the shell that it runs in. */
-  tell(line: string): void {
+  command(line: string): void {
     this.child.stdin!.write(`${line}\n`);
   }
 

@@ -139,19 +139,19 @@ export class Player {
 }
 
 /**
- * Waits until `ready` holds; throws with what `told` says after `ms`. Of a time in which this process stood still only a part counts: behind
+ * Waits until `ready` holds; throws with what `describe` returns after `ms`. Of a time in which this process stood still only a part counts: behind
  * it timers run before sockets, and what is waited for may be there already.
  */
 export async function until(
   ready: () => boolean | Promise<boolean>,
   ms: number,
-  told: () => string = () => '',
+  describe: () => string = () => '',
 ): Promise<void> {
   const mostMs = Math.max(50, ms / 20);
   let passedMs = 0;
   let lastMs = performance.now();
   while (!(await ready())) {
-    if (passedMs > ms) throw new Error(`waited ${ms} ms in vain. ${told()}`);
+    if (passedMs > ms) throw new Error(`waited ${ms} ms in vain. ${describe()}`);
     await new Promise((done) => setTimeout(done, 10));
     const nowMs = performance.now();
     passedMs += Math.min(nowMs - lastMs, mostMs);

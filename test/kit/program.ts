@@ -54,13 +54,13 @@ export class Program {
 
   /** Waits until `ready` holds; fails with the program's own words when it ends before that, or `ms` have passed. */
   async until(ready: () => boolean | Promise<boolean>, ms: number, what: string): Promise<void> {
-    const told = () => `${this.#command}, ${what}: ${this.said}`;
+    const describe = () => `${this.#command}, ${what}: ${this.said}`;
     const readyOrOver = async () => {
       if (await ready()) return true;
-      if (this.ended !== undefined) throw new Error(`ended with ${this.ended}. ${told()}`);
+      if (this.ended !== undefined) throw new Error(`ended with ${this.ended}. ${describe()}`);
       return false;
     };
-    await until(readyOrOver, ms, told);
+    await until(readyOrOver, ms, describe);
   }
 
   /** As an operator stops it: the program has its own way to end. */
@@ -79,10 +79,10 @@ export async function probe(url: string): Promise<{ codec: string; bitrate: stri
   const show = 'format_tags:stream=codec_name,bit_rate';
   const args = ['-v', 'error', '-show_entries', show, '-of', 'json', url];
   const { stdout } = await promisify(execFile)('ffprobe', args, { timeout: 15_000 });
-  const told = JSON.parse(stdout);
+  const found = JSON.parse(stdout);
   return {
-    codec: told.streams[0].codec_name,
-    bitrate: told.streams[0].bit_rate,
-    title: told.format.tags?.StreamTitle ?? '',
+    codec: found.streams[0].codec_name,
+    bitrate: found.streams[0].bit_rate,
+    title: found.format.tags?.StreamTitle ?? '',
   };
 }

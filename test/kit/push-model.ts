@@ -150,10 +150,10 @@ export class PushModel {
     const isReplaced = (pushed: Pushed) => sure !== undefined && pushed.n < sure.n;
     // Where the machine stood still so long that one took effect before it was replaced, both were on air.
     const isLoose = group.some(({ n, meant }) => group.some((by) => by.n > n && by.endedMs >= meant.time! * 1000));
-    const told = group.map(({ meant, answeredMs }) => `${meant.song} ${answeredMs} ${meant.time}`).join(', ');
-    if (!isLoose && (seen.length > 1 || seen.some(isReplaced))) return [`replaced, but on air: ${told}`];
+    const list = group.map(({ meant, answeredMs }) => `${meant.song} ${answeredMs} ${meant.time}`).join(', ');
+    if (!isLoose && (seen.length > 1 || seen.some(isReplaced))) return [`replaced, but on air: ${list}`];
     const isDue = sure !== undefined && group.every((pushed) => isReplaced(pushed) || dueMs(pushed, lives) < readMs);
-    return isDue && !seen.some((pushed) => !isReplaced(pushed)) ? [`held and lost: ${told}`] : [];
+    return isDue && !seen.some((pushed) => !isReplaced(pushed)) ? [`held and lost: ${list}`] : [];
   }
 
   /** A next is there until its own now, or the second other now. */
@@ -170,29 +170,29 @@ export class PushModel {
       if (candidate === undefined || isSpent || after(candidate.sentMs - SLACK_MS) > 1) possible.push(undefined);
       if (candidate !== undefined && !isSpent && after(candidate.endedMs + SLACK_MS) < 2) possible.push(candidate);
     }
-    const told = possible.map((pushed) => pushed?.meant.song).join(' or ');
-    return possible.includes(got) ? [] : [`next is ${next?.song}, not ${told}`];
+    const wanted = possible.map((pushed) => pushed?.meant.song).join(' or ');
+    return possible.includes(got) ? [] : [`next is ${next?.song}, not ${wanted}`];
   }
 
   /**
-   * What a reader was told of this channel, held against the last history: no record twice, none older after a newer.
-   * @param life it watched by one connection, all through this process's life: then it was told all, and whatever was answered
+   * What a reader got of this channel, held against the last history: no record twice, none older after a newer.
+   * @param life it watched by one connection, all through this process's life: then it got all, and each push that was answered
    */
-  auditTold(told: readonly Read[], life?: number): string[] {
+  auditReads(records: readonly Read[], life?: number): string[] {
     const wrong: string[] = [];
     const places = new Map(this.#entries.map((entry, i) => [nameOf(entry), i]));
-    const names = told.map(nameOf);
+    const names = records.map(nameOf);
     let lastPlace = -1;
     let lastNext = 0;
     for (const [i, name] of names.entries()) {
       const pushed = this.pushes.get(name);
-      if (pushed === undefined || !says(told[i], pushed)) wrong.push(`${name} is half`);
-      else if (told[i].type === 'next') {
+      if (pushed === undefined || !says(records[i], pushed)) wrong.push(`${name} is half`);
+      else if (records[i].type === 'next') {
         if (pushed.n <= lastNext) wrong.push(`${name} after a newer one, or twice`);
         lastNext = pushed.n;
       } else {
         const place = places.get(name);
-        if (place === undefined) wrong.push(`${name} was told but is not in the history`);
+        if (place === undefined) wrong.push(`${name} was sent but is not in the history`);
         else if (place <= lastPlace) wrong.push(`${name} after a newer one, or twice`);
         else if (life !== undefined && lastPlace >= 0 && place > lastPlace + 1)
           wrong.push(`one before ${name} was missed`);
@@ -200,8 +200,8 @@ export class PushModel {
       }
     }
     for (const [name, { lives, kind }] of this.pushes) {
-      const isTold = kind === 'held' || !lives.has(life ?? 0) || names.includes(name);
-      if (!isTold) wrong.push(`${name} was answered before it was told`);
+      const isSent = kind === 'held' || !lives.has(life ?? 0) || names.includes(name);
+      if (!isSent) wrong.push(`${name} was answered before it was sent`);
     }
     return wrong;
   }

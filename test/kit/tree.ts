@@ -11,23 +11,6 @@ const ROOTS: readonly string[] = ['src', 'test', 'bench', 'config'];
 const LEFT_OUT = /^(test\/corpus\/|bench\/results\/)/;
 const TEXT = /\.(ts|js|mjs|md|yaml|html|css)$/;
 
-/**
- * The rooms whose names and comments are written anew, by the beginning of their paths. The tests hold these, and every file once this
- * list is gone. `EVERY_ROOM=1` holds every file now.
- */
-const DONE: readonly string[] = [
-  ...[
-    'README.md',
-    'CONTRIBUTING.md',
-    'SECURITY.md',
-    'CHANGELOG.md',
-    'bench/README.md',
-    'config/demo.yaml',
-    'config/example.yaml',
-  ],
-  ...['test/docs/', 'test/kit/tree.ts'],
-];
-
 /** A text file. Each part keeps its place: what belongs to the others is blank, so that a line has one number in all. */
 export interface TextFile {
   /** From the root of the repository. */
@@ -53,8 +36,7 @@ export function textFiles(): TextFile[] {
   const paths = [...allPaths()].filter(
     (path) => TEXT.test(path) && !LEFT_OUT.test(path) && existsSync(join(ROOT, path)),
   );
-  const isDone = (path: string) => process.env['EVERY_ROOM'] === '1' || DONE.some((room) => path.startsWith(room));
-  return paths.filter(isDone).sort().map(read);
+  return paths.sort().map(read);
 }
 
 /**

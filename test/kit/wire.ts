@@ -1,6 +1,6 @@
 /**
  * HTTP and WebSocket as bytes on a bare socket, for what no client library would send: requests in pieces, pipelined, broken,
- * never finished. Beside it a WebSocket reader that keeps what it was told.
+ * never finished. Beside it a WebSocket reader that keeps what it was sent.
  */
 
 import net from 'node:net';
@@ -113,11 +113,11 @@ export async function ask(t: Test, port: number, text: string, body: string | Bu
   return last;
 }
 
-/** A WebSocket reader: what it was told, and how it ended. */
+/** A WebSocket reader: what it was sent, and how it ended. */
 export class Watching {
   readonly ws: WebSocket;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
-  readonly told: any[] = [];
+  readonly records: any[] = [];
   open = false;
   pings = 0;
   /** Of the close frame; 1006 where there was none. */
@@ -137,8 +137,8 @@ export class Watching {
     });
     this.ws.on('ping', () => this.pings++);
     this.ws.on('message', (data, binary) => {
-      this.told.push(binary ? 'binary' : JSON.parse(data.toString()));
-      for (const problem of messageProblems(url, this.told.at(-1))) t.fail(`not in the document: ${problem}`);
+      this.records.push(binary ? 'binary' : JSON.parse(data.toString()));
+      for (const problem of messageProblems(url, this.records.at(-1))) t.fail(`not in the document: ${problem}`);
     });
     this.ws.on('close', (code) => {
       this.code = code;
@@ -156,9 +156,9 @@ export class Watching {
     });
   }
 
-  /** Whatever was told, as `type song`. */
+  /** What was sent, as `type song`. */
   get songs(): string[] {
-    return this.told.map((record) => `${record.type} ${record.song}`);
+    return this.records.map((record) => `${record.type} ${record.song}`);
   }
 
   async opened(): Promise<this> {
@@ -172,7 +172,7 @@ export class Watching {
 
   async has(count: number, ms = PATIENCE_MS): Promise<this> {
     await until(
-      () => this.told.length >= count,
+      () => this.records.length >= count,
       ms,
       () => `watching: ${this.songs.slice(-20)}`,
     );
@@ -183,7 +183,7 @@ export class Watching {
     await until(
       () => this.code !== 0,
       ms,
-      () => `watching: still open, told ${this.told.length}`,
+      () => `watching: still open, got ${this.records.length}`,
     );
     return this.code;
   }

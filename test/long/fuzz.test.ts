@@ -1,11 +1,11 @@
 /**
  * The fuzzers' long run: 200,000 inputs by a fresh seed over all targets (FUZZ=1000000 for more), after them connections at the front and
- * the encoder services, and the heap looked at. A finding is told with its seed and bytes; kit/fuzz.ts says how to keep it.
+ * the encoder services, and the heap looked at. A finding is reported with its seed and bytes; kit/fuzz.ts says how to keep it.
  */
 
 import t from 'tap';
 import { fuzzTarget } from '../kit/fuzz.js';
-import { fuzzDoors } from '../kit/fuzz-front.js';
+import { fuzzFronts } from '../kit/fuzz-front.js';
 import { fuzzTargets } from '../kit/fuzz-targets.js';
 import { heldBytes } from '../kit/heap.js';
 import { Random } from '../kit/random.js';
@@ -31,10 +31,10 @@ for (const target of targets) {
 t.test(`front and encoders: ${CONNECTIONS} connections`, async (t) => {
   const faults: unknown[] = [];
   process.on('uncaughtExceptionMonitor', (error) => faults.push(error));
-  await fuzzDoors(new Random(), 10_000);
+  await fuzzFronts(new Random(), 10_000);
   const beforeBytes = heldBytes();
   const random = new Random();
-  const { fed } = await fuzzDoors(random, CONNECTIONS);
+  const { fed } = await fuzzFronts(random, CONNECTIONS);
   t.ok(fed > 100, `seed ${random.seed}: ${fed} were let in`);
   const grownMiB = (heldBytes() - beforeBytes) / 2 ** 20;
   t.ok(grownMiB < 10, `the heap has grown by ${Math.round(grownMiB)} MiB`);

@@ -43,7 +43,7 @@ async function figuresOf({ server }: AttackHarness): Promise<Figures> {
   };
 }
 
-const told = ({ residentBytes, handles, delayMs }: Figures) =>
+const describe = ({ residentBytes, handles, delayMs }: Figures) =>
   `${Math.round(residentBytes / 2 ** 20)} MiB, ${handles} handles, loop late by ${delayMs.toFixed(1)} ms (p99)`;
 
 t.test(`${MINUTES} minutes of all attacks`, async (t) => {
@@ -63,7 +63,7 @@ t.test(`${MINUTES} minutes of all attacks`, async (t) => {
     const costs = await harness.attack(names, random.int(0, 2 ** 31), ROUND_MS);
     t.equal(costs, '', `seed ${random.seed}, round ${round}: ${names.join(', ')}`);
     if (costs !== '') return;
-    if (round === WARM_ROUNDS) t.comment(`warm: ${told((warm = await figuresOf(harness)))}`);
+    if (round === WARM_ROUNDS) t.comment(`warm: ${describe((warm = await figuresOf(harness)))}`);
   }
   // The server's own figure of its loop knows nothing of a machine that stood still; the crowd's does.
   t.equal(await harness.rest(5000), '', `seed ${random.seed}: the loop is in time`);
@@ -74,6 +74,6 @@ t.test(`${MINUTES} minutes of all attacks`, async (t) => {
   let last = await figuresOf(harness);
   const flat = async () => isFlat((last = await figuresOf(harness)));
   await until(flat, REST_MS).catch(() => undefined);
-  t.comment(`in peace: ${told(quiet)}; afterwards: ${told(last)}`);
-  t.ok(isFlat(last), `seed ${random.seed}: memory and handles are what they were: ${told(last)}`);
+  t.comment(`in peace: ${describe(quiet)}; afterwards: ${describe(last)}`);
+  t.ok(isFlat(last), `seed ${random.seed}: memory and handles are what they were: ${describe(last)}`);
 });

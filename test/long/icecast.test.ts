@@ -123,7 +123,7 @@ ${names.map(channel).join('')}`;
   </relay>`;
   const relays = [...names, 'nowhere'].map(relay).join('\n  ');
   const update = `<master-update-interval>${RELAY_SECONDS}</master-update-interval>`;
-  // Its listeners get the bytes of a title as they are, its own pages need to be told.
+  // Its listeners get the bytes of a title as they are, its own pages need a charset.
   const charsets = ['mp3', 'aac'].map(
     (name) => `<mount type="normal"><mount-name>/far-${name}</mount-name><charset>UTF-8</charset></mount>`,
   );
@@ -150,7 +150,7 @@ ${names.map(channel).join('')}`;
   await passes(LISTEN_MS);
   const facts = await icecast.facts();
   const titles = names.map((name) => facts.find(({ listenurl }) => listenurl.endsWith(`/far-${name}`))?.title);
-  t.same(titles, [TITLE, TITLE, 'Jóga', undefined, undefined], 'its statistics tell what it reads: no Opus, no FLAC');
+  t.same(titles, [TITLE, TITLE, 'Jóga', undefined, undefined], 'its statistics show what it reads: no Opus, no FLAC');
 
   for (const encoder of encoders) encoder.child.kill('SIGKILL');
   await until(() => names.every((name) => heardOf(lines, name) === 'file'), PATIENCE_MS);
@@ -179,18 +179,18 @@ ${names.map(channel).join('')}`;
   await last.until((one) => one.titles.at(-1)?.title === TITLE && one.audioBytes > 20_000, PATIENCE_MS);
 });
 
-async function isTold(
+async function hasTitle(
   t: Test,
   record: (name: string) => Promise<Record<string, unknown>>,
   name: string,
   wanted: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const told = async () => {
+  const found = async () => {
     const all = await record(name);
     return Object.fromEntries(Object.keys(wanted).map((key) => [key, all[key]]));
   };
-  await until(async () => JSON.stringify(await told()) === JSON.stringify(wanted), 10_000).catch(() => undefined);
-  t.same(await told(), wanted, `${name}: the title that Icecast was told`);
+  await until(async () => JSON.stringify(await found()) === JSON.stringify(wanted), 10_000).catch(() => undefined);
+  t.same(await found(), wanted, `${name}: the title that Icecast got`);
 }
 
 t.test('ours pulls from Icecast', { skip }, async (t) => {
@@ -231,15 +231,15 @@ ${[...names, 'nowhere'].map(channel).join('')}`,
     const answer = await fetch(`${base}/metadata/channel/near-${name}.json`);
     return answer.status === 200 ? ((await answer.json()) as Record<string, unknown>) : {};
   };
-  // Icecast 2.4 tells titles of Opus and FLAC only as their encoders put them into the stream; those of Vorbis it writes as a TITLE.
+  // Icecast 2.4 shows titles of Opus and FLAC only as their encoders put them into the stream; those of Vorbis it writes as a TITLE.
   for (const name of ['mp3', 'aac']) {
-    await icecast.tell(`/${name}`, 'Sigur Rós - Hoppípolla', 'UTF-8');
-    await isTold(t, record, name, { artist: 'Sigur Rós', song: 'Hoppípolla' });
-    await icecast.tell(`/${name}`, TITLE, 'UTF-8');
-    await isTold(t, record, name, { artist: 'Björk', song: 'Jóga', rawdata: TITLE });
+    await icecast.setTitle(`/${name}`, 'Sigur Rós - Hoppípolla', 'UTF-8');
+    await hasTitle(t, record, name, { artist: 'Sigur Rós', song: 'Hoppípolla' });
+    await icecast.setTitle(`/${name}`, TITLE, 'UTF-8');
+    await hasTitle(t, record, name, { artist: 'Björk', song: 'Jóga', rawdata: TITLE });
   }
-  await icecast.tell('/vorbis', TITLE, 'UTF-8');
-  await isTold(t, record, 'vorbis', { rawdata: TITLE });
+  await icecast.setTitle('/vorbis', TITLE, 'UTF-8');
+  await hasTitle(t, record, 'vorbis', { rawdata: TITLE });
   await passes(LISTEN_MS);
   for (const name of names) {
     const audio = near.get(name)!.audio;

@@ -45,7 +45,7 @@ const PATIENCE_MS = 60_000;
 const BURST_MS = 5000;
 /** For so long they are compared with the clock ... */
 const WATCH_MS = 8000;
-/** ... and differ at most by so much: they tell whole seconds, twice a second. */
+/** ... and differ at most by so much: they report whole seconds, twice a second. */
 const MOST_OFF_MS = 2000;
 /** GStreamer stops to fill its buffers again some seconds after it has begun, so a while may be tried again. */
 const WHILES = 3;
@@ -136,7 +136,7 @@ async function story(t: Test, codec: string): Promise<void> {
   await againPlays(t, players, url);
 }
 
-/** They come to the end of the stream, and play the other one when they are told to. */
+/** They come to the end of the stream, and play the other one when they are asked to. */
 async function formatChanges(t: Test): Promise<void> {
   const { server, encoder, heard, url } = await onAir(t, 'opus', 'mp3');
   await audioPasses(t, server.port, new URL(url).pathname, BURST_MS);
@@ -150,15 +150,15 @@ async function formatChanges(t: Test): Promise<void> {
   await againPlays(t, players, url);
 }
 
-/** What has ended is started anew, what has stopped is told to play. */
+/** What has ended is started anew, what has stopped is asked to play. */
 async function againPlays(t: Test, players: readonly PlayerProgram[], url: string): Promise<void> {
   const anew = players.map((one) => (one.ended === undefined ? one : new PlayerProgram(t, one.kind, url)));
-  const tell = () => {
-    for (const one of anew) if (one.kind.again !== undefined) one.tell(one.kind.again);
+  const resume = () => {
+    for (const one of anew) if (one.kind.again !== undefined) one.command(one.kind.again);
   };
-  tell();
+  resume();
   // Some do not hear it while they are still letting go.
-  const timer = setInterval(tell, 5000);
+  const timer = setInterval(resume, 5000);
   t.teardown(() => clearInterval(timer));
   const marks = new Map(anew.map((one) => [one, one.said.length]));
   await all(t, anew, 'plays again', (one) => one.positionSince(marks.get(one)!) > 2);
@@ -171,8 +171,8 @@ async function all(
   what: string,
   ready: (one: PlayerProgram) => boolean,
 ): Promise<void> {
-  const told = () => players.map((one) => `${one.name}: ${ready(one)} ${one.said.slice(-500)}`).join('\n');
-  await until(() => players.every(ready), PATIENCE_MS, told).catch((error: Error) => t.comment(error.message));
+  const describe = () => players.map((one) => `${one.name}: ${ready(one)} ${one.said.slice(-500)}`).join('\n');
+  await until(() => players.every(ready), PATIENCE_MS, describe).catch((error: Error) => t.comment(error.message));
   for (const one of players) t.ok(ready(one), `${one.name} ${what}`);
 }
 

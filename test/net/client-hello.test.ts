@@ -48,7 +48,7 @@ t.test('whole at its last byte, and not before', async (t) => {
   }
 });
 
-t.test('what is none, or too much, is told as soon as it shows', async (t) => {
+t.test('what is none, or too much, is known as soon as it shows', async (t) => {
   for (const [what, bytes] of [
     ['text', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
     ['another type of record', record(message(100), 0x17)],

@@ -147,7 +147,7 @@ t.test('first bytes', { buffered: true }, async (t) => {
     }
   });
 
-  t.test('what HTTP cannot read is told so, and let go', async (t) => {
+  t.test('what HTTP cannot read gets a refusal and is closed', async (t) => {
     const broken: [string, number][] = [
       ['GET / HTTP/1.1\r\nBad Head\r\n\r\n', 400],
       ['GET  /x y z\r\n\r\n', 400],

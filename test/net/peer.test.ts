@@ -20,18 +20,18 @@ function from(address: string): Socket {
 
 function client(
   peer: string,
-  told: string | undefined,
+  header: string | undefined,
   trusted: string[],
   head: ProxyHeaderName = 'x-forwarded-for',
 ): string {
   return new Proxies(trusted, head).clientOf(from(peer), (name) =>
-    name === head ? told : 'for=203.0.113.66, 203.0.113.66',
+    name === head ? header : 'for=203.0.113.66, 203.0.113.66',
   );
 }
 
 t.test('X-Forwarded-For from the right, one step for each trusted proxy', async (t) => {
   const trusted = ['10.0.0.0/8', '192.0.2.1', '2001:db8:5::/48'];
-  for (const [peer, told, expected] of [
+  for (const [peer, header, expected] of [
     ['198.51.100.1', '203.0.113.9', '198.51.100.1'],
     ['10.0.0.2', undefined, '10.0.0.2'],
     ['10.0.0.2', '203.0.113.9', '203.0.113.9'],
@@ -52,7 +52,7 @@ t.test('X-Forwarded-For from the right, one step for each trusted proxy', async 
     ['10.0.0.2', '999.1.1.1', '10.0.0.2'],
     ['10.0.0.2', '203.0.113.9/32', '10.0.0.2'],
   ] as const) {
-    t.equal(client(peer, told, trusted), expected, `${peer} says ${told}`);
+    t.equal(client(peer, header, trusted), expected, `${peer} says ${header}`);
   }
   t.equal(client('10.0.0.2', ','.repeat(8000), trusted), '10.0.0.2');
   t.equal(client('127.0.0.1', '203.0.113.9', []), '127.0.0.1', 'none is trusted unless it is said');
@@ -60,7 +60,7 @@ t.test('X-Forwarded-For from the right, one step for each trusted proxy', async 
 
 t.test('Forwarded, where that is the head; then the other is not looked at', async (t) => {
   const trusted = ['10.0.0.0/8'];
-  for (const [told, expected] of [
+  for (const [header, expected] of [
     ['for=203.0.113.9', '203.0.113.9'],
     ['for="[2001:db8:77::1]:4711";proto=https', '2001:db8:77::1'],
     ['proto=https; For = 203.0.113.9 ;by=10.0.0.2', '203.0.113.9'],
@@ -71,11 +71,11 @@ t.test('Forwarded, where that is the head; then the other is not looked at', asy
     ['xfor=203.0.113.9', '10.0.0.2'],
     [undefined, '10.0.0.2'],
   ] as const) {
-    t.equal(client('10.0.0.2', told, trusted, 'forwarded'), expected, told ?? 'nothing');
+    t.equal(client('10.0.0.2', header, trusted, 'forwarded'), expected, header ?? 'nothing');
   }
 });
 
-t.test('what a proxy told at the beginning of the connection counts as its peer', async (t) => {
+t.test('what a proxy sent at the beginning of the connection counts as its peer', async (t) => {
   const proxies = new Proxies(['10.0.0.0/8'], 'x-forwarded-for');
   const socket = from('10.0.0.2');
   comesFrom(socket, '203.0.113.9');
@@ -107,11 +107,11 @@ t.test('at a server: several lines and several proxies, of both families, by eit
     return Number(wire.got.slice(from).split(' ')[1]);
   };
   for (const [i, kept] of [false, true].entries()) {
-    const told = (client: string) => ['198.51.100.1', client, '127.0.0.9, [2001:db8:5::2]:443', '127.0.0.1:80'];
-    t.equal(await status(kept, ...told(`[2001:db8:77:${i}::1]:4711`)), 200);
-    t.equal(await status(kept, ...told(`2001:db8:77:${i}::2`)), 503, 'a /64 is one address');
-    t.equal(await status(kept, ...told(`2001:db8:77:${i + 8}::1`)), 200, 'the one beside it is another');
-    t.equal(await status(kept, ...told(`192.0.2.${i}`)), 200);
+    const claims = (client: string) => ['198.51.100.1', client, '127.0.0.9, [2001:db8:5::2]:443', '127.0.0.1:80'];
+    t.equal(await status(kept, ...claims(`[2001:db8:77:${i}::1]:4711`)), 200);
+    t.equal(await status(kept, ...claims(`2001:db8:77:${i}::2`)), 503, 'a /64 is one address');
+    t.equal(await status(kept, ...claims(`2001:db8:77:${i + 8}::1`)), 200, 'the one beside it is another');
+    t.equal(await status(kept, ...claims(`192.0.2.${i}`)), 200);
     t.equal(await status(kept, `192.0.2.${i}`), 503, 'by another way');
     t.equal(await status(kept, `192.0.2.${i}, 203.0.113.${i}`), 200, 'only what a trusted proxy says');
   }
@@ -135,12 +135,12 @@ t.test('whatever strangers write, their own address stays or a trusted one was t
     '::ffff:10.0.0.1',
   ];
   for (let i = 0; i < 3000; i++) {
-    const told = Array.from({ length: random.int(0, 8) }, () => pieces[random.int(0, pieces.length - 1)]!).join('');
+    const header = Array.from({ length: random.int(0, 8) }, () => pieces[random.int(0, pieces.length - 1)]!).join('');
     for (const head of ['x-forwarded-for', 'forwarded'] as const) {
-      if (client('198.51.100.1', told, ['10.0.0.0/8'], head) !== '198.51.100.1')
-        t.fail(`seed ${random.seed}: ${JSON.stringify(told)}`);
-      const got = client('10.0.0.2', `${told}, for=203.0.113.9`, ['10.0.0.0/8'], 'forwarded');
-      if (got !== '203.0.113.9') t.fail(`seed ${random.seed}: ${JSON.stringify(told)} gave ${got}`);
+      if (client('198.51.100.1', header, ['10.0.0.0/8'], head) !== '198.51.100.1')
+        t.fail(`seed ${random.seed}: ${JSON.stringify(header)}`);
+      const got = client('10.0.0.2', `${header}, for=203.0.113.9`, ['10.0.0.0/8'], 'forwarded');
+      if (got !== '203.0.113.9') t.fail(`seed ${random.seed}: ${JSON.stringify(header)} gave ${got}`);
     }
   }
   t.pass(`seed ${random.seed}`);

@@ -53,7 +53,7 @@ t.test('within the limit all are looked at at once, and right ones do not count'
   t.equal(late.verdict, 'right');
 });
 
-t.test('past it one a second, in order, right or wrong alike; a full line is told when to come back', async (t) => {
+t.test('past it one a second, in order, right or wrong alike; a full queue says when to come back', async (t) => {
   const bench = new Bench();
   bench.verdicts('a', 'w', 'w', 'w');
   const [wrong, right, over] = [bench.ask('a', 'w4'), bench.ask('a', 'right4'), bench.ask('a', 'right5')];
@@ -128,10 +128,10 @@ t.test('a guesser with a thousand addresses is as slow as all of them may be', a
   t.equal(bench.ask('customer', 'right').verdict, 'right');
   t.equal(bench.ask('other', 'right').verdict, 'right');
   bench.looked.length = 0;
-  let [told, most] = [0, 0];
+  let [asked, most] = [0, 0];
   const startMs = bench.clock.now();
   while (bench.clock.now() - startMs < 60_000) {
-    for (let i = 0; i < 50; i++) bench.ask(`x${told++ % 1000}`, 'w');
+    for (let i = 0; i < 50; i++) bench.ask(`x${asked++ % 1000}`, 'w');
     most = Math.max(most, bench.gate.waiting);
     bench.clock.advance(40);
   }

@@ -289,17 +289,17 @@ t.test('the title in the stream returns when a push no longer keeps it out', asy
     ],
     ['it is empty', [pushed({}), wait(600), (d) => d.back('encoder', '')], false],
     [
-      'its teller is not believed',
+      'its source is not believed',
       [pushed({}), wait(600), (d) => d.back('upstream', 'U', '', { titlesFrom: ['metapush', 'encoder'] })],
       false,
     ],
     [
-      'its teller is believed more, but a push shows for its time all the same',
+      'its source is believed more, but a push shows for its time all the same',
       [pushed({}), wait(599), (d) => d.back('encoder', 'Live', '', { titlesFrom: ['encoder', 'metapush'] })],
       false,
     ],
     [
-      'its teller is believed more',
+      'its source is believed more',
       [pushed({}), wait(600), (d) => d.back('encoder', 'Live', '', { titlesFrom: ['encoder', 'metapush'] })],
       true,
     ],

@@ -1,4 +1,4 @@
-/** Whom a channel believes: every pair of tellers, in every order that says something, against the rule in words. */
+/** Whom a channel believes: every pair of title sources, in every order that says something, against the rule in words. */
 
 import t from 'tap';
 import type { TitleSource } from '../../src/metadata/record.js';
@@ -59,7 +59,7 @@ t.test('one’s own title, the fallback and nothing give way to every origin', a
 
 t.test('the list says who is believed, and whom more', async (t) => {
   for (const from of RULES.titlesFrom) {
-    const titlesFrom = RULES.titlesFrom.filter((teller) => teller !== from);
+    const titlesFrom = RULES.titlesFrom.filter((source) => source !== from);
     t.equal(
       mayReplace(null, from, () => 0, { ...RULES, titlesFrom }),
       false,

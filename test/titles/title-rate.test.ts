@@ -43,7 +43,7 @@ t.test('at the limit and one past it: the newest waits, and comes as soon as the
   t.same(taken, ['one', 'two', 'five'], 'once');
 });
 
-t.test('each channel and each teller has its own limit, and what says nothing new costs none', async (t) => {
+t.test('each channel and each title source has its own limit, and what says nothing new costs none', async (t) => {
   const { taken, offer } = setUp();
   for (let i = 0; i < 10; i++) await offer('again', { isNew: false });
   await offer('one');

@@ -15,7 +15,7 @@ t.jobs = 4;
 
 const METAINT = 8000;
 
-/** Every time-out is far off, so that whoever must live does on a machine that stands still; a test that is about one sets its own. */
+/** Every time-out is far off, so that a connection that must live does on a machine that stands still; a test that is about one sets its own. */
 const yaml = (limits = '', sources = 'bodyTimeoutSeconds: 60, stallMs: 20000, aheadSeconds: 30') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
 limits: { ${limits} }

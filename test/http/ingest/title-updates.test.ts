@@ -55,8 +55,8 @@ t.test('/admin/metadata', async (t) => {
     t.match(answer!.heads.get('content-type'), /^text\/xml/);
     await wire.untilClosed();
     t.match(await now(base, 'studio'), { artist: 'A', song: 'B&C', source: 'encoder', etype: 0, duration: 0 });
-    await until(() => watching.told.length > 0, 3000);
-    t.match(watching.told[0], { rawdata: 'A - B&C', source: 'encoder' });
+    await until(() => watching.records.length > 0, 3000);
+    t.match(watching.records[0], { rawdata: 'A - B&C', source: 'encoder' });
   });
 
   await t.test('which fields make the title', async (t) => {
@@ -343,9 +343,9 @@ t.test('the right password of one channel is counted as a wrong one for others',
 });
 
 t.test('who asks without a password first is no news; who has a wrong one is', async (t) => {
-  const told: [string, unknown][] = [];
+  const logged: [string, unknown][] = [];
   const at = (level: string) => (fields: { status?: number }) =>
-    void (fields.status && told.push([level, fields.status]));
+    void (fields.status && logged.push([level, fields.status]));
   const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
   const { port } = await startServer(t, demoYaml(), undefined, log as never);
   const path = '/admin/metadata?mount=/studio&mode=updinfo&song=x';
@@ -353,7 +353,7 @@ t.test('who asks without a password first is no news; who has a wrong one is', a
   await ask(t, port, `GET ${path} HTTP/1.0\n${basic('source', 'wrong')}`);
   await ask(t, port, 'SOURCE /studio HTTP/1.0\nContent-Length: 0');
   await ask(t, port, `SOURCE /studio HTTP/1.0\n${basic('source', 'wrong')}`);
-  t.strictSame(told, [
+  t.strictSame(logged, [
     ['debug', 401],
     ['warn', 401],
     ['debug', 401],
@@ -402,10 +402,10 @@ t.test('a title for a mount that no encoder feeds is refused, unless the channel
       `      bare: { sources: [${source}] }\n      filed: { sources: [${source}, { type: file, path: ${DEMO_AUDIO} }] }\n`,
     ),
   );
-  const tell = (mount: string, song: string) =>
+  const setTitle = (mount: string, song: string) =>
     ask(t, port, `GET /admin/metadata?mode=updinfo&mount=${mount}&song=${song} HTTP/1.1\n${STUDIO}`);
   for (const mount of ['/bare', '/filed']) {
-    const { status, body } = await tell(mount, 'early');
+    const { status, body } = await setTitle(mount, 'early');
     t.equal(status, 400, mount);
     t.match(body, /No encoder feeds/);
   }
@@ -413,11 +413,11 @@ t.test('a title for a mount that no encoder feeds is refused, unless the channel
   t.equal(cgi.status, 400);
   t.strictSame(await now(base, 'filed'), {}, 'nothing was applied');
   const encoder = await feed(t, port, '/filed');
-  t.equal((await tell('/filed', 'live')).status, 200);
+  t.equal((await setTitle('/filed', 'live')).status, 200);
   t.match(await now(base, 'filed'), { song: 'live' });
   encoder.destroy();
-  await until(async () => (await tell('/filed', 'late')).status === 400, 5000);
-  t.equal((await tell('/studio', 'any')).status, 200, 'titlesWhileAway');
+  await until(async () => (await setTitle('/filed', 'late')).status === 400, 5000);
+  t.equal((await setTitle('/studio', 'any')).status, 200, 'titlesWhileAway');
 });
 
 t.test('only where encoders are served', async (t) => {

@@ -173,7 +173,7 @@ t.test('pages that are not read: at the limit 200, past it 503; a client that re
   await until(async () => (await statusOf(before++, '203.0.113.1')) === 200, 5000);
 });
 
-t.test('what goes wrong is reported, and the stranger is told nothing of it', async (t) => {
+t.test('what goes wrong is reported, and the stranger learns nothing of it', async (t) => {
   const disk = new Error('the disk /secret is on fire');
   const { ask, reported } = await serve(t, {
     read: () => {

@@ -113,7 +113,7 @@ t.test('Host is outside input: what is none is passed over', async (t) => {
 
 t.test('the query goes on to the stream, where it is one', async (t) => {
   const { port } = await startServer(t, demoYaml());
-  const cases: readonly (readonly [asked: string, told: string])[] = [
+  const cases: readonly (readonly [asked: string, given: string])[] = [
     ['?metaid=abc&app=x%20y', '?metaid=abc&app=x%20y'],
     ['?', '?'],
     [`?a="><x>`, ''],
@@ -122,14 +122,14 @@ t.test('the query goes on to the stream, where it is one', async (t) => {
     ['?a=|`{}^', ''],
     ['?a=\u00e9', ''],
   ];
-  for (const [asked, told] of cases) {
+  for (const [asked, given] of cases) {
     for (const form of FORMS) {
       const url = urlIn(await get(t, port, `/demo.${form}${asked}`)).replaceAll('&amp;', '&');
       t.ok(
-        [`http://x/demo${told}`, 'none in '].some((start) => url.startsWith(start)),
+        [`http://x/demo${given}`, 'none in '].some((start) => url.startsWith(start)),
         `${form} ${asked}: ${url}`,
       );
-      if (!/[^!-~]/.test(asked)) t.equal(url, `http://x/demo${told}`, asked);
+      if (!/[^!-~]/.test(asked)) t.equal(url, `http://x/demo${given}`, asked);
     }
   }
 });
@@ -139,7 +139,7 @@ t.test('https behind TLS, or where a trusted proxy says so; a public URL wins', 
   const plain = await startServer(t, demoYaml());
   t.equal(urlIn(await get(t, plain.port, '/demo.m3u', forwarded)), 'http://x/demo', 'any client can say that');
   const proxied = await startServer(t, demoYaml('proxies: { trusted: [127.0.0.0/8] }'));
-  const told: readonly (readonly [value: string, url: string])[] = [
+  const protocols: readonly (readonly [value: string, url: string])[] = [
     ['https', 'https://x/demo'],
     ['HTTPS', 'https://x/demo'],
     ['http', 'http://x/demo'],
@@ -148,7 +148,7 @@ t.test('https behind TLS, or where a trusted proxy says so; a public URL wins', 
     ['https"', 'http://x/demo'],
     ['', 'http://x/demo'],
   ];
-  for (const [value, url] of told) {
+  for (const [value, url] of protocols) {
     t.equal(urlIn(await get(t, proxied.port, '/demo.m3u', `Host: x\r\nX-Forwarded-Proto: ${value}\r\n`)), url, value);
   }
   const pair = `{ certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem }`;

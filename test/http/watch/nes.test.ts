@@ -38,12 +38,12 @@ async function push(t: Test, port: number, channel: string, song: string, query 
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
-type Told = any;
+type Message = any;
 
 /** The real client, and what its handlers were given by path. */
 class Follower {
   readonly client: Client;
-  readonly told: Record<string, Told[]> = {};
+  readonly messages: Record<string, Message[]> = {};
   readonly errors: string[] = [];
   /** Code and explanation of each lost connection. */
   readonly lost: string[] = [];
@@ -53,22 +53,22 @@ class Follower {
     this.client = new Client(`ws://127.0.0.1:${port}`);
     this.client.onError = (error: Error) => this.errors.push(error.message);
     this.client.onConnect = () => this.connects++;
-    this.client.onDisconnect = (_: boolean, log: Told) => this.lost.push(`${log.code} ${log.reason}`);
+    this.client.onDisconnect = (_: boolean, log: Message) => this.lost.push(`${log.code} ${log.reason}`);
     t.teardown(() => this.client.disconnect());
   }
 
   async follow(path: string): Promise<void> {
-    this.told[path] = [];
-    await this.client.subscribe(path, (message: Told) => this.told[path]!.push(message));
+    this.messages[path] = [];
+    await this.client.subscribe(path, (message: Message) => this.messages[path]!.push(message));
   }
 
   songs(path: string): string[] {
-    return this.told[path]!.map((record) => `${record.type} ${record.song}`);
+    return this.messages[path]!.map((record) => `${record.type} ${record.song}`);
   }
 
   async has(path: string, songs: readonly string[]): Promise<void> {
     await until(
-      () => this.told[path]!.length >= songs.length,
+      () => this.messages[path]!.length >= songs.length,
       20_000,
       () => `${path}: ${this.songs(path)}, errors ${this.errors}`,
     );
@@ -76,11 +76,11 @@ class Follower {
 }
 
 /** What a promise of the client is refused with. */
-async function refusal(promise: Promise<unknown>): Promise<Told> {
+async function refusal(promise: Promise<unknown>): Promise<Message> {
   try {
     await promise;
   } catch (error) {
-    const { statusCode, data, path, type } = error as Told;
+    const { statusCode, data, path, type } = error as Message;
     return { statusCode, data, path, type };
   }
   return 'not refused';
@@ -102,7 +102,7 @@ t.test('the real client: channel, station, changes, unsubscribe', async (t) => {
   t.strictSame(follower.songs('/metachannel/alpha'), first, 'first next, then now');
   t.strictSame(follower.songs('/metastation/house'), first);
   const polled = await ask(t, port, 'GET /metadata/channel/alpha.json HTTP/1.1');
-  t.strictSame(follower.told['/metachannel/alpha']![1], polled.json(), 'the same record as everywhere');
+  t.strictSame(follower.messages['/metachannel/alpha']![1], polled.json(), 'the same record as everywhere');
 
   await push(t, port, 'zulu', 'Three');
   await push(t, port, 'alpha', 'Four');
@@ -197,7 +197,7 @@ t.test('the listener: by its older name sabcsid, in step with what it hears', as
   const player = new Player(port, `/bravo?sabcsid=${metaid}`);
   t.teardown(() => player.close());
   await early.has(`/metadata/${metaid}`, ['now First']);
-  const [record] = early.told[`/metadata/${metaid}`]!;
+  const [record] = early.messages[`/metadata/${metaid}`]!;
   t.match(record, { song: 'First', position: '0', mount: '/bravo', session: /^[\w-]{36}$/ });
 
   const late = new Follower(t, port);
@@ -212,14 +212,14 @@ t.test('the listener: by its older name sabcsid, in step with what it hears', as
   // The burst was written at once: the title is heard that much after its push, less what has been played since.
   t.ok(performance.now() - pushedMs > 2500, 'not when it was pushed or written');
   for (const follower of [early, late]) t.strictSame(follower.songs(`/metadata/${metaid}`), all);
-  t.ok(Number(early.told[`/metadata/${metaid}`]!.at(-1).position) > 2500);
+  t.ok(Number(early.messages[`/metadata/${metaid}`]!.at(-1).position) > 2500);
 
   const newer = randomBytes(16).toString('hex');
   await late.follow(`/metadata/${newer}`);
   const both = new Player(port, `/bravo?metaid=${newer}&sabcsid=${metaid}`);
   t.teardown(() => both.close());
   await late.has(`/metadata/${newer}`, ['now Second']);
-  t.equal(late.told[`/metadata/${newer}`]![0].mount, '/bravo', 'metaid counts more than its older name');
+  t.equal(late.messages[`/metadata/${newer}`]![0].mount, '/bravo', 'metaid counts more than its older name');
 });
 
 t.test('messages that the client would never send', async (t) => {
@@ -227,10 +227,10 @@ t.test('messages that the client would never send', async (t) => {
   const url = `ws://127.0.0.1:${port}/?old=1`;
   const raw = await new Watching(t, url).opened();
   let seen = 0;
-  const say = async (message: unknown): Promise<Told> => {
+  const say = async (message: unknown): Promise<Message> => {
     raw.ws.send(typeof message === 'string' ? message : JSON.stringify(message));
     await raw.has(++seen);
-    return raw.told[seen - 1];
+    return raw.records[seen - 1];
   };
   const bad = (type: unknown, id: unknown, message: string) => ({
     ...(type === undefined ? {} : { type }),
@@ -269,13 +269,17 @@ t.test('messages that the client would never send', async (t) => {
   raw.ws.send('{"type":"ping"}');
   raw.ws.send(Buffer.from(JSON.stringify({ type: 'reauth', id: 10 })), { binary: true });
   await raw.has(++seen);
-  t.strictSame(raw.told[seen - 1], { type: 'reauth', id: 10 }, 'a ping has no answer; binary is read too');
+  t.strictSame(raw.records[seen - 1], { type: 'reauth', id: 10 }, 'a ping has no answer; binary is read too');
   await push(t, port, 'alpha', 'Only+once');
   await raw.has(++seen);
-  t.match(raw.told[seen - 1], { type: 'pub', path: '/metachannel/alpha', message: { song: 'Only once', type: 'now' } });
-  t.equal(raw.told.length, seen, 'subscribed twice, told once');
+  t.match(raw.records[seen - 1], {
+    type: 'pub',
+    path: '/metachannel/alpha',
+    message: { song: 'Only once', type: 'now' },
+  });
+  t.equal(raw.records.length, seen, 'subscribed twice, sent once');
   t.strictSame(await say({ type: 'unsub', id: 11, path: '/metachannel/alpha' }), { type: 'unsub', id: 11 });
-  await push(t, port, 'alpha', 'Not+told');
+  await push(t, port, 'alpha', 'Not+sent');
   t.strictSame(await say({ type: 'reauth', id: 12 }), { type: 'reauth', id: 12 }, 'nothing after unsub');
 
   const free = 4096 + 50 * 160 - JSON.stringify({ ...sub, id: '' }).length;
@@ -307,11 +311,11 @@ t.test('a hello with as many subscriptions as may be, and with one more', async 
   const full = await new Watching(t, `ws://127.0.0.1:${port}/`).opened();
   full.ws.send(JSON.stringify({ ...HELLO, subs: [...paths, ...paths.slice(0, 5)] }));
   await full.has(1);
-  t.match(full.told[0], { type: 'hello', socket: String }, 'a path that is there twice counts once');
+  t.match(full.records[0], { type: 'hello', socket: String }, 'a path that is there twice counts once');
   const more = await new Watching(t, `ws://127.0.0.1:${port}/`).opened();
   more.ws.send(JSON.stringify({ ...HELLO, subs: [...paths, '/metachannel/alpha'] }));
   await more.has(1);
-  t.match(more.told[0], { type: 'hello', statusCode: 429, path: '/metachannel/alpha' });
+  t.match(more.records[0], { type: 'hello', statusCode: 429, path: '/metachannel/alpha' });
 });
 
 t.test(
@@ -326,9 +330,9 @@ t.test(
     });
     const silent = await new Watching(t, `ws://127.0.0.1:${port}`).opened();
     t.equal(await silent.ends(), 1006);
-    t.strictSame(silent.told, [{ type: 'ping' }], 'asked once');
+    t.strictSame(silent.records, [{ type: 'ping' }], 'asked once');
     t.equal(silent.pings, 0, 'not by PING, which a page cannot see');
-    await until(() => talker.told.filter(({ type }) => type === 'ping').length >= 4, 8000);
+    await until(() => talker.records.filter(({ type }) => type === 'ping').length >= 4, 8000);
     t.equal(talker.code, 0);
     t.strictSame([follower.connects, follower.lost, follower.errors], [1, [], []]);
   },
@@ -370,66 +374,63 @@ async function openStuck(t: Test, port: number, subs: readonly string[]) {
   return { wire, peer };
 }
 
-t.test(
-  'a slow client is kept the newest of each path, told to go when it takes nothing, and harms nobody',
-  async (t) => {
-    const { port } = await startServer(
-      t,
-      yaml('watch: { drainSeconds: 5 }\nlimits: { pushesPerMinute: 1000000, pushBurst: 1000000 }'),
-    );
-    const paths = ['/metachannel/alpha', '/metastation/house'];
-    const { wire, peer } = await openStuck(t, port, paths);
-    const quick = new Follower(t, port);
-    await quick.client.connect();
-    await quick.follow('/metachannel/alpha');
-    const pushes = new Wire(t, port);
-    let pushed = 0;
-    /** Pushes until so much waits for one that the server writes no more: the kernel takes some megabytes first. */
-    const fill = async (peer: Socket): Promise<number> => {
-      let most = 0;
-      const end = pushed + 3000;
-      for (let more = 10; more > 0 && pushed < end; more -= most >= 65_536 ? 1 : 0) {
-        const body = JSON.stringify({
-          song: `song ${++pushed}`,
-          artist: '',
-          duration: 0,
-          extdata: { pad: 'x'.repeat(15_000) },
-        });
-        const head = 'POST /metapush/alpha/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json';
-        pushes.send(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-        await until(
-          () => quick.told['/metachannel/alpha']!.length >= pushed,
-          5000,
-          () => pushes.got.slice(-300),
-        );
-        most = Math.max(most, peer.writableLength);
-      }
-      return most;
-    };
-    await push(t, port, 'zulu', 'Waiting');
-    await push(t, port, 'bravo', 'Waiting+too');
-    const most = await fill(peer);
-    t.ok(most >= 65_536, 'the buffer is full');
-    const later = ['/metachannel/zulu', '/metastation/other'];
-    wire.send(Buffer.concat(later.map((path, id) => frame(JSON.stringify({ type: 'sub', id: id + 1, path })))));
-    t.ok(most < 65_536 + 2 * 17_000, `at most ${most} bytes waited`);
-    wire.socket.resume();
-    const last = `"song":"song ${pushed}"`;
-    await until(() => wire.got.split(last).length > 2, 10_000);
-    await until(() => wire.got.includes('Waiting too'), 10_000);
-    for (const path of [...paths, ...later]) t.ok(wire.got.includes(`{"type":"pub","path":"${path}"`), path);
-    t.ok(wire.got.split('"type":"pub"').length - 1 < 2 * pushed, 'some in between were passed over');
+t.test('a slow client is kept the newest of each path, cut when it takes nothing, and harms nobody', async (t) => {
+  const { port } = await startServer(
+    t,
+    yaml('watch: { drainSeconds: 5 }\nlimits: { pushesPerMinute: 1000000, pushBurst: 1000000 }'),
+  );
+  const paths = ['/metachannel/alpha', '/metastation/house'];
+  const { wire, peer } = await openStuck(t, port, paths);
+  const quick = new Follower(t, port);
+  await quick.client.connect();
+  await quick.follow('/metachannel/alpha');
+  const pushes = new Wire(t, port);
+  let pushed = 0;
+  /** Pushes until so much waits for one that the server writes no more: the kernel takes some megabytes first. */
+  const fill = async (peer: Socket): Promise<number> => {
+    let most = 0;
+    const end = pushed + 3000;
+    for (let more = 10; more > 0 && pushed < end; more -= most >= 65_536 ? 1 : 0) {
+      const body = JSON.stringify({
+        song: `song ${++pushed}`,
+        artist: '',
+        duration: 0,
+        extdata: { pad: 'x'.repeat(15_000) },
+      });
+      const head = 'POST /metapush/alpha/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json';
+      pushes.send(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+      await until(
+        () => quick.messages['/metachannel/alpha']!.length >= pushed,
+        5000,
+        () => pushes.got.slice(-300),
+      );
+      most = Math.max(most, peer.writableLength);
+    }
+    return most;
+  };
+  await push(t, port, 'zulu', 'Waiting');
+  await push(t, port, 'bravo', 'Waiting+too');
+  const most = await fill(peer);
+  t.ok(most >= 65_536, 'the buffer is full');
+  const later = ['/metachannel/zulu', '/metastation/other'];
+  wire.send(Buffer.concat(later.map((path, id) => frame(JSON.stringify({ type: 'sub', id: id + 1, path })))));
+  t.ok(most < 65_536 + 2 * 17_000, `at most ${most} bytes waited`);
+  wire.socket.resume();
+  const last = `"song":"song ${pushed}"`;
+  await until(() => wire.got.split(last).length > 2, 10_000);
+  await until(() => wire.got.includes('Waiting too'), 10_000);
+  for (const path of [...paths, ...later]) t.ok(wire.got.includes(`{"type":"pub","path":"${path}"`), path);
+  t.ok(wire.got.split('"type":"pub"').length - 1 < 2 * pushed, 'some in between were passed over');
 
-    const stuck = await openStuck(t, port, paths);
-    await fill(stuck.peer);
-    await until(
-      () => stuck.peer.destroyed,
-      20_000,
-      () => 'still there',
-    );
-    t.equal(quick.lost.length, 0);
-  },
-);
+  const stuck = await openStuck(t, port, paths);
+  await fill(stuck.peer);
+  await until(
+    () => stuck.peer.destroyed,
+    20_000,
+    () => 'still there',
+  );
+  t.equal(quick.lost.length, 0);
+});
 
 t.test('a client that asks and does not take the answers is read no further, and closed', async (t) => {
   const { port } = await startServer(t, yaml('watch: { drainSeconds: 5 }'));

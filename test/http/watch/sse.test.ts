@@ -49,11 +49,11 @@ t.test('the three scopes, and resuming', async (t) => {
   t.same(early.songs, ['now z1', 'next z2'], 'nothing at first, then each change once');
   t.ok(early.retries.length === 1 && early.retries[0]! >= 1000, 'the pause is sent once');
   t.ok(
-    early.told.every(({ name }) => name === undefined),
+    early.seen.every(({ name }) => name === undefined),
     'events have no name',
   );
   const polled = await ask(t, port, 'GET /metadata/channel/zulu.json HTTP/1.1');
-  t.equal(JSON.stringify(early.told[0]!.record), polled.body, 'the same record as by polling');
+  t.equal(JSON.stringify(early.seen[0]!.record), polled.body, 'the same record as by polling');
 
   const late = await (await new Events(t, port, 'channel/zulu').opened()).has(2);
   t.same(late.songs, ['next z2', 'now z1'], 'first the next, then the now');
@@ -66,9 +66,9 @@ t.test('the three scopes, and resuming', async (t) => {
     return events;
   };
   const none = await resume('channel/zulu', late.lastId);
-  const half = await (await resume('channel/zulu', late.told[0]!.id)).has(1);
+  const half = await (await resume('channel/zulu', late.seen[0]!.id)).has(1);
   t.same(half.songs, ['now z1'], 'a reader that saw the next alone is sent the now');
-  const third = await (await resume('station/house', station.told[1]!.id)).has(1);
+  const third = await (await resume('station/house', station.seen[1]!.id)).has(1);
   t.same(third.songs, ['now a1'], 'a reader that was cut off within the first messages is sent the rest');
   for (const id of ['', 'x', '1.2,3@4', ',,,@', `${'z'.repeat(5000)}`, 'audio..', '-1', '0-0']) {
     const events = await (await resume('station/house', id)).has(3);
@@ -78,7 +78,7 @@ t.test('the three scopes, and resuming', async (t) => {
   await push(t, port, 'zulu', 'z3');
   for (const events of [none, half]) await until(() => events.songs.includes('now z3'), 2000);
   t.same(none.songs, ['now z3']);
-  const polyfill = await new Events(t, port, `channel/zulu?lastEventId=${late.told[1]!.id}`).has(1);
+  const polyfill = await new Events(t, port, `channel/zulu?lastEventId=${late.seen[1]!.id}`).has(1);
   await push(t, port, 'zulu', 'z4');
   await polyfill.has(2);
   t.same(polyfill.songs, ['now z3', 'now z4'], 'the id in the address');
@@ -92,7 +92,7 @@ t.test('the three scopes, and resuming', async (t) => {
     await push(t, port, 'bravo', 'b2', '&tracktype=next');
     await events.has(2);
     t.same(events.songs, ['now b1', 'next b2']);
-    const [first] = events.told;
+    const [first] = events.seen;
     t.match(first!.id, new RegExp(`^wire\\.${first!.record.session}~${first!.record.position}\\.$`));
     const again = await (await resume('listener/me?sync=wire', first!.id)).has(1);
     t.same(again.songs, ['next b2'], 'what was heard is not sent again');
@@ -185,7 +185,7 @@ t.test('a comment now and then; slow readers', async (t) => {
   await until(() => slow.songs.includes('now last'), 10_000);
   t.same(slow.songs.slice(-2), ['now side', 'now last'], 'the newest, in the order of events');
   t.equal(new Set(slow.songs).size, slow.songs.length);
-  t.ok(slow.told.length < count, 'what was passed over never comes');
+  t.ok(slow.seen.length < count, 'what was passed over never comes');
   await until(
     () => peers[0]!.destroyed,
     15_000,
@@ -203,17 +203,17 @@ t.test("a browser's EventSource, over a restart", { skip }, async (t) => {
   const page = await browser.newPage();
   await push(t, server.port, 'zulu', 'one');
   await page.evaluate((url) => {
-    const w = globalThis as unknown as { told: string[]; EventSource: new (url: string) => { onmessage: unknown } };
-    w.told = [];
-    new w.EventSource(url).onmessage = (event: { data: string }) => w.told.push(JSON.parse(event.data).song);
+    const w = globalThis as unknown as { songs: string[]; EventSource: new (url: string) => { onmessage: unknown } };
+    w.songs = [];
+    new w.EventSource(url).onmessage = (event: { data: string }) => w.songs.push(JSON.parse(event.data).song);
   }, `${server.base}/metadata/sse/station/house`);
-  const told = () => page.evaluate(() => (globalThis as unknown as { told: string[] }).told);
+  const songs = () => page.evaluate(() => (globalThis as unknown as { songs: string[] }).songs);
   const has = async (song: string) => {
     for (const start = performance.now(); performance.now() - start < 15_000; ) {
-      if ((await told()).includes(song)) return;
+      if ((await songs()).includes(song)) return;
       await new Promise((done) => setTimeout(done, 50));
     }
-    throw new Error(`${song} is not among ${await told()}`);
+    throw new Error(`${song} is not among ${await songs()}`);
   };
   await has('one');
   await push(t, server.port, 'alpha', 'two');
@@ -222,5 +222,5 @@ t.test("a browser's EventSource, over a restart", { skip }, async (t) => {
   server = await startServer(t, fixed, server.folder);
   await push(t, server.port, 'zulu', 'three');
   await has('three');
-  t.same(await told(), ['one', 'two', 'three'], 'from another origin; each once, though the connection broke');
+  t.same(await songs(), ['one', 'two', 'three'], 'from another origin; each once, though the connection broke');
 });

@@ -131,7 +131,7 @@ t.test('the three scopes', { buffered: true }, async (t) => {
   const lateStation = await (await watch('station/house?x=1')).has(4);
   t.same(lateStation.songs, ['next z2', 'now z1', 'next a2', 'now a1'], 'for each channel in configured order');
   const polled = await ask(t, port, 'GET /metadata/channel/zulu.json HTTP/1.1');
-  t.equal(JSON.stringify(late.told[1]), polled.body, 'the same record as by polling');
+  t.equal(JSON.stringify(late.records[1]), polled.body, 'the same record as by polling');
 
   await push(t, port, 'zulu', 'z3');
   await push(t, port, 'zulu', 'z4');
@@ -151,9 +151,9 @@ t.test('the three scopes', { buffered: true }, async (t) => {
     await push(t, port, 'bravo', 'b2', '&tracktype=next');
     await wire.has(2);
     await until(() => heard.songs.includes('next b2'), 3000);
-    const session = wire.told[0].session;
+    const session = wire.records[0].session;
     t.match(session, /^[0-9a-f-]{36}$/);
-    for (const record of [...wire.told, ...heard.told]) {
+    for (const record of [...wire.records, ...heard.records]) {
       t.match(record, {
         session,
         mount: '/bravo',
@@ -173,15 +173,15 @@ t.test('the three scopes', { buffered: true }, async (t) => {
     t.teardown(() => again.close());
     await again.until((p) => p.audioBytes > 0);
     await until(
-      () => wire.told.at(-1).session !== session,
+      () => wire.records.at(-1).session !== session,
       5000,
       () => 'the subscriber hears the next stream',
     );
-    const b3 = wire.told.filter((record) => record.song === 'b3');
+    const b3 = wire.records.filter((record) => record.song === 'b3');
     t.equal(b3.length, 1, 'between streams nothing is sent; the next in force comes when the new stream begins');
     t.not(b3[0].session, session);
     t.equal(
-      wire.told.find((record) => record.session !== session),
+      wire.records.find((record) => record.session !== session),
       b3[0],
       'and before its first title',
     );
@@ -190,7 +190,7 @@ t.test('the three scopes', { buffered: true }, async (t) => {
   });
 
   t.same(
-    stranger.told.filter((record) => record.channelkey !== 'bravo'),
+    stranger.records.filter((record) => record.channelkey !== 'bravo'),
     [],
     'other stations hear nothing of it',
   );
@@ -339,19 +339,19 @@ t.test('slow readers', { buffered: true }, async (t) => {
   const waiting = sorry.peer.writableLength;
   await quick.has(songs.length + 2);
   t.same(
-    quick.told.slice(0, -2).map((record) => record.song),
+    quick.records.slice(0, -2).map((record) => record.song),
     songs,
     'the quick reader is complete',
   );
 
   resumed.wire.socket.resume();
-  const told = () => [...resumed.wire.got.matchAll(/"rawdata":"(\w+)"/g)].map((match) => match[1]!);
+  const titles = () => [...resumed.wire.got.matchAll(/"rawdata":"(\w+)"/g)].map((match) => match[1]!);
   await until(
-    () => told().includes('last'),
+    () => titles().includes('last'),
     10_000,
-    () => `told ${told().slice(-5)}`,
+    () => `got ${titles().slice(-5)}`,
   );
-  const all = told();
+  const all = titles();
   t.ok(all.length < songs.length - 30, 'what was passed over never comes');
   t.same(all.slice(-3), ['side', 'coming', 'last'], 'of each channel and type the newest, in the order of events');
   t.same(
@@ -360,7 +360,7 @@ t.test('slow readers', { buffered: true }, async (t) => {
     'never one twice, or an older one after a newer',
   );
   await push(t, port, 'zulu', 'after');
-  await until(() => told().at(-1) === 'after', 10_000);
+  await until(() => titles().at(-1) === 'after', 10_000);
 
   await until(
     () => sorry.peer.writableLength > waiting,
@@ -489,9 +489,9 @@ t.test('a record of any length is one frame', { buffered: true }, async (t) => {
   for (const size of sizes) await pushBig(t, port, [`s${size}`], size);
   await push(t, port, 'alpha', '%C3%A9'.repeat(500));
   await reader.has(sizes.length + 1);
-  t.equal(reader.told.pop().song, 'é'.repeat(500));
+  t.equal(reader.records.pop().song, 'é'.repeat(500));
   t.same(
-    reader.told.map(({ song, extdata }) => `${song} ${extdata.pad.length}`),
+    reader.records.map(({ song, extdata }) => `${song} ${extdata.pad.length}`),
     sizes.map((size) => `s${size} ${size}`),
   );
 });

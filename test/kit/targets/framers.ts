@@ -21,7 +21,7 @@ const LONGEST_MS = 65_536;
 
 interface Taken {
   /** Each frame's bytes, time and freshness, each title, in order; then the counters. */
-  readonly told: string[];
+  readonly output: string[];
   readonly bytes: number;
   readonly longestMs: number;
 }
@@ -33,28 +33,30 @@ interface AnyFramer {
 }
 
 function take(make: (sink: FrameSink) => AnyFramer, pieces: readonly Buffer[]): Taken {
-  const told: string[] = [];
+  const output: string[] = [];
   let [bytes, longestMs] = [0, 0];
   const framer = make({
     onFrame: (frame, durationMs, fresh) => {
       bytes += frame.length;
       longestMs = Number.isFinite(durationMs) && durationMs >= 0 ? Math.max(longestMs, durationMs) : Infinity;
-      told.push(`${frame.toString('latin1')} ${durationMs} ${fresh}`);
+      output.push(`${frame.toString('latin1')} ${durationMs} ${fresh}`);
     },
-    onTitle: (title) => void told.push(JSON.stringify(title)),
+    onTitle: (title) => void output.push(JSON.stringify(title)),
   });
   for (const piece of pieces) framer.push(piece);
   framer.reset();
-  told.push(JSON.stringify(framer.counters));
-  return { told, bytes: bytes + framer.counters.skippedBytes, longestMs };
+  output.push(JSON.stringify(framer.counters));
+  return { output, bytes: bytes + framer.counters.skippedBytes, longestMs };
 }
 
 function playFramer(make: (sink: FrameSink) => AnyFramer, bytes: Buffer, random: Random): void {
   const whole = take(make, [bytes]);
   const inPieces = take(make, cut(bytes, random));
-  const at = whole.told.findIndex((text, i) => text !== inPieces.told[i]);
-  if (at >= 0 || whole.told.length !== inPieces.told.length) {
-    throw new Error(`cut elsewhere it gives something else at ${at}: ${whole.told.at(-1)} and ${inPieces.told.at(-1)}`);
+  const at = whole.output.findIndex((text, i) => text !== inPieces.output[i]);
+  if (at >= 0 || whole.output.length !== inPieces.output.length) {
+    throw new Error(
+      `cut elsewhere it gives something else at ${at}: ${whole.output.at(-1)} and ${inPieces.output.at(-1)}`,
+    );
   }
   if (whole.bytes > bytes.length) throw new Error(`${whole.bytes} bytes came out of ${bytes.length}`);
   if (whole.longestMs > LONGEST_MS) throw new Error(`a packet claims to play for ${whole.longestMs} ms`);
@@ -186,13 +188,13 @@ function read(
   pieces: readonly Buffer[],
   step: (piece: Buffer, audio: (bytes: Buffer) => void, mark: (text: string) => void) => void,
 ): string[] {
-  const told = [''];
+  const output = [''];
   const audio = (bytes: Buffer) => {
-    told[told.length - 1] += bytes.toString('latin1');
+    output[output.length - 1] += bytes.toString('latin1');
   };
-  const mark = (text: string) => void told.push(text, '');
+  const mark = (text: string) => void output.push(text, '');
   for (const piece of pieces) step(piece, audio, mark);
-  return told;
+  return output;
 }
 
 function same(bytes: Buffer, random: Random, by: (pieces: readonly Buffer[]) => string[]): string[] {
@@ -246,7 +248,7 @@ const icy: FuzzTarget = {
   ],
   play: (bytes, random) => {
     const metaint = (bytes[0] ?? 0) + 1;
-    const told = same(bytes.subarray(1), random, (pieces) => {
+    const output = same(bytes.subarray(1), random, (pieces) => {
       const stripper = new IcyStripper(metaint);
       return read(pieces, (piece, audio, mark) => {
         for (const { audio: sound, title } of stripper.pieces(piece)) {
@@ -255,7 +257,7 @@ const icy: FuzzTarget = {
         }
       });
     });
-    for (const title of told.filter((_, i) => i % 2 === 1)) holdsOneTitle(icyBlock(title));
+    for (const title of output.filter((_, i) => i % 2 === 1)) holdsOneTitle(icyBlock(title));
   },
 };
 
@@ -296,10 +298,10 @@ const chunks: FuzzTarget = {
     same(bytes, random, (pieces) => {
       const body = bodyOf(new Map([['transfer-encoding', 'chunked']]))!;
       let state = 'more';
-      const told = read(pieces, (piece, audio) => {
+      const output = read(pieces, (piece, audio) => {
         if (state === 'more') state = body.push(piece, audio);
       });
-      return [...told, state];
+      return [...output, state];
     });
   },
 };

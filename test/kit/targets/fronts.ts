@@ -17,8 +17,8 @@ const BASIC = `Authorization: Basic ${Buffer.from('source:demo-source').toString
 const PUSH = 'POST /metapush/demo/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-/** Bytes that one connection may be told: more than all that it may ask for at once. */
-const MOST_TOLD = 64 * 1024 * 1024;
+/** Bytes that one connection may be answered: more than all that it may ask for at once. */
+const MOST_ANSWERED_BYTES = 64 * 1024 * 1024;
 const PATIENCE_MS = 20_000;
 const ANSWERS = /^(HTTP\/1\.[01] [1-5]\d\d [\s\S]*|OK2\r\n[\s\S]*|invalid password\r\n)?$/;
 
@@ -114,7 +114,7 @@ const ENTRANCES: readonly Entrance[] = [
       get('/demo.mp3.m3u'),
       get('/docs', 'Accept-Encoding: gzip\r\n'),
       Buffer.concat([get('/readyz'), get('/metadata/channel/demo.txt'), get('/nothing')]),
-      // Issue 9, row 1: an offer of another protocol behind a request that owes its answer.
+      // An offer of another protocol behind a request that owes its answer.
       Buffer.concat([get('/readyz'), get('/readyz', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'), get('/readyz')]),
     ],
     words: HTTP_WORDS,
@@ -317,21 +317,21 @@ async function play(server: Server, at: number, bytes: Buffer, random: Random): 
   while (!pipe.destroyed && performance.now() < endMs) {
     await new Promise((done) => setTimeout(done, 2));
     // What goes on without an end (streams, event streams) is left, as a client would.
-    if (pipe.isSpent && (ending === 'never' || pipe.told !== '')) {
-      if (ending !== 'fin' || /^content-type: (audio|text\/event-stream)|^upgrade: websocket/im.test(pipe.told))
+    if (pipe.isSpent && (ending === 'never' || pipe.received !== '')) {
+      if (ending !== 'fin' || /^content-type: (audio|text\/event-stream)|^upgrade: websocket/im.test(pipe.received))
         pipe.destroy();
     }
     if (pipe.isSpent && ending === 'never') pipe.destroy();
   }
   const isStuck = !pipe.destroyed;
   pipe.destroy();
-  if (isStuck) throw new Error(`not let go; was told ${JSON.stringify(pipe.told.slice(0, 500))}`);
-  if (pipe.told.length > MOST_TOLD) throw new Error(`${pipe.told.length} bytes were answered`);
-  if (!ANSWERS.test(pipe.told.slice(0, 1000)) || /^HTTP\/1\.[01] 500/m.test(pipe.told)) {
-    throw new Error(`was told ${JSON.stringify(pipe.told.slice(0, 2000))}`);
+  if (isStuck) throw new Error(`not let go; was answered ${JSON.stringify(pipe.received.slice(0, 500))}`);
+  if (pipe.received.length > MOST_ANSWERED_BYTES) throw new Error(`${pipe.received.length} bytes were answered`);
+  if (!ANSWERS.test(pipe.received.slice(0, 1000)) || /^HTTP\/1\.[01] 500/m.test(pipe.received)) {
+    throw new Error(`was answered ${JSON.stringify(pipe.received.slice(0, 2000))}`);
   }
-  if (endsInTwoPlaces(bytes) && pipe.told.split(/^HTTP\/1\.[01] [2-5]\d\d /m).length > 2) {
-    throw new Error(`more than one answer: ${JSON.stringify(pipe.told.slice(0, 2000))}`);
+  if (endsInTwoPlaces(bytes) && pipe.received.split(/^HTTP\/1\.[01] [2-5]\d\d /m).length > 2) {
+    throw new Error(`more than one answer: ${JSON.stringify(pipe.received.slice(0, 2000))}`);
   }
 }
 
@@ -343,7 +343,7 @@ function endsInTwoPlaces(bytes: Buffer): boolean {
 }
 
 /** @param t whose end ends the server */
-export function doorTargets(t: Test): readonly FuzzTarget[] {
+export function frontTargets(t: Test): readonly FuzzTarget[] {
   const server = new Server(t);
   return ENTRANCES.map(({ name, at, seeds, words }) => ({
     ...{ name, seeds, words, atOnce: 100, muchBytes: 5000 },

@@ -1,4 +1,4 @@
-/** Loaded before the server: at SIGWINCH it collects all garbage and tells on standard error how many bytes are still held. */
+/** Loaded before the server: at SIGWINCH it collects all garbage and reports on standard error how many bytes are still held. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
