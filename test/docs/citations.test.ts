@@ -87,11 +87,12 @@ t.test('cited files are there', async (t) => {
 });
 
 t.test('cited headings are there', async (t) => {
-  const { wrong } = each(HEADING, prose, ([, readme, heading], file) => {
+  const { seen, wrong } = each(HEADING, prose, ([, readme, heading], file) => {
     const path = readmeOf(readme!, file);
     if (path === undefined) return `${readme} is not there`;
     return headingsOf(path).includes(heading!.replace(/\s+/g, ' ')) ? null : `${path} has no "${heading}"`;
   });
+  t.ok(seen > 0, 'citations were found');
   for (const line of wrong) t.fail(line);
 });
 
@@ -118,6 +119,5 @@ t.test('folders that documents name are there', async (t) => {
 });
 
 t.test('nothing cites notes or issues that no clone has', async (t) => {
-  for (const pattern of [NOTES, ISSUES])
-    for (const line of each(pattern, prose, ([cited]) => cited).wrong) t.fail(line);
+  for (const pattern of [NOTES, ISSUES]) t.same(each(pattern, prose, ([cited]) => cited).wrong, []);
 });

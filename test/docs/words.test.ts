@@ -137,5 +137,6 @@ t.test('no type has the name of another', async (t) => {
     const names = code.matchAll(/^(?:export )?(?:declare )?(?:abstract )?(?:class|interface|type|enum) (\w+)/gm);
     for (const [, name] of names) places.set(name!, [...(places.get(name!) ?? []), path]);
   }
+  t.ok(places.size > 300, `${places.size} types were found`);
   for (const [name, paths] of places) if (paths.length > 1) t.fail(`${name}: ${paths.join(', ')}`);
 });

@@ -187,7 +187,7 @@ t.test('in a browser', { skip }, async (t) => {
     t.strictSame(complaints, []);
   });
 
-  await t.test('after a restart of the server the titles come back by themselves', async () => {
+  await t.test('after a restart of the server the titles come back by themselves', async (t) => {
     await server.app.stop();
     await shows(page, '#state-text', 'reconnecting');
     server = await startServer(t, fixed);
