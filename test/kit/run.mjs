@@ -1,19 +1,32 @@
 /**
- * `npm test`: all files, several at a time, then one by one those that measure how long a server keeps its clients waiting: load from
- * other files would spoil the figures. One closing line for both runs. With files as arguments: only those.
+ * `npm test` and `npm run test:long`: all files of a form, several at a time, then those that measure a machine at rest, one by one. One
+ * closing line for both. With files as arguments: only those.
+ *
+ * The short form (5 minutes) leaves out `LONG`: what takes long by its nature (crashes, disks, clocks, attacks) and all but one of the real
+ * programs of a kind. The long form has those, and the long forms of some others (LONG=1).
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const ALONE = ['behaviour/unread-answers', 'behaviour/framing-budget', 'e2e/attacks'].map(
-  (name) => `test/${name}.test.ts`,
-);
-// As in .taprc, whose list an option replaces.
-const BY_NAME = ['test/long/**', 'test/e2e/faults.test.ts'];
-const named = process.argv.slice(2);
+const files = (folder, names) => names.split(/\s+/).map((name) => `test/${folder}/${name}.test.ts`);
+
+/** Not in the short form. */
+const LONG = [
+  ...files(
+    'e2e',
+    'attacks clock crash darkice exception faults ffmpeg-ogg firefox libshout liquidsoap ogg ogg-icy players store',
+  ),
+  ...files('behaviour', 'decoders'),
+  ...files('store', 'pages'),
+];
+/** In both: the long form tries more. */
+const LONGER = files('audio', 'ogg');
+/** Load from other files would spoil what they measure. */
+const ALONE = files('behaviour', 'unread-answers framing-budget');
+const LONG_ALONE = [...files('e2e', 'attacks'), ...files('long', 'hostile')];
 
 /** @returns whether all passed */
 function tap(args, env) {
@@ -21,17 +34,31 @@ function tap(args, env) {
   return spawnSync('tap', all, { stdio: 'inherit', env: { ...process.env, ...env } }).status === 0;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'airsplice-tests-'));
-try {
-  let isOk = true;
-  if (named.length > 0) isOk = tap(named, {});
-  else {
-    const env = { TEST_TOTALS: join(folder, 'totals.json') };
-    const excluded = [...BY_NAME, ...ALONE].map((file) => `--exclude=${file}`);
-    isOk = tap(excluded, { ...env, TEST_TOTALS_GO_ON: '1' });
-    isOk = tap(['--jobs=1', ...ALONE], env) && isOk;
+/** @returns whether all passed */
+function both(first, alone, env) {
+  const folder = mkdtempSync(join(tmpdir(), 'airsplice-tests-'));
+  try {
+    const totals = { ...env, TEST_TOTALS: join(folder, 'totals.json') };
+    const isOk = tap(first, { ...totals, TEST_TOTALS_GO_ON: '1' });
+    return tap(['--jobs=1', ...alone], totals) && isOk;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
-  process.exitCode = isOk ? 0 : 1;
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }
+
+function long() {
+  const slow = '--timeout=1800';
+  const found = readdirSync('test/long').filter((file) => file.endsWith('.test.ts'));
+  const first = [...found.map((file) => `test/long/${file}`), ...LONG, ...LONGER];
+  const rest = first.filter((file) => !LONG_ALONE.includes(file));
+  return both([slow, '--jobs=2', ...rest], [slow, ...LONG_ALONE], { LONG: '1' });
+}
+
+function short() {
+  const excluded = ['test/long/**', ...LONG, ...ALONE].map((file) => `--exclude=${file}`);
+  return both(excluded, ALONE, {});
+}
+
+const named = process.argv.slice(2);
+const isOk = named.length === 0 ? short() : named[0] === '--long' ? long() : tap(named, {});
+process.exitCode = isOk ? 0 : 1;
