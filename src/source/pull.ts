@@ -89,6 +89,9 @@ export class PullSource implements Source, UpstreamSink {
     this.#open = true;
     this.#failures = 0;
     this.#playsSinceMs = Number.POSITIVE_INFINITY;
+    // It may have been stopped while a title of a trial was being committed.
+    this.#isTaking = false;
+    this.#isCut = false;
     this.#pacer.reset();
     this.#try(0);
   }
@@ -133,7 +136,7 @@ export class PullSource implements Source, UpstreamSink {
       if (from.index + 1 < this.#main!.index) this.#tryBetter(from.index + 1);
       else this.#returnLater();
     } else if (this.#trial !== null) {
-      if (this.#trialTitle !== undefined && !this.#isTaking) void this.#input.onTitle(this.#trialTitle);
+      if (this.#trialTitle !== undefined) void this.#input.onTitle(this.#trialTitle);
       this.#promote(this.#trial);
     } else if (from.index + 1 < this.#options.targets.length) this.#try(from.index + 1);
     else this.#pause(reason);
@@ -188,15 +191,22 @@ export class PullSource implements Source, UpstreamSink {
     this.#trialMs += durationMs;
     const trial = this.#trial;
     if (trial === null || this.#isTaking || this.#trialMs < TRIAL_MS) return false;
-    if (this.#trialTitle !== undefined) {
-      this.#isTaking = true;
-      void this.#input.onTitle(this.#trialTitle).then(() => {
-        if (this.#trial === trial) this.#promote(trial);
-      });
-      return false;
+    this.#take(trial);
+    return this.#main === trial;
+  }
+
+  /** Commits the trial's title, and one that comes meanwhile, and promotes it then. */
+  #take(trial: Upstream): void {
+    const title = this.#trialTitle;
+    if (title === undefined) {
+      this.#promote(trial);
+      return;
     }
-    this.#promote(trial);
-    return true;
+    this.#trialTitle = undefined;
+    this.#isTaking = true;
+    void this.#input.onTitle(title).then(() => {
+      if (this.#trial === trial) this.#take(trial);
+    });
   }
 
   #promote(trial: Upstream): void {

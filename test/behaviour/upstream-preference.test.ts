@@ -256,6 +256,48 @@ t.test(
   },
 );
 
+/** Two stations with titles, the second one on air, the better one's title being committed. */
+async function whileTaking(t: Test) {
+  const [best, second] = [await Station.open(t, 1, true), await Station.open(t, 2, true)];
+  second.burst = 40;
+  const { tap, source } = setUp(t, [best, second], { returnMs: 200 });
+  source.start();
+  await until(() => tap.parts.length > 20, 5000);
+  best.burst = 100;
+  const commits: (() => void)[] = [];
+  tap.hold = () => new Promise((commit) => commits.push(commit));
+  await until(() => commits.length === 1, 5000);
+  return { best, tap, source, commits, lines: () => tap.titles.map(({ line }) => line) };
+}
+
+t.test('a title that a better one sends while the one before is being committed is in force too', async (t) => {
+  const { best, tap, commits, lines } = await whileTaking(t);
+  const socket = best.upstream.sockets.at(-1)!;
+  const newer = icyBody(best.audio(20), 20 * FRAME_BYTES, new Map([[0, "StreamTitle='Newer';"]]));
+  const { bytesWritten } = socket;
+  socket.write(Buffer.concat([best.audio(100).subarray(0, (20 - (100 % 20 || 20)) * FRAME_BYTES), newer]));
+  await until(() => socket.bytesWritten > bytesWritten, 1000);
+  // It lies in this process's sockets: time to read it must pass.
+  await sleep(200);
+  commits[0]!();
+  await until(() => commits.length === 2, 5000);
+  t.strictSame([order(tap), lines()], [[2], ['Station 2', 'Station 1', 'Newer']]);
+  commits[1]!();
+  socket.write(Buffer.concat([best.audio(20), Buffer.from([0])]));
+  await until(() => order(tap).length === 2, 5000);
+  t.strictSame(lines(), ['Station 2', 'Station 1', 'Newer']);
+});
+
+t.test('stopped while a title of a trial is being committed, and started again: titles come', async (t) => {
+  const { tap, source, commits, lines } = await whileTaking(t);
+  source.stop();
+  commits[0]!();
+  tap.hold = () => Promise.resolve();
+  source.start();
+  await until(() => order(tap).length === 2, 5000);
+  t.strictSame(lines(), ['Station 2', 'Station 1', 'Station 1']);
+});
+
 t.test('when the other is lost in the middle of a trial, the title that stood in that is not forgotten', async (t) => {
   const [best, second] = [await Station.open(t, 1), await Station.open(t, 2)];
   second.burst = 40;
