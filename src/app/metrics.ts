@@ -124,7 +124,7 @@ export class Metrics {
     this.#registry.counter('airsplice_access_log_lost_total', 'Lines not written', [], (set) =>
       set({}, listenerStats.lostLines),
     );
-    this.#registry.gauge('airsplice_watchers', 'Open WebSocket readers', [], (set) => set({}, watchers.count));
+    this.#registry.gauge('airsplice_watchers', 'Open WebSocket and SSE readers', [], (set) => set({}, watchers.count));
     this.#registry.gauge('airsplice_sessions', 'Listeners playing with a metaid', [], (set) => set({}, sessions.count));
   }
 

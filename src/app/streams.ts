@@ -52,6 +52,7 @@ export class Streams {
       burstMs: config.streams.burstSeconds * 1000,
       startTimeoutMs: config.streams.startTimeoutSeconds * 1000,
       log,
+      onError: core.onError,
     });
     const limits = headLimits(config, config.limits.httpHeadBytes);
     this.listeners = new ListenerAcceptor(mounts, this.#stream, proxies, connections, limits);

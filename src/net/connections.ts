@@ -12,7 +12,7 @@
  * may have: strangers cannot fill it.
  *
  * Invariant: every connection that was accepted and has not closed is counted once, in all and for its address. No step looks at more
- * than a few entries. Sockets that were never entered (tests) may do anything. Made by app/network.ts; fronts enter, acceptors and the router
+ * than a few entries. Sockets that were never entered (tests) may do anything. Made by app/guards.ts; fronts enter, acceptors and the router
  * report (src/net/README.md, "Connections").
  */
 

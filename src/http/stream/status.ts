@@ -14,7 +14,7 @@ import type { ListenerCounts } from '../../listener/listener-stats.js';
 import { allowPreflight, type RouteRole } from '../methods.js';
 import type { PublicUrl } from './public-url.js';
 
-/** A channel as playlists and statistics see it: read at each request, never kept. Made in the composition root. */
+/** A channel as playlists and statistics see it: read at each request, never kept. Made by app/mount-statuses.ts. */
 export interface MountStatus {
   readonly mount: Mount;
   /** Every path at which it can be heard; statistics name the first. */

@@ -24,6 +24,8 @@ export interface StreamOptions {
   readonly burstMs: number;
   readonly startTimeoutMs: number;
   readonly log: Log;
+  /** Called with what went wrong where the client learns only that something did. */
+  onError(error: unknown): void;
 }
 
 /** A listener for which there is no audio yet. */
@@ -73,7 +75,7 @@ export class Stream implements AlarmHandler {
           headers: { Allow: 'GET, HEAD, OPTIONS' },
         });
     } catch (error) {
-      request.refuse(asRefusal(error));
+      this.#refuse(request, error);
     }
   }
 
@@ -96,8 +98,14 @@ export class Stream implements AlarmHandler {
     if (typeof place === 'string') request.redirect(place);
     else if (mount.access === 'hook') {
       request.wait();
-      void this.#ask(request, mount, place);
+      this.#ask(request, mount, place).catch((error: unknown) => this.#refuse(request, error));
     } else this.#begin(request, mount, place);
+  }
+
+  #refuse(request: StreamRequest, error: unknown): void {
+    const refusal = asRefusal(error);
+    if (refusal.kind === 'internal') this.#options.onError(error);
+    if (!request.gone) request.refuse(refusal);
   }
 
   async #ask(request: StreamRequest, mount: Mount, place: Place): Promise<void> {

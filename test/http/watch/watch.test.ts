@@ -407,15 +407,15 @@ t.test('a reader that says more than limits.webSocketFrames is closed', { buffer
     const wire = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
     await until(() => wire.got.includes('\r\n\r\n'), 2000);
     wire.send(Buffer.concat(Array.from({ length: 30 }, () => kind)));
-    wire.send(frame(9, 'one past'));
-    wire.send(frame(9, 'two past'));
+    // Three more are allowed each second: a machine that is busy may answer some of these.
+    for (let past = 1; past <= 10; past++) wire.send(frame(9, `${past} past`));
     await until(
       () => closeCode(wire) !== 0,
       5000,
       () => `kind ${n} is still there`,
     );
     t.equal(closeCode(wire), 1008);
-    t.notOk(wire.got.includes('two past'), 'what comes behind is not answered');
+    t.notOk(wire.got.includes('10 past'), 'what comes behind is not answered');
     await wire.untilClosed();
   }
   const patient = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
