@@ -57,6 +57,7 @@ export class Ingest {
       textBytes: limits.textBytes,
       urlBytes: limits.urlBytes,
       onAnswered: (answer) => this.#onTitleAnswered(answer),
+      onError: core.onError,
     });
     this.services = [new EncoderPreflight(mounts), updates];
   }

@@ -53,3 +53,8 @@ export class Refusal extends Error {
     return REFUSALS[this.kind].status;
   }
 }
+
+/** What cannot be served at present. @param retrySeconds when it makes sense to come again, whole */
+export function retryLater(kind: 'unavailable' | 'too-many', detail: string, retrySeconds: number): Refusal {
+  return new Refusal(kind, detail, { headers: { 'Retry-After': String(retrySeconds) } });
+}

@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { REFUSALS, Refusal } from '../base/refusal.js';
+import type { RequestHeadFault } from '../net/request-head.js';
 import type { AddressHeads } from './legacy.js';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
@@ -124,4 +125,9 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heads
         ? new Refusal('timeout', 'The request did not come in time.')
         : new Refusal('bad-request', BROKEN[error.code ?? ''] ?? 'This is not an HTTP request that can be read.');
   endWithProblem(socket, refusal, heads);
+}
+
+/** A head that cannot be taken (net/request-head.ts). */
+export function headRefusal({ kind, message }: RequestHeadFault): Refusal {
+  return new Refusal(kind === 'too-large' ? 'head-too-large' : 'bad-request', `${message}.`);
 }

@@ -6,7 +6,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../base/ip.js';
-import { REFUSALS, Refusal } from '../base/refusal.js';
+import { REFUSALS, Refusal, retryLater } from '../base/refusal.js';
 import { queryOf } from '../base/request-target.js';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
@@ -108,7 +108,7 @@ export function registerPush(
   const answer = async (request: FastifyRequest, reply: FastifyReply, read: () => PushInput) => {
     const { channel } = request.params as PushParams;
     const waitSeconds = rates.refusedPushes.waitSeconds(channel) || rates.pushes.take(channel);
-    if (waitSeconds > 0) throw tooMany('Too many pushes to this channel.', waitSeconds);
+    if (waitSeconds > 0) throw retryLater('too-many', 'Too many pushes to this channel.', waitSeconds);
     let json: string;
     try {
       json = await target.push(channel, read());
@@ -153,7 +153,7 @@ function bearerToken(request: FastifyRequest): string {
 /** One and the same answer for an unknown channel and a wrong token; null: it is right. */
 function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusal | null {
   if (verdict === 'right') return null;
-  if (verdict === 'too-many') return tooMany('Too many wrong tokens from this address.', retrySeconds);
+  if (verdict === 'too-many') return retryLater('too-many', 'Too many wrong tokens from this address.', retrySeconds);
   const headers: Record<string, string> = isBearer ? { 'WWW-Authenticate': 'Bearer' } : {};
   return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.', { headers });
 }
@@ -166,8 +166,4 @@ function refusalOfType({ method, headers }: FastifyRequest): Refusal | null {
 
 function titleOf(status: number): string {
   return Object.values(REFUSALS).find((row) => row.status === status)?.title ?? '';
-}
-
-function tooMany(detail: string, waitSeconds: number): Refusal {
-  return new Refusal('too-many', detail, { headers: { 'Retry-After': String(waitSeconds) } });
 }

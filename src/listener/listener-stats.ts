@@ -9,7 +9,7 @@
  */
 
 import type { Clock } from '../base/clock.js';
-import { anonymized } from '../base/ip.js';
+import { anonymized, plainAddress } from '../base/ip.js';
 import type { Output } from '../base/output.js';
 import type { SecretMask } from '../base/secret-mask.js';
 import { quoted, stamp } from './access-line.js';
@@ -154,7 +154,7 @@ export class ListenerStats {
     const field = (text: string) => secrets.mask(text, textCharacters).slice(0, textCharacters);
     const line = `${request.method} ${field(request.url)} HTTP/1.0`;
     const referer = request.head('referer') ?? '';
-    const address = request.address.replace(/^::ffff:(?=\d+\.)/i, '');
+    const address = plainAddress(request.address);
     return {
       address: anonymize ? anonymized(address) : address || '-',
       request: quoted(line),

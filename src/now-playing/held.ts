@@ -3,7 +3,7 @@
  * (README, "Held pushes"). Pure functions; src/titles/scheduler.ts watches the clock.
  */
 
-import { Refusal } from '../base/refusal.js';
+import { type Refusal, retryLater } from '../base/refusal.js';
 import type { PushInput } from '../metadata/push-input.js';
 import type { Track, TrackRecord } from '../metadata/record.js';
 import { changeSilently, type Moment, takeNow } from './effect.js';
@@ -52,5 +52,5 @@ function isRepush(track: Track, input: PushInput): boolean {
 function tooMany(first: Track, wallMs: number, rules: HoldRules): Refusal {
   const seconds = Math.max(1, Math.ceil(first.startSeconds - wallMs / 1000));
   const detail = `${rules.heldPushes} pushes of this channel wait for their time already.`;
-  return new Refusal('too-many', detail, { headers: { 'Retry-After': String(seconds) } });
+  return retryLater('too-many', detail, seconds);
 }

@@ -70,7 +70,7 @@ export class Intake implements FrameSink, AlarmHandler {
   readonly #left = Buffer.alloc(SLICE_BYTES);
   #leftBytes = 0;
   /** Bytes of no audio that no audio has made good, and how far the framer's count of them is in it. */
-  #unpaidBytes = 0;
+  #noiseBytes = 0;
   #skippedBytes = 0;
   #links = 0;
 
@@ -137,7 +137,7 @@ export class Intake implements FrameSink, AlarmHandler {
     // Closed by the owner in the middle of a slice.
     if (!this.#isOpen) return;
     const isStart = fresh && link !== undefined;
-    this.#pay(bytes.length, isStart);
+    this.#offsetNoise(bytes.length, isStart);
     const waitMs = this.#owner.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
     if (waitMs > 0) this.#hold(waitMs);
     this.#book(isStart ? START_UNITS : FRAME_UNITS);
@@ -184,7 +184,7 @@ export class Intake implements FrameSink, AlarmHandler {
 
   get #isNoAudio(): boolean {
     const uncountedBytes = this.#framer.counters.skippedBytes - this.#skippedBytes;
-    return this.#unpaidBytes + uncountedBytes > this.#options.framelessBytes;
+    return this.#noiseBytes + uncountedBytes > this.#options.framelessBytes;
   }
 
   #hold(waitMs: number): void {
@@ -227,10 +227,10 @@ export class Intake implements FrameSink, AlarmHandler {
     if (waitMs > 0) this.#hold(waitMs);
   }
 
-  #pay(audioBytes: number, isStart: boolean): void {
+  #offsetNoise(audioBytes: number, isStart: boolean): void {
     const { skippedBytes } = this.#framer.counters;
     const lostBytes = skippedBytes - this.#skippedBytes + (isStart ? START_BYTES : 0);
     this.#skippedBytes = skippedBytes;
-    this.#unpaidBytes = Math.max(0, this.#unpaidBytes + lostBytes - PAID_SHARE * audioBytes);
+    this.#noiseBytes = Math.max(0, this.#noiseBytes + lostBytes - PAID_SHARE * audioBytes);
   }
 }

@@ -105,7 +105,7 @@ export class PullSource implements Source, UpstreamSink {
     this.#trial = null;
   }
 
-  frame(
+  onFrame(
     from: Upstream,
     bytes: Buffer,
     durationMs: number,

@@ -15,7 +15,7 @@ import { IcyStripper, type Piece } from './strip.js';
 
 export interface ReceptionSink {
   /** A whole frame, as SourceInput has it; returns for how many milliseconds to read no further (0: go on). */
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
   /** The frames behind the title wait until this resolves. Never rejects. */
   onTitle(title: SourceTitle): Promise<void>;
   /** Nothing more comes; called once. */
@@ -86,7 +86,7 @@ export class Reception implements IntakeOwner, BodySink {
   }
 
   onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
-    return this.#sink.frame(bytes, durationMs, bitrateKbps, fresh, link);
+    return this.#sink.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
   }
 
   onTitle(title: SourceTitle): Promise<void> {

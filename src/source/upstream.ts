@@ -34,7 +34,14 @@ export interface UpstreamRules extends ConnectionOptions, ReceptionRules {
 
 export interface UpstreamSink {
   /** As ReceptionSink has them. */
-  frame(from: Upstream, bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
+  onFrame(
+    from: Upstream,
+    bytes: Buffer,
+    durationMs: number,
+    bitrateKbps: number,
+    fresh: boolean,
+    link?: OggLink,
+  ): number;
   onTitle(from: Upstream, title: SourceTitle): Promise<void>;
   onEnded(from: Upstream, reason: string): void;
 }
@@ -104,9 +111,9 @@ export class Upstream implements ReceptionSink {
     this.#attempt = null;
   }
 
-  frame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
     this.#left.length = 0; // it delivers: when it ends, all is requested anew
-    const waitMs = this.#sink.frame(this, bytes, durationMs, bitrateKbps, fresh, link);
+    const waitMs = this.#sink.onFrame(this, bytes, durationMs, bitrateKbps, fresh, link);
     this.#audioMs = this.#clock.now() + waitMs;
     return waitMs;
   }

@@ -3,10 +3,13 @@
  * decided on a committed state; changes of different channels share the store's commits.
  */
 
-import { Refusal } from '../base/refusal.js';
+import { retryLater } from '../base/refusal.js';
 import { type Change, type ChannelState, EMPTY_STATE } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
 import type { Deliver, Engine } from './engine.js';
+
+/** By then a disk may have room again, or another process may have taken over. */
+const RETRY_SECONDS = 2;
 
 interface ChannelQueue {
   state: ChannelState;
@@ -32,7 +35,7 @@ export class LocalEngine implements Engine {
   }
 
   update(channel: string, decide: (state: ChannelState) => Change | null): Promise<Change | null> {
-    if (this.#closed) return Promise.reject(unavailable('The server is shutting down.'));
+    if (this.#closed) return Promise.reject(retryLater('unavailable', 'The server is shutting down.', RETRY_SECONDS));
     const queue = this.#queue(channel);
     const turn = queue.tail.then(() => this.#turn(queue, channel, decide));
     queue.tail = turn.catch(() => undefined);
@@ -55,7 +58,7 @@ export class LocalEngine implements Engine {
       await this.#store.save(channel, change.state, change.history);
     } catch (error) {
       this.#onError(error);
-      throw unavailable('The change could not be made durable. Nothing was applied.');
+      throw retryLater('unavailable', 'The change could not be made durable. Nothing was applied.', RETRY_SECONDS);
     }
     queue.state = change.state;
     this.#deliver(channel, change);
@@ -70,8 +73,4 @@ export class LocalEngine implements Engine {
     }
     return queue;
   }
-}
-
-function unavailable(detail: string): Refusal {
-  return new Refusal('unavailable', detail, { headers: { 'Retry-After': '2' } });
 }

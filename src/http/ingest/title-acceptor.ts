@@ -7,12 +7,11 @@
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { Refusal } from '../../base/refusal.js';
 import { targetOf } from '../../base/request-target.js';
 import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
 import type { RequestHead } from '../../net/request-head.js';
 import type { AddressHeads } from '../legacy.js';
-import { endWithProblem } from '../problem.js';
+import { endWithProblem, headRefusal } from '../problem.js';
 
 /** What may be a head's name (RFC 9110, 5.6.2). */
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
@@ -36,8 +35,7 @@ export class TitleUpdateAcceptor {
     return (socket, first) =>
       this.#heads.read(socket, first, (result) => {
         if ('kind' in result) {
-          const kind = result.kind === 'too-large' ? 'head-too-large' : 'bad-request';
-          endWithProblem(socket, new Refusal(kind, `${result.message}.`), heads);
+          endWithProblem(socket, headRefusal(result), heads);
           return;
         }
         socket.unshift(Buffer.concat([Buffer.from(asHttp(result)), result.rest]));

@@ -37,6 +37,8 @@ export interface TitleUpdateOptions extends Judges {
   readonly urlBytes: number;
   /** Every answer, for the log. Never with credentials. */
   onAnswered(answer: TitleAnswer): void;
+  /** Called with what went wrong where the client learns only that something did. */
+  onError(error: unknown): void;
 }
 
 export interface TitleAnswer {
@@ -107,8 +109,11 @@ export class TitleUpdates implements HttpService {
       answer.channel = mount.channel;
       this.#answer(exchange, answer);
     } catch (error) {
-      if (!(error instanceof TitleUpdateAnswer)) throw error;
-      this.#answer(exchange, error);
+      if (error instanceof TitleUpdateAnswer) this.#answer(exchange, error);
+      else {
+        this.#options.onError(error);
+        this.#answer(exchange, new TitleUpdateAnswer(500, 'Something went wrong on the server'));
+      }
     }
   }
 

@@ -11,7 +11,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { Refusal } from '../../base/refusal.js';
+import { Refusal, retryLater } from '../../base/refusal.js';
 import type { Feed } from '../../feed/feed.js';
 import { PiecewiseTag } from '../../metadata/etag.js';
 import { HISTORY_FORMS } from '../../now-playing/history.js';
@@ -251,7 +251,7 @@ function bodyOf(job: Job): CompressibleBody {
 }
 
 function tooMany(): Refusal {
-  return new Refusal('unavailable', 'Too many pages of history are asked for.', { headers: { 'Retry-After': '1' } });
+  return retryLater('unavailable', 'Too many pages of history are asked for.', 1);
 }
 
 function clientGone(): Refusal {

@@ -10,7 +10,7 @@ import type { Connections } from '../../net/connections.js';
 import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
 import type { Proxies } from '../../net/peer.js';
 import type { AddressHeads } from '../legacy.js';
-import { endWithProblem, isChunkedOnly, tooManyConnections } from '../problem.js';
+import { endWithProblem, headRefusal, isChunkedOnly, tooManyConnections } from '../problem.js';
 import type { Stream } from './stream.js';
 import { SocketStreamRequest } from './stream-request.js';
 
@@ -45,10 +45,8 @@ export class ListenerAcceptor {
     if (mount === undefined) return false;
     this.#heads.read(socket, first, (result) => {
       if (!this.#connections.begin(socket)) endWithProblem(socket, tooManyConnections(), heads);
-      else if ('kind' in result) {
-        const kind = result.kind === 'too-large' ? 'head-too-large' : 'bad-request';
-        endWithProblem(socket, new Refusal(kind, `${result.message}.`), heads);
-      } else if (result.headers.has('transfer-encoding') && !isChunkedOnly(result.headers.get('transfer-encoding'))) {
+      else if ('kind' in result) endWithProblem(socket, headRefusal(result), heads);
+      else if (result.headers.has('transfer-encoding') && !isChunkedOnly(result.headers.get('transfer-encoding'))) {
         endWithProblem(socket, new Refusal('bad-request', 'Of the transfer codings only chunked is known.'), heads);
       } else {
         const address = this.#proxies.clientOf(socket, (name) => result.headers.get(name));

@@ -10,7 +10,7 @@ import type { KeyObject } from 'node:crypto';
 import type { ChannelAudio } from '../../audio/channel-audio.js';
 import type { Clock } from '../../base/clock.js';
 import { originOf } from '../../base/ip.js';
-import { Refusal } from '../../base/refusal.js';
+import { Refusal, retryLater } from '../../base/refusal.js';
 import { queryOf } from '../../base/request-target.js';
 import type { ListenPolicy, Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
@@ -93,11 +93,11 @@ export class Admission {
     const isFull = this.#audience.count >= listeners;
     if (isFull || channel.listeners >= maxListeners) {
       if (overflowUrl !== undefined) return elsewhere(overflowUrl, mount.path, request.url);
-      throw unavailable(`This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
+      throw retryLater('unavailable', `This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
     }
     const origin = originOf(request.address);
     const others = this.#byOrigin.get(origin) ?? 0;
-    if (others >= listenersPerAddress) throw unavailable('Too many listeners from this address.', 30);
+    if (others >= listenersPerAddress) throw retryLater('unavailable', 'Too many listeners from this address.', 30);
     this.#byOrigin.set(origin, others + 1);
     const limitMs = mount.maxListenMs * (1 - SPREAD * Math.random());
     return new Place(this.#audience, channel, limitMs, () => {
@@ -117,7 +117,7 @@ export class Admission {
     place.limitMs = Math.min(place.limitMs, limitMs);
     if (verdict === 'allowed') return null;
     if (verdict === 'down')
-      return unavailable('It cannot be found out now who may listen.', this.#options.retrySeconds);
+      return retryLater('unavailable', 'It cannot be found out now who may listen.', this.#options.retrySeconds);
     if (given !== undefined) return notAdmitted();
     return new Refusal('unauthorized', 'This mount is not open to all.', {
       headers: { 'WWW-Authenticate': 'Basic realm="airsplice", charset="UTF-8"' },
@@ -142,8 +142,4 @@ function elsewhere(overflowUrl: string, path: string, url: string): string {
 
 function notAdmitted(): Refusal {
   return new Refusal('not-admitted', 'This address does not let you in.');
-}
-
-export function unavailable(detail: string, retrySeconds: number): Refusal {
-  return new Refusal('unavailable', detail, { headers: { 'Retry-After': String(retrySeconds) } });
 }

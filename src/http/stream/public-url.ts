@@ -8,6 +8,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { plainAddress } from '../../base/ip.js';
 import { addressOf } from '../../net/peer.js';
 
 /** Which proxies are believed about the scheme; net/peer.ts has the real one. */
@@ -58,6 +59,6 @@ function isAuthority(host: string): boolean {
 
 /** The address at which the request came in: for clients of HTTP/1.0, which name no host. */
 function localAuthority({ socket }: IncomingMessage): string {
-  const address = (socket.localAddress ?? 'localhost').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*/, '');
+  const address = plainAddress(socket.localAddress) || 'localhost';
   return `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
 }

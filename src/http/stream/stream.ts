@@ -5,7 +5,7 @@
 
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
-import { Refusal } from '../../base/refusal.js';
+import { Refusal, retryLater } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
@@ -14,7 +14,7 @@ import type { ListenerStats } from '../../listener/listener-stats.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
 import { asRefusal } from '../problem.js';
 import { isMetaid } from '../reads.js';
-import { type Admission, type Place, unavailable } from './admission.js';
+import type { Admission, Place } from './admission.js';
 import type { StreamRequest } from './stream-request.js';
 
 /** So many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
@@ -81,8 +81,12 @@ export class Stream implements AlarmHandler {
 
   onAlarm(nowMs: number): void {
     if (this.#waiting.length === 0) return;
-    let budget = this.#closed ? Number.POSITIVE_INFINITY : MOST_PER_TICK;
-    this.#waiting = this.#waiting.filter((waiting) => budget === 0 || !this.#settle(waiting, nowMs) || budget-- === 0);
+    let left = this.#closed ? Number.POSITIVE_INFINITY : MOST_PER_TICK;
+    this.#waiting = this.#waiting.filter((waiting) => {
+      if (left === 0 || !this.#settle(waiting, nowMs)) return true;
+      left--;
+      return false;
+    });
   }
 
   /** Takes no more listeners; those that wait are refused. */
@@ -92,7 +96,7 @@ export class Stream implements AlarmHandler {
   }
 
   #admit(request: StreamRequest, mount: Mount): void {
-    if (this.#closed) throw unavailable('The server is shutting down.', 5);
+    if (this.#closed) throw retryLater('unavailable', 'The server is shutting down.', 5);
     this.#admission.check(request, mount);
     const place = this.#admission.enter(request, mount);
     if (typeof place === 'string') request.redirect(place);
@@ -113,7 +117,7 @@ export class Stream implements AlarmHandler {
     if (!request.gone && refusal === null && !this.#closed) this.#begin(request, mount, place);
     else {
       place.leave();
-      if (!request.gone) request.refuse(refusal ?? unavailable('The server is shutting down.', 5));
+      if (!request.gone) request.refuse(refusal ?? retryLater('unavailable', 'The server is shutting down.', 5));
     }
   }
 
@@ -183,5 +187,5 @@ function wantsIcy(request: StreamRequest): boolean {
 }
 
 function noAudio(): Refusal {
-  return unavailable('This mount has no audio now.', 5);
+  return retryLater('unavailable', 'This mount has no audio now.', 5);
 }

@@ -8,7 +8,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { type AlarmHandler, type Clock, TICK_MS } from '../../base/clock.js';
-import { Refusal } from '../../base/refusal.js';
+import { type Refusal, retryLater } from '../../base/refusal.js';
 import type { Feed, Message, Sync, Watcher } from '../../feed/feed.js';
 import type { Sessions } from '../../listener/sessions.js';
 import type { Proxies } from '../../net/peer.js';
@@ -180,5 +180,5 @@ function tickOf(nowMs: number): number {
 }
 
 function busy(detail: string): Refusal {
-  return new Refusal('unavailable', detail, { headers: { 'Retry-After': '10' } });
+  return retryLater('unavailable', detail, 10);
 }
