@@ -47,7 +47,7 @@ export interface IntakeOptions {
  * What is no audio is put up with as long as it is not more than so many times the audio: pictures beside it, a damaged line. Of a link
  * of Ogg also its head counts as if it were none, since it is sent to every listener.
  */
-const PAID_SHARE = 8;
+const OFFSET_SHARE = 8;
 const START_BYTES = 1024;
 
 export class Intake implements FrameSink, AlarmHandler {
@@ -231,6 +231,6 @@ export class Intake implements FrameSink, AlarmHandler {
     const { skippedBytes } = this.#framer.counters;
     const lostBytes = skippedBytes - this.#skippedBytes + (isStart ? START_BYTES : 0);
     this.#skippedBytes = skippedBytes;
-    this.#noiseBytes = Math.max(0, this.#noiseBytes + lostBytes - PAID_SHARE * audioBytes);
+    this.#noiseBytes = Math.max(0, this.#noiseBytes + lostBytes - OFFSET_SHARE * audioBytes);
   }
 }

@@ -9,6 +9,16 @@ import { type Log, openLog } from '../../src/base/log.js';
 import { loadConfig } from '../../src/config/load.js';
 
 export const DEMO_AUDIO = new URL('../../config/demo/airsplice.mp3', import.meta.url).pathname;
+/** Of a configuration: two stations for readers. `zulu` and `alpha`, in this order, have no audio by themselves; `bravo` plays. */
+export const TWO_STATIONS = `stations:
+  house:
+    channels:
+      zulu: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source }] }
+      alpha: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source }] }
+  other:
+    channels:
+      bravo: { bitrateKbps: 128, pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+`;
 
 export interface TestServer {
   readonly app: App;

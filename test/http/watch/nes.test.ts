@@ -10,7 +10,7 @@ import t, { type Test } from 'tap';
 import { NesSession } from '../../../src/http/watch/nes-session.js';
 import { Player, until } from '../../kit/player.js';
 import { freePort } from '../../kit/process.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../../kit/server.js';
+import { startServer, TWO_STATIONS, tempFolder } from '../../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
 
 // The tests mostly wait: for heartbeats, for buffers to run full.
@@ -21,15 +21,7 @@ addresses: [{ host: 127.0.0.1, port: ${port}, roles: [legacy] }]
 legacy: { deprecatedOn: 2024-01-01, sunsetOn: 2027-12-31, successor: "https://api.example.com/" }
 shutdown: { graceSeconds: 2 }
 ${extra}
-stations:
-  house:
-    channels:
-      zulu: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source }] }
-      alpha: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source }] }
-  other:
-    channels:
-      bravo: { bitrateKbps: 128, pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
-`;
+${TWO_STATIONS}`;
 const HELLO = { type: 'hello', id: 1, version: '2' };
 
 async function push(t: Test, port: number, channel: string, song: string, query = ''): Promise<void> {

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { Events } from '../../kit/events.js';
 import { Player, until } from '../../kit/player.js';
 import { freePort } from '../../kit/process.js';
-import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { startServer, TWO_STATIONS } from '../../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -17,15 +17,7 @@ const yaml = (extra = FREE, port = 0) => `
 addresses: [{ host: 127.0.0.1, port: ${port} }, { host: 127.0.0.1, port: 0, roles: [poll] }]
 shutdown: { graceSeconds: 2 }
 ${extra}
-stations:
-  house:
-    channels:
-      zulu: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source }] }
-      alpha: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source }] }
-  other:
-    channels:
-      bravo: { bitrateKbps: 128, pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
-`;
+${TWO_STATIONS}`;
 
 async function push(t: Test, port: number, channel: string, song: string, query = ''): Promise<void> {
   const answer = await ask(t, port, `GET /metapush/${channel}/demo-token?song=${song}${query} HTTP/1.1`);

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { Player, until } from '../../kit/player.js';
-import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { startServer, TWO_STATIONS } from '../../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
 
 // The tests mostly wait: for the next PING, for buffers to run full, for a close frame.
@@ -14,15 +14,7 @@ addresses: [{ host: 127.0.0.1, port: 0 }]
 shutdown: { graceSeconds: 2 }
 ${extra.includes('limits:') ? '' : 'limits: { pushesPerMinute: 1000000, pushBurst: 1000000 }'}
 ${extra}
-stations:
-  house:
-    channels:
-      zulu: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source }] }
-      alpha: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source }] }
-  other:
-    channels:
-      bravo: { bitrateKbps: 128, pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
-`;
+${TWO_STATIONS}`;
 const UPGRADE =
   'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 
