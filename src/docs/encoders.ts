@@ -67,6 +67,7 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
       '429': refused('Too many wrong passwords or tokens from this address, and too many others wait for their turn.', {
         'Retry-After': head('Seconds until it makes sense to come again.', { type: 'string', pattern: '^\\d+$' }),
       }),
+      '500': either('Something went wrong on the server.'),
     },
   };
 }

@@ -1,8 +1,15 @@
 /** Encoders' own titles over HTTP, as their programs send them. Real server, bare sockets. */
 
 import t, { type Test } from 'tap';
+import type { EncoderMount } from '../../../src/channel/mount.js';
+import { TitleUpdates } from '../../../src/http/ingest/title-updates.js';
+import { Proxies } from '../../../src/net/peer.js';
+import { SecretGate } from '../../../src/net/secret-gate.js';
+import { FakeClock } from '../../kit/clock.js';
+import { roomyTable } from '../../kit/front-harness.js';
 import { feed } from '../../kit/icecast.js';
 import { until } from '../../kit/player.js';
+import { startRouted } from '../../kit/routed.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../../kit/server.js';
 import { ask, Watching, Wire } from '../../kit/wire.js';
 
@@ -426,4 +433,44 @@ t.test('only where encoders are served', async (t) => {
   for (const path of ['/admin/metadata?mount=/studio.mp3&mode=updinfo&song=x', '/admin.cgi?pass=demo-source&song=x']) {
     t.equal((await ask(t, port, `GET ${path} HTTP/1.1\n${STUDIO}`)).status, 404, path);
   }
+});
+
+t.test('a fault of ours is answered 500 and reported, and harms no other client', async (t) => {
+  const fault = new Error('the disk holds a secret');
+  const mount = {
+    channel: 'live',
+    hasPassword: () => true,
+    hasUser: () => true,
+    takesTitles: true,
+    isFed: true,
+    title: () => Promise.reject(fault),
+  };
+  const errors: unknown[] = [];
+  const statuses: number[] = [];
+  const updates = new TitleUpdates({
+    mounts: [mount as unknown as EncoderMount],
+    channelAt: () => 'live',
+    gate: new SecretGate(new FakeClock(), { perMinute: 60, inAllPerMinute: 600, queue: 8, remembered: 10 }),
+    connections: roomyTable(),
+    proxies: new Proxies([], 'x-forwarded-for'),
+    bodyBytes: 1024,
+    parameters: 64,
+    textBytes: 1024,
+    urlBytes: 1024,
+    onAnswered: ({ status }) => statuses.push(status),
+    onError: (error) => errors.push(error),
+  });
+  const port = await startRouted(t, { services: [updates] });
+  for (let i = 0; i < 2; i++) {
+    const answer = await ask(t, port, `GET /admin/metadata?mode=updinfo&song=x HTTP/1.1\n${STUDIO}`);
+    t.equal(answer.status, 500);
+    t.notMatch(answer.body, /secret/);
+  }
+  t.strictSame(
+    [errors, statuses],
+    [
+      [fault, fault],
+      [500, 500],
+    ],
+  );
 });
