@@ -30,7 +30,8 @@ function unwrapped(comments: string): string {
 function isThere(cited: string, from: TextFile): boolean {
   if (ELSEWHERE.has(cited)) return true;
   const relative = normalize(join(dirname(from.path), cited));
-  if (cited.startsWith('.')) return PATHS.has(relative);
+  // As seen from the file, or in a command from the root.
+  if (cited.startsWith('.')) return PATHS.has(relative) || PATHS.has(normalize(cited));
   if (PATHS.has(relative)) return true;
   const pattern = new RegExp(`(^|/)${cited.replace(/[.]/g, '\\.').replaceAll('*', '[^/]*')}$`);
   for (const path of PATHS) if (pattern.test(path)) return true;

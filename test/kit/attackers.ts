@@ -5,6 +5,7 @@ import { setPriority } from 'node:os';
 import type { Test } from 'tap';
 import type { AttackName } from '../attacks/index.js';
 import type { Order, Outcome } from '../attacks/main.js';
+import { TYPESCRIPT } from './process.js';
 
 const MAIN = new URL('../attacks/main.ts', import.meta.url).pathname;
 const NICE = 10;
@@ -17,7 +18,7 @@ export class Attackers {
   /** @param port the arena's first */
   constructor(t: Test, port: number) {
     this.#child = fork(MAIN, [String(port)], {
-      execArgv: ['--import', 'tsx'],
+      execArgv: TYPESCRIPT,
       env: { ...process.env, NODE_OPTIONS: '' },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });

@@ -15,6 +15,7 @@ import { OutboundConnection } from '../../src/net/outbound-connection.js';
 import { PRIVATE_REASON } from '../../src/net/private-address.js';
 import { Target } from '../../src/net/target.js';
 import { until } from '../kit/player.js';
+import { TYPESCRIPT } from '../kit/process.js';
 import { Random } from '../kit/random.js';
 
 t.jobs = 4;
@@ -245,7 +246,7 @@ t.test('what a sink throws is thrown, and passes for no failure of the server', 
       const outbound = new Outbound({ target, method: 'GET', headers: {} }, { lookup, headBytes: 99 }, { onAnswer, onFailed });
       outbound.start();
     });`;
-  const child = spawnSync(process.execPath, ['--import=tsx', '--input-type=module', '-e', script], {
+  const child = spawnSync(process.execPath, [...TYPESCRIPT, '--input-type=module', '-e', script], {
     encoding: 'utf8',
   });
   t.equal(child.status, 1, child.stderr);

@@ -25,6 +25,7 @@ import { lockFolder, lockFolderByFile } from '../../src/store/lock.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { isTooOld } from '../../src/store/store.js';
 import { timed } from '../../src/store/timed.js';
+import { TYPESCRIPT } from '../kit/process.js';
 import { entryOf, stateOf, storeContract } from './contract.js';
 
 // They wait more than they compute.
@@ -234,7 +235,7 @@ class Saver {
 
   /** `before` is what sh does first, in the process that becomes the saver. */
   constructor(t: Test, folder: string, options: { before?: string; growBytes?: number; launcher?: string[] } = {}) {
-    const script = `${options.before ?? ':'}; exec "$0" --import tsx "$@"`;
+    const script = `${options.before ?? ':'}; exec "$0" ${TYPESCRIPT.join(' ')} "$@"`;
     const [command, ...argv] = [...(options.launcher ?? []), 'sh', '-c', script, process.execPath, SAVER, folder];
     if (options.growBytes !== undefined) argv.push(String(options.growBytes));
     // Without the test runner's own hooks, which triple the time to start.

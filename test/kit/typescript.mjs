@@ -1,0 +1,69 @@
+/**
+ * Runs TypeScript as it is: `node --import=./test/kit/typescript.mjs test/audio/tape.test.ts`. tsx does that and more; a file that starts
+ * the server takes 0.5 s of CPU time more to load with it than built, 0.15 s with this, and `npm test` loads it in some 200 processes.
+ *
+ * esbuild compiles a file once; what it made is kept by the hash of the source.
+ */
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import * as module from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
+
+const ROOT = new URL('../../', import.meta.url).href;
+const FOLDER = new URL('node_modules/.cache/typescript/', ROOT);
+
+const isOurs = (url) => url?.endsWith('.ts') && url.startsWith(ROOT);
+
+/** Our sources import one another by the names that they have when they are built: `.js` for `.ts`. */
+export function resolve(specifier, context, next) {
+  if (!specifier.startsWith('.') || !specifier.endsWith('.js') || !isOurs(context.parentURL))
+    return next(specifier, context);
+  return { url: new URL(`${specifier.slice(0, -2)}ts`, context.parentURL).href, format: 'module', shortCircuit: true };
+}
+
+function kept(file) {
+  try {
+    return readFileSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Files run side by side: what one of them reads here is whole. */
+function keep(file, code) {
+  mkdirSync(FOLDER, { recursive: true });
+  const temporary = `${fileURLToPath(file)}.${process.pid}`;
+  writeFileSync(temporary, code);
+  renameSync(temporary, file);
+}
+
+function compiled(path) {
+  const source = readFileSync(path);
+  const file = new URL(`${createHash('sha1').update(path).update(source).digest('hex')}.js`, FOLDER);
+  const earlier = kept(file);
+  if (earlier !== undefined) return earlier;
+  const { transformSync } = module.createRequire(import.meta.url)('esbuild');
+  const { code } = transformSync(source, {
+    loader: 'ts',
+    format: 'esm',
+    target: 'node20',
+    sourcefile: path,
+    sourcemap: 'inline',
+  });
+  keep(file, code);
+  return code;
+}
+
+export function load(url, context, next) {
+  if (!isOurs(url)) return next(url, context);
+  return { format: 'module', source: compiled(fileURLToPath(url)), shortCircuit: true };
+}
+
+if (isMainThread) {
+  process.setSourceMapsEnabled(true);
+  // The first is in this thread; Node 20 has the second only.
+  if (module.registerHooks) module.registerHooks({ resolve, load });
+  else module.register(import.meta.url);
+}
