@@ -32,7 +32,7 @@ import { DEMO_AUDIO } from '../kit/server.js';
 t.jobs = 3;
 
 /** Of every codec. */
-const JOINS = isLong ? 100 : 10;
+const JOINS = isLong ? 100 : 6;
 const folder = t.testdir();
 
 interface Packet {

@@ -8,13 +8,14 @@ import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { isLong } from '../kit/long.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 
-const ROUNDS = 8;
+const ROUNDS = isLong ? 8 : 4;
 const AT_ONCE = 2;
 const NO_PROC = process.platform !== 'linux' && 'no /proc';
 const UNSHARE = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];

@@ -2,7 +2,7 @@
  * `npm test` and `npm run test:long`: all files of a form, several at a time, then those that measure a machine at rest, one by one. One
  * closing line for both. With files as arguments: only those.
  *
- * The short form (5 minutes) leaves out `LONG`: what takes long by its nature (crashes, disks, clocks, attacks) and all but one of the real
+ * The short form (4 minutes) leaves out `LONG`: what takes long by its nature (crashes, disks, clocks, attacks) and all but one of the real
  * programs of a kind. The long form has those, and the long forms of some others (LONG=1).
  */
 
@@ -17,13 +17,18 @@ const files = (folder, names) => names.split(/\s+/).map((name) => `test/${folder
 const LONG = [
   ...files(
     'e2e',
-    'attacks clock crash darkice exception faults ffmpeg-ogg firefox libshout liquidsoap ogg ogg-icy players store',
+    'attacks clock crash darkice exception faults ffmpeg-ogg firefox libshout liquidsoap log ogg ogg-icy players store',
   ),
   ...files('behaviour', 'decoders'),
   ...files('store', 'pages'),
 ];
 /** In both: the long form tries more. */
-const LONGER = files('audio', 'ogg');
+const LONGER = [
+  ...files('audio', 'framer ogg'),
+  ...files('behaviour', 'large-station'),
+  ...files('e2e', 'start'),
+  ...files('store', 'store'),
+];
 /** Load from other files would spoil what they measure. */
 const ALONE = files('behaviour', 'unread-answers framing-budget');
 const LONG_ALONE = [...files('e2e', 'attacks'), ...files('long', 'hostile')];
