@@ -9,6 +9,8 @@ import type { AudioSegment } from './segment.js';
 
 export interface AudioTape {
   readonly metaint: number;
+  /** Audio bytes in a segment; of Ogg about as many. */
+  readonly segmentBytes: number;
   readonly lagMs: number;
   readonly tail: number;
   readonly head: number;

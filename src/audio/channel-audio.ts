@@ -1,8 +1,8 @@
 /**
  * A channel's audio: its tape, and the title in force at the live edge. The one writer of the tape.
  *
- * A tape begins with the first audio; its metaint is chosen then (fixed by the channel, else about one second of the configured
- * bitrate, else of the first frames) and again only while none listens: listeners were promised it.
+ * A tape begins with the first audio; its metaint is chosen then (fixed by the channel, else about a quarter of a second of the configured
+ * bitrate, else of the source's) and again only while none listens: listeners were promised it.
  * Sources know it as an output, listeners as something to read; it knows neither.
  */
 
@@ -17,9 +17,11 @@ import { Tape } from './tape.js';
 
 /** Of every codec in Ogg (RFC 5334). */
 const OGG_TYPE = 'audio/ogg';
-/** Where no bitrate is known: Icecast's interval (src/listener/README.md). */
-const DEFAULT_METAINT = 16_000;
-const MIN_METAINT = 1_000;
+/** Blocks in a segment, which is about a second. */
+const BLOCKS = 4;
+/** Where no bitrate is known: a quarter of Icecast's interval (src/listener/README.md). */
+const DEFAULT_METAINT = 4096;
+const MIN_METAINT = 500;
 const MAX_METAINT = 65_535;
 
 export interface ChannelAudioOptions {
@@ -36,10 +38,16 @@ export interface ChannelAudioOptions {
   readonly onWanted?: ((isWanted: boolean) => void) | undefined;
 }
 
-/** About one second of audio at this bitrate, bytes. */
+/** About a quarter of a second of audio at this bitrate, bytes. */
 export function metaintFor(bitrateKbps: number): number {
-  const bytes = Math.round((bitrateKbps * 1000) / 8);
+  const bytes = Math.round((bitrateKbps * 1000) / 8 / BLOCKS);
   return bytes > 0 ? Math.min(MAX_METAINT, Math.max(MIN_METAINT, bytes)) : DEFAULT_METAINT;
+}
+
+/** How many blocks of a metaint are about a second of audio at this bitrate. */
+function blocksFor(metaint: number, bitrateKbps: number): number {
+  const bytes = (bitrateKbps * 1000) / 8;
+  return bytes > 0 ? Math.max(1, Math.round(bytes / metaint)) : BLOCKS;
 }
 
 export class ChannelAudio {
@@ -104,7 +112,7 @@ export class ChannelAudio {
     }
     if (fresh) this.#reservoir.cut();
     if (this.#packets !== undefined) this.#turnOver(readsAsAdts(bytes) ? 'audio/aac' : 'audio/mpeg');
-    this.#frames ??= new Tape(this.#metaint(), this.#options.lagMs, this.#mark);
+    this.#frames ??= new Tape(...this.#blocks(), this.#options.lagMs, this.#mark);
     this.#frames.write(this.#reservoir.mend(bytes), durationMs);
   }
 
@@ -149,7 +157,7 @@ export class ChannelAudio {
   #writePacket(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {
     if (this.#packets?.link.facts.codec !== link.facts.codec) {
       this.#turnOver(OGG_TYPE);
-      this.#packets = new OggTape(link, this.#metaint(), this.#options.lagMs, this.#mark);
+      this.#packets = new OggTape(link, ...this.#blocks(), this.#options.lagMs, this.#mark);
     }
     this.#packets!.write(packet, durationMs, fresh, link);
   }
@@ -161,7 +169,17 @@ export class ChannelAudio {
   }
 
   #metaint(): number {
-    return this.#options.metaint ?? metaintFor(this.#options.bitrateKbps ?? this.bitrateKbps);
+    return this.#options.metaint ?? metaintFor(this.#bitrateKbps);
+  }
+
+  /** Bytes of a block, and how many of them a segment has. */
+  #blocks(): [metaint: number, blocks: number] {
+    const metaint = this.#metaint();
+    return [metaint, blocksFor(metaint, this.#bitrateKbps)];
+  }
+
+  get #bitrateKbps(): number {
+    return this.#options.bitrateKbps ?? this.bitrateKbps;
   }
 }
 

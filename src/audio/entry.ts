@@ -22,28 +22,26 @@ const LEAST_TAG_BYTES = TAG_HEAD_BYTES + TAG_FRAME.length;
 /**
  * Whether a listener can begin with a frame: it is the segment's first byte, or there is room for a tag or for what stretches it.
  * @param frame the whole frame
- * @param offset of its first byte in its segment
- * @param metaint audio bytes in the segment
+ * @param offset audio bytes before it in its segment
+ * @param segmentBytes of audio in the segment
  */
-export function canEnter(frame: Buffer, offset: number, metaint: number): boolean {
+export function canEnter(frame: Buffer, offset: number, segmentBytes: number): boolean {
   if (offset === 0) return true;
   if (!isAdts(frame, 0)) return offset >= LEAST_TAG_BYTES;
-  return canStretch(frame, offset) && metaint - offset >= ADTS_HEAD_BYTES;
+  return canStretch(frame, offset) && segmentBytes - offset >= ADTS_HEAD_BYTES;
 }
 
-/** Whether a listener without ICY begins with the segment's bytes from the entry on, as they are. @param entry its offset */
-export function isEntryPlain(bytes: Buffer, entry: number): boolean {
-  return isAdts(bytes, entry);
+/** Whether a listener without ICY begins with the segment's audio from the entry on, as it is. @param entry its offset */
+export function isEntryPlain(audio: Buffer, entry: number): boolean {
+  return isAdts(audio, entry);
 }
 
 /**
- * Turns a copy of a segment into what a listener begins with.
- * @param out the segment, changed in place; may have a block behind its audio
+ * Turns a copy of a segment's audio into what a listener begins with.
+ * @param audio changed in place
  * @param entry offset of the first frame, as `canEnter` allows
- * @param metaint audio bytes in the segment
  */
-export function enter(out: Buffer, entry: number, metaint: number): void {
-  const audio = out.subarray(0, metaint);
+export function enter(audio: Buffer, entry: number): void {
   if (isAdts(audio, entry)) {
     if (entry > 0) stretchFrame(audio, entry);
     return;

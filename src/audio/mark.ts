@@ -20,6 +20,18 @@ export class Mark {
   }
 }
 
+/** A mark in a segment. */
+export interface PlacedMark {
+  readonly mark: Mark;
+  /** Audio time on the tape at which it takes effect, milliseconds. */
+  readonly atMs: number;
+  /** Audio bytes of the segment before it: the block at or after them carries it. */
+  readonly atByte: number;
+}
+
+/** Of a segment in which no title takes effect. */
+export const NO_MARKS: readonly PlacedMark[] = [];
+
 function tagsOf({ record }: RecordView): Tags {
   return { artist: record.artist, title: record.song, album: record.album };
 }

@@ -7,7 +7,7 @@
  *   entered   │ head │ page page page │               a listener's first; made on first use
  */
 
-import type { Mark } from './mark.js';
+import type { Mark, PlacedMark } from './mark.js';
 import type { LinkHead } from './ogg-link.js';
 import type { AudioSegment } from './segment.js';
 
@@ -19,7 +19,7 @@ export interface OggSegmentFacts {
   readonly startMs: number;
   readonly endMs: number;
   readonly before: Mark | null;
-  readonly mark: Mark | null;
+  readonly marks: readonly PlacedMark[];
 }
 
 export class OggSegment implements AudioSegment {
@@ -31,6 +31,7 @@ export class OggSegment implements AudioSegment {
   readonly entryMs: number;
   readonly before: Mark | null;
   readonly mark: Mark | null;
+  readonly marks: readonly PlacedMark[];
   readonly #head: LinkHead;
   #entered: Buffer | undefined;
 
@@ -41,7 +42,8 @@ export class OggSegment implements AudioSegment {
     this.endMs = facts.endMs;
     this.entryMs = facts.startMs;
     this.before = facts.before;
-    this.mark = facts.mark;
+    this.marks = facts.marks;
+    this.mark = facts.marks.at(-1)?.mark ?? facts.before;
     this.#head = facts.head;
   }
 

@@ -14,7 +14,7 @@
 import { randomInt } from 'node:crypto';
 import type { AudioTape } from './audio-tape.js';
 import { joinAt } from './burst.js';
-import type { Mark } from './mark.js';
+import { type Mark, NO_MARKS, type PlacedMark } from './mark.js';
 import { LinkHead, type OggLink } from './ogg-link.js';
 import { LAST, PageWriter } from './ogg-page.js';
 import { OggSegment } from './ogg-segment.js';
@@ -34,6 +34,7 @@ const MOST_SEGMENT_BYTES = 512 * 1024;
 
 export class OggTape implements AudioTape {
   readonly metaint: number;
+  readonly segmentBytes: number;
   readonly lagMs: number;
   /** Links may follow one another with next to no audio in between, and what plays no time would never grow old. */
   readonly #mostSegments: number;
@@ -51,14 +52,17 @@ export class OggTape implements AudioTape {
   /** The latest packets of Opus. */
   readonly #recent: { readonly packet: Buffer; readonly samples: number }[] = [];
   #recentSamples = 0;
+  /** In force where the open segment begins, those that take effect in it, and the latest of all. */
   #before: Mark | null;
+  #marks: PlacedMark[] = [];
   #mark: Mark | null;
   /** The mark that stands in the present link. */
   #linkMark: Mark | null;
 
-  /** @param metaint for listeners that get ICY all the same */
-  constructor(link: OggLink, metaint: number, lagMs: number, mark: Mark | null) {
+  /** @param metaint for listeners that get ICY all the same; @param blocks of metaint bytes in a second, about */
+  constructor(link: OggLink, metaint: number, blocks: number, lagMs: number, mark: Mark | null) {
     this.metaint = metaint;
+    this.segmentBytes = metaint * blocks;
     this.lagMs = lagMs;
     this.#mostSegments = Math.ceil(lagMs / LEAST_SEGMENT_MS) + 1;
     this.#link = link;
@@ -90,8 +94,11 @@ export class OggTape implements AudioTape {
     return new Phase(this.metaint);
   }
 
+  /** The title takes effect at the present end of the tape; its link follows where the segment is long enough. */
   put(mark: Mark): void {
     this.#mark = mark;
+    if (this.#pages.bytes === 0) this.#before = mark;
+    else this.#marks.push({ mark, atMs: this.#nowMs, atByte: this.#pages.bytes });
   }
 
   /** Appends a packet. @param fresh what came before has nothing to do with it */
@@ -155,11 +162,12 @@ export class OggTape implements AudioTape {
       startMs: this.#openStartMs,
       endMs: this.#nowMs,
       before: this.#before,
-      mark: this.#mark,
+      marks: this.#marks.length === 0 ? NO_MARKS : this.#marks,
     });
     this.#segments.push(segment);
     this.head++;
     this.#before = this.#mark;
+    if (this.#marks.length > 0) this.#marks = [];
     this.#openStartMs = this.#nowMs;
     while (
       this.#segments.length > this.#mostSegments ||

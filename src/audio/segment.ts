@@ -1,15 +1,15 @@
 /**
- * A segment: exactly `metaint` audio bytes of the tape and what is said at its end. Never changes after it was closed, and is
- * rendered once for everybody:
+ * A segment: about a second of the tape's audio, with an ICY block after every `metaint` bytes of it. Never changes after it was closed, and
+ * is rendered once for all listeners:
  *
- *   bytes     │ audio ………… metaint │ 0 │        title unchanged: one buffer, made by the tape
- *   plain     │ audio ………… metaint │            a view of it, for players without ICY
- *   titled    │ audio ………… metaint │ L │ text…│ title changed; made on first use
- *   entered   │ start │ audio … metaint │ L │ …│   a listener's first (entry.ts); made on first use
+ *   bytes     │ audio … metaint │0│ audio … metaint │0│ …       no title takes effect in it: one buffer, made by the tape
+ *   titled    │ audio … metaint │0│ audio … metaint │L│text│ …  one does; made on first use
+ *   plain     │ audio ………………………………………………………………… │           for players without ICY; made on first use
+ *   entered   │ start │ audio … │L│text│ audio … metaint │0│ …  a listener's first (entry.ts); made on first use
  */
 
 import { enter, isEntryPlain } from './entry.js';
-import type { Mark } from './mark.js';
+import type { Mark, PlacedMark } from './mark.js';
 
 /** What a listener is sent of any tape. */
 export interface AudioSegment {
@@ -18,34 +18,46 @@ export interface AudioSegment {
   readonly entry: number;
   readonly entryMs: number;
   readonly before: Mark | null;
+  /** In force at its end. */
   readonly mark: Mark | null;
+  /** Those that take effect in it, in order. */
+  readonly marks: readonly PlacedMark[];
   /** At its end, the head of the next link (Ogg), where `mark` is in force already; else 0. */
   readonly linkBytes: number;
-  /** With a block that says nothing new, without one, with a title. */
+  /** With blocks that say nothing new, without any, with the titles that take effect in it. */
   readonly bytes: Buffer;
   readonly plain: Buffer;
   readonly titled: Buffer;
   entered(icy: boolean): Buffer;
 }
 
+/** The title in force at an audio time within the segment. */
+export function inForceAt({ before, marks }: AudioSegment, ms: number): Mark | null {
+  let mark = before;
+  for (let i = 0; i < marks.length && marks[i]!.atMs <= ms; i++) mark = marks[i]!.mark;
+  return mark;
+}
+
 export interface SegmentFacts {
-  /** metaint + 1 bytes, the last one 0 (a length of 0 says "no change": src/listener/README.md). */
+  /** Blocks of metaint audio bytes, each with a 0 behind it (a length of 0 says "no change": src/listener/README.md). */
   readonly bytes: Buffer;
+  readonly metaint: number;
   /** Audio time on the tape, milliseconds, at the first byte and after the last. */
   readonly startMs: number;
   readonly endMs: number;
-  /** Offset of the first frame with which a listener can begin (entry.ts), and its audio time; -1: there is none. */
+  /** Audio bytes before the first frame with which a listener can begin (entry.ts), and its audio time; -1: there is none. */
   readonly entry: number;
   readonly entryMs: number;
   /** The number of the newest segment up to this one that has an entry; -1: none has. */
   readonly lastEntry: number;
-  /** The title in force at the first byte, and at the block after the last byte. */
+  /** The title in force at the first byte. */
   readonly before: Mark | null;
-  readonly mark: Mark | null;
+  readonly marks: readonly PlacedMark[];
 }
 
 export class Segment implements SegmentFacts, AudioSegment {
   readonly bytes: Buffer;
+  readonly metaint: number;
   readonly startMs: number;
   readonly endMs: number;
   readonly entry: number;
@@ -53,52 +65,76 @@ export class Segment implements SegmentFacts, AudioSegment {
   readonly lastEntry: number;
   readonly before: Mark | null;
   readonly mark: Mark | null;
+  readonly marks: readonly PlacedMark[];
   readonly linkBytes = 0;
   #plain: Buffer | undefined;
   #titled: Buffer | undefined;
   #entered: Buffer | undefined;
+  #enteredPlain: Buffer | undefined;
 
   constructor(facts: SegmentFacts) {
     this.bytes = facts.bytes;
+    this.metaint = facts.metaint;
     this.startMs = facts.startMs;
     this.endMs = facts.endMs;
     this.entry = facts.entry;
     this.entryMs = facts.entryMs;
     this.lastEntry = facts.lastEntry;
     this.before = facts.before;
-    this.mark = facts.mark;
+    this.marks = facts.marks;
+    this.mark = facts.marks.at(-1)?.mark ?? facts.before;
   }
 
   get plain(): Buffer {
-    return (this.#plain ??= this.bytes.subarray(0, this.bytes.length - 1));
+    return (this.#plain ??= this.#withoutBlocks());
   }
 
   get titled(): Buffer {
-    return (this.#titled ??= this.#renderTitled());
+    return (this.#titled ??= this.marks.length === 0 ? this.bytes : this.#withBlocks(this.plain, this.before?.block));
   }
 
-  /** A listener's first segment, with its block or without; the latter may be shorter (entry.ts). Only where there is an entry. */
+  /** A listener's first segment, with its blocks or without; the latter may be shorter (entry.ts). Only where there is an entry. */
   entered(icy: boolean): Buffer {
-    if (!icy && isEntryPlain(this.bytes, this.entry)) return this.plain.subarray(this.entry);
-    this.#entered ??= this.#renderEntered();
-    return icy ? this.#entered : this.#entered.subarray(0, this.bytes.length - 1);
+    if (icy) return (this.#entered ??= this.#withBlocks(this.#enterPlain(), undefined));
+    return isEntryPlain(this.plain, this.entry) ? this.plain.subarray(this.entry) : this.#enterPlain();
   }
 
-  #renderTitled(): Buffer {
-    const mark = this.mark;
-    if (mark === null) return this.bytes;
-    const metaint = this.bytes.length - 1;
-    const out = Buffer.allocUnsafeSlow(metaint + mark.block.length);
-    this.bytes.copy(out, 0, 0, metaint);
-    mark.block.copy(out, metaint);
+  #enterPlain(): Buffer {
+    if (this.#enteredPlain === undefined) {
+      // Not of Node's pool: sockets may hold it.
+      const audio = Buffer.allocUnsafeSlow(this.plain.length);
+      this.plain.copy(audio);
+      enter(audio, this.entry);
+      this.#enteredPlain = audio;
+    }
+    return this.#enteredPlain;
+  }
+
+  #withoutBlocks(): Buffer {
+    const { bytes, metaint } = this;
+    const blocks = bytes.length / (metaint + 1);
+    if (blocks === 1) return bytes.subarray(0, metaint);
+    const out = Buffer.allocUnsafeSlow(blocks * metaint);
+    for (let i = 0; i < blocks; i++) bytes.copy(out, i * metaint, i * (metaint + 1), i * (metaint + 1) + metaint);
     return out;
   }
 
-  #renderEntered(): Buffer {
-    const titled = this.titled;
-    const out = Buffer.allocUnsafeSlow(titled.length);
-    titled.copy(out);
-    enter(out, this.entry, this.bytes.length - 1);
-    return out;
+  /** @param audio the segment's; @param said the block that its listeners had last */
+  #withBlocks(audio: Buffer, said: Buffer | undefined): Buffer {
+    const { marks, metaint } = this;
+    const textBytes = marks.reduce((sum, { mark }) => sum + mark.block.length, this.before?.block.length ?? 0);
+    const out = Buffer.allocUnsafeSlow(this.bytes.length + textBytes);
+    let block = this.before?.block;
+    let [from, fill, next] = [0, 0, 0];
+    while (from < audio.length) {
+      const to = from + metaint;
+      fill += audio.copy(out, fill, from, to);
+      while (next < marks.length && marks[next]!.atByte <= to) block = marks[next++]!.mark.block;
+      if (block === undefined || block === said) out[fill++] = 0;
+      else fill += block.copy(out, fill);
+      said = block;
+      from = to;
+    }
+    return out.subarray(0, fill);
   }
 }

@@ -1,11 +1,12 @@
 /**
- * The tape of a channel: a ring of closed segments of `metaint` audio bytes, and the open one at the live edge.
+ * The tape of a channel: a ring of closed segments of about a second of audio each, and the open one at the live edge.
  *
  *        tail                              head
  *    ┌────┬────┬────┬────┬────┬────┬────┐┌ ─ ─ ┐
  *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │  open     audio is cut in here, chunk by chunk
  *    └────┴────┴────┴────┴────┴────┴────┘└ ─ ─ ┘
  *
+ * A segment is a few blocks of `metaint` audio bytes: a title can stand behind each of them, and yet a listener is written to once a second.
  * Frames have nothing to do with segments: a listener begins at a segment's *entry*, the first frame in it that it can begin with
  * (entry.ts). Invariants: segments tail ≤ seq < head can be read; what is older than `lagMs` of audio is forgotten, whatever the crowd
  * does; a chunk is copied once and never kept. Owned and written by one channel's ChannelAudio.
@@ -14,7 +15,7 @@
 import type { AudioTape } from './audio-tape.js';
 import { joinAt } from './burst.js';
 import { canEnter } from './entry.js';
-import type { Mark } from './mark.js';
+import { type Mark, NO_MARKS, type PlacedMark } from './mark.js';
 import { Segment } from './segment.js';
 
 const FIRST_SLOTS = 64;
@@ -23,6 +24,8 @@ const NOTHING = Buffer.alloc(0);
 export class Tape implements AudioTape {
   /** Audio bytes between two ICY blocks; promised to every listener, so it never changes. */
   readonly metaint: number;
+  /** Audio bytes in a segment. */
+  readonly segmentBytes: number;
   /** How much audio is kept, milliseconds. */
   readonly lagMs: number;
   /** Sequence number of the oldest segment that can be read, and of the one that will be closed next. */
@@ -33,8 +36,12 @@ export class Tape implements AudioTape {
   /** No listener joins before this segment. */
   #fence = 0;
   #slots: (Segment | undefined)[] = new Array(FIRST_SLOTS).fill(undefined);
+  /** Its zero bytes stand already; the audio goes between them. */
   #open: Buffer;
+  /** Audio bytes in it. */
   #fill = 0;
+  /** What `rest` gave of it, for all who ask. */
+  #openRest: Buffer | undefined;
   #openStartMs = 0;
   #nowMs = 0;
   /** Where in the open segment a listener may begin; -1: no such frame has begun yet. */
@@ -42,14 +49,16 @@ export class Tape implements AudioTape {
   #entryMs = 0;
   /** As of the last closed segment. */
   #lastEntry = -1;
+  /** In force where the open segment begins, and those that take effect in it. */
   #before: Mark | null;
-  #mark: Mark | null;
+  #marks: PlacedMark[] = [];
 
-  constructor(metaint: number, lagMs: number, mark: Mark | null) {
+  /** @param blocks of metaint bytes in a segment */
+  constructor(metaint: number, blocks: number, lagMs: number, mark: Mark | null) {
     this.metaint = metaint;
+    this.segmentBytes = metaint * blocks;
     this.lagMs = lagMs;
     this.#before = mark;
-    this.#mark = mark;
     this.#open = this.#blank();
   }
 
@@ -65,7 +74,7 @@ export class Tape implements AudioTape {
 
   /** Of the open segment too: frames come whole, so what its first bytes are is known at once. Also after the tape's end. */
   rest(seq: number): Buffer {
-    if (seq === this.head) return this.#open.subarray(0, this.#entry < 0 ? this.#fill : this.#entry);
+    if (seq === this.head) return (this.#openRest ??= this.#audio(this.#entry < 0 ? this.#fill : this.#entry));
     const slots = this.#slots;
     const segment = seq < this.head && seq >= this.head - slots.length ? slots[seq & (slots.length - 1)] : undefined;
     return segment === undefined ? NOTHING : segment.plain.subarray(0, Math.max(0, segment.entry));
@@ -75,25 +84,28 @@ export class Tape implements AudioTape {
     return null;
   }
 
-  /** The title takes effect at the present end of the tape: the next block that closes carries it. */
+  /** The title takes effect at the present end of the tape: the block at or after it carries it. */
   put(mark: Mark): void {
-    this.#mark = mark;
     if (this.#fill === 0) this.#before = mark;
+    else this.#marks.push({ mark, atMs: this.#nowMs, atByte: this.#fill });
   }
 
   /**
    * Appends a whole frame; `durationMs` is its playing time. A full segment is closed by the byte after it, so that a title which
-   * takes effect exactly at its end still goes into its block: the first block at or after that byte.
+   * takes effect exactly at its end still goes into its last block.
    */
   write(frame: Buffer, durationMs: number): void {
+    const { metaint, segmentBytes } = this;
     const msPerByte = durationMs / frame.length;
     const frameMs = this.#nowMs;
+    this.#openRest = undefined;
     let from = 0;
     while (from < frame.length) {
-      if (this.#fill === this.metaint) this.#close();
+      if (this.#fill === segmentBytes) this.#close();
       if (from === 0) this.#enter(frame);
-      const n = Math.min(this.metaint - this.#fill, frame.length - from);
-      frame.copy(this.#open, this.#fill, from, from + n);
+      const blocks = Math.floor(this.#fill / metaint);
+      const n = Math.min((blocks + 1) * metaint - this.#fill, frame.length - from);
+      frame.copy(this.#open, this.#fill + blocks, from, from + n);
       this.#fill += n;
       from += n;
       this.#nowMs = from === frame.length ? frameMs + durationMs : frameMs + from * msPerByte;
@@ -121,7 +133,7 @@ export class Tape implements AudioTape {
 
   /** A frame begins here. */
   #enter(frame: Buffer): void {
-    if (this.#entry >= 0 || !canEnter(frame, this.#fill, this.metaint)) return;
+    if (this.#entry >= 0 || !canEnter(frame, this.#fill, this.segmentBytes)) return;
     this.#entry = this.#fill;
     this.#entryMs = this.#nowMs;
   }
@@ -131,17 +143,19 @@ export class Tape implements AudioTape {
     if (this.#entry >= 0) this.#lastEntry = this.head;
     const segment = new Segment({
       bytes: this.#open,
+      metaint: this.metaint,
       startMs: this.#openStartMs,
       endMs: this.#nowMs,
       entry: this.#entry,
       entryMs: this.#entryMs,
       lastEntry: this.#lastEntry,
       before: this.#before,
-      mark: this.#mark,
+      marks: this.#marks.length === 0 ? NO_MARKS : this.#marks,
     });
     this.#slots[this.head & (this.#slots.length - 1)] = segment;
     this.head++;
-    this.#before = this.#mark;
+    this.#before = segment.mark;
+    if (this.#marks.length > 0) this.#marks = [];
     this.#openStartMs = this.#nowMs;
     this.#open = this.#blank();
     this.#fill = 0;
@@ -166,10 +180,22 @@ export class Tape implements AudioTape {
     this.#slots = bigger;
   }
 
-  /** A buffer of its own, not of Node's pool: sockets may hold it long after the tape forgot it. Its last byte is the 0. */
+  /** Of the open segment, without its blocks. */
+  #audio(length: number): Buffer {
+    const { metaint } = this;
+    const out = Buffer.allocUnsafeSlow(length);
+    for (let at = 0; at < length; at += metaint) {
+      const from = at + at / metaint;
+      this.#open.copy(out, at, from, from + Math.min(metaint, length - at));
+    }
+    return out;
+  }
+
+  /** A buffer of its own, not of Node's pool: sockets may hold it long after the tape forgot it. Behind each block of it is a 0. */
   #blank(): Buffer {
-    const bytes = Buffer.allocUnsafeSlow(this.metaint + 1);
-    bytes[this.metaint] = 0;
+    const { metaint, segmentBytes } = this;
+    const bytes = Buffer.allocUnsafeSlow(segmentBytes + segmentBytes / metaint);
+    for (let at = metaint; at < bytes.length; at += metaint + 1) bytes[at] = 0;
     return bytes;
   }
 }

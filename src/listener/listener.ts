@@ -1,16 +1,16 @@
 /**
  * A listener: a cursor on a tape and a socket. It has no queue: what its socket has not taken yet stays on the tape, and its
- * lag is a subtraction. `advance` is the hot path: it writes shared buffers and keeps the mark it sent last.
+ * lag is a subtraction. `advance` is the hot path: it writes shared buffers.
  *
  * Every listener with ICY begins at a segment's first byte (entry.ts makes a whole frame or a tag of what stands there), so every block
- * that it is owed falls on a segment's end and the shared renderings are right for it from its first byte. (Where a channel sends ICY in Ogg, those
+ * that it is owed falls where the segment has one, and the shared renderings are right for it from its first byte. (Where a channel sends ICY in Ogg, those
  * who ask for it have a phase of their own.) Owned by the audience.
  */
 
 import type { Socket } from 'node:net';
 import type { AudioTape } from '../audio/audio-tape.js';
-import type { Mark } from '../audio/mark.js';
 import type { Phase } from '../audio/phase.js';
+import { type AudioSegment, inForceAt } from '../audio/segment.js';
 import type { Ending } from './ending.js';
 import type { Session } from './sessions.js';
 
@@ -38,7 +38,6 @@ export class Listener {
   readonly #mostAtOnce: number;
   readonly #session: Session | null;
   readonly #phase: Phase | null;
-  #mark: Mark | null | undefined;
   /** Audio time of its first byte on the tape; -1 before it was written. */
   #joinMs = -1;
 
@@ -53,7 +52,7 @@ export class Listener {
   ) {
     this.socket = socket;
     this.#tape = tape;
-    this.#mostAtOnce = Math.ceil(MOST_BYTES_AT_ONCE / tape.metaint);
+    this.#mostAtOnce = Math.ceil(MOST_BYTES_AT_ONCE / tape.segmentBytes);
     this.channel = channel;
     this.firstSeq = cursor;
     this.cursor = cursor;
@@ -115,26 +114,21 @@ export class Listener {
       this.firstSeq = this.cursor;
       return;
     }
-    const mark = segment.mark;
-    // A title that does not change the stream's has the same block: nothing new to send.
-    const same = mark === this.#mark || (mark !== null && mark.block === this.#mark?.block);
     const icy = this.icy;
-    const shared = first ? segment.entered(icy) : !icy ? segment.plain : same ? segment.bytes : segment.titled;
+    const shared = first ? segment.entered(icy) : icy ? segment.titled : segment.plain;
     const out = this.#phase === null ? shared : this.#phase.splice(shared, segment);
     this.bytes += out.length;
     this.socket.write(out);
-    if (first) this.#begin(segment.entryMs, segment.before, nowMs);
+    if (first) this.#joinMs = segment.entryMs;
     const session = this.#session;
-    if (session !== null) {
-      const positionMs = segment.endMs - this.#joinMs;
-      session.progress(positionMs, nowMs);
-      if (mark !== this.#mark && mark !== null) session.written(mark, positionMs, nowMs);
-    }
-    this.#mark = mark;
+    if (session !== null) this.#progress(session, segment, first, nowMs);
   }
 
-  #begin(startMs: number, before: Mark | null, nowMs: number): void {
-    this.#joinMs = startMs;
-    this.#session?.begin(before, nowMs);
+  /** What of the segment its session must know: how far it is written, and the titles that take effect in it, each at its own place. */
+  #progress(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
+    const joinMs = this.#joinMs;
+    if (first) session.begin(inForceAt(segment, joinMs), nowMs);
+    session.progress(segment.endMs - joinMs, nowMs);
+    for (const { mark, atMs } of segment.marks) if (!first || atMs > joinMs) session.written(mark, atMs - joinMs, nowMs);
   }
 }

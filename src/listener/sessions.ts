@@ -20,7 +20,7 @@ import type { RecordView } from '../metadata/view.js';
 /** A title at its place in one listener's stream. */
 export interface HeardTitle {
   readonly view: RecordView;
-  /** Milliseconds of audio between the listener's first byte and the title's block. */
+  /** Milliseconds of audio between the listener's first byte and the place where the title takes effect. */
   readonly positionMs: number;
 }
 
@@ -44,8 +44,6 @@ export class Session implements AlarmHandler {
   #startMs = 0;
   /** Position of the end of what is written. */
   #writtenMs = 0;
-  /** The title in force at the first byte, until its own block has been written. */
-  #before: Mark | null = null;
   readonly #held: HeardTitle[] = [];
   #alarm: Alarm | null = null;
   readonly #clock: Clock;
@@ -75,11 +73,10 @@ export class Session implements AlarmHandler {
     return new Message('next', id, view.listenerJson(this.id, '', this.mount));
   }
 
-  /** The first audio byte is written; `before` is the title in force there. */
-  begin(before: Mark | null, nowMs: number): void {
+  /** The first audio byte is written; `mark` is in force there. */
+  begin(mark: Mark | null, nowMs: number): void {
     this.#startMs = nowMs;
-    this.#before = before;
-    if (before !== null) this.#hold({ view: before.view, positionMs: 0 }, nowMs);
+    if (mark !== null) this.written(mark, 0, nowMs);
   }
 
   /** Audio up to this position is written; late audio means that the player has stood still. */
@@ -99,14 +96,12 @@ export class Session implements AlarmHandler {
     if (lateMs > 0) this.#startMs += lateMs;
   }
 
-  /** The block with this title is written. The title in force at the first byte keeps position 0. */
+  /** The audio at which this title takes effect is written, and the block with it. */
   written(mark: Mark, positionMs: number, nowMs: number): void {
-    const first = mark === this.#before;
-    this.#before = null;
-    const title = { view: mark.view, positionMs: first ? 0 : positionMs };
+    const title = { view: mark.view, positionMs };
     this.lastWritten = title;
     if (this.isCurrent) this.#output.onWritten(this, title);
-    if (!first) this.#hold(title, nowMs);
+    this.#hold(title, nowMs);
   }
 
   onAlarm(nowMs: number): void {

@@ -129,7 +129,7 @@ t.test('a join costs what can be joined: segments of which none can are not look
     }
   }
   const random = new Random();
-  const tape = new CountingTape(1000, LAG_MS, null);
+  const tape = new CountingTape(1000, 1, LAG_MS, null);
   const write = (bytes: number, count: number) => {
     for (let i = 0; i < count; i++) tape.write(adtsFrame(random, bytes - 7, {}).frame, 20);
   };

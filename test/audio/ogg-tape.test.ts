@@ -24,7 +24,7 @@ const { packet, link } = (() => {
 
 /** A tape with so much audio on it. */
 function tapeOf(ms: number): OggTape {
-  const tape = new OggTape(link, METAINT, LAG_MS, null);
+  const tape = new OggTape(link, METAINT, 1, LAG_MS, null);
   play(tape, ms);
   return tape;
 }
@@ -47,7 +47,7 @@ t.test('what is older than the lag is forgotten, at the limit and one past it', 
 t.test(
   'links with no audio to speak of are forgotten by number: what plays no time would never grow old',
   async (t) => {
-    const tape = new OggTape(link, METAINT, LAG_MS, null);
+    const tape = new OggTape(link, METAINT, 1, LAG_MS, null);
     for (let i = 0; i < 500; i++) tape.write(packet, 0, true, link);
     t.strictSame([tape.head, tape.edgeMs], [499, 0]);
     t.equal(tape.head - tape.tail, 41, 'as many as there are segments of 250 ms in the lag, and one');
@@ -63,7 +63,7 @@ t.test('no listener joins before a fence', async (t) => {
   play(tape, 3000);
   t.strictSame([tape.head, tape.joinAt(3000)], [8, 6], 'less of a burst, and nothing of before');
 
-  const empty = new OggTape(link, METAINT, LAG_MS, null);
+  const empty = new OggTape(link, METAINT, 1, LAG_MS, null);
   empty.fence();
   play(empty, 2000);
   t.equal(empty.joinAt(1000), 0, 'before the first packet it keeps out nothing');

@@ -14,7 +14,7 @@ const SHORT_LAG_MS = 5000;
 
 /** Seconds of audio, a segment each, and the byte that closes the last. */
 function tapeOf(seconds: number, lagMs = 60_000, metaint = METAINT): Tape {
-  const tape = new Tape(metaint, lagMs, null);
+  const tape = new Tape(metaint, 1, lagMs, null);
   for (let i = 0; i < seconds; i++) tape.write(Buffer.alloc(metaint, i), 1000);
   tape.write(Buffer.alloc(1, 255), 0);
   return tape;
@@ -66,7 +66,7 @@ t.test('a listener begins at the newest segment with its burst behind it', async
   t.equal(tapeOf(30, 60_000, BLOCK_BYTES / 2).joinAt(1), 26, 'half as many bytes: a segment more');
   t.equal(tapeOf(60).joinAt(1), 5, 'with hardly any, 5 s less than the tape keeps');
   t.equal(tapeOf(60).joinAt(57_000), 3, 'unless the burst is longer');
-  t.equal(new Tape(METAINT, 1000, null).joinAt(5000), 0, 'an empty tape');
+  t.equal(new Tape(METAINT, 1, 1000, null).joinAt(5000), 0, 'an empty tape');
 });
 
 t.test('no listener joins before a fence', async (t) => {
@@ -85,7 +85,7 @@ t.test('no listener joins before a fence', async (t) => {
 
 t.test('an entry is the first frame that begins a segment or leaves room for a tag', async (t) => {
   const entries = (...lengths: number[]) => {
-    const tape = new Tape(METAINT, 60_000, null);
+    const tape = new Tape(METAINT, 1, 60_000, null);
     for (const length of lengths) tape.write(Buffer.alloc(length), length);
     tape.write(Buffer.alloc(METAINT), 0);
     return Array.from({ length: tape.head }, (_, seq) => [tape.at(seq)!.entry, tape.at(seq)!.entryMs]);
@@ -106,7 +106,7 @@ t.test(
   'what is left of a frame that a segment cuts, where the segment behind is closed and where it is open',
   async (t) => {
     const rests = (...lengths: number[]) => {
-      const tape = new Tape(METAINT, 60_000, null);
+      const tape = new Tape(METAINT, 1, 60_000, null);
       for (const [i, length] of lengths.entries()) tape.write(Buffer.alloc(length, i + 1), length);
       return Array.from({ length: tape.head }, (_, i) => tape.rest(i + 1).toString('latin1'));
     };
@@ -118,7 +118,7 @@ t.test(
     t.same(rests(60, 50, 30), [bytes([2, 10], [3, 30])], 'where no tag would fit in, another whole frame');
     t.same(rests(60, 140), [bytes([2, 100])], 'all of it, where that is all there is');
     t.same(rests(61, 60, 60, 60), [bytes([2, 21]), bytes([4, 41])], 'closed');
-    const whole = new Tape(METAINT, 10_000, null);
+    const whole = new Tape(METAINT, 1, 10_000, null);
     for (let i = 0; i < 200; i++) whole.write(Buffer.alloc(60, i), 600);
     const { head, tail } = whole;
     for (const seq of [-1, 0, tail - 1, head - 64, head + 1]) t.equal(whole.rest(seq).length, 0, `nothing at ${seq}`);
@@ -131,7 +131,7 @@ t.test(
 );
 
 t.test('a listener begins where there is an entry', async (t) => {
-  const tape = new Tape(METAINT, SHORT_LAG_MS, null);
+  const tape = new Tape(METAINT, 1, SHORT_LAG_MS, null);
   for (const length of [100, 100, 310, 40, 51]) tape.write(Buffer.alloc(length), length);
   const entries = Array.from({ length: tape.head }, (_, seq) => tape.at(seq)!.entry);
   t.same(entries, [0, 0, 0, -1, -1, 50]);
@@ -144,7 +144,7 @@ t.test('a listener begins where there is an entry', async (t) => {
 
 t.test('a title goes into the first block at or after the byte where it took effect', async (t) => {
   const [a, b, c] = ['a', 'b', 'c'].map((song) => new Mark(viewOf(song)));
-  const tape = new Tape(METAINT, 60_000, a!);
+  const tape = new Tape(METAINT, 1, 60_000, a!);
   tape.write(Buffer.alloc(METAINT), 1000);
   tape.put(b!);
   tape.write(Buffer.alloc(METAINT - 1), 1000);
@@ -163,7 +163,7 @@ t.test('a title goes into the first block at or after the byte where it took eff
 
 t.test('a title before the first byte is in force there', async (t) => {
   const [a, b] = ['a', 'b'].map((song) => new Mark(viewOf(song)));
-  const tape = new Tape(METAINT, 60_000, a!);
+  const tape = new Tape(METAINT, 1, 60_000, a!);
   tape.put(b!);
   tape.write(Buffer.alloc(METAINT + 1), 1000);
   t.equal(tape.at(0)!.before, b);
@@ -179,7 +179,7 @@ t.test('a frame that a segment cuts within its side information is left to its t
   for (const inside of [HEADER_BYTES, SIDE_END - 1, SIDE_END]) {
     const metaint = FRAME_BYTES + inside;
     const mark = new Mark(viewOf('A title that stands there'));
-    const tape = new Tape(metaint, 60_000, mark);
+    const tape = new Tape(metaint, 1, 60_000, mark);
     for (let i = 0; i < 3; i++) tape.write(frame, 26);
     const entered = tape.at(0)!.entered(true);
     t.ok(entered.subarray(metaint).equals(mark.block), `${inside} bytes: the block is whole`);
