@@ -29,7 +29,7 @@ type AnnouncedFacts = Pick<
 >;
 
 /** The facts for listeners: from the configuration, else from the source on air, else the channel's key as its name. */
-export function heardFacts(configured: HeadFacts, source: AnnouncedFacts | undefined): HeadFacts {
+export function mergeFacts(configured: HeadFacts, source: AnnouncedFacts | undefined): HeadFacts {
   return {
     ...configured,
     name: configured.name || source?.name || configured.key,
@@ -56,13 +56,13 @@ function clean(value: string): string {
 /**
  * @param audio content type and bitrate of what is on air now
  * @param metaint bytes between blocks, or null for a player that did not ask for ICY
- * @param more heads of the address at which the player asked
+ * @param addressHeaders heads of the address at which the player asked
  */
 export function streamHead(
   facts: HeadFacts,
   audio: { contentType: string; bitrateKbps: number },
   metaint: number | null,
-  more: Readonly<Record<string, string>>,
+  addressHeaders: Readonly<Record<string, string>>,
 ): Buffer {
   const heads: [string, string][] = [
     ['Content-Type', audio.contentType],
@@ -85,7 +85,7 @@ export function streamHead(
   const bitrate = kbps > 0 ? String(kbps) : '';
   heads.push(['icy-br', bitrate], ['ice-audio-info', facts.audioInfo || (bitrate && `bitrate=${bitrate}`)]);
   if (metaint !== null) heads.push(['icy-metaint', String(metaint)]);
-  heads.push(...Object.entries(more));
+  heads.push(...Object.entries(addressHeaders));
   return renderHead('HTTP/1.0 200 OK', heads, facts.headers);
 }
 

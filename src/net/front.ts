@@ -29,7 +29,7 @@ export interface FrontOptions extends Omit<OpeningOptions, 'onReady'> {
   readonly headMs: number;
   readonly http: HttpServer;
   /** Undefined: this address serves no encoders, and answers them as HTTP. */
-  readonly onEncoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
+  readonly onEncoder?: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection with an encoder's title. Undefined: it is HTTP like any other. */
   readonly onTitleUpdate?: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection whose first line may be a password. Undefined: it is closed. */

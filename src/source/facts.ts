@@ -1,6 +1,6 @@
 /**
  * What a source says of itself in its heads: `ice-name`, `icy-name` and their like, as an encoder or an upstream sent them. Where the
- * channel's configuration leaves something open, listeners get it from there while that source is heard. Everything here is one clean,
+ * channel's configuration leaves something open, listeners get it from there while that source is on air. Everything here is one clean,
  * bounded line, since it goes into the heads of answers. Pure.
  */
 

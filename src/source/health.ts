@@ -127,7 +127,7 @@ export class Health {
     this.troubles.unsteady = false;
   }
 
-  /** A frame of it has come, heard or not. @param dueMs when more is due @param hasHeader false: a packet out of Ogg, which shows nothing but its length */
+  /** A frame of it has come, on air or not. @param dueMs when more is due @param hasHeader false: a packet out of Ogg, which shows nothing but its length */
   frame(bytes: Buffer, durationMs: number, dueMs: number, hasHeader = true): void {
     this.#wellMs = dueMs;
     if (this.troubles.stalled && (this.#flowMs += durationMs) >= FLOWS_AGAIN_MS) this.#set('stalled', false, {});

@@ -1,6 +1,6 @@
 /**
  * The port of everything that feeds a channel: encoder, pull, file. A source is made with the input it feeds, delivers whole
- * frames into it, and reports an ending as a value; which source is heard is decided by the switch (switch.ts).
+ * frames into it, and reports an ending as a value; which source is on air is decided by the switch (switch.ts).
  * A source never throws after it was made, and knows nothing of listeners, titles' rules or HTTP answers.
  */
 

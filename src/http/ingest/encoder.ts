@@ -70,7 +70,7 @@ export class EncoderAcceptor {
 
   /** Mounts are no secret: they can be listened to. */
   #judge(socket: Socket, head: RequestHead): void {
-    const { mount: mountAt, proxies, headBytes } = this.#options;
+    const { mountAt, proxies, headBytes } = this.#options;
     const mount = mountAt(head.path);
     const address = proxies.clientOf(socket, (name) => head.headers.get(name));
     const caller = { socket, address, path: head.path, agent: head.headers.get('user-agent') ?? '' };
@@ -81,7 +81,7 @@ export class EncoderAcceptor {
       else this.#refuseAtPace(caller, NO_MOUNT);
       return;
     }
-    const compare = () => mount.authorized(given.user, given.password);
+    const compare = () => mount.authorizes(given.user, given.password);
     judgeConnection(this.#options, originOf(address), socket, headBytes, compare, (judged, ahead) => {
       const refused = secretRefusal(judged);
       const onClear = (more: Buffer) => this.#place(caller, head, Buffer.concat([head.rest, ahead, more]), mount);
@@ -108,7 +108,7 @@ export class EncoderAcceptor {
     const expects = head.headers.get('expect')?.toLowerCase() === '100-continue';
     // The status must be 100 even over HTTP/1.0 (Liquidsoap); without Expect the encoder waits for a 200 before it sends.
     socket.write(expects ? 'HTTP/1.1 100 Continue\r\n\r\n' : this.#answerHead(200));
-    this.#options.onVerdict({ ...caller, status: expects ? 100 : 200, why: mount.channel });
+    this.#options.onVerdict({ ...caller, status: expects ? 100 : 200, why: mount.channelKey });
     this.#options.onAdmitted(socket);
     mount.attach(socket, first, head.headers);
   }
@@ -145,7 +145,7 @@ function secretRefusal({ verdict, retrySeconds }: Judged): HttpRefusal | null {
 
 /** Why an encoder with the right password is refused all the same; null: it is not. */
 function placeRefusal(head: RequestHead, mount: EncoderMount): HttpRefusal | null {
-  if (mount.busy) return { status: 409, why: 'another encoder feeds this mount' };
+  if (mount.isBusy) return { status: 409, why: 'another encoder feeds this mount' };
   if (bodyOf(head.headers) !== null) return typeRefusal(head.headers);
   return head.headers.get('transfer-encoding') === undefined
     ? { status: 400, why: 'the content length is no number' }

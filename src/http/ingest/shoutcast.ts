@@ -18,7 +18,7 @@ import { type EncoderRefusal, type IngestOptions, SECRET_STATUS, typeRefusal } f
 
 export interface ShoutcastAcceptorOptions extends IngestOptions {
   /** Every channel that takes an encoder. */
-  readonly channels: readonly EncoderMount[];
+  readonly encoderMounts: readonly EncoderMount[];
 }
 
 const WELCOME = 'OK2\r\nicy-caps:11\r\n\r\n';
@@ -45,9 +45,9 @@ export class ShoutcastAcceptor {
       if (login.kind === 'poke') return refuse(socket, INVALID);
       if (login.kind === 'request') return refuse(socket, '');
       const path = login.mount ?? '';
-      const channels = this.#channels(login.mount);
+      const mounts = this.#mountsAt(login.mount);
       let opened: readonly EncoderMount[] = [];
-      const compare = () => (opened = openedBy(login.readings, channels)).length > 0;
+      const compare = () => (opened = openedBy(login.readings, mounts)).length > 0;
       const { headBytes } = this.#options;
       judgeConnection(this.#options, originOf(addressOf(socket)), socket, headBytes, compare, (judged, ahead) => {
         const refused = secretRefusal(judged);
@@ -66,15 +66,15 @@ export class ShoutcastAcceptor {
     this.#heads.close();
   }
 
-  #channels(path: string | null): readonly EncoderMount[] {
-    if (path === null) return this.#options.channels;
-    const named = this.#options.mount(path);
+  #mountsAt(path: string | null): readonly EncoderMount[] {
+    if (path === null) return this.#options.encoderMounts;
+    const named = this.#options.mountAt(path);
     return named === undefined ? [] : [named];
   }
 
   /** OK2 was sent already: an encoder that cannot stay after all is closed without an answer. */
-  #admit(socket: Socket, channel: EncoderMount, head: RequestHead | RequestHeadFault, path: string): void {
-    const refused = headRefusal(channel, head);
+  #admit(socket: Socket, mount: EncoderMount, head: RequestHead | RequestHeadFault, path: string): void {
+    const refused = headRefusal(mount, head);
     if (refused !== null || 'kind' in head) {
       const { status, why } = refused ?? { status: 400, why: '' };
       this.#options.onVerdict({ status, path, agent: '', why, address: addressOf(socket) });
@@ -83,9 +83,9 @@ export class ShoutcastAcceptor {
     }
     socket.on('error', () => undefined);
     const agent = head.headers.get('user-agent') ?? '';
-    this.#options.onVerdict({ status: 200, path, agent, why: channel.channel, address: addressOf(socket) });
+    this.#options.onVerdict({ status: 200, path, agent, why: mount.channelKey, address: addressOf(socket) });
     this.#options.onAdmitted(socket);
-    channel.attach(socket, head.rest, head.headers);
+    mount.attach(socket, head.rest, head.headers);
   }
 
   #refuseAtPace(socket: Socket, refused: EncoderRefusal, path = ''): void {
@@ -107,15 +107,15 @@ function secretRefusal({ verdict }: Judged): EncoderRefusal | null {
 function onlyOne(opened: readonly EncoderMount[]): EncoderMount | EncoderRefusal {
   const [channel, ...others] = opened;
   if (others.length > 0) {
-    const keys = opened.map((each) => each.channel).join(', ');
+    const keys = opened.map((each) => each.channelKey).join(', ');
     return { status: 403, why: `the channels ${keys} share this password: use /mount:password, or change one` };
   }
-  return channel!.busy ? IN_USE : channel!;
+  return channel!.isBusy ? IN_USE : channel!;
 }
 
 /** Null: it may stay. */
-function headRefusal(channel: EncoderMount, head: RequestHead | RequestHeadFault): EncoderRefusal | null {
+function headRefusal(mount: EncoderMount, head: RequestHead | RequestHeadFault): EncoderRefusal | null {
   if ('kind' in head) return { status: 400, why: head.message };
   // Another one may have come while this one sent its heads.
-  return typeRefusal(head.headers) ?? (channel.busy ? IN_USE : null);
+  return typeRefusal(head.headers) ?? (mount.isBusy ? IN_USE : null);
 }

@@ -23,8 +23,8 @@ import { BASIC_CHALLENGE, SECRET_STATUS } from './verdict.js';
 
 export interface TitleUpdateOptions extends Judges {
   /** The channels that take an encoder. */
-  readonly mounts: readonly EncoderMount[];
-  /** The channel heard at a path, or undefined. */
+  readonly encoderMounts: readonly EncoderMount[];
+  /** The channel played at a path, or undefined. */
   channelAt(path: string): string | undefined;
   readonly proxies: Proxies;
   /** Of a POST form. */
@@ -36,12 +36,12 @@ export interface TitleUpdateOptions extends Judges {
   /** A longer URL is passed over. */
   readonly urlBytes: number;
   /** Every answer, for the log. Never with credentials. */
-  onAnswered(answer: TitleAnswer): void;
+  onVerdict(answer: TitleUpdateVerdict): void;
   /** Called with what went wrong where the client learns only that something did. */
   onError(error: unknown): void;
 }
 
-export interface TitleAnswer {
+export interface TitleUpdateVerdict {
   readonly status: number;
   /** Of the client. */
   readonly address: string;
@@ -106,7 +106,7 @@ export class TitleUpdates implements HttpService {
     try {
       const { mount, fields } = await this.#read(exchange);
       const answer = await this.#apply(mount, fields);
-      answer.channel = mount.channel;
+      answer.channel = mount.channelKey;
       this.#answer(exchange, answer);
     } catch (error) {
       if (error instanceof TitleUpdateAnswer) this.#answer(exchange, error);
@@ -135,7 +135,7 @@ export class TitleUpdates implements HttpService {
     const { readings } = login;
     // A form that has not been read may name any mount.
     const isUnread = isForm && isSecretInHead;
-    let mounts = isUnread ? this.#options.mounts : this.#named(fields, login);
+    let mounts = isUnread ? this.#options.encoderMounts : this.#named(fields, login);
     let opened: readonly EncoderMount[] = [];
     await this.#judge(exchange, mounts, () => (opened = openedBy(readings, mounts)).length > 0);
     if (isUnread) {
@@ -189,7 +189,7 @@ export class TitleUpdates implements HttpService {
     );
     const refusal = secretRefusal(judged);
     if (refusal === null) return;
-    if (mounts.length === 1) refusal.channel = mounts[0]!.channel;
+    if (mounts.length === 1) refusal.channel = mounts[0]!.channelKey;
     throw refusal;
   }
 
@@ -204,9 +204,9 @@ export class TitleUpdates implements HttpService {
   /** Where no mount is named, all that take an encoder. Throws TitleUpdateAnswer. */
   #named(fields: Fields, login: PasswordLogin): readonly EncoderMount[] {
     const mount = textOf(fields, 'mount') || login.mount;
-    if (!mount) return this.#options.mounts;
+    if (!mount) return this.#options.encoderMounts;
     const channel = this.#options.channelAt(mount.startsWith('/') ? mount : `/${mount}`);
-    const found = this.#options.mounts.find((each) => each.channel === channel);
+    const found = this.#options.encoderMounts.find((each) => each.channelKey === channel);
     if (found === undefined) throw new TitleUpdateAnswer(404, 'No channel takes an encoder at this mount');
     return [found];
   }
@@ -230,7 +230,7 @@ export class TitleUpdates implements HttpService {
   }
 
   #answer({ request, response }: TitleExchange, { status, text, heads, why, channel }: TitleUpdateAnswer): void {
-    this.#options.onAnswered({ status, channel, why, address: this.#options.proxies.ofRequest(request) });
+    this.#options.onVerdict({ status, channel, why, address: this.#options.proxies.ofRequest(request) });
     const body =
       status === 200
         ? `<?xml version="1.0"?>\n<iceresponse><message>${text}</message><return>1</return></iceresponse>\n`

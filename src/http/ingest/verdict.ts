@@ -13,7 +13,7 @@ import type { RefusalPace } from './refusal-pace.js';
 export interface IngestOptions extends HeadLimits, Judges {
   readonly pace: RefusalPace;
   /** The channel behind a path that takes an encoder; undefined: none does. */
-  mount(path: string): EncoderMount | undefined;
+  mountAt(path: string): EncoderMount | undefined;
   /** It is let in, and is the channel's from here on. */
   onAdmitted(socket: Socket): void;
   /** Every verdict, for the log and the metrics; never with credentials. */

@@ -94,7 +94,7 @@ export class Poll implements HttpService {
 
   #answer(target: ReadTarget): ReadAnswer {
     if (target.form === null) {
-      if (target.scope !== 'listener') this.#known(target);
+      if (target.scope !== 'listener') this.#checkExists(target);
       throw new Refusal('upgrade-required', 'Connect by WebSocket, or add .json to poll.', {
         headers: { Upgrade: 'websocket', Connection: 'Upgrade' },
       });
@@ -105,13 +105,13 @@ export class Poll implements HttpService {
   }
 
   #channel(target: ReadTarget): ReadAnswer {
-    this.#known(target);
+    this.#checkExists(target);
     const [type] = readTypes(target.query, false);
     return recordAnswer(this.#feed.last(target.id, type!) ?? null, target.form!);
   }
 
   #station(target: ReadTarget): ReadAnswer {
-    this.#known(target);
+    this.#checkExists(target);
     const types = readTypes(target.query, true);
     const key = `${target.id} ${types.join()}`;
     const changes = this.#feed.changesOfStation(target.id);
@@ -128,14 +128,14 @@ export class Poll implements HttpService {
     const session = this.#sessions.get(target.id);
     if (session === undefined) throw notFound('No listener has played with this metaid lately.');
     const [type] = readTypes(target.query, false);
-    const heard = readSync(target.query) === 'audio' ? session.lastHeard : session.lastWritten;
+    const title = readSync(target.query) === 'audio' ? session.lastHeard : session.lastWritten;
     const next = type === 'next' ? this.#feed.last(session.channel, 'next') : undefined;
     const body =
       type === 'next'
         ? (next?.listenerJson(session.id, '', session.mount) ?? null)
-        : heard === null
+        : title === null
           ? null
-          : session.json(heard);
+          : session.json(title);
     return { body, type: JSON_TYPE, etag: body === null ? '' : tagOf(body), cache: PRIVATE };
   }
 
@@ -151,7 +151,7 @@ export class Poll implements HttpService {
     }
   }
 
-  #known(target: ReadTarget): void {
+  #checkExists(target: ReadTarget): void {
     const known =
       target.scope === 'channel' ? this.#feed.face(target.id) !== undefined : this.#feed.hasStation(target.id);
     if (!known) throw notFound(`There is no ${target.scope} with this key.`);

@@ -32,18 +32,18 @@ const QUERY = /^\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*$/;
 export function registerPlaylists(app: FastifyInstance, channels: readonly MountStatus[], publicUrl: PublicUrl): void {
   for (const channel of channels) {
     for (const path of channel.paths) {
-      for (const [ending, form] of Object.entries(PLAYLISTS)) {
+      for (const [extension, format] of Object.entries(PLAYLISTS)) {
         // A mount of that very name is served before this.
-        const url = `${path}.${ending}`;
+        const url = `${path}.${extension}`;
         app.route({
           method: ['GET', 'HEAD'],
           url,
           config: ROLE,
           handler: async (request, reply) =>
             reply
-              .headers({ ...NO_STORE, 'Content-Type': form.type })
+              .headers({ ...NO_STORE, 'Content-Type': format.type })
               .send(
-                Buffer.from(form.write(`${publicUrl.of(request.raw)}${path}${queryOf(request.raw.url!)}`, channel)),
+                Buffer.from(format.write(`${publicUrl.of(request.raw)}${path}${queryOf(request.raw.url!)}`, channel)),
               ),
         });
         allowPreflight(app, url, ROLE);

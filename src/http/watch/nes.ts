@@ -61,7 +61,7 @@ export class Nes implements UpgradeService {
     socket.on('error', () => undefined);
     try {
       const address = this.#watchers.originOf(request);
-      this.#watchers.admit(address);
+      this.#watchers.checkRoom(address);
       this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address));
     } catch (error) {
       endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...heads });

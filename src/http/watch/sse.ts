@@ -54,7 +54,7 @@ export class Sse implements HttpService {
       return;
     }
     const address = this.#watchers.originOf(request);
-    this.#watchers.admit(address);
+    this.#watchers.checkRoom(address);
     const seen = lastEventId(request) ?? target.query.get('lastEventId') ?? undefined;
     const seenOfListener = readListenerId(seen, sync);
     const ids = target.scope === 'listener' ? listenerIds(sync, seenOfListener) : null;

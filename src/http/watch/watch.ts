@@ -54,7 +54,7 @@ export class Watch implements UpgradeService {
       const watch = { target, sync: readSync(target.query) };
       const address = this.watchers.originOf(request);
       this.watchers.known(target);
-      this.watchers.admit(address);
+      this.watchers.checkRoom(address);
       this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address, watch));
     } catch (error) {
       endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...heads });

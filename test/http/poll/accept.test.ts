@@ -485,7 +485,6 @@ t.test('idle for too long', async (t) => {
     connections: roomyTable(),
     watchdog: new Watchdog(),
     http,
-    onEncoder: undefined,
   };
   const front = new Front({ ...options, onPoll: acceptor.at(http, NO_HEADS) });
   const port = await front.listen();
