@@ -24,7 +24,7 @@ import type { OggLink } from './ogg-link.js';
 
 export type { Codec } from './header.js';
 
-/** All that a Framer ever keeps: the largest frame and the head of the frame that confirms it. */
+/** All that a Framer ever keeps: the largest frame and the header of the frame that confirms it. */
 export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
 
 /** So much of tags may stand between two frames; a picture has a MB at most. An ID3v2 tag may claim 256 MB, and another may follow it. */

@@ -9,7 +9,7 @@
 import { isPage, MAX_PAGE_BYTES, type OggPage, PAGE_HEAD_BYTES, PAGE_START, pageBytes, readPage } from './ogg-page.js';
 
 /**
- * A page with a wrong CRC is looked through for another one from its second byte on. A head of 27 bytes that claims 64 KB costs a CRC over all
+ * A page with a wrong CRC is looked through for another one from its second byte on. A header of 27 bytes that claims 64 KB costs a CRC over all
  * of them, and the next one may stand behind it at once: so CRCs that come to nothing may cover so many bytes for each that comes in,
  * and VAIN_BYTES at once. Beyond that a page is passed over as a whole.
  */

@@ -174,7 +174,7 @@ export class Channel {
       get quietMs() {
         return source.quietMs;
       },
-      attach: (socket, first, heads) => source.attach(socket, first, heads),
+      attach: (socket, first, headers) => source.attach(socket, first, headers),
       takesTitles: this.titlesFrom.includes('encoder'),
       get isFed() {
         return config.titlesWhileAway || source.state === 'up';

@@ -46,8 +46,8 @@ export interface EncoderMount {
   readonly agent: string;
   /** How long ago bytes of it came over the network last, milliseconds. */
   readonly quietMs: number;
-  /** From here on the connection is the channel's; the encoder that fed it before is cut. @param heads what the encoder says of itself */
-  attach(socket: Socket, first: Buffer, heads: ReadonlyMap<string, string>): void;
+  /** From here on the connection is the channel's; the encoder that fed it before is cut. @param headers what the encoder says of itself */
+  attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>): void;
   /** Whether the channel takes encoders' titles at all. */
   readonly takesTitles: boolean;
   /** Whether an encoder feeds it now, or its titles are taken all the same. */

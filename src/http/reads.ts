@@ -1,5 +1,5 @@
 /**
- * What every read has in common: the paths of the three scopes, CORS, cache heads, ETag. The path is parsed once, here, into a
+ * What every read has in common: the paths of the three scopes, CORS, cache headers, ETag. The path is parsed once, here, into a
  * typed target (src/http/README.md, "Reading").
  */
 

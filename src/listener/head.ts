@@ -1,6 +1,6 @@
 /**
  * The head of a listener's answer, rendered for each: HTTP/1.0 status line, close-delimited, never cached, readable by pages of any
- * origin with `icy-metaint` exposed. Why each head stands there: src/http/stream/README.md.
+ * origin with `icy-metaint` exposed. Why each header stands there: src/http/stream/README.md.
  */
 
 export interface HeadFacts {
@@ -18,7 +18,7 @@ export interface HeadFacts {
   readonly sampleRate: number;
   readonly channels: number;
   readonly server: string;
-  /** Configured heads, name → value with {channelkey} filled in. They replace ours of the same name. */
+  /** Configured headers, name → value with {channelkey} filled in. They replace ours of the same name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -56,7 +56,7 @@ function clean(value: string): string {
 /**
  * @param audio content type and bitrate of what is on air now
  * @param metaint bytes between blocks, or null for a player that did not ask for ICY
- * @param addressHeaders heads of the address at which the player asked
+ * @param addressHeaders headers of the address at which the player asked
  */
 export function streamHead(
   facts: HeadFacts,
@@ -64,7 +64,7 @@ export function streamHead(
   metaint: number | null,
   addressHeaders: Readonly<Record<string, string>>,
 ): Buffer {
-  const heads: [string, string][] = [
+  const headers: [string, string][] = [
     ['Content-Type', audio.contentType],
     ['Connection', 'close'],
     ['Server', facts.server],
@@ -83,14 +83,14 @@ export function streamHead(
   ];
   const kbps = facts.bitrateKbps || audio.bitrateKbps;
   const bitrate = kbps > 0 ? String(kbps) : '';
-  heads.push(['icy-br', bitrate], ['ice-audio-info', facts.audioInfo || (bitrate && `bitrate=${bitrate}`)]);
-  if (metaint !== null) heads.push(['icy-metaint', String(metaint)]);
-  heads.push(...Object.entries(addressHeaders));
-  return renderHead('HTTP/1.0 200 OK', heads, facts.headers);
+  headers.push(['icy-br', bitrate], ['ice-audio-info', facts.audioInfo || (bitrate && `bitrate=${bitrate}`)]);
+  if (metaint !== null) headers.push(['icy-metaint', String(metaint)]);
+  headers.push(...Object.entries(addressHeaders));
+  return renderHead('HTTP/1.0 200 OK', headers, facts.headers);
 }
 
 /** CORS preflight for a stream. */
-export const PREFLIGHT_HEADS: readonly [string, string][] = [
+export const PREFLIGHT_HEADERS: readonly [string, string][] = [
   ['Allow', 'GET, HEAD, OPTIONS, PUT, SOURCE'],
   ['Access-Control-Allow-Origin', '*'],
   ['Access-Control-Allow-Methods', 'GET, HEAD, OPTIONS'],
@@ -100,12 +100,12 @@ export const PREFLIGHT_HEADS: readonly [string, string][] = [
 
 function renderHead(
   statusLine: string,
-  heads: readonly (readonly [string, string])[],
+  headers: readonly (readonly [string, string])[],
   replaced: Readonly<Record<string, string>>,
 ): Buffer {
   const names = new Set(Object.keys(replaced).map((name) => name.toLowerCase()));
   let text = `${statusLine}\r\n`;
-  for (const [name, value] of heads) {
+  for (const [name, value] of headers) {
     if (value !== '' && !names.has(name.toLowerCase())) text += `${name}: ${clean(value)}\r\n`;
   }
   for (const [name, value] of Object.entries(replaced)) text += `${name}: ${clean(value)}\r\n`;

@@ -65,7 +65,7 @@ export async function readQueues(
   }
 }
 
-/** Scans the whole lines in `text` and returns their length, bytes. The head line has no colon at its place and no queue. */
+/** Scans the whole lines in `text` and returns their length, bytes. The header line has no colon at its place and no queue. */
 export function scan(
   text: Buffer,
   endpointsLength: number,

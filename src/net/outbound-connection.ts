@@ -34,7 +34,7 @@ export class OutboundConnection extends Duplex {
   readonly #headBytes: number;
   /** What has come of the head; null: it was handed on. */
   #head: Buffer | null = Buffer.alloc(0);
-  /** Of the heads of interim answers, which are not handed on. */
+  /** Of the headers of interim answers, which are not handed on. */
   #interimBytes = 0;
   #isHeld = false;
 

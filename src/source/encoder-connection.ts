@@ -72,26 +72,26 @@ export class EncoderConnection implements IntakeOwner {
   /**
    * @param socket its head is read and answered
    * @param first body bytes that came with the head
-   * @param heads names in lower case
+   * @param headers names in lower case
    */
   constructor(
     socket: Socket,
     first: Buffer,
-    heads: ReadonlyMap<string, string>,
+    headers: ReadonlyMap<string, string>,
     owner: EncoderConnectionOwner,
     clock: Clock,
     options: EncoderConnectionOptions,
   ) {
-    this.agent = heads.get('user-agent') ?? '';
-    this.facts = readFacts(heads, options.facts);
+    this.agent = headers.get('user-agent') ?? '';
+    this.facts = readFacts(headers, options.facts);
     this.#socket = socket;
     this.#owner = owner;
     this.#clock = clock;
     this.#options = options;
     const { channel, framelessBytes } = options;
     this.#intake = new Intake(this, clock, { part: 'encoder', channel, framelessBytes });
-    this.#body = bodyOf(heads) ?? new BareBody();
-    this.#expectsContinue = heads.get('expect')?.toLowerCase() === '100-continue';
+    this.#body = bodyOf(headers) ?? new BareBody();
+    this.#expectsContinue = headers.get('expect')?.toLowerCase() === '100-continue';
     this.#lastByteMs = this.#lastNewMs = this.#lastAudioMs = clock.now();
     this.#bytesRead = socket.bytesRead;
     socket.setTimeout(options.bodyTimeoutMs);

@@ -97,9 +97,9 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
 
   /**
    * Takes over an encoder's connection whose head is read and answered; the one before it is cut.
-   * @param first body bytes that came with the head @param heads names in lower case
+   * @param first body bytes that came with the head @param headers names in lower case
    */
-  attach(socket: Socket, first: Buffer, heads: ReadonlyMap<string, string>): void {
+  attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>): void {
     if (!this.#isOpen) {
       socket.destroy();
       return;
@@ -111,7 +111,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
       this.#options.onEvent('takeover', { silentMs });
     }
     this.pacer.reconnect(this.#clock.now());
-    this.#connection = new EncoderConnection(socket, first, heads, this, this.#clock, this.#options);
+    this.#connection = new EncoderConnection(socket, first, headers, this, this.#clock, this.#options);
     this.#latest = this.#connection;
   }
 

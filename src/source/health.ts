@@ -104,7 +104,7 @@ export class Health {
     this.#forgetBitrate();
   }
 
-  /** Now and then. @param expectedKbps of this source by configuration or by its own heads; 0: not known */
+  /** Now and then. @param expectedKbps of this source by configuration or by its own headers; 0: not known */
   look(nowMs: number, isUp: boolean, expectedKbps: number): void {
     this.#expectedKbps = expectedKbps;
     if (!isUp) {

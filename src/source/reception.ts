@@ -48,7 +48,7 @@ export class Reception implements IntakeOwner, BodySink {
     this.#body = body;
     this.#sink = sink;
     this.#rules = rules;
-    this.facts = readFacts(headsOf(body), rules.facts);
+    this.facts = readFacts(decodeHeaders(body), rules.facts);
     const { channel, framelessBytes } = rules;
     this.#intake = new Intake(this, clock, { part: 'upstream', channel, framelessBytes });
     this.#stripper = new IcyStripper(Number.parseInt(body.headers.get('icy-metaint') ?? '', 10));
@@ -133,7 +133,7 @@ export class Reception implements IntakeOwner, BodySink {
   }
 }
 
-/** A head's bytes come one character each; they declare no charset. */
-function headsOf({ headers }: Outbound): Map<string, string> {
+/** Bytes of headers come one character each; they declare no charset. */
+function decodeHeaders({ headers }: Outbound): Map<string, string> {
   return new Map([...headers].map(([name, value]) => [name, decodeUndeclared(Buffer.from(value, 'latin1'))]));
 }

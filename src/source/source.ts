@@ -27,7 +27,7 @@ export interface SourceInput {
   /**
    * A whole frame, in stream order; the bytes are valid only during the call.
    * @param durationMs its exact playing time
-   * @param bitrateKbps of it or of about the last second, for heads and for choosing metaint
+   * @param bitrateKbps of it or of about the last second, for headers and for choosing metaint
    * @param fresh what the source sent before has nothing to do with it
    * @param link of a packet out of Ogg: what a decoder must have before it
    */

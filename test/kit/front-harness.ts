@@ -15,7 +15,7 @@ import { ReturningEncoders } from '../../src/http/ingest/returning.js';
 import { ShoutcastAcceptor } from '../../src/http/ingest/shoutcast.js';
 import { TitleUpdateAcceptor } from '../../src/http/ingest/title-acceptor.js';
 import type { EncoderVerdict } from '../../src/http/ingest/verdict.js';
-import { NO_HEADS } from '../../src/http/legacy.js';
+import { NO_HEADERS } from '../../src/http/legacy.js';
 import { Connections } from '../../src/net/connections.js';
 import { Front } from '../../src/net/front.js';
 import { Proxies } from '../../src/net/peer.js';
@@ -97,7 +97,7 @@ export class FrontHarness {
     this.front = new Front({
       ...{ host: '127.0.0.1', port: 0, headMs, connections: roomyTable(), watchdog: new Watchdog(), http: this.#http },
       onEncoder: (socket, first) => this.#encoders.take(socket, first),
-      onTitleUpdate: this.#titles.at(this.#http, NO_HEADS),
+      onTitleUpdate: this.#titles.at(this.#http, NO_HEADERS),
       onShoutcast: (socket, first) => this.#shoutcast.take(socket, first),
     });
   }

@@ -15,11 +15,11 @@ import { cutTitle, splitTitle } from '../../metadata/title.js';
 import { type Judged, type Judges, judgeRequest } from '../../net/held-connection.js';
 import type { Proxies } from '../../net/peer.js';
 import { basicCredentials } from '../../net/request-head.js';
-import { NO_SECRET, SECRET_REASONS } from '../../net/secret-gate.js';
+import { NO_SECRET } from '../../net/secret-gate.js';
 import type { SourceTitle } from '../../source/source.js';
 import type { Exchange, HttpService } from '../service.js';
 import { type Login, openedBy, readLogin } from './shoutcast-password.js';
-import { BASIC_CHALLENGE, SECRET_STATUS } from './verdict.js';
+import { BASIC_CHALLENGE, secretRefusal } from './verdict.js';
 
 export interface TitleUpdateOptions extends Judges {
   /** The channels that take an encoder. */
@@ -54,16 +54,16 @@ export interface TitleUpdateVerdict {
 class TitleUpdateAnswer {
   readonly status: number;
   readonly text: string;
-  readonly heads: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
   /** For the log. */
   readonly why: string;
   /** For the log, too; "": not found out. */
   channel = '';
 
-  constructor(status: number, text: string, heads: Readonly<Record<string, string>> = {}, why = text) {
+  constructor(status: number, text: string, headers: Readonly<Record<string, string>> = {}, why = text) {
     this.status = status;
     this.text = text;
-    this.heads = heads;
+    this.headers = headers;
     this.why = why;
   }
 }
@@ -187,8 +187,10 @@ export class TitleUpdates implements HttpService {
     const judged = await new Promise<Judged>((onJudged) =>
       judgeRequest(this.#options, origin, response, compare, onJudged),
     );
-    const refusal = secretRefusal(judged);
-    if (refusal === null) return;
+    const refused = secretRefusal(judged, CHALLENGE);
+    if (refused === null) return;
+    const { status, text, headers, why } = refused;
+    const refusal = new TitleUpdateAnswer(status, `${text[0]!.toUpperCase()}${text.slice(1)}`, headers, why);
     if (mounts.length === 1) refusal.channel = mounts[0]!.channelKey;
     throw refusal;
   }
@@ -229,7 +231,7 @@ export class TitleUpdates implements HttpService {
     return { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover };
   }
 
-  #answer({ request, response }: TitleExchange, { status, text, heads, why, channel }: TitleUpdateAnswer): void {
+  #answer({ request, response }: TitleExchange, { status, text, headers, why, channel }: TitleUpdateAnswer): void {
     this.#options.onVerdict({ status, channel, why, address: this.#options.proxies.ofRequest(request) });
     const body =
       status === 200
@@ -239,19 +241,10 @@ export class TitleUpdates implements HttpService {
       'Content-Type': status === 200 ? 'text/xml; charset=utf-8' : 'text/plain; charset=utf-8',
       'Content-Length': Buffer.byteLength(body),
       'Cache-Control': 'no-store',
-      ...heads,
+      ...headers,
     });
     response.end(body);
   }
-}
-
-/** Null: the password is right. */
-function secretRefusal({ verdict, retrySeconds }: Judged): TitleUpdateAnswer | null {
-  if (verdict === 'right') return null;
-  const isWrong = verdict === 'wrong';
-  const text = isWrong ? 'Wrong user or password' : 'Too many wrong passwords from this address';
-  const heads = isWrong ? CHALLENGE : { 'Retry-After': String(retrySeconds) };
-  return new TitleUpdateAnswer(SECRET_STATUS[verdict], text, heads, SECRET_REASONS[verdict]);
 }
 
 type PasswordLogin = Pick<Extract<Login, { kind: 'password' }>, 'mount' | 'readings'>;

@@ -23,9 +23,9 @@ import {
   readTypes,
 } from '../reads.js';
 import type { Exchange, HttpService } from '../service.js';
-import { headsOf, JSON_TYPE, type PlainAnswer, recordAnswer, SHARED } from './answer.js';
+import { headersOf, JSON_TYPE, type PlainAnswer, recordAnswer, SHARED } from './answer.js';
 import { CompressibleBody, sendCompressed } from './compression.js';
-import { type HistoryTarget, historyHeads, readHistoryPage, readHistoryTarget } from './history.js';
+import { type HistoryTarget, historyHeaders, readHistoryPage, readHistoryTarget } from './history.js';
 import { type HistoryOptions, HistoryPages } from './history-pages.js';
 
 const PRIVATE = 'private, no-cache';
@@ -144,8 +144,8 @@ export class Poll implements HttpService {
       if (this.#feed.face(target.channel) === undefined) throw notFound('There is no channel with this key.');
       const page = readHistoryPage(target, this.#options.history.entries);
       const body = await this.#history.of(page, { origin: this.#options.proxies.originOf(request), response });
-      const heads = { ...READ_CORS, ...historyHeads(target), 'Cache-Control': SHARED };
-      await sendCompressed(request, response, body, heads);
+      const headers = { ...READ_CORS, ...historyHeaders(target), 'Cache-Control': SHARED };
+      await sendCompressed(request, response, body, headers);
     } catch (error) {
       this.#refuse(response, error);
     }
@@ -159,12 +159,12 @@ export class Poll implements HttpService {
 
   #send(request: IncomingMessage, response: ServerResponse, answer: ReadAnswer): void {
     if (!('etag' in answer)) {
-      const heads = { ...READ_CORS, 'Content-Type': answer.type, 'Cache-Control': answer.cache };
-      sendCompressed(request, response, answer.body, heads).catch((error) => this.#refuse(response, error));
-    } else if (answer.body === null) response.writeHead(204, headsOf(answer, 204)).end();
+      const headers = { ...READ_CORS, 'Content-Type': answer.type, 'Cache-Control': answer.cache };
+      sendCompressed(request, response, answer.body, headers).catch((error) => this.#refuse(response, error));
+    } else if (answer.body === null) response.writeHead(204, headersOf(answer, 204)).end();
     else if (matchesTag(request.headers['if-none-match'], answer.etag))
-      response.writeHead(304, headsOf(answer, 304)).end();
-    else response.writeHead(200, headsOf(answer, 200)).end(answer.body);
+      response.writeHead(304, headersOf(answer, 304)).end();
+    else response.writeHead(200, headersOf(answer, 200)).end(answer.body);
   }
 }
 

@@ -110,7 +110,7 @@ export class Admission {
   /** Asks the hook; resolves with why it may not listen, or null. Never rejects. The place stays taken. */
   async ask(request: StreamRequest, place: Place): Promise<Refusal | null> {
     const hook = this.#hook!;
-    const given = request.head('authorization');
+    const given = request.header('authorization');
     const caller = callerOf(request, given);
     const { verdict, limitMs, client }: HookVerdict = await hook.ask(caller);
     if (client !== null) place.onEnd = (lastedMs) => hook.gone(caller, client, lastedMs);
@@ -128,13 +128,13 @@ export class Admission {
 function callerOf(request: StreamRequest, authorization: string | undefined): HookListener {
   const headers = new Map(authorization === undefined ? [] : [['authorization', authorization]]);
   const { user, password } = basicCredentials({ headers }) ?? { user: '', password: '' };
-  const agent = (request.head('user-agent') ?? '').slice(0, AGENT_CHARACTERS);
+  const agent = (request.header('user-agent') ?? '').slice(0, AGENT_CHARACTERS);
   return { mount: request.url, user, password, address: request.address, agent };
 }
 
 /** The same request at another node: its query goes along. */
 function elsewhere(overflowUrl: string, path: string, url: string): string {
-  // Tolerant heads may hold more than a URL may.
+  // Tolerant headers may hold more than a URL may.
   const query = queryOf(url).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
   const there = overflowUrl.replaceAll('{mount}', path.slice(1));
   return query === '' ? there : `${there}${there.includes('?') ? '&' : '?'}${query}`;

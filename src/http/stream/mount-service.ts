@@ -26,10 +26,10 @@ export class MountService implements HttpService {
     return this.#mounts.has(path);
   }
 
-  handle({ request, response, pipeline, heads }: Exchange): void {
+  handle({ request, response, pipeline, headers }: Exchange): void {
     const mount = this.#mounts.get(pathOf(request.url!))!;
     this.#stream.handle(
-      new HttpStreamRequest(request, response, pipeline, heads, this.#proxies.ofRequest(request)),
+      new HttpStreamRequest(request, response, pipeline, headers, this.#proxies.ofRequest(request)),
       mount,
     );
   }

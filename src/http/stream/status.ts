@@ -31,7 +31,7 @@ export interface StatusFacts {
   /** In configured order, which is also that of `sid`, from 1. */
   readonly channels: readonly MountStatus[];
   readonly publicUrl: PublicUrl;
-  /** As the Server head says. */
+  /** As the Server header says. */
   readonly server: string;
   /** Unix milliseconds. */
   readonly startedMs: number;

@@ -9,7 +9,7 @@ import { Refusal, retryLater } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
-import { PREFLIGHT_HEADS, streamHead } from '../../listener/head.js';
+import { PREFLIGHT_HEADERS, streamHead } from '../../listener/head.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
 import { asRefusal } from '../problem.js';
@@ -69,7 +69,7 @@ export class Stream implements AlarmHandler {
       const { method } = request;
       if (method === 'GET') this.#admit(request, mount);
       else if (method === 'HEAD') this.#headOnly(request, mount);
-      else if (method === 'OPTIONS') request.allow(PREFLIGHT_HEADS);
+      else if (method === 'OPTIONS') request.allow(PREFLIGHT_HEADERS);
       else
         throw new Refusal('method-not-allowed', 'A mount can only be heard.', {
           headers: { Allow: 'GET, HEAD, OPTIONS' },
@@ -147,7 +147,7 @@ export class Stream implements AlarmHandler {
     const { audio } = mount;
     const metaint = wantsIcy(request) ? audio.metaint : null;
     const icy = metaint !== null;
-    const head = streamHead(mount.facts, audio, metaint, request.heads);
+    const head = streamHead(mount.facts, audio, metaint, request.addressHeaders);
     const session = this.#session(request, mount);
     const counted = this.#stats.join(audio.key, request, session?.metaid ?? null);
     const { burstMs, log } = this.#options;
@@ -170,7 +170,7 @@ export class Stream implements AlarmHandler {
     // An on-demand source is not woken for a head: its metaint is not known yet.
     if (!mount.hasAudio && !mount.onDemand) throw noAudio();
     const metaint = wantsIcy(request) ? mount.audio.metaint : null;
-    request.answer(streamHead(mount.facts, mount.audio, metaint, request.heads));
+    request.answer(streamHead(mount.facts, mount.audio, metaint, request.addressHeaders));
   }
 
   /** A malformed metaid plays, without a session. `sabcsid` is its older name (src/http/README.md, "Deprecated host"). */
@@ -182,7 +182,7 @@ export class Stream implements AlarmHandler {
 
 /** Asked for with a non-zero integer (src/metadata/README.md). */
 function wantsIcy(request: StreamRequest): boolean {
-  const value = request.head('icy-metadata');
+  const value = request.header('icy-metadata');
   return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
 }
 
