@@ -189,6 +189,7 @@ export class Channel {
     return [`/${this.key}`, ...this.#config.mounts].map((path) => ({
       path,
       audio: this.audio,
+      takesEncoder: this.encoder !== undefined,
       get facts() {
         return mergeFacts(configured, sources.onAir?.facts);
       },

@@ -27,6 +27,8 @@ export interface Mount extends ListenPolicy {
   /** Whether a source is on air, and whether waiting for one makes sense. */
   readonly hasAudio: boolean;
   readonly hopeful: boolean;
+  /** Whether an encoder can feed it. */
+  readonly takesEncoder: boolean;
   /** Whether a listener would wake a source. */
   readonly onDemand: boolean;
 }

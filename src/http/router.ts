@@ -12,6 +12,7 @@ import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
 import { pathOf } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Connections } from '../net/connections.js';
+import { ALL_METHODS } from './allow.js';
 import { responseWith } from './legacy.js';
 import { Pipeline } from './pipeline.js';
 import {
@@ -35,9 +36,6 @@ const IDLE_MS = 120_000;
 
 /** Paths that are served where strangers have no room any more. */
 const OPERATORS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz']);
-
-/** Of the server as a whole (RFC 9110, 9.3.7). */
-const ALL_METHODS = 'GET, HEAD, POST, OPTIONS, PUT, SOURCE';
 
 export interface RouterParts {
   readonly connections: Connections;
@@ -198,7 +196,7 @@ export class Router {
     const service = takers.find(({ role }) => roles.allows(role, request));
     const pipeline = this.#pipelines.get(socket)!;
     if (service === undefined) sendProblem(response, notServed());
-    else service.handle({ request, response, pipeline, headers: roles.headers });
+    else service.handle({ request, response, pipeline, roles });
   }
 
   #upgrade(request: http.IncomingMessage, socket: Socket, first: Buffer, roles: Roles): void {

@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import type { Role } from '../config/schema.js';
 import type { AddressHeaders } from './legacy.js';
 import type { Pipeline } from './pipeline.js';
+import type { Roles } from './roles.js';
 
 /** A request that Node's HTTP server has read, and what it came on. */
 export interface Exchange {
@@ -16,8 +17,8 @@ export interface Exchange {
   readonly response: ServerResponse;
   /** Of its connection; to be called where an answer has no end, or takes the connection away. */
   readonly pipeline: Pipeline;
-  /** Headers that every answer of the address has; what is written past `response` must have them. */
-  readonly headers: AddressHeaders;
+  /** Of the address; what is written past `response` must have its headers. */
+  readonly roles: Roles;
 }
 
 export interface HttpService {

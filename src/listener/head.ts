@@ -89,15 +89,6 @@ export function streamHead(
   return renderHead('HTTP/1.0 200 OK', headers, facts.headers);
 }
 
-/** CORS preflight for a stream. */
-export const PREFLIGHT_HEADERS: readonly [string, string][] = [
-  ['Allow', 'GET, HEAD, OPTIONS, PUT, SOURCE'],
-  ['Access-Control-Allow-Origin', '*'],
-  ['Access-Control-Allow-Methods', 'GET, HEAD, OPTIONS'],
-  ['Access-Control-Allow-Headers', 'icy-metadata, range'],
-  ['Access-Control-Max-Age', '86400'],
-];
-
 function renderHead(
   statusLine: string,
   headers: readonly (readonly [string, string])[],

@@ -17,6 +17,7 @@ import type { Proxies } from '../../net/peer.js';
 import { basicCredentials } from '../../net/request-head.js';
 import { NO_SECRET } from '../../net/secret-gate.js';
 import type { SourceTitle } from '../../source/source.js';
+import { TITLE_METHODS } from '../allow.js';
 import type { Exchange, HttpService } from '../service.js';
 import { type Login, openedBy, readLogin } from './shoutcast-password.js';
 import { BASIC_CHALLENGE, secretRefusal } from './verdict.js';
@@ -79,8 +80,7 @@ interface TitleUpdate {
 type Fields = ReadonlyMap<string, Buffer | null>;
 
 const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin.cgi']);
-const METHODS = 'GET, POST, OPTIONS';
-const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: METHODS };
+const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: TITLE_METHODS };
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const IMAGE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
@@ -98,7 +98,7 @@ export class TitleUpdates implements HttpService {
   }
 
   handle({ request, response }: TitleExchange): void {
-    if (request.method === 'OPTIONS') response.writeHead(204, { Allow: METHODS }).end();
+    if (request.method === 'OPTIONS') response.writeHead(204, { Allow: TITLE_METHODS }).end();
     else void this.#update({ request, response });
   }
 
@@ -123,7 +123,8 @@ export class TitleUpdates implements HttpService {
     const path = pathOf(request.url!);
     const query = queryOf(request.url!);
     const isForm = request.method === 'POST';
-    if (!isForm && request.method !== 'GET') throw new TitleUpdateAnswer(405, 'Use GET or POST', { Allow: METHODS });
+    if (!isForm && request.method !== 'GET')
+      throw new TitleUpdateAnswer(405, 'Use GET or POST', { Allow: TITLE_METHODS });
     if (isForm && !FORM.test(request.headers['content-type'] ?? 'application/x-www-form-urlencoded')) {
       throw new TitleUpdateAnswer(415, 'The body must be a form (application/x-www-form-urlencoded)');
     }

@@ -18,6 +18,7 @@ import {
   READ_CORS,
   READ_PREFLIGHT,
   type ReadTarget,
+  readOnly,
   readSync,
   readTarget,
   readTypes,
@@ -74,11 +75,7 @@ export class Poll implements HttpService {
         return;
       }
       const target = readHistoryTarget(request.url!) ?? readTarget(request.url!, true);
-      if (method !== 'GET' && method !== 'HEAD') {
-        throw new Refusal('method-not-allowed', 'This address can only be read.', {
-          headers: { Allow: 'GET, HEAD, OPTIONS' },
-        });
-      }
+      if (method !== 'GET' && method !== 'HEAD') throw readOnly();
       if ('scope' in target) this.#send(request, response, this.#answer(target));
       else void this.#sendHistory(request, response, target);
     } catch (error) {

@@ -36,8 +36,6 @@ export interface StreamRequest {
   refuse(refusal: Refusal): void;
   /** 302: this request may be made there. */
   redirect(location: string): void;
-  /** 204 with these headers. */
-  allow(headers: readonly (readonly [string, string])[]): void;
 }
 
 /** Read by Node's HTTP server. */
@@ -110,10 +108,6 @@ export class HttpStreamRequest implements StreamRequest {
   redirect(location: string): void {
     this.#response.writeHead(302, { ...redirectHeaders(location), 'Content-Length': 0 }).end();
   }
-
-  allow(heads: readonly (readonly [string, string])[]): void {
-    this.#response.writeHead(204, Object.fromEntries(heads)).end();
-  }
 }
 
 /** Read off the bare socket. */
@@ -165,18 +159,9 @@ export class SocketStreamRequest implements StreamRequest {
   }
 
   redirect(location: string): void {
-    this.#answerHead('302 Found', [...Object.entries(redirectHeaders(location)), ['Content-Length', '0']]);
-  }
-
-  allow(heads: readonly (readonly [string, string])[]): void {
-    this.#answerHead('204 No Content', heads);
-  }
-
-  #answerHead(status: string, headers: readonly (readonly [string, string])[]): void {
-    const lines = [...headers, ...Object.entries(this.addressHeaders)]
-      .map(([name, value]) => `${name}: ${value}\r\n`)
-      .join('');
-    this.answer(Buffer.from(`HTTP/1.1 ${status}\r\n${lines}Connection: close\r\n\r\n`));
+    const headers = { ...redirectHeaders(location), 'Content-Length': 0, ...this.addressHeaders, Connection: 'close' };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.answer(Buffer.from(`HTTP/1.1 302 Found\r\n${lines.join('')}\r\n`));
   }
 }
 

@@ -5,11 +5,11 @@
 
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
-import { Refusal, retryLater } from '../../base/refusal.js';
+import { type Refusal, retryLater } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
-import { PREFLIGHT_HEADERS, streamHead } from '../../listener/head.js';
+import { streamHead } from '../../listener/head.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
 import { asRefusal } from '../problem.js';
@@ -63,17 +63,11 @@ export class Stream implements AlarmHandler {
     clock.everyTick(this);
   }
 
-  /** Answers any request for this mount. */
+  /** Answers GET and HEAD of this mount. */
   handle(request: StreamRequest, mount: Mount): void {
     try {
-      const { method } = request;
-      if (method === 'GET') this.#admit(request, mount);
-      else if (method === 'HEAD') this.#headOnly(request, mount);
-      else if (method === 'OPTIONS') request.allow(PREFLIGHT_HEADERS);
-      else
-        throw new Refusal('method-not-allowed', 'A mount can only be heard.', {
-          headers: { Allow: 'GET, HEAD, OPTIONS' },
-        });
+      if (request.method === 'HEAD') this.#headOnly(request, mount);
+      else this.#admit(request, mount);
     } catch (error) {
       this.#refuse(request, error);
     }
