@@ -15,7 +15,7 @@ export const TAG_HEAD_BYTES = 32;
 /** The largest frame: ADTS counts its length in 13 bits. The largest of MPEG audio has 2,881 bytes (layer II, 160 kb/s, 8 kHz). */
 export const MAX_FRAME_BYTES = 8191;
 /** The largest tag that is believed: what an ID3v2 length of four times seven bits can say, with header and footer. */
-export const MAX_TAG_BYTES = 0x0fffffff + 20;
+const MAX_TAG_BYTES = 0x0fffffff + 20;
 
 /** The header of one frame; reused, so copy what must last. */
 export interface FrameHeader {

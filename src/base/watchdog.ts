@@ -13,7 +13,7 @@
 import { performance } from 'node:perf_hooks';
 
 /** Ways by which work comes in. */
-export const TURN_PARTS = ['connection', 'http', 'poll', 'encoder', 'upstream', 'change', 'timer', 'unknown'] as const;
+const TURN_PARTS = ['connection', 'http', 'poll', 'encoder', 'upstream', 'change', 'timer', 'unknown'] as const;
 export type TurnPart = (typeof TURN_PARTS)[number];
 
 export interface LongTurn {

@@ -13,10 +13,10 @@
 import { emptyHeader, HEADER_BYTES, readHeader } from '../audio/header.js';
 import { isSilent } from './silence.js';
 
-export const TROUBLES = ['stalled', 'unsteady', 'bitrate-off', 'silent'] as const;
+const TROUBLES = ['stalled', 'unsteady', 'bitrate-off', 'silent'] as const;
 export type Trouble = (typeof TROUBLES)[number];
 /** What is reported of a source: a trouble has begun, the format has changed, or what encoder-connection.ts finds. */
-export const SOURCE_EVENTS = [
+const SOURCE_EVENTS = [
   ...TROUBLES,
   ...([
     'codec',

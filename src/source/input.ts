@@ -13,7 +13,7 @@ import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Due } from './due.js';
 import { Health, type HealthOptions, type SourceEvent } from './health.js';
-import type { Source, SourceInput, SourceTitle } from './source.js';
+import type { OnFrame, Source, SourceInput, SourceTitle } from './source.js';
 
 /** What the switch must know of a source beyond the port. */
 export interface SourceSettings {
@@ -52,7 +52,7 @@ interface WaitingFrame {
 
 /** Where the switch sends what is on air. */
 export interface SwitchOutput {
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void;
+  readonly onFrame: OnFrame;
   onTitle(title: SourceTitle, source: Source): Promise<void>;
   /** Another source is on air; null: none is. */
   onSourceChanged(source: Source | null, reason: string): void;

@@ -15,12 +15,12 @@ import type { FrameSink } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { SLICE_BYTES } from './pacer.js';
-import type { SourceTitle } from './source.js';
+import type { OnFrame, SourceTitle } from './source.js';
 import { FRAME_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
 
 export interface IntakeOwner {
-  /** A whole frame, as SourceInput has it; returns for how many milliseconds to read no further (0: go on). */
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
+  /** Returns for how many milliseconds to read no further (0: go on). */
+  readonly onFrame: OnFrame<number>;
   /** A title stands before the next frame, which waits until this resolves. Never rejects. */
   onTitle(title: SourceTitle): Promise<void>;
   /** Pushes the next slice of what has come; false: nothing is left of it. */

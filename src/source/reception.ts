@@ -10,12 +10,12 @@ import { decodeUndeclared } from '../metadata/text.js';
 import type { BodySink, Outbound } from '../net/outbound.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import { Intake, type IntakeOwner } from './intake.js';
-import type { SourceTitle } from './source.js';
+import type { OnFrame, SourceTitle } from './source.js';
 import { IcyStripper, type Piece } from './strip.js';
 
 export interface ReceptionSink {
-  /** A whole frame, as SourceInput has it; returns for how many milliseconds to read no further (0: go on). */
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
+  /** Returns for how many milliseconds to read no further (0: go on). */
+  readonly onFrame: OnFrame<number>;
   /** The frames behind the title wait until this resolves. Never rejects. */
   onTitle(title: SourceTitle): Promise<void>;
   /** Nothing more comes; called once. */

@@ -12,7 +12,7 @@ import { contentTag } from '../../metadata/etag.js';
 import { matchesTag } from '../reads.js';
 
 /** Below this the headers outweigh what is saved. */
-export const LEAST_BYTES = 2048;
+const LEAST_BYTES = 2048;
 
 /** In order of preference. */
 const CODINGS = ['br', 'gzip'] as const;

@@ -15,7 +15,7 @@ interface PlaylistFormat {
 }
 
 /** By the ending of the path. The types are those that players know them by; m3u is byte for byte what Icecast 2.4 sends. */
-export const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
+const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
   m3u: { type: 'audio/x-mpegurl', write: (url) => `${url}\r\n` },
   pls: {
     type: 'audio/x-scpls',
