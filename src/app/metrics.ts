@@ -190,7 +190,7 @@ export class Metrics {
       'Titles of sources that came past the limit',
       ['channel'],
       (set) => {
-        for (const [channel, { count }] of titles.heldTitles) set({ channel }, count);
+        for (const [channel, { count }] of titles.delayedTitles) set({ channel }, count);
       },
     );
   }

@@ -59,7 +59,7 @@ export class ChannelAudio {
   #frames: Tape | undefined;
   #packets: OggTape | undefined;
   #mark: Mark | null = null;
-  /** A source has come whose bitrate the tape's metaint was not held against yet. */
+  /** A source has come whose bitrate the tape's metaint was not compared with yet. */
   #sourceChanged = false;
 
   constructor(options: ChannelAudioOptions) {

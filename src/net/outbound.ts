@@ -105,7 +105,7 @@ export class Outbound implements Dispatcher.DispatchHandler {
   /** Nothing more is handed on until `resume`. */
   pause(): void {
     this.#isPaused = true;
-    this.#connection?.hold();
+    this.#connection?.pauseSocket();
   }
 
   /** Goes on in the next tick: the caller may still have bytes of the chunk before. */
@@ -168,7 +168,7 @@ export class Outbound implements Dispatcher.DispatchHandler {
       if (chunk !== undefined) this.#give(chunk);
       else if (this.#isWhole) this.#end();
       else {
-        this.#connection?.release();
+        this.#connection?.resumeSocket();
         return;
       }
     }

@@ -65,7 +65,7 @@ export class EncoderConnection implements IntakeOwner {
   /** When bytes were read last, and when the connection began or its last frame came. */
   #lastByteMs: number;
   #lastAudioMs: number;
-  /** When bytes last came over the network, and how many in all: what was held back is read again. */
+  /** When bytes last came over the network, and how many in all: what was left over is read again. */
   #lastNewMs: number;
   #bytesRead: number;
 
@@ -117,8 +117,8 @@ export class EncoderConnection implements IntakeOwner {
   }
 
   /** It is not read at present: it is ahead of time, has spent its work, or waits for a title. */
-  get isHeld(): boolean {
-    return this.#intake.isHeld;
+  get isPaused(): boolean {
+    return this.#intake.isPaused;
   }
 
   /** How long ago bytes of it came over the network last, milliseconds. */
@@ -173,7 +173,7 @@ export class EncoderConnection implements IntakeOwner {
   }
 
   /** What is left of the chunk goes back into the socket, which then reads no more. That nothing is read meanwhile is our doing. */
-  onHeld(waitMs: number | null): void {
+  onPaused(waitMs: number | null): void {
     this.#socket.pause();
     this.#socket.setTimeout(waitMs === null ? 0 : this.#options.bodyTimeoutMs + waitMs);
     const rest = this.#chunk.subarray(this.#chunkAt);

@@ -16,10 +16,10 @@ import type { Source, SourceInput, SourceState } from './source.js';
 export type Takeover = 'silent' | 'always' | 'never';
 
 /**
- * An encoder that is held back is not read, so its end goes unseen: for so long after its last new bytes it is believed to be there. What
+ * A paused encoder is not read, so its end goes unseen: until this long after its last new bytes it is believed to be there. What
  * lies unread of real audio (64 KB at 8 kb/s) is spent by then; packets of a few bytes may claim hours.
  */
-const HELD_SILENT_MS = 60_000;
+const PAUSED_SILENT_MS = 60_000;
 
 export interface EncoderOptions extends EncoderConnectionOptions {
   readonly aheadMs: number;
@@ -57,7 +57,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     const { takeover, silentMs } = this.#options;
     if (connection === null || takeover === 'always') return false;
     if (takeover === 'never') return true;
-    if (connection.isHeld) return connection.quietMs <= Math.max(silentMs, HELD_SILENT_MS);
+    if (connection.isPaused) return connection.quietMs <= Math.max(silentMs, PAUSED_SILENT_MS);
     return connection.overdueMs <= silentMs;
   }
 

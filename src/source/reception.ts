@@ -1,6 +1,6 @@
 /**
  * The body of an upstream's answer: ICY blocks are taken out (strip.ts), frames and titles handed on in the order in which they stood,
- * held back where that is needed (intake.ts). Owned by one try of an upstream, which ends the request and handles its errors.
+ * paused where that is needed (intake.ts). Owned by one try of an upstream, which ends the request and handles its errors.
  */
 
 import type { Format } from '../audio/format.js';
@@ -98,12 +98,12 @@ export class Reception implements IntakeOwner, BodySink {
     if (step.done) return false;
     const { audio, title } = step.value;
     if (audio !== undefined) this.#intake.push(audio);
-    if (title !== undefined) this.#intake.holdFor(title);
+    if (title !== undefined) this.#intake.pauseFor(title);
     return true;
   }
 
   /** That nothing comes meanwhile is our doing. */
-  onHeld(waitMs: number | null): void {
+  onPaused(waitMs: number | null): void {
     this.#body.pause();
     this.#body.setIdleTimeout(waitMs === null ? 0 : waitMs + this.#rules.stallMs);
   }

@@ -203,10 +203,10 @@ function nodesOf(page: Buffer): PageNode[] {
     within(at + NODE_BYTES);
     const [bytes, flags] = [body.readUInt32LE(at), body.readUInt16LE(at + 4)];
     const valueAt = at + NODE_BYTES + body.readUInt16LE(at + 6);
-    const held = kind === BRANCH ? 0 : flags === BIG ? BIG_BYTES : bytes;
-    within(valueAt + held);
-    nodes.push({ child: bytes + flags * 2 ** 32, flags, bytes, value: body.subarray(valueAt, valueAt + held) });
-    const length = valueAt + held - at;
+    const valueBytes = kind === BRANCH ? 0 : flags === BIG ? BIG_BYTES : bytes;
+    within(valueAt + valueBytes);
+    nodes.push({ child: bytes + flags * 2 ** 32, flags, bytes, value: body.subarray(valueAt, valueAt + valueBytes) });
+    const length = valueAt + valueBytes - at;
     filled += length + (length % 2);
   }
   if (filled !== body.length - to)

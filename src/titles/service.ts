@@ -57,7 +57,7 @@ export class TitleService {
   /** Pushes whose time was too far ahead to hold them: the clock of the sender is wrong, or ours. */
   readonly #farAhead: ChannelCounter;
   /** Titles of encoders and upstreams that came past the limit. */
-  readonly #heldTitles: ChannelCounter;
+  readonly #delayedTitles: ChannelCounter;
   readonly #titleRate: TitleRate;
 
   constructor(parts: TitleServiceParts) {
@@ -68,10 +68,10 @@ export class TitleService {
     this.#farAhead = new ChannelCounter(clock, (channel, pushes) =>
       log.warn({ channel, pushes }, 'pushes come with a time too far ahead: it is passed over; is a clock wrong?'),
     );
-    this.#heldTitles = new ChannelCounter(clock, (channel, titles) =>
+    this.#delayedTitles = new ChannelCounter(clock, (channel, titles) =>
       log.warn({ channel, titles }, 'titles of its source come past limits.pushesPerMinute: only the newest counts'),
     );
-    this.#titleRate = new TitleRate(clock, parts.sourceTitleRate, (channel) => this.#heldTitles.count(channel));
+    this.#titleRate = new TitleRate(clock, parts.sourceTitleRate, (channel) => this.#delayedTitles.count(channel));
     this.#scheduler = new TitleScheduler({
       engine,
       clock,
@@ -138,8 +138,8 @@ export class TitleService {
   }
 
   /** Channel → titles of its source that came past the limit, for metrics. */
-  get heldTitles(): ReadonlyMap<string, { readonly count: number }> {
-    return this.#heldTitles.counts;
+  get delayedTitles(): ReadonlyMap<string, { readonly count: number }> {
+    return this.#delayedTitles.counts;
   }
 
   /**
