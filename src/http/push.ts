@@ -10,7 +10,7 @@ import { REFUSALS, Refusal, retryLater } from '../base/refusal.js';
 import { queryOf } from '../base/request-target.js';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
-import { type Judged, type Judges, judgeRequest } from '../net/held-connection.js';
+import { type Judged, type Judges, judgeRequest } from '../net/judge.js';
 import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';

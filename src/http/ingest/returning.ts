@@ -15,7 +15,7 @@
 import type { Socket } from 'node:net';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { EncoderMount } from '../../channel/mount.js';
-import { ReadAhead } from '../../net/held-connection.js';
+import { ReadAhead } from '../../net/judge.js';
 
 /** What the other sent before it was cut may still arrive so long after the newcomer: that is no sign of life. */
 const UNDER_WAY_MS = 500;

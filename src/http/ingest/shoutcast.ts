@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { originOf } from '../../base/ip.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { HeadReader } from '../../net/head-reader.js';
-import { judgeConnection } from '../../net/held-connection.js';
+import { judgeConnection } from '../../net/judge.js';
 import { addressOf } from '../../net/peer.js';
 import { refuse } from '../../net/refuse.js';
 import { type RequestHead, type RequestHeadFault, RequestHeadParser } from '../../net/request-head.js';

@@ -12,7 +12,7 @@ import type { EncoderMount } from '../../channel/mount.js';
 import { queryBytes } from '../../metadata/query.js';
 import { cleanWithin, decodeNamed, decodeUndeclared } from '../../metadata/text.js';
 import { cutTitle, splitTitle } from '../../metadata/title.js';
-import { type Judged, type Judges, judgeRequest } from '../../net/held-connection.js';
+import { type Judged, type Judges, judgeRequest } from '../../net/judge.js';
 import type { Proxies } from '../../net/peer.js';
 import { basicCredentials } from '../../net/request-head.js';
 import { NO_SECRET } from '../../net/secret-gate.js';

@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import type { EncoderMount } from '../../channel/mount.js';
 import type { HeadLimits } from '../../net/head-reader.js';
-import type { Judged, Judges } from '../../net/held-connection.js';
+import type { Judged, Judges } from '../../net/judge.js';
 import { SECRET_REASONS } from '../../net/secret-gate.js';
 import type { SecretVerdict } from '../../net/secret-queue.js';
 import type { RefusalPace } from './refusal-pace.js';
