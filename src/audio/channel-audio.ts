@@ -44,7 +44,7 @@ export function metaintFor(bitrateKbps: number): number {
 
 export class ChannelAudio {
   readonly key: string;
-  /** Of the source now heard. */
+  /** Of the source on air. */
   bitrateKbps: number;
   contentType = 'audio/mpeg';
   /** Milliseconds of audio that went onto the tape, for metrics. */
@@ -59,7 +59,7 @@ export class ChannelAudio {
   #frames: Tape | undefined;
   #packets: OggTape | undefined;
   #mark: Mark | null = null;
-  /** A source has come whose bitrate the tape's metaint was not held against yet. */
+  /** A source has come whose bitrate the tape's metaint was not compared with yet. */
   #sourceChanged = false;
 
   constructor(options: ChannelAudioOptions) {
@@ -90,7 +90,7 @@ export class ChannelAudio {
   }
 
   /**
-   * A whole frame from the source that is heard.
+   * A whole frame from the source on air.
    * @param fresh what came before has nothing to do with it
    * @param link of a packet out of Ogg: what a decoder must have before it
    */
@@ -119,7 +119,7 @@ export class ChannelAudio {
     this.tape?.put(this.#mark);
   }
 
-  /** Another source is heard from the next write on; undefined: what it sends is not known yet. */
+  /** Another source is on air from the next write on; undefined: what it sends is not known yet. */
   sourceChanged(contentType: string | undefined): void {
     this.#sourceChanged = true;
     this.#reservoir.cut();

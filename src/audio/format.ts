@@ -70,11 +70,11 @@ class AnyFramer {
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */
-  hold(): void {
-    this.#framer.hold();
+  pause(): void {
+    this.#framer.pause();
   }
 
-  /** The next bytes of the stream, in any number. Returns how many were taken: all, unless the sink has held it. */
+  /** The next bytes of the stream, in any number. Returns how many were taken: all, unless the sink has paused it. */
   push(chunk: Buffer): number {
     if (this.#matched < CAPTURE.length) this.#choose(chunk);
     return this.#framer.push(chunk);

@@ -10,7 +10,7 @@ import { REFUSALS, Refusal, retryLater } from '../base/refusal.js';
 import { queryOf } from '../base/request-target.js';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
-import { type Judged, type Judges, judgeRequest } from '../net/held-connection.js';
+import { type Judged, type Judges, judgeRequest } from '../net/judge.js';
 import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';
@@ -64,7 +64,7 @@ const ROLE: RouteRole = { role: 'push' };
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** A charset is fine: JSON is UTF-8 whatever it says. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
-const ANSWER_HEADS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
+const ANSWER_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
 /** @param limits of the fields and, in bytes, of a POST's body */
 export function registerPush(
@@ -118,7 +118,7 @@ export function registerPush(
       throw error;
     }
     target.onPublished(reply.elapsedTime);
-    return reply.headers(ANSWER_HEADS).send(json);
+    return reply.headers(ANSWER_HEADERS).send(json);
   };
 
   for (const url of PATHS) {
@@ -142,7 +142,7 @@ export function registerPush(
 }
 
 /**
- * The token of `Authorization: Bearer`, or "". Heads come as Latin-1 without blanks around them, tokens are compared as UTF-8, whose
+ * The token of `Authorization: Bearer`, or "". Headers come as Latin-1 without blanks around them, tokens are compared as UTF-8, whose
  * last byte may look like a blank of Latin-1.
  */
 function bearerToken(request: FastifyRequest): string {

@@ -12,6 +12,7 @@ import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
 import { pathOf } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Connections } from '../net/connections.js';
+import { ALL_METHODS } from './allow.js';
 import { responseWith } from './legacy.js';
 import { Pipeline } from './pipeline.js';
 import {
@@ -35,9 +36,6 @@ const IDLE_MS = 120_000;
 
 /** Paths that are served where strangers have no room any more. */
 const OPERATORS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz']);
-
-/** Of the server as a whole (RFC 9110, 9.3.7). */
-const ALL_METHODS = 'GET, HEAD, POST, OPTIONS, PUT, SOURCE';
 
 export interface RouterParts {
   readonly connections: Connections;
@@ -103,7 +101,7 @@ export class Router {
   /** An HTTP server for one address; it never listens, the front hands it connections. */
   server(roles: Roles): http.Server {
     const server = http.createServer({
-      ...(roles.has('legacy') && { ServerResponse: responseWith(roles.heads) }),
+      ...(roles.has('legacy') && { ServerResponse: responseWith(roles.headers) }),
       maxHeaderSize: this.#parts.headBytes,
       headersTimeout: this.#parts.headMs,
       // Node demands that a request has no less time than its head.
@@ -126,7 +124,7 @@ export class Router {
     server.on('upgrade', (request, socket, head) => {
       this.#pipelines.get(socket as Socket)!.release();
       const broken = brokenHead(request);
-      if (broken !== null) endWithProblem(socket as Socket, broken, roles.heads);
+      if (broken !== null) endWithProblem(socket as Socket, broken, roles.headers);
       else if (wantsWebSocket(request)) {
         this.#upgrade(request, socket as Socket, head, roles);
       } else goOnWithout(server, request, socket as Socket, head);
@@ -169,7 +167,7 @@ export class Router {
   /** Answered after the answer that is owed; what was given away to a listener is not answered here. */
   #broken(error: NodeJS.ErrnoException, socket: Socket, roles: Roles): void {
     const pipeline = this.#pipelines.get(socket)!;
-    const answer = () => answerBroken(error, socket, roles.heads);
+    const answer = () => answerBroken(error, socket, roles.headers);
     if (pipeline.isOver) socket.destroy();
     else if (error.code?.startsWith('HPE_') || error.code === 'ERR_HTTP_REQUEST_TIMEOUT') pipeline.finish(answer);
     else answer();
@@ -198,18 +196,18 @@ export class Router {
     const service = takers.find(({ role }) => roles.allows(role, request));
     const pipeline = this.#pipelines.get(socket)!;
     if (service === undefined) sendProblem(response, notServed());
-    else service.handle({ request, response, pipeline, heads: roles.heads });
+    else service.handle({ request, response, pipeline, roles });
   }
 
-  #upgrade(request: http.IncomingMessage, socket: Socket, head: Buffer, roles: Roles): void {
+  #upgrade(request: http.IncomingMessage, socket: Socket, first: Buffer, roles: Roles): void {
     const path = pathOf(originForm(request));
     if (!this.#parts.connections.begin(socket)) {
-      endWithProblem(socket, tooManyConnections(), roles.heads);
+      endWithProblem(socket, tooManyConnections(), roles.headers);
       return;
     }
     const service = this.#parts.upgrades.find((each) => each.takes(path) && roles.allows(each.role, request));
-    if (service === undefined) endWithProblem(socket, notServed(), roles.heads);
-    else service.upgrade(request, socket, head, roles.heads);
+    if (service === undefined) endWithProblem(socket, notServed(), roles.headers);
+    else service.upgrade(request, socket, first, roles.headers);
   }
 }
 

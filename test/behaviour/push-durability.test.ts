@@ -73,7 +73,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
     channels,
     rules: config.titles,
     heldPushes: 64,
-    titleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
+    sourceTitleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
     onError: () => undefined,
   });
   const proxies = new Proxies([], 'x-forwarded-for');
@@ -96,7 +96,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
         {
           pushes: new Rate(clock, limited),
           refusedPushes: new Rate(clock, limited),
-          gate: new SecretGate(clock, { perMinute: 60, inAllPerMinute: 600, queue: 8, remembered: 10 }),
+          gate: new SecretGate(clock, { perMinute: 60, inAllPerMinute: 600, mostOfOrigin: 8, remembered: 10 }),
           connections: roomyTable(),
           proxies,
         },

@@ -45,7 +45,6 @@ export async function startRouted(t: Test, options: RoutedOptions): Promise<numb
     watchdog,
     connections,
     http,
-    onEncoder: undefined,
   });
   const port = await front.listen();
   t.teardown(() => Promise.all([router.close(), front.close()]));

@@ -195,7 +195,7 @@ t.test('a connection that is held reads no more than its buffers take', async (t
   const connection = new OutboundConnection(socket, 2048);
   t.teardown(() => connection.destroy());
   connection.write('GET / HTTP/1.1\r\n\r\n');
-  connection.once('data', () => connection.hold());
+  connection.once('data', () => connection.pauseSocket());
   connection.on('data', () => undefined);
   await until(() => connection.readableFlowing === true && socket.bytesRead > 0, 5000);
   let before = -1;
@@ -205,7 +205,7 @@ t.test('a connection that is held reads no more than its buffers take', async (t
     return socket.bytesRead === before;
   }, 5000);
   t.ok(before <= 4 * 65_536, `${before} bytes`);
-  connection.release();
+  connection.resumeSocket();
   await until(() => socket.bytesRead > 8 * 1024 * 1024, 5000);
 });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import tls from 'node:tls';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config/load.js';
-import { type ProxyHead, readProxyHead } from '../../src/net/proxy-protocol.js';
+import { type ProxyHeader, readProxyHeader } from '../../src/net/proxy-protocol.js';
 import { PEM } from '../kit/certificate.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
@@ -90,7 +90,7 @@ const WRONG: readonly (readonly [string, Buffer])[] = [
   ['v2 with a broken signature', Buffer.concat([SIGNATURE.subarray(0, 11), Buffer.from('X'), Buffer.alloc(20)])],
 ];
 
-const read = (bytes: Buffer) => readProxyHead(bytes, 8192);
+const read = (bytes: Buffer) => readProxyHeader(bytes, 8192);
 
 t.test('heads at every split point, with and without bytes behind them', { buffered: true }, async (t) => {
   for (const [name, head, address] of HEADS) {
@@ -98,7 +98,7 @@ t.test('heads at every split point, with and without bytes behind them', { buffe
       if (read(head.subarray(0, cut)) !== 'more') t.fail(`${name} cut at ${cut}: ${read(head.subarray(0, cut))}`);
     }
     for (const rest of [Buffer.alloc(0), Buffer.from('G'), GET, Buffer.from('PROXY UNKNOWN\r\n')]) {
-      const got = read(Buffer.concat([head, rest])) as ProxyHead;
+      const got = read(Buffer.concat([head, rest])) as ProxyHeader;
       t.equal(got.address, address, name);
       t.equal(String(got.rest), String(rest), `${name}: what is behind it`);
     }

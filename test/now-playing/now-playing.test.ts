@@ -12,7 +12,7 @@ import type { TrustRules } from '../../src/now-playing/trust.js';
 const T0 = 1_795_178_248_250;
 const RULES: TrustRules = {
   titlesFrom: ['metapush', 'encoder', 'upstream'],
-  heard: null,
+  originOnAir: null,
   pushHoldSeconds: 600,
   graceSeconds: 5,
 };

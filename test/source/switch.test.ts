@@ -92,7 +92,7 @@ function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, saved = Pr
     );
     return made;
   });
-  const heard = () => (audio.heard as Fake | null)?.name ?? null;
+  const heard = () => (audio.onAir as Fake | null)?.name ?? null;
   /** Time passes while these sources send every 100 ms, as long as they run. */
   const pass = (ms: number, ...senders: Fake[]) => {
     for (let left = ms; left > 0; left -= 100) {
@@ -106,7 +106,7 @@ function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, saved = Pr
 t.test('the better source takes over at once, and the file runs only while nothing better has bytes', async (t) => {
   const { audio, fakes, out, changes, heard, clock } = setUp(['encoder', 'pull', 'file']);
   const [encoder, pull, file] = fakes as [Fake, Fake, Fake];
-  t.strictSame([audio.heard, audio.hopeful], [null, false]);
+  t.strictSame([audio.onAir, audio.hopeful], [null, false]);
   audio.start();
   t.strictSame(
     fakes.map((source) => source.starts),
@@ -141,12 +141,12 @@ t.test('an encoder that went is waited for while it was heard, and only then', a
   clock.advance(RETURN_MS - CHECK_MS);
   t.same([heard(), file.running], ['encoder', false], 'no other source takes its place');
   encoder.send();
-  t.equal(audio.heardTitle, 'Song', 'it goes on as it was');
+  t.equal(audio.titleOnAir, 'Song', 'it goes on as it was');
   clock.advance(RETURN_MS - CHECK_MS);
   t.equal(heard(), 'encoder', 'a stall is the same');
   encoder.lose();
   clock.advance(3 * CHECK_MS);
-  t.same([heard(), file.running, audio.heardTitle], [null, true, undefined], 'but no longer');
+  t.same([heard(), file.running, audio.titleOnAir], [null, true, undefined], 'but no longer');
   file.send();
   encoder.send('back');
   t.same(changes, ['encoder', null, 'file', 'encoder']);

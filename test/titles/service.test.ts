@@ -38,7 +38,7 @@ async function start(t: Test, store: MemoryStore, clock: FakeClock): Promise<{ t
     rules: config.titles,
     heldPushes: 64,
     textBytes: 1024,
-    titleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
+    sourceTitleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
     onError: (error) => t.error(error),
   });
   await titles.restore();

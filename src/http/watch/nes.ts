@@ -12,7 +12,7 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../base/clock.js';
 import { type Firsts, Message } from '../../feed/feed.js';
-import type { AddressHeads } from '../legacy.js';
+import type { AddressHeaders } from '../legacy.js';
 import { asRefusal, endWithProblem } from '../problem.js';
 import { READ_CORS } from '../reads.js';
 import type { UpgradeService } from '../service.js';
@@ -57,14 +57,14 @@ export class Nes implements UpgradeService {
     return path === '/';
   }
 
-  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, heads: AddressHeads): void {
+  upgrade(request: IncomingMessage, socket: Socket, first: Buffer, headers: AddressHeaders): void {
     socket.on('error', () => undefined);
     try {
       const address = this.#watchers.originOf(request);
-      this.#watchers.admit(address);
-      this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address));
+      this.#watchers.checkRoom(address);
+      this.#upgrader.take(request, socket, first, headers, (ws) => this.#open(ws, socket, address));
     } catch (error) {
-      endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...heads });
+      endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...headers });
     }
   }
 

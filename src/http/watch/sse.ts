@@ -8,10 +8,9 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Refusal } from '../../base/refusal.js';
 import type { Sync } from '../../feed/feed.js';
 import { asRefusal, sendProblem } from '../problem.js';
-import { READ_CORS, READ_PREFLIGHT, readSync, readTarget } from '../reads.js';
+import { READ_CORS, READ_PREFLIGHT, readOnly, readSync, readTarget } from '../reads.js';
 import type { Exchange, HttpService } from '../service.js';
 import { beginEvents, EventStream, headOfEvents, type IdFor } from './event-stream.js';
 import type { ListenerSeen, Watchers } from './watchers.js';
@@ -42,11 +41,7 @@ export class Sse implements HttpService {
   /** @param onOpen the answer will have no end, and is the last one on this connection */
   #watch(request: IncomingMessage, response: ServerResponse, onOpen: () => void): void {
     const target = readTarget(`/metadata/${request.url!.slice(PREFIX.length)}`, false);
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new Refusal('method-not-allowed', 'This address can only be read.', {
-        headers: { Allow: 'GET, HEAD, OPTIONS' },
-      });
-    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw readOnly();
     const sync = readSync(target.query);
     this.#watchers.known(target);
     if (request.method === 'HEAD') {
@@ -54,7 +49,7 @@ export class Sse implements HttpService {
       return;
     }
     const address = this.#watchers.originOf(request);
-    this.#watchers.admit(address);
+    this.#watchers.checkRoom(address);
     const seen = lastEventId(request) ?? target.query.get('lastEventId') ?? undefined;
     const seenOfListener = readListenerId(seen, sync);
     const ids = target.scope === 'listener' ? listenerIds(sync, seenOfListener) : null;

@@ -90,7 +90,7 @@ export class Watchers implements AlarmHandler {
   }
 
   /** @throws Refusal unavailable */
-  admit(address: string): void {
+  checkRoom(address: string): void {
     if (this.#closed) throw busy('The server is shutting down.');
     if (this.#count >= this.#options.watchers) throw busy('Too many watchers on this server.');
     if ((this.#byAddress.get(address) ?? 0) >= this.#options.watchersPerAddress) {

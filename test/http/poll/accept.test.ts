@@ -8,7 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Watchdog } from '../../../src/base/watchdog.js';
 import { Feed } from '../../../src/feed/feed.js';
-import { NO_HEADS } from '../../../src/http/legacy.js';
+import { NO_HEADERS } from '../../../src/http/legacy.js';
 import { PollAcceptor } from '../../../src/http/poll/accept.js';
 import { PLAIN_BYTES, readPollHead } from '../../../src/http/poll/head.js';
 import { Front } from '../../../src/net/front.js';
@@ -485,9 +485,8 @@ t.test('idle for too long', async (t) => {
     connections: roomyTable(),
     watchdog: new Watchdog(),
     http,
-    onEncoder: undefined,
   };
-  const front = new Front({ ...options, onPoll: acceptor.at(http, NO_HEADS) });
+  const front = new Front({ ...options, onPoll: acceptor.at(http, NO_HEADERS) });
   const port = await front.listen();
   t.teardown(() => front.close());
   t.teardown(() => acceptor.close());

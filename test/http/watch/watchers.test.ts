@@ -118,11 +118,11 @@ t.test('who has gone is not looked at, and its place is free', async (t) => {
   const [stays, goes] = [new Peer(clock), new Peer(clock)];
   enter(stays);
   const { onGone: gone } = enter(goes);
-  t.throws(() => watchers.admit('192.0.2.1'));
+  t.throws(() => watchers.checkRoom('192.0.2.1'));
   gone();
   gone();
   t.equal(watchers.count, 1);
-  watchers.admit('192.0.2.1');
+  watchers.checkRoom('192.0.2.1');
   clock.advance(2 * PING_MS);
   t.equal(goes.pingsMs.length, 0);
   t.ok(stays.pingsMs.length > 0);
