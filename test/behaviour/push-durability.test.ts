@@ -23,6 +23,7 @@ import { TitleService } from '../../src/titles/service.js';
 import { roomyTable } from '../kit/front-harness.js';
 import { HISTORY } from '../kit/history.js';
 import { FULL, get, isProblem, now, PATH, post, YAML } from '../kit/http-push.js';
+import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
@@ -46,7 +47,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   class FailingStore extends MemoryStore {
     saves = 0;
     override async save(channel: string, state: ChannelState): Promise<void> {
-      await new Promise((done) => setTimeout(done, [9, 1, 5][this.saves++ % 3]));
+      await pause([9, 1, 5][this.saves++ % 3]!);
       if (failing) throw new Error('disk full: secret path');
       return super.save(channel, state);
     }
@@ -155,7 +156,12 @@ t.test('while the server stops, a push on an open connection is refused as unava
   await until(() => wire.socket.bytesWritten > 0, 1000);
   t.equal((await get(t, port, '?song=x')).status, 200);
   const stopped = app.stop();
-  await new Promise((done) => setTimeout(done, 50));
+  const isRefused = () =>
+    fetch(`http://127.0.0.1:${port}${PATH}?song=z`).then(
+      ({ status }) => status === 503,
+      () => true,
+    );
+  await until(isRefused, 2000, () => 'it takes new pushes');
   wire.send(`${body.slice(5)}GET ${PATH}?song=y HTTP/1.1\r\nHost: x\r\n\r\n`);
   const answers = await wire.take(1);
   for (const answer of answers) {

@@ -4,7 +4,7 @@ import t from 'tap';
 import { FIELDS, FULL, get, isProblem, now, PATH, post, YAML } from '../kit/http-push.js';
 import { until } from '../kit/player.js';
 import { startServer } from '../kit/server.js';
-import { ask, Wire } from '../kit/wire.js';
+import { arrived, ask, Wire } from '../kit/wire.js';
 
 t.test('the answer of GET and POST is the same record of 17 fields', async (t) => {
   const { port } = await startServer(t, YAML);
@@ -22,8 +22,8 @@ t.test('the answer of GET and POST is the same record of 17 fields', async (t) =
   );
   t.notOk(answer.heads.has('etag'));
   t.same(Object.keys(answer.json()), FIELDS);
-  const arrived = answer.json().start_timestamp;
-  t.ok(arrived <= 1795178248, 'a future now carries the moment of arrival');
+  const { start_timestamp: startS } = answer.json();
+  t.ok(startS <= 1795178248, 'a future now carries the moment of arrival');
   t.match(answer.json(), {
     duration: 200,
     song: 'Söng +',
@@ -123,7 +123,7 @@ t.test('the answer of GET and POST is the same record of 17 fields', async (t) =
       `POST ${PATH} HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nContent-Length: ${body.length}\r\nHost: x\r\n` +
         `HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\nUpgrade: h2c\r\nContent-Type: application/json\r\n\r\n`,
     );
-    await new Promise((done) => setTimeout(done, 30));
+    await arrived(java.socket);
     java.send(body);
     t.equal((await java.take(1))[0]!.json().song, 'java');
     java.send(`GET /metadata/channel/demo.txt HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`);

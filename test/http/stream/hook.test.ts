@@ -7,6 +7,7 @@ import type { Log } from '../../../src/base/log.js';
 import { Breaker } from '../../../src/http/stream/breaker.js';
 import { type HookListener, type HookOptions, ListenerHook } from '../../../src/http/stream/hook.js';
 import { FakeClock } from '../../kit/clock.js';
+import { LoopDelay } from '../../kit/loop-delay.js';
 import { Player, until } from '../../kit/player.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../../kit/server.js';
 import { ask } from '../../kit/wire.js';
@@ -225,10 +226,11 @@ t.test('a dead hook costs the first listeners their time-out, and none after the
   const operator = await new Operator(t).start();
   operator.answer = () => undefined;
   const bench = new Bench(operator.url, { timeoutMs: 1500, breakAfter: 3, parallel: 3, whenDown: 'allow' });
+  const late = new LoopDelay(t);
   const startMs = performance.now();
   const crowd = await Promise.all(Array.from({ length: 50 }, () => bench.ask()));
   const tookMs = performance.now() - startMs;
-  t.ok(tookMs > 1400 && tookMs < 5000, `fifty waited ${Math.round(tookMs)} ms together`);
+  t.ok(tookMs > 1400 && tookMs < 2 * 1500 + 200 + late.totalMs, `fifty waited ${Math.round(tookMs)} ms together`);
   t.same(new Set(crowd), new Set(['allowed Infinity null']));
   t.same(bench.changes, ['no answer in time']);
   // While the last of the first three waits out its time, the places of the others may be taken.
@@ -236,7 +238,7 @@ t.test('a dead hook costs the first listeners their time-out, and none after the
   t.ok(asked >= 3 && asked <= 5, `${asked} were asked about`);
   const againMs = performance.now();
   for (let i = 0; i < 100; i++) await bench.ask();
-  t.ok(performance.now() - againMs < 1000, 'the next are not held up');
+  t.ok(performance.now() - againMs < 500 + late.totalMs, 'the next are not held up');
   bench.hook.gone(callerOf({}), '1', 5);
   await bench.hook.settled();
   t.equal(operator.forms.length, asked, 'it was left alone');
@@ -442,6 +444,7 @@ t.test('at a server: the hook is down, and all may listen', { buffered: true }, 
   const operator = await new Operator(t).start();
   operator.answer = () => undefined;
   const { port } = await startServer(t, yaml(operator.url, 'timeoutSeconds: 3, whenDown: allow, breakSeconds: 60'));
+  const late = new LoopDelay(t);
   const waits: number[] = [];
   for (let i = 0; i < 5; i++) {
     const startedMs = performance.now();
@@ -451,5 +454,5 @@ t.test('at a server: the hook is down, and all may listen', { buffered: true }, 
     player.close();
   }
   t.ok(waits[0]! > 2900 && waits[1]! > 2900, `${waits.map(Math.round)}`);
-  t.ok(waits[2]! < 2500 && waits[3]! < 2500 && waits[4]! < 2500, `${waits.map(Math.round)}`);
+  t.ok(Math.max(...waits.slice(2)) < 1000 + late.totalMs, `${waits.map(Math.round)}`);
 });

@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
+import { pause, quietFor } from '../../kit/pause.js';
 import { Player, until } from '../../kit/player.js';
 import { startServer, TWO_STATIONS } from '../../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
@@ -372,12 +373,13 @@ t.test('slow readers', { buffered: true }, async (t) => {
 });
 
 t.test('who was sent no PING need not answer one', { buffered: true }, async (t) => {
-  const { port } = await startServer(t, yaml('watch: { pingSeconds: 0.9 }'));
+  const { port } = await startServer(t, yaml('watch: { pingSeconds: 0.3 }'));
   const stuck = await openStuck(t, port, 'channel/alpha');
   const answering = setInterval(() => stuck.wire.send(frame(10, '')), 50); // whatever comes before it is full
   await fill(t, port, [stuck]);
   clearInterval(answering);
-  await new Promise((done) => setTimeout(done, 3000));
+  // A client that was sent one has a time of pingSeconds for its answer.
+  await quietFor(1200);
   t.equal(stuck.peer.destroyed, false, 'while its buffer is full, drainSeconds is the measure');
 });
 
@@ -523,7 +525,7 @@ t.test('nothing comes after a close frame', { buffered: true }, async (t) => {
   })();
   for (const leaver of leavers) {
     leaver.send(frame(8, Buffer.from([3, 232])));
-    await new Promise((done) => setTimeout(done, 2));
+    await pause(2);
   }
   await pushes;
   for (const leaver of leavers) {
