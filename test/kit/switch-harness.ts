@@ -87,7 +87,7 @@ export function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, sav
     );
     return made;
   });
-  const heard = () => (audio.heard as FakeSource | null)?.name ?? null;
+  const heard = () => (audio.onAir as FakeSource | null)?.name ?? null;
   /** Time passes while these sources send every 100 ms, as long as they run. */
   const pass = (ms: number, ...senders: FakeSource[]) => {
     for (let left = ms; left > 0; left -= 100) {

@@ -6,7 +6,7 @@ import { CHECK_MS, type FakeSource, LINGER_MS, STALL_MS, setUp } from '../kit/sw
 t.test('the better source takes over at once, and the file runs only while nothing better has bytes', async (t) => {
   const { audio, fakes, out, changes, heard, clock } = setUp(['encoder', 'pull', 'file']);
   const [encoder, pull, file] = fakes as [FakeSource, FakeSource, FakeSource];
-  t.strictSame([audio.heard, audio.hopeful], [null, false]);
+  t.strictSame([audio.onAir, audio.hopeful], [null, false]);
   audio.start();
   t.strictSame(
     fakes.map((source) => source.starts),
@@ -41,12 +41,12 @@ t.test('an encoder that went is waited for while it was heard, and only then', a
   clock.advance(RETURN_MS - CHECK_MS);
   t.same([heard(), file.running], ['encoder', false], 'no other source takes its place');
   encoder.send();
-  t.equal(audio.heardTitle, 'Song', 'it goes on as it was');
+  t.equal(audio.titleOnAir, 'Song', 'it goes on as it was');
   clock.advance(RETURN_MS - CHECK_MS);
   t.equal(heard(), 'encoder', 'a stall is the same');
   encoder.lose();
   clock.advance(3 * CHECK_MS);
-  t.same([heard(), file.running, audio.heardTitle], [null, true, undefined], 'but no longer');
+  t.same([heard(), file.running, audio.titleOnAir], [null, true, undefined], 'but no longer');
   file.send();
   encoder.send('back');
   t.same(changes, ['encoder', null, 'file', 'encoder']);
