@@ -100,7 +100,8 @@ export class ListenerHook {
     const known = this.#remembered.get(key);
     if (known !== undefined && this.#clock.now() < known.untilMs) {
       const { verdict, limitMs } = await known.judgement;
-      onVerdict('remembered');
+      // It may have joined a question that had no answer yet.
+      onVerdict(verdict === 'down' ? verdict : 'remembered');
       return this.#orWhenDown({ verdict, limitMs, client: null });
     }
     const judgement = this.#question(caller);

@@ -208,6 +208,16 @@ t.test(
   },
 );
 
+t.test('a question that joins one without an answer does not count as remembered', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  operator.answer = (_, response) => response.destroy();
+  const bench = new Bench(operator.url, { cacheMs: 10_000 });
+  const crowd = await Promise.all(Array.from({ length: 3 }, () => bench.ask()));
+  t.same(crowd, Array(3).fill('down Infinity null'));
+  t.same(bench.verdicts, ['down', 'down', 'down']);
+  t.equal(operator.forms.length, 1);
+});
+
 t.test('of a public link no client is let in or locked out by the answer to another', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
   operator.answer = (form, response) => (form['ip'] === '192.0.2.1' ? YES : NO)(form, response);
