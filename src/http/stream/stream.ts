@@ -107,8 +107,7 @@ export class Stream implements AlarmHandler {
   }
 
   #refuse(request: StreamRequest, error: unknown): void {
-    const refusal = asRefusal(error);
-    if (refusal.kind === 'internal') this.#options.onError(error);
+    const refusal = asRefusal(error, this.#options.onError);
     if (!request.gone) request.refuse(refusal);
   }
 
