@@ -68,12 +68,12 @@ export class Ingest {
     this.titles.close();
   }
 
-  #onVerdict({ status, address, path, agent, why }: EncoderVerdict): void {
+  #onVerdict({ status, address, path, channel: named, agent, why }: EncoderVerdict): void {
     const { log, refusals, secrets } = this.#core;
     this.counts.add(String(status));
     // Only a path that is a mount: an encoder pointed at the push address shows its token in it.
     const mount = this.#mounts.has(path) ? path : undefined;
-    const channel = this.#mounts.get(path)?.channel.key;
+    const channel = named ?? this.#mounts.get(path)?.channel.key;
     const fields = { mount, agent: secrets.mask(agent, 100) };
     if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
     else if (why === NO_SECRET) log.debug({ address, reason: why, status, ...fields }, 'encoder without credentials');
