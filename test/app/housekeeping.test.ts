@@ -12,7 +12,6 @@ t.test('listeners that wait for the audio of a silent channel cost no walk over 
   const upstream = await Upstream.open(t);
   const walks = t.capture(Audience.prototype, 'endAll', Audience.prototype.endAll);
   const purges = t.capture(Sessions.prototype, 'purge', Sessions.prototype.purge);
-
   const { port, app } = await startServer(
     t,
     `addresses: [{ host: 127.0.0.1, port: 0 }]
