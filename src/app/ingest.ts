@@ -25,12 +25,14 @@ export class Ingest {
   readonly counts = new Counts();
   readonly #core: Core;
   readonly #mounts: ReadonlyMap<string, Mount>;
+  readonly #returning: ReturningEncoders;
 
   constructor(core: Core, guards: Guards, channels: ReadonlyMap<string, Channel>, mounts: ReadonlyMap<string, Mount>) {
     this.#core = core;
     this.#mounts = mounts;
     const { config, clock } = core;
     const { limits } = config;
+    this.#returning = new ReturningEncoders(clock);
     const encoders = [...channels.values()].flatMap(({ encoder }) => encoder ?? []);
     const options: EncoderAcceptorOptions = {
       ...guards,
@@ -40,7 +42,7 @@ export class Ingest {
         perMinute: limits.encodersRefusedPerMinute,
         remembered: limits.addressesRemembered,
       }),
-      returning: new ReturningEncoders(clock),
+      returning: this.#returning,
       mount: (path) => channels.get(mounts.get(path)?.channel.key ?? '')?.encoder,
       onAdmitted: (socket) => guards.connections.admit(socket),
       onVerdict: (verdict) => this.#onVerdict(verdict),
@@ -62,10 +64,12 @@ export class Ingest {
     this.services = [new EncoderPreflight(mounts), updates];
   }
 
+  /** Connections that were not admitted yet are closed. */
   close(): void {
     this.encoders.close();
     this.shoutcast.close();
     this.titles.close();
+    this.#returning.close();
   }
 
   #onVerdict({ status, address, path, channel: named, agent, why }: EncoderVerdict): void {
