@@ -25,12 +25,14 @@ export class Ingest {
   readonly counts = new Counts();
   readonly #core: Core;
   readonly #mounts: ReadonlyMap<string, Mount>;
+  readonly #returning: ReturningEncoders;
 
   constructor(core: Core, guards: Guards, channels: ReadonlyMap<string, Channel>, mounts: ReadonlyMap<string, Mount>) {
     this.#core = core;
     this.#mounts = mounts;
     const { config, clock } = core;
     const { limits } = config;
+    this.#returning = new ReturningEncoders(clock);
     const encoders = [...channels.values()].flatMap(({ encoder }) => encoder ?? []);
     const options: EncoderAcceptorOptions = {
       ...guards,
@@ -40,7 +42,7 @@ export class Ingest {
         perMinute: limits.encodersRefusedPerMinute,
         remembered: limits.addressesRemembered,
       }),
-      returning: new ReturningEncoders(clock),
+      returning: this.#returning,
       mountAt: (path) => channels.get(mounts.get(path)?.audio.key ?? '')?.encoder,
       onAdmitted: (socket) => guards.connections.admit(socket),
       onVerdict: (verdict) => this.#onVerdict(verdict),
@@ -62,18 +64,20 @@ export class Ingest {
     this.services = [new EncoderPreflight(mounts), updates];
   }
 
+  /** Connections that were not admitted yet are closed. */
   close(): void {
     this.encoders.close();
     this.shoutcast.close();
     this.titles.close();
+    this.#returning.close();
   }
 
-  #onVerdict({ status, address, path, agent, why }: EncoderVerdict): void {
+  #onVerdict({ status, address, path, channel: named, agent, why }: EncoderVerdict): void {
     const { log, refusals, secrets } = this.#core;
     this.counts.add(String(status));
     // Only a path that is a mount: an encoder pointed at the push address shows its token in it.
     const mount = this.#mounts.has(path) ? path : undefined;
-    const channel = this.#mounts.get(path)?.audio.key;
+    const channel = named ?? this.#mounts.get(path)?.audio.key;
     const fields = { mount, agent: secrets.mask(agent, 100) };
     if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
     else if (why === NO_SECRET) log.debug({ address, reason: why, status, ...fields }, 'encoder without credentials');

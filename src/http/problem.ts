@@ -26,9 +26,11 @@ export function problemJson(refusal: Refusal): string {
   return JSON.stringify(problem);
 }
 
-/** Turns whatever was thrown into a refusal; what is not one is ours, and says nothing of itself outside. */
-export function asRefusal(error: unknown): Refusal {
-  return error instanceof Refusal ? error : new Refusal('internal', 'Something went wrong on the server.');
+/** Turns whatever was thrown into a refusal. What is not one is a fault of ours: `onError` gets it, the client learns nothing of it. */
+export function asRefusal(error: unknown, onError: (error: unknown) => void): Refusal {
+  if (error instanceof Refusal) return error;
+  onError(error);
+  return new Refusal('internal', 'Something went wrong on the server.');
 }
 
 /** Answers with a refusal; `headers` are added (CORS on reads). HEAD gets the same head without the body. */

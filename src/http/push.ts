@@ -14,14 +14,15 @@ import { type Judged, type Judges, judgeRequest } from '../net/judge.js';
 import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';
+import type { AcceptedPush } from '../titles/service.js';
 import { type RouteRole, refuseOthers } from './methods.js';
 
 /** What pushing needs of the rest of the server; wired in app/. */
 export interface PushTarget {
   /** Whether this token may push to this channel; an unknown channel takes the same time and says the same. */
   authorized(channel: string, token: string): boolean;
-  /** Commits and reports to readers; resolves with the answer's JSON. Rejects with a Refusal. */
-  push(channel: string, input: PushInput): Promise<string>;
+  /** Commits and reports to readers. Rejects with a Refusal. */
+  push(channel: string, input: PushInput): Promise<AcceptedPush>;
   /** An accepted push has been written to this node's readers, so long after it came in. */
   onPublished(tookMs: number): void;
   /** Every push. */
@@ -109,16 +110,16 @@ export function registerPush(
     const { channel } = request.params as PushParams;
     const waitSeconds = rates.refusedPushes.waitSeconds(channel) || rates.pushes.take(channel);
     if (waitSeconds > 0) throw retryLater('too-many', 'Too many pushes to this channel.', waitSeconds);
-    let json: string;
+    let accepted: AcceptedPush;
     try {
-      json = await target.push(channel, read());
+      accepted = await target.push(channel, read());
     } catch (error) {
       rates.pushes.giveBack(channel);
       if (error instanceof Refusal && error.status < 500) rates.refusedPushes.takeWhatIsThere(channel);
       throw error;
     }
-    target.onPublished(reply.elapsedTime);
-    return reply.headers(ANSWER_HEADERS).send(json);
+    if (accepted.isPublished) target.onPublished(reply.elapsedTime);
+    return reply.headers(ANSWER_HEADERS).send(accepted.json);
   };
 
   for (const url of PATHS) {

@@ -75,7 +75,7 @@ export class Router {
         reply.hijack();
         // Its own text repeats the path, and a path may hold a token.
         const broken = new Refusal('bad-request', 'The path of the address has a broken percent-encoding.');
-        sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : translate(error));
+        sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : translate(error, parts.onError));
       },
     });
     // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
@@ -86,8 +86,7 @@ export class Router {
       else done();
     });
     this.app.setErrorHandler((error: FastifyError, _request, reply) => {
-      const refusal = translate(error);
-      if (refusal.kind === 'internal') this.#parts.onError(error);
+      const refusal = translate(error, parts.onError);
       return reply
         .code(refusal.status)
         .headers({ 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store', ...refusal.headers })
@@ -154,6 +153,14 @@ export class Router {
       server.keepAliveTimeout = 1;
     }
     await this.app.close();
+  }
+
+  /** Cuts the connections that are left, and ends the checks of their times. */
+  terminate(): void {
+    for (const server of this.#servers) {
+      server.closeAllConnections();
+      server.close();
+    }
   }
 
   /** Whether the request is to be answered by us: its connection owes nothing, and no proxy could read it in another way. */
@@ -227,12 +234,12 @@ function originForm(request: http.IncomingMessage): string {
 }
 
 /** fastify's own errors carry a status: they become the row of our table that has it. */
-function translate(error: FastifyError | Error): Refusal {
+function translate(error: FastifyError | Error, onError: (error: unknown) => void): Refusal {
   if (error instanceof Refusal) return error;
   const status = 'statusCode' in error ? error.statusCode : undefined;
   const kind = (Object.keys(REFUSALS) as RefusalKind[]).find((name) => REFUSALS[name].status === status);
   if (kind !== undefined && kind !== 'internal') return new Refusal(kind, error.message);
-  return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error);
+  return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error, onError);
 }
 
 /** A handshake has no body (RFC 6455, 4.1). */

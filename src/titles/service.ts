@@ -50,6 +50,13 @@ export interface TitleServiceParts {
   onError(error: unknown): void;
 }
 
+export interface AcceptedPush {
+  /** The answer's. */
+  readonly json: string;
+  /** Whether this node's readers were written to: not yet where it waits for its time, not at all where it repeats. */
+  readonly isPublished: boolean;
+}
+
 export class TitleService {
   readonly #parts: TitleServiceParts;
   readonly #engine: Engine;
@@ -113,8 +120,8 @@ export class TitleService {
     return found === undefined ? secretMatches([], token) : found.authorizesPush(token);
   }
 
-  /** Takes a push; resolves with the answer's JSON after commit and readers. Rejects with a Refusal. */
-  async push(channel: string, input: PushInput): Promise<string> {
+  /** Takes a push; resolves after commit and readers. Rejects with a Refusal. */
+  async push(channel: string, input: PushInput): Promise<AcceptedPush> {
     const { heldPushes } = this.#parts;
     const { titlesFrom, holdSeconds } = this.#parts.channels.get(channel)!;
     if (!titlesFrom.includes('metapush')) {
@@ -128,8 +135,9 @@ export class TitleService {
       channel,
       (state) => (pushed = acceptPush(state, input, this.#moment(channel), rules)).change,
     );
-    if (pushed!.isFarAhead) this.#farAhead.count(channel);
-    return this.#view(pushed!.answer).pushAnswer();
+    const { answer, change, isFarAhead } = pushed!;
+    if (isFarAhead) this.#farAhead.count(channel);
+    return { json: this.#view(answer).pushAnswer(), isPublished: change !== null && change.record !== null };
   }
 
   /** Channel → how many pushes had a time too far ahead, for metrics. */

@@ -39,6 +39,7 @@ const WATCH = {
   watchersPerAddress: 10,
   frames: 200,
   proxies: new Proxies([], 'x-forwarded-for'),
+  onError: () => undefined,
 };
 
 t.test('a store that fails: 503, nothing sent, and it goes on when the store does', async (t) => {

@@ -158,3 +158,22 @@ t.test('a body that waits for 100, comes slowly, or in chunks', async (t) => {
   half.socket.destroy();
   t.equal((await get(t, port, '?song=After')).json().song, 'After', 'one that was broken off applies nothing');
 });
+
+t.test('the time from push to socket counts pushes that were written to readers, no others', async (t) => {
+  const { port, base } = await startServer(t, YAML);
+  const count = async () => {
+    const metrics = await (await fetch(`${base}/metrics`)).text();
+    return Number(/^airsplice_push_to_socket_seconds_count (\d+)$/m.exec(metrics)![1]);
+  };
+  const at = Math.floor(Date.now() / 1000);
+  t.equal((await get(t, port, '?song=First')).status, 200);
+  t.equal(await count(), 1);
+  t.equal((await get(t, port, `?song=Held&time=${at + 60}`)).status, 200);
+  t.equal((await now(t, port)).song, 'First');
+  t.equal(await count(), 1, 'it waits for its time');
+  t.equal((await get(t, port, '?song=First')).status, 200);
+  t.equal(await count(), 1, 'it repeats');
+  t.equal((await get(t, port, '?song=Second&tracktype=next')).status, 200);
+  t.equal((await get(t, port, '?song=Second')).status, 200);
+  t.equal(await count(), 3);
+});

@@ -34,6 +34,8 @@ interface ReturningEncoder {
   readonly sinceMs: number;
   /** Ends the wait. */
   readonly clear: () => void;
+  /** Ends the connection. */
+  readonly drop: () => void;
 }
 
 export class ReturningEncoders implements AlarmHandler {
@@ -60,8 +62,18 @@ export class ReturningEncoders implements AlarmHandler {
       all.delete(waiting);
       onClear(ahead.stop());
     };
-    const waiting = { sinceMs: this.#clock.now(), clear };
+    const drop = () => {
+      all.delete(waiting);
+      ahead.stop();
+      socket.on('error', () => undefined).destroy();
+    };
+    const waiting = { sinceMs: this.#clock.now(), clear, drop };
     all.add(waiting);
+  }
+
+  /** Closes those that wait, without an answer: they try again. */
+  close(): void {
+    for (const all of this.#waiting.values()) for (const { drop } of all) drop();
   }
 
   onAlarm(nowMs: number): void {

@@ -23,6 +23,12 @@ export interface ShoutcastAcceptorOptions extends IngestOptions {
 const WELCOME = 'OK2\r\nicy-caps:11\r\n\r\n';
 const INVALID = 'invalid password\r\n';
 const IN_USE: EncoderRefusal = { status: 409, why: 'another encoder feeds this channel' };
+
+/** Of an encoder whose password names a channel. */
+interface ShoutcastRefusal extends EncoderRefusal {
+  readonly channel?: string;
+}
+
 /** Where the headers begin there has been no request line. */
 const NO_REQUEST = { method: '', path: '', query: '', protocol: '' };
 
@@ -74,37 +80,38 @@ export class ShoutcastAcceptor {
   /** OK2 was sent already: an encoder that cannot stay after all is closed without an answer. */
   #admit(socket: Socket, mount: EncoderMount, head: RequestHead | RequestHeadFault, path: string): void {
     const refused = headRefusal(mount, head);
+    const named = { path, channel: mount.channelKey, address: addressOf(socket) };
     if (refused !== null || 'kind' in head) {
       const { status, why } = refused ?? { status: 400, why: '' };
-      this.#options.onVerdict({ status, path, agent: '', why, address: addressOf(socket) });
+      this.#options.onVerdict({ ...named, status, agent: '', why });
       refuse(socket, '');
       return;
     }
     socket.on('error', () => undefined);
     const agent = head.headers.get('user-agent') ?? '';
-    this.#options.onVerdict({ status: 200, path, agent, why: mount.channelKey, address: addressOf(socket) });
+    this.#options.onVerdict({ ...named, status: 200, agent, why: mount.channelKey });
     this.#options.onAdmitted(socket);
     mount.attach(socket, head.rest, head.headers);
   }
 
-  #refuseAtPace(socket: Socket, refused: EncoderRefusal, path = ''): void {
+  #refuseAtPace(socket: Socket, refused: ShoutcastRefusal, path = ''): void {
     this.#options.pace.refuse(originOf(addressOf(socket)), socket, () => this.#refuse(socket, refused, path));
   }
 
-  #refuse(socket: Socket, { status, why }: EncoderRefusal, path = ''): void {
-    this.#options.onVerdict({ status, path, agent: '', why, address: addressOf(socket) });
+  #refuse(socket: Socket, { status, why, channel }: ShoutcastRefusal, path = ''): void {
+    this.#options.onVerdict({ status, path, channel, agent: '', why, address: addressOf(socket) });
     refuse(socket, INVALID);
   }
 }
 
 /** @param opened the channels that have this password, at least one */
-function onlyOne(opened: readonly EncoderMount[]): EncoderMount | EncoderRefusal {
+function onlyOne(opened: readonly EncoderMount[]): EncoderMount | ShoutcastRefusal {
   const [channel, ...others] = opened;
   if (others.length > 0) {
     const keys = opened.map((each) => each.channelKey).join(', ');
     return { status: 403, why: `the channels ${keys} share this password: use /mount:password, or change one` };
   }
-  return channel!.isBusy ? IN_USE : channel!;
+  return channel!.isBusy ? { ...IN_USE, channel: channel!.channelKey } : channel!;
 }
 
 /** Null: it may stay. */

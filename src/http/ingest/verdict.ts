@@ -28,6 +28,8 @@ export interface EncoderVerdict {
   readonly address: string;
   /** As it was asked for, a mount or not; "" where none was named. */
   readonly path: string;
+  /** Where its password names it; undefined: at most its path does. */
+  readonly channel?: string | undefined;
   readonly agent: string;
   /** The channel that takes it, or why none does. */
   readonly why: string;

@@ -84,9 +84,7 @@ export class Poll implements HttpService {
   }
 
   #refuse(response: ServerResponse, error: unknown): void {
-    const refusal = asRefusal(error);
-    if (refusal.kind === 'internal') this.#options.onError(error);
-    sendProblem(response, refusal, READ_CORS);
+    sendProblem(response, asRefusal(error, this.#options.onError), READ_CORS);
   }
 
   #answer(target: ReadTarget): ReadAnswer {

@@ -17,7 +17,7 @@ import { isMetaid } from '../reads.js';
 import type { Admission, Place } from './admission.js';
 import type { StreamRequest } from './stream-request.js';
 
-/** So many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
+/** At most this many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
 const MOST_PER_TICK = 50;
 
 export interface StreamOptions {
@@ -28,11 +28,12 @@ export interface StreamOptions {
   onError(error: unknown): void;
 }
 
-/** A listener for which there is no audio yet. */
-interface WaitingListener {
+/** A request for which there is no audio yet. */
+interface WaitingRequest {
   readonly request: StreamRequest;
   readonly mount: Mount;
-  readonly place: Place;
+  /** Null: a HEAD, which takes none. */
+  readonly place: Place | null;
   readonly untilMs: number;
 }
 
@@ -43,7 +44,7 @@ export class Stream implements AlarmHandler {
   readonly #admission: Admission;
   readonly #clock: Clock;
   readonly #options: StreamOptions;
-  #waiting: WaitingListener[] = [];
+  #waiting: WaitingRequest[] = [];
   #closed = false;
 
   constructor(
@@ -101,8 +102,7 @@ export class Stream implements AlarmHandler {
   }
 
   #refuse(request: StreamRequest, error: unknown): void {
-    const refusal = asRefusal(error);
-    if (refusal.kind === 'internal') this.#options.onError(error);
+    const refusal = asRefusal(error, this.#options.onError);
     if (!request.gone) request.refuse(refusal);
   }
 
@@ -116,22 +116,27 @@ export class Stream implements AlarmHandler {
   }
 
   #begin(request: StreamRequest, mount: Mount, place: Place): void {
-    if (mount.hasAudio && mount.audio.hasSegments) this.#play(request, mount, place);
-    else if (mount.hopeful) {
-      request.wait();
-      this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
-    } else {
+    if (canBegin(mount)) this.#play(request, mount, place);
+    else if (mount.hopeful) this.#wait(request, mount, place);
+    else {
       place.leave();
       request.refuse(noAudio());
     }
   }
 
+  #wait(request: StreamRequest, mount: Mount, place: Place | null): void {
+    request.wait();
+    this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+  }
+
   /** True: it waits no more. */
-  #settle({ request, mount, place, untilMs }: WaitingListener, nowMs: number): boolean {
-    if (request.gone) place.leave();
-    else if (mount.hasAudio && mount.audio.hasSegments && !this.#closed) this.#play(request, mount, place);
-    else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
-      place.leave();
+  #settle({ request, mount, place, untilMs }: WaitingRequest, nowMs: number): boolean {
+    if (request.gone) place?.leave();
+    else if (canBegin(mount) && !this.#closed) {
+      if (place === null) this.#answerHead(request, mount);
+      else this.#play(request, mount, place);
+    } else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
+      place?.leave();
       request.refuse(noAudio());
     } else return false;
     return true;
@@ -158,11 +163,16 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** The hook is not asked about a head: it is not listened to. */
+  /** It waits for audio as GET does, so that both say the same. The hook is not asked about a head: it is not listened to. */
   #headOnly(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
+    if (!canBegin(mount) && mount.hopeful && !this.#closed) this.#wait(request, mount, null);
     // An on-demand source is not woken for a head: its metaint is not known yet.
-    if (!mount.hasAudio && !mount.onDemand) throw noAudio();
+    else if (mount.hasAudio || mount.onDemand) this.#answerHead(request, mount);
+    else throw noAudio();
+  }
+
+  #answerHead(request: StreamRequest, mount: Mount): void {
     const metaint = wantsIcy(request) ? mount.audio.metaint : null;
     request.answer(streamHead(mount.facts, mount.audio, metaint, request.addressHeaders));
   }
@@ -172,6 +182,11 @@ export class Stream implements AlarmHandler {
     const metaid = parameter(url, 'metaid') ?? parameter(url, 'sabcsid');
     return metaid !== null && isMetaid(metaid) ? this.#sessions.open(metaid, mount.audio.key, mount.path) : null;
   }
+}
+
+/** Whether a listener can be sent a burst. */
+function canBegin({ hasAudio, audio }: Mount): boolean {
+  return hasAudio && audio.hasSegments;
 }
 
 /** Asked for with a non-zero integer (src/metadata/README.md). */

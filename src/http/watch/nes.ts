@@ -34,6 +34,8 @@ export interface NesOptions {
   readonly subscriptions: number;
   /** That one connection may send, at once and in ten seconds. */
   readonly frames: number;
+  /** Called with what went wrong, where the client learns only that something did. */
+  onError(error: unknown): void;
 }
 
 type Render = (path: string, message: Message) => Message;
@@ -64,7 +66,7 @@ export class Nes implements UpgradeService {
       this.#watchers.checkRoom(address);
       this.#upgrader.take(request, socket, first, headers, (ws) => this.#open(ws, socket, address));
     } catch (error) {
-      endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...headers });
+      endWithProblem(socket, asRefusal(error, this.#options.onError), { ...READ_CORS, ...headers });
     }
   }
 
@@ -83,6 +85,7 @@ export class Nes implements UpgradeService {
       subscribe: (path, topic) => subscriptions.begin(path, topic),
       heartbeat: { interval: Math.round(pingMs), timeout: Math.round(Math.max(pingMs, LEAST_TIMEOUT_MS)) },
       mostSubscriptions: this.#options.subscriptions,
+      onError: this.#options.onError,
     });
     socket.on('drain', () => {
       if (transport.open) ws.resume();

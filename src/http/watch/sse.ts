@@ -13,16 +13,18 @@ import { asRefusal, sendProblem } from '../problem.js';
 import { READ_CORS, READ_PREFLIGHT, readOnly, readSync, readTarget } from '../reads.js';
 import type { Exchange, HttpService } from '../service.js';
 import { beginEvents, EventStream, headOfEvents, type IdFor } from './event-stream.js';
-import type { ListenerSeen, Watchers } from './watchers.js';
+import type { ListenerSeen, Watchers, WatchOptions } from './watchers.js';
 
 const PREFIX = '/metadata/sse/';
 
 export class Sse implements HttpService {
   readonly role = 'watch';
   readonly #watchers: Watchers;
+  readonly #onError: WatchOptions['onError'];
 
-  constructor(watchers: Watchers) {
+  constructor(watchers: Watchers, onError: WatchOptions['onError']) {
     this.#watchers = watchers;
+    this.#onError = onError;
   }
 
   takes(path: string): boolean {
@@ -34,7 +36,7 @@ export class Sse implements HttpService {
       if (request.method === 'OPTIONS') response.writeHead(204, READ_PREFLIGHT).end();
       else this.#watch(request, response, () => pipeline.passOver());
     } catch (error) {
-      sendProblem(response, asRefusal(error), READ_CORS);
+      sendProblem(response, asRefusal(error, this.#onError), READ_CORS);
     }
   }
 

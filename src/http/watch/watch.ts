@@ -31,10 +31,12 @@ export class Watch implements UpgradeService {
   /** Shared by all ways to watch. */
   readonly watchers: Watchers;
   readonly #upgrader: Upgrader;
+  readonly #options: WatchOptions;
 
   constructor(feed: Feed, sessions: Sessions, clock: Clock, options: WatchOptions) {
+    this.#options = options;
     this.watchers = new Watchers(feed, sessions, clock, options);
-    this.sse = new Sse(this.watchers);
+    this.sse = new Sse(this.watchers, options.onError);
     this.#upgrader = new Upgrader(clock, { mostBytes: MOST_BYTES, frames: options.frames });
   }
 
@@ -57,7 +59,7 @@ export class Watch implements UpgradeService {
       this.watchers.checkRoom(address);
       this.#upgrader.take(request, socket, first, headers, (ws) => this.#open(ws, socket, address, watch));
     } catch (error) {
-      endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...headers });
+      endWithProblem(socket, asRefusal(error, this.#options.onError), { ...READ_CORS, ...headers });
     }
   }
 

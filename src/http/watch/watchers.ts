@@ -26,6 +26,8 @@ export interface WatchOptions extends WatchConnectionLimits {
   /** That one WebSocket may send, at once and in ten seconds. */
   readonly frames: number;
   readonly proxies: Proxies;
+  /** Called with what went wrong, where the client learns only that something did. */
+  onError(error: unknown): void;
 }
 
 export type Topic = Pick<ReadTarget, 'scope' | 'id'>;

@@ -120,4 +120,5 @@ t.test('the server stops while one waits', async (t) => {
   await app.stop();
   t.ok(performance.now() - startMs < 1000 + late.totalMs, 'at once');
   await waiting.over();
+  t.equal(waiting.answer, '', 'it is not admitted to be cut');
 });

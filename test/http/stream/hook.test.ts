@@ -4,7 +4,7 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import type { Log } from '../../../src/base/log.js';
-import { Breaker } from '../../../src/http/stream/breaker.js';
+import { Breaker, ORDINARY } from '../../../src/http/stream/breaker.js';
 import { type HookListener, type HookOptions, ListenerHook } from '../../../src/http/stream/hook.js';
 import { FakeClock } from '../../kit/clock.js';
 import { LoopDelay } from '../../kit/loop-delay.js';
@@ -209,6 +209,16 @@ t.test(
   },
 );
 
+t.test('a question that joins one without an answer does not count as remembered', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  operator.answer = (_, response) => response.destroy();
+  const bench = new Bench(operator.url, { cacheMs: 10_000 });
+  const crowd = await Promise.all(Array.from({ length: 3 }, () => bench.ask()));
+  t.same(crowd, Array(3).fill('down Infinity null'));
+  t.same(bench.verdicts, ['down', 'down', 'down']);
+  t.equal(operator.forms.length, 1);
+});
+
 t.test('of a public link no client is let in or locked out by the answer to another', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
   operator.answer = (form, response) => (form['ip'] === '192.0.2.1' ? YES : NO)(form, response);
@@ -298,23 +308,30 @@ t.test('no server there, a hang-up, rubbish, a head without end, a body without 
 t.test('the breaker: its states, and no call that is forgotten closes it for ever', { buffered: true }, async (t) => {
   const clock = new FakeClock();
   const breaker = new Breaker(clock, 2, 1000);
-  t.equal(breaker.failed(), false);
+  t.equal(breaker.failed(ORDINARY), false);
   breaker.answered();
-  t.equal(breaker.failed(), false, 'in a row');
-  t.equal(breaker.failed(), true);
-  t.equal(breaker.failed(), false, 'once');
-  t.equal(breaker.admit(), false);
+  t.equal(breaker.failed(ORDINARY), false, 'in a row');
+  t.equal(breaker.failed(ORDINARY), true);
+  t.equal(breaker.failed(ORDINARY), false, 'once');
+  t.equal(breaker.admit(), null);
   clock.advance(960);
-  t.equal(breaker.admit(), false);
+  t.equal(breaker.admit(), null);
   clock.advance(40);
-  t.equal(breaker.admit(), true);
-  t.equal(breaker.admit(), false, 'one alone');
-  t.equal(breaker.failed(), false);
+  const first = breaker.admit()!;
+  t.not(first, ORDINARY);
+  t.equal(breaker.admit(), null, 'one alone');
+  t.equal(breaker.failed(first), false);
   clock.advance(1000);
-  t.equal(breaker.admit(), true);
+  const second = breaker.admit()!;
+  t.not(second, ORDINARY);
+  t.equal(breaker.failed(ORDINARY), false);
+  t.equal(breaker.failed(first), false);
+  clock.advance(1000);
+  t.equal(breaker.admit(), null, 'calls from before do not end a trial');
   t.equal(breaker.answered(), true);
   t.equal(breaker.answered(), false);
-  t.equal(breaker.admit() && breaker.admit(), true);
+  t.equal(breaker.admit(), ORDINARY);
+  t.equal(breaker.admit(), ORDINARY);
 
   // All calls hang; the one that finds out never gets its turn.
   const operator = await new Operator(t).start();
@@ -331,6 +348,31 @@ t.test('the breaker: its states, and no call that is forgotten closes it for eve
   bench.clock.advance(1000);
   t.match(await bench.ask(), /^allowed/);
 });
+
+t.test(
+  'while a trial is under way, the failure of a call from before admits no second one',
+  { buffered: true },
+  async (t) => {
+    const operator = await new Operator(t).start();
+    const hangs = new Map<string, http.ServerResponse>();
+    operator.answer = ({ mount }, response) => (mount === '/fails' ? response.destroy() : hangs.set(mount!, response));
+    const bench = new Bench(operator.url, { timeoutMs: 20_000, breakAfter: 1 });
+    const before = bench.ask({ mount: '/before' });
+    await until(() => hangs.has('/before'), 5000);
+    t.match(await bench.ask({ mount: '/fails' }), /^down/);
+    bench.clock.advance(1000);
+    const trial = bench.ask({ mount: '/trial' });
+    await until(() => hangs.has('/trial'), 5000);
+    hangs.get('/before')!.destroy();
+    t.match(await before, /^down/);
+    bench.clock.advance(1000);
+    const second = await Promise.race([bench.ask({ mount: '/second' }), until(() => hangs.has('/second'), 5000)]);
+    t.match(second, /^down/, 'refused at once');
+    YES({}, hangs.get('/trial')!);
+    t.match(await trial, /^allowed/);
+    t.same(bench.changes.length, 2);
+  },
+);
 
 const yaml = (url: string, hook = 'timeoutSeconds: 10', extra = '') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]

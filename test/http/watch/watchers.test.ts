@@ -64,6 +64,7 @@ function crowd(size: number) {
     watchersPerAddress: size,
     frames: 9,
     proxies: new Proxies([], 'x-forwarded-for'),
+    onError: () => undefined,
   };
   const watchers = new Watchers(feed, sessions, clock, limits);
   const beganMs = clock.now();
