@@ -17,6 +17,7 @@ import {
   isFilled,
   LAST,
   MAX_PAGE_BYTES,
+  PAGE_HEAD_BYTES,
   PageWriter,
   pageBytes,
   pageCrc,
@@ -323,6 +324,75 @@ t.test(
     t.equal(skippedBytes, 0);
   },
 );
+
+t.test('pages in which no packet of audio is are counted, whole', async (t) => {
+  const heads = opusHeads(new PageWriter(7, 0, FIRST));
+  const writer = new PageWriter(7, 2, 0);
+  const page = (...packets: Buffer[]) => {
+    for (const packet of packets) writer.packet(packet, 0);
+    writer.end();
+    return writer.take();
+  };
+  const empty = page(Buffer.alloc(0));
+  const emptier = page(Buffer.alloc(0)).subarray(0, PAGE_HEAD_BYTES);
+  emptier[26] = 0;
+  emptier.writeUInt32LE(pageCrc(emptier, 0, emptier.length), 22);
+  // Opus with a count of frames, and none.
+  const noAudio = page(Buffer.from([0xff, 0]), Buffer.alloc(0), Buffer.from([0xff, 0]));
+  const audio = page(Buffer.alloc(100, 0xfc), Buffer.alloc(0));
+  const { packets, skippedBytes } = read(Buffer.concat([heads, empty, emptier, noAudio, audio]));
+  t.strictSame(
+    packets.map(({ bytes, fresh }) => [bytes.length, fresh]),
+    [[100, true]],
+  );
+  t.equal(skippedBytes, empty.length + emptier.length + noAudio.length);
+});
+
+t.test('held by its sink, it hands on a packet with each push, and loses none', async (t) => {
+  const random = new Random();
+  for (const name of ['opus', 'high'] as const) {
+    const bytes = files[name].subarray(0, 150_000);
+    const packets: Packet[] = [];
+    const framer = framerFor({
+      onFrame: (one, ms, fresh, link) => {
+        packets.push({ bytes: Buffer.from(one), ms, fresh, link: link! });
+        framer.hold();
+      },
+    });
+    let most = 0;
+    for (let at = 0, before = -1; at < bytes.length || packets.length > before; ) {
+      before = packets.length;
+      at += framer.push(bytes.subarray(at, at + random.int(0, 9000)));
+      most = Math.max(most, packets.length - before);
+    }
+    t.equal(most, 1, name);
+    t.ok(same(packets, read(bytes).packets), `${name}, seed ${random.seed}`);
+  }
+});
+
+t.test('a reset in the middle of anything: what was held is counted, and a file begins', async (t) => {
+  for (const name of ['opus', 'high'] as const) {
+    const file = files[name];
+    const whole = read(file).packets;
+    const ends: number[] = [0];
+    for (let at = 0; at < file.length; ends.push(at)) at += pageBytes(file, at, file.length - at);
+    // In the first head, behind it, in a page of audio, behind one.
+    for (const cut of [20, ends[1]!, ends[5]! + 500, ends[6]!]) {
+      const packets: Packet[] = [];
+      const framer = framerFor({
+        onFrame: (one, ms, fresh, link) => void packets.push({ bytes: Buffer.from(one), ms, fresh, link: link! }),
+      });
+      framer.push(file.subarray(0, cut));
+      packets.length = 0;
+      framer.reset();
+      const taken = cut <= ends[1]! ? 0 : ends.findLast((end) => end <= cut)!;
+      t.equal(framer.counters.skippedBytes, cut - taken, `${name}, cut after ${cut} bytes`);
+      framer.push(file);
+      t.ok(same(packets, whole), `${name}, cut after ${cut} bytes: the file from its first packet`);
+      t.equal(framer.counters.skippedBytes, cut - taken, 'and nothing of it is counted');
+    }
+  }
+});
 
 t.test('a stream beside the audio is not followed', async (t) => {
   const bytes = make(
