@@ -13,6 +13,7 @@ import { framerFor } from '../../src/audio/format.js';
 import { MAX_PACKET_BYTES, OggFramer } from '../../src/audio/ogg.js';
 import type { OggLink } from '../../src/audio/ogg-link.js';
 import {
+  CONTINUED,
   FIRST,
   isFilled,
   LAST,
@@ -348,6 +349,32 @@ t.test('pages in which no packet of audio is are counted, whole', async (t) => {
   t.equal(skippedBytes, empty.length + emptier.length + noAudio.length);
 });
 
+t.test('a packet that never ends is counted, whichever way it is lost', async (t) => {
+  const piece = (sequence: number, flags: number) => {
+    const writer = new PageWriter(7, sequence, flags);
+    writer.packet(Buffer.alloc(MAX_PAGE_BYTES), 0);
+    writer.end();
+    const pages = writer.take();
+    return pages.subarray(0, pageBytes(pages, 0, pages.length));
+  };
+  const bodyBytes = 255 * 255;
+  const heads = opusHeads(new PageWriter(7, 0, FIRST));
+  const audio = new PageWriter(7, 2, 0);
+  audio.packet(Buffer.alloc(100, 0xfc), 960);
+  audio.end();
+  const begun = Buffer.concat([heads, audio.take()]);
+  for (const [name, pages] of [
+    ['the next page does not go on with it', [piece(3, 0), piece(4, 0)]],
+    ['the next page is missing', [piece(3, 0), piece(5, 0)]],
+    ['nor does its beginning come', [piece(4, CONTINUED), piece(6, CONTINUED)]],
+  ] as const) {
+    const framer = framerFor({ onFrame: () => undefined });
+    framer.push(Buffer.concat([begun, ...pages]));
+    framer.reset();
+    t.equal(framer.counters.skippedBytes, 2 * bodyBytes, name);
+  }
+});
+
 t.test('held by its sink, it hands on a packet with each push, and loses none', async (t) => {
   const random = new Random();
   for (const name of ['opus', 'high'] as const) {
@@ -383,13 +410,21 @@ t.test('a reset in the middle of anything: what was held is counted, and a file 
         onFrame: (one, ms, fresh, link) => void packets.push({ bytes: Buffer.from(one), ms, fresh, link: link! }),
       });
       framer.push(file.subarray(0, cut));
+      const audio = ends.slice(3, ends.findLastIndex((end) => end <= cut) + 1);
+      const audioBytes = audio.reduce(
+        (sum, end, i) => sum + readPage(file.subarray(ends[i + 2]!, end))!.body.length,
+        0,
+      );
+      // Of a packet that goes on in the next page.
+      const openBytes = packets.reduce((left, { bytes }) => left - bytes.length, audioBytes);
       packets.length = 0;
       framer.reset();
       const taken = cut <= ends[1]! ? 0 : ends.findLast((end) => end <= cut)!;
-      t.equal(framer.counters.skippedBytes, cut - taken, `${name}, cut after ${cut} bytes`);
+      const counted = cut - taken + openBytes;
+      t.equal(framer.counters.skippedBytes, counted, `${name}, cut after ${cut} bytes`);
       framer.push(file);
       t.ok(same(packets, whole), `${name}, cut after ${cut} bytes: the file from its first packet`);
-      t.equal(framer.counters.skippedBytes, cut - taken, 'and nothing of it is counted');
+      t.equal(framer.counters.skippedBytes, counted, 'and nothing of it is counted');
     }
   }
 });
