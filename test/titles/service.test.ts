@@ -23,6 +23,7 @@ import { demoYaml, tempFolder } from '../kit/server.js';
 
 interface Started {
   readonly titles: TitleService;
+  readonly channel: Channel;
   readonly feed: Feed;
   readonly lines: readonly LogLine[];
 }
@@ -58,7 +59,7 @@ async function start(
     onError: (error) => t.error(error),
   });
   await titles.restore();
-  return { titles, feed, lines };
+  return { titles, channel, feed, lines };
 }
 
 t.test('a restart brings back now and next; a next whose time has passed by 60 s is gone', async (t) => {
@@ -74,12 +75,60 @@ t.test('a restart brings back now and next; a next whose time has passed by 60 s
     await titles.push('demo', { type: 'next', artist: '', song: 'Next', timeSeconds });
     await titles.close();
     clock.advance(passedMs);
-    const { titles: again, feed } = await start(t, store, clock);
+    const { titles: again, channel, feed } = await start(t, store, clock);
     t.equal(feed.last('demo', 'now')?.record.song, 'Now');
     t.equal(feed.last('demo', 'next')?.record.song, song, `${passedMs} ms after its time`);
     t.equal(again.versionOf('demo'), 2);
+    channel.audio.write(Buffer.alloc(100_000), 1000, 128);
+    t.equal(channel.audio.tape?.at(0)?.before?.view.title, 'Now', 'and in the stream from its first byte');
     await again.close();
   }
+});
+
+t.test('a push whose time came while the server was down is in force at its start', async (t) => {
+  const store = new MemoryStore();
+  const clock = new FakeClock();
+  const { titles } = await start(t, store, clock);
+  const timeSeconds = Math.floor(clock.wallMs() / 1000) + 10;
+  await titles.push('demo', { type: 'now', artist: '', song: 'Held', timeSeconds });
+  await titles.close();
+  clock.advance(20_000);
+  const { feed } = await start(t, store, clock);
+  t.equal(feed.last('demo', 'now')?.record.song, 'Held');
+});
+
+t.test('a next is taken away by its now, and when its time has passed by 60 s', async (t) => {
+  const clock = new FakeClock();
+  const { titles, feed } = await start(t, new MemoryStore(), clock);
+  const song = () => feed.last('demo', 'next')?.record.song;
+  await titles.push('demo', { type: 'next', artist: '', song: 'One' });
+  t.equal(song(), 'One');
+  await titles.push('demo', { type: 'now', artist: '', song: 'One' });
+  t.equal(song(), undefined);
+  const timeSeconds = Math.floor(clock.wallMs() / 1000);
+  await titles.push('demo', { type: 'next', artist: '', song: 'Two', timeSeconds });
+  clock.advance(59_960);
+  titles.tidy();
+  t.equal(song(), 'Two');
+  clock.advance(40);
+  titles.tidy();
+  t.equal(song(), undefined);
+});
+
+t.test('where a push gives way to the fallback title, the title in the stream comes first', async (t) => {
+  const clock = new FakeClock();
+  const fallback = { artist: '', song: 'Own', graceSeconds: 0, whenSourceLost: false };
+  const { titles, channel, feed } = await start(t, new MemoryStore(), clock, { fallback });
+  const heard = { kind: 'encoder', state: 'up' } as Source;
+  Object.defineProperty(channel, 'switch', { value: { heard, heardTitle: 'Live' } });
+  await titles.push('demo', { type: 'now', artist: '', song: 'Pushed', durationSeconds: 30 });
+  clock.advance(29_960);
+  titles.tidy();
+  await new Promise((next) => setImmediate(next));
+  t.equal(feed.last('demo', 'now')?.record.song, 'Pushed');
+  clock.advance(80);
+  await new Promise((next) => setImmediate(next));
+  t.equal(feed.last('demo', 'now')?.record.song, 'Live');
 });
 
 const now = (song: string) => ({ type: 'now', artist: '', song }) as const;
