@@ -80,7 +80,7 @@ class AnyFramer {
     return this.#framer.push(chunk);
   }
 
-  /** As at the start of a file. */
+  /** As at the start of another file in the same format. */
   reset(): void {
     this.#framer.reset();
   }

@@ -112,8 +112,8 @@ export class OggFramer implements PageSink {
       return false;
     }
     if (isGap || isContinued !== this.#isOpen) {
-      // What goes on here began in a page that never came.
-      this.#close();
+      // What goes on here began in a page that never came, and what was open never ends.
+      this.#abandon();
       this.#fresh = true;
       this.#isOpen = isContinued;
       this.#isLost = isContinued;
@@ -136,11 +136,17 @@ export class OggFramer implements PageSink {
   #leave(): void {
     this.counters.skippedBytes += this.#headerBytes;
     this.#headerBytes = 0;
-    this.#close();
+    this.#abandon();
     this.#serial = -1;
     this.#headers = null;
     this.#granule = -1;
     this.#fresh = true;
+  }
+
+  /** Headers are counted by `#leave`, and a packet that is lost was counted piece by piece. */
+  #abandon(): void {
+    if (this.#headers === null && !this.#isLost) this.counters.skippedBytes += this.#piecesBytes;
+    this.#close();
   }
 
   #close(): void {

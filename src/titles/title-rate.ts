@@ -57,16 +57,13 @@ export class TitleRate {
   }
 
   #alarm(key: string): Alarm {
-    return this.#clock.alarm(this.#clock.now() + this.#rate.waitMs(key), { onAlarm: () => this.#retry(key) });
+    return this.#clock.alarm(this.#clock.now() + this.#rate.waitMs(key), { onAlarm: () => this.#commitWaiting(key) });
   }
 
-  #retry(key: string): void {
+  #commitWaiting(key: string): void {
     const { commit } = this.#waiting.get(key)!;
-    if (this.#rate.take(key) > 0) {
-      this.#waiting.set(key, { commit, alarm: this.#alarm(key) });
-      return;
-    }
     this.#waiting.delete(key);
+    this.#rate.takeWhatIsThere(key);
     void commit().then((didCost) => {
       if (!didCost) this.#rate.giveBack(key);
     });

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Framer } from '../../src/audio/framer.js';
+import { framerFor } from '../../src/audio/format.js';
 import { SystemClock } from '../../src/base/clock.js';
 import { FileSource } from '../../src/source/file.js';
 import type { SourceInput } from '../../src/source/source.js';
@@ -30,13 +30,14 @@ const mp3 = make('song.mp3', 1.1, '-ar', '44100', '-b:a', '128k');
 const aac = make('song.aac', 0.7, '-ar', '48000', '-b:a', '64k');
 // its last frame is cut: nothing of it may run into the next round
 writeFileSync(mp3, readFileSync(mp3).subarray(0, -100));
+const opus = make('song.ogg', 1.1, '-c:a', 'libopus', '-page_duration', '200000');
 const slow = make('slow.mp3', 1.4, '-ar', '44100', '-b:a', '32k');
 
 /** All frames of one round and their duration. */
 function round(path: string): { bytes: Buffer; durationMs: number } {
   const parts: Buffer[] = [];
   let durationMs = 0;
-  const framer = new Framer({
+  const framer = framerFor({
     onFrame(bytes, ms) {
       parts.push(Buffer.from(bytes));
       durationMs += ms;
@@ -99,11 +100,11 @@ const openFiles = () =>
 t.test('plays for ever at its own bitrate, and catches up after a hiccup', async (t) => {
   const clock = new SystemClock();
   t.teardown(() => clock.stop());
-  const taps = new Map([mp3, aac, slow].map((path) => [path, new Tap()]));
+  const taps = new Map([mp3, aac, slow, opus].map((path) => [path, new Tap()]));
   const sources = [...taps].map(([path, tap]) => new FileSource(tap, clock, path));
   t.strictSame(
     sources.map((source) => [source.kind, source.state, source.contentType]),
-    Array(3).fill(['file', 'idle', undefined]),
+    Array(4).fill(['file', 'idle', undefined]),
   );
   for (const source of sources) {
     source.start();
@@ -120,6 +121,7 @@ t.test('plays for ever at its own bitrate, and catches up after a hiccup', async
       ['up', 'audio/mpeg'],
       ['up', 'audio/aac'],
       ['up', 'audio/mpeg'],
+      ['up', 'audio/ogg'],
     ],
   );
   const late = new LoopDelay(t);
@@ -161,7 +163,7 @@ t.test('plays for ever at its own bitrate, and catches up after a hiccup', async
   );
   t.strictSame(
     sources.map((source) => source.state),
-    ['idle', 'idle', 'idle'],
+    Array(4).fill('idle'),
   );
 });
 
