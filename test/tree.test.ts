@@ -23,6 +23,10 @@ const NO_SOURCE: Readonly<Record<string, string>> = {
   'docs/routes': 'the documents and the routes of the server, compared',
   'docs/words': 'the words of comments, names and documents',
   'http/push-refusals': 'http/push.ts: the requests that it refuses',
+  'source/pull-stream': 'source/pull.ts: the audio and the titles that it brings',
+  'source/switch-model': 'source/switch.ts: all of it, against a model',
+  'source/switch-steady': 'source/switch.ts: losses and stalls, again and again',
+  'source/switch-titles': 'source/switch.ts: titles, and the audio that waits for them',
   'now-playing/story': 'the room as a whole, against a model',
 };
 

@@ -1,5 +1,5 @@
 /**
- * The addresses at which the server listens: for each a front with its roles, its heads and its certificate, all handing on to the
+ * The addresses at which the server listens: for each a front with its roles, its headers and its certificate, all handing on to the
  * same acceptors (network.ts). Where encoders are served there is a second front at the next port, for those that speak SHOUTcast v1 and
  * add one by themselves (src/http/ingest/README.md); it serves whatever an encoder may ask. Owned by app.ts.
  */
@@ -7,7 +7,7 @@
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { AddressConfig, Config } from '../config/schema.js';
-import { legacyHeads } from '../http/legacy.js';
+import { legacyHeaders } from '../http/legacy.js';
 import { Roles } from '../http/roles.js';
 import { Certificate } from '../net/certificate.js';
 import { Front, type FrontOptions } from '../net/front.js';
@@ -67,9 +67,9 @@ export class Addresses {
   }
 
   #add(address: AddressConfig, config: Config, network: Network, clock: Clock, log: Log): void {
-    const heads = address.roles?.includes('legacy') ? legacyHeads(config.legacy!) : undefined;
+    const headers = address.roles?.includes('legacy') ? legacyHeaders(config.legacy!) : undefined;
     const isProxied = address.proxyProtocol === true;
-    const roles = new Roles(address.roles, heads, isProxied);
+    const roles = new Roles(address.roles, headers, isProxied);
     const { certFile } = address.tls ?? {};
     const certificate =
       address.tls &&
@@ -101,17 +101,17 @@ export class Addresses {
       proxied: isProxied ? { by: network.guards.proxies, headBytes: config.limits.headBytes } : undefined,
       http,
       onEncoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,
-      onTitleUpdate: roles.has('encoder') ? titles.at(http, roles.heads) : undefined,
+      onTitleUpdate: roles.has('encoder') ? titles.at(http, roles.headers) : undefined,
       onShoutcast: roles.has('encoder') ? (socket, first) => shoutcast.take(socket, first) : undefined,
-      onListener: roles.has('stream') ? (socket, first) => listeners.take(socket, first, roles.heads) : undefined,
-      onPoll: roles.has('poll') ? polls.at(http, roles.heads) : undefined,
+      onListener: roles.has('stream') ? (socket, first) => listeners.take(socket, first, roles.headers) : undefined,
+      onPoll: roles.has('poll') ? polls.at(http, roles.headers) : undefined,
     };
     const fronts = [new Front(options)];
     const port = shoutcastPortOf(address, config.addresses);
     if (port !== undefined) {
-      const roles = new Roles(['encoder'], heads, isProxied);
+      const roles = new Roles(['encoder'], headers, isProxied);
       const http = network.router.server(roles);
-      const title = titles.at(http, roles.heads);
+      const title = titles.at(http, roles.headers);
       const front = new Front({
         ...options,
         port,

@@ -30,7 +30,7 @@ export function makeGuards({ config, clock, refusals }: Core): Guards {
     gate: new SecretGate(clock, {
       perMinute: limits.wrongSecretsPerMinute,
       inAllPerMinute: limits.wrongSecretsInAllPerMinute,
-      queue: limits.secretQueue,
+      mostOfOrigin: limits.secretQueue,
       remembered: limits.addressesRemembered,
     }),
   };

@@ -41,7 +41,7 @@ export class Housekeeping implements AlarmHandler {
     const { clock, channels, audience, sessions, titles, silenceMs } = this.#parts;
     for (const { key, audio, silentSinceMs } of channels.values()) {
       const silentMs = nowMs - silentSinceMs;
-      if (silentMs > silenceMs && audio.listeners > 0) audience.endAll('silence', key);
+      if (silentMs > silenceMs && audio.playing > 0) audience.endAll('silence', key);
       if (silentMs > SECOND_MS) audio.release();
     }
     titles.tidy();

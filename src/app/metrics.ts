@@ -136,15 +136,15 @@ export class Metrics {
 
   #sources({ channels }: Observed): void {
     type Row = { readonly channel: string; readonly kind: string; readonly place: number };
-    const each = (use: (row: Row, source: Source, health: Health, isHeard: boolean) => void) => {
+    const each = (use: (row: Row, source: Source, health: Health, isOnAir: boolean) => void) => {
       for (const [
         channel,
         {
-          switch: { sources, healths, heard },
+          switch: { sources, healths, onAir },
         },
       ] of channels) {
         for (const [place, source] of sources.entries()) {
-          use({ channel, kind: source.kind, place }, source, healths[place]!, source === heard);
+          use({ channel, kind: source.kind, place }, source, healths[place]!, source === onAir);
         }
       }
     };
@@ -152,7 +152,7 @@ export class Metrics {
       each((row, { state }) => set(row, state === 'up' ? 1 : 0)),
     );
     this.#registry.gauge('airsplice_source_heard', '1 for the source that is heard', SOURCE, (set) =>
-      each((row, _source, _health, isHeard) => set(row, isHeard ? 1 : 0)),
+      each((row, _source, _health, isOnAir) => set(row, isOnAir ? 1 : 0)),
     );
     this.#registry.gauge('airsplice_source_trouble', '1 while it lasts', [...SOURCE, 'trouble'], (set) =>
       each((row, _source, { troubles }) => {
@@ -190,7 +190,7 @@ export class Metrics {
       'Titles of sources that came past the limit',
       ['channel'],
       (set) => {
-        for (const [channel, { count }] of titles.heldTitles) set({ channel }, count);
+        for (const [channel, { count }] of titles.delayedTitles) set({ channel }, count);
       },
     );
   }

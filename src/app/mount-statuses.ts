@@ -23,10 +23,10 @@ function statusOf(channel: Channel, feed: Feed, listenerStats: ListenerStats, { 
     mount,
     // The key is always the first mount; an operator who configured another knows the channel by that one.
     paths: [...mounts.slice(1), mount].map(({ path }) => path),
-    tally: listenerStats.counts(key),
+    counts: listenerStats.counts(key),
     maxListeners: Math.min(mount.maxListeners, limits.listeners),
-    get heardSinceMs() {
-      return channel.heardSinceMs;
+    get onAirSinceMs() {
+      return channel.onAirSinceMs;
     },
     get title() {
       return feed.last(key, 'now')?.title ?? '';

@@ -39,6 +39,7 @@ export class Readers {
       watchersPerAddress: limits.watchersPerAddress,
       frames,
       proxies,
+      onError,
     });
     const poll = new Poll(feed, sessions, {
       proxies,
@@ -55,7 +56,8 @@ export class Readers {
         bytesInFlightPerAddress: limits.historyBytesInFlightPerAddress,
       },
     });
-    const nes = new Nes(this.watch.watchers, clock, { pingMs, subscriptions: limits.nesSubscriptions, frames });
+    const subscriptions = limits.nesSubscriptions;
+    const nes = new Nes(this.watch.watchers, clock, { pingMs, subscriptions, frames, onError });
     this.services = [this.watch.sse, poll];
     this.upgrades = [nes, this.watch];
   }

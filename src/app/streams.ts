@@ -62,10 +62,9 @@ export class Streams {
   /** Playlists and statistics. @param channels each as they report it */
   register(app: FastifyInstance, channels: readonly MountStatus[]): void {
     const { config, clock } = this.#core;
-    const { publicUrl, server } = config.streams;
-    const base = new PublicUrl(publicUrl, this.#guards.proxies);
-    registerPlaylists(app, channels, base);
-    registerStatus(app, { channels, publicUrl: base, server, startedMs: clock.wallMs() });
+    const publicUrl = new PublicUrl(config.streams.publicUrl, this.#guards.proxies);
+    registerPlaylists(app, channels, publicUrl);
+    registerStatus(app, { channels, publicUrl, server: config.streams.server, startedMs: clock.wallMs() });
   }
 
   /** Takes no more listeners; those that wait for audio or for the hook are sent away. */

@@ -32,7 +32,7 @@ export function makeTitles(core: Core, store: Store, parts: TitleParts): TitleSe
     rules: titles,
     heldPushes: metadata.heldPushes,
     textBytes: limits.textBytes,
-    titleRate: new Rate(clock, {
+    sourceTitleRate: new Rate(clock, {
       perMinute: limits.pushesPerMinute,
       burst: limits.pushBurst,
       // Each of its encoder and its upstreams.

@@ -1,4 +1,4 @@
-/** What an operator has to see in the log: a store that cannot be used, and an event loop that was held. Asked once a second. */
+/** What an operator has to see in the log: a store that cannot be used, and an event loop that was blocked. Asked once a second. */
 
 import type { Log } from '../base/log.js';
 import type { Watchdog } from '../base/watchdog.js';

@@ -11,12 +11,12 @@
 
 import { emptyHeader, MAX_FRAME_BYTES, readHeader } from './header.js';
 
-/** A frame's head with its CRC, the longest. */
+/** A frame's header with its CRC, the longest. */
 export const ADTS_HEAD_BYTES = 9;
 const HEAD_BYTES = 7;
 const CRC_BYTES = 2;
-/** A group of eight fill elements: the 8 x 7 bits of their heads, and what each of them adds to these at most. */
-const HEADS_BYTES = 7;
+/** A group of eight fill elements: the 8 x 7 bits of their headers, and what each of them adds to these at most. */
+const HEADERS_BYTES = 7;
 const MOST_FILL_BYTES = 270;
 const GROUP = 8;
 
@@ -33,12 +33,12 @@ const FILL_BYTE = 0xa5;
  */
 export function canStretch(frame: Buffer, byBytes: number): boolean {
   const hasCrcs = (frame[1]! & 1) === 0 && (frame[6]! & 3) > 0;
-  return byBytes >= HEADS_BYTES && frame.length + byBytes <= MAX_FRAME_BYTES && !hasCrcs;
+  return byBytes >= HEADERS_BYTES && frame.length + byBytes <= MAX_FRAME_BYTES && !hasCrcs;
 }
 
 /**
  * Makes the frame that begins at `from` begin at 0; it ends where it did.
- * @param out changed in place, up to the frame's raw data block; what follows the frame's head need not be there
+ * @param out changed in place, up to the frame's raw data block; what follows the frame's header need not be there
  * @param from a number of bytes that `canStretch` allows
  */
 export function stretchFrame(out: Buffer, from: number): void {
@@ -58,9 +58,9 @@ export function stretchFrame(out: Buffer, from: number): void {
 
 /** Writes fill elements that have `bytes` bytes in all. */
 function fill(out: Buffer, from: number, bytes: number): void {
-  const groups = Math.ceil(bytes / (HEADS_BYTES + GROUP * MOST_FILL_BYTES));
+  const groups = Math.ceil(bytes / (HEADERS_BYTES + GROUP * MOST_FILL_BYTES));
   out.fill(0, from, from + bytes);
-  let left = bytes - groups * HEADS_BYTES;
+  let left = bytes - groups * HEADERS_BYTES;
   let bit = from * 8;
   const write = (value: number, bits: number) => {
     for (let i = bits - 1; i >= 0; i--, bit++) out[bit >> 3]! |= ((value >> i) & 1) << (7 - (bit & 7));

@@ -52,7 +52,7 @@ function blocksFor(metaint: number, bitrateKbps: number): number {
 
 export class ChannelAudio {
   readonly key: string;
-  /** Of the source now heard. */
+  /** Of the source on air. */
   bitrateKbps: number;
   contentType = 'audio/mpeg';
   /** Milliseconds of audio that went onto the tape, for metrics. */
@@ -67,7 +67,7 @@ export class ChannelAudio {
   #frames: Tape | undefined;
   #packets: OggTape | undefined;
   #mark: Mark | null = null;
-  /** A source has come whose bitrate the tape's metaint was not held against yet. */
+  /** A source has come whose bitrate the tape's metaint was not compared with yet. */
   #sourceChanged = false;
 
   constructor(options: ChannelAudioOptions) {
@@ -98,7 +98,7 @@ export class ChannelAudio {
   }
 
   /**
-   * A whole frame from the source that is heard.
+   * A whole frame from the source on air.
    * @param fresh what came before has nothing to do with it
    * @param link of a packet out of Ogg: what a decoder must have before it
    */
@@ -127,7 +127,7 @@ export class ChannelAudio {
     this.tape?.put(this.#mark);
   }
 
-  /** Another source is heard from the next write on; undefined: what it sends is not known yet. */
+  /** Another source is on air from the next write on; undefined: what it sends is not known yet. */
   sourceChanged(contentType: string | undefined): void {
     this.#sourceChanged = true;
     this.#reservoir.cut();

@@ -13,7 +13,7 @@ import { ADTS_HEAD_BYTES, canStretch, stretchFrame } from './adts.js';
 import { emptyHeader, HEADER_BYTES, isAdts, readHeader } from './header.js';
 import { Reservoir } from './reservoir.js';
 
-/** An ID3v2 tag's head. */
+/** An ID3v2 tag's header. */
 const TAG_HEAD_BYTES = 10;
 /** The frame that a tag must have: a text, of which there is only the byte that says how it is encoded. */
 const TAG_FRAME = Buffer.from('TSSE\0\0\0\x01\0\0\0', 'latin1');

@@ -70,17 +70,17 @@ class AnyFramer {
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */
-  hold(): void {
-    this.#framer.hold();
+  pause(): void {
+    this.#framer.pause();
   }
 
-  /** The next bytes of the stream, in any number. Returns how many were taken: all, unless the sink has held it. */
+  /** The next bytes of the stream, in any number. Returns how many were taken: all, unless the sink has paused it. */
   push(chunk: Buffer): number {
     if (this.#matched < CAPTURE.length) this.#choose(chunk);
     return this.#framer.push(chunk);
   }
 
-  /** As at the start of a file. */
+  /** As at the start of another file in the same format. */
   reset(): void {
     this.#framer.reset();
   }

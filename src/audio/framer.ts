@@ -1,7 +1,7 @@
 /**
  * Finds the frames in a byte stream that comes in any chunking, and hands on those and nothing else, unchanged.
  *
- *     chunk   …tail][frame][frame][ID3…………][Xing][frame][fra          held in the scratch until its rest has come
+ *     chunk   …tail][frame][frame][ID3…………][Xing][frame][fra          kept in the scratch until its rest has come
  *     sink          └view ┘└view ┘                 └view ┘ └───────►
  *
  * Invariant: every byte that went in is handed on, belongs to a tag or an info frame, or is counted in `skippedBytes` (or still
@@ -24,7 +24,7 @@ import type { OggLink } from './ogg-link.js';
 
 export type { Codec } from './header.js';
 
-/** All that a Framer ever keeps: the largest frame and the head of the frame that confirms it. */
+/** All that a Framer ever keeps: the largest frame and the header of the frame that confirms it. */
 export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
 
 /** So much of tags may stand between two frames; a picture has a MB at most. An ID3v2 tag may claim 256 MB, and another may follow it. */
@@ -32,7 +32,7 @@ export const MAX_TAGS_BYTES = 1024 * 1024;
 
 export interface FrameSink {
   /**
-   * A whole frame, in stream order. The bytes are valid only during the call: copy them. Of the framer the sink may call `hold`,
+   * A whole frame, in stream order. The bytes are valid only during the call: copy them. Of the framer the sink may call `pause`,
    * and nothing else.
    * @param durationMs its exact playing time (samples / sample rate)
    * @param fresh the first one behind a start, a tag or a gap: what came before has nothing to do with it
@@ -58,7 +58,7 @@ export class Framer {
   readonly #following = emptyHeader();
   readonly #scratch = Buffer.alloc(SCRATCH_BYTES);
   /** Bytes in the scratch, and how many it must hold before the next step can be taken. */
-  #heldBytes = 0;
+  #keptBytes = 0;
   #neededBytes = HEADER_BYTES;
   /** What is still to come of a tag. */
   #tagLeftBytes = 0;
@@ -74,16 +74,16 @@ export class Framer {
   #windowBytes = 0;
   #windowSamples = 0;
   #windowFull = false;
-  #isHeld = false;
+  #isPaused = false;
 
   constructor(sink: FrameSink) {
     this.#sink = sink;
   }
 
-  /** Forgets all that is held and the sync, as at the start of a file. Counters and the facts of the latest frame stay. */
+  /** Forgets all that is kept and the sync, as at the start of a file. Counters and the facts of the latest frame stay. */
   reset(): void {
-    this.counters.skippedBytes += this.#heldBytes;
-    this.#heldBytes = 0;
+    this.counters.skippedBytes += this.#keptBytes;
+    this.#keptBytes = 0;
     this.#tagLeftBytes = 0;
     this.#tagsBytes = 0;
     this.#key = 0;
@@ -91,43 +91,43 @@ export class Framer {
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */
-  hold(): void {
-    this.#isHeld = true;
+  pause(): void {
+    this.#isPaused = true;
   }
 
   /**
    * The next bytes of the stream, in any number. Frames that are complete reach the sink before this returns.
-   * Returns how many were taken: all, unless the sink has held it; it goes on with the rest.
+   * Returns how many were taken: all, unless the sink has paused it; it goes on with the rest.
    */
   push(chunk: Buffer): number {
-    this.#isHeld = false;
+    this.#isPaused = false;
     let at = 0;
     while (at < chunk.length) {
       if (this.#tagLeftBytes > 0) {
         at = this.#passTag(at, chunk.length);
-      } else if (this.#heldBytes === 0) {
+      } else if (this.#keptBytes === 0) {
         at = this.#walk(chunk, at, chunk.length);
-        if (this.#isHeld || at === chunk.length) return at;
-        this.#heldBytes = chunk.copy(this.#scratch, 0, at);
+        if (this.#isPaused || at === chunk.length) return at;
+        this.#keptBytes = chunk.copy(this.#scratch, 0, at);
         return chunk.length;
       } else {
-        // after a hold more may be there than the next step needs
-        const wantedBytes = Math.max(0, this.#neededBytes - this.#heldBytes);
-        const copied = chunk.copy(this.#scratch, this.#heldBytes, at, at + wantedBytes);
-        this.#heldBytes += copied;
+        // after a pause more may be there than the next step needs
+        const wantedBytes = Math.max(0, this.#neededBytes - this.#keptBytes);
+        const copied = chunk.copy(this.#scratch, this.#keptBytes, at, at + wantedBytes);
+        this.#keptBytes += copied;
         at += copied;
-        if (this.#heldBytes < this.#neededBytes) return at;
-        const done = this.#walk(this.#scratch, 0, this.#heldBytes);
-        const rest = this.#heldBytes - done;
+        if (this.#keptBytes < this.#neededBytes) return at;
+        const done = this.#walk(this.#scratch, 0, this.#keptBytes);
+        const rest = this.#keptBytes - done;
         if (rest <= copied) {
           // what is left lies in this chunk too: go on there, where whole frames need no copy
           at -= rest;
-          this.#heldBytes = 0;
+          this.#keptBytes = 0;
         } else {
-          this.#scratch.copyWithin(0, done, this.#heldBytes);
-          this.#heldBytes = rest;
+          this.#scratch.copyWithin(0, done, this.#keptBytes);
+          this.#keptBytes = rest;
         }
-        if (this.#isHeld) return at;
+        if (this.#isPaused) return at;
       }
     }
     return at;
@@ -148,7 +148,7 @@ export class Framer {
         else this.#handOn(bytes, at, header);
         this.#atFirst = false;
         at += header.lengthBytes;
-        if (this.#isHeld) break;
+        if (this.#isPaused) break;
         continue;
       }
       at = this.#seek(bytes, at, end, found);

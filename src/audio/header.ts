@@ -10,17 +10,17 @@ export type Codec = 'mp3' | 'aac';
 
 /** Bytes that must be there before `readHeader` may be asked. No frame and no tag is shorter. */
 export const HEADER_BYTES = 7;
-/** Bytes that must be there before `tagBytes` may be asked: an APE tag's head, the longest. */
+/** Bytes that must be there before `tagBytes` may be asked: an APE tag's header, the longest. */
 export const TAG_HEAD_BYTES = 32;
 /** The largest frame: ADTS counts its length in 13 bits. The largest of MPEG audio has 2,881 bytes (layer II, 160 kb/s, 8 kHz). */
 export const MAX_FRAME_BYTES = 8191;
-/** The largest tag that is believed: what an ID3v2 length of four times seven bits can say, with head and footer. */
-export const MAX_TAG_BYTES = 0x0fffffff + 20;
+/** The largest tag that is believed: what an ID3v2 length of four times seven bits can say, with header and footer. */
+const MAX_TAG_BYTES = 0x0fffffff + 20;
 
-/** The head of one frame; reused, so copy what must last. */
+/** The header of one frame; reused, so copy what must last. */
 export interface FrameHeader {
   codec: Codec;
-  /** The whole frame, head included. */
+  /** The whole frame, header included. */
   lengthBytes: number;
   /** Samples per channel that the frame plays. */
   samples: number;
@@ -156,7 +156,7 @@ function id3v2Bytes(bytes: Buffer, at: number): number {
   return 10 + body + (major === 4 && (flags & 0x10) !== 0 ? 10 : 0);
 }
 
-/** APE v2 with a head in front; of a tag that has only its footer, the footer alone (its items then count as skipped). */
+/** APE v2 with a header in front; of a tag that has only its footer, the footer alone (its items then count as skipped). */
 function apeBytes(bytes: Buffer, at: number): number {
   const version = bytes.readUInt32LE(at + 8);
   if (bytes.toString('latin1', at, at + 8) !== 'APETAGEX' || (version !== 1000 && version !== 2000)) return 0;

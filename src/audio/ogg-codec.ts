@@ -2,7 +2,7 @@
  * What an Ogg stream carries: Vorbis, Opus or FLAC, known by its first packet, and how long each of its packets plays.
  * Vorbis I specification, sections 4.2 and 4.3.8; RFC 7845 and RFC 6716, section 3.1; FLAC's Ogg mapping and RFC 9639, section 9.1.
  *
- * What a head claims is believed only as far as its codec allows it and listening could need it: an hour that one packet claims to play
+ * What a header claims is believed only as far as its codec allows it and listening could need it: an hour that one packet claims to play
  * would hold its source for an hour.
  *
  * Pure but for PacketClock: a Vorbis packet plays half of the one before and half of itself, so it remembers one. Owned by a framer.
@@ -19,7 +19,7 @@ export interface OggFacts {
 
 const VORBIS_HEAD_BYTES = 30;
 const OPUS_HEAD_BYTES = 19;
-/** The mapping's own 9 bytes, "fLaC", a block's head and STREAMINFO. */
+/** The mapping's own 9 bytes, "fLaC", a block's header and STREAMINFO. */
 const FLAC_HEAD_BYTES = 51;
 
 /** Hz: of the telephone, the lowest that encoders of Vorbis and Opus know; no stream of FLAC has less either. */
@@ -94,7 +94,7 @@ export class PacketClock {
   /** By mode of Vorbis: whether its block is a long one. */
   readonly #modes: readonly boolean[];
   readonly #modeMask: number;
-  /** Of FLAC: the largest block, by its head and by what it may play; and how many bytes a sample of it may take. */
+  /** Of FLAC: the largest block, by its header and by what it may play; and how many bytes a sample of it may take. */
   readonly #mostSamples: number;
   readonly #sampleBytes: number;
   #lastSize = 0;

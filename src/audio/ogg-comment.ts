@@ -24,7 +24,7 @@ export interface Comments {
   readonly list: readonly Buffer[];
 }
 
-const HEADS: Record<OggCodec, Buffer> = {
+const SIGNATURES: Record<OggCodec, Buffer> = {
   vorbis: Buffer.from('\x03vorbis', 'latin1'),
   opus: Buffer.from('OpusTags', 'latin1'),
   flac: Buffer.alloc(4),
@@ -32,7 +32,7 @@ const HEADS: Record<OggCodec, Buffer> = {
 
 /** What stands in a comment packet, as far as it is whole. */
 export function readComments(packet: Buffer, codec: OggCodec): Comments {
-  let at = HEADS[codec].length;
+  let at = SIGNATURES[codec].length;
   const text = (): Buffer | null => {
     if (at + 4 > packet.length) return null;
     const length = packet.readUInt32LE(at);
@@ -75,8 +75,8 @@ export function commentPacket(comments: Comments, tags: Tags | null, codec: OggC
   }
   const all = [...kept, ...ours];
   const parts = [sized(vendor), number(all.length), ...all.map(sized)];
-  if (codec === 'vorbis') return Buffer.concat([HEADS.vorbis, ...parts, Buffer.from([1])]);
-  if (codec === 'opus') return Buffer.concat([HEADS.opus, ...parts]);
+  if (codec === 'vorbis') return Buffer.concat([SIGNATURES.vorbis, ...parts, Buffer.from([1])]);
+  if (codec === 'opus') return Buffer.concat([SIGNATURES.opus, ...parts]);
   const list = Buffer.concat(parts);
   const head = Buffer.alloc(4);
   head.writeUInt32BE(0x84000000 + list.length); // VORBIS_COMMENT, and the last block

@@ -9,7 +9,7 @@
 import { isPage, MAX_PAGE_BYTES, type OggPage, PAGE_HEAD_BYTES, PAGE_START, pageBytes, readPage } from './ogg-page.js';
 
 /**
- * A page with a wrong CRC is looked through for another one from its second byte on. A head of 27 bytes that claims 64 KB costs a CRC over all
+ * A page with a wrong CRC is looked through for another one from its second byte on. A header of 27 bytes that claims 64 KB costs a CRC over all
  * of them, and the next one may stand behind it at once: so CRCs that come to nothing may cover so many bytes for each that comes in,
  * and VAIN_BYTES at once. Beyond that a page is passed over as a whole.
  */
@@ -18,7 +18,7 @@ const VAIN_BYTES = 8 * MAX_PAGE_BYTES;
 export interface PageSink {
   /** A whole page, as views that are valid until it is through; false: it is none of the stream that is followed. */
   onPage(page: OggPage, bytes: number): boolean;
-  /** Goes on with that page; true: it is through, false: it was held. */
+  /** Goes on with that page; true: it is through, false: it was paused. */
   goOn(): boolean;
 }
 
@@ -30,7 +30,7 @@ export interface PageCounters {
 
 export class OggPages {
   /** Nothing more is handed on until the next `push`. Set by the sink. */
-  isHeld = false;
+  isPaused = false;
   readonly #sink: PageSink;
   readonly #counters: PageCounters;
   readonly #scratch = Buffer.alloc(MAX_PAGE_BYTES);
@@ -47,7 +47,7 @@ export class OggPages {
     this.#counters = counters;
   }
 
-  /** Forgets all that is held, as at the start of a file. */
+  /** Forgets all that is kept, as at the start of a file. */
   reset(): void {
     this.#counters.skippedBytes += this.#end - this.#at;
     this.#at = this.#end = 0;
@@ -57,14 +57,14 @@ export class OggPages {
 
   /**
    * The next bytes of the stream, in any number. Pages that are whole are handed on before this returns.
-   * Returns how many were taken: all, unless the sink has held it; it goes on with the rest, or with none.
+   * Returns how many were taken: all, unless the sink has paused it; it goes on with the rest, or with none.
    */
   push(chunk: Buffer): number {
-    this.isHeld = false;
+    this.isPaused = false;
     let at = 0;
     for (;;) {
       this.#walk();
-      if (this.isHeld || at === chunk.length) return at;
+      if (this.isPaused || at === chunk.length) return at;
       if (this.#at > 0) this.#compact();
       const copied = chunk.copy(this.#scratch, this.#end, at, at + this.#neededBytes - this.#end);
       this.#end += copied;
@@ -80,7 +80,7 @@ export class OggPages {
   }
 
   #walk(): void {
-    while (!this.isHeld) {
+    while (!this.isPaused) {
       if (this.#isUnderWay) this.#isUnderWay = !this.#sink.goOn();
       else if (this.#end - this.#at < this.#neededBytes) return;
       else this.#step();
@@ -117,10 +117,10 @@ export class OggPages {
 
   /** To the next byte that might begin a page. */
   #pass(): void {
-    const held = this.#scratch.subarray(this.#at, this.#end);
-    let next = held.indexOf(PAGE_START, 1);
-    if (next < 0) next = held.indexOf(PAGE_START[0]!, Math.max(1, held.length - PAGE_START.length + 1));
-    const passed = next < 0 ? held.length : next;
+    const rest = this.#scratch.subarray(this.#at, this.#end);
+    let next = rest.indexOf(PAGE_START, 1);
+    if (next < 0) next = rest.indexOf(PAGE_START[0]!, Math.max(1, rest.length - PAGE_START.length + 1));
+    const passed = next < 0 ? rest.length : next;
     this.#counters.skippedBytes += passed;
     this.#drop(passed);
   }

@@ -80,7 +80,7 @@ export class OggFramer implements PageSink {
     this.#sink = sink;
   }
 
-  /** Forgets all that is held and the stream that was followed, as at the start of a file. Counters and the latest link stay. */
+  /** Forgets all that is kept and the stream that was followed, as at the start of a file. Counters and the latest link stay. */
   reset(): void {
     this.#pages.reset();
     this.#page = NO_PAGE;
@@ -88,13 +88,13 @@ export class OggFramer implements PageSink {
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */
-  hold(): void {
-    this.#pages.isHeld = true;
+  pause(): void {
+    this.#pages.isPaused = true;
   }
 
   /**
    * The next bytes of the stream, in any number. Packets that are complete reach the sink before this returns.
-   * Returns how many were taken: all, unless the sink has held it; it goes on with the rest, or with none.
+   * Returns how many were taken: all, unless the sink has paused it; it goes on with the rest, or with none.
    */
   push(chunk: Buffer): number {
     return this.#pages.push(chunk);
@@ -112,8 +112,8 @@ export class OggFramer implements PageSink {
       return false;
     }
     if (isGap || isContinued !== this.#isOpen) {
-      // What goes on here began in a page that never came.
-      this.#close();
+      // What goes on here began in a page that never came, and what was open never ends.
+      this.#abandon();
       this.#fresh = true;
       this.#isOpen = isContinued;
       this.#isLost = isContinued;
@@ -136,11 +136,17 @@ export class OggFramer implements PageSink {
   #leave(): void {
     this.counters.skippedBytes += this.#headerBytes;
     this.#headerBytes = 0;
-    this.#close();
+    this.#abandon();
     this.#serial = -1;
     this.#headers = null;
     this.#granule = -1;
     this.#fresh = true;
+  }
+
+  /** Headers are counted by `#leave`, and a packet that is lost was counted piece by piece. */
+  #abandon(): void {
+    if (this.#headers === null && !this.#isLost) this.counters.skippedBytes += this.#piecesBytes;
+    this.#close();
   }
 
   #close(): void {
@@ -167,7 +173,7 @@ export class OggFramer implements PageSink {
     const { flags, granule, lacings, body } = this.#page;
     const isHead = this.#isHead;
     while (this.#lacing < lacings.length) {
-      if (this.#pages.isHeld) return false;
+      if (this.#pages.isPaused) return false;
       const lacing = lacings[this.#lacing++]!;
       this.#bodyAt += lacing;
       if (lacing === 255 || (lacing === 0 && this.#bodyAt === this.#packetAt && !isHead && !this.#isOpen)) continue;

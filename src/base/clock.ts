@@ -33,7 +33,7 @@ export class Alarm {
 }
 
 export interface Clock {
-  /** Measures work that may hold the event loop; whatever does such work reports it. */
+  /** Measures work that may block the event loop; whatever does such work reports it. */
   readonly watchdog: Watchdog;
   /** Monotonic milliseconds, for durations. */
   now(): number;

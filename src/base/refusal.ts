@@ -34,7 +34,7 @@ export interface FieldError {
 export class Refusal extends Error {
   readonly kind: RefusalKind;
   readonly errors: readonly FieldError[];
-  /** Extra response heads, such as Allow or Retry-After. */
+  /** Extra response headers, such as Allow or Retry-After. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(

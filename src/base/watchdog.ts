@@ -1,5 +1,5 @@
 /**
- * Measures how long each piece of work holds the event loop, and whose work held it longest: what strangers send must never delay the
+ * Measures how long each piece of work blocks the event loop, and whose work blocked it longest: what strangers send must never delay the
  * streams, and where it does the operator has to see whose work it was.
  *
  *   an encoder's chunk ─begin──end('encoder')──►┐  longest of this second: what, who, how long ──► one log line a second
@@ -13,7 +13,7 @@
 import { performance } from 'node:perf_hooks';
 
 /** Ways by which work comes in. */
-export const TURN_PARTS = ['connection', 'http', 'poll', 'encoder', 'upstream', 'change', 'timer', 'unknown'] as const;
+const TURN_PARTS = ['connection', 'http', 'poll', 'encoder', 'upstream', 'change', 'timer', 'unknown'] as const;
 export type TurnPart = (typeof TURN_PARTS)[number];
 
 export interface LongTurn {
@@ -37,7 +37,7 @@ export class Watchdog {
   #who = '';
   #tookMs = 0;
   /** The longest one that was long since the last call of `late`, taken or not. */
-  #heldMs = 0;
+  #longestTurnMs = 0;
   /** All that was booked since the start. */
   #bookedMs = 0;
 
@@ -61,7 +61,7 @@ export class Watchdog {
     if (tookMs > this.longestMs[part]) this.longestMs[part] = tookMs;
     if (tookMs < this.longMs) return false;
     this.long[part]++;
-    if (tookMs > this.#heldMs) this.#heldMs = tookMs;
+    if (tookMs > this.#longestTurnMs) this.#longestTurnMs = tookMs;
     if (tookMs < this.#tookMs) return false;
     this.#part = part;
     this.#who = '';
@@ -76,9 +76,9 @@ export class Watchdog {
 
   /** The event loop came round so much too late. Where a long turn since the last call explains it, nothing is added. */
   late(lateMs: number): void {
-    const heldMs = this.#heldMs;
-    if (lateMs >= this.longMs && heldMs < lateMs / 2) this.took('unknown', lateMs);
-    this.#heldMs = 0;
+    const longestTurnMs = this.#longestTurnMs;
+    if (lateMs >= this.longMs && longestTurnMs < lateMs / 2) this.took('unknown', lateMs);
+    this.#longestTurnMs = 0;
   }
 
   /** The longest of the long turns since the last call; null: none was long. */

@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.js';
 import { type Log, Repeats } from '../base/log.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { secretMatches } from '../config/secret.js';
-import { type HeadFacts, heardFacts } from '../listener/head.js';
+import { type HeadFacts, mergeFacts } from '../listener/head.js';
 import { cleanText } from '../metadata/text.js';
 import type { FallbackRules } from '../now-playing/fallback.js';
 import type { TitleOrigin } from '../now-playing/trust.js';
@@ -27,9 +27,9 @@ export interface ChannelParts {
 }
 
 export interface ChannelOutput {
-  /** A title of the source that is heard, in its stream or beside it; resolves when it is accepted or refused. Never rejects. */
+  /** A title of the source on air, in its stream or beside it; resolves when it is accepted or refused. Never rejects. */
   onTitle(channel: string, title: SourceTitle, source: Source): Promise<void>;
-  /** Another source of the channel is heard, or none. */
+  /** Another source of the channel is on air, or none. */
   onSourceChanged(channel: string): void;
 }
 
@@ -49,7 +49,7 @@ export class Channel {
   /** Since when nothing has fed it, monotonic milliseconds; +∞ while something does. */
   silentSinceMs: number;
   /** Since when something has fed it without a gap, unix milliseconds; null: nothing does. */
-  heardSinceMs: number | null = null;
+  onAirSinceMs: number | null = null;
   readonly #config: ChannelConfig;
   readonly #log: Log;
   readonly #repeats: Repeats;
@@ -84,7 +84,7 @@ export class Channel {
         onSourceChanged: (source, reason) => {
           log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
           this.silentSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
-          this.heardSinceMs = source === null ? null : (this.heardSinceMs ?? clock.wallMs());
+          this.onAirSinceMs = source === null ? null : (this.onAirSinceMs ?? clock.wallMs());
           audio.sourceChanged(source?.contentType);
           this.#output?.onSourceChanged(key);
         },
@@ -120,9 +120,9 @@ export class Channel {
     return secretMatches(this.#config.pushTokens, token);
   }
 
-  /** Whether the first of its sources is not the one that is heard. */
+  /** Whether the first of its sources is not the one on air. */
   get isSourceLost(): boolean {
-    return this.switch.heard === null || this.switch.heard !== this.switch.sources[0];
+    return this.switch.onAir === null || this.switch.onAir !== this.switch.sources[0];
   }
 
   #addSource(config: SourceConfig, all: Config, { clock, log }: ChannelParts): void {
@@ -160,12 +160,12 @@ export class Channel {
     const config = this.#config.sources.find((candidate) => candidate.type === 'encoder');
     if (source === undefined || config === undefined) return undefined;
     return {
-      channel: this.key,
+      channelKey: this.key,
       hasPassword: (sha256) => secretMatches([config.password], sha256),
       hasUser: (user) => user === 'source' || user === config.user,
       // Both are always compared, so that a wrong user name takes the same time as a wrong password.
-      authorized: (user, password) => secretMatches([config.password], password) && user === config.user,
-      get busy() {
+      authorizes: (user, password) => secretMatches([config.password], password) && user === config.user,
+      get isBusy() {
         return source.busy;
       },
       get agent() {
@@ -174,7 +174,7 @@ export class Channel {
       get quietMs() {
         return source.quietMs;
       },
-      attach: (socket, first, heads) => source.attach(socket, first, heads),
+      attach: (socket, first, headers) => source.attach(socket, first, headers),
       takesTitles: this.titlesFrom.includes('encoder'),
       get isFed() {
         return config.titlesWhileAway || source.state === 'up';
@@ -188,16 +188,17 @@ export class Channel {
     const sources = this.switch;
     return [`/${this.key}`, ...this.#config.mounts].map((path) => ({
       path,
-      channel: this.audio,
+      audio: this.audio,
+      takesEncoder: this.encoder !== undefined,
       get facts() {
-        return heardFacts(configured, sources.heard?.facts);
+        return mergeFacts(configured, sources.onAir?.facts);
       },
       access: this.#config.access,
       maxListeners: this.#config.maxListeners ?? Number.POSITIVE_INFINITY,
       maxListenMs: (this.#config.maxListenSeconds ?? all.streams.maxListenSeconds ?? Number.POSITIVE_INFINITY) * 1000,
       overflowUrl: this.#config.overflowUrl ?? all.streams.overflowUrl,
       get hasAudio() {
-        return sources.heard !== null;
+        return sources.onAir !== null;
       },
       get hopeful() {
         return sources.hopeful;

@@ -22,32 +22,34 @@ export interface ListenPolicy {
 /** A mount as a listener meets it. */
 export interface Mount extends ListenPolicy {
   readonly path: string;
-  readonly channel: ChannelAudio;
+  readonly audio: ChannelAudio;
   readonly facts: HeadFacts;
-  /** Whether a source is heard now, and whether waiting for one makes sense. */
+  /** Whether a source is on air, and whether waiting for one makes sense. */
   readonly hasAudio: boolean;
   readonly hopeful: boolean;
+  /** Whether an encoder can feed it. */
+  readonly takesEncoder: boolean;
   /** Whether a listener would wake a source. */
   readonly onDemand: boolean;
 }
 
 /** A channel as its encoder meets it: which logins may feed it and send its titles, which encoder feeds it now. */
 export interface EncoderMount {
-  readonly channel: string;
+  readonly channelKey: string;
   /** Constant time. @param sha256 of the password, taken once for all channels: a client that is not trusted chooses how long it is */
   hasPassword(sha256: Buffer): boolean;
   /** Its own user, or `source`. */
   hasUser(user: string): boolean;
   /** Whether this name and password may feed the channel; constant time. */
-  authorized(user: string, password: string): boolean;
+  authorizes(user: string, password: string): boolean;
   /** An encoder feeds it that may not be replaced by one that knows the password (`takeover` in the configuration). */
-  readonly busy: boolean;
+  readonly isBusy: boolean;
   /** What that encoder calls itself; "": it does not say, or none is there. */
   readonly agent: string;
   /** How long ago bytes of it came over the network last, milliseconds. */
   readonly quietMs: number;
-  /** From here on the connection is the channel's; the encoder that fed it before is cut. @param heads what the encoder says of itself */
-  attach(socket: Socket, first: Buffer, heads: ReadonlyMap<string, string>): void;
+  /** From here on the connection is the channel's; the encoder that fed it before is cut. @param headers what the encoder says of itself */
+  attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>): void;
   /** Whether the channel takes encoders' titles at all. */
   readonly takesTitles: boolean;
   /** Whether an encoder feeds it now, or its titles are taken all the same. */

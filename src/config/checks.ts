@@ -128,7 +128,7 @@ function checkAccess(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   });
 }
 
-/** An address that reads PROXY heads needs the list of proxies that may send them. */
+/** An address that reads PROXY headers needs the list of proxies that may send them. */
 function checkProxied(raw: unknown): Finding[] {
   if (items(member(member(raw, 'proxies'), 'trusted')).length > 0) return [];
   return items(member(raw, 'addresses'))

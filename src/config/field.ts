@@ -28,7 +28,7 @@ export const seconds = (min: number, max: number) => {
   return z.number({ error }).min(min, { error }).max(max, { error });
 };
 
-/** One line of text: no control characters, since most texts end up in response heads. Lengths in characters. */
+/** One line of text: no control characters, since most texts end up in response headers. Lengths in characters. */
 export const text = (min: number, max: number) => {
   const error = `must be text of ${min} to ${max} characters on one line (in quotes when it looks like a number)`;
   return z

@@ -1,6 +1,6 @@
 /**
  * The AsyncAPI 3.0 document: what WebSocket and server-sent events send, on the three scopes. Every message is one record. The test
- * suite's messages are held against it.
+ * suite's messages are checked against it.
  */
 
 import type { PushLimits } from '../metadata/push-schema.js';

@@ -1,7 +1,7 @@
 /**
  * The OpenAPI 3.1 document: every path of the interface with its parameters, answers and heads. Built at start from the schemas that
  * validate and from the limits of the configuration. test/docs/documents.test.ts drives the server through all of it, and the whole
- * test suite's answers are held against it, so it cannot drift.
+ * test suite's answers are checked against it, so it cannot drift.
  */
 
 import type { PushLimits } from '../metadata/push-schema.js';

@@ -1,7 +1,7 @@
 /**
  * The shapes that the documents describe, as JSON Schema 2020-12. What is pushed comes from the very schemas that validate it
  * (metadata/push-schema.ts), so that these documents cannot say anything else; what is answered is written here, member by member
- * in the order of the API, and every answer of the test suite is held against it.
+ * in the order of the API, and every answer of the test suite is checked against it.
  */
 
 import { z } from 'zod';

@@ -55,13 +55,13 @@ export function registerDocuments(app: FastifyInstance, documents: ApiDocuments)
 function serve(app: FastifyInstance, url: string, document: object): void {
   const body = Buffer.from(JSON.stringify(document));
   const etag = `"${contentTag(body)}"`;
-  const heads = { ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' };
+  const headers = { ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' };
   app.route({
     method: ['GET', 'HEAD'],
     url,
     exposeHeadRoute: false,
     handler: (request: FastifyRequest, reply: FastifyReply) => {
-      reply.headers(heads);
+      reply.headers(headers);
       if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
       return reply.type('application/json; charset=utf-8').send(body);
     },

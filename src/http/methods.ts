@@ -6,7 +6,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../base/refusal.js';
 import type { Role } from '../config/schema.js';
-import { READ_PREFLIGHT } from './reads.js';
+import { READ_ONLY, READ_PREFLIGHT } from './reads.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -14,8 +14,6 @@ declare module 'fastify' {
     role?: Role;
   }
 }
-
-const READ_ONLY = 'This address can only be read.';
 
 /** Of all routes of a path the same. */
 export interface RouteRole {

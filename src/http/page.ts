@@ -18,7 +18,7 @@ export interface PageChannel {
   /** The display name; `""`: the page has the key instead. */
   readonly name: string;
   readonly description: string;
-  /** The path at which it is heard, with its leading slash. */
+  /** The path at which it is played, with its leading slash. */
   readonly mount: string;
 }
 

@@ -7,7 +7,7 @@
  *                                                                └no: the rest is put back, and the socket is paused
  *
  * Invariant: no request and no upgrade comes of a connection that owes an answer; so its socket can be given away at once. Behind an
- * answer the rest waits for the next turn of the loop, so a full packet never holds it. Owned by the router, one a connection.
+ * answer the rest waits for the next turn of the loop, so a full packet never blocks it. Owned by the router, one a connection.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -35,7 +35,7 @@ export class Pipeline {
   /** What is to be done once nothing is owed: it is the last thing here. */
   #onAnswered: (() => void) | null = null;
   /** What came and was not parsed is put back, and the socket is paused. */
-  #isHeld = false;
+  #isPaused = false;
   #isOver = false;
   /** Since the last line end came nothing but CR. */
   #isBlankSoFar = true;
@@ -106,12 +106,12 @@ export class Pipeline {
 
   /** As much of it as may be answered now. */
   #parseSome(chunk: Buffer): void {
-    this.#isHeld = false;
+    this.#isPaused = false;
     let at = 0;
     for (let pieces = 0; at < chunk.length; pieces++) {
       const isOwing = this.#isOwing;
       if (isOwing || pieces === MOST_PIECES) {
-        this.#hold(chunk.subarray(at));
+        this.#putBack(chunk.subarray(at));
         if (!isOwing) this.#goOnSoon();
         return;
       }
@@ -143,8 +143,8 @@ export class Pipeline {
     return this.#request?.complete === true || this.#socket.writableNeedDrain;
   }
 
-  #hold(rest: Buffer): void {
-    this.#isHeld = true;
+  #putBack(rest: Buffer): void {
+    this.#isPaused = true;
     this.#rest = null;
     this.#socket.pause();
     this.#socket.unshift(rest);
@@ -154,14 +154,14 @@ export class Pipeline {
   readonly #onFinish = (): void => {
     this.#request = this.#response = null;
     if (this.#onAnswered !== null) this.#onAnswered();
-    else if (this.#isHeld) this.#goOnSoon();
+    else if (this.#isPaused) this.#goOnSoon();
   };
 
   /** Not at once: whatever else is due comes between two answers to one connection. */
   readonly #goOnSoon = (): void => void setImmediate(this.#goOn);
 
   readonly #goOn = (): void => {
-    if (this.#isHeld && !this.#isOver && this.#socket.writable) this.#socket.resume();
+    if (this.#isPaused && !this.#isOver && this.#socket.writable) this.#socket.resume();
   };
 }
 

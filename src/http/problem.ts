@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { REFUSALS, Refusal } from '../base/refusal.js';
 import type { RequestHeadFault } from '../net/request-head.js';
-import type { AddressHeads } from './legacy.js';
+import type { AddressHeaders } from './legacy.js';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 /** How long what still comes is read and dropped after a refusal on a bare socket. */
@@ -26,23 +26,25 @@ export function problemJson(refusal: Refusal): string {
   return JSON.stringify(problem);
 }
 
-/** Turns whatever was thrown into a refusal; what is not one is ours, and says nothing of itself outside. */
-export function asRefusal(error: unknown): Refusal {
-  return error instanceof Refusal ? error : new Refusal('internal', 'Something went wrong on the server.');
+/** Turns whatever was thrown into a refusal. What is not one is a fault of ours: `onError` gets it, the client learns nothing of it. */
+export function asRefusal(error: unknown, onError: (error: unknown) => void): Refusal {
+  if (error instanceof Refusal) return error;
+  onError(error);
+  return new Refusal('internal', 'Something went wrong on the server.');
 }
 
-/** Answers with a refusal; `heads` are added (CORS on reads). HEAD gets the same head without the body. */
+/** Answers with a refusal; `headers` are added (CORS on reads). HEAD gets the same head without the body. */
 export function sendProblem(
   response: ServerResponse,
   refusal: Refusal,
-  heads: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = {},
 ): void {
   const body = problemJson(refusal);
   response.writeHead(refusal.status, {
     'Content-Type': PROBLEM_TYPE,
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',
-    ...heads,
+    ...headers,
     ...refusal.headers,
   });
   response.end(body);
@@ -59,13 +61,13 @@ export function tooManyConnections(): Refusal {
  * Answers on a bare socket that HTTP's parser has given up, or given away, and closes it. What the other side still sends is
  * dropped for a moment: closing over unread bytes would reset the connection and take the answer with it.
  */
-export function endWithProblem(socket: Socket, refusal: Refusal, heads: Readonly<Record<string, string>> = {}): void {
+export function endWithProblem(socket: Socket, refusal: Refusal, headers: Readonly<Record<string, string>> = {}): void {
   const body = problemJson(refusal);
   const lines = Object.entries({
     'Content-Type': PROBLEM_TYPE,
     'Content-Length': String(Buffer.byteLength(body)),
     'Cache-Control': 'no-store',
-    ...heads,
+    ...headers,
     ...refusal.headers,
     Connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -113,7 +115,7 @@ export function isChunkedOnly(value: string | undefined): boolean {
 }
 
 /** Answered in kind where the connection can still be written to. */
-export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heads: AddressHeads): void {
+export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, headers: AddressHeaders): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
@@ -124,7 +126,7 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heads
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? new Refusal('timeout', 'The request did not come in time.')
         : new Refusal('bad-request', BROKEN[error.code ?? ''] ?? 'This is not an HTTP request that can be read.');
-  endWithProblem(socket, refusal, heads);
+  endWithProblem(socket, refusal, headers);
 }
 
 /** A head that cannot be taken (net/request-head.ts). */

@@ -10,18 +10,19 @@ import { REFUSALS, Refusal, retryLater } from '../base/refusal.js';
 import { queryOf } from '../base/request-target.js';
 import type { PushInput, PushLimits } from '../metadata/push-input.js';
 import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
-import { type Judged, type Judges, judgeRequest } from '../net/held-connection.js';
+import { type Judged, type Judges, judgeRequest } from '../net/judge.js';
 import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';
+import type { AcceptedPush } from '../titles/service.js';
 import { type RouteRole, refuseOthers } from './methods.js';
 
 /** What pushing needs of the rest of the server; wired in app/. */
 export interface PushTarget {
   /** Whether this token may push to this channel; an unknown channel takes the same time and says the same. */
   authorized(channel: string, token: string): boolean;
-  /** Commits and reports to readers; resolves with the answer's JSON. Rejects with a Refusal. */
-  push(channel: string, input: PushInput): Promise<string>;
+  /** Commits and reports to readers. Rejects with a Refusal. */
+  push(channel: string, input: PushInput): Promise<AcceptedPush>;
   /** An accepted push has been written to this node's readers, so long after it came in. */
   onPublished(tookMs: number): void;
   /** Every push. */
@@ -64,7 +65,7 @@ const ROLE: RouteRole = { role: 'push' };
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** A charset is fine: JSON is UTF-8 whatever it says. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
-const ANSWER_HEADS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
+const ANSWER_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
 /** @param limits of the fields and, in bytes, of a POST's body */
 export function registerPush(
@@ -109,16 +110,16 @@ export function registerPush(
     const { channel } = request.params as PushParams;
     const waitSeconds = rates.refusedPushes.waitSeconds(channel) || rates.pushes.take(channel);
     if (waitSeconds > 0) throw retryLater('too-many', 'Too many pushes to this channel.', waitSeconds);
-    let json: string;
+    let accepted: AcceptedPush;
     try {
-      json = await target.push(channel, read());
+      accepted = await target.push(channel, read());
     } catch (error) {
       rates.pushes.giveBack(channel);
       if (error instanceof Refusal && error.status < 500) rates.refusedPushes.takeWhatIsThere(channel);
       throw error;
     }
-    target.onPublished(reply.elapsedTime);
-    return reply.headers(ANSWER_HEADS).send(json);
+    if (accepted.isPublished) target.onPublished(reply.elapsedTime);
+    return reply.headers(ANSWER_HEADERS).send(accepted.json);
   };
 
   for (const url of PATHS) {
@@ -142,7 +143,7 @@ export function registerPush(
 }
 
 /**
- * The token of `Authorization: Bearer`, or "". Heads come as Latin-1 without blanks around them, tokens are compared as UTF-8, whose
+ * The token of `Authorization: Bearer`, or "". Headers come as Latin-1 without blanks around them, tokens are compared as UTF-8, whose
  * last byte may look like a blank of Latin-1.
  */
 function bearerToken(request: FastifyRequest): string {

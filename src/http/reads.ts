@@ -1,5 +1,5 @@
 /**
- * What every read has in common: the paths of the three scopes, CORS, cache heads, ETag. The path is parsed once, here, into a
+ * What every read has in common: the paths of the three scopes, CORS, cache headers, ETag. The path is parsed once, here, into a
  * typed target (src/http/README.md, "Reading").
  */
 
@@ -8,6 +8,7 @@ import { Refusal } from '../base/refusal.js';
 import { pathOf, queryOf } from '../base/request-target.js';
 import type { Sync } from '../feed/feed.js';
 import type { TrackType } from '../metadata/record.js';
+import { READ_METHODS } from './allow.js';
 
 export type Scope = 'channel' | 'station' | 'listener';
 export type ReadForm = 'json' | 'txt';
@@ -20,18 +21,25 @@ export interface ReadTarget {
   readonly query: URLSearchParams;
 }
 
+export const READ_ONLY = 'This address can only be read.';
+
 export const READ_CORS: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'ETag, Retry-After',
 };
 
 export const READ_PREFLIGHT: Readonly<Record<string, string>> = {
-  Allow: 'GET, HEAD, OPTIONS',
+  Allow: READ_METHODS,
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
+  'Access-Control-Allow-Methods': READ_METHODS,
   'Access-Control-Allow-Headers': 'If-None-Match, Last-Event-ID, Cache-Control',
   'Access-Control-Max-Age': '86400',
 };
+
+/** The answer to every other method. */
+export function readOnly(): Refusal {
+  return new Refusal('method-not-allowed', READ_ONLY, { headers: { Allow: READ_METHODS } });
+}
 
 const PATH = /^\/metadata\/(channel|station|listener)\/([A-Za-z0-9._~-]{1,134})$/;
 

@@ -9,22 +9,22 @@
 import type { IncomingMessage } from 'node:http';
 import { isLoopback } from '../base/ip.js';
 import type { Role } from '../config/schema.js';
-import { type AddressHeads, NO_HEADS } from './legacy.js';
+import { type AddressHeaders, NO_HEADERS } from './legacy.js';
 
 const OLD_HOST: readonly Role[] = ['push', 'poll', 'watch', 'stream'];
 
 export class Roles {
   readonly #named: ReadonlySet<Role> | null;
-  /** What every answer of the address has among its heads: something where it is deprecated. */
-  readonly heads: AddressHeads;
+  /** What every answer of the address has among its headers: something where it is deprecated. */
+  readonly headers: AddressHeaders;
   readonly #isProxied: boolean;
 
   /**
    * @param named the configured list, or undefined
    * @param isProxied whether a proxy names the clients of these connections: then no peer is known to be this machine's own
    */
-  constructor(named: readonly Role[] | undefined, heads: AddressHeads = NO_HEADS, isProxied = false) {
-    this.heads = heads;
+  constructor(named: readonly Role[] | undefined, headers: AddressHeaders = NO_HEADERS, isProxied = false) {
+    this.headers = headers;
     this.#isProxied = isProxied;
     this.#named = named === undefined ? null : new Set(named.includes('legacy') ? [...named, ...OLD_HOST] : named);
   }
@@ -40,7 +40,7 @@ export class Roles {
   }
 }
 
-/** Heads that proxies add: RFC 9110 (Via), RFC 7239 (Forwarded), and what is in use beside them. */
+/** Headers that proxies add: RFC 9110 (Via), RFC 7239 (Forwarded), and what is in use beside them. */
 const PROXYS =
   /^(via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|x-cluster-client-ip|cf-connecting-ip|true-client-ip)$/;
 

@@ -12,6 +12,7 @@ import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
 import { pathOf } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Connections } from '../net/connections.js';
+import { ALL_METHODS } from './allow.js';
 import { responseWith } from './legacy.js';
 import { Pipeline } from './pipeline.js';
 import {
@@ -35,9 +36,6 @@ const IDLE_MS = 120_000;
 
 /** Paths that are served where strangers have no room any more. */
 const OPERATORS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz']);
-
-/** Of the server as a whole (RFC 9110, 9.3.7). */
-const ALL_METHODS = 'GET, HEAD, POST, OPTIONS, PUT, SOURCE';
 
 export interface RouterParts {
   readonly connections: Connections;
@@ -77,7 +75,7 @@ export class Router {
         reply.hijack();
         // Its own text repeats the path, and a path may hold a token.
         const broken = new Refusal('bad-request', 'The path of the address has a broken percent-encoding.');
-        sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : translate(error));
+        sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : translate(error, parts.onError));
       },
     });
     // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
@@ -88,8 +86,7 @@ export class Router {
       else done();
     });
     this.app.setErrorHandler((error: FastifyError, _request, reply) => {
-      const refusal = translate(error);
-      if (refusal.kind === 'internal') this.#parts.onError(error);
+      const refusal = translate(error, parts.onError);
       return reply
         .code(refusal.status)
         .headers({ 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store', ...refusal.headers })
@@ -103,7 +100,7 @@ export class Router {
   /** An HTTP server for one address; it never listens, the front hands it connections. */
   server(roles: Roles): http.Server {
     const server = http.createServer({
-      ...(roles.has('legacy') && { ServerResponse: responseWith(roles.heads) }),
+      ...(roles.has('legacy') && { ServerResponse: responseWith(roles.headers) }),
       maxHeaderSize: this.#parts.headBytes,
       headersTimeout: this.#parts.headMs,
       // Node demands that a request has no less time than its head.
@@ -126,7 +123,7 @@ export class Router {
     server.on('upgrade', (request, socket, head) => {
       this.#pipelines.get(socket as Socket)!.release();
       const broken = brokenHead(request);
-      if (broken !== null) endWithProblem(socket as Socket, broken, roles.heads);
+      if (broken !== null) endWithProblem(socket as Socket, broken, roles.headers);
       else if (wantsWebSocket(request)) {
         this.#upgrade(request, socket as Socket, head, roles);
       } else goOnWithout(server, request, socket as Socket, head);
@@ -158,6 +155,14 @@ export class Router {
     await this.app.close();
   }
 
+  /** Cuts the connections that are left, and ends the checks of their times. */
+  terminate(): void {
+    for (const server of this.#servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+
   /** Whether the request is to be answered by us: its connection owes nothing, and no proxy could read it in another way. */
   #begins(request: http.IncomingMessage, response: http.ServerResponse): boolean {
     if (!this.#pipelines.get(request.socket)!.begin(request, response)) return false;
@@ -169,7 +174,7 @@ export class Router {
   /** Answered after the answer that is owed; what was given away to a listener is not answered here. */
   #broken(error: NodeJS.ErrnoException, socket: Socket, roles: Roles): void {
     const pipeline = this.#pipelines.get(socket)!;
-    const answer = () => answerBroken(error, socket, roles.heads);
+    const answer = () => answerBroken(error, socket, roles.headers);
     if (pipeline.isOver) socket.destroy();
     else if (error.code?.startsWith('HPE_') || error.code === 'ERR_HTTP_REQUEST_TIMEOUT') pipeline.finish(answer);
     else answer();
@@ -198,18 +203,18 @@ export class Router {
     const service = takers.find(({ role }) => roles.allows(role, request));
     const pipeline = this.#pipelines.get(socket)!;
     if (service === undefined) sendProblem(response, notServed());
-    else service.handle({ request, response, pipeline, heads: roles.heads });
+    else service.handle({ request, response, pipeline, roles });
   }
 
-  #upgrade(request: http.IncomingMessage, socket: Socket, head: Buffer, roles: Roles): void {
+  #upgrade(request: http.IncomingMessage, socket: Socket, first: Buffer, roles: Roles): void {
     const path = pathOf(originForm(request));
     if (!this.#parts.connections.begin(socket)) {
-      endWithProblem(socket, tooManyConnections(), roles.heads);
+      endWithProblem(socket, tooManyConnections(), roles.headers);
       return;
     }
     const service = this.#parts.upgrades.find((each) => each.takes(path) && roles.allows(each.role, request));
-    if (service === undefined) endWithProblem(socket, notServed(), roles.heads);
-    else service.upgrade(request, socket, head, roles.heads);
+    if (service === undefined) endWithProblem(socket, notServed(), roles.headers);
+    else service.upgrade(request, socket, first, roles.headers);
   }
 }
 
@@ -229,12 +234,12 @@ function originForm(request: http.IncomingMessage): string {
 }
 
 /** fastify's own errors carry a status: they become the row of our table that has it. */
-function translate(error: FastifyError | Error): Refusal {
+function translate(error: FastifyError | Error, onError: (error: unknown) => void): Refusal {
   if (error instanceof Refusal) return error;
   const status = 'statusCode' in error ? error.statusCode : undefined;
   const kind = (Object.keys(REFUSALS) as RefusalKind[]).find((name) => REFUSALS[name].status === status);
   if (kind !== undefined && kind !== 'internal') return new Refusal(kind, error.message);
-  return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error);
+  return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error, onError);
 }
 
 /** A handshake has no body (RFC 6455, 4.1). */

@@ -7,8 +7,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Role } from '../config/schema.js';
-import type { AddressHeads } from './legacy.js';
+import type { AddressHeaders } from './legacy.js';
 import type { Pipeline } from './pipeline.js';
+import type { Roles } from './roles.js';
 
 /** A request that Node's HTTP server has read, and what it came on. */
 export interface Exchange {
@@ -16,8 +17,8 @@ export interface Exchange {
   readonly response: ServerResponse;
   /** Of its connection; to be called where an answer has no end, or takes the connection away. */
   readonly pipeline: Pipeline;
-  /** Heads that every answer of the address has; what is written past `response` must have them. */
-  readonly heads: AddressHeads;
+  /** Of the address; what is written past `response` must have its headers. */
+  readonly roles: Roles;
 }
 
 export interface HttpService {
@@ -35,6 +36,6 @@ export interface UpgradeService {
   readonly role: Role;
   /** @param path without the query */
   takes(path: string): boolean;
-  /** Takes an upgrade to WebSocket, or answers it with a problem. @param heads of the address, in every answer */
-  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, heads: AddressHeads): void;
+  /** Takes an upgrade to WebSocket, or answers it with a problem. @param headers of the address, in every answer */
+  upgrade(request: IncomingMessage, socket: Socket, first: Buffer, headers: AddressHeaders): void;
 }

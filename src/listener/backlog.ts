@@ -27,7 +27,7 @@ export function pauseAfter(tableBytes: number): number {
   return Math.min(Math.max(SAMPLE_MS, tableBytes * PAUSE_MS_PER_BYTE), LONGEST_PAUSE_MS);
 }
 
-/** A listener's connection and what its send queue held. */
+/** A listener's connection and what was in its send queue. */
 export class ListenerBacklog {
   readonly listener: Listener;
   readonly tape: AudioTape;

@@ -1,6 +1,6 @@
 /**
  * The head of a listener's answer, rendered for each: HTTP/1.0 status line, close-delimited, never cached, readable by pages of any
- * origin with `icy-metaint` exposed. Why each head stands there: src/http/stream/README.md.
+ * origin with `icy-metaint` exposed. Why each header stands there: src/http/stream/README.md.
  */
 
 export interface HeadFacts {
@@ -18,7 +18,7 @@ export interface HeadFacts {
   readonly sampleRate: number;
   readonly channels: number;
   readonly server: string;
-  /** Configured heads, name → value with {channelkey} filled in. They replace ours of the same name. */
+  /** Configured headers, name → value with {channelkey} filled in. They replace ours of the same name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +29,7 @@ type AnnouncedFacts = Pick<
 >;
 
 /** The facts for listeners: from the configuration, else from the source on air, else the channel's key as its name. */
-export function heardFacts(configured: HeadFacts, source: AnnouncedFacts | undefined): HeadFacts {
+export function mergeFacts(configured: HeadFacts, source: AnnouncedFacts | undefined): HeadFacts {
   return {
     ...configured,
     name: configured.name || source?.name || configured.key,
@@ -56,15 +56,15 @@ function clean(value: string): string {
 /**
  * @param audio content type and bitrate of what is on air now
  * @param metaint bytes between blocks, or null for a player that did not ask for ICY
- * @param more heads of the address at which the player asked
+ * @param addressHeaders headers of the address at which the player asked
  */
 export function streamHead(
   facts: HeadFacts,
   audio: { contentType: string; bitrateKbps: number },
   metaint: number | null,
-  more: Readonly<Record<string, string>>,
+  addressHeaders: Readonly<Record<string, string>>,
 ): Buffer {
-  const heads: [string, string][] = [
+  const headers: [string, string][] = [
     ['Content-Type', audio.contentType],
     ['Connection', 'close'],
     ['Server', facts.server],
@@ -83,29 +83,20 @@ export function streamHead(
   ];
   const kbps = facts.bitrateKbps || audio.bitrateKbps;
   const bitrate = kbps > 0 ? String(kbps) : '';
-  heads.push(['icy-br', bitrate], ['ice-audio-info', facts.audioInfo || (bitrate && `bitrate=${bitrate}`)]);
-  if (metaint !== null) heads.push(['icy-metaint', String(metaint)]);
-  heads.push(...Object.entries(more));
-  return renderHead('HTTP/1.0 200 OK', heads, facts.headers);
+  headers.push(['icy-br', bitrate], ['ice-audio-info', facts.audioInfo || (bitrate && `bitrate=${bitrate}`)]);
+  if (metaint !== null) headers.push(['icy-metaint', String(metaint)]);
+  headers.push(...Object.entries(addressHeaders));
+  return renderHead('HTTP/1.0 200 OK', headers, facts.headers);
 }
-
-/** CORS preflight for a stream. */
-export const PREFLIGHT_HEADS: readonly [string, string][] = [
-  ['Allow', 'GET, HEAD, OPTIONS, PUT, SOURCE'],
-  ['Access-Control-Allow-Origin', '*'],
-  ['Access-Control-Allow-Methods', 'GET, HEAD, OPTIONS'],
-  ['Access-Control-Allow-Headers', 'icy-metadata, range'],
-  ['Access-Control-Max-Age', '86400'],
-];
 
 function renderHead(
   statusLine: string,
-  heads: readonly (readonly [string, string])[],
+  headers: readonly (readonly [string, string])[],
   replaced: Readonly<Record<string, string>>,
 ): Buffer {
   const names = new Set(Object.keys(replaced).map((name) => name.toLowerCase()));
   let text = `${statusLine}\r\n`;
-  for (const [name, value] of heads) {
+  for (const [name, value] of headers) {
     if (value !== '' && !names.has(name.toLowerCase())) text += `${name}: ${clean(value)}\r\n`;
   }
   for (const [name, value] of Object.entries(replaced)) text += `${name}: ${clean(value)}\r\n`;

@@ -26,7 +26,7 @@ export interface ListenerRequest {
   readonly url: string;
   /** Of the player; proxies are already taken out. */
   readonly address: string;
-  head(name: string): string | undefined;
+  header(name: string): string | undefined;
 }
 
 /** Figures of one channel; peaks since the start of the server. */
@@ -103,7 +103,7 @@ export class ListenerStats {
 
   /** A connection begins to play. Balance with `leave`. @param metaid a well-formed one */
   join(channel: string, request: ListenerRequest, metaid: string | null): CountedListener {
-    const agent = request.head('user-agent') ?? '';
+    const agent = request.header('user-agent') ?? '';
     const nowMs = this.#clock.now();
     const { identity, isLasting } = identify(request, agent, metaid);
     const key = `${channel} ${identity}`;
@@ -153,7 +153,7 @@ export class ListenerStats {
     // An empty secret is written as one character more.
     const field = (text: string) => secrets.mask(text, textCharacters).slice(0, textCharacters);
     const line = `${request.method} ${field(request.url)} HTTP/1.0`;
-    const referer = request.head('referer') ?? '';
+    const referer = request.header('referer') ?? '';
     const address = plainAddress(request.address);
     return {
       address: anonymize ? anonymized(address) : address || '-',
@@ -170,7 +170,7 @@ function identify(
   metaid: string | null,
 ): { identity: string; isLasting: boolean } {
   if (metaid !== null) return { identity: `m ${metaid}`, isLasting: true };
-  const playbackSession = request.head('x-playback-session-id');
+  const playbackSession = request.header('x-playback-session-id');
   if (playbackSession !== undefined && PLAYBACK_SESSION.test(playbackSession)) {
     return { identity: `p ${playbackSession}`, isLasting: true };
   }

@@ -65,12 +65,8 @@ export async function readQueues(
   }
 }
 
-/** Scans the whole lines in `text` and returns their length, bytes. The head line has no colon at its place and no queue. */
-export function scan(
-  text: Buffer,
-  endpointsLength: number,
-  onQueue: (endpoints: string, bytes: number) => void,
-): number {
+/** Scans the whole lines in `text` and returns their length, bytes. The header line has no colon at its place and no queue. */
+function scan(text: Buffer, endpointsLength: number, onQueue: (endpoints: string, bytes: number) => void): number {
   let from = 0;
   for (;;) {
     const next = text.indexOf(LINE_FEED, from) + 1;

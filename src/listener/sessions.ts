@@ -3,7 +3,7 @@
  * *heard* when a player that has played in real time since its first byte gets there (README, "Written and heard"):
  *
  *   session start ────────────── position ──────────►│ heard
- *        └ first byte written    written │───── held ─┘
+ *        └ first byte written    written │── not yet ─┘
  *
  * A block that is written later than that moment moves the session's start by the difference: the player has stalled. So does audio
  * that lies in the send queue when it should be heard (backlog.ts).
@@ -44,7 +44,7 @@ export class Session implements AlarmHandler {
   #startMs = 0;
   /** Position of the end of what is written. */
   #writtenMs = 0;
-  readonly #held: HeardTitle[] = [];
+  readonly #unheard: HeardTitle[] = [];
   #alarm: Alarm | null = null;
   readonly #clock: Clock;
   readonly #output: SessionOutput;
@@ -101,7 +101,7 @@ export class Session implements AlarmHandler {
     const title = { view: mark.view, positionMs };
     this.lastWritten = title;
     if (this.isCurrent) this.#output.onWritten(this, title);
-    this.#hold(title, nowMs);
+    this.#waitToHear(title, nowMs);
   }
 
   onAlarm(nowMs: number): void {
@@ -113,24 +113,24 @@ export class Session implements AlarmHandler {
   end(): void {
     this.#alarm?.cancel();
     this.#alarm = null;
-    this.#held.length = 0;
+    this.#unheard.length = 0;
   }
 
-  #hold(title: HeardTitle, nowMs: number): void {
-    this.#held.push(title);
+  #waitToHear(title: HeardTitle, nowMs: number): void {
+    this.#unheard.push(title);
     if (this.#alarm === null) this.#release(nowMs);
   }
 
   #release(nowMs: number): void {
     for (;;) {
-      const title = this.#held[0];
+      const title = this.#unheard[0];
       if (title === undefined) return;
       const dueMs = this.#startMs + title.positionMs;
       if (dueMs > nowMs) {
         this.#alarm = this.#clock.alarm(dueMs, this);
         return;
       }
-      this.#held.shift();
+      this.#unheard.shift();
       this.lastHeard = title;
       if (this.isCurrent) this.#output.onHeard(this, title);
     }

@@ -10,8 +10,8 @@
 export const HANDSHAKE = 0x16;
 const VERSION_3 = 3;
 const CLIENT_HELLO = 1;
-const RECORD_HEAD_BYTES = 5;
-const MESSAGE_HEAD_BYTES = 4;
+const RECORD_HEADER_BYTES = 5;
+const MESSAGE_HEADER_BYTES = 4;
 /** RFC 8446, 5.1: the most that a record holds in the clear. */
 const RECORD_BYTES = 2 ** 14;
 /** Clients that cut their ClientHello, to get it past a censor, make two to ten of it. */
@@ -19,25 +19,25 @@ const MOST_RECORDS = 32;
 
 /**
  * @param bytes what a connection began with
- * @param mostBytes that the ClientHello may have, its own head counted in
+ * @param mostBytes that the ClientHello may have, its own header counted in
  * @returns 'whole', 'more' to come, or 'wrong': no ClientHello, or too long
  */
 export function readClientHello(bytes: Buffer, mostBytes: number): 'whole' | 'more' | 'wrong' {
   let got = 0;
-  let wanted = MESSAGE_HEAD_BYTES;
+  let wanted = MESSAGE_HEADER_BYTES;
   for (let at = 0, records = 0; got < wanted; records++) {
     if (records === MOST_RECORDS) return 'wrong';
     if (at < bytes.length && bytes[at] !== HANDSHAKE) return 'wrong';
     if (at + 1 < bytes.length && bytes[at + 1] !== VERSION_3) return 'wrong';
-    if (at + RECORD_HEAD_BYTES > bytes.length) return 'more';
+    if (at + RECORD_HEADER_BYTES > bytes.length) return 'more';
     const length = bytes.readUInt16BE(at + 3);
     if (length === 0 || length > RECORD_BYTES) return 'wrong';
-    at += RECORD_HEAD_BYTES;
-    for (let i = 0; i < length && got + i < MESSAGE_HEAD_BYTES; i++) {
+    at += RECORD_HEADER_BYTES;
+    for (let i = 0; i < length && got + i < MESSAGE_HEADER_BYTES; i++) {
       const byte = bytes[at + i];
       if (byte === undefined) return 'more';
       if (got + i === 0 && byte !== CLIENT_HELLO) return 'wrong';
-      if (got + i > 0) wanted += byte << (8 * (MESSAGE_HEAD_BYTES - 1 - got - i));
+      if (got + i > 0) wanted += byte << (8 * (MESSAGE_HEADER_BYTES - 1 - got - i));
     }
     got += length;
     if (wanted > mostBytes) return 'wrong';

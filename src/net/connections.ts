@@ -21,8 +21,7 @@ import { originOf, plainAddress } from '../base/ip.js';
 import { Queue, type QueueLink } from './queue.js';
 
 /** Why a connection was not served: labels of the metric. */
-export const CONNECTION_REFUSALS = ['full', 'reserved', 'address', 'files'] as const;
-export type ConnectionRefusal = (typeof CONNECTION_REFUSALS)[number];
+export type ConnectionRefusal = 'full' | 'reserved' | 'address' | 'files';
 
 export interface ConnectionLimits {
   /** Of all kinds. */

@@ -1,10 +1,10 @@
 /**
- * What the first bytes of a connection say, after a proxy's head and TLS were taken off (opening.ts): a pure function, so that every
+ * What the first bytes of a connection say, after a proxy's header and TLS were taken off (opening.ts): a pure function, so that every
  * prefix can be tried. Invariant: more bytes never change a verdict once it is given; `more` comes only for a prefix of a known word.
  *
  *   GET, HEAD, POST …; PUT to a path of our own ─► http
  *   PUT, SOURCE                                 ─► encoder
- *   GET or POST of an encoder's title           ─► title: heads that HTTP does not allow are met there too (http/ingest/title-acceptor.ts)
+ *   GET or POST of an encoder's title           ─► title: headers that HTTP does not allow are met there too (http/ingest/title-acceptor.ts)
  *   any other line of text                      ─► shoutcast: its first line may be a password (http/ingest/shoutcast-password.ts)
  *   a control character                         ─► unknown
  */

@@ -2,7 +2,7 @@
  * The front of one address: a bare `net` server that looks at the first bytes of a connection (what a proxy or TLS puts before them is
  * taken off by the opening) and hands it on.
  *
- *   PUT, SOURCE  ─► onEncoder (their heads are no HTTP that Node's parser takes: src/http/ingest/README.md, "What encoders send")
+ *   PUT, SOURCE  ─► onEncoder (their headers are no HTTP that Node's parser takes: src/http/ingest/README.md, "What encoders send")
  *   GET of a mount ─► onListener (no HTTP objects stay behind in a crowd of listeners)
  *   GET of a channel's record ─► onPoll (no HTTP objects at all, as long as nothing else is asked)
  *   GET, POST of an encoder's title ─► onTitleUpdate, which makes HTTP of it
@@ -29,7 +29,7 @@ export interface FrontOptions extends Omit<OpeningOptions, 'onReady'> {
   readonly headMs: number;
   readonly http: HttpServer;
   /** Undefined: this address serves no encoders, and answers them as HTTP. */
-  readonly onEncoder: ((socket: net.Socket, first: Buffer) => void) | undefined;
+  readonly onEncoder?: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection with an encoder's title. Undefined: it is HTTP like any other. */
   readonly onTitleUpdate?: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection whose first line may be a password. Undefined: it is closed. */

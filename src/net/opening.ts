@@ -1,8 +1,8 @@
 /**
- * What comes before the first bytes of a connection, where its address has it: the head of a TCP proxy (proxy-protocol.ts), then TLS,
+ * What comes before the first bytes of a connection, where its address has it: the header of a TCP proxy (proxy-protocol.ts), then TLS,
  * either for everything or, on a shared port, for what begins like a TLS handshake. What is behind goes to the front as it came.
  *
- *   accepted ─► PROXY head? ─► whole ClientHello ─► its turn, handshake ─► ready        each step has headMs, as a deadline
+ *   accepted ─► PROXY header? ─► whole ClientHello ─► its turn, handshake ─► ready        each step has headMs, as a deadline
  *                               └ sharePort: no TLS ─► ready
  *
  * Owns each socket until it is ready. One deadline a step: a socket's own time-out begins anew with every byte that trickles in. Handshakes
@@ -17,7 +17,7 @@ import { HANDSHAKE, readClientHello } from './client-hello.js';
 import type { Connections } from './connections.js';
 import { TlsHandshake, type TlsHandshakes } from './handshakes.js';
 import { addressOf, comesFrom, type Proxies } from './peer.js';
-import { readProxyHead } from './proxy-protocol.js';
+import { readProxyHeader } from './proxy-protocol.js';
 import { tlsOptions } from './tls-options.js';
 
 export interface TlsOptions {
@@ -32,9 +32,9 @@ export interface TlsOptions {
 
 export interface OpeningOptions {
   readonly headMs: number;
-  /** In which each connection is entered already; gets its address from a PROXY head. */
+  /** In which each connection is entered already; gets its address from a PROXY header. */
   readonly connections: Connections;
-  /** Peers that must, and alone may, begin with a PROXY head here, and how long it may be. Undefined: none may. */
+  /** Peers that must, and alone may, begin with a PROXY header here, and how long it may be. Undefined: none may. */
   readonly proxied?: { readonly by: Proxies; readonly headBytes: number } | undefined;
   /** Undefined: everything here is in the clear. */
   readonly tls?: TlsOptions | undefined;
@@ -71,14 +71,14 @@ export class Opening {
     else if (!proxied.by.isTrusted(socket.remoteAddress)) socket.on('error', () => undefined).destroy();
     else {
       this.#look(socket, (bytes) => {
-        const head = readProxyHead(bytes, proxied.headBytes);
-        if (typeof head === 'string') return head;
+        const header = readProxyHeader(bytes, proxied.headBytes);
+        if (typeof header === 'string') return header;
         return () => {
-          if (head.address !== null) {
-            comesFrom(socket, head.address);
-            if (!this.#options.connections.comesFrom(socket, head.address)) return;
+          if (header.address !== null) {
+            comesFrom(socket, header.address);
+            if (!this.#options.connections.comesFrom(socket, header.address)) return;
           }
-          putBack(socket, head.rest);
+          putBack(socket, header.rest);
           this.#secure(socket);
         };
       });

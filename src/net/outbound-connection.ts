@@ -3,9 +3,9 @@
  * answer whose head is strict HTTP (response-head.ts).
  *
  *   socket ─► head made strict, then the body as it comes ─► undici            undici ─► socket
- *     └─ stopped while held: what the server sends meanwhile waits in the kernel, and then at the server
+ *     └─ not read while the socket is paused: what the server sends meanwhile waits in the kernel, and then at the server
  *
- * It is held here and not in undici: undici 7 fails an assertion where a FIN comes behind a body that is paused (its issue 5360). The
+ * The socket is paused, and not undici's body: undici 7 fails an assertion where a FIN comes behind a body that is paused (its issue 5360). The
  * socket's own buffer takes one filling more. Owned by one Outbound.
  */
 
@@ -34,9 +34,9 @@ export class OutboundConnection extends Duplex {
   readonly #headBytes: number;
   /** What has come of the head; null: it was handed on. */
   #head: Buffer | null = Buffer.alloc(0);
-  /** Of the heads of interim answers, which are not handed on. */
+  /** Of the headers of interim answers, which are not handed on. */
   #interimBytes = 0;
-  #isHeld = false;
+  #isSocketPaused = false;
 
   constructor(socket: Socket, headBytes: number) {
     super({ readableHighWaterMark: MOST_UNREAD_BYTES });
@@ -47,19 +47,19 @@ export class OutboundConnection extends Duplex {
     socket.on('error', (error) => this.destroy(error));
   }
 
-  /** Reads nothing more from the socket until `release`. */
-  hold(): void {
-    this.#isHeld = true;
+  /** Reads nothing more from the socket until `resumeSocket`. */
+  pauseSocket(): void {
+    this.#isSocketPaused = true;
     this.socket.pause();
   }
 
-  release(): void {
-    this.#isHeld = false;
+  resumeSocket(): void {
+    this.#isSocketPaused = false;
     this.socket.resume();
   }
 
   override _read(): void {
-    if (!this.#isHeld) this.socket.resume();
+    if (!this.#isSocketPaused) this.socket.resume();
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, onWritten: (error?: Error | null) => void): void {
@@ -127,7 +127,7 @@ export function openSocket({ url, host, mayBePrivate }: Target, options: Connect
     noDelay: true,
   };
   if (!isTls) return netConnect(to);
-  // An address is no server name (RFC 6066, 3); the certificate is held against it all the same.
+  // An address is no server name (RFC 6066, 3); the certificate is checked against it all the same.
   const servername = isIP(host) === 0 ? host : '';
   return tlsConnect({
     ...to,

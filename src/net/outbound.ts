@@ -2,7 +2,7 @@
  * One request of ours and its answer, on a connection of its own: every request that we make goes this way. Redirects, playlists and
  * deadlines are its owner's business.
  *
- *   start ─► onAnswer (status and heads) ─► body: onBody, onBody … ─► onEnd
+ *   start ─► onAnswer (status and headers) ─► body: onBody, onBody … ─► onEnd
  *     └────────────────┴───────────────────────┴──────► onFailed     one of both ends, once; none after `abort`
  *
  * By undici's `dispatch`. Invariant: its handler never pauses (nodejs/undici#5360: a FIN behind a paused body is thrown where nothing
@@ -47,7 +47,7 @@ export interface BodySink {
   onIdle?(): void;
 }
 
-/** Heads of which the first one counts; of others several are one list (RFC 9110, 5.3). */
+/** Headers of which the first one counts; of others several are one list (RFC 9110, 5.3). */
 const SINGLE = new Set(['content-type', 'location']);
 
 export class Outbound implements Dispatcher.DispatchHandler {
@@ -105,7 +105,7 @@ export class Outbound implements Dispatcher.DispatchHandler {
   /** Nothing more is handed on until `resume`. */
   pause(): void {
     this.#isPaused = true;
-    this.#connection?.hold();
+    this.#connection?.pauseSocket();
   }
 
   /** Goes on in the next tick: the caller may still have bytes of the chunk before. */
@@ -168,7 +168,7 @@ export class Outbound implements Dispatcher.DispatchHandler {
       if (chunk !== undefined) this.#give(chunk);
       else if (this.#isWhole) this.#end();
       else {
-        this.#connection?.release();
+        this.#connection?.resumeSocket();
         return;
       }
     }

@@ -1,6 +1,6 @@
 /**
- * The head that a TCP proxy puts before a connection: HAProxy's PROXY protocol, versions 1 (a line of text) and 2 (binary), as its
- * public specification of 2020/03/05 says. Bytes come in any pieces; nothing behind the head is taken.
+ * The header that a TCP proxy puts before a connection: HAProxy's PROXY protocol, versions 1 (a line of text) and 2 (binary), as its
+ * public specification of 2020/03/05 says. Bytes come in any pieces; nothing behind the header is taken.
  *
  *   PROXY TCP4 192.0.2.1 10.0.0.2 56324 443 CR LF                       at most 107 bytes
  *   CR LF CR LF 00 CR LF Q U I T LF │ 2·command │ family │ length(2) │ addresses, then TLVs, which are skipped
@@ -21,19 +21,19 @@ const PROXY = 0x21;
 const TCP4 = 0x11;
 const TCP6 = 0x21;
 
-export interface ProxyHead {
+export interface ProxyHeader {
   /** Of the client; null: the proxy speaks for itself, or knows none (LOCAL, UNKNOWN, another family). */
   readonly address: string | null;
-  /** The bytes behind the head that came with its end. */
+  /** The bytes behind the header that came with its end. */
   readonly rest: Buffer;
 }
 
 /**
- * Reads the head from all bytes that came so far. `more`: they can still become one; `wrong`: they cannot. What is wrong is said with
- * the first byte that makes it so, as far as a fixed part of the head shows it.
- * @param mostBytes that a head may have
+ * Reads the header from all bytes that came so far. `more`: they can still become one; `wrong`: they cannot. What is wrong is said with
+ * the first byte that makes it so, as far as a fixed part of the header shows it.
+ * @param mostBytes that a header may have
  */
-export function readProxyHead(bytes: Buffer, mostBytes: number): ProxyHead | 'more' | 'wrong' {
+export function readProxyHeader(bytes: Buffer, mostBytes: number): ProxyHeader | 'more' | 'wrong' {
   if (begins(bytes, V1)) return readText(bytes);
   if (begins(bytes, V2)) return readBinary(bytes, mostBytes);
   return 'wrong';
@@ -45,7 +45,7 @@ function begins(bytes: Buffer, start: Buffer): boolean {
   return bytes.subarray(0, length).equals(start.subarray(0, length));
 }
 
-function readText(bytes: Buffer): ProxyHead | 'more' | 'wrong' {
+function readText(bytes: Buffer): ProxyHeader | 'more' | 'wrong' {
   const end = bytes.subarray(0, V1_MOST).indexOf(LF);
   if (end < 0) return bytes.length < V1_MOST ? 'more' : 'wrong';
   const line = bytes.toString('latin1', 0, end + 1);
@@ -58,7 +58,7 @@ function readText(bytes: Buffer): ProxyHead | 'more' | 'wrong' {
   return { address: plainAddress(from), rest };
 }
 
-function readBinary(bytes: Buffer, mostBytes: number): ProxyHead | 'more' | 'wrong' {
+function readBinary(bytes: Buffer, mostBytes: number): ProxyHeader | 'more' | 'wrong' {
   const command = bytes[V2.length];
   if (command !== undefined && command !== LOCAL && command !== PROXY) return 'wrong';
   if (bytes.length < V2_FIXED) return 'more';

@@ -1,7 +1,7 @@
 /**
  * The head of an encoder's request, read tolerantly: encoders end lines with LF, CRLF or CR CR LF, leave out blanks, send names in
  * any charset, and speak protocols that Node's HTTP parser refuses (src/http/ingest/README.md, "What encoders send"). What two readers could take for two
- * different requests is refused (RFC 9112, 2.2, 3.2, 5.1, 5.2, 6.3); only SHOUTcast's heads, which frame nothing, may hold it. Bytes come in
+ * different requests is refused (RFC 9112, 2.2, 3.2, 5.1, 5.2, 6.3); only SHOUTcast's headers, which frame nothing, may hold it. Bytes come in
  * any pieces; what was read of a head depends on its bytes only, never on where they were split. Owned by the acceptor that reads it.
  */
 
@@ -45,9 +45,9 @@ const FIRST_BYTES = 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 const CONTROLS = /[\u0000-\u001f\u007f]/g;
-/** Heads of which several are one list (RFC 9110, 5.3; RFC 7239, 7.1). */
+/** Headers of which several are one list (RFC 9110, 5.3; RFC 7239, 7.1). */
 const LISTS = new Set(['x-forwarded-for', 'forwarded']);
-/** Heads that say how long a body is: one of them, once. */
+/** Headers that say how long a body is: one of them, once. */
 const LENGTHS = new Set(['content-length', 'transfer-encoding']);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 const EXACT_REQUEST = /^[A-Z]+ [\x21-\x7e]+ HTTP\/1\.[01]$/;
@@ -69,7 +69,7 @@ export class RequestHeadParser {
   #isLoose = false;
   readonly #headers = new Map<string, string>();
 
-  /** @param request where there is no request line: what stands in its place (SHOUTcast's heads come behind a password) */
+  /** @param request where there is no request line: what stands in its place (SHOUTcast's headers come behind a password) */
   constructor(limits: RequestHeadLimits, request: RequestLine | null = null) {
     this.#limits = limits;
     this.#request = request;

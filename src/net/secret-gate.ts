@@ -22,7 +22,7 @@ export interface SecretLimits {
   /** Wrong ones of all addresses, likewise. */
   readonly inAllPerMinute: number;
   /** How many wait for their turn, of an address; one a second. Past it a place is drawn. */
-  readonly queue: number;
+  readonly mostOfOrigin: number;
   /** Addresses that are remembered: those of wrong secrets, and those of right ones; also how many may wait in all. */
   readonly remembered: number;
 }
@@ -90,21 +90,21 @@ export class SecretGate {
 
   /** Where this origin has to wait; null: nowhere. */
   #queueOf(origin: string): SecretQueue | null {
-    const { queue: most, inAllPerMinute } = this.#limits;
+    const { mostOfOrigin, inAllPerMinute } = this.#limits;
     if (!this.#proven.has(origin)) {
       const everyMs = 60_000 / inAllPerMinute;
       const all = this.#queues.get(ALL);
       if (all !== undefined) return all;
       if (this.#wrongInAll.waitSeconds(ALL) > 0)
-        return this.#open(ALL, everyMs, Math.ceil((most * EVERY_MS) / everyMs));
+        return this.#open(ALL, everyMs, Math.ceil((mostOfOrigin * EVERY_MS) / everyMs));
     }
     const own = this.#queues.get(origin);
     if (own !== undefined) return own;
-    return this.#wrong.waitSeconds(origin) > 0 ? this.#open(origin, EVERY_MS, most) : null;
+    return this.#wrong.waitSeconds(origin) > 0 ? this.#open(origin, EVERY_MS, mostOfOrigin) : null;
   }
 
   #open(name: string, everyMs: number, most: number): SecretQueue {
-    const { queue: mostOfOrigin } = this.#limits;
+    const { mostOfOrigin } = this.#limits;
     const onCount = (change: number) => (this.#waiting += change);
     const queue = new SecretQueue({ everyMs, most, mostOfOrigin, random: this.#random, onCount });
     this.#queues.set(name, queue);

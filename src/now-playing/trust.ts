@@ -17,7 +17,7 @@ export interface TrustRules {
   /** In order of trust; an origin that is left out is not believed. */
   readonly titlesFrom: readonly TitleOrigin[];
   /** The origin whose audio is on air; null where that is a file's, or none is. */
-  readonly heard: TitleOrigin | null;
+  readonly originOnAir: TitleOrigin | null;
   /** How long a pushed now without a duration keeps other titles out. */
   readonly pushHoldSeconds: number;
   /** How much longer than its duration a pushed now does. */
@@ -41,6 +41,6 @@ export function mayReplace(
   if (now === null || now.source === 'fallback') return true;
   const rankOfNow = rules.titlesFrom.indexOf(now.source);
   if (rankOfNow === -1 || rank <= rankOfNow) return true;
-  if (now.source !== 'metapush') return now.source !== rules.heard;
+  if (now.source !== 'metapush') return now.source !== rules.originOnAir;
   return ageMs(now) >= holdMs(now, rules);
 }

@@ -24,7 +24,7 @@ export class BareBody implements EncoderBody {
 }
 
 /** Content-Length: so many bytes, and whatever comes after them is passed over. */
-export class SizedBody implements EncoderBody {
+class SizedBody implements EncoderBody {
   #left: number;
 
   constructor(length: number) {
@@ -47,7 +47,7 @@ const MOST_DIGITS = 8;
 /** Of a size's line and of all trailers together: no encoder sends so much, and it is only counted, never kept. */
 const MOST_LINE_BYTES = 4096;
 
-export class ChunkedBody implements EncoderBody {
+class ChunkedBody implements EncoderBody {
   #state: 'size' | 'extension' | 'data' | 'gap' | 'trailers' | BodyState = 'size';
   #size = 0;
   #digits = 0;

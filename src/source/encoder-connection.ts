@@ -65,33 +65,33 @@ export class EncoderConnection implements IntakeOwner {
   /** When bytes were read last, and when the connection began or its last frame came. */
   #lastByteMs: number;
   #lastAudioMs: number;
-  /** When bytes last came over the network, and how many in all: what was held back is read again. */
+  /** When bytes last came over the network, and how many in all: what was left over is read again. */
   #lastNewMs: number;
   #bytesRead: number;
 
   /**
    * @param socket its head is read and answered
    * @param first body bytes that came with the head
-   * @param heads names in lower case
+   * @param headers names in lower case
    */
   constructor(
     socket: Socket,
     first: Buffer,
-    heads: ReadonlyMap<string, string>,
+    headers: ReadonlyMap<string, string>,
     owner: EncoderConnectionOwner,
     clock: Clock,
     options: EncoderConnectionOptions,
   ) {
-    this.agent = heads.get('user-agent') ?? '';
-    this.facts = readFacts(heads, options.facts);
+    this.agent = headers.get('user-agent') ?? '';
+    this.facts = readFacts(headers, options.facts);
     this.#socket = socket;
     this.#owner = owner;
     this.#clock = clock;
     this.#options = options;
     const { channel, framelessBytes } = options;
     this.#intake = new Intake(this, clock, { part: 'encoder', channel, framelessBytes });
-    this.#body = bodyOf(heads) ?? new BareBody();
-    this.#expectsContinue = heads.get('expect')?.toLowerCase() === '100-continue';
+    this.#body = bodyOf(headers) ?? new BareBody();
+    this.#expectsContinue = headers.get('expect')?.toLowerCase() === '100-continue';
     this.#lastByteMs = this.#lastNewMs = this.#lastAudioMs = clock.now();
     this.#bytesRead = socket.bytesRead;
     socket.setTimeout(options.bodyTimeoutMs);
@@ -117,8 +117,8 @@ export class EncoderConnection implements IntakeOwner {
   }
 
   /** It is not read at present: it is ahead of time, has spent its work, or waits for a title. */
-  get isHeld(): boolean {
-    return this.#intake.isHeld;
+  get isPaused(): boolean {
+    return this.#intake.isPaused;
   }
 
   /** How long ago bytes of it came over the network last, milliseconds. */
@@ -173,7 +173,7 @@ export class EncoderConnection implements IntakeOwner {
   }
 
   /** What is left of the chunk goes back into the socket, which then reads no more. That nothing is read meanwhile is our doing. */
-  onHeld(waitMs: number | null): void {
+  onPaused(waitMs: number | null): void {
     this.#socket.pause();
     this.#socket.setTimeout(waitMs === null ? 0 : this.#options.bodyTimeoutMs + waitMs);
     const rest = this.#chunk.subarray(this.#chunkAt);

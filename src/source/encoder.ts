@@ -16,10 +16,10 @@ import type { Source, SourceInput, SourceState } from './source.js';
 export type Takeover = 'silent' | 'always' | 'never';
 
 /**
- * An encoder that is held back is not read, so its end goes unseen: for so long after its last new bytes it is believed to be there. What
+ * A paused encoder is not read, so its end goes unseen: until this long after its last new bytes it is believed to be there. What
  * lies unread of real audio (64 KB at 8 kb/s) is spent by then; packets of a few bytes may claim hours.
  */
-const HELD_SILENT_MS = 60_000;
+const PAUSED_SILENT_MS = 60_000;
 
 export interface EncoderOptions extends EncoderConnectionOptions {
   readonly aheadMs: number;
@@ -57,7 +57,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     const { takeover, silentMs } = this.#options;
     if (connection === null || takeover === 'always') return false;
     if (takeover === 'never') return true;
-    if (connection.isHeld) return connection.quietMs <= Math.max(silentMs, HELD_SILENT_MS);
+    if (connection.isPaused) return connection.quietMs <= Math.max(silentMs, PAUSED_SILENT_MS);
     return connection.overdueMs <= silentMs;
   }
 
@@ -97,9 +97,9 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
 
   /**
    * Takes over an encoder's connection whose head is read and answered; the one before it is cut.
-   * @param first body bytes that came with the head @param heads names in lower case
+   * @param first body bytes that came with the head @param headers names in lower case
    */
-  attach(socket: Socket, first: Buffer, heads: ReadonlyMap<string, string>): void {
+  attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>): void {
     if (!this.#isOpen) {
       socket.destroy();
       return;
@@ -111,7 +111,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
       this.#options.onEvent('takeover', { silentMs });
     }
     this.pacer.reconnect(this.#clock.now());
-    this.#connection = new EncoderConnection(socket, first, heads, this, this.#clock, this.#options);
+    this.#connection = new EncoderConnection(socket, first, headers, this, this.#clock, this.#options);
     this.#latest = this.#connection;
   }
 

@@ -1,7 +1,7 @@
 /**
- * What a source says of itself in its heads: `ice-name`, `icy-name` and their like, as an encoder or an upstream sent them. Where the
- * channel's configuration leaves something open, listeners get it from there while that source is heard. Everything here is one clean,
- * bounded line, since it goes into the heads of answers. Pure.
+ * What a source says of itself in its headers: `ice-name`, `icy-name` and their like, as an encoder or an upstream sent them. Where the
+ * channel's configuration leaves something open, listeners get it from there while that source is on air. Everything here is one clean,
+ * bounded line, since it goes into the headers of answers. Pure.
  */
 
 import { cleanText, cleanWithin, cutBytes, cutUnclean, decodeUndeclared } from '../metadata/text.js';
@@ -37,9 +37,9 @@ const MOST_KBPS = 10_000;
 const MOST_HERTZ = 768_000;
 const MOST_CHANNELS = 255;
 
-/** @param heads names in lower case; values are text already, whatever charset they came in (net/request-head.ts) */
-export function readFacts(heads: ReadonlyMap<string, string>, limits: FactLimits): SourceFacts {
-  const raw = (...names: string[]) => names.map((name) => heads.get(name)?.trim()).find((value) => value) ?? '';
+/** @param headers names in lower case; values are text already, whatever charset they came in (net/request-head.ts) */
+export function readFacts(headers: ReadonlyMap<string, string>, limits: FactLimits): SourceFacts {
+  const raw = (...names: string[]) => names.map((name) => headers.get(name)?.trim()).find((value) => value) ?? '';
   const text = (name: string) => cut(raw(`ice-${name}`, `icy-${name}`), limits.textBytes).trim();
   const url = cleanWithin(raw('ice-url', 'icy-url'), limits.urlBytes) ?? '';
   const isPublic = raw('ice-public', 'icy-pub', 'ice-pub', 'icy-public');

@@ -1,6 +1,6 @@
 /**
  * A file that is played for ever at its own bitrate, as the last resort of a channel. Read in small pieces, never as a whole, and
- * opened anew for every round, so that a replaced file is heard at its next beginning.
+ * opened anew for every round, so that a replaced file is played from the next round on.
  *
  * Invariant: the audio passed on since the start is at most MOST_AHEAD_MS (and the frames of one slice) ahead of the monotonic
  * clock, and after a hiccup of the process catches up with it: the pace never drifts. Owned by the switch.

@@ -13,10 +13,10 @@
 import { emptyHeader, HEADER_BYTES, readHeader } from '../audio/header.js';
 import { isSilent } from './silence.js';
 
-export const TROUBLES = ['stalled', 'unsteady', 'bitrate-off', 'silent'] as const;
+const TROUBLES = ['stalled', 'unsteady', 'bitrate-off', 'silent'] as const;
 export type Trouble = (typeof TROUBLES)[number];
 /** What is reported of a source: a trouble has begun, the format has changed, or what encoder-connection.ts finds. */
-export const SOURCE_EVENTS = [
+const SOURCE_EVENTS = [
   ...TROUBLES,
   ...([
     'codec',
@@ -104,7 +104,7 @@ export class Health {
     this.#forgetBitrate();
   }
 
-  /** Now and then. @param expectedKbps of this source by configuration or by its own heads; 0: not known */
+  /** Now and then. @param expectedKbps of this source by configuration or by its own headers; 0: not known */
   look(nowMs: number, isUp: boolean, expectedKbps: number): void {
     this.#expectedKbps = expectedKbps;
     if (!isUp) {
@@ -127,7 +127,7 @@ export class Health {
     this.troubles.unsteady = false;
   }
 
-  /** A frame of it has come, heard or not. @param dueMs when more is due @param hasHeader false: a packet out of Ogg, which shows nothing but its length */
+  /** A frame of it has come, on air or not. @param dueMs when more is due @param hasHeader false: a packet out of Ogg, which shows nothing but its length */
   frame(bytes: Buffer, durationMs: number, dueMs: number, hasHeader = true): void {
     this.#wellMs = dueMs;
     if (this.troubles.stalled && (this.#flowMs += durationMs) >= FLOWS_AGAIN_MS) this.#set('stalled', false, {});

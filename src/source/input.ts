@@ -1,25 +1,25 @@
 /**
  * The switch's side of one source: takes its frames and titles, knows when more of them is due, and has its health watched. The switch
- * (switch.ts), which owns it, decides whether it is heard.
+ * (switch.ts), which owns it, decides whether it is on air.
  *
  *   frame ─► takes? ─► waiting │ title being saved │ ─► output      frames wait behind a title, in order, and go on in bounded turns
  *
  * Invariant: a source that was left `flaps` times within a minute because it stalled or was lost is unsteady until it has delivered for
  * `soundMs` without being overdue, whatever connections that takes; or has been gone for a minute. An encoder that is restarted once or
- * twice is heard at once.
+ * twice is on air at once.
  */
 
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Due } from './due.js';
 import { Health, type HealthOptions, type SourceEvent } from './health.js';
-import type { Source, SourceInput, SourceTitle } from './source.js';
+import type { OnFrame, Source, SourceInput, SourceTitle } from './source.js';
 
 /** What the switch must know of a source beyond the port. */
 export interface SourceSettings {
   readonly onDemand: boolean;
   readonly lingerMs: number;
-  /** For so long after the end of its audio the source that is heard is waited for, in silence, before the next one is heard. */
+  /** How long after the end of its audio the source on air is waited for, in silence, before the next one takes over. */
   readonly returnMs: number;
   /** The bitrate that it should have by configuration; 0: none is configured. */
   readonly bitrateKbps: number;
@@ -50,13 +50,13 @@ interface WaitingFrame {
   readonly contentType: string | undefined;
 }
 
-/** Where the switch sends what is heard. */
+/** Where the switch sends what is on air. */
 export interface SwitchOutput {
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void;
+  readonly onFrame: OnFrame;
   onTitle(title: SourceTitle, source: Source): Promise<void>;
-  /** Another source is heard now; null: none is. */
+  /** Another source is on air; null: none is. */
   onSourceChanged(source: Source | null, reason: string): void;
-  /** The source that is heard sends another content type from the next frame on. */
+  /** The source on air sends another content type from the next frame on. */
   onContentType(contentType: string): void;
   /** Something of any source that the operator should know (health.ts). */
   onEvent(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
@@ -65,8 +65,8 @@ export interface SwitchOutput {
 /** What an input asks of its switch. */
 export interface InputOwner {
   readonly output: SwitchOutput;
-  takes(index: number): boolean;
-  hears(index: number): boolean;
+  claimAir(index: number): boolean;
+  isOnAir(index: number): boolean;
   type(contentType: string | undefined): void;
   check(reason: string): void;
 }
@@ -79,7 +79,7 @@ export class Input implements SourceInput, AlarmHandler {
   readonly #options: InputOptions;
   readonly #due: Due;
   source!: Source;
-  /** The title in force in its stream, whether it is heard or not; undefined: none has come. */
+  /** The title in force in its stream, whether it is on air or not; undefined: none has come. */
   lastTitle: SourceTitle | undefined;
   running = false;
   /** Ended, and waited for. */
@@ -94,7 +94,7 @@ export class Input implements SourceInput, AlarmHandler {
   #waitingSinceMs = 0;
   /** Set while the waiting frames are written, turn by turn. */
   #alarm: Alarm | null = null;
-  /** It was lost while frames of it waited: they are heard first. */
+  /** It was lost while frames of it waited: they are written first. */
   #lostReason: string | null = null;
   /** Since when nothing of it is known. */
   #goneSinceMs = Number.NEGATIVE_INFINITY;
@@ -125,7 +125,7 @@ export class Input implements SourceInput, AlarmHandler {
     due.add(durationMs, nowMs, link === undefined ? 0 : this.source.pageMs);
     this.isAway = false;
     this.health.frame(bytes, durationMs, due.atMs, link === undefined);
-    if (!this.#owner.takes(this.#index)) return;
+    if (!this.#owner.claimAir(this.#index)) return;
     const { contentType } = this.source;
     if (this.#waiting !== null) {
       this.#waiting.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, contentType });
@@ -136,7 +136,7 @@ export class Input implements SourceInput, AlarmHandler {
   }
 
   /**
-   * It is heard from here on, and its title is being saved: its audio waits, so that none of it carries the title of before.
+   * It is on air from here on, and its title is being saved: its audio waits, so that none of it carries the title of before.
    * @param title settles when that is done; must not reject
    */
   follow(title: Promise<void>): void {
@@ -180,7 +180,7 @@ export class Input implements SourceInput, AlarmHandler {
 
   onTitle(title: SourceTitle): Promise<void> {
     this.lastTitle = title;
-    return this.#owner.hears(this.#index) ? this.#owner.output.onTitle(title, this.source) : Promise.resolve();
+    return this.#owner.isOnAir(this.#index) ? this.#owner.output.onTitle(title, this.source) : Promise.resolve();
   }
 
   onLost(reason: string): void {
@@ -189,19 +189,19 @@ export class Input implements SourceInput, AlarmHandler {
   }
 
   #lose(reason: string): void {
-    if (this.settings.returnMs > 0 && this.#owner.hears(this.#index)) this.isAway = true;
+    if (this.settings.returnMs > 0 && this.#owner.isOnAir(this.#index)) this.isAway = true;
     else this.#forgetLost();
     this.#owner.check(reason);
   }
 
-  /** Whether it is there to be heard, as far as its frames show. */
+  /** Whether it could be on air, as far as its frames show. */
   isGood(nowMs: number): boolean {
     const { stallMs } = this.#options;
-    const patienceMs = this.#owner.hears(this.#index) ? Math.max(stallMs, this.settings.returnMs) : stallMs;
+    const patienceMs = this.#owner.isOnAir(this.#index) ? Math.max(stallMs, this.settings.returnMs) : stallMs;
     return nowMs - this.#due.atMs <= patienceMs;
   }
 
-  /** Another source is heard from now on, or none. */
+  /** Another source is on air from now on, or none. */
   left(nowMs: number): void {
     this.#drop();
     if (this.isAway || this.#lostReason !== null) this.#forgetLost();
@@ -226,13 +226,13 @@ export class Input implements SourceInput, AlarmHandler {
     this.health.reset();
   }
 
-  /** An operator who connects an encoder anew wants it heard at once, however often; that an upstream breaks is no one's wish. */
+  /** An operator who connects an encoder anew wants it on air at once, however often; no operator wants an upstream to break. */
   #forgetLost(): void {
-    if (this.source.kind !== 'encoder' && this.#owner.hears(this.#index)) this.#count(this.#clock.now());
+    if (this.source.kind !== 'encoder' && this.#owner.isOnAir(this.#index)) this.#count(this.#clock.now());
     this.forget();
   }
 
-  /** It was heard, and has failed its listeners. */
+  /** It was on air, and has failed its listeners. */
   #count(nowMs: number): void {
     const { flaps, soundMs } = this.#options;
     if (this.#leftMs.push(nowMs) > flaps) this.#leftMs.shift();

@@ -1,13 +1,13 @@
 /**
- * One connection's bytes on their way to frames, held back where that is needed: while the source is ahead of real time (its owner books
+ * One connection's bytes on their way to frames, paused where that is needed: while the source is ahead of real time (its owner books
  * that), while it has spent its budget of work (work.ts), and behind a title until that is committed, so that the title lies on our tape
  * where it lay in the stream. It also counts how much of what comes is audio. Owned by an encoder's connection or an upstream's body.
  *
  *   owner.takeSlice ─► push ─► framer ─► frame ─► owner.onFrame: wait?
- *                        └─ left over ◄───── held ◄──────┘   the framer stops behind this very frame; what is left of the slice stays
+ *                        └─ left over ◄─── paused ◄──────┘   the framer stops behind this very frame; what is left of the slice stays
  *                                                            here, what is left of the chunk with the owner, until the wait is over
  *
- * Invariant: a source that is held has handed on one frame more than the owner wanted, however many a page or a slice had.
+ * Invariant: a source that is paused has handed on one frame more than the owner wanted, however many a page or a slice had.
  */
 
 import { type AnyFramer, type Format, framerFor } from '../audio/format.js';
@@ -15,18 +15,18 @@ import type { FrameSink } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { SLICE_BYTES } from './pacer.js';
-import type { SourceTitle } from './source.js';
+import type { OnFrame, SourceTitle } from './source.js';
 import { FRAME_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
 
 export interface IntakeOwner {
-  /** A whole frame, as SourceInput has it; returns for how many milliseconds to read no further (0: go on). */
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
+  /** Returns for how many milliseconds to read no further (0: go on). */
+  readonly onFrame: OnFrame<number>;
   /** A title stands before the next frame, which waits until this resolves. Never rejects. */
   onTitle(title: SourceTitle): Promise<void>;
   /** Pushes the next slice of what has come; false: nothing is left of it. */
   takeSlice(): boolean;
   /** The connection must not be read for `waitMs`; null: until a title is committed. It may be called again before `onResumed`. */
-  onHeld(waitMs: number | null): void;
+  onPaused(waitMs: number | null): void;
   /** It may be read again. */
   onResumed(): void;
   /** What comes is no audio, or next to none of it is. */
@@ -61,8 +61,8 @@ export class Intake implements FrameSink, AlarmHandler {
   #isOpen = true;
   /** The connection has ended; not all of it may be taken yet. */
   #isFinished = false;
-  #isHeld = false;
-  /** Of the present hold: for how long, and the title that must be committed. */
+  #isPaused = false;
+  /** Of the present pause: for how long, and the title that must be committed. */
   #waitMs = 0;
   #title: SourceTitle | undefined;
   #alarm: Alarm | null = null;
@@ -95,13 +95,13 @@ export class Intake implements FrameSink, AlarmHandler {
   }
 
   /** Nothing is taken at present. */
-  get isHeld(): boolean {
-    return this.#isHeld;
+  get isPaused(): boolean {
+    return this.#isPaused;
   }
 
-  /** Takes slices from the owner as long as it has any and is not held. */
+  /** Takes slices from the owner as long as it has any and is not paused. */
   drain(): void {
-    if (this.#isHeld) return;
+    if (this.#isPaused) return;
     const startMs = this.#clock.watchdog.begin();
     this.#takeSlices();
     this.#worked(startMs);
@@ -109,7 +109,7 @@ export class Intake implements FrameSink, AlarmHandler {
 
   /** Called by `takeSlice`: the slice's audio, at most SLICE_BYTES in any number of pieces. */
   push(piece: Buffer): void {
-    if (this.#isHeld) {
+    if (this.#isPaused) {
       this.#leftBytes += piece.copy(this.#left, this.#leftBytes);
       return;
     }
@@ -123,7 +123,7 @@ export class Intake implements FrameSink, AlarmHandler {
   /** Nothing more will come. */
   finish(): void {
     this.#isFinished = true;
-    if (!this.#isHeld && this.#isOpen) this.#owner.onFinished();
+    if (!this.#isPaused && this.#isOpen) this.#owner.onFinished();
   }
 
   /** Hands on nothing more. Idempotent. */
@@ -139,20 +139,20 @@ export class Intake implements FrameSink, AlarmHandler {
     const isStart = fresh && link !== undefined;
     this.#offsetNoise(bytes.length, isStart);
     const waitMs = this.#owner.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
-    if (waitMs > 0) this.#hold(waitMs);
+    if (waitMs > 0) this.#pause(waitMs);
     this.#book(isStart ? START_UNITS : FRAME_UNITS);
   }
 
   /** As FrameSink has it. */
   onTitle(title: SourceTitle): void {
-    this.holdFor(title);
+    this.pauseFor(title);
     this.#book(TITLE_UNITS);
   }
 
   /** Called by `takeSlice` for a title out of an ICY block, which is then all that the slice holds: what follows waits for it. */
-  holdFor(title: SourceTitle): void {
+  pauseFor(title: SourceTitle): void {
     this.#title = title;
-    this.#hold(0);
+    this.#pause(0);
   }
 
   /** The wait is over. */
@@ -162,7 +162,7 @@ export class Intake implements FrameSink, AlarmHandler {
     this.#resume();
     this.#takeSlices();
     this.#worked(startMs);
-    if (this.#isOpen && !this.#isHeld) this.#owner.onResumed();
+    if (this.#isOpen && !this.#isPaused) this.#owner.onResumed();
   }
 
   #takeSlices(): void {
@@ -171,7 +171,7 @@ export class Intake implements FrameSink, AlarmHandler {
         this.#owner.onNoAudio();
         return;
       }
-      if (this.#isHeld) {
+      if (this.#isPaused) {
         this.#wait();
         return;
       }
@@ -187,16 +187,16 @@ export class Intake implements FrameSink, AlarmHandler {
     return this.#noiseBytes + uncountedBytes > this.#options.framelessBytes;
   }
 
-  #hold(waitMs: number): void {
+  #pause(waitMs: number): void {
     this.#waitMs = Math.max(this.#waitMs, waitMs);
-    this.#isHeld = true;
-    this.#framer.hold();
+    this.#isPaused = true;
+    this.#framer.pause();
   }
 
   #wait(): void {
     const title = this.#title;
     const waitMs = this.#waitMs;
-    this.#owner.onHeld(title === undefined ? waitMs : null);
+    this.#owner.onPaused(title === undefined ? waitMs : null);
     if (title === undefined) this.#sleep(waitMs);
     else void this.#owner.onTitle(title).then(() => (waitMs > 0 ? this.#sleep(waitMs) : this.onAlarm()));
   }
@@ -205,10 +205,10 @@ export class Intake implements FrameSink, AlarmHandler {
     if (this.#isOpen) this.#alarm = this.#clock.alarm(this.#clock.now() + ms, this);
   }
 
-  /** Goes on with what was left of the slice; it may be held again. */
+  /** Goes on with what was left of the slice; it may be paused again. */
   #resume(): void {
     this.resumedMs = this.#clock.now();
-    this.#isHeld = false;
+    this.#isPaused = false;
     this.#waitMs = 0;
     this.#title = undefined;
     const taken = this.#framer.push(this.#left.subarray(0, this.#leftBytes));
@@ -224,7 +224,7 @@ export class Intake implements FrameSink, AlarmHandler {
 
   #book(units: number): void {
     const waitMs = this.#work.book(units, this.#clock.now());
-    if (waitMs > 0) this.#hold(waitMs);
+    if (waitMs > 0) this.#pause(waitMs);
   }
 
   #offsetNoise(audioBytes: number, isStart: boolean): void {

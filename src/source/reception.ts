@@ -1,6 +1,6 @@
 /**
  * The body of an upstream's answer: ICY blocks are taken out (strip.ts), frames and titles handed on in the order in which they stood,
- * held back where that is needed (intake.ts). Owned by one try of an upstream, which ends the request and handles its errors.
+ * paused where that is needed (intake.ts). Owned by one try of an upstream, which ends the request and handles its errors.
  */
 
 import type { Format } from '../audio/format.js';
@@ -10,12 +10,12 @@ import { decodeUndeclared } from '../metadata/text.js';
 import type { BodySink, Outbound } from '../net/outbound.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import { Intake, type IntakeOwner } from './intake.js';
-import type { SourceTitle } from './source.js';
+import type { OnFrame, SourceTitle } from './source.js';
 import { IcyStripper, type Piece } from './strip.js';
 
 export interface ReceptionSink {
-  /** A whole frame, as SourceInput has it; returns for how many milliseconds to read no further (0: go on). */
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number;
+  /** Returns for how many milliseconds to read no further (0: go on). */
+  readonly onFrame: OnFrame<number>;
   /** The frames behind the title wait until this resolves. Never rejects. */
   onTitle(title: SourceTitle): Promise<void>;
   /** Nothing more comes; called once. */
@@ -48,7 +48,7 @@ export class Reception implements IntakeOwner, BodySink {
     this.#body = body;
     this.#sink = sink;
     this.#rules = rules;
-    this.facts = readFacts(headsOf(body), rules.facts);
+    this.facts = readFacts(decodeHeaders(body), rules.facts);
     const { channel, framelessBytes } = rules;
     this.#intake = new Intake(this, clock, { part: 'upstream', channel, framelessBytes });
     this.#stripper = new IcyStripper(Number.parseInt(body.headers.get('icy-metaint') ?? '', 10));
@@ -98,12 +98,12 @@ export class Reception implements IntakeOwner, BodySink {
     if (step.done) return false;
     const { audio, title } = step.value;
     if (audio !== undefined) this.#intake.push(audio);
-    if (title !== undefined) this.#intake.holdFor(title);
+    if (title !== undefined) this.#intake.pauseFor(title);
     return true;
   }
 
   /** That nothing comes meanwhile is our doing. */
-  onHeld(waitMs: number | null): void {
+  onPaused(waitMs: number | null): void {
     this.#body.pause();
     this.#body.setIdleTimeout(waitMs === null ? 0 : waitMs + this.#rules.stallMs);
   }
@@ -133,7 +133,7 @@ export class Reception implements IntakeOwner, BodySink {
   }
 }
 
-/** A head's bytes come one character each; they declare no charset. */
-function headsOf({ headers }: Outbound): Map<string, string> {
+/** Bytes of headers come one character each; they declare no charset. */
+function decodeHeaders({ headers }: Outbound): Map<string, string> {
   return new Map([...headers].map(([name, value]) => [name, decodeUndeclared(Buffer.from(value, 'latin1'))]));
 }

@@ -1,5 +1,5 @@
 /**
- * Whether a frame holds digital silence, by what its own head says of it, without decoding a sample.
+ * Whether a frame holds digital silence, by what its own header says of it, without decoding a sample.
  *
  *   MP3 (layer III)  the side information of every granule and channel counts no "big values" (ISO 11172-3 2.4.1.7): what it could
  *                    still hold are ones at the edge of the spectrum, which no music or speech consists of. Whatever the bitrate.
@@ -11,7 +11,7 @@
 
 import type { FrameHeader } from '../audio/header.js';
 
-/** Silent frames of AAC encoders have 4 to 6 bytes behind their head, with SBR some more; music never gets by with so few. */
+/** Silent frames of AAC encoders have 4 to 6 bytes behind their header, with SBR some more; music never gets by with so few. */
 const SILENT_AAC_BYTES = 24;
 
 /** @param header of exactly this frame */

@@ -1,6 +1,6 @@
 /**
  * The port of everything that feeds a channel: encoder, pull, file. A source is made with the input it feeds, delivers whole
- * frames into it, and reports an ending as a value; which source is heard is decided by the switch (switch.ts).
+ * frames into it, and reports an ending as a value; which source is on air is decided by the switch (switch.ts).
  * A source never throws after it was made, and knows nothing of listeners, titles' rules or HTTP answers.
  */
 
@@ -20,18 +20,26 @@ export type SourceTitle =
   | string
   | { readonly artist: string; readonly song: string; readonly separator?: string; readonly cover: string };
 
+/**
+ * A whole frame, in stream order; the bytes are valid only during the call.
+ * @param durationMs its exact playing time
+ * @param bitrateKbps of it or of about the last second, for headers and for choosing metaint
+ * @param fresh what the source sent before has nothing to do with it
+ * @param link of a packet out of Ogg: what a decoder must have before it
+ */
+export type OnFrame<Returned = void> = (
+  bytes: Buffer,
+  durationMs: number,
+  bitrateKbps: number,
+  fresh: boolean,
+  link?: OggLink,
+) => Returned;
+
 /** What a source is given to feed; one for each source, owned by the switch. */
 export interface SourceInput {
   /** When more is due, on the clock (due.ts); -∞: nothing has come since the last loss. */
   readonly dueMs: number;
-  /**
-   * A whole frame, in stream order; the bytes are valid only during the call.
-   * @param durationMs its exact playing time
-   * @param bitrateKbps of it or of about the last second, for heads and for choosing metaint
-   * @param fresh what the source sent before has nothing to do with it
-   * @param link of a packet out of Ogg: what a decoder must have before it
-   */
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void;
+  readonly onFrame: OnFrame;
   /**
    * A title that stands in the stream at exactly this place. The source must not deliver the following frames before this
    * resolves: the title is committed first, so that its mark lies on the tape where the upstream put it. Never rejects.

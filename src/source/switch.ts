@@ -1,6 +1,6 @@
 /**
  * Plays the best source that has bytes. Sources stand in order of preference; the first one whose audio is not overdue
- * (due.ts) is heard, the others are silent. Whole frames come in, so a switch is always a cut between frames, and listeners notice
+ * (due.ts) is on air, the others are silent. Whole frames come in, so a switch is always a cut between frames, and listeners notice
  * nothing but the sound: the tape goes on.
  *
  *   encoder ─frames─►┐ 0
@@ -24,8 +24,8 @@ export class Switch implements AlarmHandler {
   readonly #inputs: Input[] = [];
   readonly #clock: Clock;
   readonly #options: InputOptions;
-  /** Index of the input that is heard; -1: none. */
-  #heard = -1;
+  /** Index of the input on air; -1: none. */
+  #onAir = -1;
   /** The content type that the output was given last. */
   #type: string | undefined;
   #wanted = false;
@@ -54,14 +54,14 @@ export class Switch implements AlarmHandler {
     return this.#inputs.map((input) => input.health);
   }
 
-  /** The source that is heard. */
-  get heard(): Source | null {
-    return this.#inputs[this.#heard]?.source ?? null;
+  /** The source on air; null: none. */
+  get onAir(): Source | null {
+    return this.#inputs[this.#onAir]?.source ?? null;
   }
 
   /** The title that stands in the stream of that source; undefined: none has come. */
-  get heardTitle(): SourceTitle | undefined {
-    return this.#inputs[this.#heard]?.lastTitle;
+  get titleOnAir(): SourceTitle | undefined {
+    return this.#inputs[this.#onAir]?.lastTitle;
   }
 
   /** Whether waiting for audio makes sense: some source is there or on its way. */
@@ -99,20 +99,20 @@ export class Switch implements AlarmHandler {
     this.#clock.alarm(nowMs + CHECK_MS, this);
   }
 
-  hears(index: number): boolean {
-    return index === this.#heard;
+  isOnAir(index: number): boolean {
+    return index === this.#onAir;
   }
 
-  /** The input has frames: whether they are heard. A better one takes over at once. */
-  takes(index: number): boolean {
-    if (index === this.#heard) return this.#open;
+  /** The input has frames. True: it is on air; a better one than the one on air takes over at once. */
+  claimAir(index: number): boolean {
+    if (index === this.#onAir) return this.#open;
     if (!this.#open) return false;
-    if (this.#heard !== -1 && (index > this.#heard || this.#inputs[index]!.isUnsteady)) return false;
-    this.#hear(index, 'has bytes');
+    if (this.#onAir !== -1 && (index > this.#onAir || this.#inputs[index]!.isUnsteady)) return false;
+    this.#putOnAir(index, 'has bytes');
     return true;
   }
 
-  /** What kind of frames the input that is heard sends. */
+  /** What kind of frames the input on air sends. */
   type(contentType: string | undefined): void {
     if (contentType === this.#type) return;
     this.#type = contentType;
@@ -120,7 +120,7 @@ export class Switch implements AlarmHandler {
   }
 
   /**
-   * A title that was sent beside a source's stream. While the source is connected but not heard, it waits until it is; for one that is
+   * A title that was sent beside a source's stream. While the source is connected but not on air, it waits until it is; for one that is
    * not connected another program speaks: its title is taken at once.
    */
   title(source: Source, title: SourceTitle): Promise<void> {
@@ -128,33 +128,33 @@ export class Switch implements AlarmHandler {
     return this.#inputs.find((input) => input.source === source)!.onTitle(title);
   }
 
-  /** Puts things right: which source is heard, which ones have to run. */
+  /** Puts things right: which source is on air, which ones have to run. */
   check(reason: string): void {
     if (!this.#open) return;
     const nowMs = this.#clock.now();
     const best = this.#best(nowMs);
-    if (best !== this.#heard) this.#hear(best, reason);
+    if (best !== this.#onAir) this.#putOnAir(best, reason);
     else this.#run(nowMs);
   }
 
-  /** An unsteady one goes on where it is heard already, and is better than none. */
+  /** An unsteady one stays on air, and is better than none. */
   #best(nowMs: number): number {
     let spare = -1;
     for (let i = 0; i < this.#inputs.length; i++) {
       const input = this.#inputs[i]!;
       if (!input.isGood(nowMs)) continue;
-      if (i === this.#heard || !input.isUnsteady) return i;
+      if (i === this.#onAir || !input.isUnsteady) return i;
       if (spare === -1) spare = i;
     }
     return spare;
   }
 
-  #hear(index: number, reason: string): void {
-    this.#inputs[this.#heard]?.left(this.#clock.now());
-    this.#heard = index;
-    this.#type = this.heard?.contentType;
-    this.output.onSourceChanged(this.heard, reason);
-    // A source sends its title once: the one that came while another source was heard is in force from here on.
+  #putOnAir(index: number, reason: string): void {
+    this.#inputs[this.#onAir]?.left(this.#clock.now());
+    this.#onAir = index;
+    this.#type = this.onAir?.contentType;
+    this.output.onSourceChanged(this.onAir, reason);
+    // A source sends its title once: the one that came while another source was on air is in force from here on.
     const input = this.#inputs[index];
     if (input?.lastTitle !== undefined) input.follow(this.output.onTitle(input.lastTitle, input.source));
     this.#run(this.#clock.now());
@@ -164,7 +164,7 @@ export class Switch implements AlarmHandler {
   #run(nowMs: number): void {
     for (let i = 0; i < this.#inputs.length; i++) {
       const input = this.#inputs[i]!;
-      const needed = this.#needed(input, i, nowMs);
+      const needed = this.#isNeeded(input, i, nowMs);
       if (needed === input.running) continue;
       input.running = needed;
       if (needed) input.source.start();
@@ -172,19 +172,19 @@ export class Switch implements AlarmHandler {
         input.forget();
         input.source.stop();
       }
-      // A start may deliver at once and a stop may silence the one heard: look again from the top.
-      if (!needed && i === this.#heard) {
+      // A start may deliver at once and a stop may silence the one on air: look again from the top.
+      if (!needed && i === this.#onAir) {
         this.check('not wanted');
         return;
       }
     }
   }
 
-  #needed(input: Input, index: number, nowMs: number): boolean {
+  #isNeeded(input: Input, index: number, nowMs: number): boolean {
     if (input.source.kind === 'encoder') return true;
-    const betterIsHeard = this.#heard !== -1 && this.#heard < index;
-    if (input.source.kind === 'file') return !betterIsHeard;
+    const isBetterOnAir = this.#onAir !== -1 && this.#onAir < index;
+    if (input.source.kind === 'file') return !isBetterOnAir;
     if (!input.settings.onDemand) return true;
-    return !betterIsHeard && (this.#wanted || nowMs - this.#unwantedSinceMs < input.settings.lingerMs);
+    return !isBetterOnAir && (this.#wanted || nowMs - this.#unwantedSinceMs < input.settings.lingerMs);
   }
 }

@@ -15,7 +15,7 @@ import type { Target } from '../net/target.js';
 import type { SourceFacts } from './facts.js';
 import { isPlaylist, readPlaylist } from './playlist.js';
 import { Reception, type ReceptionRules, type ReceptionSink } from './reception.js';
-import type { SourceTitle } from './source.js';
+import type { OnFrame, SourceTitle } from './source.js';
 
 const HEADERS = { 'icy-metadata': '1', 'user-agent': 'airsplice', accept: '*/*' };
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -34,14 +34,7 @@ export interface UpstreamRules extends ConnectionOptions, ReceptionRules {
 
 export interface UpstreamSink {
   /** As ReceptionSink has them. */
-  onFrame(
-    from: Upstream,
-    bytes: Buffer,
-    durationMs: number,
-    bitrateKbps: number,
-    fresh: boolean,
-    link?: OggLink,
-  ): number;
+  onFrame(from: Upstream, ...frame: Parameters<OnFrame>): number;
   onTitle(from: Upstream, title: SourceTitle): Promise<void>;
   onEnded(from: Upstream, reason: string): void;
 }

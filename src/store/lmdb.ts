@@ -133,7 +133,6 @@ class LmdbStore implements Store {
     try {
       await saved;
     } catch (error) {
-      this.#counts.delete(channel);
       throw new Error(`The state of channel ${channel} cannot be saved: ${(error as Error).message}`, { cause: error });
     } finally {
       this.#underWay.delete(saved);

@@ -1,15 +1,15 @@
 /**
- * Whether the pages of an LMDB file are consistent. lmdb 3.5.6 trusts their heads and the list of free pages when it writes, and dies
+ * Whether the pages of an LMDB file are consistent. lmdb 3.5.6 trusts their headers and the list of free pages when it writes, and dies
  * by signal where they are damaged; none of its own functions checks them before. So this reads the file as mdb.c lays it out, and
  * changes nothing. Invariant checked: each page belongs to one thing only: a tree (of the free pages, the root, or a database named in
  * the root), a value too long for its leaf, or the free list.
  *
- *   meta      page head │ magic 4 │ … │ database of free pages 48 │ root database 48 │ last page 8 │ transaction 8
+ *   meta      page header │ magic 4 │ … │ database of free pages 48 │ root database 48 │ last page 8 │ transaction 8
  *   database  page size 4, in the first only │ … │ its root page, at 40
  *   free      n │ n numbers of 8 bytes: a free page, or -k and the first of k free pages, or 0 for nothing
  *
- *   page      head: number 8 │ its transaction 8 │ – 2 │ flags 2 │ room: from 2, to 2 (pages of one value: their count 4)
- *             then the offset of each node, 2 each │ room │ the nodes up to the page's end; offsets count from the head's end
+ *   page      header: number 8 │ its transaction 8 │ – 2 │ flags 2 │ room: from 2, to 2 (pages of one value: their count 4)
+ *             then the offset of each node, 2 each │ room │ the nodes up to the page's end; offsets count from the header's end
  *   node      low 2 │ high 2 │ flags 2 │ key's length 2 │ key │ value, padded to an even length
  *   leaf      low and high are the value's length. The value is itself, or a database, or: its first page 8 │ transaction 8 │ pages 8
  *   branch    low, high and flags are the number of a page; no value
@@ -19,7 +19,7 @@
 
 import { closeSync, openSync, readSync } from 'node:fs';
 
-const HEAD_BYTES = 24;
+const HEADER_BYTES = 24;
 const BRANCH = 1;
 const LEAF = 2;
 const OVERFLOW = 4;
@@ -38,7 +38,7 @@ const NO_PAGE = -1;
 /** 8 TiB. */
 const MOST_PAGES = 2 ** 31;
 
-interface PageHead {
+interface PageHeader {
   readonly page: number;
   readonly transaction: number;
   readonly kind: number;
@@ -82,7 +82,7 @@ class PageFile {
     this.#take(0, 2, 'meta');
 
     this.#tree(number(meta, 88), (node) => {
-      if (node.flags === BIG) this.#free(this.#bytes(this.#big(node) * this.#pageBytes + HEAD_BYTES, node.bytes));
+      if (node.flags === BIG) this.#free(this.#bytes(this.#big(node) * this.#pageBytes + HEADER_BYTES, node.bytes));
       else this.#free(this.#plain(node));
     });
     this.#tree(number(meta, 136), (named) => {
@@ -95,7 +95,7 @@ class PageFile {
     if (root === NO_PAGE) return;
     this.#take(root, 1, 'tree');
     const page = this.#bytes(root * this.#pageBytes, this.#pageBytes);
-    const { kind } = this.#head(page, root);
+    const { kind } = this.#header(page, root);
     if (kind !== LEAF && kind !== BRANCH) throw new Error(`page ${root} is none of a tree`);
     for (const node of nodesOf(page)) {
       if (kind === BRANCH) this.#tree(node.child, onValue);
@@ -117,10 +117,10 @@ class PageFile {
   #big({ value, bytes }: PageNode): number {
     const [first, pages] = [number(value, 0), number(value, 16)];
     // More than it needs where a longer value was there before.
-    if (pages * this.#pageBytes < HEAD_BYTES + bytes)
+    if (pages * this.#pageBytes < HEADER_BYTES + bytes)
       throw new Error(`${pages} pages cannot hold a value of ${bytes} bytes`);
     this.#take(first, pages, 'value');
-    const head = this.#head(this.#bytes(first * this.#pageBytes, HEAD_BYTES), first);
+    const head = this.#header(this.#bytes(first * this.#pageBytes, HEADER_BYTES), first);
     if (head.kind !== OVERFLOW || head.pages !== pages)
       throw new Error(`page ${first} is none of a value of ${pages} pages`);
     return first;
@@ -139,7 +139,7 @@ class PageFile {
     if (pages > 1) throw new Error(`the list of free pages has ${pages} pages that begin nowhere`);
   }
 
-  #head(bytes: Buffer, pageNumber: number): PageHead {
+  #header(bytes: Buffer, pageNumber: number): PageHeader {
     const head = headOf(bytes);
     if (head.page !== pageNumber) throw new Error(`page ${pageNumber} says that it is page ${head.page}`);
     if (head.transaction < 0 || head.transaction > this.#transaction) {
@@ -176,8 +176,8 @@ export function checkPages(path: string): void {
   }
 }
 
-/** @param bytes those of the head, or more */
-function headOf(bytes: Buffer): PageHead {
+/** @param bytes those of the header, or more */
+function headOf(bytes: Buffer): PageHeader {
   return {
     page: number(bytes, 0),
     transaction: number(bytes, 8),
@@ -186,10 +186,10 @@ function headOf(bytes: Buffer): PageHead {
   };
 }
 
-/** Throws an Error when the nodes do not fill the space that the head declares. @param page the whole of a branch or leaf */
+/** Throws an Error when the nodes do not fill the space that the header declares. @param page the whole of a branch or leaf */
 function nodesOf(page: Buffer): PageNode[] {
   const { page: pageNumber, kind } = headOf(page);
-  const body = page.subarray(HEAD_BYTES);
+  const body = page.subarray(HEADER_BYTES);
   const [from, to] = [page.readUInt16LE(20), page.readUInt16LE(22)];
   if (from % 2 !== 0 || from > to || to > body.length)
     throw new Error(`page ${pageNumber} has room from ${from} to ${to}`);
@@ -203,10 +203,10 @@ function nodesOf(page: Buffer): PageNode[] {
     within(at + NODE_BYTES);
     const [bytes, flags] = [body.readUInt32LE(at), body.readUInt16LE(at + 4)];
     const valueAt = at + NODE_BYTES + body.readUInt16LE(at + 6);
-    const held = kind === BRANCH ? 0 : flags === BIG ? BIG_BYTES : bytes;
-    within(valueAt + held);
-    nodes.push({ child: bytes + flags * 2 ** 32, flags, bytes, value: body.subarray(valueAt, valueAt + held) });
-    const length = valueAt + held - at;
+    const valueBytes = kind === BRANCH ? 0 : flags === BIG ? BIG_BYTES : bytes;
+    within(valueAt + valueBytes);
+    nodes.push({ child: bytes + flags * 2 ** 32, flags, bytes, value: body.subarray(valueAt, valueAt + valueBytes) });
+    const length = valueAt + valueBytes - at;
     filled += length + (length % 2);
   }
   if (filled !== body.length - to)

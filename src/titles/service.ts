@@ -45,9 +45,16 @@ export interface TitleServiceParts {
   /** Limit of an artist or a song from a source; longer ones are cut. */
   readonly textBytes: number;
   /** How often titles of encoders and upstreams are taken, by channel and origin. */
-  readonly titleRate: Rate;
+  readonly sourceTitleRate: Rate;
   /** Called with what should not happen. */
   onError(error: unknown): void;
+}
+
+export interface AcceptedPush {
+  /** The answer's. */
+  readonly json: string;
+  /** Whether this node's readers were written to: not yet where it waits for its time, not at all where it repeats. */
+  readonly isPublished: boolean;
 }
 
 export class TitleService {
@@ -57,7 +64,7 @@ export class TitleService {
   /** Pushes whose time was too far ahead to hold them: the clock of the sender is wrong, or ours. */
   readonly #farAhead: ChannelCounter;
   /** Titles of encoders and upstreams that came past the limit. */
-  readonly #heldTitles: ChannelCounter;
+  readonly #delayedTitles: ChannelCounter;
   readonly #titleRate: TitleRate;
 
   constructor(parts: TitleServiceParts) {
@@ -68,10 +75,10 @@ export class TitleService {
     this.#farAhead = new ChannelCounter(clock, (channel, pushes) =>
       log.warn({ channel, pushes }, 'pushes come with a time too far ahead: it is passed over; is a clock wrong?'),
     );
-    this.#heldTitles = new ChannelCounter(clock, (channel, titles) =>
+    this.#delayedTitles = new ChannelCounter(clock, (channel, titles) =>
       log.warn({ channel, titles }, 'titles of its source come past limits.pushesPerMinute: only the newest counts'),
     );
-    this.#titleRate = new TitleRate(clock, parts.titleRate, (channel) => this.#heldTitles.count(channel));
+    this.#titleRate = new TitleRate(clock, parts.sourceTitleRate, (channel) => this.#delayedTitles.count(channel));
     this.#scheduler = new TitleScheduler({
       engine,
       clock,
@@ -80,8 +87,8 @@ export class TitleService {
       fallback: (channel) => channels.get(channel)!.fallback,
       isSourceLost: (channel) => channels.get(channel)!.isSourceLost,
       streamTitle: (channel) => {
-        const { heard, heardTitle } = channels.get(channel)!.switch;
-        return heard === null || heardTitle === undefined ? null : plainTitle(heardTitle, heard, parts.textBytes);
+        const { onAir, titleOnAir } = channels.get(channel)!.switch;
+        return onAir === null || titleOnAir === undefined ? null : plainTitle(titleOnAir, onAir, parts.textBytes);
       },
       trust: (channel) => this.#trust(channel),
       onError: parts.onError,
@@ -113,8 +120,8 @@ export class TitleService {
     return found === undefined ? secretMatches([], token) : found.authorizesPush(token);
   }
 
-  /** Takes a push; resolves with the answer's JSON after commit and readers. Rejects with a Refusal. */
-  async push(channel: string, input: PushInput): Promise<string> {
+  /** Takes a push; resolves after commit and readers. Rejects with a Refusal. */
+  async push(channel: string, input: PushInput): Promise<AcceptedPush> {
     const { heldPushes } = this.#parts;
     const { titlesFrom, holdSeconds } = this.#parts.channels.get(channel)!;
     if (!titlesFrom.includes('metapush')) {
@@ -128,8 +135,9 @@ export class TitleService {
       channel,
       (state) => (pushed = acceptPush(state, input, this.#moment(channel), rules)).change,
     );
-    if (pushed!.isFarAhead) this.#farAhead.count(channel);
-    return this.#view(pushed!.answer).pushAnswer();
+    const { answer, change, isFarAhead } = pushed!;
+    if (isFarAhead) this.#farAhead.count(channel);
+    return { json: this.#view(answer).pushAnswer(), isPublished: change !== null && change.record !== null };
   }
 
   /** Channel → how many pushes had a time too far ahead, for metrics. */
@@ -138,8 +146,8 @@ export class TitleService {
   }
 
   /** Channel → titles of its source that came past the limit, for metrics. */
-  get heldTitles(): ReadonlyMap<string, { readonly count: number }> {
-    return this.#heldTitles.counts;
+  get delayedTitles(): ReadonlyMap<string, { readonly count: number }> {
+    return this.#delayedTitles.counts;
   }
 
   /**
@@ -155,9 +163,9 @@ export class TitleService {
   /** Whether it has changed something, or should have. */
   async #commitTitle(channel: string, title: PlainTitle, source: Source): Promise<boolean> {
     const { channels, log } = this.#parts;
-    const { heard } = channels.get(channel)!.switch;
+    const { onAir } = channels.get(channel)!.switch;
     // It had to wait, and another source is on air by now. An encoder's title may come while no source is connected.
-    if (source !== heard && (source.kind !== 'encoder' || source.state === 'up')) return false;
+    if (source !== onAir && (source.kind !== 'encoder' || source.state === 'up')) return false;
     try {
       const change = await this.#engine.update(channel, (state) =>
         acceptTitle(state, title, this.#moment(channel), this.#trust(channel)),
@@ -218,11 +226,15 @@ export class TitleService {
   }
 
   #trust(channel: string): TrustRules {
-    const { titlesFrom, switch: audio, fallback } = this.#parts.channels.get(channel)!;
+    const {
+      titlesFrom,
+      switch: { onAir },
+      fallback,
+    } = this.#parts.channels.get(channel)!;
     const { pushHoldSeconds, graceSeconds } = this.#parts.rules;
     return {
       titlesFrom,
-      heard: audio.heard === null ? null : titleOriginOf(audio.heard),
+      originOnAir: onAir === null ? null : titleOriginOf(onAir),
       pushHoldSeconds,
       // Where a push would give way to the fallback title, it gives way to the stream's.
       graceSeconds: Math.min(graceSeconds, fallback?.graceSeconds ?? graceSeconds),

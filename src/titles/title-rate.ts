@@ -19,18 +19,18 @@ interface WaitingTitle {
 export class TitleRate {
   readonly #clock: Clock;
   readonly #rate: Rate;
-  readonly #onHeld: (channel: string) => void;
+  readonly #onDelayed: (channel: string) => void;
   /** Channel and origin → the newest that came past the limit. */
   readonly #waiting = new Map<string, WaitingTitle>();
 
   /**
    * @param rate remembers at least as many keys as there are channels and origins
-   * @param onHeld called for each title that was not committed at once
+   * @param onDelayed called for each title that was not committed at once
    */
-  constructor(clock: Clock, rate: Rate, onHeld: (channel: string) => void) {
+  constructor(clock: Clock, rate: Rate, onDelayed: (channel: string) => void) {
     this.#clock = clock;
     this.#rate = rate;
-    this.#onHeld = onHeld;
+    this.#onDelayed = onDelayed;
   }
 
   /** A new title; it replaces the one of the same origin that waits. Resolves when it is committed, or at once if it has to wait. */
@@ -38,7 +38,7 @@ export class TitleRate {
     const key = `${channel} ${origin}`;
     const waiting = this.#waiting.get(key);
     if (this.#rate.take(key) > 0) {
-      this.#onHeld(channel);
+      this.#onDelayed(channel);
       this.#waiting.set(key, { commit, alarm: waiting?.alarm ?? this.#alarm(key) });
       return;
     }
@@ -57,16 +57,13 @@ export class TitleRate {
   }
 
   #alarm(key: string): Alarm {
-    return this.#clock.alarm(this.#clock.now() + this.#rate.waitMs(key), { onAlarm: () => this.#retry(key) });
+    return this.#clock.alarm(this.#clock.now() + this.#rate.waitMs(key), { onAlarm: () => this.#commitWaiting(key) });
   }
 
-  #retry(key: string): void {
+  #commitWaiting(key: string): void {
     const { commit } = this.#waiting.get(key)!;
-    if (this.#rate.take(key) > 0) {
-      this.#waiting.set(key, { commit, alarm: this.#alarm(key) });
-      return;
-    }
     this.#waiting.delete(key);
+    this.#rate.takeWhatIsThere(key);
     void commit().then((didCost) => {
       if (!didCost) this.#rate.giveBack(key);
     });

@@ -13,10 +13,12 @@ import { framerFor } from '../../src/audio/format.js';
 import { MAX_PACKET_BYTES, OggFramer } from '../../src/audio/ogg.js';
 import type { OggLink } from '../../src/audio/ogg-link.js';
 import {
+  CONTINUED,
   FIRST,
   isFilled,
   LAST,
   MAX_PAGE_BYTES,
+  PAGE_HEAD_BYTES,
   PageWriter,
   pageBytes,
   pageCrc,
@@ -323,6 +325,109 @@ t.test(
     t.equal(skippedBytes, 0);
   },
 );
+
+t.test('pages in which no packet of audio is are counted, whole', async (t) => {
+  const heads = opusHeads(new PageWriter(7, 0, FIRST));
+  const writer = new PageWriter(7, 2, 0);
+  const page = (...packets: Buffer[]) => {
+    for (const packet of packets) writer.packet(packet, 0);
+    writer.end();
+    return writer.take();
+  };
+  const empty = page(Buffer.alloc(0));
+  const emptier = page(Buffer.alloc(0)).subarray(0, PAGE_HEAD_BYTES);
+  emptier[26] = 0;
+  emptier.writeUInt32LE(pageCrc(emptier, 0, emptier.length), 22);
+  // Opus with a count of frames, and none.
+  const noAudio = page(Buffer.from([0xff, 0]), Buffer.alloc(0), Buffer.from([0xff, 0]));
+  const audio = page(Buffer.alloc(100, 0xfc), Buffer.alloc(0));
+  const { packets, skippedBytes } = read(Buffer.concat([heads, empty, emptier, noAudio, audio]));
+  t.strictSame(
+    packets.map(({ bytes, fresh }) => [bytes.length, fresh]),
+    [[100, true]],
+  );
+  t.equal(skippedBytes, empty.length + emptier.length + noAudio.length);
+});
+
+t.test('a packet that never ends is counted, whichever way it is lost', async (t) => {
+  const piece = (sequence: number, flags: number) => {
+    const writer = new PageWriter(7, sequence, flags);
+    writer.packet(Buffer.alloc(MAX_PAGE_BYTES), 0);
+    writer.end();
+    const pages = writer.take();
+    return pages.subarray(0, pageBytes(pages, 0, pages.length));
+  };
+  const bodyBytes = 255 * 255;
+  const heads = opusHeads(new PageWriter(7, 0, FIRST));
+  const audio = new PageWriter(7, 2, 0);
+  audio.packet(Buffer.alloc(100, 0xfc), 960);
+  audio.end();
+  const begun = Buffer.concat([heads, audio.take()]);
+  for (const [name, pages] of [
+    ['the next page does not go on with it', [piece(3, 0), piece(4, 0)]],
+    ['the next page is missing', [piece(3, 0), piece(5, 0)]],
+    ['nor does its beginning come', [piece(4, CONTINUED), piece(6, CONTINUED)]],
+  ] as const) {
+    const framer = framerFor({ onFrame: () => undefined });
+    framer.push(Buffer.concat([begun, ...pages]));
+    framer.reset();
+    t.equal(framer.counters.skippedBytes, 2 * bodyBytes, name);
+  }
+});
+
+t.test('paused by its sink, it hands on a packet with each push, and loses none', async (t) => {
+  const random = new Random();
+  for (const name of ['opus', 'high'] as const) {
+    const bytes = files[name].subarray(0, 150_000);
+    const packets: Packet[] = [];
+    const framer = framerFor({
+      onFrame: (one, ms, fresh, link) => {
+        packets.push({ bytes: Buffer.from(one), ms, fresh, link: link! });
+        framer.pause();
+      },
+    });
+    let most = 0;
+    for (let at = 0, before = -1; at < bytes.length || packets.length > before; ) {
+      before = packets.length;
+      at += framer.push(bytes.subarray(at, at + random.int(0, 9000)));
+      most = Math.max(most, packets.length - before);
+    }
+    t.equal(most, 1, name);
+    t.ok(same(packets, read(bytes).packets), `${name}, seed ${random.seed}`);
+  }
+});
+
+t.test('a reset in the middle of anything: what was held is counted, and a file begins', async (t) => {
+  for (const name of ['opus', 'high'] as const) {
+    const file = files[name];
+    const whole = read(file).packets;
+    const ends: number[] = [0];
+    for (let at = 0; at < file.length; ends.push(at)) at += pageBytes(file, at, file.length - at);
+    // In the first head, behind it, in a page of audio, behind one.
+    for (const cut of [20, ends[1]!, ends[5]! + 500, ends[6]!]) {
+      const packets: Packet[] = [];
+      const framer = framerFor({
+        onFrame: (one, ms, fresh, link) => void packets.push({ bytes: Buffer.from(one), ms, fresh, link: link! }),
+      });
+      framer.push(file.subarray(0, cut));
+      const audio = ends.slice(3, ends.findLastIndex((end) => end <= cut) + 1);
+      const audioBytes = audio.reduce(
+        (sum, end, i) => sum + readPage(file.subarray(ends[i + 2]!, end))!.body.length,
+        0,
+      );
+      // Of a packet that goes on in the next page.
+      const openBytes = packets.reduce((left, { bytes }) => left - bytes.length, audioBytes);
+      packets.length = 0;
+      framer.reset();
+      const taken = cut <= ends[1]! ? 0 : ends.findLast((end) => end <= cut)!;
+      const counted = cut - taken + openBytes;
+      t.equal(framer.counters.skippedBytes, counted, `${name}, cut after ${cut} bytes`);
+      framer.push(file);
+      t.ok(same(packets, whole), `${name}, cut after ${cut} bytes: the file from its first packet`);
+      t.equal(framer.counters.skippedBytes, counted, 'and nothing of it is counted');
+    }
+  }
+});
 
 t.test('a stream beside the audio is not followed', async (t) => {
   const bytes = make(

@@ -1,9 +1,12 @@
 /** The ring: what lies on the tape, what is forgotten, and where a listener begins. */
 
 import t from 'tap';
-import { HEADER_BYTES } from '../../src/audio/header.js';
+import { ADTS_HEAD_BYTES } from '../../src/audio/adts.js';
+import { HEADER_BYTES, MAX_FRAME_BYTES } from '../../src/audio/header.js';
 import { Mark } from '../../src/audio/mark.js';
 import { Tape } from '../../src/audio/tape.js';
+import { adtsFrame, readFilled } from '../kit/adts.js';
+import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 
 const METAINT = 100;
@@ -193,4 +196,53 @@ t.test('a frame that a segment cuts within its side information is left to its t
         .equals(frame.subarray(inside)),
     );
   }
+});
+
+t.test(
+  'AAC begins with its entry stretched to the segment’s first byte, or where there is no ICY, as it is',
+  async (t) => {
+    const random = new Random();
+    const mark = new Mark(viewOf('A title that stands there'));
+    for (const hasCrc of [false, true]) {
+      const { frame, block } = adtsFrame(random, 300, { hasCrc });
+      const cut = Buffer.concat([frame, frame]);
+      const metaint = 1000;
+      const tape = new Tape(metaint, 60_000, mark);
+      // The first segment begins with a frame; the second with the last 300 bytes of one.
+      tape.write(adtsFrame(random, 1300 - 7, {}).frame, 100);
+      for (let i = 0; i < 3; i++) tape.write(frame, 20);
+      const [first, segment] = [tape.at(0)!, tape.at(1)!];
+      t.ok(first.entered(true).subarray(0, metaint).equals(first.plain), 'at the first byte nothing has to be done');
+      t.equal(segment.entry, 300);
+      const entered = segment.entered(true);
+      const { lengthBytes } = readFilled(entered);
+      t.equal(lengthBytes, 300 + frame.length, `seed ${random.seed}: up to the end of the frame`);
+      t.ok(readFilled(entered).block.equals(block), 'with its sound');
+      t.ok(
+        entered.subarray(lengthBytes, metaint).equals(segment.plain.subarray(lengthBytes)),
+        'and then what was there',
+      );
+      t.ok(entered.subarray(metaint).equals(mark.block), 'its block stands at its place');
+      t.ok(segment.plain.subarray(300, 300 + cut.length).equals(cut), 'others get the segment as it is');
+      t.ok(segment.entered(false).equals(segment.plain.subarray(300)), 'without ICY a frame, and no stretched one');
+    }
+  },
+);
+
+t.test('AAC: a frame is an entry where it can be stretched, and where all of its head is there', async (t) => {
+  const random = new Random();
+  const frameOf = (bytes: number) => adtsFrame(random, bytes - 7, {}).frame;
+  const entryAt = (offset: number, bytes: number, metaint: number) => {
+    const tape = new Tape(metaint, 60_000, null);
+    tape.write(frameOf(metaint + offset), 1000);
+    tape.write(frameOf(bytes), 1000);
+    tape.write(frameOf(2 * metaint), 1000);
+    return tape.at(1)!.entry;
+  };
+  t.equal(entryAt(7, 500, 500), 7, 'eight empty fill elements');
+  t.equal(entryAt(6, 500, 500), -1);
+  t.equal(entryAt(500 - ADTS_HEAD_BYTES, 500, 500), 500 - ADTS_HEAD_BYTES);
+  t.equal(entryAt(500 - ADTS_HEAD_BYTES + 1, 500, 500), -1, 'a head that the segment cuts');
+  t.equal(entryAt(2000, MAX_FRAME_BYTES - 2000, 4000), 2000);
+  t.equal(entryAt(2000, MAX_FRAME_BYTES - 1999, 4000), -1, 'longer than a frame can be');
 });

@@ -6,10 +6,12 @@
 import t, { type Test } from 'tap';
 import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';
 import { LoopDelay } from '../kit/loop-delay.js';
+import { pause, quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { restartStory } from '../kit/restarts.js';
 import { DEMO_AUDIO, startServer, type TestServer } from '../kit/server.js';
+import { arrived } from '../kit/wire.js';
 
 // They wait more than they compute.
 t.jobs = 8;
@@ -71,7 +73,7 @@ t.test('silent: a dead connection locks no client out, and one that still sends 
   dead.send(2);
   const early = new Feeder(t, server.port, '/live');
   t.equal(await early.answered(), 409, 'it has only just sent something');
-  await new Promise((done) => setTimeout(done, STALL_MS + 200));
+  await pause(STALL_MS + 200);
   const wrong = new Feeder(t, server.port, '/live', { password: 'wrong' });
   t.equal(await wrong.answered(), 401, 'only who knows the password');
   t.notOk(dead.closed || dead.ended);
@@ -135,13 +137,13 @@ t.test('always: the newcomer is on air at once and the first is cut; never: 409,
   const strict = await startServer(t, yaml('takeover: never'));
   const mute = new Feeder(t, strict.port, '/live');
   t.equal(await mute.answered(), 200);
-  await new Promise((done) => setTimeout(done, STALL_MS + 200));
+  await quietFor(STALL_MS + 200);
   t.equal(await new Feeder(t, strict.port, '/live').answered(), 409);
 });
 
 t.test('linger: who comes back in time is waited for; titles and the fallback title do not move', async (t) => {
   const fallback = 'fallback: { song: Nobody, whenSourceLost: true }';
-  const server = await startServer(t, yaml('lingerSeconds: 8', fallback));
+  const server = await startServer(t, yaml('lingerSeconds: 5', fallback));
   const now = async () => {
     const answer = await fetch(`${server.base}/metadata/channel/live.json`);
     return answer.status === 200 ? ((await answer.json()) as { song: string }).song : await answer.text();
@@ -155,11 +157,11 @@ t.test('linger: who comes back in time is waited for; titles and the fallback ti
   first.socket.destroy();
   const goneMs = performance.now();
   let flapped = '';
-  while (performance.now() - goneMs < STALL_MS + 1500) {
+  while (performance.now() - goneMs < STALL_MS + 1000) {
     const song = await now();
     if (song !== 'Song') flapped = song;
     if ((await heardEncoder(server)) !== 1) flapped = 'the file';
-    await new Promise((done) => setTimeout(done, 50));
+    await quietFor(50);
   }
   t.equal(flapped, '', 'well past the stall time');
   const bytes = player.audioBytes;
@@ -243,7 +245,8 @@ t.test('what cannot be played is sent away at the limit, with the name of what i
   const feeder = new Feeder(t, server.port, '/live');
   await feeder.answered();
   feeder.socket.write(webm.subarray(0, 4096 + 6)); // up to 6 bytes wait for what could be a head
-  await new Promise((done) => setTimeout(done, 300));
+  await arrived(feeder.socket);
+  await quietFor(50);
   t.notOk(feeder.closed || feeder.ended, 'at the limit');
   feeder.socket.write(webm.subarray(0, 2));
   await feeder.over();

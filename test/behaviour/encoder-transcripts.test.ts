@@ -6,7 +6,7 @@ import t from 'tap';
 import { FrontHarness, Pipe } from '../kit/front-harness.js';
 import { until } from '../kit/player.js';
 import { BODY, TRANSCRIPTS, type Transcript } from '../kit/transcripts.js';
-import { Wire } from '../kit/wire.js';
+import { arrived, Wire } from '../kit/wire.js';
 
 /** What is wrong with how a connection went; "": nothing. */
 function problemOf(harness: FrontHarness, { socket, received }: Pipe, { answer, fed }: Transcript): string {
@@ -64,7 +64,7 @@ t.test('over a network, and encoders that wait for their answer', async (t) => {
     });
     socket.write(first);
     if (waits) await until(() => received.includes('\n'), 5000);
-    else await new Promise((done) => setTimeout(done, 3));
+    else await arrived(socket);
     socket.end(rest);
     await until(
       () => closed,

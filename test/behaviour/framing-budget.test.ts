@@ -97,7 +97,7 @@ t.test('a framer that is held hands on nothing more, and loses nothing', async (
           most = Math.max(most, since);
           if (since > 0 || isHeld()) {
             since++;
-            framer.hold();
+            framer.pause();
           }
         },
       });
@@ -134,7 +134,7 @@ t.test('a framer that is held hands on nothing more, and loses nothing', async (
   const framer = framerFor({
     onFrame: () => {
       frames++;
-      framer.hold();
+      framer.pause();
     },
   });
   for (let at = 0; at < bytes.length; ) at += framer.push(bytes.subarray(at, at + 1000));

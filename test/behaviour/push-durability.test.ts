@@ -23,6 +23,7 @@ import { TitleService } from '../../src/titles/service.js';
 import { roomyTable } from '../kit/front-harness.js';
 import { HISTORY } from '../kit/history.js';
 import { FULL, get, isProblem, now, PATH, post, YAML } from '../kit/http-push.js';
+import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
@@ -38,6 +39,7 @@ const WATCH = {
   watchersPerAddress: 10,
   frames: 200,
   proxies: new Proxies([], 'x-forwarded-for'),
+  onError: () => undefined,
 };
 
 t.test('a store that fails: 503, nothing sent, and it goes on when the store does', async (t) => {
@@ -46,7 +48,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   class FailingStore extends MemoryStore {
     saves = 0;
     override async save(channel: string, state: ChannelState): Promise<void> {
-      await new Promise((done) => setTimeout(done, [9, 1, 5][this.saves++ % 3]));
+      await pause([9, 1, 5][this.saves++ % 3]!);
       if (failing) throw new Error('disk full: secret path');
       return super.save(channel, state);
     }
@@ -73,7 +75,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
     channels,
     rules: config.titles,
     heldPushes: 64,
-    titleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
+    sourceTitleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
     onError: () => undefined,
   });
   const proxies = new Proxies([], 'x-forwarded-for');
@@ -96,7 +98,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
         {
           pushes: new Rate(clock, limited),
           refusedPushes: new Rate(clock, limited),
-          gate: new SecretGate(clock, { perMinute: 60, inAllPerMinute: 600, queue: 8, remembered: 10 }),
+          gate: new SecretGate(clock, { perMinute: 60, inAllPerMinute: 600, mostOfOrigin: 8, remembered: 10 }),
           connections: roomyTable(),
           proxies,
         },
@@ -155,7 +157,12 @@ t.test('while the server stops, a push on an open connection is refused as unava
   await until(() => wire.socket.bytesWritten > 0, 1000);
   t.equal((await get(t, port, '?song=x')).status, 200);
   const stopped = app.stop();
-  await new Promise((done) => setTimeout(done, 50));
+  const isRefused = () =>
+    fetch(`http://127.0.0.1:${port}${PATH}?song=z`).then(
+      ({ status }) => status === 503,
+      () => true,
+    );
+  await until(isRefused, 2000, () => 'it takes new pushes');
   wire.send(`${body.slice(5)}GET ${PATH}?song=y HTTP/1.1\r\nHost: x\r\n\r\n`);
   const answers = await wire.take(1);
   for (const answer of answers) {

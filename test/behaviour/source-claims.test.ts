@@ -127,7 +127,6 @@ t.test('a head that claims 1 Hz is none; a good encoder comes after it, and is h
     5000,
     () => 'two encoders',
   );
-  const startMs = performance.now();
   await until(
     () => first.closed,
     5000,
@@ -135,8 +134,9 @@ t.test('a head that claims 1 Hz is none; a good encoder comes after it, and is h
   );
   const player = new Player(port, '/live');
   t.teardown(() => player.close());
-  await player.until((one) => one.status === 200 && one.audioBytes > 16_000);
-  t.ok(performance.now() - startMs < 8000, 'not hours');
+  // Not after the hours that were claimed.
+  await player.until((one) => one.status === 200 && one.audioBytes > 16_000, 3000);
+  t.equal(player.closed, false);
 });
 
 t.test('a page of packets that claim two seconds each is held behind the packet that is too many', async (t) => {

@@ -11,6 +11,7 @@ import { loadConfig } from '../../src/config/load.js';
 import { PEM } from '../kit/certificate.js';
 import { leftover } from '../kit/frame-recorder.js';
 import { LoopDelay } from '../kit/loop-delay.js';
+import { pause } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
 import { accepted, ask, Watching, Wire } from '../kit/wire.js';
@@ -149,7 +150,7 @@ t.test('an encoder, its head in pieces, with and without Expect', { buffered: tr
   const expecting = secure(t, port);
   for (const piece of ['P', 'UT /stu', `dio HTTP/1.1\r\n${login}\r\nExpect: 100-continue\r\n`, '\r\n']) {
     expecting.socket.write(piece);
-    await new Promise((done) => setTimeout(done, 20));
+    await pause(20);
   }
   await until(
     () => expecting.got.startsWith('HTTP/1.1 100'),

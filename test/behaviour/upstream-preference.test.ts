@@ -4,15 +4,16 @@
  */
 
 import type net from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { TRIAL_MS } from '../../src/source/pull.js';
 import { FakeClock } from '../kit/clock.js';
 import { LoopDelay } from '../kit/loop-delay.js';
+import { quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
 import { audioOf, FRAME_BYTES, icyBody, setUp, streamHead, type Tap, Upstream } from '../kit/upstream.js';
+import { arrived } from '../kit/wire.js';
 
 t.jobs = 4;
 
@@ -128,7 +129,7 @@ t.test('a round: one after the other, then a pause that grows; reported once, no
       [round + 1, round + 1],
     );
     clock.advance(ceilingMs / 2 - 80);
-    await sleep(30);
+    await quietFor(30);
     t.strictSame(
       stations.map(({ tries }) => tries),
       [round + 1, round + 1],
@@ -167,7 +168,7 @@ t.test(
     t.strictSame([order(tap), tap.losses, reported], [[1, 2, 1], [], ['0', '1', '0']]);
     t.ok(tap.longestGapMs < 400 + late.totalMs, `longest gap ${tap.longestGapMs} ms`);
     const tries = best.tries;
-    await sleep(900);
+    await quietFor(600);
     t.strictSame([best.tries, second.tries], [tries, 1], 'nothing is better than the best');
   },
 );
@@ -216,7 +217,7 @@ t.test('the one that is being tried is not tried twice when the other is lost', 
   await until(() => held !== undefined, 5000);
   const tries = best.tries;
   second.drop();
-  await sleep(200);
+  await quietFor(250);
   t.strictSame([tap.losses, best.tries, source.state], [[], tries, 'starting']);
   held.write(Buffer.concat([Buffer.from(streamHead()), best.audio(10)]));
   await until(() => order(tap).length === 2, 5000);
@@ -263,11 +264,8 @@ t.test('a title that a better one sends while the one before is being committed 
   const { best, tap, commits, lines } = await whileTaking(t);
   const socket = best.upstream.sockets.at(-1)!;
   const newer = icyBody(best.audio(20), 20 * FRAME_BYTES, new Map([[0, "StreamTitle='Newer';"]]));
-  const { bytesWritten } = socket;
   socket.write(Buffer.concat([best.audio(100).subarray(0, (20 - (100 % 20 || 20)) * FRAME_BYTES), newer]));
-  await until(() => socket.bytesWritten > bytesWritten, 1000);
-  // It lies in this process's sockets: time to read it must pass.
-  await sleep(200);
+  await arrived(socket);
   commits[0]!();
   await until(() => commits.length === 2, 5000);
   t.strictSame([order(tap), lines()], [[2], ['Station 2', 'Station 1', 'Newer']]);
@@ -300,7 +298,8 @@ t.test('when the other is lost in the middle of a trial, the title that stood in
     socket.write(Buffer.concat([Buffer.from(streamHead(5 * FRAME_BYTES)), body]));
   };
   await until(() => held !== undefined, 5000);
-  await sleep(200);
+  await arrived(held!);
+  await quietFor(50);
   t.strictSame([order(tap), tap.titles], [[2], []], 'too little for a change');
   second.drop();
   await until(() => tap.titles.length === 1, 5000);
@@ -321,7 +320,7 @@ t.test('stop ends both connections, and what is heard afterwards is nothing', as
   source.stop();
   const { length } = tap.parts;
   await until(() => best.upstream.openSockets + second.upstream.openSockets === 0, 3000);
-  await sleep(300);
+  await quietFor(250);
   t.strictSame([tap.parts.length, tap.losses, source.state], [length, [], 'idle']);
 });
 

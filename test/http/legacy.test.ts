@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config/load.js';
-import { legacyHeads } from '../../src/http/legacy.js';
+import { legacyHeaders } from '../../src/http/legacy.js';
 import { Roles } from '../../src/http/roles.js';
 import { until } from '../kit/player.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
@@ -160,7 +160,7 @@ t.test('the options: all three where a role needs them, days that exist, in orde
 });
 
 t.test('no text of an operator breaks out of the Link', async (t) => {
-  const heads = legacyHeads({
+  const heads = legacyHeaders({
     deprecatedOn: '2024-01-01',
     sunsetOn: '2024-01-02',
     successor: 'https://é.example/a>b ü',

@@ -83,13 +83,31 @@ t.test('OPTIONS of the addresses for titles of encoders names the methods', asyn
   }
 });
 
-t.test('OPTIONS of a mount where no listeners are served', async (t) => {
-  const { port } = await startServer(t, demoYaml().replace('port: 0 }', 'port: 0, roles: [encoder] }'));
-  const wire = new Wire(t, port).send('OPTIONS /studio HTTP/1.1\r\nHost: x\r\n\r\n');
-  const [answer] = await wire.take(1);
-  t.equal(answer!.status, 204);
-  t.equal(answer!.heads.get('allow'), 'OPTIONS, PUT, SOURCE');
-  await wire.untilClosed();
+/** Roles of the address → what a mount without an encoder takes there, and one with. */
+const MOUNTS: readonly (readonly [roles: string, file: string, studio: string])[] = [
+  ['', 'GET, HEAD, OPTIONS', 'GET, HEAD, OPTIONS, PUT, SOURCE'],
+  [', roles: [stream]', 'GET, HEAD, OPTIONS', 'GET, HEAD, OPTIONS'],
+  [', roles: [encoder]', 'OPTIONS', 'OPTIONS, PUT, SOURCE'],
+];
+
+t.test('OPTIONS and 405 of a mount name the methods that the address serves there', async (t) => {
+  for (const [roles, file, studio] of MOUNTS) {
+    const { port } = await startServer(t, demoYaml().replace('port: 0 }', `port: 0${roles} }`));
+    for (const [path, allow] of Object.entries({ '/demo.mp3': file, '/demo': file, '/studio.mp3': studio })) {
+      const wire = new Wire(t, port).send(`OPTIONS ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      const [answer] = await wire.take(1);
+      t.strictSame([answer!.status, answer!.heads.get('allow')], [204, allow], `OPTIONS ${path}${roles}`);
+      const post = await ask(t, port, `POST ${path} HTTP/1.1`);
+      if (allow.startsWith('GET')) {
+        const pages = answer!.heads.get('access-control-allow-methods');
+        t.equal(pages, 'GET, HEAD, OPTIONS', 'pages of other origins may listen, whatever else is taken');
+        t.strictSame([post.status, post.heads.get('allow')], [405, allow], `POST ${path}${roles}`);
+      } else {
+        t.equal(post.status, 404, 'no listeners here');
+        await wire.untilClosed();
+      }
+    }
+  }
 });
 
 t.test('of the server as a whole, and an encoder at an address that takes none', async (t) => {

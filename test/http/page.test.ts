@@ -7,9 +7,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium, type Page } from 'playwright-core';
 import t from 'tap';
+import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { demoYaml, startServer } from '../kit/server.js';
 
@@ -60,13 +60,12 @@ async function push(base: string, track: Record<string, unknown>): Promise<void>
 /** Waits until the first element of this kind (so, in a card, the demo channel's) has this text. */
 async function shows(page: Page, selector: string, text: string, withinMs = 10_000): Promise<void> {
   const element = page.locator(selector).first();
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const seen = await element.textContent();
-    if (seen === text) return;
-    if (performance.now() > deadline) throw new Error(`${selector} shows "${seen}", not "${text}"`);
-    await sleep(50);
-  }
+  let seen: string | null = null;
+  const isThere = async () => {
+    seen = await element.textContent();
+    return seen === text;
+  };
+  await until(isThere, withinMs, () => `${selector} shows "${seen}", not "${text}"`, 50);
 }
 
 t.test('the page and its files are served with the heads they need', async (t) => {
@@ -178,11 +177,14 @@ t.test('in a browser', { skip }, async (t) => {
 
     await audio.evaluate((element: Playable) => element.pause());
     await shows(page, '.heard', 'Not playing');
-    const deadline = Date.now() + 5000;
     const playing = async () =>
       /airsplice_listeners\{channel="demo"\} (\d+)/.exec((await ask(server.port, '/metrics')).body)?.[1];
-    while ((await playing()) !== '0' && Date.now() < deadline) await sleep(50);
-    t.equal(await playing(), '0', 'no listener is left');
+    await until(
+      async () => (await playing()) === '0',
+      5000,
+      () => 'a listener is left',
+      50,
+    );
     t.notMatch((await audio.getAttribute('src')) ?? '', metaid, 'the next play has a metaid of its own');
     t.strictSame(complaints, []);
   });

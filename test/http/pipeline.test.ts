@@ -7,7 +7,7 @@ import t from 'tap';
 import { PEM } from '../kit/certificate.js';
 import { until } from '../kit/player.js';
 import { demoYaml, startServer } from '../kit/server.js';
-import { peerOf, Wire } from '../kit/wire.js';
+import { arrived, peerOf, Wire } from '../kit/wire.js';
 
 t.jobs = 9;
 
@@ -136,7 +136,7 @@ t.test('bodies with blank lines in them, and requests right behind, cut anywhere
   await Promise.all(
     cuts.map(async (cut) => {
       const wire = new Wire(t, port).send(bytes.slice(0, cut));
-      await new Promise((done) => setTimeout(done, 20));
+      await arrived(wire.socket);
       wire.send(bytes.slice(cut));
       const answers = await wire.take(wanted.length);
       t.same(

@@ -4,7 +4,7 @@ import t from 'tap';
 import { FIELDS, FULL, get, isProblem, now, PATH, post, YAML } from '../kit/http-push.js';
 import { until } from '../kit/player.js';
 import { startServer } from '../kit/server.js';
-import { ask, Wire } from '../kit/wire.js';
+import { arrived, ask, Wire } from '../kit/wire.js';
 
 t.test('the answer of GET and POST is the same record of 17 fields', async (t) => {
   const { port } = await startServer(t, YAML);
@@ -22,8 +22,8 @@ t.test('the answer of GET and POST is the same record of 17 fields', async (t) =
   );
   t.notOk(answer.heads.has('etag'));
   t.same(Object.keys(answer.json()), FIELDS);
-  const arrived = answer.json().start_timestamp;
-  t.ok(arrived <= 1795178248, 'a future now carries the moment of arrival');
+  const { start_timestamp: startS } = answer.json();
+  t.ok(startS <= 1795178248, 'a future now carries the moment of arrival');
   t.match(answer.json(), {
     duration: 200,
     song: 'Söng +',
@@ -123,7 +123,7 @@ t.test('the answer of GET and POST is the same record of 17 fields', async (t) =
       `POST ${PATH} HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nContent-Length: ${body.length}\r\nHost: x\r\n` +
         `HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\nUpgrade: h2c\r\nContent-Type: application/json\r\n\r\n`,
     );
-    await new Promise((done) => setTimeout(done, 30));
+    await arrived(java.socket);
     java.send(body);
     t.equal((await java.take(1))[0]!.json().song, 'java');
     java.send(`GET /metadata/channel/demo.txt HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`);
@@ -157,4 +157,23 @@ t.test('a body that waits for 100, comes slowly, or in chunks', async (t) => {
   await until(() => half.socket.bytesWritten > 100, 1000);
   half.socket.destroy();
   t.equal((await get(t, port, '?song=After')).json().song, 'After', 'one that was broken off applies nothing');
+});
+
+t.test('the time from push to socket counts pushes that were written to readers, no others', async (t) => {
+  const { port, base } = await startServer(t, YAML);
+  const count = async () => {
+    const metrics = await (await fetch(`${base}/metrics`)).text();
+    return Number(/^airsplice_push_to_socket_seconds_count (\d+)$/m.exec(metrics)![1]);
+  };
+  const at = Math.floor(Date.now() / 1000);
+  t.equal((await get(t, port, '?song=First')).status, 200);
+  t.equal(await count(), 1);
+  t.equal((await get(t, port, `?song=Held&time=${at + 60}`)).status, 200);
+  t.equal((await now(t, port)).song, 'First');
+  t.equal(await count(), 1, 'it waits for its time');
+  t.equal((await get(t, port, '?song=First')).status, 200);
+  t.equal(await count(), 1, 'it repeats');
+  t.equal((await get(t, port, '?song=Second&tracktype=next')).status, 200);
+  t.equal((await get(t, port, '?song=Second')).status, 200);
+  t.equal(await count(), 3);
 });

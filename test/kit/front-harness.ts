@@ -15,7 +15,7 @@ import { ReturningEncoders } from '../../src/http/ingest/returning.js';
 import { ShoutcastAcceptor } from '../../src/http/ingest/shoutcast.js';
 import { TitleUpdateAcceptor } from '../../src/http/ingest/title-acceptor.js';
 import type { EncoderVerdict } from '../../src/http/ingest/verdict.js';
-import { NO_HEADS } from '../../src/http/legacy.js';
+import { NO_HEADERS } from '../../src/http/legacy.js';
 import { Connections } from '../../src/net/connections.js';
 import { Front } from '../../src/net/front.js';
 import { Proxies } from '../../src/net/peer.js';
@@ -68,7 +68,12 @@ export class FrontHarness {
   readonly #titles: TitleUpdateAcceptor;
 
   constructor(headMs = 5000, wrongSecretsPerMinute = 1_000_000, secretQueue = 0) {
-    const limits = { perMinute: wrongSecretsPerMinute, inAllPerMinute: 1_000_000, queue: secretQueue, remembered: 10 };
+    const limits = {
+      perMinute: wrongSecretsPerMinute,
+      inAllPerMinute: 1_000_000,
+      mostOfOrigin: secretQueue,
+      remembered: 10,
+    };
     this.gate = new SecretGate(this.clock, limits);
     const mounts = new Map(Object.keys(PASSWORDS).map((channel) => [`/${channel}`, this.#mount(channel)]));
     const options = {
@@ -78,12 +83,12 @@ export class FrontHarness {
       proxies: new Proxies([], 'x-forwarded-for'),
       pace: new RefusalPace(this.clock, { perMinute: 1_000_000, remembered: 10 }),
       returning: new ReturningEncoders(this.clock),
-      mount: (path: string) => mounts.get(path),
+      mountAt: (path: string) => mounts.get(path),
       onAdmitted: () => undefined,
       onVerdict: ({ status, path, why }: EncoderVerdict) => void this.judged.push({ status, path, why }),
     };
     this.#encoders = new EncoderAcceptor(options);
-    this.#shoutcast = new ShoutcastAcceptor({ ...options, channels: [...mounts.values()] });
+    this.#shoutcast = new ShoutcastAcceptor({ ...options, encoderMounts: [...mounts.values()] });
     this.#titles = new TitleUpdateAcceptor(options);
     const nobody: http.RequestListener = (_, response) => response.writeHead(404, { Connection: 'close' }).end();
     // As the router does: no 100 to what is refused.
@@ -92,7 +97,7 @@ export class FrontHarness {
     this.front = new Front({
       ...{ host: '127.0.0.1', port: 0, headMs, connections: roomyTable(), watchdog: new Watchdog(), http: this.#http },
       onEncoder: (socket, first) => this.#encoders.take(socket, first),
-      onTitleUpdate: this.#titles.at(this.#http, NO_HEADS),
+      onTitleUpdate: this.#titles.at(this.#http, NO_HEADERS),
       onShoutcast: (socket, first) => this.#shoutcast.take(socket, first),
     });
   }
@@ -115,11 +120,11 @@ export class FrontHarness {
     const sha256 = createHash('sha256').update(PASSWORDS[channel]!).digest();
     const harness = this;
     return {
-      channel,
+      channelKey: channel,
       hasPassword: (given) => given.equals(sha256),
       hasUser: (user) => user === 'source' || user === 'dj',
-      authorized: (user, password) => user === 'source' && password === PASSWORDS[channel],
-      get busy() {
+      authorizes: (user, password) => user === 'source' && password === PASSWORDS[channel],
+      get isBusy() {
         return harness.busy;
       },
       agent: '',

@@ -146,13 +146,14 @@ export async function until(
   ready: () => boolean | Promise<boolean>,
   ms: number,
   describe: () => string = () => '',
+  everyMs = 10,
 ): Promise<void> {
   const mostMs = Math.max(50, ms / 20);
   let passedMs = 0;
   let lastMs = performance.now();
   while (!(await ready())) {
     if (passedMs > ms) throw new Error(`waited ${ms} ms in vain. ${describe()}`);
-    await new Promise((done) => setTimeout(done, 10));
+    await new Promise((done) => setTimeout(done, everyMs));
     const nowMs = performance.now();
     passedMs += Math.min(nowMs - lastMs, mostMs);
     lastMs = nowMs;

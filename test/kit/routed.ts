@@ -17,6 +17,7 @@ export interface RoutedOptions {
   register?(app: FastifyInstance): void;
   /** Changes the HTTP server before it is handed connections. */
   adjust?(server: Server): void;
+  readonly roles?: Roles;
   onError?(error: unknown): void;
 }
 
@@ -36,7 +37,7 @@ export async function startRouted(t: Test, options: RoutedOptions): Promise<numb
   });
   options.register?.(router.app);
   await router.ready();
-  const http = router.server(new Roles(undefined));
+  const http = router.server(options.roles ?? new Roles(undefined));
   options.adjust?.(http);
   const front = new Front({
     host: '127.0.0.1',
@@ -45,7 +46,6 @@ export async function startRouted(t: Test, options: RoutedOptions): Promise<numb
     watchdog,
     connections,
     http,
-    onEncoder: undefined,
   });
   const port = await front.listen();
   t.teardown(() => Promise.all([router.close(), front.close()]));

@@ -160,3 +160,24 @@ export function setUp(
   });
   return { tap, source };
 }
+
+/** Of a server: a channel `relay` that pulls from here. */
+export const relayYaml = (url: string, options = '', rest = '') => `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+streams: { startTimeoutSeconds: 1, lagSeconds: 60 }
+sources: { aheadSeconds: 60, stallMs: 20000 }
+${rest}
+stations:
+  demo:
+    channels:
+      relay:
+        mounts: [/relay.mp3]
+        metaint: 8000
+        pushTokens: [relay-token]
+        sources: [{ type: pull, url: '${url}', retrySeconds: { min: 0.1, max: 0.2 }${options} }]
+`;
+
+/** Whether the source of that channel is on air. */
+export async function isOnAir(base: string): Promise<boolean> {
+  return /^airsplice_source_heard\{.*\} 1$/m.test(await (await fetch(`${base}/metrics`)).text());
+}

@@ -198,13 +198,20 @@ export class Watching {
   }
 }
 
+/** Waits until the other end, in this process too, has read all that was written; what is written then comes apart from it. */
+export async function arrived(socket: net.Socket): Promise<void> {
+  const isRead = () =>
+    socket.destroyed || (!socket.connecting && (peerOf(socket)?.bytesRead ?? -1) >= socket.bytesWritten);
+  await until(isRead, PATIENCE_MS, () => 'the other end does not read', 2);
+}
+
 /** The connections that this process has accepted on a port. */
 export function accepted(port: number): net.Socket[] {
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
   return handles.filter((handle): handle is net.Socket => handle instanceof net.Socket && handle.localPort === port);
 }
 
-/** The server's end of a client's connection. */
+/** The server's end of a client's connection, or the client's of a server's. */
 export function peerOf(client: net.Socket): net.Socket {
   return accepted(client.remotePort!).find((socket) => socket.remotePort === client.localPort)!;
 }

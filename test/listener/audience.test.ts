@@ -270,6 +270,37 @@ t.test('a listener that is behind is given 256 KiB at once, the rest on later tu
 });
 
 t.test(
+  'a listener is given nothing before a frame that it can begin with, and that may be segments later',
+  async (t) => {
+    const crowd = await new Crowd(t, 10_000).listen();
+    const { channel, clock } = crowd;
+    // Its last ten bytes lie in the next segment: no room for a tag before the frame behind it.
+    channel.write(Buffer.alloc(METAINT + 10, 2), 1000, 520);
+    const { socket, bytes } = await crowd.connect(true);
+    const parts: Buffer[] = [];
+    socket.on('data', (part) => parts.push(part));
+    const gone = await crowd.connect(true);
+    const [listener, other] = crowd.listeners;
+    channel.write(Buffer.alloc(2 * METAINT, 3), 2000, 520);
+    clock.advance(1000);
+    t.strictSame([listener!.bytes, listener!.firstSeq], [0, channel.tape!.head], 'two segments are passed over');
+    other!.end('silence');
+    await until(() => gone.socket.readableEnded, 3000);
+    t.equal(gone.bytes(), HEAD.length, 'nor is it given the rest of a frame when it ends');
+
+    channel.write(Buffer.alloc(100, 4), 100, 520);
+    channel.write(Buffer.alloc(METAINT, 5), 1000, 520);
+    clock.advance(1000);
+    await until(() => bytes() === HEAD.length + METAINT + 1, 3000);
+    const heard = Buffer.concat(parts).subarray(-METAINT - 1);
+    t.equal(heard.toString('latin1', 0, 3), 'ID3');
+    t.same(heard.subarray(110, METAINT), Buffer.alloc(METAINT - 110, 5), 'the tag ends where a frame begins');
+    t.equal(heard[METAINT], 0);
+    socket.destroy();
+  },
+);
+
+t.test(
   'a lagged listener is cut with a reset, so that nothing old is delivered; a polite ending is a FIN',
   async (t) => {
     for (const [ending, error] of [

@@ -10,6 +10,7 @@ import { pauseAfter } from '../../src/listener/backlog.js';
 import { endpointsOf, readQueues, TABLES } from '../../src/listener/proc-net-tcp.js';
 import { type HeardTitle, Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
+import { withLimit } from '../kit/own-limit.js';
 import { until } from '../kit/player.js';
 import { missing, Program } from '../kit/program.js';
 import { Random } from '../kit/random.js';
@@ -266,3 +267,23 @@ t.test('metrics show it', { skip: OFF_LINUX || missing('python3') }, async (t) =
   t.ok(figure('airsplice_kernel_look_seconds') > 0);
   t.equal(figure('airsplice_listeners_by_lag{le="+Inf"}'), 1);
 });
+
+t.test(
+  'without a free file descriptor nothing is known, no listener is harmed, and the next sample knows again',
+  // Not beside the others: it is the whole process that can open nothing.
+  { skip: OFF_LINUX || missing('prlimit'), buffered: false },
+  async (t) => {
+    const fixture = new Fixture(t, 600_000);
+    const player = await fixture.connect();
+    const { backlog } = fixture.audience;
+    for (let i = 0; i < 10; i++) await fixture.second();
+    t.ok(backlog.known && backlog.bytesByChannel().get('demo')! > 0);
+    await withLimit('nofile', 3, () => backlog.sample());
+    t.strictSame([backlog.known, backlog.bytesByChannel().get('demo')], [false, 0]);
+    t.same(backlog.lags([Number.POSITIVE_INFINITY]), [1], 'its lag is what lies on the tape');
+    t.same(fixture.endings, []);
+    await backlog.sample();
+    t.ok(backlog.known && backlog.bytesByChannel().get('demo')! > 0);
+    player.destroy();
+  },
+);

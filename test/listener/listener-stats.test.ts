@@ -29,7 +29,7 @@ function makeRequest(
   fields: Partial<ListenerRequest> = {},
   heads: Readonly<Record<string, string | undefined>> = {},
 ): ListenerRequest {
-  return { method: 'GET', url: '/demo.mp3', address: '192.0.2.7', head: (name) => heads[name], ...fields };
+  return { method: 'GET', url: '/demo.mp3', address: '192.0.2.7', header: (name) => heads[name], ...fields };
 }
 
 function connect(stats: ListenerStats, connection: Connection = {}, channel = 'demo'): CountedListener {

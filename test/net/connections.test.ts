@@ -7,6 +7,7 @@ import t, { type Test } from 'tap';
 import { originOf } from '../../src/base/ip.js';
 import { type ConnectionLimits, Connections } from '../../src/net/connections.js';
 import { PEM } from '../kit/certificate.js';
+import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO, startServer, type TestServer, tempFolder } from '../kit/server.js';
@@ -473,7 +474,7 @@ t.test(
     const hoard = (async () => {
       for (let i = 0; i < 600 && !isOver.value; i++) {
         crowd.push(new Wire(t, port).send(get('/readyz')));
-        if (i % 20 === 19) await new Promise((done) => setTimeout(done, 20));
+        if (i % 20 === 19) await pause(20);
       }
     })();
     await until(() => crowd.length > 100, 10_000);

@@ -7,16 +7,17 @@ import { spawnSync } from 'node:child_process';
 import { lookup } from 'node:dns';
 import { readFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import t, { type Test } from 'tap';
 import { Outbound, type OutboundRequest } from '../../src/net/outbound.js';
 import { OutboundConnection } from '../../src/net/outbound-connection.js';
 import { PRIVATE_REASON } from '../../src/net/private-address.js';
 import { Target } from '../../src/net/target.js';
+import { settled } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { TYPESCRIPT } from '../kit/process.js';
 import { Random } from '../kit/random.js';
+import { arrived } from '../kit/wire.js';
 
 t.jobs = 4;
 
@@ -131,10 +132,7 @@ t.test('a FIN behind unread bytes: however the body is held back, no byte of it 
             exchange.outbound.resume();
           };
           // Behind the head all is on its way, and the FIN behind it, before the first piece is read.
-          if (exchange.parts.length === 0)
-            void until(() => hasFinished, 5000)
-              .then(() => sleep(20))
-              .then(goOn);
+          if (exchange.parts.length === 0) void until(() => hasFinished, 5000).then(goOn);
           else if (random.chance(0.5)) setImmediate(goOn);
           else goOn();
         };
@@ -166,15 +164,7 @@ t.test('what a server sends while it is held back stays with it', async (t) => {
   exchange.outbound.start();
   await until(() => exchange.events.length > 0 && sockets.length > 0, 5000);
   // As much as the kernel takes has left it when nothing has for a while.
-  let left = -1;
-  let unchanged = 0;
-  await until(async () => {
-    const { writableLength } = sockets[0]!;
-    unchanged = writableLength === left ? unchanged + 1 : 0;
-    left = writableLength;
-    await sleep(50);
-    return unchanged === 10;
-  }, 10_000);
+  const left = await settled(() => sockets[0]!.writableLength, 200, 10_000);
   t.ok(left > bytes / 2, `${left} of ${bytes} bytes have not left the server`);
   t.equal(exchange.bytes.length, 0);
   let got = 0;
@@ -195,17 +185,12 @@ t.test('a connection that is held reads no more than its buffers take', async (t
   const connection = new OutboundConnection(socket, 2048);
   t.teardown(() => connection.destroy());
   connection.write('GET / HTTP/1.1\r\n\r\n');
-  connection.once('data', () => connection.hold());
+  connection.once('data', () => connection.pauseSocket());
   connection.on('data', () => undefined);
   await until(() => connection.readableFlowing === true && socket.bytesRead > 0, 5000);
-  let before = -1;
-  await until(async () => {
-    before = socket.bytesRead;
-    await sleep(200);
-    return socket.bytesRead === before;
-  }, 5000);
+  const before = await settled(() => socket.bytesRead, 200, 5000);
   t.ok(before <= 4 * 65_536, `${before} bytes`);
-  connection.release();
+  connection.resumeSocket();
   await until(() => socket.bytesRead > 8 * 1024 * 1024, 5000);
 });
 
@@ -315,7 +300,8 @@ t.test('interim answers are passed over, and their heads count', async (t) => {
   ] as const) {
     const { url } = await serve(t, (socket) => {
       socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP');
-      setTimeout(() => socket.end(`/1.1 102 Processing\r\n\r\n${interim.repeat(times)}ICY 200 OK\r\n\r\nbody`), 20);
+      const rest = `/1.1 102 Processing\r\n\r\n${interim.repeat(times)}ICY 200 OK\r\n\r\nbody`;
+      void arrived(socket).then(() => socket.end(rest));
     });
     const exchange = new Exchange(url);
     t.match(await exchange.done(), expected);

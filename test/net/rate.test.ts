@@ -30,7 +30,7 @@ async function encoder(t: Test, port: number, password: string): Promise<Answer>
   wire.send(`SOURCE /demo.mp3 HTTP/1.0\r\nAuthorization: Basic ${login}\r\nContent-Type: audio/mpeg\r\n\r\n`);
   if (password === 'secret') {
     // Its answer has no end: the stream is what comes next.
-    while (!wire.got.includes('\r\n\r\n')) await new Promise((done) => setTimeout(done, 5));
+    await until(() => wire.got.includes('\r\n\r\n'), 20_000);
     wire.socket.destroy();
     return { status: Number(wire.got.split(' ')[1]), heads: new Map(), body: '', json: () => undefined };
   }

@@ -12,7 +12,7 @@ import type { TrustRules } from '../../src/now-playing/trust.js';
 const T0 = 1_795_178_248_250;
 const RULES: TrustRules = {
   titlesFrom: ['metapush', 'encoder', 'upstream'],
-  heard: null,
+  originOnAir: null,
   pushHoldSeconds: 600,
   graceSeconds: 5,
 };
@@ -429,3 +429,28 @@ t.test('repeat and correction', async (t) => {
   next.push({ type: 'next', song: 'N', timeSeconds: at(50) });
   t.match(next.state.next, { id: 'n', cover: 'c', startSeconds: at(50), version: 3 });
 });
+
+t.test(
+  'history where the wall clock goes back: a burst up to a second, a clock that was set from then on',
+  async (t) => {
+    for (const [backMs, fromMs, toMs] of [
+      [0, T0 + 1, T0 + 1],
+      [999, T0 + 1, T0 + 1],
+      [1000, T0 - 1000, T0],
+      [3_600_000, T0 - 3_600_000, T0],
+    ] as const) {
+      const desk = new Desk();
+      desk.push({ song: 'one' });
+      desk.seconds = -backMs / 1000;
+      desk.push({ song: 'two' });
+      t.match(
+        desk.history,
+        [
+          { record: { song: 'one' }, fromMs: T0, toMs },
+          { record: { song: 'two' }, fromMs, toMs: null },
+        ],
+        `${backMs} ms back`,
+      );
+    }
+  },
+);

@@ -15,7 +15,7 @@ class Owner implements IntakeOwner {
   readonly clock = new FakeClock();
   readonly intake: Intake;
   readonly frames: Buffer[] = [];
-  readonly holds: (number | null)[] = [];
+  readonly pauses: (number | null)[] = [];
   readonly titles: SourceTitle[] = [];
   readonly events: string[] = [];
   /** What has come and is not taken: audio, or a title. */
@@ -23,7 +23,7 @@ class Owner implements IntakeOwner {
   /** What a frame asks to wait for. */
   waitMs: () => number = () => 0;
   saved: Promise<void> = Promise.resolve();
-  framesWhileHeld = 0;
+  framesWhilePaused = 0;
   #isHeld = false;
 
   constructor(framelessBytes = 65_536) {
@@ -39,16 +39,16 @@ class Owner implements IntakeOwner {
     return this.saved;
   }
   takeSlice(): boolean {
-    if (this.intake.isHeld) this.framesWhileHeld++;
+    if (this.intake.isPaused) this.framesWhilePaused++;
     const slice = this.slices.shift();
     if (slice === undefined) return false;
     if (typeof slice === 'string') this.intake.onTitle(slice);
     else this.intake.push(slice);
     return true;
   }
-  onHeld(waitMs: number | null): void {
+  onPaused(waitMs: number | null): void {
     this.#isHeld = true;
-    this.holds.push(waitMs);
+    this.pauses.push(waitMs);
   }
   onResumed(): void {
     if (!this.#isHeld) this.events.push('resumed twice');
@@ -95,7 +95,7 @@ t.test('all that comes goes on, in order, whatever is waited for; the end comes 
     owner.intake.finish();
     await owner.pass(10_000);
     if (!Buffer.concat(owner.frames).equals(audio)) t.fail(`seed ${seed}: not what was sent`);
-    if (owner.framesWhileHeld > 0) t.fail(`seed ${seed}: read while it was held`);
+    if (owner.framesWhilePaused > 0) t.fail(`seed ${seed}: read while it was paused`);
     t.strictSame([owner.titles, owner.events], [wanted, ['finished']], `seed ${seed}`);
   }
 });
@@ -105,13 +105,13 @@ t.test('a frame that asks to wait is the last one, and the wait is as long', asy
   owner.send(audioOf(new Random(1), 20));
   owner.waitMs = () => (owner.frames.length === 5 ? 1000 : 0);
   owner.intake.drain();
-  t.strictSame([owner.frames.length, owner.holds, owner.intake.isHeld], [5, [1000], true]);
+  t.strictSame([owner.frames.length, owner.pauses, owner.intake.isPaused], [5, [1000], true]);
   owner.intake.drain();
   await owner.pass(960);
   t.equal(owner.frames.length, 5);
   const startMs = owner.clock.now();
   await owner.pass(80);
-  t.strictSame([owner.frames.length, owner.intake.isHeld], [20, false]);
+  t.strictSame([owner.frames.length, owner.intake.isPaused], [20, false]);
   t.ok(owner.intake.resumedMs > startMs && owner.intake.resumedMs <= owner.clock.now());
 });
 
@@ -143,7 +143,7 @@ t.test(
     titled.slices.push('title');
     titled.send(audioOf(new Random(1), 20));
     titled.intake.drain();
-    t.strictSame([titled.frames.length, titled.holds], [0, [null]]);
+    t.strictSame([titled.frames.length, titled.pauses], [0, [null]]);
     titled.intake.close();
     save();
     await titled.pass(1000);

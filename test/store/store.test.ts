@@ -214,6 +214,42 @@ t.test('lmdb: a damaged file is the text of a refusal, not the death of the serv
   await again.close();
 });
 
+t.test('lmdb: a file that can be read and is wrong all the same is refused with the reason', async (t) => {
+  const folder = newFolder(t);
+  const file = join(folder, FILE);
+  const store = await openLmdbStore(folder);
+  for (let i = 0; i < 40; i++) await store.save(`c${i}`, stateOf(i, 'x'.repeat(300)));
+  await store.close();
+  const whole = readFileSync(file);
+  const refusal = async (reason: RegExp, change: (bytes: Buffer) => void) => {
+    const bytes = Buffer.from(whole);
+    change(bytes);
+    // Beside each other: most of the time a child begins.
+    const other = newFolder(t);
+    writeFileSync(join(other, FILE), bytes);
+    await t.rejects(openLmdbStore(other), { message: reason });
+  };
+  /** Calls `found` with the place behind each occurrence. */
+  const behindEach = (bytes: Buffer, text: string, found: (at: number) => void) => {
+    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) found(at + text.length);
+  };
+  await Promise.all([
+    refusal(/its keys are in disorder/, (bytes) => behindEach(bytes, 'c20', (at) => bytes.write('c99', at - 3))),
+    // The database's own record, behind its name: its entries are at 32.
+    refusal(/it has 40 of 41 entries/, (bytes) => behindEach(bytes, 'channels\0', (at) => (bytes[at + 32]! += 1))),
+    // lmdb would die of it when it writes.
+    refusal(/the list of free pages is longer than itself/, (bytes) => {
+      const meta = bytes.readBigInt64LE(152) > bytes.readBigInt64LE(4096 + 152) ? 0 : 4096;
+      const page = bytes.subarray(4096 * Number(bytes.readBigInt64LE(meta + 88)));
+      const node = 24 + page.readUInt16LE(24);
+      page.writeBigInt64LE(1_000_000n, node + 8 + page.readUInt16LE(node + 6));
+    }),
+  ]);
+  writeFileSync(file, '');
+  await t.rejects(openLmdbStore(folder), { message: /is empty, cut to 0 bytes: put a copy in its place/ });
+  t.equal(statSync(file).size, 0, 'it was not touched');
+});
+
 /** Small and seeded (mulberry32): 0 <= n < 1. */
 function randomOf(seed: number): () => number {
   let state = seed;
@@ -461,5 +497,8 @@ t.test('lock by file, as on macOS', async (t) => {
   await t.rejects(lockFolderByFile(folder), { message: /in use by another/ });
   t.same(readdirSync(folder), ['lock-other'], 'a living one is left alone');
   other.close();
+  symlinkSync('lock-loop', join(folder, 'lock-loop'));
+  await t.rejects(lockFolderByFile(folder), { code: 'ELOOP' }, 'one that cannot be asked may be alive');
+  t.same(readdirSync(folder), ['lock-loop'], 'and nothing of ours stays behind');
   await t.rejects(lockFolderByFile(join(folder, 'x'.repeat(120))), { message: /too long for a socket/ });
 });

@@ -80,3 +80,23 @@ t.test('local: the state and its history are one save; a new engine goes on from
     's',
   );
 });
+
+t.test('stamped: a new engine gives no stamp twice, though its clock stands further back', async (t) => {
+  const store = new MemoryStore();
+  const engineAt = (wallMs: number) => {
+    const local = new LocalEngine(
+      store,
+      () => undefined,
+      () => undefined,
+    );
+    return stamped(local, new Sequence(), () => wallMs);
+  };
+  const at = { channel: 'a', wallMs: 1, newId: () => '', ageMs: () => 0 };
+  const play = (song: string) => (state: ChannelState) =>
+    takeNow(state, makeTrack({ type: 'now', artist: '', song }, song, 1), at);
+  const before = await engineAt(5000).update('a', play('one'));
+  t.equal(before!.record!.stamp, 5000);
+  const engine = engineAt(1000);
+  t.equal(engine.state('a').stamp, 5000, 'as a server does at its start');
+  t.equal((await engine.update('a', play('two')))!.record!.stamp, 5001);
+});

@@ -32,7 +32,12 @@ class Harness {
   /** What stands in the stream that is heard. */
   standing: PlainTitle | null = null;
   trust: TrustRules = {
-    ...{ titlesFrom: ['metapush', 'encoder', 'upstream'], heard: 'encoder', pushHoldSeconds: 600, graceSeconds: 5 },
+    ...{
+      titlesFrom: ['metapush', 'encoder', 'upstream'],
+      originOnAir: 'encoder',
+      pushHoldSeconds: 600,
+      graceSeconds: 5,
+    },
   };
   /** What was published to readers, with the second (since the beginning) in which it was. */
   published: string[] = [];
@@ -241,6 +246,19 @@ t.test('a push set aside by a clock that went back comes in its time, whatever i
   t.ok(harness.songs.includes('held'), `${harness.published}`);
 });
 
+t.test('a push that is held again is held by the clock as it stands then', async (t) => {
+  const harness = new Harness();
+  const timeSeconds = Math.floor(harness.clock.wallMs() / 1000) + 20;
+  await harness.push({ song: 'held', id: 'x', timeSeconds });
+  await harness.push({ song: 'at once', id: 'x' });
+  harness.clock.stepWall(-100_000);
+  await harness.push({ song: 'held', id: 'x', timeSeconds });
+  await harness.pass(119.8);
+  t.same(harness.songs, ['at once']);
+  await harness.pass(0.4);
+  t.same(harness.songs, ['at once', 'held']);
+});
+
 t.test('the title in the stream returns after a push', async (t) => {
   const harness = new Harness();
   await harness.title('Live');
@@ -368,6 +386,9 @@ t.test('a restart', async (t) => {
   t.same(over.songs, ['S', 'OWN', 'NEW'], 'the fallback title has other words in the configuration now');
   await over.pass(5);
   t.equal(over.published.length, 3);
+  over.fallback = { ...OWN, title: { artist: 'ANNA', song: 'NEW' } };
+  await down(over, 5);
+  t.same(over.songs, ['S', 'OWN', 'NEW', 'NEW'], 'or another artist');
   const back = new Harness();
   back.fallback = OWN;
   await back.push({ song: 'S', durationSeconds: 60 });

@@ -1,34 +1,51 @@
-/** The service after a restart: what was committed is in force again, and what has become stale meanwhile is not. */
+/**
+ * The service: what it takes, from which source, and what it says of what it does not take. After a restart what was committed is in force
+ * again, and what has become stale meanwhile is not.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { openLog } from '../../src/base/log.js';
 import { Channel } from '../../src/channel/channel.js';
 import { loadConfig } from '../../src/config/load.js';
+import type { ChannelConfig } from '../../src/config/schema.js';
 import { Feed } from '../../src/feed/feed.js';
 import { ListenerFeed } from '../../src/listener/listener-feed.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { Rate } from '../../src/net/rate.js';
+import type { Source } from '../../src/source/source.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { LocalEngine } from '../../src/titles/local.js';
 import { TitleService } from '../../src/titles/service.js';
 import { FakeClock } from '../kit/clock.js';
+import { keepLines, type LogLine } from '../kit/log-lines.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 
+interface Started {
+  readonly titles: TitleService;
+  readonly channel: Channel;
+  readonly feed: Feed;
+  readonly lines: readonly LogLine[];
+}
+
 /** A server's titles on a store, as they are after a start. */
-async function start(t: Test, store: MemoryStore, clock: FakeClock): Promise<{ titles: TitleService; feed: Feed }> {
+async function start(
+  t: Test,
+  store: MemoryStore,
+  clock: FakeClock,
+  options: Partial<ChannelConfig> = {},
+): Promise<Started> {
   const path = join(tempFolder(t), 'config.yaml');
   writeFileSync(path, demoYaml());
   const config = loadConfig(path, process.env);
-  const { log } = openLog('silent', 0);
-  const parts = { clock, log, onTitle: async () => undefined, onSourceChanged: () => undefined };
-  const channel = new Channel('demo', config.stations['demo']!.channels['demo']!, config, parts);
+  const { log, lines } = keepLines();
+  const channelConfig = { ...config.stations['demo']!.channels['demo']!, ...options };
+  const channel = new Channel('demo', channelConfig, config, { clock, log });
   const feed = new Feed();
   feed.addStation('demo', [{ key: 'demo', name: 'Demo', station: 'demo', timezone: 'UTC' }]);
   const listenerFeed = new ListenerFeed(feed);
   const titles = new TitleService({
-    engine: (onChange) => new LocalEngine(store, onChange, (error) => t.error(error)),
+    engine: (onChange) => new LocalEngine(store, onChange, () => undefined),
     feed,
     listenerFeed,
     sessions: new Sessions(clock, listenerFeed, { keepMs: 1, max: 1 }),
@@ -38,11 +55,11 @@ async function start(t: Test, store: MemoryStore, clock: FakeClock): Promise<{ t
     rules: config.titles,
     heldPushes: 64,
     textBytes: 1024,
-    titleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
+    sourceTitleRate: new Rate(clock, { perMinute: 1, burst: 2, remembered: 2 }),
     onError: (error) => t.error(error),
   });
   await titles.restore();
-  return { titles, feed };
+  return { titles, channel, feed, lines };
 }
 
 t.test('a restart brings back now and next; a next whose time has passed by 60 s is gone', async (t) => {
@@ -58,10 +75,128 @@ t.test('a restart brings back now and next; a next whose time has passed by 60 s
     await titles.push('demo', { type: 'next', artist: '', song: 'Next', timeSeconds });
     await titles.close();
     clock.advance(passedMs);
-    const { titles: again, feed } = await start(t, store, clock);
+    const { titles: again, channel, feed } = await start(t, store, clock);
     t.equal(feed.last('demo', 'now')?.record.song, 'Now');
     t.equal(feed.last('demo', 'next')?.record.song, song, `${passedMs} ms after its time`);
     t.equal(again.versionOf('demo'), 2);
+    channel.audio.write(Buffer.alloc(100_000), 1000, 128);
+    t.equal(channel.audio.tape?.at(0)?.before?.view.title, 'Now', 'and in the stream from its first byte');
     await again.close();
   }
+});
+
+t.test('a push whose time came while the server was down is in force at its start', async (t) => {
+  const store = new MemoryStore();
+  const clock = new FakeClock();
+  const { titles } = await start(t, store, clock);
+  const timeSeconds = Math.floor(clock.wallMs() / 1000) + 10;
+  await titles.push('demo', { type: 'now', artist: '', song: 'Held', timeSeconds });
+  await titles.close();
+  clock.advance(20_000);
+  const { feed } = await start(t, store, clock);
+  t.equal(feed.last('demo', 'now')?.record.song, 'Held');
+});
+
+t.test('a next is taken away by its now, and when its time has passed by 60 s', async (t) => {
+  const clock = new FakeClock();
+  const { titles, feed } = await start(t, new MemoryStore(), clock);
+  const song = () => feed.last('demo', 'next')?.record.song;
+  await titles.push('demo', { type: 'next', artist: '', song: 'One' });
+  t.equal(song(), 'One');
+  await titles.push('demo', { type: 'now', artist: '', song: 'One' });
+  t.equal(song(), undefined);
+  const timeSeconds = Math.floor(clock.wallMs() / 1000);
+  await titles.push('demo', { type: 'next', artist: '', song: 'Two', timeSeconds });
+  clock.advance(59_960);
+  titles.tidy();
+  t.equal(song(), 'Two');
+  clock.advance(40);
+  titles.tidy();
+  t.equal(song(), undefined);
+});
+
+t.test('where a push gives way to the fallback title, the title in the stream comes first', async (t) => {
+  const clock = new FakeClock();
+  const fallback = { artist: '', song: 'Own', graceSeconds: 0, whenSourceLost: false };
+  const { titles, channel, feed } = await start(t, new MemoryStore(), clock, { fallback });
+  const heard = { kind: 'encoder', state: 'up' } as Source;
+  Object.defineProperty(channel, 'switch', { value: { heard, heardTitle: 'Live' } });
+  await titles.push('demo', { type: 'now', artist: '', song: 'Pushed', durationSeconds: 30 });
+  clock.advance(29_960);
+  titles.tidy();
+  await new Promise((next) => setImmediate(next));
+  t.equal(feed.last('demo', 'now')?.record.song, 'Pushed');
+  clock.advance(80);
+  await new Promise((next) => setImmediate(next));
+  t.equal(feed.last('demo', 'now')?.record.song, 'Live');
+});
+
+const now = (song: string) => ({ type: 'now', artist: '', song }) as const;
+
+t.test('only the channel’s own tokens, and only where it takes pushes', async (t) => {
+  const { titles } = await start(t, new MemoryStore(), new FakeClock());
+  t.equal(titles.authorizes('demo', 'demo-token'), true);
+  t.equal(titles.authorizes('demo', 'studio-token'), false);
+  t.equal(titles.authorizes('none', 'demo-token'), false);
+  await titles.push('demo', now('taken'));
+
+  const { titles: others } = await start(t, new MemoryStore(), new FakeClock(), { titlesFrom: ['encoder'] });
+  await t.rejects(others.push('demo', now('refused')), {
+    kind: 'invalid',
+    message: /metapush is not in its titlesFrom/,
+  });
+  t.equal(others.versionOf('demo'), 0);
+});
+
+t.test('a push with a time too far ahead is taken as it comes, counted, and logged once a minute', async (t) => {
+  const clock = new FakeClock();
+  const { titles, feed, lines } = await start(t, new MemoryStore(), clock);
+  const far = Math.floor(clock.wallMs() / 1000) + 86_400;
+  const warned = () => lines.filter(({ level }) => level === 'warn').map(({ channel, pushes }) => [channel, pushes]);
+  await titles.push('demo', { ...now('one'), timeSeconds: far });
+  await titles.push('demo', { ...now('two'), timeSeconds: far + 1 });
+  t.match(feed.last('demo', 'now')?.record, { song: 'two', startSeconds: far - 86_400 });
+  clock.advance(59_999);
+  await titles.push('demo', { ...now('three'), timeSeconds: far + 2 });
+  t.same(warned(), [['demo', 1]]);
+  clock.advance(1);
+  await titles.push('demo', { ...now('four'), timeSeconds: far + 3 });
+  t.same(warned(), [
+    ['demo', 1],
+    ['demo', 4],
+  ]);
+  t.equal(titles.farAhead.get('demo')?.count, 4);
+});
+
+t.test('titles of a source: which are taken, and one that cannot be saved', async (t) => {
+  const store = new (class extends MemoryStore {
+    isFull = false;
+    override async save(...save: Parameters<MemoryStore['save']>): Promise<void> {
+      if (this.isFull) throw new Error('full');
+      await super.save(...save);
+    }
+  })();
+  const { titles, feed, lines } = await start(t, store, new FakeClock());
+  const song = () => feed.last('demo', 'now')?.record.song;
+  const source = (kind: Source['kind'], state: Source['state']) => ({ kind, state }) as Source;
+  // None is on air. An encoder may name its title before its stream.
+  for (const other of [source('pull', 'up'), source('encoder', 'up'), source('file', 'up')]) {
+    await titles.streamTitle('demo', 'Other', other);
+    t.equal(song(), undefined, other.kind);
+  }
+  store.isFull = true;
+  await titles.streamTitle('demo', 'Lost', source('encoder', 'idle'));
+  t.equal(song(), undefined, 'nothing is published that is not saved');
+  t.match(
+    lines.filter(({ level }) => level === 'warn'),
+    [{ channel: 'demo', message: 'a title from the stream was not taken', err: { kind: 'unavailable' } }],
+  );
+  store.isFull = false;
+  await titles.streamTitle('demo', 'Kept', source('encoder', 'idle'));
+  t.equal(song(), 'Kept');
+  await titles.streamTitle('demo', 'Waits', source('encoder', 'idle'));
+  t.equal(song(), 'Kept', 'the one that could not be saved has cost what it costs');
+  t.equal(titles.delayedTitles.get('demo')?.count, 1);
+  await titles.close();
+  t.equal(song(), 'Waits', 'and none is lost at the end');
 });

@@ -3,11 +3,11 @@
  * itself never comes here, the front knows it by its first bytes (net/first-bytes.ts).
  */
 
+import { pathOf } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
+import { mountMethods } from '../allow.js';
 import { notServed, sendProblem } from '../problem.js';
 import type { Exchange, HttpService } from '../service.js';
-
-const METHODS = 'OPTIONS, PUT, SOURCE';
 
 export class EncoderPreflight implements HttpService {
   readonly role = 'encoder';
@@ -21,8 +21,12 @@ export class EncoderPreflight implements HttpService {
     return this.#mounts.has(path);
   }
 
-  handle({ request, response }: Exchange): void {
-    if (request.method === 'OPTIONS') response.writeHead(204, { Allow: METHODS, Connection: 'close' }).end();
-    else sendProblem(response, notServed());
+  handle({ request, response, roles }: Exchange): void {
+    if (request.method !== 'OPTIONS') {
+      sendProblem(response, notServed());
+      return;
+    }
+    const mount = this.#mounts.get(pathOf(request.url!))!;
+    response.writeHead(204, { Allow: mountMethods(mount, roles), Connection: 'close' }).end();
   }
 }

@@ -15,7 +15,7 @@
 import type { Socket } from 'node:net';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { EncoderMount } from '../../channel/mount.js';
-import { ReadAhead } from '../../net/held-connection.js';
+import { ReadAhead } from '../../net/judge.js';
 
 /** What the other sent before it was cut may still arrive so long after the newcomer: that is no sign of life. */
 const UNDER_WAY_MS = 500;
@@ -23,17 +23,19 @@ const UNDER_WAY_MS = 500;
 const MOST_WAITING = 4;
 
 /** The encoder that feeds a mount, if there is one. */
-type Present = Pick<EncoderMount, 'busy' | 'agent' | 'quietMs'>;
+type Present = Pick<EncoderMount, 'isBusy' | 'agent' | 'quietMs'>;
 
 /** Whether a newcomer with the right password may be the encoder that is there, on its way back. @param agent its User-Agent */
 export function isReturning(agent: string, present: Present): boolean {
-  return present.busy && agent !== '' && agent === present.agent;
+  return present.isBusy && agent !== '' && agent === present.agent;
 }
 
 interface ReturningEncoder {
   readonly sinceMs: number;
   /** Ends the wait. */
   readonly clear: () => void;
+  /** Ends the connection. */
+  readonly drop: () => void;
 }
 
 export class ReturningEncoders implements AlarmHandler {
@@ -60,15 +62,25 @@ export class ReturningEncoders implements AlarmHandler {
       all.delete(waiting);
       onClear(ahead.stop());
     };
-    const waiting = { sinceMs: this.#clock.now(), clear };
+    const drop = () => {
+      all.delete(waiting);
+      ahead.stop();
+      socket.on('error', () => undefined).destroy();
+    };
+    const waiting = { sinceMs: this.#clock.now(), clear, drop };
     all.add(waiting);
+  }
+
+  /** Closes those that wait, without an answer: they try again. */
+  close(): void {
+    for (const all of this.#waiting.values()) for (const { drop } of all) drop();
   }
 
   onAlarm(nowMs: number): void {
     for (const [present, all] of this.#waiting) {
       for (const { sinceMs, clear } of all) {
         const lives = present.quietMs + UNDER_WAY_MS < nowMs - sinceMs;
-        if (!present.busy || lives) clear();
+        if (!present.isBusy || lives) clear();
       }
     }
   }

@@ -10,12 +10,12 @@ import type { Socket } from 'node:net';
 import { targetOf } from '../../base/request-target.js';
 import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
 import type { RequestHead } from '../../net/request-head.js';
-import type { AddressHeads } from '../legacy.js';
+import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem, headRefusal } from '../problem.js';
 
-/** What may be a head's name (RFC 9110, 5.6.2). */
+/** What may be a header's name (RFC 9110, 5.6.2). */
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
-/** All that a title's request says in its heads. Of a head that was no exact HTTP nothing else is passed on. */
+/** All that a title's request says in its headers. Of a head that was no exact HTTP nothing else is passed on. */
 const NEEDED = new Set([
   ...['authorization', 'content-length', 'content-type', 'expect', 'forwarded', 'host', 'transfer-encoding'],
   'x-forwarded-for',
@@ -31,11 +31,11 @@ export class TitleUpdateAcceptor {
   }
 
   /** What takes the connections of one address. */
-  at(http: Server, heads: AddressHeads): (socket: Socket, first: Buffer) => void {
+  at(http: Server, headers: AddressHeaders): (socket: Socket, first: Buffer) => void {
     return (socket, first) =>
       this.#heads.read(socket, first, (result) => {
         if ('kind' in result) {
-          endWithProblem(socket, headRefusal(result), heads);
+          endWithProblem(socket, headRefusal(result), headers);
           return;
         }
         socket.unshift(Buffer.concat([Buffer.from(asHttp(result)), result.rest]));
@@ -52,9 +52,9 @@ export class TitleUpdateAcceptor {
 function asHttp(head: RequestHead): string {
   const { method, protocol, headers, isLoose } = head;
   const target = targetOf(head).replace(NOT_IN_ADDRESS, encodeURIComponent);
-  const heads = [...headers].filter(([name]) => NAME.test(name) && (!isLoose || NEEDED.has(name)));
-  if (isLoose) heads.push(['connection', 'close']);
-  if (!headers.has('host')) heads.push(['host', '']);
+  const kept = [...headers].filter(([name]) => NAME.test(name) && (!isLoose || NEEDED.has(name)));
+  if (isLoose) kept.push(['connection', 'close']);
+  if (!headers.has('host')) kept.push(['host', '']);
   const lines = [`${method} ${target} ${protocol === 'HTTP/1.1' ? protocol : 'HTTP/1.0'}`];
-  return [...lines, ...heads.map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');
+  return [...lines, ...kept.map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');
 }

@@ -12,19 +12,20 @@ import type { EncoderMount } from '../../channel/mount.js';
 import { queryBytes } from '../../metadata/query.js';
 import { cleanWithin, decodeNamed, decodeUndeclared } from '../../metadata/text.js';
 import { cutTitle, splitTitle } from '../../metadata/title.js';
-import { type Judged, type Judges, judgeRequest } from '../../net/held-connection.js';
+import { type Judged, type Judges, judgeRequest } from '../../net/judge.js';
 import type { Proxies } from '../../net/peer.js';
 import { basicCredentials } from '../../net/request-head.js';
-import { NO_SECRET, SECRET_REASONS } from '../../net/secret-gate.js';
+import { NO_SECRET } from '../../net/secret-gate.js';
 import type { SourceTitle } from '../../source/source.js';
+import { TITLE_METHODS } from '../allow.js';
 import type { Exchange, HttpService } from '../service.js';
 import { type Login, openedBy, readLogin } from './shoutcast-password.js';
-import { BASIC_CHALLENGE, SECRET_STATUS } from './verdict.js';
+import { BASIC_CHALLENGE, secretRefusal } from './verdict.js';
 
 export interface TitleUpdateOptions extends Judges {
   /** The channels that take an encoder. */
-  readonly mounts: readonly EncoderMount[];
-  /** The channel heard at a path, or undefined. */
+  readonly encoderMounts: readonly EncoderMount[];
+  /** The channel played at a path, or undefined. */
   channelAt(path: string): string | undefined;
   readonly proxies: Proxies;
   /** Of a POST form. */
@@ -36,12 +37,12 @@ export interface TitleUpdateOptions extends Judges {
   /** A longer URL is passed over. */
   readonly urlBytes: number;
   /** Every answer, for the log. Never with credentials. */
-  onAnswered(answer: TitleAnswer): void;
+  onVerdict(answer: TitleUpdateVerdict): void;
   /** Called with what went wrong where the client learns only that something did. */
   onError(error: unknown): void;
 }
 
-export interface TitleAnswer {
+export interface TitleUpdateVerdict {
   readonly status: number;
   /** Of the client. */
   readonly address: string;
@@ -54,16 +55,16 @@ export interface TitleAnswer {
 class TitleUpdateAnswer {
   readonly status: number;
   readonly text: string;
-  readonly heads: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
   /** For the log. */
   readonly why: string;
   /** For the log, too; "": not found out. */
   channel = '';
 
-  constructor(status: number, text: string, heads: Readonly<Record<string, string>> = {}, why = text) {
+  constructor(status: number, text: string, headers: Readonly<Record<string, string>> = {}, why = text) {
     this.status = status;
     this.text = text;
-    this.heads = heads;
+    this.headers = headers;
     this.why = why;
   }
 }
@@ -79,8 +80,7 @@ interface TitleUpdate {
 type Fields = ReadonlyMap<string, Buffer | null>;
 
 const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin.cgi']);
-const METHODS = 'GET, POST, OPTIONS';
-const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: METHODS };
+const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: TITLE_METHODS };
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const IMAGE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
@@ -98,7 +98,7 @@ export class TitleUpdates implements HttpService {
   }
 
   handle({ request, response }: TitleExchange): void {
-    if (request.method === 'OPTIONS') response.writeHead(204, { Allow: METHODS }).end();
+    if (request.method === 'OPTIONS') response.writeHead(204, { Allow: TITLE_METHODS }).end();
     else void this.#update({ request, response });
   }
 
@@ -106,7 +106,7 @@ export class TitleUpdates implements HttpService {
     try {
       const { mount, fields } = await this.#read(exchange);
       const answer = await this.#apply(mount, fields);
-      answer.channel = mount.channel;
+      answer.channel = mount.channelKey;
       this.#answer(exchange, answer);
     } catch (error) {
       if (error instanceof TitleUpdateAnswer) this.#answer(exchange, error);
@@ -123,7 +123,8 @@ export class TitleUpdates implements HttpService {
     const path = pathOf(request.url!);
     const query = queryOf(request.url!);
     const isForm = request.method === 'POST';
-    if (!isForm && request.method !== 'GET') throw new TitleUpdateAnswer(405, 'Use GET or POST', { Allow: METHODS });
+    if (!isForm && request.method !== 'GET')
+      throw new TitleUpdateAnswer(405, 'Use GET or POST', { Allow: TITLE_METHODS });
     if (isForm && !FORM.test(request.headers['content-type'] ?? 'application/x-www-form-urlencoded')) {
       throw new TitleUpdateAnswer(415, 'The body must be a form (application/x-www-form-urlencoded)');
     }
@@ -135,7 +136,7 @@ export class TitleUpdates implements HttpService {
     const { readings } = login;
     // A form that has not been read may name any mount.
     const isUnread = isForm && isSecretInHead;
-    let mounts = isUnread ? this.#options.mounts : this.#named(fields, login);
+    let mounts = isUnread ? this.#options.encoderMounts : this.#named(fields, login);
     let opened: readonly EncoderMount[] = [];
     await this.#judge(exchange, mounts, () => (opened = openedBy(readings, mounts)).length > 0);
     if (isUnread) {
@@ -187,9 +188,11 @@ export class TitleUpdates implements HttpService {
     const judged = await new Promise<Judged>((onJudged) =>
       judgeRequest(this.#options, origin, response, compare, onJudged),
     );
-    const refusal = secretRefusal(judged);
-    if (refusal === null) return;
-    if (mounts.length === 1) refusal.channel = mounts[0]!.channel;
+    const refused = secretRefusal(judged, CHALLENGE);
+    if (refused === null) return;
+    const { status, text, headers, why } = refused;
+    const refusal = new TitleUpdateAnswer(status, `${text[0]!.toUpperCase()}${text.slice(1)}`, headers, why);
+    if (mounts.length === 1) refusal.channel = mounts[0]!.channelKey;
     throw refusal;
   }
 
@@ -204,9 +207,9 @@ export class TitleUpdates implements HttpService {
   /** Where no mount is named, all that take an encoder. Throws TitleUpdateAnswer. */
   #named(fields: Fields, login: PasswordLogin): readonly EncoderMount[] {
     const mount = textOf(fields, 'mount') || login.mount;
-    if (!mount) return this.#options.mounts;
+    if (!mount) return this.#options.encoderMounts;
     const channel = this.#options.channelAt(mount.startsWith('/') ? mount : `/${mount}`);
-    const found = this.#options.mounts.find((each) => each.channel === channel);
+    const found = this.#options.encoderMounts.find((each) => each.channelKey === channel);
     if (found === undefined) throw new TitleUpdateAnswer(404, 'No channel takes an encoder at this mount');
     return [found];
   }
@@ -229,8 +232,8 @@ export class TitleUpdates implements HttpService {
     return { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover };
   }
 
-  #answer({ request, response }: TitleExchange, { status, text, heads, why, channel }: TitleUpdateAnswer): void {
-    this.#options.onAnswered({ status, channel, why, address: this.#options.proxies.ofRequest(request) });
+  #answer({ request, response }: TitleExchange, { status, text, headers, why, channel }: TitleUpdateAnswer): void {
+    this.#options.onVerdict({ status, channel, why, address: this.#options.proxies.ofRequest(request) });
     const body =
       status === 200
         ? `<?xml version="1.0"?>\n<iceresponse><message>${text}</message><return>1</return></iceresponse>\n`
@@ -239,19 +242,10 @@ export class TitleUpdates implements HttpService {
       'Content-Type': status === 200 ? 'text/xml; charset=utf-8' : 'text/plain; charset=utf-8',
       'Content-Length': Buffer.byteLength(body),
       'Cache-Control': 'no-store',
-      ...heads,
+      ...headers,
     });
     response.end(body);
   }
-}
-
-/** Null: the password is right. */
-function secretRefusal({ verdict, retrySeconds }: Judged): TitleUpdateAnswer | null {
-  if (verdict === 'right') return null;
-  const isWrong = verdict === 'wrong';
-  const text = isWrong ? 'Wrong user or password' : 'Too many wrong passwords from this address';
-  const heads = isWrong ? CHALLENGE : { 'Retry-After': String(retrySeconds) };
-  return new TitleUpdateAnswer(SECRET_STATUS[verdict], text, heads, SECRET_REASONS[verdict]);
 }
 
 type PasswordLogin = Pick<Extract<Login, { kind: 'password' }>, 'mount' | 'readings'>;

@@ -6,14 +6,15 @@
 import type { Socket } from 'node:net';
 import type { EncoderMount } from '../../channel/mount.js';
 import type { HeadLimits } from '../../net/head-reader.js';
-import type { Judges } from '../../net/held-connection.js';
+import type { Judged, Judges } from '../../net/judge.js';
+import { SECRET_REASONS } from '../../net/secret-gate.js';
 import type { SecretVerdict } from '../../net/secret-queue.js';
 import type { RefusalPace } from './refusal-pace.js';
 
 export interface IngestOptions extends HeadLimits, Judges {
   readonly pace: RefusalPace;
   /** The channel behind a path that takes an encoder; undefined: none does. */
-  mount(path: string): EncoderMount | undefined;
+  mountAt(path: string): EncoderMount | undefined;
   /** It is let in, and is the channel's from here on. */
   onAdmitted(socket: Socket): void;
   /** Every verdict, for the log and the metrics; never with credentials. */
@@ -27,6 +28,8 @@ export interface EncoderVerdict {
   readonly address: string;
   /** As it was asked for, a mount or not; "" where none was named. */
   readonly path: string;
+  /** Where its password names it; undefined: at most its path does. */
+  readonly channel?: string | undefined;
   readonly agent: string;
   /** The channel that takes it, or why none does. */
   readonly why: string;
@@ -34,14 +37,33 @@ export interface EncoderVerdict {
 
 export interface EncoderRefusal {
   readonly status: number;
+  /** For the log; for the client too, where there is no `text`. */
   readonly why: string;
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The one way to log in, for audio and titles alike. */
 export const BASIC_CHALLENGE = 'Basic realm="airsplice"';
 
 /** Icecast's answer to a wrong secret too. On a 403 BUTT tries five times a second for ever, and does not say why. */
-export const SECRET_STATUS: Readonly<Record<Exclude<SecretVerdict, 'right'>, number>> = { wrong: 401, 'too-many': 429 };
+const SECRET_STATUS: Readonly<Record<Exclude<SecretVerdict, 'right'>, number>> = { wrong: 401, 'too-many': 429 };
+
+/** Why a secret is refused, for audio and titles alike; null: it is right. @param challenge the headers of a 401 */
+export function secretRefusal(
+  { verdict, retrySeconds }: Judged,
+  challenge: Readonly<Record<string, string>>,
+): Required<EncoderRefusal> | null {
+  if (verdict === 'right') return null;
+  const refusal = { status: SECRET_STATUS[verdict], why: SECRET_REASONS[verdict] };
+  return verdict === 'wrong'
+    ? { ...refusal, text: 'wrong user or password', headers: challenge }
+    : {
+        ...refusal,
+        text: 'too many wrong passwords from this address',
+        headers: { 'Retry-After': String(retrySeconds) },
+      };
+}
 
 const ACCEPTED =
   /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts|ogg|opus|vorbis)|application\/(ogg|octet-stream))\s*(;|$)/i;

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
 import type { Feed } from '../../feed/feed.js';
 import type { Connections } from '../../net/connections.js';
-import type { AddressHeads } from '../legacy.js';
+import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem, tooManyConnections } from '../problem.js';
 import { PollAnswers } from './answer.js';
 import { PollConnection, type PollConnectionParts } from './connection.js';
@@ -35,12 +35,12 @@ export class PollAcceptor implements AlarmHandler {
 
   /**
    * What an address does with the first bytes of a connection: takes it when they ask for a channel; false: they do not.
-   * @param http what it is handed over to; also says how long an idle connection is kept @param heads of the address
+   * @param http what it is handed over to; also says how long an idle connection is kept @param headers of the address
    */
-  at(http: HttpServer, heads: AddressHeads): (socket: Socket, first: Buffer) => boolean {
+  at(http: HttpServer, headers: AddressHeaders): (socket: Socket, first: Buffer) => boolean {
     const keepSeconds = http.keepAliveTimeout / SECOND_MS;
     const parts: PollConnectionParts = {
-      answers: new PollAnswers(this.#feed, heads, http.keepAliveTimeout),
+      answers: new PollAnswers(this.#feed, headers, http.keepAliveTimeout),
       clock: this.#clock,
       connections: this.#connections,
       onHandOver: (socket) => {
@@ -52,7 +52,7 @@ export class PollAcceptor implements AlarmHandler {
     return (socket, first) => {
       if (this.#closed || first.toString('latin1', 0, POLL_START.length) !== POLL_START) return false;
       if (!this.#connections.begin(socket)) {
-        endWithProblem(socket, tooManyConnections(), heads);
+        endWithProblem(socket, tooManyConnections(), headers);
         return true;
       }
       // Whatever it asks is answered at once: it is idle all the time.

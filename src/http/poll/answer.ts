@@ -10,7 +10,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Feed } from '../../feed/feed.js';
 import type { TrackType } from '../../metadata/record.js';
 import type { RecordView } from '../../metadata/view.js';
-import type { AddressHeads } from '../legacy.js';
+import type { AddressHeaders } from '../legacy.js';
 import { matchesTag, READ_CORS, type ReadForm } from '../reads.js';
 import type { PollHead } from './head.js';
 
@@ -38,8 +38,8 @@ export function recordAnswer(view: RecordView | null, form: ReadForm): PlainAnsw
   };
 }
 
-/** The heads of an answer, in their order on the wire. */
-export function headsOf(answer: PlainAnswer, status: 200 | 204 | 304): Record<string, string | number> {
+/** The headers of an answer, in their order on the wire. */
+export function headersOf(answer: PlainAnswer, status: 200 | 204 | 304): Record<string, string | number> {
   const cache = { 'Cache-Control': answer.cache };
   if (status === 204) return { ...READ_CORS, ...cache };
   const kept = { ...READ_CORS, ETag: answer.etag, ...cache };
@@ -53,15 +53,15 @@ const TARGET = /^\/metadata\/channel\/([^/.]+)\.(json|txt)(?:\?type=(now|next))?
 /** All answers of one address. */
 export class PollAnswers {
   readonly #feed: Feed;
-  readonly #heads: AddressHeads;
+  readonly #headers: AddressHeaders;
   readonly #kept: string;
   /** By path and query; of known channels only, so strangers cannot make it grow. */
   readonly #answers = new Map<string, PollAnswer>();
 
-  /** @param heads of the address @param keepAliveMs how long Node's server keeps an idle connection */
-  constructor(feed: Feed, heads: AddressHeads, keepAliveMs: number) {
+  /** @param headers of the address @param keepAliveMs how long Node's server keeps an idle connection */
+  constructor(feed: Feed, headers: AddressHeaders, keepAliveMs: number) {
     this.#feed = feed;
-    this.#heads = heads;
+    this.#headers = headers;
     this.#kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`;
   }
 
@@ -72,7 +72,7 @@ export class PollAnswers {
     const [, channel, form, type = 'now'] = TARGET.exec(target) ?? [];
     if (channel === undefined || this.#feed.face(channel) === undefined) return undefined;
     const last = () => this.#feed.last(channel, type as TrackType) ?? null;
-    const answer = new PollAnswer(last, form as ReadForm, this.#heads, this.#kept);
+    const answer = new PollAnswer(last, form as ReadForm, this.#headers, this.#kept);
     this.#answers.set(target, answer);
     return answer;
   }
@@ -81,7 +81,7 @@ export class PollAnswers {
 export class PollAnswer {
   readonly #last: () => RecordView | null;
   readonly #form: ReadForm;
-  readonly #heads: AddressHeads;
+  readonly #headers: AddressHeaders;
   readonly #kept: string;
   #view: RecordView | null = null;
   /** Unix time of what is rendered below. */
@@ -91,10 +91,10 @@ export class PollAnswer {
   /** 304. */
   #same: string | null = null;
 
-  constructor(last: () => RecordView | null, form: ReadForm, heads: AddressHeads, kept: string) {
+  constructor(last: () => RecordView | null, form: ReadForm, headers: AddressHeaders, kept: string) {
     this.#last = last;
     this.#form = form;
-    this.#heads = heads;
+    this.#headers = headers;
     this.#kept = kept;
   }
 
@@ -115,7 +115,7 @@ export class PollAnswer {
 
   #render(status: 200 | 204 | 304, connection: string): string {
     const answer = recordAnswer(this.#view, this.#form);
-    const lines = Object.entries({ ...this.#heads, ...headsOf(answer, status) }).map(
+    const lines = Object.entries({ ...this.#headers, ...headersOf(answer, status) }).map(
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     const date = new Date(this.#second * 1000).toUTCString();

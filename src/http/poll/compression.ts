@@ -11,8 +11,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { contentTag } from '../../metadata/etag.js';
 import { matchesTag } from '../reads.js';
 
-/** Below this the heads outweigh what is saved. */
-export const LEAST_BYTES = 2048;
+/** Below this the headers outweigh what is saved. */
+const LEAST_BYTES = 2048;
 
 /** In order of preference. */
 const CODINGS = ['br', 'gzip'] as const;
@@ -53,7 +53,7 @@ export class CompressibleBody {
 export interface Compressed {
   readonly etag: string;
   /** `Vary`, and `Content-Encoding` where there is one. */
-  readonly heads: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
   /** What is sent; only this compresses. */
   bytes(): Promise<Buffer | string>;
 }
@@ -63,32 +63,32 @@ export function compressed(request: IncomingMessage, body: CompressibleBody): Co
   const coding = body.bytes < LEAST_BYTES ? null : preferred(request.headers['accept-encoding']);
   return {
     etag: body.etag(coding),
-    heads: { Vary: 'Accept-Encoding', ...(coding === null ? {} : { 'Content-Encoding': coding }) },
+    headers: { Vary: 'Accept-Encoding', ...(coding === null ? {} : { 'Content-Encoding': coding }) },
     bytes: async () => (coding === null ? body.content : body.coded(coding)),
   };
 }
 
 /**
  * Answers a GET or HEAD with a body in the form that it prefers, or with 304.
- * @param heads Content-Type, Cache-Control and whatever else belongs to a 200
+ * @param headers Content-Type, Cache-Control and whatever else belongs to a 200
  * Rejects when the body cannot be compressed; then nothing was answered.
  */
 export async function sendCompressed(
   request: IncomingMessage,
   response: ServerResponse,
   body: CompressibleBody,
-  heads: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>>,
 ): Promise<void> {
   const form = compressed(request, body);
   if (matchesTag(request.headers['if-none-match'], form.etag)) {
-    const { 'Content-Type': _type, ...kept } = heads;
+    const { 'Content-Type': _type, ...kept } = headers;
     response.writeHead(304, { ...kept, Vary: 'Accept-Encoding', ETag: form.etag }).end();
     return;
   }
   const bytes = await form.bytes();
   response.writeHead(200, {
-    ...heads,
-    ...form.heads,
+    ...headers,
+    ...form.headers,
     ETag: form.etag,
     'Content-Length': Buffer.byteLength(bytes),
   });

@@ -20,7 +20,7 @@ export interface PollHead {
   readonly closes: boolean;
 }
 
-/** Request line, then heads: a name of RFC 9110's characters (5.6.2), a colon, a value of visible ASCII and blanks; all with CRLF. */
+/** Request line, then headers: a name of RFC 9110's characters (5.6.2), a colon, a value of visible ASCII and blanks; all with CRLF. */
 const HEAD = /^GET (\/[!-~]+) HTTP\/1\.1\r\n((?:[!#$%&'*+.^`|~\w-]+:[ -~]*\r\n)+)\r\n$/;
 
 /** A request with one of these has a body, waits for something, or wants to leave HTTP. Node's parser takes the last for `Connection`. */

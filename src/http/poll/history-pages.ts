@@ -3,7 +3,7 @@
  * is rendered a little at a time, one page after the other, and never for more than a small part of the time. Pages that are asked for
  * faster than that wait in a short queue, of which an address has a few places, past which they are refused.
  *
- *   asked for ─► kept? ─► else: waits ─► rendered, some entries a step ─► kept ─► held by the answers until they are taken
+ *   asked for ─► kept? ─► else: waits ─► rendered, some entries a step ─► kept ─► in flight until its answers are taken
  *
  * Invariant: a page is never older than the last committed change, none is rendered that no client waits for, and of those that are being
  * rendered only the first has anything yet. Owned by Poll.
@@ -112,7 +112,7 @@ export class HistoryPages {
     const body = this.#keptOf(page) ?? (await this.#job(page, asker).body);
     // A response that is closed already would never say so again.
     if (asker.response.destroyed) throw clientGone();
-    if (!this.#inFlight.hold(body, asker.origin, asker.response)) throw tooMany();
+    if (!this.#inFlight.enter(body, asker.origin, asker.response)) throw tooMany();
     return body;
   }
 

@@ -1,6 +1,6 @@
 /**
  * What was on air, for reports: `/metadata/channel/{key}/history.json|.csv?limit=&before=` (src/http/README.md, "Reading"): which page an address
- * asks for, and the heads that it is answered with. Answered by poll.ts like any other read, from the store (history-pages.ts).
+ * asks for, and the headers that it is answered with. Answered by poll.ts like any other read, from the store (history-pages.ts).
  */
 
 import { Refusal } from '../../base/refusal.js';
@@ -33,7 +33,7 @@ export function readHistoryTarget(url: string): HistoryTarget | null {
 }
 
 /** Content-Type, and what else belongs to a 200. */
-export function historyHeads({ channel, form }: HistoryTarget): Record<string, string> {
+export function historyHeaders({ channel, form }: HistoryTarget): Record<string, string> {
   if (form === 'json') return { 'Content-Type': 'application/json; charset=utf-8' };
   const disposition = `attachment; filename="${channel}-history.csv"`;
   return { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': disposition };

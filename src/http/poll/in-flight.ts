@@ -1,15 +1,15 @@
 /**
- * Bodies that answers hold and no client has taken yet: how many bytes they may be together, and of one address. A client that asks and
+ * Bodies that answers refer to and no client has taken yet: how many bytes they may be together, and of one address. A client that asks and
  * does not read keeps what it asked for in memory until its connection is closed, whatever a cache has dropped since.
  *
- * Invariant: a body counts once, however many answers share it, from `hold` until the last of them is closed; it counts for the address
+ * Invariant: a body counts once, however many answers share it, from `enter` until the last of them is closed; it counts for the address
  * that had it first. Owned by HistoryPages.
  */
 
 import type { ServerResponse } from 'node:http';
 import type { CompressibleBody } from './compression.js';
 
-/** A body is held with its compressed forms, which are smaller than itself. */
+/** A body is kept with its compressed forms, which are smaller than itself. */
 export const FORMS = 2;
 
 /** What a body weighs, wherever it is kept. */
@@ -24,14 +24,14 @@ export interface InFlightLimits {
   readonly bytesPerAddress: number;
 }
 
-interface Held {
+interface BodyInFlight {
   readonly origin: string;
   answers: number;
 }
 
 export class InFlight {
   readonly #limits: InFlightLimits;
-  readonly #held = new Map<CompressibleBody, Held>();
+  readonly #bodies = new Map<CompressibleBody, BodyInFlight>();
   readonly #bytesOf = new Map<string, number>();
   #bytes = 0;
 
@@ -39,24 +39,24 @@ export class InFlight {
     this.#limits = limits;
   }
 
-  /** All that is held. */
+  /** Of all of them, as they weigh. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether there is room for so much more. @param weight at least 1 */
+  /** Whether there is room for one of this weight, at least 1. */
   fits(weight: number, origin: string): boolean {
     const own = this.#bytesOf.get(origin) ?? 0;
     const { bytes, bytesPerAddress } = this.#limits;
     return (this.#bytes === 0 || this.#bytes + weight <= bytes) && (own === 0 || own + weight <= bytesPerAddress);
   }
 
-  /** The body is about to be answered with, by a response that is open. False: there is no room, and nothing is held. */
-  hold(body: CompressibleBody, origin: string, response: ServerResponse): boolean {
-    const held = this.#held.get(body);
-    if (held !== undefined) held.answers++;
+  /** The body is about to be answered with, by a response that is open. False: there is no room. */
+  enter(body: CompressibleBody, origin: string, response: ServerResponse): boolean {
+    const entry = this.#bodies.get(body);
+    if (entry !== undefined) entry.answers++;
     else if (this.fits(weightOf(body), origin)) {
-      this.#held.set(body, { origin, answers: 1 });
+      this.#bodies.set(body, { origin, answers: 1 });
       this.#add(weightOf(body), origin);
     } else return false;
     response.once('close', () => this.#release(body));
@@ -64,10 +64,10 @@ export class InFlight {
   }
 
   #release(body: CompressibleBody): void {
-    const held = this.#held.get(body)!;
-    if (--held.answers > 0) return;
-    this.#held.delete(body);
-    this.#add(-weightOf(body), held.origin);
+    const entry = this.#bodies.get(body)!;
+    if (--entry.answers > 0) return;
+    this.#bodies.delete(body);
+    this.#add(-weightOf(body), entry.origin);
   }
 
   #add(weight: number, origin: string): void {

@@ -18,14 +18,15 @@ import {
   READ_CORS,
   READ_PREFLIGHT,
   type ReadTarget,
+  readOnly,
   readSync,
   readTarget,
   readTypes,
 } from '../reads.js';
 import type { Exchange, HttpService } from '../service.js';
-import { headsOf, JSON_TYPE, type PlainAnswer, recordAnswer, SHARED } from './answer.js';
+import { headersOf, JSON_TYPE, type PlainAnswer, recordAnswer, SHARED } from './answer.js';
 import { CompressibleBody, sendCompressed } from './compression.js';
-import { type HistoryTarget, historyHeads, readHistoryPage, readHistoryTarget } from './history.js';
+import { type HistoryTarget, historyHeaders, readHistoryPage, readHistoryTarget } from './history.js';
 import { type HistoryOptions, HistoryPages } from './history-pages.js';
 
 const PRIVATE = 'private, no-cache';
@@ -74,11 +75,7 @@ export class Poll implements HttpService {
         return;
       }
       const target = readHistoryTarget(request.url!) ?? readTarget(request.url!, true);
-      if (method !== 'GET' && method !== 'HEAD') {
-        throw new Refusal('method-not-allowed', 'This address can only be read.', {
-          headers: { Allow: 'GET, HEAD, OPTIONS' },
-        });
-      }
+      if (method !== 'GET' && method !== 'HEAD') throw readOnly();
       if ('scope' in target) this.#send(request, response, this.#answer(target));
       else void this.#sendHistory(request, response, target);
     } catch (error) {
@@ -87,14 +84,12 @@ export class Poll implements HttpService {
   }
 
   #refuse(response: ServerResponse, error: unknown): void {
-    const refusal = asRefusal(error);
-    if (refusal.kind === 'internal') this.#options.onError(error);
-    sendProblem(response, refusal, READ_CORS);
+    sendProblem(response, asRefusal(error, this.#options.onError), READ_CORS);
   }
 
   #answer(target: ReadTarget): ReadAnswer {
     if (target.form === null) {
-      if (target.scope !== 'listener') this.#known(target);
+      if (target.scope !== 'listener') this.#checkExists(target);
       throw new Refusal('upgrade-required', 'Connect by WebSocket, or add .json to poll.', {
         headers: { Upgrade: 'websocket', Connection: 'Upgrade' },
       });
@@ -105,13 +100,13 @@ export class Poll implements HttpService {
   }
 
   #channel(target: ReadTarget): ReadAnswer {
-    this.#known(target);
+    this.#checkExists(target);
     const [type] = readTypes(target.query, false);
     return recordAnswer(this.#feed.last(target.id, type!) ?? null, target.form!);
   }
 
   #station(target: ReadTarget): ReadAnswer {
-    this.#known(target);
+    this.#checkExists(target);
     const types = readTypes(target.query, true);
     const key = `${target.id} ${types.join()}`;
     const changes = this.#feed.changesOfStation(target.id);
@@ -128,14 +123,14 @@ export class Poll implements HttpService {
     const session = this.#sessions.get(target.id);
     if (session === undefined) throw notFound('No listener has played with this metaid lately.');
     const [type] = readTypes(target.query, false);
-    const heard = readSync(target.query) === 'audio' ? session.lastHeard : session.lastWritten;
+    const title = readSync(target.query) === 'audio' ? session.lastHeard : session.lastWritten;
     const next = type === 'next' ? this.#feed.last(session.channel, 'next') : undefined;
     const body =
       type === 'next'
         ? (next?.listenerJson(session.id, '', session.mount) ?? null)
-        : heard === null
+        : title === null
           ? null
-          : session.json(heard);
+          : session.json(title);
     return { body, type: JSON_TYPE, etag: body === null ? '' : tagOf(body), cache: PRIVATE };
   }
 
@@ -144,14 +139,14 @@ export class Poll implements HttpService {
       if (this.#feed.face(target.channel) === undefined) throw notFound('There is no channel with this key.');
       const page = readHistoryPage(target, this.#options.history.entries);
       const body = await this.#history.of(page, { origin: this.#options.proxies.originOf(request), response });
-      const heads = { ...READ_CORS, ...historyHeads(target), 'Cache-Control': SHARED };
-      await sendCompressed(request, response, body, heads);
+      const headers = { ...READ_CORS, ...historyHeaders(target), 'Cache-Control': SHARED };
+      await sendCompressed(request, response, body, headers);
     } catch (error) {
       this.#refuse(response, error);
     }
   }
 
-  #known(target: ReadTarget): void {
+  #checkExists(target: ReadTarget): void {
     const known =
       target.scope === 'channel' ? this.#feed.face(target.id) !== undefined : this.#feed.hasStation(target.id);
     if (!known) throw notFound(`There is no ${target.scope} with this key.`);
@@ -159,12 +154,12 @@ export class Poll implements HttpService {
 
   #send(request: IncomingMessage, response: ServerResponse, answer: ReadAnswer): void {
     if (!('etag' in answer)) {
-      const heads = { ...READ_CORS, 'Content-Type': answer.type, 'Cache-Control': answer.cache };
-      sendCompressed(request, response, answer.body, heads).catch((error) => this.#refuse(response, error));
-    } else if (answer.body === null) response.writeHead(204, headsOf(answer, 204)).end();
+      const headers = { ...READ_CORS, 'Content-Type': answer.type, 'Cache-Control': answer.cache };
+      sendCompressed(request, response, answer.body, headers).catch((error) => this.#refuse(response, error));
+    } else if (answer.body === null) response.writeHead(204, headersOf(answer, 204)).end();
     else if (matchesTag(request.headers['if-none-match'], answer.etag))
-      response.writeHead(304, headsOf(answer, 304)).end();
-    else response.writeHead(200, headsOf(answer, 200)).end(answer.body);
+      response.writeHead(304, headersOf(answer, 304)).end();
+    else response.writeHead(200, headersOf(answer, 200)).end(answer.body);
   }
 }
 

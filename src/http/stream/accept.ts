@@ -9,7 +9,7 @@ import type { Mount } from '../../channel/mount.js';
 import type { Connections } from '../../net/connections.js';
 import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
 import type { Proxies } from '../../net/peer.js';
-import type { AddressHeads } from '../legacy.js';
+import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem, headRefusal, isChunkedOnly, tooManyConnections } from '../problem.js';
 import type { Stream } from './stream.js';
 import { SocketStreamRequest } from './stream-request.js';
@@ -39,18 +39,18 @@ export class ListenerAcceptor {
     this.#heads = new HeadReader(limits);
   }
 
-  /** Takes the connection when its first bytes name a mount; false: they do not. @param heads of the address */
-  take(socket: Socket, first: Buffer, heads: AddressHeads): boolean {
+  /** Takes the connection when its first bytes name a mount; false: they do not. @param headers of the address */
+  take(socket: Socket, first: Buffer, headers: AddressHeaders): boolean {
     const mount = this.#mountOf(first);
     if (mount === undefined) return false;
     this.#heads.read(socket, first, (result) => {
-      if (!this.#connections.begin(socket)) endWithProblem(socket, tooManyConnections(), heads);
-      else if ('kind' in result) endWithProblem(socket, headRefusal(result), heads);
+      if (!this.#connections.begin(socket)) endWithProblem(socket, tooManyConnections(), headers);
+      else if ('kind' in result) endWithProblem(socket, headRefusal(result), headers);
       else if (result.headers.has('transfer-encoding') && !isChunkedOnly(result.headers.get('transfer-encoding'))) {
-        endWithProblem(socket, new Refusal('bad-request', 'Of the transfer codings only chunked is known.'), heads);
+        endWithProblem(socket, new Refusal('bad-request', 'Of the transfer codings only chunked is known.'), headers);
       } else {
         const address = this.#proxies.clientOf(socket, (name) => result.headers.get(name));
-        this.#stream.handle(new SocketStreamRequest(socket, result, heads, address), mount);
+        this.#stream.handle(new SocketStreamRequest(socket, result, headers, address), mount);
       }
     });
     return true;

@@ -25,7 +25,7 @@ const SPREAD = 0.1;
 const AGENT_CHARACTERS = 255;
 
 /** What must be known of a mount. */
-type GuardedMount = ListenPolicy & Pick<Mount, 'path' | 'channel'>;
+type GuardedMount = ListenPolicy & Pick<Mount, 'path' | 'audio'>;
 
 export interface AdmissionOptions {
   readonly listeners: number;
@@ -38,30 +38,30 @@ export interface AdmissionOptions {
 /** A listener's place, from before it is known whether it may listen. Given back once, by `leave` or `ended`. */
 export class Place {
   limitMs: number;
-  readonly #onLeave: () => void;
+  readonly #onFreed: () => void;
   readonly #audience: Audience;
-  readonly #channel: ChannelAudio;
+  readonly #audio: ChannelAudio;
   /** Called when the listener has gone; set when the hook knows it. */
-  onEnded: ((lastedMs: number) => void) | null = null;
+  onEnd: ((lastedMs: number) => void) | null = null;
 
-  constructor(audience: Audience, channel: ChannelAudio, limitMs: number, onLeave: () => void) {
+  constructor(audience: Audience, audio: ChannelAudio, limitMs: number, onFreed: () => void) {
     this.#audience = audience;
-    this.#channel = channel;
+    this.#audio = audio;
     this.limitMs = limitMs;
-    this.#onLeave = onLeave;
-    audience.enter(channel);
+    this.#onFreed = onFreed;
+    audience.enter(audio);
   }
 
   /** It has not played, and does not come. */
   leave(): void {
-    this.#audience.leave(this.#channel);
-    this.ended(0);
+    this.#audience.leave(this.#audio);
+    this.end(0);
   }
 
   /** It has played; the audience has let it go. */
-  readonly ended = (lastedMs: number): void => {
-    this.#onLeave();
-    this.onEnded?.(lastedMs);
+  readonly end = (lastedMs: number): void => {
+    this.#onFreed();
+    this.onEnd?.(lastedMs);
   };
 }
 
@@ -88,10 +88,10 @@ export class Admission {
 
   /** A place, or the URL of another node that may have one. @throws Refusal unavailable */
   enter(request: StreamRequest, mount: GuardedMount): Place | string {
-    const { channel, maxListeners, overflowUrl } = mount;
+    const { audio, maxListeners, overflowUrl } = mount;
     const { listeners, listenersPerAddress } = this.#options;
     const isFull = this.#audience.count >= listeners;
-    if (isFull || channel.listeners >= maxListeners) {
+    if (isFull || audio.listeners >= maxListeners) {
       if (overflowUrl !== undefined) return elsewhere(overflowUrl, mount.path, request.url);
       throw retryLater('unavailable', `This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
     }
@@ -100,7 +100,7 @@ export class Admission {
     if (others >= listenersPerAddress) throw retryLater('unavailable', 'Too many listeners from this address.', 30);
     this.#byOrigin.set(origin, others + 1);
     const limitMs = mount.maxListenMs * (1 - SPREAD * Math.random());
-    return new Place(this.#audience, channel, limitMs, () => {
+    return new Place(this.#audience, audio, limitMs, () => {
       const left = this.#byOrigin.get(origin)! - 1;
       if (left > 0) this.#byOrigin.set(origin, left);
       else this.#byOrigin.delete(origin);
@@ -110,10 +110,10 @@ export class Admission {
   /** Asks the hook; resolves with why it may not listen, or null. Never rejects. The place stays taken. */
   async ask(request: StreamRequest, place: Place): Promise<Refusal | null> {
     const hook = this.#hook!;
-    const given = request.head('authorization');
+    const given = request.header('authorization');
     const caller = callerOf(request, given);
     const { verdict, limitMs, client }: HookVerdict = await hook.ask(caller);
-    if (client !== null) place.onEnded = (lastedMs) => hook.gone(caller, client, lastedMs);
+    if (client !== null) place.onEnd = (lastedMs) => hook.gone(caller, client, lastedMs);
     place.limitMs = Math.min(place.limitMs, limitMs);
     if (verdict === 'allowed') return null;
     if (verdict === 'down')
@@ -128,13 +128,13 @@ export class Admission {
 function callerOf(request: StreamRequest, authorization: string | undefined): HookListener {
   const headers = new Map(authorization === undefined ? [] : [['authorization', authorization]]);
   const { user, password } = basicCredentials({ headers }) ?? { user: '', password: '' };
-  const agent = (request.head('user-agent') ?? '').slice(0, AGENT_CHARACTERS);
+  const agent = (request.header('user-agent') ?? '').slice(0, AGENT_CHARACTERS);
   return { mount: request.url, user, password, address: request.address, agent };
 }
 
 /** The same request at another node: its query goes along. */
 function elsewhere(overflowUrl: string, path: string, url: string): string {
-  // Tolerant heads may hold more than a URL may.
+  // Tolerant headers may hold more than a URL may.
   const query = queryOf(url).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
   const there = overflowUrl.replaceAll('{mount}', path.slice(1));
   return query === '' ? there : `${there}${there.includes('?') ? '&' : '?'}${query}`;

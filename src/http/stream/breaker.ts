@@ -8,6 +8,9 @@
 
 import type { Clock } from '../../base/clock.js';
 
+/** Of a call that is not a trial. */
+export const ORDINARY = 0;
+
 export class Breaker {
   readonly #clock: Clock;
   readonly #after: number;
@@ -15,6 +18,8 @@ export class Breaker {
   #failures = 0;
   /** When one call may be tried; +∞ while one is; null: closed. */
   #tryMs: number | null = null;
+  /** Number of the last trial. */
+  #trials = 0;
 
   constructor(clock: Clock, after: number, pauseMs: number) {
     this.#clock = clock;
@@ -26,12 +31,12 @@ export class Breaker {
     return this.#tryMs !== null;
   }
 
-  /** Whether a call may be made now. Where only one may, this is it: its outcome has to be reported. */
-  admit(): boolean {
-    if (this.#tryMs === null) return true;
-    if (this.#clock.now() < this.#tryMs) return false;
+  /** Admits a call: the number of the trial that it is, whose outcome has to be reported; ORDINARY; null: it may not be made. */
+  admit(): number | null {
+    if (this.#tryMs === null) return ORDINARY;
+    if (this.#clock.now() < this.#tryMs) return null;
     this.#tryMs = Number.POSITIVE_INFINITY;
-    return true;
+    return ++this.#trials;
   }
 
   /** Reports an answer. True: it was open. */
@@ -42,9 +47,12 @@ export class Breaker {
     return wasOpen;
   }
 
-  /** Reports a call without an answer. True: it is open from now on. A call from before the pause does not make the pause longer. */
-  failed(): boolean {
-    const isTrial = this.#tryMs === Number.POSITIVE_INFINITY;
+  /**
+   * Reports a call without an answer. True: it is open from now on. A call from before the pause does not make the pause longer, and
+   * does not end a trial. @param trial as it was admitted
+   */
+  failed(trial: number): boolean {
+    const isTrial = trial === this.#trials && this.#tryMs === Number.POSITIVE_INFINITY;
     if (!isTrial && (this.isOpen || ++this.#failures < this.#after)) return false;
     this.#tryMs = this.#clock.now() + this.#pauseMs;
     return !isTrial;

@@ -13,7 +13,7 @@ import { lookup } from 'node:dns';
 import type { Clock } from '../../base/clock.js';
 import { Outbound } from '../../net/outbound.js';
 import { Target } from '../../net/target.js';
-import { Breaker } from './breaker.js';
+import { Breaker, ORDINARY } from './breaker.js';
 
 export interface HookOptions {
   /** http or https, with or without a user and password. */
@@ -61,6 +61,8 @@ interface HookAnswer {
 interface Call {
   readonly form: string;
   readonly untilMs: number;
+  /** As the breaker admitted it. */
+  readonly trial: number;
   /** Null: there is no answer. */
   onDone(answer: HookAnswer | null): void;
 }
@@ -100,7 +102,8 @@ export class ListenerHook {
     const known = this.#remembered.get(key);
     if (known !== undefined && this.#clock.now() < known.untilMs) {
       const { verdict, limitMs } = await known.judgement;
-      onVerdict('remembered');
+      // It may have joined a question that had no answer yet.
+      onVerdict(verdict === 'down' ? verdict : 'remembered');
       return this.#orWhenDown({ verdict, limitMs, client: null });
     }
     const judgement = this.#question(caller);
@@ -115,7 +118,7 @@ export class ListenerHook {
   gone(caller: HookListener, client: string, lastedMs: number): void {
     if (this.#breaker.isOpen || this.#notices.size >= this.#options.waiting) return;
     const form = formOf('listener_remove', caller, client, lastedMs);
-    this.#notices.add({ form, untilMs: Number.POSITIVE_INFINITY, onDone: () => undefined });
+    this.#notices.add({ form, untilMs: Number.POSITIVE_INFINITY, trial: ORDINARY, onDone: () => undefined });
     this.#turn();
   }
 
@@ -138,19 +141,21 @@ export class ListenerHook {
   #question(caller: HookListener): Promise<HookVerdict> {
     const { parallel, waiting, timeoutMs } = this.#options;
     const isFull = this.#running >= parallel && this.#questions.size >= waiting;
-    if (this.#closed || isFull || !this.#breaker.admit()) return Promise.resolve(DOWN);
+    const trial = this.#closed || isFull ? null : this.#breaker.admit();
+    if (trial === null) return Promise.resolve(DOWN);
     const client = String(++this.#clients);
     return new Promise((resolve) => {
       const late = () => {
         if (!this.#questions.delete(call)) return;
         // Its turn did not come. That says nothing about the hook, unless this was the one call that finds out.
-        if (this.#breaker.isOpen) this.#breaker.failed();
+        if (this.#breaker.isOpen) this.#breaker.failed(trial);
         resolve(DOWN);
       };
       const deadline = setTimeout(late, timeoutMs);
       const call: Call = {
         form: formOf('listener_add', caller, client),
         untilMs: this.#clock.now() + timeoutMs,
+        trial,
         onDone: (answer) => {
           clearTimeout(deadline);
           if (answer === null) resolve(DOWN);
@@ -215,7 +220,7 @@ export class ListenerHook {
     call.onDone(typeof answer === 'string' ? null : answer);
     if (typeof answer !== 'string') {
       if (this.#breaker.answered()) this.#options.onTroubleChanged(null);
-    } else if (this.#breaker.failed()) {
+    } else if (this.#breaker.failed(call.trial)) {
       this.#options.onTroubleChanged(answer);
       this.#notices.clear();
       this.#answerAll();

@@ -1,14 +1,24 @@
 /**
  * Requests for a mount that Node's HTTP server has read: those that are not the first on their connection, or no GET. The crowd comes
- * past it (accept.ts).
+ * past it (accept.ts). What is neither GET nor HEAD is answered here: an OPTIONS with the methods, all others with 405.
  */
 
+import { Refusal } from '../../base/refusal.js';
 import { pathOf } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Proxies } from '../../net/peer.js';
+import { mountMethods, READ_METHODS } from '../allow.js';
 import type { Exchange, HttpService } from '../service.js';
 import type { Stream } from './stream.js';
 import { HttpStreamRequest } from './stream-request.js';
+
+/** For pages of other origins: they may listen, and see the titles. */
+const PREFLIGHT: Readonly<Record<string, string>> = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': READ_METHODS,
+  'Access-Control-Allow-Headers': 'icy-metadata, range',
+  'Access-Control-Max-Age': '86400',
+};
 
 export class MountService implements HttpService {
   readonly role = 'stream';
@@ -26,11 +36,22 @@ export class MountService implements HttpService {
     return this.#mounts.has(path);
   }
 
-  handle({ request, response, pipeline, heads }: Exchange): void {
+  handle({ request, response, pipeline, roles }: Exchange): void {
     const mount = this.#mounts.get(pathOf(request.url!))!;
-    this.#stream.handle(
-      new HttpStreamRequest(request, response, pipeline, heads, this.#proxies.ofRequest(request)),
-      mount,
+    const { method } = request;
+    const Allow = mountMethods(mount, roles);
+    if (method === 'OPTIONS') {
+      response.writeHead(204, { Allow, ...PREFLIGHT }).end();
+      return;
+    }
+    const listener = new HttpStreamRequest(
+      request,
+      response,
+      pipeline,
+      roles.headers,
+      this.#proxies.ofRequest(request),
     );
+    if (method === 'GET' || method === 'HEAD') this.#stream.handle(listener, mount);
+    else listener.refuse(new Refusal('method-not-allowed', 'A mount can only be heard.', { headers: { Allow } }));
   }
 }

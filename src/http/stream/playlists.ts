@@ -15,7 +15,7 @@ interface PlaylistFormat {
 }
 
 /** By the ending of the path. The types are those that players know them by; m3u is byte for byte what Icecast 2.4 sends. */
-export const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
+const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
   m3u: { type: 'audio/x-mpegurl', write: (url) => `${url}\r\n` },
   pls: {
     type: 'audio/x-scpls',
@@ -32,18 +32,18 @@ const QUERY = /^\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*$/;
 export function registerPlaylists(app: FastifyInstance, channels: readonly MountStatus[], publicUrl: PublicUrl): void {
   for (const channel of channels) {
     for (const path of channel.paths) {
-      for (const [ending, form] of Object.entries(PLAYLISTS)) {
+      for (const [extension, format] of Object.entries(PLAYLISTS)) {
         // A mount of that very name is served before this.
-        const url = `${path}.${ending}`;
+        const url = `${path}.${extension}`;
         app.route({
           method: ['GET', 'HEAD'],
           url,
           config: ROLE,
           handler: async (request, reply) =>
             reply
-              .headers({ ...NO_STORE, 'Content-Type': form.type })
+              .headers({ ...NO_STORE, 'Content-Type': format.type })
               .send(
-                Buffer.from(form.write(`${publicUrl.of(request.raw)}${path}${queryOf(request.raw.url!)}`, channel)),
+                Buffer.from(format.write(`${publicUrl.of(request.raw)}${path}${queryOf(request.raw.url!)}`, channel)),
               ),
         });
         allowPreflight(app, url, ROLE);

@@ -12,7 +12,7 @@ import { plainAddress } from '../../base/ip.js';
 import { addressOf } from '../../net/peer.js';
 
 /** Which proxies are believed about the scheme; net/peer.ts has the real one. */
-export interface ProxyTrust {
+interface ProxyTrust {
   isTrusted(address: string | undefined): boolean;
 }
 

@@ -14,7 +14,7 @@ const SIGNATURE = /^[0-9a-f]{64}$/i;
 const NO_SIGNATURE = randomBytes(32);
 
 /** @param path of the mount, as it stands in the URL @param expires unix seconds, in decimal digits */
-export function signatureOf(key: KeyObject, path: string, expires: string): Buffer {
+function signatureOf(key: KeyObject, path: string, expires: string): Buffer {
   return createHmac('sha256', key).update(`${path}\n${expires}`).digest();
 }
 

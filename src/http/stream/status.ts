@@ -17,21 +17,21 @@ import type { PublicUrl } from './public-url.js';
 /** A channel as playlists and statistics see it: read at each request, never kept. Made by app/mount-statuses.ts. */
 export interface MountStatus {
   readonly mount: Mount;
-  /** Every path at which it can be heard; statistics name the first. */
+  /** Every path at which it can be played; statistics name the first. */
   readonly paths: readonly string[];
   /** Since when it has been on air without a gap, unix milliseconds; null: it is not. */
-  readonly heardSinceMs: number | null;
+  readonly onAirSinceMs: number | null;
   /** The title line in force; "": none. */
   readonly title: string;
   readonly maxListeners: number;
-  readonly tally: ListenerCounts;
+  readonly counts: ListenerCounts;
 }
 
 export interface StatusFacts {
   /** In configured order, which is also that of `sid`, from 1. */
   readonly channels: readonly MountStatus[];
   readonly publicUrl: PublicUrl;
-  /** As the Server head says. */
+  /** As the Server header says. */
   readonly server: string;
   /** Unix milliseconds. */
   readonly startedMs: number;
@@ -67,7 +67,7 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
   for (const url of ['/status-json.xsl', '/7.html']) allowPreflight(app, url, ROLE);
 }
 
-/** @param base the URL before the mounts @param path only the channel that is heard there; null: all */
+/** @param base the URL before the mounts @param path only the channel that is played there; null: all */
 function statusJson({ channels, server, startedMs }: StatusFacts, base: string, path: string | null): string {
   const asked = path === null ? channels : channels.filter(({ paths }) => paths.includes(path));
   const sources = asked.filter(isOnAir).map((channel) => sourceOf(channel, `${base}${path ?? channel.paths[0]!}`));
@@ -94,26 +94,26 @@ function hostOf(base: string): string {
   return /^https?:\/\/(\[[^\]]*\]|[^:/]*)/.exec(base)?.[1] ?? '';
 }
 
-function sourceOf({ mount, tally, heardSinceMs, title }: MountStatus, url: string) {
+function sourceOf({ mount, counts, onAirSinceMs, title }: MountStatus, url: string) {
   const { facts } = mount;
   const { sampleRate, channels } = facts;
-  const { bitrateKbps } = mount.channel;
+  const { bitrateKbps } = mount.audio;
   const audioInfo = facts.audioInfo || (bitrateKbps > 0 ? `bitrate=${bitrateKbps}` : '');
   return {
     ...(audioInfo === '' ? {} : { audio_info: audioInfo }),
     ...(bitrateKbps > 0 ? { bitrate: bitrateKbps } : {}),
     ...(channels > 0 ? { channels } : {}),
-    connections: tally.connections,
+    connections: counts.connections,
     genre: facts.genre,
-    listener_peak: tally.peakListeners,
-    listeners: tally.listeners,
+    listener_peak: counts.peakListeners,
+    listeners: counts.listeners,
     listenurl: url,
     ...(sampleRate > 0 ? { samplerate: sampleRate } : {}),
     server_description: facts.description,
     server_name: facts.name,
-    server_type: mount.channel.contentType,
+    server_type: mount.audio.contentType,
     ...(facts.url === '' ? {} : { server_url: facts.url }),
-    ...(heardSinceMs === null ? {} : times('stream_start', heardSinceMs)),
+    ...(onAirSinceMs === null ? {} : times('stream_start', onAirSinceMs)),
     ...(title === '' ? {} : { title }),
     dummy: null,
   };
@@ -130,10 +130,10 @@ function times(name: string, wallMs: number): Record<string, string> {
 
 /** `listeners,status,peak,max,unique,bitrate,song`: readers split at the first six commas, so the song may hold more. */
 function sevenHtml(channel: MountStatus): string {
-  const { mount, tally, maxListeners, title } = channel;
-  const { connections, peakConnections, listeners } = tally;
+  const { mount, counts, maxListeners, title } = channel;
+  const { connections, peakConnections, listeners } = counts;
   const status = isOnAir(channel) ? 1 : 0;
-  const figures = [connections, status, peakConnections, maxListeners, listeners, mount.channel.bitrateKbps];
+  const figures = [connections, status, peakConnections, maxListeners, listeners, mount.audio.bitrateKbps];
   return `${PREFIX}${figures.join(',')},${escapeMarkup(title)}</body></html>`;
 }
 

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import type { Refusal } from '../../base/refusal.js';
 import { targetOf } from '../../base/request-target.js';
 import type { RequestHead } from '../../net/request-head.js';
-import type { AddressHeads } from '../legacy.js';
+import type { AddressHeaders } from '../legacy.js';
 import type { Pipeline } from '../pipeline.js';
 import { endWithProblem, sendProblem } from '../problem.js';
 
@@ -20,11 +20,11 @@ export interface StreamRequest {
   /** Path and query as requested. */
   readonly url: string;
   /** What every answer of this address has; the writer of one to the taken connection puts them in. */
-  readonly heads: AddressHeads;
+  readonly addressHeaders: AddressHeaders;
   /** The client's address, also behind trusted proxies (net/peer.ts); "" when it has gone. */
   readonly address: string;
-  /** The value of a head, by its lower-case name. */
-  head(name: string): string | undefined;
+  /** The value of a header, by its lower-case name. */
+  header(name: string): string | undefined;
   /** Whether the client has gone while it waited. */
   readonly gone: boolean;
   /** The answer is long in coming: nothing else is answered on this connection, and its end is seen. */
@@ -36,13 +36,11 @@ export interface StreamRequest {
   refuse(refusal: Refusal): void;
   /** 302: this request may be made there. */
   redirect(location: string): void;
-  /** 204 with these heads. */
-  allow(heads: readonly (readonly [string, string])[]): void;
 }
 
 /** Read by Node's HTTP server. */
 export class HttpStreamRequest implements StreamRequest {
-  readonly heads: AddressHeads;
+  readonly addressHeaders: AddressHeaders;
   readonly address: string;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -54,10 +52,10 @@ export class HttpStreamRequest implements StreamRequest {
     request: IncomingMessage,
     response: ServerResponse,
     pipeline: Pipeline,
-    heads: AddressHeads,
+    addressHeaders: AddressHeaders,
     address: string,
   ) {
-    this.heads = heads;
+    this.addressHeaders = addressHeaders;
     this.address = address;
     this.#request = request;
     this.#response = response;
@@ -76,7 +74,7 @@ export class HttpStreamRequest implements StreamRequest {
     return this.#response.destroyed || this.#response.socket === null;
   }
 
-  head(name: string): string | undefined {
+  header(name: string): string | undefined {
     const value = this.#request.headers[name];
     return Array.isArray(value) ? value.at(-1) : value;
   }
@@ -108,11 +106,7 @@ export class HttpStreamRequest implements StreamRequest {
   }
 
   redirect(location: string): void {
-    this.#response.writeHead(302, { ...redirectHeads(location), 'Content-Length': 0 }).end();
-  }
-
-  allow(heads: readonly (readonly [string, string])[]): void {
-    this.#response.writeHead(204, Object.fromEntries(heads)).end();
+    this.#response.writeHead(302, { ...redirectHeaders(location), 'Content-Length': 0 }).end();
   }
 }
 
@@ -120,18 +114,18 @@ export class HttpStreamRequest implements StreamRequest {
 export class SocketStreamRequest implements StreamRequest {
   readonly method: string;
   readonly url: string;
-  readonly heads: AddressHeads;
+  readonly addressHeaders: AddressHeaders;
   readonly address: string;
   readonly #socket: Socket;
-  readonly #heads: ReadonlyMap<string, string>;
+  readonly #headers: ReadonlyMap<string, string>;
 
-  constructor(socket: Socket, head: RequestHead, heads: AddressHeads, address: string) {
+  constructor(socket: Socket, head: RequestHead, addressHeaders: AddressHeaders, address: string) {
     this.#socket = socket;
-    this.heads = heads;
+    this.addressHeaders = addressHeaders;
     this.address = address;
     this.method = head.method;
     this.url = targetOf(head);
-    this.#heads = head.headers;
+    this.#headers = head.headers;
     // While it waits: an error is an ending, seen by `gone`; a half-closed client has gone too.
     socket.on('error', () => undefined);
     socket.on('end', () => socket.destroy());
@@ -142,8 +136,8 @@ export class SocketStreamRequest implements StreamRequest {
     return this.#socket.destroyed;
   }
 
-  head(name: string): string | undefined {
-    return this.#heads.get(name);
+  header(name: string): string | undefined {
+    return this.#headers.get(name);
   }
 
   /** It does nothing else from the first. */
@@ -161,23 +155,16 @@ export class SocketStreamRequest implements StreamRequest {
   }
 
   refuse(refusal: Refusal): void {
-    endWithProblem(this.take(), refusal, { ...CORS, ...this.heads });
+    endWithProblem(this.take(), refusal, { ...CORS, ...this.addressHeaders });
   }
 
   redirect(location: string): void {
-    this.#answerHead('302 Found', [...Object.entries(redirectHeads(location)), ['Content-Length', '0']]);
-  }
-
-  allow(heads: readonly (readonly [string, string])[]): void {
-    this.#answerHead('204 No Content', heads);
-  }
-
-  #answerHead(status: string, heads: readonly (readonly [string, string])[]): void {
-    const lines = [...heads, ...Object.entries(this.heads)].map(([name, value]) => `${name}: ${value}\r\n`).join('');
-    this.answer(Buffer.from(`HTTP/1.1 ${status}\r\n${lines}Connection: close\r\n\r\n`));
+    const headers = { ...redirectHeaders(location), 'Content-Length': 0, ...this.addressHeaders, Connection: 'close' };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.answer(Buffer.from(`HTTP/1.1 302 Found\r\n${lines.join('')}\r\n`));
   }
 }
 
-function redirectHeads(location: string): Record<string, string> {
+function redirectHeaders(location: string): Record<string, string> {
   return { Location: location, 'Cache-Control': 'no-store', ...CORS };
 }

@@ -5,11 +5,11 @@
 
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
-import { Refusal, retryLater } from '../../base/refusal.js';
+import { type Refusal, retryLater } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
-import { PREFLIGHT_HEADS, streamHead } from '../../listener/head.js';
+import { streamHead } from '../../listener/head.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
 import { asRefusal } from '../problem.js';
@@ -17,7 +17,7 @@ import { isMetaid } from '../reads.js';
 import type { Admission, Place } from './admission.js';
 import type { StreamRequest } from './stream-request.js';
 
-/** So many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
+/** At most this many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
 const MOST_PER_TICK = 50;
 
 export interface StreamOptions {
@@ -28,11 +28,12 @@ export interface StreamOptions {
   onError(error: unknown): void;
 }
 
-/** A listener for which there is no audio yet. */
-interface WaitingListener {
+/** A request for which there is no audio yet. */
+interface WaitingRequest {
   readonly request: StreamRequest;
   readonly mount: Mount;
-  readonly place: Place;
+  /** Null: a HEAD, which takes none. */
+  readonly place: Place | null;
   readonly untilMs: number;
 }
 
@@ -43,7 +44,7 @@ export class Stream implements AlarmHandler {
   readonly #admission: Admission;
   readonly #clock: Clock;
   readonly #options: StreamOptions;
-  #waiting: WaitingListener[] = [];
+  #waiting: WaitingRequest[] = [];
   #closed = false;
 
   constructor(
@@ -63,17 +64,11 @@ export class Stream implements AlarmHandler {
     clock.everyTick(this);
   }
 
-  /** Answers any request for this mount. */
+  /** Answers GET and HEAD of this mount. */
   handle(request: StreamRequest, mount: Mount): void {
     try {
-      const { method } = request;
-      if (method === 'GET') this.#admit(request, mount);
-      else if (method === 'HEAD') this.#headOnly(request, mount);
-      else if (method === 'OPTIONS') request.allow(PREFLIGHT_HEADS);
-      else
-        throw new Refusal('method-not-allowed', 'A mount can only be heard.', {
-          headers: { Allow: 'GET, HEAD, OPTIONS' },
-        });
+      if (request.method === 'HEAD') this.#headOnly(request, mount);
+      else this.#admit(request, mount);
     } catch (error) {
       this.#refuse(request, error);
     }
@@ -107,8 +102,7 @@ export class Stream implements AlarmHandler {
   }
 
   #refuse(request: StreamRequest, error: unknown): void {
-    const refusal = asRefusal(error);
-    if (refusal.kind === 'internal') this.#options.onError(error);
+    const refusal = asRefusal(error, this.#options.onError);
     if (!request.gone) request.refuse(refusal);
   }
 
@@ -122,67 +116,82 @@ export class Stream implements AlarmHandler {
   }
 
   #begin(request: StreamRequest, mount: Mount, place: Place): void {
-    if (mount.hasAudio && mount.channel.hasSegments) this.#play(request, mount, place);
-    else if (mount.hopeful) {
-      request.wait();
-      this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
-    } else {
+    if (canBegin(mount)) this.#play(request, mount, place);
+    else if (mount.hopeful) this.#wait(request, mount, place);
+    else {
       place.leave();
       request.refuse(noAudio());
     }
   }
 
+  #wait(request: StreamRequest, mount: Mount, place: Place | null): void {
+    request.wait();
+    this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+  }
+
   /** True: it waits no more. */
-  #settle({ request, mount, place, untilMs }: WaitingListener, nowMs: number): boolean {
-    if (request.gone) place.leave();
-    else if (mount.hasAudio && mount.channel.hasSegments && !this.#closed) this.#play(request, mount, place);
-    else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
-      place.leave();
+  #settle({ request, mount, place, untilMs }: WaitingRequest, nowMs: number): boolean {
+    if (request.gone) place?.leave();
+    else if (canBegin(mount) && !this.#closed) {
+      if (place === null) this.#answerHead(request, mount);
+      else this.#play(request, mount, place);
+    } else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
+      place?.leave();
       request.refuse(noAudio());
     } else return false;
     return true;
   }
 
   #play(request: StreamRequest, mount: Mount, place: Place): void {
-    const { channel } = mount;
-    const metaint = wantsIcy(request) ? channel.metaint : null;
+    const { audio } = mount;
+    const metaint = wantsIcy(request) ? audio.metaint : null;
     const icy = metaint !== null;
-    const head = streamHead(mount.facts, channel, metaint, request.heads);
+    const head = streamHead(mount.facts, audio, metaint, request.addressHeaders);
     const session = this.#session(request, mount);
-    const counted = this.#stats.join(channel.key, request, session?.metaid ?? null);
+    const counted = this.#stats.join(audio.key, request, session?.metaid ?? null);
     const { burstMs, log } = this.#options;
-    this.#audience.join(request.take(), channel, head, {
+    this.#audience.join(request.take(), audio, head, {
       icy,
       burstMs,
       session,
       limitMs: place.limitMs,
       onEnd: ({ ending, bytes, lastedMs }) => {
-        place.ended(lastedMs);
+        place.end(lastedMs);
         this.#stats.leave(counted, bytes, lastedMs);
-        log.debug({ channel: channel.key, ending, seconds: Math.round(lastedMs / 1000), bytes }, 'listener ended');
+        log.debug({ channel: audio.key, ending, seconds: Math.round(lastedMs / 1000), bytes }, 'listener ended');
       },
     });
   }
 
-  /** The hook is not asked about a head: it is not listened to. */
+  /** It waits for audio as GET does, so that both say the same. The hook is not asked about a head: it is not listened to. */
   #headOnly(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
+    if (!canBegin(mount) && mount.hopeful && !this.#closed) this.#wait(request, mount, null);
     // An on-demand source is not woken for a head: its metaint is not known yet.
-    if (!mount.hasAudio && !mount.onDemand) throw noAudio();
-    const metaint = wantsIcy(request) ? mount.channel.metaint : null;
-    request.answer(streamHead(mount.facts, mount.channel, metaint, request.heads));
+    else if (mount.hasAudio || mount.onDemand) this.#answerHead(request, mount);
+    else throw noAudio();
+  }
+
+  #answerHead(request: StreamRequest, mount: Mount): void {
+    const metaint = wantsIcy(request) ? mount.audio.metaint : null;
+    request.answer(streamHead(mount.facts, mount.audio, metaint, request.addressHeaders));
   }
 
   /** A malformed metaid plays, without a session. `sabcsid` is its older name (src/http/README.md, "Deprecated host"). */
   #session({ url }: StreamRequest, mount: Mount): Session | null {
     const metaid = parameter(url, 'metaid') ?? parameter(url, 'sabcsid');
-    return metaid !== null && isMetaid(metaid) ? this.#sessions.open(metaid, mount.channel.key, mount.path) : null;
+    return metaid !== null && isMetaid(metaid) ? this.#sessions.open(metaid, mount.audio.key, mount.path) : null;
   }
+}
+
+/** Whether a listener can be sent a burst. */
+function canBegin({ hasAudio, audio }: Mount): boolean {
+  return hasAudio && audio.hasSegments;
 }
 
 /** Asked for with a non-zero integer (src/metadata/README.md). */
 function wantsIcy(request: StreamRequest): boolean {
-  const value = request.head('icy-metadata');
+  const value = request.header('icy-metadata');
   return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
 }
 

@@ -51,7 +51,7 @@ export interface Transport {
 }
 
 export class WatchConnection implements Watcher {
-  // These first: they share a cache line with the object's head.
+  // These first: they share a cache line with the object's header.
   readonly #socket: Direct['socket'] | null;
   readonly #bytes: Direct['bytes'] | null;
   /** Nothing from before waits here: the short way is open. */

@@ -18,7 +18,7 @@ const COMMENT = Buffer.from(':\n');
 const RETRY_MIN_MS = 2000;
 const RETRY_SPREAD_MS = 3000;
 
-const HEADS = {
+const HEADERS = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
   'X-Accel-Buffering': 'no',
@@ -33,7 +33,7 @@ export function beginEvents(response: ServerResponse): Socket {
   const { socket } = response;
   // The body ends with the connection.
   response.useChunkedEncodingByDefault = false;
-  response.writeHead(200, HEADS);
+  response.writeHead(200, HEADERS);
   response.flushHeaders();
   socket!.setTimeout(0);
   return socket!;
@@ -41,7 +41,7 @@ export function beginEvents(response: ServerResponse): Socket {
 
 /** Answers HEAD. */
 export function headOfEvents(response: ServerResponse): void {
-  response.writeHead(200, HEADS).end();
+  response.writeHead(200, HEADERS).end();
 }
 
 export class EventStream implements Transport {

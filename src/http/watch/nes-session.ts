@@ -21,6 +21,7 @@ export interface NesParts {
   /** Milliseconds: how often it will be asked whether it is there, and how long it has to answer. */
   readonly heartbeat: { readonly interval: number; readonly timeout: number };
   readonly mostSubscriptions: number;
+  onError(error: unknown): void;
 }
 
 export const NES_PING = '{"type":"ping"}';
@@ -70,7 +71,7 @@ export class NesSession {
       this.#handle(type, id, request);
     } catch (error) {
       const path = error instanceof PathRefusal ? error.path : undefined;
-      const { status, message } = asRefusal(error instanceof PathRefusal ? error.cause : error);
+      const { status, message } = asRefusal(error instanceof PathRefusal ? error.cause : error, this.#parts.onError);
       const payload = { error: STATUS_CODES[status], message };
       this.#parts.answer(JSON.stringify({ type, id, path, statusCode: status, payload }));
     }

@@ -12,7 +12,7 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../base/clock.js';
 import { type Firsts, Message } from '../../feed/feed.js';
-import type { AddressHeads } from '../legacy.js';
+import type { AddressHeaders } from '../legacy.js';
 import { asRefusal, endWithProblem } from '../problem.js';
 import { READ_CORS } from '../reads.js';
 import type { UpgradeService } from '../service.js';
@@ -34,6 +34,8 @@ export interface NesOptions {
   readonly subscriptions: number;
   /** That one connection may send, at once and in ten seconds. */
   readonly frames: number;
+  /** Called with what went wrong, where the client learns only that something did. */
+  onError(error: unknown): void;
 }
 
 type Render = (path: string, message: Message) => Message;
@@ -57,14 +59,14 @@ export class Nes implements UpgradeService {
     return path === '/';
   }
 
-  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, heads: AddressHeads): void {
+  upgrade(request: IncomingMessage, socket: Socket, first: Buffer, headers: AddressHeaders): void {
     socket.on('error', () => undefined);
     try {
       const address = this.#watchers.originOf(request);
-      this.#watchers.admit(address);
-      this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address));
+      this.#watchers.checkRoom(address);
+      this.#upgrader.take(request, socket, first, headers, (ws) => this.#open(ws, socket, address));
     } catch (error) {
-      endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...heads });
+      endWithProblem(socket, asRefusal(error, this.#options.onError), { ...READ_CORS, ...headers });
     }
   }
 
@@ -83,6 +85,7 @@ export class Nes implements UpgradeService {
       subscribe: (path, topic) => subscriptions.begin(path, topic),
       heartbeat: { interval: Math.round(pingMs), timeout: Math.round(Math.max(pingMs, LEAST_TIMEOUT_MS)) },
       mostSubscriptions: this.#options.subscriptions,
+      onError: this.#options.onError,
     });
     socket.on('drain', () => {
       if (transport.open) ws.resume();

@@ -8,22 +8,23 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Refusal } from '../../base/refusal.js';
 import type { Sync } from '../../feed/feed.js';
 import { asRefusal, sendProblem } from '../problem.js';
-import { READ_CORS, READ_PREFLIGHT, readSync, readTarget } from '../reads.js';
+import { READ_CORS, READ_PREFLIGHT, readOnly, readSync, readTarget } from '../reads.js';
 import type { Exchange, HttpService } from '../service.js';
 import { beginEvents, EventStream, headOfEvents, type IdFor } from './event-stream.js';
-import type { ListenerSeen, Watchers } from './watchers.js';
+import type { ListenerSeen, Watchers, WatchOptions } from './watchers.js';
 
 const PREFIX = '/metadata/sse/';
 
 export class Sse implements HttpService {
   readonly role = 'watch';
   readonly #watchers: Watchers;
+  readonly #onError: WatchOptions['onError'];
 
-  constructor(watchers: Watchers) {
+  constructor(watchers: Watchers, onError: WatchOptions['onError']) {
     this.#watchers = watchers;
+    this.#onError = onError;
   }
 
   takes(path: string): boolean {
@@ -35,18 +36,14 @@ export class Sse implements HttpService {
       if (request.method === 'OPTIONS') response.writeHead(204, READ_PREFLIGHT).end();
       else this.#watch(request, response, () => pipeline.passOver());
     } catch (error) {
-      sendProblem(response, asRefusal(error), READ_CORS);
+      sendProblem(response, asRefusal(error, this.#onError), READ_CORS);
     }
   }
 
   /** @param onOpen the answer will have no end, and is the last one on this connection */
   #watch(request: IncomingMessage, response: ServerResponse, onOpen: () => void): void {
     const target = readTarget(`/metadata/${request.url!.slice(PREFIX.length)}`, false);
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new Refusal('method-not-allowed', 'This address can only be read.', {
-        headers: { Allow: 'GET, HEAD, OPTIONS' },
-      });
-    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw readOnly();
     const sync = readSync(target.query);
     this.#watchers.known(target);
     if (request.method === 'HEAD') {
@@ -54,7 +51,7 @@ export class Sse implements HttpService {
       return;
     }
     const address = this.#watchers.originOf(request);
-    this.#watchers.admit(address);
+    this.#watchers.checkRoom(address);
     const seen = lastEventId(request) ?? target.query.get('lastEventId') ?? undefined;
     const seenOfListener = readListenerId(seen, sync);
     const ids = target.scope === 'listener' ? listenerIds(sync, seenOfListener) : null;

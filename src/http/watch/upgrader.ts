@@ -1,5 +1,5 @@
 /**
- * Makes WebSockets of upgrade requests: no sub-protocol is chosen and nothing is compressed. The answer carries the heads of its
+ * Makes WebSockets of upgrade requests: no sub-protocol is chosen and nothing is compressed. The answer carries the headers of its
  * address; one that ws refuses is answered as a problem like any other.
  *
  * A client that has connected may say little, each time in one frame, and each frame is dealt with in a turn of the loop of its own: however
@@ -12,7 +12,7 @@ import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock } from '../../base/clock.js';
 import { Refusal } from '../../base/refusal.js';
-import type { AddressHeads } from '../legacy.js';
+import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem } from '../problem.js';
 
 /** Of a bucket of frames, how long it takes to fill. */
@@ -39,7 +39,7 @@ export class Upgrader {
   readonly #clock: Clock;
   readonly #frames: number;
   readonly #server: WebSocketServer;
-  readonly #heads = new WeakMap<IncomingMessage, AddressHeads>();
+  readonly #headers = new WeakMap<IncomingMessage, AddressHeaders>();
 
   constructor(clock: Clock, { mostBytes, frames }: UpgraderOptions) {
     this.#clock = clock;
@@ -53,7 +53,7 @@ export class Upgrader {
       ...BOUNDS,
     });
     this.#server.on('headers', (lines, request) => {
-      for (const [name, value] of Object.entries(this.#headsOf(request))) lines.push(`${name}: ${value}`);
+      for (const [name, value] of Object.entries(this.#headersOf(request))) lines.push(`${name}: ${value}`);
     });
     this.#server.on('wsClientError', (error, socket, request) => {
       const refusal =
@@ -61,7 +61,7 @@ export class Upgrader {
           ? // RFC 6455, 4.4: the answer to another version names those that there are.
             new Refusal('bad-request', `${error.message}.`, { headers: { 'Sec-WebSocket-Version': '13, 8' } })
           : new Refusal('method-not-allowed', 'A WebSocket begins with GET.', { headers: { Allow: 'GET' } });
-      endWithProblem(socket as Socket, refusal, this.#headsOf(request));
+      endWithProblem(socket as Socket, refusal, this.#headersOf(request));
     });
   }
 
@@ -69,14 +69,14 @@ export class Upgrader {
   take(
     request: IncomingMessage,
     socket: Socket,
-    head: Buffer,
-    heads: AddressHeads,
+    first: Buffer,
+    headers: AddressHeaders,
     onOpen: (ws: WebSocket) => void,
   ): void {
-    this.#heads.set(request, heads);
+    this.#headers.set(request, headers);
     // ws would take it apart, however long, and choose the first.
     delete request.headers['sec-websocket-protocol'];
-    this.#server.handleUpgrade(request, socket, head, (ws) => {
+    this.#server.handleUpgrade(request, socket, first, (ws) => {
       this.#limit(ws);
       onOpen(ws);
     });
@@ -98,7 +98,7 @@ export class Upgrader {
     ws.on('message', onFrame).on('ping', onFrame).on('pong', onFrame);
   }
 
-  #headsOf(request: IncomingMessage): AddressHeads {
-    return this.#heads.get(request)!;
+  #headersOf(request: IncomingMessage): AddressHeaders {
+    return this.#headers.get(request)!;
   }
 }

@@ -13,7 +13,7 @@ import type { WebSocket } from 'ws';
 import type { Clock } from '../../base/clock.js';
 import type { Feed } from '../../feed/feed.js';
 import type { Sessions } from '../../listener/sessions.js';
-import type { AddressHeads } from '../legacy.js';
+import type { AddressHeaders } from '../legacy.js';
 import { asRefusal, endWithProblem } from '../problem.js';
 import { READ_CORS, readSync, readTarget } from '../reads.js';
 import type { UpgradeService } from '../service.js';
@@ -31,10 +31,12 @@ export class Watch implements UpgradeService {
   /** Shared by all ways to watch. */
   readonly watchers: Watchers;
   readonly #upgrader: Upgrader;
+  readonly #options: WatchOptions;
 
   constructor(feed: Feed, sessions: Sessions, clock: Clock, options: WatchOptions) {
+    this.#options = options;
     this.watchers = new Watchers(feed, sessions, clock, options);
-    this.sse = new Sse(this.watchers);
+    this.sse = new Sse(this.watchers, options.onError);
     this.#upgrader = new Upgrader(clock, { mostBytes: MOST_BYTES, frames: options.frames });
   }
 
@@ -47,17 +49,17 @@ export class Watch implements UpgradeService {
     return true;
   }
 
-  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, heads: AddressHeads): void {
+  upgrade(request: IncomingMessage, socket: Socket, first: Buffer, headers: AddressHeaders): void {
     socket.on('error', () => undefined);
     try {
       const target = readTarget(request.url ?? '/', false);
       const watch = { target, sync: readSync(target.query) };
       const address = this.watchers.originOf(request);
       this.watchers.known(target);
-      this.watchers.admit(address);
-      this.#upgrader.take(request, socket, head, heads, (ws) => this.#open(ws, socket, address, watch));
+      this.watchers.checkRoom(address);
+      this.#upgrader.take(request, socket, first, headers, (ws) => this.#open(ws, socket, address, watch));
     } catch (error) {
-      endWithProblem(socket, asRefusal(error), { ...READ_CORS, ...heads });
+      endWithProblem(socket, asRefusal(error, this.#options.onError), { ...READ_CORS, ...headers });
     }
   }
 

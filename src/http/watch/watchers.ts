@@ -26,6 +26,8 @@ export interface WatchOptions extends WatchConnectionLimits {
   /** That one WebSocket may send, at once and in ten seconds. */
   readonly frames: number;
   readonly proxies: Proxies;
+  /** Called with what went wrong, where the client learns only that something did. */
+  onError(error: unknown): void;
 }
 
 export type Topic = Pick<ReadTarget, 'scope' | 'id'>;
@@ -90,7 +92,7 @@ export class Watchers implements AlarmHandler {
   }
 
   /** @throws Refusal unavailable */
-  admit(address: string): void {
+  checkRoom(address: string): void {
     if (this.#closed) throw busy('The server is shutting down.');
     if (this.#count >= this.#options.watchers) throw busy('Too many watchers on this server.');
     if ((this.#byAddress.get(address) ?? 0) >= this.#options.watchersPerAddress) {

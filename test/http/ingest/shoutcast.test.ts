@@ -110,6 +110,30 @@ t.test('a password that channels share names none of them: the log says why', as
   await until(() => named.got === OK2, 5000);
 });
 
+t.test('a refusal names the channel that the password has named', async (t) => {
+  const lines: Record<string, unknown>[] = [];
+  const log = { ...openLog('silent', 0).log, warn: (fields: Record<string, unknown>) => void lines.push(fields) };
+  const { port } = await startServer(t, demoYaml(), tempFolder(t), log as never);
+  const video = new Wire(t, port).send('demo-source\r\ncontent-type:video/mp4\r\n\r\n');
+  await closed(video);
+  const feeding = new Wire(t, port).send('demo-source\r\n\r\n').send(audioOf(new Random(), 40));
+  await until(() => feeding.got === OK2, 5000);
+  const isBusy = async () => {
+    const second = new Wire(t, port).send('demo-source\r\n');
+    await until(() => second.got !== '', 5000);
+    second.socket.destroy();
+    return second.got !== OK2;
+  };
+  await until(isBusy, 5000);
+  const wrong = new Wire(t, port).send('wrong\r\n');
+  await closed(wrong);
+  t.match(lines, [
+    { status: 415, channel: 'studio' },
+    { status: 409, channel: 'studio' },
+    { status: 401, channel: undefined },
+  ]);
+});
+
 t.test('a body in chunks or of a length is heard, and its end is an end', async (t) => {
   const { port } = await startServer(t, demoYaml());
   const random = new Random();

@@ -448,16 +448,16 @@ t.test('a fault of ours is answered 500 and reported, and harms no other client'
   const errors: unknown[] = [];
   const statuses: number[] = [];
   const updates = new TitleUpdates({
-    mounts: [mount as unknown as EncoderMount],
+    encoderMounts: [mount as unknown as EncoderMount],
     channelAt: () => 'live',
-    gate: new SecretGate(new FakeClock(), { perMinute: 60, inAllPerMinute: 600, queue: 8, remembered: 10 }),
+    gate: new SecretGate(new FakeClock(), { perMinute: 60, inAllPerMinute: 600, mostOfOrigin: 8, remembered: 10 }),
     connections: roomyTable(),
     proxies: new Proxies([], 'x-forwarded-for'),
     bodyBytes: 1024,
     parameters: 64,
     textBytes: 1024,
     urlBytes: 1024,
-    onAnswered: ({ status }) => statuses.push(status),
+    onVerdict: ({ status }) => statuses.push(status),
     onError: (error) => errors.push(error),
   });
   const port = await startRouted(t, { services: [updates] });

@@ -320,11 +320,8 @@ t.test('listener', async (t) => {
     return answer.status === 200 ? answer.json() : null;
   };
   const wait = async (query: string, song: string) => {
-    const endMs = performance.now() + 15_000;
-    while ((await read(query))?.song !== song) {
-      if (performance.now() > endMs) throw new Error(`${query}: ${song} did not come`);
-      await new Promise((done) => setTimeout(done, 20));
-    }
+    const isThere = async () => (await read(query))?.song === song;
+    await until(isThere, 15_000, () => `${query}: ${song} did not come`);
     return performance.now();
   };
   await wait('', 'Plain');
@@ -365,12 +362,12 @@ t.test('listener', async (t) => {
   player.close();
   await until(() => player.closed, 5000);
   t.same(await read(''), wire, 'it can be read for a while after');
-  for (;;) {
-    const answer = await get(t, port, path);
-    if (answer.status === 404) break;
-    if (performance.now() - leftMs > 15_000) throw new Error('the session was not forgotten');
-    await new Promise((done) => setTimeout(done, 50));
-  }
+  await until(
+    async () => (await get(t, port, path)).status === 404,
+    15_000,
+    () => 'the session was not forgotten',
+    50,
+  );
   t.ok(performance.now() - leftMs > 1950, 'but not less than keepSeconds');
 
   // It begins in the segment that has the burst behind it.

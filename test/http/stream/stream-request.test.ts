@@ -1,19 +1,26 @@
 /** How a mount is visited: off the bare socket, and by a connection that HTTP had first. */
 
 import t from 'tap';
+import { pause, quietFor } from '../../kit/pause.js';
 import { until } from '../../kit/player.js';
 import { Random } from '../../kit/random.js';
 import { demoYaml, startServer } from '../../kit/server.js';
-import { accepted, ask, Wire } from '../../kit/wire.js';
+import { arrived, ask, peerOf, Wire } from '../../kit/wire.js';
 
 t.jobs = 9;
+
+const onAir = (port: number) =>
+  until(async () => (await fetch(`http://127.0.0.1:${port}/demo.mp3`, { method: 'HEAD' })).ok, 5000);
 
 t.test('one connection, many listeners (kept alive: HttpVisit)', { buffered: true }, async (t) => {
   const { port } = await startServer(t, demoYaml());
   const wire = new Wire(t, port).send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await wire.take(1);
   for (let i = 0; i < 50; i++) wire.send('GET /demo.mp3 HTTP/1.1\r\nHost: x\r\n\r\n');
-  await new Promise((done) => setTimeout(done, 1500));
+  const isHeard = async () =>
+    /listeners\{[^}]*channel="demo"[^}]*\} [1-9]/.test((await ask(t, port, 'GET /metrics HTTP/1.1')).body);
+  await until(isHeard, 5000, () => 'no listener');
+  await quietFor(200);
   const m = (await ask(t, port, 'GET /metrics HTTP/1.1')).body;
   t.match(
     m,
@@ -26,19 +33,19 @@ t.test('one connection, many listeners (kept alive: HttpVisit)', { buffered: tru
 });
 t.test('HEAD on a mount with the client half open', { buffered: true }, async (t) => {
   const { port } = await startServer(t, demoYaml());
-  await new Promise((done) => setTimeout(done, 1500));
+  await onAir(port);
   const wire = new Wire(t, port, { halfOpen: true }).send('HEAD /demo.mp3 HTTP/1.1\r\nHost: x\r\n\r\n');
   await until(() => wire.ended, 4000);
-  await new Promise((d) => setTimeout(d, 3000));
-  t.notOk(
-    accepted(port).some((s) => s.remotePort === wire.socket.localPort),
-    'server still holds the connection after HEAD',
+  await until(
+    () => peerOf(wire.socket) === undefined,
+    3000,
+    () => 'the server still holds the connection after HEAD',
   );
 });
 t.test('first packet is exactly "GET "', { buffered: true }, async (t) => {
   const { port } = await startServer(t, demoYaml());
   const wire = new Wire(t, port).send('GET ');
-  await new Promise((d) => setTimeout(d, 100));
+  await arrived(wire.socket);
   wire.send('/healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await wire.take(1);
   t.pass();
@@ -47,7 +54,7 @@ t.test('first packet is exactly "GET "', { buffered: true }, async (t) => {
 t.test('what comes on a connection that was given to a listener ends it, and nothing else', async (t) => {
   const { port, base } = await startServer(t, demoYaml());
   const random = new Random();
-  await until(async () => (await fetch(`${base}/demo.mp3`, { method: 'HEAD' })).ok, 5000);
+  await onAir(port);
   const requests = [
     'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n',
     'GET /metadata/station/demo.json HTTP/1.1\r\nHost: x\r\n\r\n',
@@ -70,13 +77,13 @@ t.test('what comes on a connection that was given to a listener ends it, and not
       if (!together) {
         wire.send(bytes);
         bytes = '';
-        await new Promise((done) => setTimeout(done, random.int(0, 4)));
+        await pause(random.int(0, 4));
       }
       bytes += requests[random.int(0, requests.length - 1)]!;
     }
     wire.send(bytes);
   }
-  await new Promise((done) => setTimeout(done, 300));
+  await pause(300);
   for (const wire of wires) wire.socket.destroy();
   let text = '';
   const clean = async () => {

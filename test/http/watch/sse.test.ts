@@ -9,6 +9,8 @@ import { freePort } from '../../kit/process.js';
 import { startServer, TWO_STATIONS } from '../../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
 
+t.jobs = 4;
+
 const CHROMIUM = '/usr/bin/chromium';
 const skip = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;
 const FREE = 'limits: { pushesPerMinute: 1000000, pushBurst: 1000000 }';
@@ -200,13 +202,12 @@ t.test("a browser's EventSource, over a restart", { skip }, async (t) => {
     new w.EventSource(url).onmessage = (event: { data: string }) => w.songs.push(JSON.parse(event.data).song);
   }, `${server.base}/metadata/sse/station/house`);
   const songs = () => page.evaluate(() => (globalThis as unknown as { songs: string[] }).songs);
-  const has = async (song: string) => {
-    for (const start = performance.now(); performance.now() - start < 15_000; ) {
-      if ((await songs()).includes(song)) return;
-      await new Promise((done) => setTimeout(done, 50));
-    }
-    throw new Error(`${song} is not among ${await songs()}`);
-  };
+  const has = (song: string) =>
+    until(
+      async () => (await songs()).includes(song),
+      15_000,
+      () => `${song} is not there`,
+    );
   await has('one');
   await push(t, server.port, 'alpha', 'two');
   await has('two');

@@ -2,12 +2,31 @@
 
 import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
+import { Feed } from '../../../src/feed/feed.js';
+import { Roles } from '../../../src/http/roles.js';
+import { Nes } from '../../../src/http/watch/nes.js';
+import { Watch } from '../../../src/http/watch/watch.js';
+import { ListenerFeed } from '../../../src/listener/listener-feed.js';
+import { Sessions } from '../../../src/listener/sessions.js';
+import { Proxies } from '../../../src/net/peer.js';
+import { FakeClock } from '../../kit/clock.js';
+import { pause, quietFor } from '../../kit/pause.js';
 import { Player, until } from '../../kit/player.js';
+import { startRouted } from '../../kit/routed.js';
 import { startServer, TWO_STATIONS } from '../../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
 
 // The tests mostly wait: for the next PING, for buffers to run full, for a close frame.
 t.jobs = 4;
+
+const FAULT = new Error('of ours, secret');
+
+/** Where looking at a station fails. */
+class FaultyFeed extends Feed {
+  override hasStation(): boolean {
+    throw FAULT;
+  }
+}
 
 const yaml = (extra = '') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
@@ -372,12 +391,13 @@ t.test('slow readers', { buffered: true }, async (t) => {
 });
 
 t.test('who was sent no PING need not answer one', { buffered: true }, async (t) => {
-  const { port } = await startServer(t, yaml('watch: { pingSeconds: 0.9 }'));
+  const { port } = await startServer(t, yaml('watch: { pingSeconds: 0.3 }'));
   const stuck = await openStuck(t, port, 'channel/alpha');
   const answering = setInterval(() => stuck.wire.send(frame(10, '')), 50); // whatever comes before it is full
   await fill(t, port, [stuck]);
   clearInterval(answering);
-  await new Promise((done) => setTimeout(done, 3000));
+  // A client that was sent one has a time of pingSeconds for its answer.
+  await quietFor(1200);
   t.equal(stuck.peer.destroyed, false, 'while its buffer is full, drainSeconds is the measure');
 });
 
@@ -523,11 +543,45 @@ t.test('nothing comes after a close frame', { buffered: true }, async (t) => {
   })();
   for (const leaver of leavers) {
     leaver.send(frame(8, Buffer.from([3, 232])));
-    await new Promise((done) => setTimeout(done, 2));
+    await pause(2);
   }
   await pushes;
   for (const leaver of leavers) {
     await leaver.untilClosed();
     t.ok(leaver.got.endsWith('\x88\x02\x03\xe8'), 'the close frame is the last');
   }
+});
+
+t.test('a fault of ours is reported, and answered without its text, however a client watches', async (t) => {
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => errors.push(error);
+  const clock = new FakeClock();
+  const feed = new FaultyFeed();
+  const sessions = new Sessions(clock, new ListenerFeed(feed), { keepMs: 1000, max: 10 });
+  const watch = new Watch(feed, sessions, clock, {
+    pingMs: 25_000,
+    bufferBytes: 65_536,
+    drainMs: 30_000,
+    watchers: 10,
+    watchersPerAddress: 10,
+    frames: 200,
+    proxies: new Proxies([], 'x-forwarded-for'),
+    onError,
+  });
+  const nes = new Nes(watch.watchers, clock, { pingMs: 25_000, subscriptions: 10, frames: 200, onError });
+  const roles = new Roles(['legacy']);
+  const port = await startRouted(t, { services: [watch.sse], upgrades: [nes, watch], roles });
+
+  const refused = await new Watching(t, `ws://127.0.0.1:${port}/metadata/station/house`).isRefused();
+  t.equal(refused.status, 500);
+  t.notMatch(refused.body, /secret/);
+  const events = await ask(t, port, 'GET /metadata/sse/station/house HTTP/1.1');
+  t.equal(events.status, 500);
+  t.notMatch(events.body, /secret/);
+  const old = await new Watching(t, `ws://127.0.0.1:${port}/`).opened();
+  old.ws.send('{"type":"hello","id":1,"version":"2","subs":["/metastation/house"]}');
+  await old.has(1);
+  t.match(old.records[0], { type: 'hello', id: 1, statusCode: 500 });
+  t.notMatch(JSON.stringify(old.records), /secret/);
+  t.strictSame(errors, [FAULT, FAULT, FAULT]);
 });

@@ -5,7 +5,7 @@ import { Refusal } from '../../../src/base/refusal.js';
 import { type PushInput, type PushLimits, parsePushBody, parsePushQuery } from '../../../src/metadata/push-input.js';
 import { readClientHello } from '../../../src/net/client-hello.js';
 import { Proxies } from '../../../src/net/peer.js';
-import { readProxyHead } from '../../../src/net/proxy-protocol.js';
+import { readProxyHeader } from '../../../src/net/proxy-protocol.js';
 import { readResponseHead } from '../../../src/net/response-head.js';
 import { Target } from '../../../src/net/target.js';
 import { isPlaylist, readPlaylist } from '../../../src/source/playlist.js';
@@ -235,7 +235,7 @@ const proxyHead: FuzzTarget = {
     // Byte by byte: what is said once stays, and what is not needed is not taken.
     let before: string | undefined;
     for (let length = 1; length <= Math.min(bytes.length, 700); length++) {
-      const head = readProxyHead(bytes.subarray(0, length), 536);
+      const head = readProxyHeader(bytes.subarray(0, length), 536);
       const said = typeof head === 'string' ? head : JSON.stringify([head.address, length - head.rest.length]);
       if (before !== undefined && before !== 'more' && said !== before)
         throw new Error(`first ${before}, then ${said}`);

@@ -1,8 +1,8 @@
 /**
- * Connections and requests whose secret waits for its turn (secret-gate.ts). In the table of connections they are pending, and proven
- * once the secret was right, so that a push or an encoder under way is not closed for newcomers. A client that goes meanwhile leaves the
- * queue; what an encoder sends meanwhile is kept up to a bound, and what is more stays in the network. A body of HTTP is not read at all:
- * nothing asks for it.
+ * Judges secrets: asks the gate (secret-gate.ts) about connections and requests, and keeps those that have to wait for their turn. In the
+ * table of connections they are pending, and proven once the secret was right, so that a push or an encoder under way is not closed for
+ * newcomers. A client that goes meanwhile leaves the queue; what an encoder sends meanwhile is kept up to a bound, and what is more stays
+ * in the network. A body of HTTP is not read at all: nothing asks for it.
  */
 
 import type { ServerResponse } from 'node:http';

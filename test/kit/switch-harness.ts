@@ -1,0 +1,99 @@
+/** A switch against a false clock, and its sources: fakes that are the port. Only so can a source deliver or be lost in the middle of its own `start`. */
+
+import type { Source, SourceInput, SourceKind, SourceState } from '../../src/source/source.js';
+import { Switch } from '../../src/source/switch.js';
+import { FakeClock } from './clock.js';
+
+export const STALL_MS = 1500;
+/** A stall is found at most this much later: the switch's own check, one tick of the clock, and the playing time of a frame. */
+export const CHECK_MS = 150;
+export const LINGER_MS = 10_000;
+const PIECE_MS = 10_000;
+export const FLAPS = 3;
+export const STEADY_MS = 20_000;
+
+export class FakeSource implements Source {
+  state: SourceState = 'idle';
+  contentType = 'audio/mpeg';
+  starts = 0;
+  stops = 0;
+  onStart: () => void = () => undefined;
+
+  constructor(
+    readonly name: string,
+    readonly kind: SourceKind,
+    readonly input: SourceInput,
+  ) {}
+
+  start(): void {
+    this.starts++;
+    this.state = 'starting';
+    this.onStart();
+  }
+
+  stop(): void {
+    this.stops++;
+    this.state = 'idle';
+  }
+
+  get running(): boolean {
+    return this.state !== 'idle';
+  }
+
+  send(text = this.name, durationMs = 26): void {
+    this.state = 'up';
+    this.input.onFrame(Buffer.from(text), durationMs, 128, false);
+  }
+
+  lose(reason = `${this.name} lost`): void {
+    this.state = 'starting';
+    this.input.onLost(reason);
+  }
+}
+
+/** A switch and its fakes: `encoder`, `pull`, `demand` (a pull on demand) or `file`, in order of preference. */
+export function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, saved = Promise.resolve()) {
+  const clock = new FakeClock();
+  const out: string[] = [];
+  const titles: string[] = [];
+  const changes: (string | null)[] = [];
+  const reasons: string[] = [];
+  const types: string[] = [];
+  const events: string[] = [];
+  const audio = new Switch(
+    {
+      onFrame: (bytes) => void out.push(bytes.toString()),
+      onTitle: (line, source) => {
+        titles.push(`${(source as FakeSource).name}: ${line}`);
+        return saved;
+      },
+      onSourceChanged: (source, reason) => {
+        changes.push((source as FakeSource | null)?.name ?? null);
+        reasons.push(reason);
+      },
+      onContentType: (contentType) => void types.push(contentType),
+      onEvent: (place, event, _, isOver) => void events.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
+    },
+    clock,
+    { stallMs: STALL_MS, pieceMs: PIECE_MS, flaps, soundMs: STEADY_MS, silentMs: 60_000 },
+  );
+  const fakes = names.map((name) => {
+    let made!: FakeSource;
+    const onDemand = name.startsWith('demand');
+    const kind = onDemand ? 'pull' : (name.replace(/\d/, '') as SourceKind);
+    audio.add(
+      { onDemand, lingerMs: LINGER_MS, returnMs: kind === 'encoder' ? returnMs : 0, bitrateKbps: 0 },
+      (input) => (made = new FakeSource(name, kind, input)),
+    );
+    return made;
+  });
+  const heard = () => (audio.onAir as FakeSource | null)?.name ?? null;
+  /** Time passes while these sources send every 100 ms, as long as they run. */
+  const pass = (ms: number, ...senders: FakeSource[]) => {
+    for (let left = ms; left > 0; left -= 100) {
+      for (const sender of senders) if (sender.running) sender.send();
+      clock.advance(Math.min(left, 100));
+    }
+  };
+  return { clock, audio, fakes, out, titles, changes, reasons, types, events, heard, pass };
+}
