@@ -207,7 +207,7 @@ t.test(
       const { frame, block } = adtsFrame(random, 300, { hasCrc });
       const cut = Buffer.concat([frame, frame]);
       const metaint = 1000;
-      const tape = new Tape(metaint, 60_000, mark);
+      const tape = new Tape(metaint, 1, 60_000, mark);
       // The first segment begins with a frame; the second with the last 300 bytes of one.
       tape.write(adtsFrame(random, 1300 - 7, {}).frame, 100);
       for (let i = 0; i < 3; i++) tape.write(frame, 20);
@@ -233,7 +233,7 @@ t.test('AAC: a frame is an entry where it can be stretched, and where all of its
   const random = new Random();
   const frameOf = (bytes: number) => adtsFrame(random, bytes - 7, {}).frame;
   const entryAt = (offset: number, bytes: number, metaint: number) => {
-    const tape = new Tape(metaint, 60_000, null);
+    const tape = new Tape(metaint, 1, 60_000, null);
     tape.write(frameOf(metaint + offset), 1000);
     tape.write(frameOf(bytes), 1000);
     tape.write(frameOf(2 * metaint), 1000);

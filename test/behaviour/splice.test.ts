@@ -60,6 +60,8 @@ async function round(t: Test, random: Random): Promise<void> {
   const isAac = random.chance(0.5);
   const clock = new FakeClock();
   const metaint = random.int(1, 3) === 1 ? random.int(256, 600) : random.int(600, 20_000);
+  // So that a segment has about so many blocks.
+  const bitrateKbps = (metaint * 8 * random.int(1, 5)) / 1000;
   const channel = new ChannelAudio({ key: 'demo', lagMs: 3_600_000, metaint });
   const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
   const sessions = new Sessions(clock, quiet, { keepMs: 1000, max: 10 });
@@ -93,7 +95,7 @@ async function round(t: Test, random: Random): Promise<void> {
     await until(() => joined > before, 2000);
   };
 
-  let audio = random.bytes(metaint * random.int(8, 30) + random.int(0, metaint));
+  let audio = random.bytes(metaint * random.int(8, 60) + random.int(0, metaint));
   // Nothing that looks like a frame's head: of real frames the first ones are muted (decoders.test.ts).
   for (let i = audio.indexOf(0xff); i >= 0; i = audio.indexOf(0xff, i)) audio[i] = 0xfe;
   const longest = Math.ceil(metaint * (random.chance(0.5) ? 0.2 : 1.5));
@@ -112,7 +114,7 @@ async function round(t: Test, random: Random): Promise<void> {
       frame = adtsFrame(random, Math.min(frame.length, 4000), {}).frame;
       audio = Buffer.concat([audio.subarray(0, at), frame, audio.subarray(at + frame.length)]);
     }
-    channel.write(frame, (frame.length / metaint) * random.int(500, 1500), 128);
+    channel.write(frame, (frame.length / metaint) * random.int(500, 1500), bitrateKbps);
     frames.push(at);
     at += frame.length;
     clock.advance(random.int(0, 1200));
@@ -132,15 +134,16 @@ async function round(t: Test, random: Random): Promise<void> {
   server.close();
 
   // A segment is closed by the byte after it.
-  const toByte = Math.floor((audio.length - 1) / metaint) * metaint;
+  const { segmentBytes } = channel.tape!;
+  const toByte = Math.floor((audio.length - 1) / segmentBytes) * segmentBytes;
   // Then the frame that it cuts is made whole.
   const least = isAac ? LEAST_FILL : LEAST_TAG;
   const isEntry = (frame: number, fromByte: number) =>
-    frame === fromByte || (frame >= fromByte + least && frame < fromByte + metaint - (isAac ? ADTS_HEAD - 1 : 0));
+    frame === fromByte || (frame >= fromByte + least && frame < fromByte + segmentBytes - (isAac ? ADTS_HEAD - 1 : 0));
   const endByte = frames.find((frame) => frame >= toByte && isEntry(frame, toByte)) ?? audio.length;
   for (const [i, heard] of listeners.entries()) {
     const why = `seed ${random.seed}, metaint ${metaint}, listener ${i}${heard.icy ? '' : ' without ICY'}`;
-    const fromByte = heard.listener!.firstSeq * metaint;
+    const fromByte = heard.listener!.firstSeq * segmentBytes;
     const back = heard.icy
       ? readBack(Buffer.concat(heard.bytes), metaint)
       : { audio: Buffer.concat(heard.bytes), titles: [] };

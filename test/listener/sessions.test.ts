@@ -39,7 +39,6 @@ t.test('the title in force at the first byte is published at once, with position
   const session = sessions.open('m', 'demo', '/demo.mp3');
   session.begin(A, clock.now());
   session.progress(1000, clock.now());
-  session.written(A, 1000, clock.now());
   t.same(titlesOf('heard'), [['A', 0, 0]]);
   t.same(titlesOf('written'), [['A', 0, 0]]);
   clock.advance(5000);
@@ -52,15 +51,9 @@ t.test('a title in the burst is written at once and heard at its position', asyn
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/demo.mp3');
   session.begin(A, 0);
-  for (const [second, mark] of [
-    [1, A],
-    [2, A],
-    [3, B],
-    [4, B],
-    [5, B],
-  ] as const) {
+  for (let second = 1; second <= 5; second++) {
     session.progress(second * 1000, 0);
-    if (second === 1 || second === 3) session.written(mark, second * 1000, 0);
+    if (second === 4) session.written(B, 3000, 0);
   }
   t.same(titlesOf('written'), [
     ['A', 0, 0],
@@ -77,19 +70,24 @@ t.test('a title in the burst is written at once and heard at its position', asyn
   t.ok(Number(b?.[2]) >= 3000 && Number(b?.[2]) <= 3040, `heard at ${b?.[2]}`);
 });
 
-t.test('where the title changes within the first segment, both are heard and the block alone is written', async (t) => {
+t.test('where the title changes within the first segment, both are written and heard, each at its place', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/x');
   session.begin(A, 0);
   session.progress(1000, 0);
-  session.written(B, 1000, 0);
-  clock.advance(1100);
-  t.same(titlesOf('written'), [['B', 1000, 0]]);
+  session.written(B, 412.5, 0);
+  clock.advance(400);
+  t.same(titlesOf('heard'), [['A', 0, 0]], 'not before its place');
+  clock.advance(40);
+  t.same(titlesOf('written'), [
+    ['A', 0, 0],
+    ['B', 412.5, 0],
+  ]);
   t.same(
     titlesOf('heard').map((row) => row.slice(0, 2)),
     [
       ['A', 0],
-      ['B', 1000],
+      ['B', 412.5],
     ],
   );
 });
@@ -99,7 +97,6 @@ t.test('a block that is written late moves the start: the player has stalled', a
   const session = sessions.open('m', 'demo', '/x');
   session.begin(A, 0);
   session.progress(1000, 0);
-  session.written(A, 1000, 0);
   clock.advance(4000);
   session.progress(2000, clock.now());
   session.progress(3000, clock.now());
@@ -116,7 +113,6 @@ t.test('a stall while titles are held holds them longer', async (t) => {
   const session = sessions.open('m', 'demo', '/x');
   session.begin(A, 0);
   for (let second = 1; second <= 5; second++) session.progress(second * 1000, 0);
-  session.written(A, 1000, 0);
   session.written(B, 5000, 0);
   clock.advance(4900);
   // Nothing was written for long: at 8 s the block of 6 s goes out, so the start is now at 2 s.
@@ -146,7 +142,6 @@ t.test('nothing is published after the stream has ended, and the session is kept
   const { sessions, clock, titlesOf } = setUp({ keepMs: 2000, max: 3 });
   const session = sessions.open('m', 'demo', '/x');
   session.begin(A, 0);
-  session.written(A, 1000, 0);
   session.written(B, 5000, 0);
   clock.advance(20);
   sessions.close(session);
@@ -170,10 +165,8 @@ t.test('of several connections with one metaid the newest still playing is curre
   const { sessions, clock, lines } = setUp();
   const old = sessions.open('m', 'demo', '/old');
   old.begin(A, 0);
-  old.written(A, 1000, 0);
   const young = sessions.open('m', 'demo', '/young');
   young.begin(B, 0);
-  young.written(B, 1000, 0);
   t.equal(sessions.get('m'), young);
   t.same([...sessions.onChannel('demo')], [young]);
   lines.length = 0;
@@ -199,10 +192,8 @@ t.test('a switch back repeats no record that was published last', async (t) => {
   const { sessions, lines, began } = setUp();
   const old = sessions.open('m', 'demo', '/old');
   old.begin(A, 0);
-  old.written(A, 1000, 0);
   const young = sessions.open('m', 'demo', '/young');
   young.begin(A, 0);
-  young.written(A, 1000, 0);
   t.same(began, ['/old', '/young'], 'each beginning is reported');
   lines.length = 0;
   sessions.close(young);
