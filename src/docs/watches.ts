@@ -5,7 +5,7 @@ import { readable } from './reads.js';
 import { CORS, head, refused, withoutBodies } from './responses.js';
 import type { Json } from './schemas.js';
 
-/** WebSocket; what its messages hold is in the AsyncAPI document. HEAD is no handshake. */
+/** WebSocket; what its messages hold is in the AsyncAPI document. HEAD is not a handshake. */
 export function sockets(): Json {
   return eachScope((scope, name, id, parameters) => {
     const upgrade = { name: 'Upgrade', in: 'header', description: 'websocket', schema: { type: 'string' } };

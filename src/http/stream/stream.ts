@@ -17,7 +17,7 @@ import { isMetaid } from '../reads.js';
 import type { Admission, Place } from './admission.js';
 import type { StreamRequest } from './stream-request.js';
 
-/** So many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
+/** At most this many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
 const MOST_PER_TICK = 50;
 
 export interface StreamOptions {
@@ -158,10 +158,10 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** The hook is not asked about a head: it is not listened to. */
+  /** The hook is not asked about a HEAD: it does not listen. */
   #headOnly(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
-    // An on-demand source is not woken for a head: its metaint is not known yet.
+    // An on-demand source is not woken for a HEAD: its metaint is not known yet.
     if (!mount.hasAudio && !mount.onDemand) throw noAudio();
     const metaint = wantsIcy(request) ? mount.audio.metaint : null;
     request.answer(streamHead(mount.facts, mount.audio, metaint, request.addressHeaders));

@@ -15,7 +15,7 @@ import type { Proxies } from '../../net/peer.js';
 import { notFound, type ReadTarget } from '../reads.js';
 import { type Transport, WatchConnection, type WatchConnectionLimits } from './connection.js';
 
-/** So many groups, one looked at on each tick: each reader about once a second. */
+/** How many groups there are, one looked at on each tick: each reader about once a second. */
 const GROUPS = 1000 / TICK_MS;
 /** Its multiples lie evenly in every stretch of them (modulo 1): watchers that come in a row are spread over the whole time. */
 const PHASE = (Math.sqrt(5) - 1) / 2;
