@@ -78,7 +78,7 @@ export class Watchers implements AlarmHandler {
   }
 
   /** @throws Refusal not-found; a metaid need not play yet */
-  known(target: Topic): void {
+  checkExists(target: Topic): void {
     if (target.scope === 'channel' && this.#feed.face(target.id) === undefined)
       throw notFound('There is no such channel.');
     if (target.scope === 'station' && !this.#feed.hasStation(target.id)) throw notFound('There is no such station.');
