@@ -1,6 +1,6 @@
 /**
  * The command: arguments, a start that can be stopped, the stop, exit codes. 0 after a clean stop, 2 for a wrong command line or
- * configuration, 1 when the server cannot start (data folder in use, port taken), 70 after an exception that nobody caught.
+ * configuration, 1 when the server cannot start (data folder in use, port taken), 70 after an uncaught exception.
  * Owned by main.ts, which listens to the signals.
  */
 
@@ -55,7 +55,7 @@ function readPort(text: string): number {
 }
 
 /**
- * Out, whatever hangs. Node's own exit would wait for a line of a log that nobody takes, for ever: then by the signal itself, which
+ * Out, whatever hangs. Node's own exit would wait for a line of a log that is not read, for ever: then by the signal itself, which
  * supervisors count as a clean end where it asked for one. A line that is only on its way gets a moment.
  */
 function leave(code: number, signal: NodeJS.Signals, moments = MOMENTS): void {
@@ -69,12 +69,12 @@ function leave(code: number, signal: NodeJS.Signals, moments = MOMENTS): void {
 }
 
 /**
- * An exception that nobody caught leaves who knows what behind: its reason becomes the log's last line at once, listeners are let go
+ * An uncaught exception leaves a state that is not known: its reason becomes the log's last line at once, listeners are let go
  * with a whole frame as far as that goes, and a supervisor starts anew. A second one ends it where it is.
  */
 function stopWhenBroken({ log, close }: OpenLog, graceMs: number, app: () => App | null): void {
   let isBroken = false;
-  // Rejections that nobody handles come here too.
+  // Unhandled rejections come here too.
   process.on('uncaughtException', (error) => {
     if (isBroken) return leave(BROKEN, 'SIGKILL');
     isBroken = true;

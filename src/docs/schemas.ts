@@ -158,7 +158,7 @@ function pushed(zodSchema: z.ZodType, limits: PushLimits): ObjectSchema {
   const properties = Object.fromEntries(
     Object.entries(schema.properties).map(([name, property]) => {
       const described: Json = { description: `${PUSHED[name] ?? ''}${most(name)}`, ...property };
-      // The ids are no mere range: the rule of the schema is a function, this is its list.
+      // The ids are not just a range: the rule of the schema is a function, this is its list.
       return [name, name === 'etype' ? { description: described['description'], enum: [...ETYPES.keys()] } : described];
     }),
   );

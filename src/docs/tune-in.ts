@@ -2,18 +2,18 @@
 
 import { content, inPath, inQuery } from './parameters.js';
 import { readable } from './reads.js';
-import { CORS_WHERE_SERVED, head, JSON_TYPE, refused } from './responses.js';
+import { CORS_WHERE_SERVED, header, JSON_TYPE, refused } from './responses.js';
 import type { Json } from './schemas.js';
 
-const HEADS: Json = {
-  'Access-Control-Allow-Origin': head('Pages of any origin may read this.', { const: '*' }),
-  'Cache-Control': head('Never kept.', { const: 'no-store' }),
+const HEADERS: Json = {
+  'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
+  'Cache-Control': header('Never kept.', { const: 'no-store' }),
 };
 const mountPath = inPath('mount', 'A mount, which may hold slashes, or a channel key.', { type: 'string' });
 const mountQuery = inQuery('mount', 'Only the channel that is heard at this mount.', { type: 'string' });
 
 function ok(mediaType: string, schema: Json): Json {
-  return { '200': { description: 'OK', headers: HEADS, content: content(mediaType, schema) } };
+  return { '200': { description: 'OK', headers: HEADERS, content: content(mediaType, schema) } };
 }
 
 export function playlists(): Json {

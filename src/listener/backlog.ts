@@ -125,7 +125,7 @@ export class SocketBacklog implements AlarmHandler {
     }));
   }
 
-  /** Listeners whose lag is at most so many milliseconds, for each of `boundsMs` (ascending); the last may be +∞. */
+  /** How many listeners lag at most this many milliseconds, for each of `boundsMs` (ascending); the last may be +∞. */
   lags(boundsMs: readonly number[]): number[] {
     const counts = boundsMs.map(() => 0);
     for (const backlog of this.#byEndpoints.values()) {

@@ -88,7 +88,7 @@ export class Session implements AlarmHandler {
     this.#reached(positionMs, nowMs);
   }
 
-  /** So much of what is written, milliseconds of audio, is not acknowledged by the player: it cannot have been heard. */
+  /** The player has not acknowledged the last `unsentMs` of audio that are written: they cannot have been heard. */
   stuck(unsentMs: number, nowMs: number): void {
     this.#reached(this.#writtenMs - unsentMs, nowMs);
   }

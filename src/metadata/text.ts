@@ -43,7 +43,7 @@ export function cutUnclean(text: string, mostBytes: number): string {
   return cutBytes(text, mostBytes * NFC_SHORTENS);
 }
 
-/** As much of a text as fits into so many bytes of UTF-8, cut between code points. */
+/** As much of a text as fits into `mostBytes` bytes of UTF-8, cut between code points. */
 export function cutBytes(text: string, mostBytes: number): string {
   if (text.length * 3 <= mostBytes || utf8Bytes(text) <= mostBytes) return text;
   // No unit of UTF-16 takes less than a byte.

@@ -42,7 +42,7 @@ export function historyKey(channel: string, { fromMs, record }: HistoryEntry): H
   return [channel, fromMs, record.version];
 }
 
-/** Null: it is no entry. */
+/** Null: it is not an entry. */
 export function parseEntry(text: string): HistoryEntry | null {
   let entry: HistoryEntry | undefined;
   try {

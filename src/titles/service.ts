@@ -40,7 +40,7 @@ export interface TitleServiceParts {
   readonly log: Log;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly rules: Pick<TrustRules, 'pushHoldSeconds' | 'graceSeconds'>;
-  /** At most so many pushes of a channel wait for their time. */
+  /** How many pushes of a channel may wait for their time. */
   readonly heldPushes: number;
   /** Limit of an artist or a song from a source; longer ones are cut. */
   readonly textBytes: number;
@@ -151,7 +151,7 @@ export class TitleService {
   }
 
   /**
-   * Takes a title of a source, in its stream or beside it. Resolves when it is accepted or passed over, or at once when it has to
+   * Takes a title of a source, in its stream or beside it. Resolves when it is accepted or ignored, or at once when it has to
    * wait. Never rejects: its sender awaits no answer.
    */
   readonly streamTitle = async (channel: string, sourceTitle: SourceTitle, source: Source): Promise<void> => {

@@ -56,7 +56,7 @@ export class AttackHarness {
     return this.#cost('after the attacks', () => new Promise((done) => setTimeout(() => done(''), ms)));
   }
 
-  /** Plays these attacks together for so long. @returns what they have cost, in words; '' is nothing that matters */
+  /** Plays these attacks together for `ms` milliseconds. @returns what they have cost, in words; '' is nothing that matters */
   attack(names: readonly AttackName[], seed: number, ms: number): Promise<string> {
     return this.#cost(names.join(', '), () => this.#attackers.play(names, seed, ms));
   }

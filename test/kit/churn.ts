@@ -9,7 +9,7 @@ import { Player, until } from './player.js';
 import { Random } from './random.js';
 import { demoYaml, startServer } from './server.js';
 
-/** So many first: what is made once (code, pools, renderings) is made then. */
+/** How many come first: what is made once (code, pools, renderings) is made then. */
 const WARM_JOINS = 500;
 const AT_ONCE = 20;
 /** What the heap of a busy process swings by, however many came; one that is not let go costs several KB with its socket. */

@@ -29,7 +29,7 @@ export class Events {
   #data: string[] = [];
   #read = -1;
 
-  /** @param heads further request heads, each with its line end */
+  /** @param heads further request headers, each with its line end */
   constructor(t: Test, port: number, path: string, heads = '') {
     this.path = `/metadata/sse/${path}`;
     this.#test = t;

@@ -1,6 +1,6 @@
 /**
  * An encoder for tests: PUT on a bare socket, real frames of the demo. What it has sent is known frame by frame, so that what
- * listeners get can be held against it.
+ * listeners get can be compared with it.
  */
 
 import { readFileSync } from 'node:fs';

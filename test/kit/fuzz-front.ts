@@ -78,7 +78,7 @@ export interface Tally {
   fed: number;
 }
 
-/** Plays so many connections; throws with the seed and the bytes at the first that goes wrong. */
+/** Plays `count` connections; throws with the seed and the bytes at the first that goes wrong. */
 export async function fuzzFronts(random: Random, count: number): Promise<Tally> {
   const tally: Tally = { answers: new Map(), fed: 0 };
   const atOnce = 1000;

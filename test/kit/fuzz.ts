@@ -125,7 +125,7 @@ class Uncaught {
   }
 }
 
-/** Plays so many inputs. @throws Finding at the first that goes wrong */
+/** Plays `count` inputs. @throws Finding at the first that goes wrong */
 export async function fuzzTarget(target: FuzzTarget, random: Random, count: number): Promise<void> {
   const { atOnce = 1, seeds, words, muchBytes } = target;
   const uncaught = new Uncaught();

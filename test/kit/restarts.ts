@@ -105,7 +105,7 @@ stations:
 
   const heard = players.map((player) => {
     const { frames, skippedBytes } = framesIn(player.audio);
-    // The last one may not have come to its end yet: that is held back, not skipped.
+    // The last one may not have come to its end yet: that is kept for later, not skipped.
     if (skippedBytes !== 0) t.fail(`seed ${random.seed}: ${skippedBytes} bytes that are no frame`);
     return frames.map(keyOf);
   });

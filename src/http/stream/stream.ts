@@ -163,11 +163,11 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** It waits for audio as GET does, so that both say the same. The hook is not asked about a head: it is not listened to. */
+  /** It waits for audio as GET does, so that both say the same. The hook is not asked about a HEAD: it does not listen. */
   #headOnly(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
     if (!canBegin(mount) && mount.hopeful && !this.#closed) this.#wait(request, mount, null);
-    // An on-demand source is not woken for a head: its metaint is not known yet.
+    // An on-demand source is not woken for a HEAD: its metaint is not known yet.
     else if (mount.hasAudio || mount.onDemand) this.#answerHead(request, mount);
     else throw noAudio();
   }

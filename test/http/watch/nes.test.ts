@@ -284,7 +284,7 @@ t.test('a session that closes ends all its subscriptions, once', async (t) => {
   const ended: string[] = [];
   const session = new NesSession({
     answer: () => undefined,
-    known: () => undefined,
+    checkExists: () => undefined,
     subscribe: (path) => () => ended.push(path),
     heartbeat: { interval: 1, timeout: 1 },
     mostSubscriptions: 3,

@@ -93,7 +93,7 @@ const get = (path: string, heads = '') => latin(`GET ${path} HTTP/1.1\r\nHost: x
 
 interface Entrance {
   readonly name: string;
-  /** Which of the addresses: 0 all, 1 PROXY heads, 2 legacy. */
+  /** Which of the addresses: 0 all, 1 PROXY headers, 2 legacy. */
   readonly at: number;
   readonly seeds: readonly Buffer[];
   readonly words: readonly Buffer[];
