@@ -189,6 +189,7 @@ t.test('a frame that a segment cuts within its side information is left to its t
     t.notOk(entered.subarray(0, FRAME_BYTES).equals(frame), 'the first frame is muted');
     const isMuted = !entered.subarray(FRAME_BYTES, metaint).equals(frame.subarray(0, inside));
     t.equal(isMuted, inside === SIDE_END, 'the next one, if all that mutes it is there');
+    t.ok(tape.at(0)!.entered(false).equals(entered.subarray(0, metaint)), 'without ICY the same, and no block');
     t.ok(
       tape
         .at(1)!
