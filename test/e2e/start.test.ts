@@ -6,9 +6,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { isLong } from '../kit/long.js';
+import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
@@ -97,7 +97,7 @@ async function stopsAnytime(t: Test, launcher: readonly string[]): Promise<void>
     await listening(one);
     // The first moment, and others.
     const waitMs = i < 2 ? 0 : random.int(0, Math.round(spreadMs));
-    await sleep(waitMs);
+    await pause(waitMs);
     process.kill(one.pid, 'SIGTERM');
     const killedMs = performance.now();
     await until(

@@ -5,6 +5,7 @@
 
 import type { Test } from 'tap';
 import { collect } from './heap.js';
+import { pause } from './pause.js';
 import { Player, until } from './player.js';
 import { Random } from './random.js';
 import { demoYaml, startServer } from './server.js';
@@ -62,7 +63,7 @@ export async function churn(t: Test, joins: number): Promise<void> {
   const least = async (): Promise<{ heap: number; buffers: number; resident: number }> => {
     const least = { heap: Infinity, buffers: Infinity, resident: Infinity };
     for (let i = 0; i < 5; i++) {
-      await new Promise((done) => setTimeout(done, 100));
+      await pause(100);
       collect();
       const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
       least.heap = Math.min(least.heap, heapUsed);

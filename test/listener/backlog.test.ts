@@ -225,7 +225,8 @@ t.test(
     const [late] = fixture.heard;
     t.equal(late?.title, 'Late');
     const dueMs = startMs + 30_000 + queuedBytes / 16 - 15_000;
-    t.ok(Math.abs(late!.atMs - dueMs) < 2500, `heard ${late!.atMs - dueMs} ms off`);
+    // What lies there is looked at once a second, and so is the clock of this test.
+    t.ok(Math.abs(late!.atMs - dueMs) <= 2000, `heard ${late!.atMs - dueMs} ms off`);
     t.same(fixture.audience.backlog.bytesByChannel().get('demo'), 0, 'and nothing lies there');
     t.same(fixture.endings, []);
     player.destroy();

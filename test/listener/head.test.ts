@@ -1,7 +1,7 @@
 /** The head of a listener's answer: whose facts it says, and that nothing breaks out of a line. */
 
 import t from 'tap';
-import { type HeadFacts, heardFacts, streamHead } from '../../src/listener/head.js';
+import { type HeadFacts, mergeFacts, streamHead } from '../../src/listener/head.js';
 
 const CONFIGURED: HeadFacts = {
   key: 'demo',
@@ -33,10 +33,10 @@ function linesOf(facts: Partial<HeadFacts>, metaint: number | null = null, more 
 t.test('facts: the configured one, else the source’s, else the key as the name', async (t) => {
   const facts = { name: 'N', genre: 'G', url: 'U', description: 'D', public: true, bitrateKbps: 64 };
   const source = { ...facts, audioInfo: 'ice-bitrate=64', sampleRate: 44_100, channels: 2 };
-  t.match(heardFacts(CONFIGURED, source), source);
-  t.match(heardFacts(CONFIGURED, undefined), { name: 'demo', genre: '', public: undefined, bitrateKbps: 0 });
+  t.match(mergeFacts(CONFIGURED, source), source);
+  t.match(mergeFacts(CONFIGURED, undefined), { name: 'demo', genre: '', public: undefined, bitrateKbps: 0 });
   const own = { name: 'n', genre: 'g', url: 'u', description: 'd', public: false, bitrateKbps: 96 };
-  const both = heardFacts({ ...CONFIGURED, ...own }, source);
+  const both = mergeFacts({ ...CONFIGURED, ...own }, source);
   t.match(both, own);
   t.equal(both.audioInfo, '', 'the source’s text has another bitrate');
 });

@@ -13,6 +13,7 @@ import { basic } from '../../src/net/target.js';
 import { isPlaylist, readPlaylist } from '../../src/source/playlist.js';
 import type { PullOptions } from '../../src/source/pull.js';
 import { PEM } from '../kit/certificate.js';
+import { pause } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
@@ -235,7 +236,7 @@ t.test('an upstream that sends audio, slowly, or whose title takes long to commi
     socket.on('close', () => clearInterval(drip));
   };
   const { tap, source } = setUp(t, upstream, { ...ONCE, stallMs: 1000 });
-  tap.hold = () => new Promise((done) => setTimeout(done, 2500));
+  tap.hold = () => pause(1500);
   source.start();
   await until(() => tap.losses.length > 0 || tap.audioBytes >= (FRAMES - 1) * FRAME_BYTES, 15_000);
   t.strictSame(tap.losses, []);
@@ -331,10 +332,8 @@ t.test('https: the certificate is checked, by Node’s authorities or the config
     // An ICY status line over TLS as well, and that in two packets.
     const socket = request.socket;
     socket.write('IC');
-    setTimeout(
-      () => socket.write(Buffer.concat([Buffer.from('Y 200 OK\r\n'), STREAM.subarray(STREAM.indexOf('\n') + 1)])),
-      50,
-    );
+    const rest = Buffer.concat([Buffer.from('Y 200 OK\r\n'), STREAM.subarray(STREAM.indexOf('\n') + 1)]);
+    void pause(20).then(() => socket.write(rest));
     response.on('error', () => undefined);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
