@@ -10,6 +10,7 @@ import { type Log, Repeats } from '../base/log.js';
 import { Output } from '../base/output.js';
 import { RefusalLog } from '../base/refusal-log.js';
 import { SecretMask } from '../base/secret-mask.js';
+import type { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
 import { Audience } from '../listener/audience.js';
@@ -18,6 +19,7 @@ import { ListenerStats } from '../listener/listener-stats.js';
 import { Sessions } from '../listener/sessions.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
+import type { TitleService } from '../titles/service.js';
 import { Addresses, type AddressPorts } from './addresses.js';
 import { makeChannels } from './channels.js';
 import type { Core } from './core.js';
@@ -25,11 +27,16 @@ import { Housekeeping } from './housekeeping.js';
 import { Metrics } from './metrics.js';
 import { mountStatuses } from './mount-statuses.js';
 import { Network } from './network.js';
+import { waitForEnd } from './stop-steps.js';
 import { makeTitles } from './titles.js';
 import { storeWatch, turnWatch } from './watches.js';
 
-/** What is kept of the time to stop for the last steps, once connections have been waited for. */
+/** What is kept of the time to stop, at most, once connections and titles have been waited for. */
 const LAST_STEPS_MS = 500;
+/** The part of it for access log and store; the rest is the caller's. */
+const CLOSING_SHARE = 0.5;
+/** For the end of a start that has failed: it may have accepted connections already. */
+const FAILED_START_MS = 1000;
 
 export interface App {
   /** The port of each configured address, in order. */
@@ -41,11 +48,19 @@ export interface App {
   /** Begins a new access log: the old one was moved away. */
   reopen(): void;
   /**
-   * Drains: not ready any more, streams end with a whole frame, watchers hear 1001, pushes under way are committed. Resolves when
-   * all connections have ended or `graceSeconds` are over, whatever is still open. Idempotent.
+   * Drains: not ready any more, no connections are accepted, streams end with a whole frame, watchers hear 1001, pushes under way are
+   * committed and answered. Resolves when all connections have ended, and before `graceSeconds` are over in any case: what is still open, or
+   * hangs, is logged and left. Idempotent.
    * @param graceMs less than these
    */
-  stop(graceMs?: number): Promise<void>;
+  stop(graceMs?: number): Promise<Stopped>;
+}
+
+export interface Stopped {
+  /** Why something could not be closed. */
+  readonly errors: readonly unknown[];
+  /** The system holds writes of access log or store: Node's own exit would wait for them. */
+  readonly isWriting: boolean;
 }
 
 /**
@@ -64,11 +79,78 @@ export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSig
   }
 }
 
-async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<App> {
-  const repeats = new Repeats(log);
+/** The same with a store that is open. Where it rejects, closing that is left. */
+export async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<App> {
+  const built = await build(config, store, log);
+  const { clock, accessLog, channels, titles, network, addresses, housekeeping, ready } = built;
+  const halt = async (limitMs: number): Promise<Stopped> => {
+    ready.isListening = false;
+    const lastMs = Math.min(LAST_STEPS_MS, limitMs / 2);
+    // First of all: no encoder is admitted only to be cut.
+    const connections = addresses.close().then(() => network.streams.settled());
+    network.drain();
+    for (const channel of channels.values()) channel.stop();
+    const steps = { titles: titles.close(), requests: network.close(), connections };
+    const { errors } = await waitForEnd(limitMs - lastMs, log, steps);
+    network.terminate();
+    housekeeping.stop();
+    clock.stop();
+    const files = { accessLog: accessLog?.close(), store: store.close() };
+    const closed = await waitForEnd(lastMs * CLOSING_SHARE, log, files);
+    return { errors: [...errors, ...closed.errors], isWriting: closed.isHanging };
+  };
+
+  let ports: AddressPorts[];
+  try {
+    for (const channel of channels.values()) {
+      channel.start({ onTitle: titles.streamTitle, onSourceChanged: titles.sourceChanged });
+    }
+    ports = await addresses.listen();
+  } catch (error) {
+    await halt(FAILED_START_MS);
+    throw error;
+  }
+  ready.isListening = true;
+  let stopping: Promise<Stopped> | undefined;
+  return {
+    ports: ports.map(({ port }) => port),
+    shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),
+    restrict: (connections) => network.guards.connections.restrict(connections),
+    reopen: () => accessLog?.reopen(),
+    stop: (graceMs = Number.POSITIVE_INFINITY) =>
+      (stopping ??= halt(Math.min(graceMs, config.shutdown.graceSeconds * 1000))),
+  };
+}
+
+/** All parts, wired; nothing listens or plays yet. */
+interface Built {
+  readonly clock: SystemClock;
+  readonly accessLog: Output | null;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly titles: TitleService;
+  readonly network: Network;
+  readonly addresses: Addresses;
+  readonly housekeeping: Housekeeping;
+  /** For /readyz. */
+  readonly ready: { isListening: boolean };
+}
+
+/** Where it rejects nothing is left running. */
+async function build(config: LoadedConfig, store: Store, log: Log): Promise<Built> {
   const clock = new SystemClock();
   clock.watchdog.longMs = config.log.longTurnMs;
-  const core: Core = {
+  const ends: (() => unknown)[] = [() => clock.stop()];
+  try {
+    return await assemble(makeCore(config, clock, log), clock, store, ends);
+  } catch (error) {
+    await Promise.allSettled(ends.map((end) => end()));
+    throw error;
+  }
+}
+
+function makeCore(config: LoadedConfig, clock: SystemClock, log: Log): Core {
+  const repeats = new Repeats(log);
+  return {
     config,
     clock,
     log,
@@ -80,7 +162,13 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     secrets: new SecretMask(config.log.secretNames),
     onError: (error) => repeats.warn('internal', { err: error }, 'internal error'),
   };
+}
+
+/** @param ends gets what has to be ended where a later part fails */
+async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() => unknown)[]): Promise<Built> {
+  const { config, log, repeats } = core;
   const accessLog = await openAccessLog(config, repeats);
+  ends.push(() => accessLog?.close());
 
   const feed = new Feed();
   const listenerFeed = new ListenerFeed(feed);
@@ -90,6 +178,7 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
   });
   const channels = makeChannels(config, feed, { clock, log });
   const titles = makeTitles(core, store, { feed, listenerFeed, sessions, channels });
+  ends.push(() => titles.close());
   await titles.restore();
 
   const listenerStats = new ListenerStats(clock, {
@@ -122,53 +211,16 @@ async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<
     turnWatch(clock.watchdog, log),
     storeWatch(store, log),
   ]);
-  let isListening = false;
+  const ready = { isListening: false };
   await network.ready({
     get ready() {
-      return isListening && store.fault() === null;
+      return ready.isListening && store.fault() === null;
     },
     metricsType: metrics.contentType,
     metrics: () => metrics.text(),
   });
   const addresses = new Addresses(config, network, clock, log);
-  for (const channel of channels.values()) {
-    channel.start({ onTitle: titles.streamTitle, onSourceChanged: titles.sourceChanged });
-  }
-
-  const halt = async (graceMs: number): Promise<void> => {
-    isListening = false;
-    network.drain();
-    for (const channel of channels.values()) channel.stop();
-    await titles.close();
-    const gone = addresses.close().then(() => network.streams.settled());
-    await network.close();
-    await Promise.race([gone, new Promise((done) => setTimeout(done, graceMs).unref())]);
-    network.terminate();
-    housekeeping.stop();
-    clock.stop();
-    await accessLog?.close();
-    await store.close();
-  };
-
-  let ports: AddressPorts[];
-  try {
-    ports = await addresses.listen();
-  } catch (error) {
-    await halt(0);
-    throw error;
-  }
-  isListening = true;
-  let stopping: Promise<void> | undefined;
-  return {
-    ports: ports.map(({ port }) => port),
-    shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),
-    restrict: (connections) => network.guards.connections.restrict(connections),
-    reopen: () => accessLog?.reopen(),
-    stop: (graceMs = Number.POSITIVE_INFINITY) => {
-      const allMs = Math.min(graceMs, config.shutdown.graceSeconds * 1000);
-      return (stopping ??= halt(Math.max(0, allMs - LAST_STEPS_MS)));
-    },
-  };
+  return { clock, accessLog, channels, titles, network, addresses, housekeeping, ready };
 }
 
 /** Null: none is configured. */

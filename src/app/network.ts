@@ -96,9 +96,10 @@ export class Network {
     await this.router.close();
   }
 
-  /** Cuts the watchers that are still there. */
+  /** Cuts the watchers and requests that are still there. */
   terminate(): void {
     this.readers.watch.terminate();
+    this.router.terminate();
   }
 
   #registerPush(): void {

@@ -157,6 +157,14 @@ export class Router {
     await this.app.close();
   }
 
+  /** Cuts the connections that are left, and ends the checks of their times. */
+  terminate(): void {
+    for (const server of this.#servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+
   /** Whether the request is to be answered by us: its connection owes nothing, and no proxy could read it in another way. */
   #begins(request: http.IncomingMessage, response: http.ServerResponse): boolean {
     if (!this.#pipelines.get(request.socket)!.begin(request, response)) return false;
