@@ -195,7 +195,7 @@ function canBegin({ hasAudio, channel }: Mount): boolean {
   return hasAudio && channel.hasSegments;
 }
 
-/** Asked for with a non-zero integer (src/metadata/README.md). */
+/** Asked for with a non-zero integer (src/http/stream/README.md, "Answers"). */
 function wantsIcy(request: StreamRequest): boolean {
   const value = request.head('icy-metadata');
   return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
