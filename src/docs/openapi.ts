@@ -30,7 +30,8 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
     responses: {
       ...ANYWHERE,
       '200': {
-        description: 'It is committed, and unless it waits for its time, the readers of this server have been told.',
+        description:
+          'It is committed. Unless it waits for its time, the readers of this server that keep up have been written to.',
         headers: { 'Content-Type': contentType, 'Cache-Control': header('Never kept.', { const: 'no-store' }) },
         content: content(JSON_TYPE, ref('PushAnswer')),
       },

@@ -47,7 +47,7 @@ export function ownDocuments(): Json {
     );
   return {
     '/openapi.json': one('openApi', 'This document; to be read by people at /docs'),
-    '/asyncapi.json': one('asyncApi', 'What WebSocket and server-sent events tell'),
+    '/asyncapi.json': one('asyncApi', 'What WebSocket and server-sent events send'),
     '/schemas/record.json': one('recordSchema', 'The JSON Schema of the channel record'),
   };
 }

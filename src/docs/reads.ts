@@ -68,7 +68,7 @@ function cached(mediaType: string, schema: Json, cache: string, empty?: string, 
 }
 
 const SHARED = 'public, max-age=1';
-const LISTENER_HINT = 'In step with what this listener hears; WebSocket or SSE is better, since it tells at once.';
+const LISTENER_HINT = 'In step with what this listener hears; WebSocket or SSE is better, which send it at once.';
 
 export function polls(): Json {
   const one = (form: string, mediaType: string, schema: Json) =>

@@ -33,7 +33,7 @@ export function sockets(): Json {
 /** Server-sent events. */
 export function events(): Json {
   return eachScope((scope, name, id, parameters) => {
-    const since = 'What was seen last, so that it is not told again; EventSource says it by itself.';
+    const since = 'What was seen last, so that it is not sent again; EventSource sends it by itself.';
     const paths = readable([id], {
       operationId: `events${name}`,
       tag: 'Watch',

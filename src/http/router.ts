@@ -29,9 +29,11 @@ import {
 import type { Roles } from './roles.js';
 import type { HttpService, UpgradeService } from './service.js';
 
-/** Idle keep-alive connections, and those whose answers are not read, are closed by Node within these times. */
+/** A connection that waits for its next request is closed after this time. */
 const KEEP_ALIVE_MS = 65_000;
+/** How often Node looks for heads and requests that take too long. */
 const SWEEP_MS = 2_000;
+/** A connection on which nothing moves, such as one whose answer is not read, is closed after this time. */
 const IDLE_MS = 120_000;
 
 /** Paths that are served where strangers have no room any more. */

@@ -8,7 +8,7 @@
  *
  * Costs nothing per write, and some 3 µs of system time a sample for each connection of the machine, closed ones in TIME_WAIT included.
  * That never exceeds the 250th part of a core: with 16,000 connections samples are 12 s apart, with 80,000 a minute. What the operator
- * can bound with sysctl stands in README, "The socket's backlog". Owned by the audience.
+ * can bound with sysctl stands in src/listener/README.md, "The socket's backlog". Owned by the audience.
  */
 
 import type { AudioTape } from '../audio/audio-tape.js';

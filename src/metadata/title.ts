@@ -1,6 +1,6 @@
 /**
  * A title line as an ICY block, and what an upstream's block says as a title line. A block is one byte L and L × 16 bytes of text padded
- * with NUL; players do not unescape, so the pair that ends a value never stands inside one (README, "ICY blocks").
+ * with NUL; players do not unescape, so the pair that ends a value never stands inside one (src/metadata/README.md, "ICY blocks").
  *
  *   02 │ S t r e a m T i t l e = ' … ' ; NUL NUL …
  */

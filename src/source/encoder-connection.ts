@@ -136,7 +136,7 @@ export class EncoderConnection implements IntakeOwner {
     return this.#clock.now() - Math.max(this.#lastAudioMs, this.#intake.resumedMs, this.#owner.input.dueMs);
   }
 
-  /** Hands on nothing more. Idempotent. @param abrupt with a reset, whatever it still sends */
+  /** Hands on nothing more. Idempotent. @param abrupt at once, whatever it still sends; else with a FIN */
   close(abrupt: boolean): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;

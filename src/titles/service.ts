@@ -1,6 +1,6 @@
 /**
  * The one way for metadata to change: a push, a title of a source or a moment by the clock is decided by the state machine,
- * committed by the engine, and comes back through `deliver` to the tape and the readers (README, "The walk of a change").
+ * committed by the engine, and comes back through `deliver` to the tape and the readers (src/titles/README.md, "The walk of a change").
  *
  * Invariant: commit, then readers, then the answer. Owns its engine and scheduler; made by app/titles.ts.
  */

@@ -189,7 +189,7 @@ function canBegin({ hasAudio, audio }: Mount): boolean {
   return hasAudio && audio.hasSegments;
 }
 
-/** Asked for with a non-zero integer (src/metadata/README.md). */
+/** Asked for with a non-zero integer (src/http/stream/README.md, "Answers"). */
 function wantsIcy(request: StreamRequest): boolean {
   const value = request.header('icy-metadata');
   return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
