@@ -300,6 +300,12 @@ t.test('channel and station', async (t) => {
 });
 
 t.test('listener', async (t) => {
+  // Of its own: what it pushes is not for the records that the others look at.
+  const { port } = await startServer(t, YAML);
+  await push(t, port, 'alpha', { song: 'Plain' });
+  // A burst is what lies between written and heard.
+  const seconds = /^airsplice_audio_seconds_total\{channel="alpha"\} ([2-9])/m;
+  await until(async () => seconds.test((await get(t, port, '/metrics')).body), 10_000);
   const metaid = 'Aa0._~-x';
   const path = `/metadata/listener/${metaid}.json`;
   isProblem(t, await get(t, port, path), 404);
