@@ -22,7 +22,7 @@ const STATIONS = `stations:
       live: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source, takeover: never }] }
 `;
 const ADDRESS = 'addresses: [{ host: 127.0.0.1, port: 0 }]';
-const BUTT = { heads: 'Content-Type: audio/mpeg\r\nUser-Agent: butt 0.1.37\r\n' };
+const BUTT = { headers: 'Content-Type: audio/mpeg\r\nUser-Agent: butt 0.1.37\r\n' };
 const PUSH = 'GET /metapush/live/demo-token?song=Slow HTTP/1.1\r\nHost: x\r\n\r\n';
 const { log: SILENT } = openLog('silent', 0);
 

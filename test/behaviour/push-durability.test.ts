@@ -116,7 +116,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   ]);
   for (const answer of refused) {
     isProblem(t, answer, 503);
-    t.match(answer.heads.get('retry-after'), /^\d+$/);
+    t.match(answer.headers.get('retry-after'), /^\d+$/);
     t.notMatch(answer.body, 'secret');
   }
   t.equal(errors.length, 3, 'the cause is reported inside');
@@ -145,7 +145,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   await titles.close();
   const late = await get(t, port, '?song=Late');
   isProblem(t, late, 503);
-  t.ok(late.heads.has('retry-after'));
+  t.ok(late.headers.has('retry-after'));
 });
 
 t.test('while the server stops, a push on an open connection is refused as unavailable', async (t) => {
@@ -167,7 +167,7 @@ t.test('while the server stops, a push on an open connection is refused as unava
   const answers = await wire.take(1);
   for (const answer of answers) {
     isProblem(t, answer, 503);
-    t.ok(answer.heads.has('retry-after'));
+    t.ok(answer.headers.has('retry-after'));
   }
   await stopped;
 });

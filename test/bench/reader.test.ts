@@ -168,7 +168,7 @@ t.test('a switch to another kind of audio is one break; noise is one, too', asyn
   t.equal(read(splice(Buffer.alloc(200_000, 0x55)), random, 1500).reader.breaks, 1);
 });
 
-t.test('heads of all manners', async (t) => {
+t.test('headers of all manners', async (t) => {
   const random = generator(12);
   const body = splice(mp3Frames(random, 40));
   for (const head of [

@@ -208,7 +208,7 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     const player = new Player(port, '/studio.mp3');
     await player.until(() => player.titles.length > 0);
     t.equal(player.titles[0]!.title, 'Berta - Walzer');
-    t.equal(player.heads.get('content-type'), 'audio/aac');
+    t.equal(player.headers.get('content-type'), 'audio/aac');
     player.close();
     t.equal((await probe(`${base}/studio.mp3`)).codec, 'aac');
     t.notOk(players.some((one) => one.closed));

@@ -42,8 +42,8 @@ async function otherPage(t: Test, server: TestServer, tab: Firefox): Promise<voi
     await until(async () => (await readSoFar(tab)).titles.at(-1) === "StreamTitle='Anna - Frühling';", 15_000);
     await pushTo(server, channel, 'Anna', 'Sommer');
     await until(async () => (await readSoFar(tab)).titles.at(-1) === "StreamTitle='Anna - Sommer';", 15_000);
-    const { metaint, heads, audioBytes } = await readSoFar(tab);
-    t.same([metaint, heads], [icy.metaint, [channel, channel]]);
+    const { metaint, headers, audioBytes } = await readSoFar(tab);
+    t.same([metaint, headers], [icy.metaint, [channel, channel]]);
     const { decoded, buffered } = await decodeRead(tab, type);
     t.comment(`${channel}: ${audioBytes} bytes, ${decoded} s decoded, ${buffered} s by a MediaSource`);
     const seconds = (audioBytes * 8) / (channel === 'mp3' ? 128_000 : 96_000);

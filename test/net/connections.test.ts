@@ -29,7 +29,7 @@ stations:
 `;
 const LOGIN = `Authorization: Basic ${btoa('source:demo-source')}`;
 const ENCODER = `SOURCE /studio HTTP/1.0\r\n${LOGIN}\r\nContent-Type: audio/mpeg\r\n\r\n`;
-const get = (path: string, heads = '') => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${heads}\r\n`;
+const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 const LISTEN = get('/demo.mp3');
@@ -98,8 +98,8 @@ t.test('where strangers have taken their part, encoders and operators are served
     const wire = new Wire(t, port).send(text);
     const [answer] = await wire.take(1);
     t.equal(answer!.status, 503, text);
-    t.equal(answer!.heads.get('retry-after'), '10');
-    t.equal(answer!.heads.get('connection')?.toLowerCase(), 'close');
+    t.equal(answer!.headers.get('retry-after'), '10');
+    t.equal(answer!.headers.get('connection')?.toLowerCase(), 'close');
     await wire.untilClosed();
   }
   t.equal(await metric(t, port, 'airsplice_connections_refused_total', 'reserved'), 6);
@@ -245,7 +245,7 @@ t.test(
     const attackers = [1, 2, 3, 4].map(attack);
     await until(() => opened > 1000, 20_000);
     t.same(await Promise.all(waiting.map(statusOf)), [200, 200, 200], 'those whose turn came meanwhile');
-    t.notOk(shoutcast.closed, 'an encoder between OK2 and its heads');
+    t.notOk(shoutcast.closed, 'an encoder between OK2 and its headers');
     t.equal(
       await statusOf(new Wire(t, port).send(from('198.51.100.4')).send(get('/metapush/demo/demo-token?song=x'))),
       200,

@@ -162,7 +162,7 @@ t.test('first bytes', { buffered: true }, async (t) => {
         const wire = new Wire(t, port, { halfOpen: true }).send(text);
         const [answer] = await wire.take(1);
         t.equal(answer!.status, status, text.slice(0, 40));
-        t.equal(answer!.heads.get('content-type'), 'application/problem+json; charset=utf-8');
+        t.equal(answer!.headers.get('content-type'), 'application/problem+json; charset=utf-8');
         t.equal(answer!.json().status, status);
         const isGone = () => !accepted(port).some((socket) => socket.remotePort === wire.socket.localPort);
         await until(isGone, 4000, () => `half-open after ${status}: the server still holds it`);

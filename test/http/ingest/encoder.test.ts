@@ -136,11 +136,11 @@ t.test('refusals come before any 100, with what the encoder must know, and end t
   const random = new Random();
   const alive = setInterval(() => first.socket.write(audioOf(random, 1)), 50);
   t.teardown(() => clearInterval(alive));
-  for (const [status, method, path, heads] of cases) {
+  for (const [status, method, path, headers] of cases) {
     for (const protocol of ['HTTP/1.1', 'HTTP/1.0']) {
       for (const expect of [EXPECT, '']) {
         const name = `${status} ${method} ${path} ${protocol} ${expect.trim()}`;
-        const encoder = new Encoder(t, port, `${method} ${path} ${protocol}\r\n${heads}${expect}\r\n`);
+        const encoder = new Encoder(t, port, `${method} ${path} ${protocol}\r\n${headers}${expect}\r\n`);
         await encoder.over();
         t.equal(encoder.status, status, name);
         t.match(encoder.answer, /^HTTP\/1\.[01] \d{3} /);
@@ -156,7 +156,7 @@ t.test('refusals come before any 100, with what the encoder must know, and end t
   t.notOk(first.closed || first.ended, 'none of this disturbs the encoder that is there');
 });
 
-t.test('heads that are none, too large or too slow; a refused encoder that goes on sending is cut', async (t) => {
+t.test('headers that are none, too large or too slow; a refused encoder that goes on sending is cut', async (t) => {
   const { port } = await startServer(t, yaml('headSeconds: 1'));
   for (const head of ['PUT /live.mp3\r\n\r\n', `PUT /live.mp3 HTTP/1.1\r\nX: ${'y'.repeat(9000)}\r\n\r\n`]) {
     const encoder = new Encoder(t, port, head);

@@ -336,7 +336,10 @@ t.test('places are shared with the other watchers', async (t) => {
   const first = await new Watching(t, `ws://127.0.0.1:${port}`).opened();
   await new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/alpha`).opened();
   const third = await new Watching(t, `ws://127.0.0.1:${port}`).isRefused();
-  t.match([third.status, third.heads.get('retry-after'), third.heads.get('deprecation')], [503, '10', '@1704067200']);
+  t.match(
+    [third.status, third.headers.get('retry-after'), third.headers.get('deprecation')],
+    [503, '10', '@1704067200'],
+  );
   t.equal((await new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/alpha`).isRefused()).status, 503);
   first.ws.close();
   await first.ends();

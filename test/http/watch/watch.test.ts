@@ -232,7 +232,7 @@ t.test('who is refused', { buffered: true }, async (t) => {
     for (const path of paths) {
       const answer = await new Watching(t, `${ws}/metadata/${path}`).isRefused();
       t.equal(answer.status, 404, path);
-      t.equal(answer.heads.get('content-type'), 'application/problem+json; charset=utf-8');
+      t.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8');
       t.equal(answer.json().status, 404);
     }
     for (const path of ['/', '/metapush/zulu/demo-token', '/metrics']) {
@@ -272,8 +272,8 @@ t.test('who is refused', { buffered: true }, async (t) => {
     const busy = async (watching: Watching, words: RegExp) => {
       const answer = await watching.isRefused();
       t.equal(answer.status, 503);
-      t.match(answer.heads.get('retry-after'), /^\d+$/);
-      t.equal(answer.heads.get('content-type'), 'application/problem+json; charset=utf-8');
+      t.match(answer.headers.get('retry-after'), /^\d+$/);
+      t.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8');
       t.match(answer.json().detail, words);
     };
     const first = await from('127.0.0.1').opened();
@@ -408,7 +408,7 @@ t.test('sub-protocols, however many, are passed over', { buffered: true }, async
     const head = `GET /metadata/channel/zulu HTTP/1.1\r\nSec-WebSocket-Protocol: ${protocols}\r\n${UPGRADE}`;
     const [answer] = await new Wire(t, port).send(head).take(1);
     t.equal(answer!.status, 101);
-    t.notOk(answer!.heads.has('sec-websocket-protocol'), 'none is chosen');
+    t.notOk(answer!.headers.has('sec-websocket-protocol'), 'none is chosen');
   }
 });
 

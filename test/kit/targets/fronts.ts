@@ -90,7 +90,7 @@ const HTTP_WORDS = [
   ],
 ].map(latin);
 
-const get = (path: string, heads = '') => latin(`GET ${path} HTTP/1.1\r\nHost: x\r\n${heads}\r\n`);
+const get = (path: string, headers = '') => latin(`GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
 
 interface Entrance {
   readonly name: string;
