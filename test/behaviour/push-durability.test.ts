@@ -27,20 +27,9 @@ import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
-import { startRouted } from '../kit/routed.js';
+import { startRouted, WATCH_OPTIONS } from '../kit/routed.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 import { Watching, Wire } from '../kit/wire.js';
-
-const WATCH = {
-  pingMs: 25_000,
-  bufferBytes: 65_536,
-  drainMs: 30_000,
-  watchers: 10,
-  watchersPerAddress: 10,
-  frames: 200,
-  proxies: new Proxies([], 'x-forwarded-for'),
-  onError: () => undefined,
-};
 
 t.test('a store that fails: 503, nothing sent, and it goes on when the store does', async (t) => {
   let failing = false;
@@ -83,7 +72,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   const limited = { perMinute: 600, burst: 100, remembered: 10 };
   const port = await startRouted(t, {
     services: [new Poll(feed, sessions, { proxies, onError: () => undefined, history: HISTORY })],
-    upgrades: [new Watch(feed, sessions, clock, WATCH)],
+    upgrades: [new Watch(feed, sessions, clock, WATCH_OPTIONS)],
     onError: (error) => errors.push(error),
     register: (app) =>
       registerPush(

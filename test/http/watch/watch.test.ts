@@ -8,11 +8,10 @@ import { Nes } from '../../../src/http/watch/nes.js';
 import { Watch } from '../../../src/http/watch/watch.js';
 import { ListenerFeed } from '../../../src/listener/listener-feed.js';
 import { Sessions } from '../../../src/listener/sessions.js';
-import { Proxies } from '../../../src/net/peer.js';
 import { FakeClock } from '../../kit/clock.js';
 import { pause, quietFor } from '../../kit/pause.js';
 import { Player, until } from '../../kit/player.js';
-import { startRouted } from '../../kit/routed.js';
+import { startRouted, WATCH_OPTIONS } from '../../kit/routed.js';
 import { startServer, TWO_STATIONS } from '../../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
 
@@ -559,16 +558,7 @@ t.test('a fault of ours is reported, and answered without its text, however a cl
   const clock = new FakeClock();
   const feed = new FaultyFeed();
   const sessions = new Sessions(clock, new ListenerFeed(feed), { keepMs: 1000, max: 10 });
-  const watch = new Watch(feed, sessions, clock, {
-    pingMs: 25_000,
-    bufferBytes: 65_536,
-    drainMs: 30_000,
-    watchers: 10,
-    watchersPerAddress: 10,
-    frames: 200,
-    proxies: new Proxies([], 'x-forwarded-for'),
-    onError,
-  });
+  const watch = new Watch(feed, sessions, clock, { ...WATCH_OPTIONS, onError });
   const nes = new Nes(watch.watchers, clock, { pingMs: 25_000, subscriptions: 10, frames: 200, onError });
   const roles = new Roles(['legacy']);
   const port = await startRouted(t, { services: [watch.sse], upgrades: [nes, watch], roles });
