@@ -1,6 +1,6 @@
 /**
  * The targets of the metadata benchmark, on free ports of 127.0.0.1 until bench/process.ts stops all: the built airsplice with channels
- * that nobody streams to, and nginx with the nchan module as one process with one worker's loop. What both publish is one record of the
+ * without a source, and nginx with the nchan module as one process with one worker's loop. What both publish is one record of the
  * same bytes. Owned by bench/metadata.ts, whose folder they are given.
  */
 

@@ -10,7 +10,7 @@
 /** Enough to know a frame's length, and to read the length of an ID3v2 tag. */
 const HEADER_BYTES = 6;
 const TAG_HEADER_BYTES = 10;
-/** Without a confirmed frame in so many bytes this is not audio that we know. More than three of the largest ADTS frames. */
+/** Without a confirmed frame in this many bytes it is not audio that we know. More than three of the largest ADTS frames. */
 const SEEK_BYTES = 65_536;
 
 const LAYER_3 = 1;

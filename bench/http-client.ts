@@ -15,12 +15,12 @@ export class HttpClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
   /** @param body posted as JSON; without one it is a GET. Rejects when the connection breaks. */
-  send(url: string, body?: string, heads: Record<string, string> = {}): Promise<Answer> {
+  send(url: string, body?: string, headers: Record<string, string> = {}): Promise<Answer> {
     const length =
       body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     return new Promise((resolve, reject) => {
       const method = body === undefined ? 'GET' : 'POST';
-      const sent = request(url, { method, agent: this.#agent, headers: { ...heads, ...length } }, (answer) => {
+      const sent = request(url, { method, agent: this.#agent, headers: { ...headers, ...length } }, (answer) => {
         let text = '';
         answer.setEncoding('utf8');
         answer.on('data', (part: string) => {

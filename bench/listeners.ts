@@ -15,7 +15,7 @@ const USAGE = `usage: tsx bench/listeners.ts --url http://127.0.0.1:PORT/MOUNT
   [--warm 2]        seconds between the last arrival and the window
   [--plain]         do not ask for ICY metadata
   [--no-frames]     do not check that audio frames join (Ogg, noise)
-  [--needle TEXT]   tell when each listener got a title with this text
+  [--needle TEXT]   print when each listener got a title with this text
   [--json]          only JSON on stdout`;
 
 const controller = new AbortController();

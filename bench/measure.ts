@@ -9,7 +9,7 @@ import type { CrowdReport } from './report.js';
 import { path, type Target } from './target.js';
 
 const IDLE_SECONDS = 2;
-/** The crowd stays so much longer than the window, so that it is whole until the last reading. */
+/** How much longer than the window the crowd stays, so that it is whole until the last reading. */
 const MARGIN_SECONDS = 1;
 
 export interface Measurement {

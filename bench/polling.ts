@@ -29,21 +29,21 @@ export async function measurePolling(
   client: HttpClient,
 ): Promise<Polling> {
   const { etag } = await client.send(feed.pollUrl);
-  const heads: Record<string, string> = status === 304 ? { 'If-None-Match': etag } : {};
+  const headers: Record<string, string> = status === 304 ? { 'If-None-Match': etag } : {};
   await check();
-  const { perSecond, p99Ms } = await (hasWrk ? byWrk : byNode)(feed.pollUrl, heads, seconds, status);
+  const { perSecond, p99Ms } = await (hasWrk ? byWrk : byNode)(feed.pollUrl, headers, seconds, status);
   await check();
   return { party: feed.name, status, perSecond, p99Ms };
 
   async function check(): Promise<void> {
-    const answer = await client.send(feed.pollUrl, undefined, heads);
+    const answer = await client.send(feed.pollUrl, undefined, headers);
     if (answer.status !== status || answer.text !== (status === 200 ? record : ''))
       throw new Error(`${feed.name}: a poll was answered ${answer.status}: ${answer.text}`);
   }
 }
 
-async function byWrk(url: string, heads: Record<string, string>, seconds: number) {
-  const flags = Object.entries(heads).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+async function byWrk(url: string, headers: Record<string, string>, seconds: number) {
+  const flags = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
   const wrk = new Started('wrk', ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--latency', ...flags, url]);
   let output = '';
   wrk.stdout.on('data', (text: Buffer) => {
@@ -57,14 +57,14 @@ async function byWrk(url: string, heads: Record<string, string>, seconds: number
   return { perSecond: Number(perSecond), p99Ms: Number(p99) * MS[unit]! };
 }
 
-async function byNode(url: string, heads: Record<string, string>, seconds: number, status: number) {
+async function byNode(url: string, headers: Record<string, string>, seconds: number, status: number) {
   const client = new HttpClient();
   const times: number[] = [];
   const until = performance.now() + seconds * 1000;
   const loops = Array.from({ length: CONNECTIONS }, async () => {
     while (performance.now() < until) {
       const began = performance.now();
-      const answer = await client.send(url, undefined, heads);
+      const answer = await client.send(url, undefined, headers);
       if (answer.status !== status) throw new Error(`a poll was answered ${answer.status}`);
       times.push(performance.now() - began);
     }

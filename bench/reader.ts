@@ -19,7 +19,7 @@ export interface ReaderOptions {
 }
 
 export class Reader {
-  /** Why this is no stream (`status 503`, `not HTTP`, …); nothing is read after that. */
+  /** Why this is not a stream (`status 503`, `not HTTP`, …); nothing is read after that. */
   refusal: string | undefined;
   /** The head was read, and it says 200. */
   accepted = false;

@@ -11,7 +11,7 @@ import { percentiles } from './report.js';
 import { nowMs, readStamp } from './stamp.js';
 import { UPGRADE_HEADS, Watcher } from './watcher.js';
 
-/** A server's listen queue is short, so only so many connect at once. */
+/** A server's listen queue is short, so only a few connect at once. */
 const CONNECTING = 64;
 const PER_LOCAL_ADDRESS = 1000;
 const LIFE_MS = 600_000;

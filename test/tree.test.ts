@@ -3,7 +3,7 @@
  * test/behaviour (this process), test/e2e (the whole server, real programs) or test/long. Part of `npm run check`.
  */
 
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 
@@ -49,4 +49,11 @@ t.test('a test stands where its source does, and has its name', async (t) => {
 
 t.test('every exception is still one', async (t) => {
   for (const test of Object.keys(NO_SOURCE)) t.ok(tests.includes(test) && !isFile(join('src', test)), test);
+});
+
+t.test('a test that sleeps says what for (kit/pause.ts); what it waits for, it waits for', async (t) => {
+  for (const test of tests) {
+    const text = readFileSync(join(ROOT, 'test', `${test}.test.ts`), 'utf8');
+    t.notMatch(text, /(?<!\bt\.)\bsetTimeout\b/, test);
+  }
 });

@@ -1,7 +1,7 @@
 /**
  * The addresses at which the server listens: for each a front with its roles, its headers and its certificate, all handing on to the
  * same acceptors (network.ts). Where encoders are served there is a second front at the next port, for those that speak SHOUTcast v1 and
- * add one by themselves (src/http/ingest/README.md); it serves whatever an encoder may ask. Owned by app.ts.
+ * add one by themselves (src/http/ingest/README.md, "SHOUTcast v1"); it serves whatever an encoder may ask. Owned by app.ts.
  */
 
 import type { Clock } from '../base/clock.js';

@@ -50,10 +50,17 @@ export interface App {
   /**
    * Drains: not ready any more, no connections are accepted, streams end with a whole frame, watchers hear 1001, pushes under way are
    * committed and answered. Resolves when all connections have ended, and before `graceSeconds` are over in any case: what is still open, or
-   * hangs, is logged and left. Rejects when something could not be closed. Idempotent.
+   * hangs, is logged and left. Idempotent.
    * @param graceMs less than these
    */
-  stop(graceMs?: number): Promise<void>;
+  stop(graceMs?: number): Promise<Stopped>;
+}
+
+export interface Stopped {
+  /** Why something could not be closed. */
+  readonly errors: readonly unknown[];
+  /** The system holds writes of access log or store: Node's own exit would wait for them. */
+  readonly isWriting: boolean;
 }
 
 /**
@@ -76,7 +83,7 @@ export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSig
 export async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<App> {
   const built = await build(config, store, log);
   const { clock, accessLog, channels, titles, network, addresses, housekeeping, ready } = built;
-  const halt = async (limitMs: number): Promise<void> => {
+  const halt = async (limitMs: number): Promise<Stopped> => {
     ready.isListening = false;
     const lastMs = Math.min(LAST_STEPS_MS, limitMs / 2);
     // First of all: no encoder is admitted only to be cut.
@@ -84,13 +91,13 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log): P
     network.drain();
     for (const channel of channels.values()) channel.stop();
     const steps = { titles: titles.close(), requests: network.close(), connections };
-    const errors = await waitForEnd(limitMs - lastMs, log, steps);
+    const { errors } = await waitForEnd(limitMs - lastMs, log, steps);
     network.terminate();
     housekeeping.stop();
     clock.stop();
     const files = { accessLog: accessLog?.close(), store: store.close() };
-    errors.push(...(await waitForEnd(lastMs * CLOSING_SHARE, log, files)));
-    if (errors.length > 0) throw errors[0];
+    const closed = await waitForEnd(lastMs * CLOSING_SHARE, log, files);
+    return { errors: [...errors, ...closed.errors], isWriting: closed.isHanging };
   };
 
   let ports: AddressPorts[];
@@ -100,11 +107,11 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log): P
     }
     ports = await addresses.listen();
   } catch (error) {
-    await halt(FAILED_START_MS).catch(() => undefined);
+    await halt(FAILED_START_MS);
     throw error;
   }
   ready.isListening = true;
-  let stopping: Promise<void> | undefined;
+  let stopping: Promise<Stopped> | undefined;
   return {
     ports: ports.map(({ port }) => port),
     shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),

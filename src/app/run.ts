@@ -1,6 +1,6 @@
 /**
  * The command: arguments, a start that can be stopped, the stop, exit codes. 0 after a clean stop, 2 for a wrong command line or
- * configuration, 1 when the server cannot start (data folder in use, port taken), 70 after an exception that nobody caught.
+ * configuration, 1 when the server cannot start (data folder in use, port taken), 70 after an uncaught exception.
  * Owned by main.ts, which listens to the signals.
  */
 
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { type Log, type OpenLog, openLog } from '../base/log.js';
 import { isWriting } from '../base/output.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.js';
-import { type App, startApp } from './app.js';
+import { type App, type Stopped, startApp } from './app.js';
 import { banner } from './banner.js';
 import { fileLimit } from './file-limit.js';
 
@@ -19,6 +19,8 @@ const USAGE = `usage: npm start -- [--port PORT] [CONFIG.yaml]     (without a co
 /** How long a line on its way to a log is waited for at the very end. */
 const MOMENT_MS = 20;
 const MOMENTS = 10;
+/** Nothing runs yet, or it cannot be stopped. */
+const NOT_STOPPED: Stopped = { errors: [], isWriting: false };
 
 /** EX_SOFTWARE of sysexits.h. */
 const BROKEN = 70;
@@ -55,13 +57,13 @@ function readPort(text: string): number {
 }
 
 /**
- * Out, whatever hangs. Node's own exit would wait for a line of a log that nobody takes, for ever: then by the signal itself, which
- * supervisors count as a clean end where it asked for one. A line that is only on its way gets a moment.
+ * Out, whatever hangs. Node's own exit would wait for ever for a write that the system does not end, of a log or the store: then by the
+ * signal itself, which supervisors count as a clean end where it asked for one. A line that is only on its way gets a moment.
  */
-function leave(code: number, signal: NodeJS.Signals, moments = MOMENTS): void {
-  if (!isWriting()) process.exit(code);
+function leave(code: number, signal: NodeJS.Signals, stopped = NOT_STOPPED, moments = MOMENTS): void {
+  if (!isWriting() && !stopped.isWriting) process.exit(code);
   if (moments > 0) {
-    setTimeout(leave, MOMENT_MS, code, signal, moments - 1);
+    setTimeout(leave, MOMENT_MS, code, signal, stopped, moments - 1);
     return;
   }
   process.removeAllListeners(signal);
@@ -69,12 +71,12 @@ function leave(code: number, signal: NodeJS.Signals, moments = MOMENTS): void {
 }
 
 /**
- * An exception that nobody caught leaves who knows what behind: its reason becomes the log's last line at once, listeners are let go
+ * An uncaught exception leaves a state that is not known: its reason becomes the log's last line at once, listeners are let go
  * with a whole frame as far as that goes, and a supervisor starts anew. A second one ends it where it is.
  */
 function stopWhenBroken({ log, close }: OpenLog, graceMs: number, app: () => App | null): void {
   let isBroken = false;
-  // Rejections that nobody handles come here too.
+  // Unhandled rejections come here too.
   process.on('uncaughtException', (error) => {
     if (isBroken) return leave(BROKEN, 'SIGKILL');
     isBroken = true;
@@ -82,8 +84,10 @@ function stopWhenBroken({ log, close }: OpenLog, graceMs: number, app: () => App
     const written = close();
     const stopMs = Math.min(graceMs, BROKEN_GRACE_MS);
     setTimeout(leave, stopMs, BROKEN, 'SIGKILL');
-    const stopped = app()?.stop(stopMs) ?? Promise.resolve();
-    void Promise.allSettled([stopped, written]).then(() => process.exit(BROKEN));
+    const stopped = app()
+      ?.stop(stopMs)
+      .catch(() => NOT_STOPPED);
+    void Promise.all([stopped, written]).then(([outcome]) => leave(BROKEN, 'SIGKILL', outcome));
   });
 }
 
@@ -132,13 +136,10 @@ export async function run(stop: AbortSignal): Promise<void> {
   // Asked again while it drains: it goes on draining.
   const end = async (): Promise<void> => {
     log.info({ signal: stop.reason }, 'stopping');
-    let code = 0;
-    await app.stop().catch((error: unknown) => {
-      log.error({ err: error }, 'stopping failed');
-      code = 1;
-    });
+    const stopped = await app.stop().catch((error: unknown): Stopped => ({ errors: [error], isWriting: false }));
+    for (const error of stopped.errors) log.error({ err: error }, 'stopping failed');
     await close();
-    process.exit(code);
+    leave(stopped.errors.length > 0 ? 1 : 0, stop.reason, stopped);
   };
   if (stop.aborted) await end();
   else stop.addEventListener('abort', () => void end());

@@ -2,15 +2,22 @@
 
 import type { Log } from '../base/log.js';
 
+export interface StopOutcome {
+  /** Why steps have failed. */
+  readonly errors: readonly unknown[];
+  /** Some have not ended. */
+  readonly isHanging: boolean;
+}
+
 /**
  * Waits until all these steps, which have begun, have ended, and no longer than `limitMs`; what has not ended by then is logged.
- * Never rejects. @returns why steps have failed
+ * Never rejects.
  */
 export async function waitForEnd(
   limitMs: number,
   log: Log,
   steps: Readonly<Record<string, Promise<unknown> | undefined>>,
-): Promise<unknown[]> {
+): Promise<StopOutcome> {
   const pending = new Set(Object.keys(steps));
   const errors: unknown[] = [];
   const all = Object.entries(steps).map(async ([name, step]) => {
@@ -22,5 +29,5 @@ export async function waitForEnd(
   await Promise.race([Promise.all(all), limit]);
   clearTimeout(timer);
   if (pending.size > 0) log.warn({ pending: [...pending], limitMs }, 'these have not ended: they are left');
-  return errors;
+  return { errors, isHanging: pending.size > 0 };
 }

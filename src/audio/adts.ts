@@ -27,7 +27,7 @@ const FILL_DATA = 0x10;
 const FILL_BYTE = 0xa5;
 
 /**
- * Whether an ADTS frame can be made longer by so many bytes: there is room for eight fill elements, and its header can still state
+ * Whether an ADTS frame can be made longer by `byBytes` bytes: there is room for eight fill elements, and its header can still state
  * its length. A frame of several blocks with a CRC each, which no encoder sends, cannot.
  * @param frame the whole frame
  */

@@ -27,7 +27,7 @@ export type { Codec } from './header.js';
 /** All that a Framer ever keeps: the largest frame and the header of the frame that confirms it. */
 export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
 
-/** So much of tags may stand between two frames; a picture has a MB at most. An ID3v2 tag may claim 256 MB, and another may follow it. */
+/** At most this much of tags may stand between two frames; a picture has a MB at most. An ID3v2 tag may claim 256 MB, and another may follow it. */
 export const MAX_TAGS_BYTES = 1024 * 1024;
 
 export interface FrameSink {

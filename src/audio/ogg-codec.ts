@@ -116,7 +116,7 @@ export class PacketClock {
     this.#lastSize = 0;
   }
 
-  /** How many samples this packet plays; -1: it is no audio packet of this codec. */
+  /** How many samples this packet plays; -1: it is not an audio packet of this codec. */
   samples(packet: Buffer): number {
     if (packet.length === 0) return -1;
     if (this.#codec === 'opus') return opusSamples(packet);

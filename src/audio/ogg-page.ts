@@ -54,7 +54,7 @@ export function isPage(bytes: Buffer, at: number): boolean {
 /** A page at the start of `bytes`. */
 export interface OggPage {
   readonly flags: number;
-  /** Of the last packet that ends here; -1: none does. Beyond 2^53 it is not exact; no stream plays for so long. */
+  /** Of the last packet that ends here; -1: none does. Beyond 2^53 it is not exact; no stream plays that long. */
   readonly granule: number;
   readonly serial: number;
   readonly sequence: number;
@@ -85,7 +85,7 @@ export function readPage(bytes: Buffer): OggPage | null {
   };
 }
 
-/** What libogg's `ogg_stream_pageout` counts as full: so many bytes at the end of a packet, and at least so many packets. */
+/** What libogg's `ogg_stream_pageout` counts as full: this many bytes at the end of a packet, and at least this many packets. */
 const FULL_BYTES = 4096;
 const FULL_PACKETS = 4;
 

@@ -10,8 +10,8 @@ import { isPage, MAX_PAGE_BYTES, type OggPage, PAGE_HEAD_BYTES, PAGE_START, page
 
 /**
  * A page with a wrong CRC is looked through for another one from its second byte on. A header of 27 bytes that claims 64 KB costs a CRC over all
- * of them, and the next one may stand behind it at once: so CRCs that come to nothing may cover so many bytes for each that comes in,
- * and VAIN_BYTES at once. Beyond that a page is passed over as a whole.
+ * of them, and the next one may stand behind it at once: so CRCs that come to nothing may cover a bounded number of bytes for each that comes in,
+ * and VAIN_BYTES at once. Beyond that a page is skipped as a whole.
  */
 const VAIN_SHARE = 2;
 const VAIN_BYTES = 8 * MAX_PAGE_BYTES;
@@ -87,7 +87,7 @@ export class OggPages {
     }
   }
 
-  /** Takes a page, or asks for more bytes, or passes some that are no page. */
+  /** Takes a page, or asks for more bytes, or passes some that are not a page. */
   #step(): void {
     const scratch = this.#scratch;
     const at = this.#at;

@@ -15,10 +15,10 @@ import { OggLink } from './ogg-link.js';
 import { CONTINUED, FIRST, isFilled, LAST, MOST_LACINGS, type OggPage, PAGE_HEAD_BYTES } from './ogg-page.js';
 import { OggPages, type PageSink } from './ogg-pages.js';
 
-/** A larger packet is no audio of a stream; comments that hold a picture may come near. */
+/** A larger packet is not a stream's audio; comments that hold a picture may come near. */
 export const MAX_PACKET_BYTES = 1024 * 1024;
 
-/** Pages of header packets before the first audio. More are no stream's; a picture of some MB fits. */
+/** Pages of header packets before the first audio. A stream has no more; a picture of some MB fits. */
 const MAX_HEADER_BYTES = 8 * 1024 * 1024;
 const NO_PAGE: OggPage = {
   flags: 0,

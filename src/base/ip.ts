@@ -63,7 +63,7 @@ export class AddressList {
     for (const range of ranges) this.#add(range);
   }
 
-  /** @param address without a zone; what is no address is not on the list */
+  /** @param address without a zone; what is not an address is not on the list */
   has(address: string): boolean {
     if (this.#isEmpty) return false;
     const version = isIP(address);

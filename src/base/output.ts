@@ -43,11 +43,11 @@ interface LogTarget {
 }
 
 export interface OutputOptions {
-  /** At most so much waits to be written. */
+  /** At most this much waits to be written. */
   readonly bufferBytes: number;
   /** Called for each write or reopening that failed. */
   onFailed(error: unknown): void;
-  /** Called when lines go out again after so many were lost. */
+  /** Called when lines go out again. @param lost how many were lost meanwhile */
   onRecovered?(lost: number): void;
 }
 

@@ -30,7 +30,7 @@ interface Decoded {
 type Span = readonly [start: number, end: number];
 
 /**
- * Where the last secret that was found ends. What begins in it cannot reach further, unless it is of an outer layer: it is passed over,
+ * Where the last secret that was found ends. What begins in it cannot reach further, unless it is of an outer layer: it is skipped,
  * so that no text is gone through once for each of its own parameters.
  */
 interface Last {

@@ -30,7 +30,7 @@ export class Watchdog {
   /** By part: the longest turn since the start, milliseconds, and how many were long. */
   readonly longestMs = Object.fromEntries(TURN_PARTS.map((part) => [part, 0])) as Record<TurnPart, number>;
   readonly long = Object.fromEntries(TURN_PARTS.map((part) => [part, 0])) as Record<TurnPart, number>;
-  /** A turn that lasts so many milliseconds is long. */
+  /** A turn that lasts at least this many milliseconds is long. */
   longMs = LONG_TURN_MS;
   /** The longest one that was long and has not been taken yet. */
   #part: TurnPart = 'unknown';
@@ -74,7 +74,7 @@ export class Watchdog {
     this.#who = who;
   }
 
-  /** The event loop came round so much too late. Where a long turn since the last call explains it, nothing is added. */
+  /** The event loop came round `lateMs` too late. Where a long turn since the last call explains it, nothing is added. */
   late(lateMs: number): void {
     const longestTurnMs = this.#longestTurnMs;
     if (lateMs >= this.longMs && longestTurnMs < lateMs / 2) this.took('unknown', lateMs);

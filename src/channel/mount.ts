@@ -54,6 +54,6 @@ export interface EncoderMount {
   readonly takesTitles: boolean;
   /** Whether an encoder feeds it now, or its titles are taken all the same. */
   readonly isFed: boolean;
-  /** Resolves when the title is accepted or passed over; never rejects. */
+  /** Resolves when the title is accepted or ignored; never rejects. */
   title(title: SourceTitle): Promise<void>;
 }

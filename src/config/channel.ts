@@ -51,7 +51,7 @@ function sourceSchema({ env, folder }: ConfigContext) {
   return z.discriminatedUnion('type', [encoder, file, pull], { error: unionProblem });
 }
 
-// zod asks the same function about a source that is no map and about its type.
+// zod asks the same function about a source that is not a map and about its type.
 function unionProblem(issue: { readonly code?: string }): string {
   return issue.code === 'invalid_union' ? 'must be one of: encoder, file, pull' : 'must be a map of options';
 }

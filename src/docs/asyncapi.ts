@@ -50,7 +50,7 @@ export function asyncApi(limits: PushLimits, version: string): Json {
         messages: Object.fromEntries(MESSAGES.map((type) => [type, { $ref: `#/components/messages/${type}` }])),
         ...(server === 'ws' ? { bindings: { ws: { method: 'GET', ...query, bindingVersion: '0.1.0' } } } : {}),
       };
-      operations[`tell-${name}`] = {
+      operations[`send-${name}`] = {
         action: 'send',
         channel: { $ref: `#/channels/${name}` },
         messages: MESSAGES.map((type) => ({ $ref: `#/channels/${name}/messages/${type}` })),
@@ -64,7 +64,7 @@ export function asyncApi(limits: PushLimits, version: string): Json {
       'Text frames, no sub-protocol, nothing to say: connect and listen. Answer PING with PONG, as browsers do. Closed with ' +
       '1001 when the server stops and 1013 when a reader takes nothing: connect again after a pause. 1008 after too many ' +
       'frames, 1009 after a long message: readers have nothing to say.',
-    sse: 'Unnamed events: data is the record, id goes back in Last-Event-ID, so that nothing is told twice.',
+    sse: 'Unnamed events: data is the record, id goes back in Last-Event-ID, so that nothing is sent twice.',
   };
   return {
     asyncapi: '3.0.0',

@@ -4,11 +4,11 @@
  */
 
 import { content, inQuery, TEXT_TYPE } from './parameters.js';
-import { ANYWHERE, head, NO_STORE } from './responses.js';
+import { ANYWHERE, header, NO_STORE } from './responses.js';
 import type { Json } from './schemas.js';
 
 const TEXT = content(TEXT_TYPE, { type: 'string' });
-const ALLOW = head('The methods that this address takes.', { const: 'GET, POST, OPTIONS' });
+const ALLOW = header('The methods that this address takes.', { const: 'GET, POST, OPTIONS' });
 
 /** What the two addresses share, by GET and as a POST form alike. */
 const FIELDS: Readonly<Record<string, string>> = {
@@ -31,14 +31,17 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
   const properties = Object.fromEntries(
     Object.entries(fields).map(([name, description]) => [name, { type: 'string', description }]),
   );
-  const refused = (description: string, heads: Json = {}) => ({
+  const refused = (description: string, headers: Json = {}) => ({
     description,
-    headers: { ...NO_STORE, ...heads },
+    headers: { ...NO_STORE, ...headers },
     content: TEXT,
   });
   const form = content('application/x-www-form-urlencoded', { type: 'object', properties });
   const { 400: _, 404: __, ...anywhere } = ANYWHERE;
-  const login = { 'WWW-Authenticate': head('Which way there is.', { const: 'Basic realm="airsplice"' }), Allow: ALLOW };
+  const login = {
+    'WWW-Authenticate': header('Which way there is.', { const: 'Basic realm="airsplice"' }),
+    Allow: ALLOW,
+  };
   return {
     operationId,
     tags: ['Encode'],
@@ -65,7 +68,7 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
           }
         : {}),
       '429': refused('Too many wrong passwords or tokens from this address, and too many others wait for their turn.', {
-        'Retry-After': head('Seconds until it makes sense to come again.', { type: 'string', pattern: '^\\d+$' }),
+        'Retry-After': header('Seconds until it makes sense to come again.', { type: 'string', pattern: '^\\d+$' }),
       }),
       '500': either('Something went wrong on the server.'),
     },

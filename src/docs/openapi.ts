@@ -1,5 +1,5 @@
 /**
- * The OpenAPI 3.1 document: every path of the interface with its parameters, answers and heads. Built at start from the schemas that
+ * The OpenAPI 3.1 document: every path of the interface with its parameters, answers and headers. Built at start from the schemas that
  * validate and from the limits of the configuration. test/docs/documents.test.ts drives the server through all of it, and the whole
  * test suite's answers are checked against it, so it cannot drift.
  */
@@ -9,7 +9,7 @@ import { encoders } from './encoders.js';
 import { operations, ownDocuments } from './operate.js';
 import { channelKey, content, contentType, inPath, inQuery, METAID_SCHEMA, ref } from './parameters.js';
 import { histories, polls, type ReadLimits, readable } from './reads.js';
-import { ANYWHERE, head, JSON_TYPE, refused, withoutBodies } from './responses.js';
+import { ANYWHERE, header, JSON_TYPE, refused, withoutBodies } from './responses.js';
 import { type Json, type ObjectSchema, type Schemas, schemas } from './schemas.js';
 import { playlists, statistics } from './tune-in.js';
 import { events, sockets } from './watches.js';
@@ -30,14 +30,15 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
     responses: {
       ...ANYWHERE,
       '200': {
-        description: 'It is committed, and unless it waits for its time, the readers of this server have been told.',
-        headers: { 'Content-Type': contentType, 'Cache-Control': head('Never kept.', { const: 'no-store' }) },
+        description:
+          'It is committed. Unless it waits for its time, the readers of this server that keep up have been written to.',
+        headers: { 'Content-Type': contentType, 'Cache-Control': header('Never kept.', { const: 'no-store' }) },
         content: content(JSON_TYPE, ref('PushAnswer')),
       },
       ...refused(
         'forbidden',
         'The channel is unknown or the token is not its own: one answer, in the same time.',
-        bearer ? { 'WWW-Authenticate': head('Which way there is.', { const: 'Bearer' }) } : {},
+        bearer ? { 'WWW-Authenticate': header('Which way there is.', { const: 'Bearer' }) } : {},
       ),
       ...refused('too-large', 'The body, a text or extdata is too large.'),
       ...(method === 'post' ? refused('unsupported-media-type', 'The body has to be application/json.') : {}),
@@ -65,30 +66,30 @@ function refusedHead(operationId: string): Json {
 }
 
 function streams(): Json {
-  const heads = {
-    'Access-Control-Allow-Origin': head('Any.', { const: '*' }),
-    'Access-Control-Expose-Headers': head('icy-metaint among them.'),
-    'X-Channelkey': head("The channel's key."),
-    'icy-metaint': head(
+  const headers = {
+    'Access-Control-Allow-Origin': header('Any.', { const: '*' }),
+    'Access-Control-Expose-Headers': header('icy-metaint among them.'),
+    'X-Channelkey': header("The channel's key."),
+    'icy-metaint': header(
       'Bytes of audio between two blocks of titles; only when asked for, in Ogg only where the channel sends them.',
       { type: 'string' },
       false,
     ),
-    'icy-name': head("The channel's name, or its key."),
-    'icy-genre': head('Its genre.', { type: 'string' }, false),
-    'icy-url': head("The station's page.", { type: 'string' }, false),
-    'icy-description': head('What it is about.', { type: 'string' }, false),
-    'icy-pub': head('1: directories may list it.'),
-    'icy-br': head('kb/s.', { type: 'string' }, false),
-    'ice-audio-info': head('The same, as bitrate=…', { type: 'string' }, false),
-    Server: head('As configured.'),
-    'Accept-Ranges': head('none: a stream has no parts.'),
-    'Cache-Control': head('Never kept.'),
-    Pragma: head('The same, for old players.'),
-    Expires: head('The same; a time that has passed.'),
+    'icy-name': header("The channel's name, or its key."),
+    'icy-genre': header('Its genre.', { type: 'string' }, false),
+    'icy-url': header("The station's page.", { type: 'string' }, false),
+    'icy-description': header('What it is about.', { type: 'string' }, false),
+    'icy-pub': header('1: directories may list it.'),
+    'icy-br': header('kb/s.', { type: 'string' }, false),
+    'ice-audio-info': header('The same, as bitrate=…', { type: 'string' }, false),
+    Server: header('As configured.'),
+    'Accept-Ranges': header('none: a stream has no parts.'),
+    'Cache-Control': header('Never kept.'),
+    Pragma: header('The same, for old players.'),
+    Expires: header('The same; a time that has passed.'),
   };
   const audio = { type: 'string', contentMediaType: 'application/octet-stream' };
-  const anyOrigin = { 'Access-Control-Allow-Origin': head('Any.') };
+  const anyOrigin = { 'Access-Control-Allow-Origin': header('Any.') };
   const path = readable([inPath('mount', 'A mount, which may hold slashes, or a channel key.', { type: 'string' })], {
     operationId: 'hear',
     tag: 'Hear',
@@ -105,7 +106,7 @@ function streams(): Json {
     responses: {
       '200': {
         description: 'Audio.',
-        headers: heads,
+        headers,
         content: { 'audio/mpeg': audio, 'audio/aac': audio, 'audio/ogg': audio },
       },
       ...refused('unavailable', 'No audio now, or no room.', anyOrigin),
@@ -114,15 +115,15 @@ function streams(): Json {
     },
   });
   const get = path['get'] as { readonly responses: Json };
-  const challenge = { ...anyOrigin, 'WWW-Authenticate': head('Which way there is.', { pattern: '^Basic ' }) };
+  const challenge = { ...anyOrigin, 'WWW-Authenticate': header('Which way there is.', { pattern: '^Basic ' }) };
   const responses = {
     ...get.responses,
     '302': {
       description: 'There is no room here, and another node may have some.',
       headers: {
         ...anyOrigin,
-        Location: head('The stream there.'),
-        'Cache-Control': head('Never kept.', { const: 'no-store' }),
+        Location: header('The stream there.'),
+        'Cache-Control': header('Never kept.', { const: 'no-store' }),
       },
     },
     ...refused('unauthorized', 'Whoever was asked says no to somebody unknown.', challenge),

@@ -1,7 +1,7 @@
 /** The OpenAPI document's part for operators (http/ops.ts), and its documents themselves (http/documents.ts). */
 
 import { content, ifNoneMatch, TEXT_TYPE } from './parameters.js';
-import { ANYWHERE, head, JSON_TYPE, NO_STORE, withoutBodies } from './responses.js';
+import { ANYWHERE, header, JSON_TYPE, NO_STORE, withoutBodies } from './responses.js';
 import type { Json } from './schemas.js';
 
 /** A path that is read by GET and HEAD, by all that can reach it. */
@@ -11,16 +11,16 @@ function read(operationId: string, tag: string, summary: string, responses: Json
 }
 
 export function operations(): Json {
-  const text = (description: string, heads: Json = {}, type = TEXT_TYPE) => ({
+  const text = (description: string, headers: Json = {}, type = TEXT_TYPE) => ({
     description,
-    headers: { ...NO_STORE, ...heads },
+    headers: { ...NO_STORE, ...headers },
     content: content(type, { type: 'string' }),
   });
   return {
     '/healthz': read('healthz', 'Operate', 'Is it alive?', { '200': text('Yes.') }),
     '/readyz': read('readyz', 'Operate', 'Is it ready?', {
       '200': text('Yes.'),
-      '503': text('No.', { 'Retry-After': head('Seconds.') }),
+      '503': text('No.', { 'Retry-After': header('Seconds.') }),
     }),
     '/metrics': read('metrics', 'Operate', 'Figures, at addresses with the role ops', {
       '200': text('For Prometheus.', {}, 'text/plain'),
@@ -29,10 +29,10 @@ export function operations(): Json {
 }
 
 export function ownDocuments(): Json {
-  const heads = {
-    'Access-Control-Allow-Origin': head('Pages of any origin may read this.', { const: '*' }),
-    'Cache-Control': head('To be asked for again, with its ETag.', { const: 'no-cache' }),
-    ETag: head('A strong validator, for If-None-Match.', { type: 'string', pattern: '^"' }),
+  const headers = {
+    'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
+    'Cache-Control': header('To be asked for again, with its ETag.', { const: 'no-cache' }),
+    ETag: header('A strong validator, for If-None-Match.', { type: 'string', pattern: '^"' }),
   };
   const one = (operationId: string, summary: string) =>
     read(
@@ -40,14 +40,14 @@ export function ownDocuments(): Json {
       'Documents',
       summary,
       {
-        '200': { description: 'OK', headers: heads, content: content(JSON_TYPE, { type: 'object' }) },
-        '304': { description: 'Not changed since that ETag.', headers: heads },
+        '200': { description: 'OK', headers, content: content(JSON_TYPE, { type: 'object' }) },
+        '304': { description: 'Not changed since that ETag.', headers },
       },
       [ifNoneMatch],
     );
   return {
     '/openapi.json': one('openApi', 'This document; to be read by people at /docs'),
-    '/asyncapi.json': one('asyncApi', 'What WebSocket and server-sent events tell'),
+    '/asyncapi.json': one('asyncApi', 'What WebSocket and server-sent events send'),
     '/schemas/record.json': one('recordSchema', 'The JSON Schema of the channel record'),
   };
 }

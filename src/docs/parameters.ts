@@ -1,7 +1,7 @@
 /** The parameters and contents that operations share. Used by the parts of the OpenAPI document only. */
 
 import { KEY, METAID } from '../base/key.js';
-import { head } from './responses.js';
+import { header } from './responses.js';
 import type { Json, Schemas } from './schemas.js';
 
 const KEY_SCHEMA = { type: 'string', pattern: KEY.source };
@@ -43,7 +43,7 @@ export const sync = inQuery(
   { enum: ['audio', 'wire'], default: 'audio' },
 );
 export const ifNoneMatch = { name: 'If-None-Match', in: 'header', description: 'An ETag.', schema: { type: 'string' } };
-export const contentType = head('The type of the content.');
+export const contentType = header('The type of the content.');
 
 export const ref = (name: keyof Schemas) => ({ $ref: `#/components/schemas/${name}` });
 export const content = (mediaType: string, schema: Json) => ({ [mediaType]: { schema } });

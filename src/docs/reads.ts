@@ -13,7 +13,16 @@ import {
   type,
   types,
 } from './parameters.js';
-import { ANYWHERE, CORS, CORS_WHERE_SERVED, head, JSON_TYPE, PREFLIGHT, refused, withoutBodies } from './responses.js';
+import {
+  ANYWHERE,
+  CORS,
+  CORS_WHERE_SERVED,
+  header,
+  JSON_TYPE,
+  PREFLIGHT,
+  refused,
+  withoutBodies,
+} from './responses.js';
 import type { Json } from './schemas.js';
 
 interface Read {
@@ -38,20 +47,20 @@ export function readable(path: readonly Json[], { operationId, tag, responses, .
 
 /** Where an answer may be long. */
 const COMPRESSED: Json = {
-  Vary: head('Accept-Encoding; each coding has an ETag of its own.', { const: 'Accept-Encoding' }),
-  'Content-Encoding': head('br or gzip, where asked for and worth it.', { enum: ['br', 'gzip'] }, false),
+  Vary: header('Accept-Encoding; each coding has an ETag of its own.', { const: 'Accept-Encoding' }),
+  'Content-Encoding': header('br or gzip, where asked for and worth it.', { enum: ['br', 'gzip'] }, false),
 };
 
 /**
  * The answers of a read that is kept by its ETag.
- * @param empty said of 204, where that is an answer @param heads of 200, which but for Content-Encoding 304 has too
+ * @param empty said of 204, where that is an answer @param headers of 200, which but for Content-Encoding 304 has too
  */
-function cached(mediaType: string, schema: Json, cache: string, empty?: string, heads: Json = {}): Json {
-  const { 'Content-Encoding': _, ...unchanged } = heads;
-  const kept = { ...CORS, 'Cache-Control': head('How long it may be kept.', { const: cache }) };
-  const tagged = { ...kept, ETag: head('A strong validator, for If-None-Match.', { type: 'string', pattern: '^"' }) };
+function cached(mediaType: string, schema: Json, cache: string, empty?: string, headers: Json = {}): Json {
+  const { 'Content-Encoding': _, ...unchanged } = headers;
+  const kept = { ...CORS, 'Cache-Control': header('How long it may be kept.', { const: cache }) };
+  const tagged = { ...kept, ETag: header('A strong validator, for If-None-Match.', { type: 'string', pattern: '^"' }) };
   return {
-    '200': { description: 'OK', headers: { ...tagged, ...heads }, content: content(mediaType, schema) },
+    '200': { description: 'OK', headers: { ...tagged, ...headers }, content: content(mediaType, schema) },
     ...(empty === undefined ? {} : { '204': { description: empty, headers: kept } }),
     '304': { description: 'Not changed since that ETag.', headers: { ...tagged, ...unchanged } },
     ...refused('invalid', 'A parameter is invalid; all such are named.', CORS),
@@ -59,7 +68,7 @@ function cached(mediaType: string, schema: Json, cache: string, empty?: string, 
 }
 
 const SHARED = 'public, max-age=1';
-const LISTENER_HINT = 'In step with what this listener hears; WebSocket or SSE is better, since it tells at once.';
+const LISTENER_HINT = 'In step with what this listener hears; WebSocket or SSE is better, which send it at once.';
 
 export function polls(): Json {
   const one = (form: string, mediaType: string, schema: Json) =>
@@ -102,7 +111,7 @@ export function histories({ historyEntries: maximum, historyPageBytes }: ReadLim
   const schema = { type: 'integer', minimum: 1, maximum, default: Math.min(50, maximum) };
   const limit = inQuery('limit', 'How many at most.', schema);
   const before = inQuery('before', 'Only what began before this time.', { type: 'string', format: 'date-time' });
-  const one = (form: string, mediaType: string, schema: Json, heads: Json = {}) =>
+  const one = (form: string, mediaType: string, schema: Json, headers: Json = {}) =>
     readable([channelKey], {
       operationId: `history${form}`,
       tag: 'History',
@@ -113,7 +122,7 @@ export function histories({ historyEntries: maximum, historyPageBytes }: ReadLim
       ].join(' '),
       parameters: [limit, before, ifNoneMatch],
       responses: {
-        ...cached(mediaType, schema, SHARED, undefined, { ...COMPRESSED, ...heads }),
+        ...cached(mediaType, schema, SHARED, undefined, { ...COMPRESSED, ...headers }),
         ...refused('unavailable', 'Too many pages are asked for at once.', CORS),
       },
     });
@@ -127,7 +136,7 @@ export function histories({ historyEntries: maximum, historyPageBytes }: ReadLim
       'Csv',
       'text/csv; charset=utf-8',
       { type: 'string', pattern: columns },
-      { 'Content-Disposition': head('A name for the file.') },
+      { 'Content-Disposition': header('A name for the file.') },
     ),
   };
 }

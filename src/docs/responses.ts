@@ -1,5 +1,5 @@
 /**
- * The answers that operations share, and their heads: each refusal of the table (base/refusal.ts) by its status, what every address
+ * The answers that operations share, and their headers: each refusal of the table (base/refusal.ts) by its status, what every address
  * may answer whatever is asked, and CORS. Used by openapi.ts only.
  */
 
@@ -10,31 +10,31 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 /** What is always there is `required`: clients may count on it, and the tests do. */
-export function head(description: string, schema: Json = { type: 'string' }, required = true): Json {
+export function header(description: string, schema: Json = { type: 'string' }, required = true): Json {
   return { description, required, schema };
 }
 
-const RETRY_AFTER = head('Seconds until it makes sense to come again.', { type: 'string', pattern: '^\\d+$' });
-const ALLOW = head('The methods that this address takes.');
+const RETRY_AFTER = header('Seconds until it makes sense to come again.', { type: 'string', pattern: '^\\d+$' });
+const ALLOW = header('The methods that this address takes.');
 /** Reads may be made by pages of any origin. */
 export const CORS: Json = {
-  'Access-Control-Allow-Origin': head('Pages of any origin may read this.', { const: '*' }),
-  'Access-Control-Expose-Headers': head('The heads that such pages may read.'),
+  'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
+  'Access-Control-Expose-Headers': header('The heads that such pages may read.'),
 };
 /** An address that does not serve reads at all answers without them. */
 export const CORS_WHERE_SERVED: Json = Object.fromEntries(
   Object.entries(CORS).map(([name, described]) => [name, { ...(described as Json), required: false }]),
 );
-export const NO_STORE: Json = { 'Cache-Control': head('Never kept.', { const: 'no-store' }) };
+export const NO_STORE: Json = { 'Cache-Control': header('Never kept.', { const: 'no-store' }) };
 
-/** What a refusal of this kind says here. @param heads beside its own */
-export function refused(kind: RefusalKind, description: string, heads: Json = {}): Json {
+/** What a refusal of this kind says here. @param headers beside its own */
+export function refused(kind: RefusalKind, description: string, headers: Json = {}): Json {
   const retry = kind === 'unavailable' || kind === 'too-many' ? { 'Retry-After': RETRY_AFTER } : {};
   const allow = kind === 'method-not-allowed' ? { Allow: ALLOW } : {};
   return {
     [REFUSALS[kind].status]: {
       description,
-      headers: { ...NO_STORE, ...retry, ...allow, ...heads },
+      headers: { ...NO_STORE, ...retry, ...allow, ...headers },
       content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
     },
   };
@@ -67,11 +67,11 @@ export const PREFLIGHT: Json = {
   '204': {
     description: 'What pages of other origins may do.',
     headers: {
-      Allow: head('The methods.'),
-      'Access-Control-Allow-Origin': head('Any.', { const: '*' }),
-      'Access-Control-Allow-Methods': head('The methods.'),
-      'Access-Control-Allow-Headers': head('The heads that a page may set.'),
-      'Access-Control-Max-Age': head('Seconds for which this may be remembered.'),
+      Allow: header('The methods.'),
+      'Access-Control-Allow-Origin': header('Any.', { const: '*' }),
+      'Access-Control-Allow-Methods': header('The methods.'),
+      'Access-Control-Allow-Headers': header('The heads that a page may set.'),
+      'Access-Control-Max-Age': header('Seconds for which this may be remembered.'),
     },
   },
 };

@@ -68,7 +68,9 @@ const record = z.strictObject({
   extdata: untouched.describe('As pushed, untouched; null when there is none.'),
   source: z
     .enum(['metapush', 'encoder', 'upstream', 'fallback'])
-    .describe("Who told it: a push, the encoder's own title, a pulled stream, or the channel's configured title."),
+    .describe(
+      "Where it comes from: a push, the encoder's own title, a pulled stream, or the channel's configured title.",
+    ),
   time: utc('The same instant as timestamp.'),
   code: text("The channel's key."),
   timezone: text('As pushed, or UTC; never used to read times.'),
@@ -130,7 +132,7 @@ const PUSHED: Readonly<Record<string, string>> = {
   cover: 'The URL of an image.',
   images: 'Images in three sizes, each an object with a url.',
   album: 'Album.',
-  timezone: 'Told to readers as it is; should be UTC.',
+  timezone: 'Passed on as it is; should be UTC.',
   extdata: 'Anything of yours, passed on untouched.',
 };
 
@@ -158,7 +160,7 @@ function pushed(zodSchema: z.ZodType, limits: PushLimits): ObjectSchema {
   const properties = Object.fromEntries(
     Object.entries(schema.properties).map(([name, property]) => {
       const described: Json = { description: `${PUSHED[name] ?? ''}${most(name)}`, ...property };
-      // The ids are no mere range: the rule of the schema is a function, this is its list.
+      // The ids are not just a range: the rule of the schema is a function, this is its list.
       return [name, name === 'etype' ? { description: described['description'], enum: [...ETYPES.keys()] } : described];
     }),
   );

@@ -2,18 +2,18 @@
 
 import { content, inPath, inQuery } from './parameters.js';
 import { readable } from './reads.js';
-import { CORS_WHERE_SERVED, head, JSON_TYPE, refused } from './responses.js';
+import { CORS_WHERE_SERVED, header, JSON_TYPE, refused } from './responses.js';
 import type { Json } from './schemas.js';
 
-const HEADS: Json = {
-  'Access-Control-Allow-Origin': head('Pages of any origin may read this.', { const: '*' }),
-  'Cache-Control': head('Never kept.', { const: 'no-store' }),
+const HEADERS: Json = {
+  'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
+  'Cache-Control': header('Never kept.', { const: 'no-store' }),
 };
 const mountPath = inPath('mount', 'A mount, which may hold slashes, or a channel key.', { type: 'string' });
 const mountQuery = inQuery('mount', 'Only the channel that is heard at this mount.', { type: 'string' });
 
 function ok(mediaType: string, schema: Json): Json {
-  return { '200': { description: 'OK', headers: HEADS, content: content(mediaType, schema) } };
+  return { '200': { description: 'OK', headers: HEADERS, content: content(mediaType, schema) } };
 }
 
 export function playlists(): Json {
@@ -46,13 +46,13 @@ const SOURCE: Json = {
   properties: {
     audio_info: { ...text, description: 'As the head ice-audio-info.' },
     bitrate: { ...whole, description: 'kb/s.' },
-    channels: { ...whole, description: 'Of the audio, where the source tells it.' },
+    channels: { ...whole, description: 'Of the audio, where the source says it.' },
     connections: { ...whole, description: 'Connections that play; not a member of Icecast’s.' },
     genre: text,
     listener_peak: { ...whole, description: 'The most listeners at once since the start of the server.' },
     listeners: { ...whole, description: 'Each once, however many connections it has.' },
     listenurl: text,
-    samplerate: { ...whole, description: 'Hertz, where the source tells it.' },
+    samplerate: { ...whole, description: 'Hertz, where the source says it.' },
     server_description: text,
     server_name: text,
     server_type: text,

@@ -2,10 +2,10 @@
 
 import { channelKey, content, type inPath, inQuery, metaid, stationKey, sync } from './parameters.js';
 import { readable } from './reads.js';
-import { CORS, head, refused, withoutBodies } from './responses.js';
+import { CORS, header, refused, withoutBodies } from './responses.js';
 import type { Json } from './schemas.js';
 
-/** WebSocket; what its messages hold is in the AsyncAPI document. HEAD is no handshake. */
+/** WebSocket; what its messages hold is in the AsyncAPI document. HEAD is not a handshake. */
 export function sockets(): Json {
   return eachScope((scope, name, id, parameters) => {
     const upgrade = { name: 'Upgrade', in: 'header', description: 'websocket', schema: { type: 'string' } };
@@ -19,7 +19,7 @@ export function sockets(): Json {
         ...(scope === 'listener' ? BAD_SYNC : {}),
         ...refused('upgrade-required', 'This is no WebSocket handshake.', {
           ...CORS,
-          Upgrade: head('Which way there is.'),
+          Upgrade: header('Which way there is.'),
         }),
         ...BUSY,
       },
@@ -33,7 +33,7 @@ export function sockets(): Json {
 /** Server-sent events. */
 export function events(): Json {
   return eachScope((scope, name, id, parameters) => {
-    const since = 'What was seen last, so that it is not told again; EventSource says it by itself.';
+    const since = 'What was seen last, so that it is not sent again; EventSource sends it by itself.';
     const paths = readable([id], {
       operationId: `events${name}`,
       tag: 'Watch',
@@ -47,9 +47,9 @@ export function events(): Json {
         '200': {
           description: 'Unnamed events whose data is a record; see /asyncapi.json.',
           headers: {
-            'Access-Control-Allow-Origin': head('Any.', { const: '*' }),
-            'Cache-Control': head('Never kept.'),
-            'X-Accel-Buffering': head('So that a proxy passes each event on at once.', { const: 'no' }),
+            'Access-Control-Allow-Origin': header('Any.', { const: '*' }),
+            'Cache-Control': header('Never kept.'),
+            'X-Accel-Buffering': header('So that a proxy passes each event on at once.', { const: 'no' }),
           },
           content: content('text/event-stream', { type: 'string' }),
         },

@@ -38,7 +38,7 @@ export class Seen {
     this.#order = order;
   }
 
-  /** @param id what the reader saw last; what is no id of ours counts as nothing @param order the order of its channels now */
+  /** @param id what the reader saw last; what is not an id of ours counts as nothing @param order the order of its channels now */
   static read(id: string | undefined, order: string): Seen {
     const [steps, named] = (id ?? '').split('@') as [string, string?];
     const parts = steps.split(',');

@@ -23,7 +23,7 @@ export interface PushTarget {
   authorized(channel: string, token: string): boolean;
   /** Commits and reports to readers. Rejects with a Refusal. */
   push(channel: string, input: PushInput): Promise<AcceptedPush>;
-  /** An accepted push has been written to this node's readers, so long after it came in. */
+  /** An accepted push has been written to this node's readers. @param tookMs since it came in */
   onPublished(tookMs: number): void;
   /** Every push. */
   onAnswered(answer: PushAnswered): void;

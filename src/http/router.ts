@@ -29,9 +29,11 @@ import {
 import type { Roles } from './roles.js';
 import type { HttpService, UpgradeService } from './service.js';
 
-/** Idle keep-alive connections, and those whose answers are not read, are closed by Node within these times. */
+/** A connection that waits for its next request is closed after this time. */
 const KEEP_ALIVE_MS = 65_000;
+/** How often Node looks for heads and requests that take too long. */
 const SWEEP_MS = 2_000;
+/** A connection on which nothing moves, such as one whose answer is not read, is closed after this time. */
 const IDLE_MS = 120_000;
 
 /** Paths that are served where strangers have no room any more. */
@@ -109,7 +111,7 @@ export class Router {
       connectionsCheckingInterval: SWEEP_MS,
       // Node would answer past the pipeline.
       requireHostHeader: false,
-      // Where Node asks (24 and later), other offers are passed over by itself, and no upgrade waits for a body (goOnWithout).
+      // Where Node asks (24 and later), it ignores other offers by itself, and no upgrade waits for a body (goOnWithout).
       ...({ shouldUpgradeCallback: wantsWebSocket } as http.ServerOptions),
     });
     // An answer that is not read must not keep its connection; streams and WebSockets have taken theirs out by then.
@@ -252,7 +254,7 @@ function hasBody({ headers }: http.IncomingMessage): boolean {
 }
 
 /**
- * An offer to speak another protocol than WebSocket is passed over (RFC 9110, 7.8): the request is read again without it. Java's
+ * An offer to speak another protocol than WebSocket is ignored (RFC 9110, 7.8): the request is read again without it. Java's
  * HTTP client offers h2c with its first request, and Node takes every offer for an upgrade.
  */
 function goOnWithout(server: http.Server, request: http.IncomingMessage, socket: Socket, rest: Buffer): void {

@@ -4,7 +4,7 @@
  *
  *   tick 40 ms ─► slot 0 │ slot 1 │ … │ slot 24 │ slot 0 …      a late tick makes up for the slots it missed, each once
  *
- * Owns every listener's socket from `join` until its ending, which is reported once (README, "Endings"). The one writer of
+ * Owns every listener's socket from `join` until its ending, which is reported once (src/listener/README.md, "Endings"). The one writer of
  * ChannelAudio's `listeners` and `playing`.
  */
 

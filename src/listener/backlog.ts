@@ -8,7 +8,7 @@
  *
  * Costs nothing per write, and some 3 µs of system time a sample for each connection of the machine, closed ones in TIME_WAIT included.
  * That never exceeds the 250th part of a core: with 16,000 connections samples are 12 s apart, with 80,000 a minute. What the operator
- * can bound with sysctl stands in README, "The socket's backlog". Owned by the audience.
+ * can bound with sysctl stands in src/listener/README.md, "The socket's backlog". Owned by the audience.
  */
 
 import type { AudioTape } from '../audio/audio-tape.js';
@@ -125,7 +125,7 @@ export class SocketBacklog implements AlarmHandler {
     }));
   }
 
-  /** Listeners whose lag is at most so many milliseconds, for each of `boundsMs` (ascending); the last may be +∞. */
+  /** How many listeners lag at most this many milliseconds, for each of `boundsMs` (ascending); the last may be +∞. */
   lags(boundsMs: readonly number[]): number[] {
     const counts = boundsMs.map(() => 0);
     for (const backlog of this.#byEndpoints.values()) {

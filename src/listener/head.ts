@@ -1,6 +1,6 @@
 /**
  * The head of a listener's answer, rendered for each: HTTP/1.0 status line, close-delimited, never cached, readable by pages of any
- * origin with `icy-metaint` exposed. Why each header stands there: src/http/stream/README.md.
+ * origin with `icy-metaint` exposed. Why each header stands there: src/http/stream/README.md, "Answers".
  */
 
 export interface HeadFacts {

@@ -1,6 +1,6 @@
 /**
  * How many people listen, as far as connections show it: connections with one metaid, with one X-Playback-Session-Id (Safari's probe
- * and its real connection), or from one address with one user agent within seconds of each other are one listener (README, "Unique
+ * and its real connection), or from one address with one user agent within seconds of each other are one listener (src/listener/README.md, "Unique
  * listeners"). Counted when a connection begins to play and when it ends, never in between; its end also writes its line in the access log.
  *
  *   connection ─► metaid? playback session? address + agent, joined together? ─► unique listener ─► counts of the channel

@@ -1,6 +1,6 @@
 /**
  * Sessions: what each listener with a metaid was sent and hears. A title is *written* when its ICY block goes to the socket and
- * *heard* when a player that has played in real time since its first byte gets there (README, "Written and heard"):
+ * *heard* when a player that has played in real time since its first byte gets there (src/listener/README.md, "Written and heard"):
  *
  *   session start ────────────── position ──────────►│ heard
  *        └ first byte written    written │── not yet ─┘
@@ -85,7 +85,7 @@ export class Session implements AlarmHandler {
     this.#reached(positionMs, nowMs);
   }
 
-  /** So much of what is written, milliseconds of audio, is not acknowledged by the player: it cannot have been heard. */
+  /** The player has not acknowledged the last `unsentMs` of audio that are written: they cannot have been heard. */
   stuck(unsentMs: number, nowMs: number): void {
     this.#reached(this.#writtenMs - unsentMs, nowMs);
   }

@@ -2,7 +2,7 @@
  * A push as it came over HTTP, parsed into a typed value; the only place where that happens. All code behind it trusts
  * the result: texts are NFC without controls, numbers whole and in range, times such that RFC 3339 can write them.
  *
- * A push is refused whole, and the refusal names every bad field at once. The rules: README, "Push fields".
+ * A push is refused whole, and the refusal names every bad field at once. The rules: src/metadata/README.md, "Push fields".
  */
 
 import { type FieldError, Refusal } from '../base/refusal.js';
@@ -81,7 +81,7 @@ export function parsePushQuery(rawQuery: string, limits: PushLimits): PushInput 
     if (text === null) bad.push({ field, message: NOT_UTF8, kind: 'bad-request' });
     else values[field] = text;
   }
-  // Literal `false`: this part is absent; a title with neither part would be empty by mistake (README, "Push fields").
+  // Literal `false`: this part is absent; a title with neither part would be empty by mistake (src/metadata/README.md, "Push fields").
   const noSong = values['song'] === 'false';
   const noArtist = values['artist'] === 'false';
   if (noSong) values['song'] = '';
@@ -102,7 +102,7 @@ export function parsePushQuery(rawQuery: string, limits: PushLimits): PushInput 
   });
 }
 
-/** Only these are written in the encoding that the sender names (README, "Charsets"). */
+/** Only these are written in the encoding that the sender names (src/metadata/README.md, "Charsets"). */
 const WINDOWS_FIELDS: ReadonlySet<string> = new Set(['song', 'artist', 'separator', 'seperator']);
 const NOT_UTF8 = 'is not UTF-8; if it is ISO 8859-1 or Windows-1252, say encoding=windows';
 

@@ -1,8 +1,8 @@
 /**
- * The shapes of a push, as zod schemas: the rules of README, "Push fields", each with a message for a person. The API
+ * The shapes of a push, as zod schemas: the rules of src/metadata/README.md, "Push fields", each with a message for a person. The API
  * document is made from the same schemas. zod enters this folder here only.
  *
- * What leaves a schema is clean and within its limits. `null` is no value in any member that may be missing; an empty time,
+ * What leaves a schema is clean and within its limits. `null` is not a value in any member that may be missing; an empty time,
  * tracktype, etype or encoding is none either.
  */
 

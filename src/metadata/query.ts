@@ -1,6 +1,6 @@
 /**
  * The query string of a GET push, down to bytes: which charset they are in is only known once `encoding` has been read.
- * `+` is a blank in both encodings, `%2B` a plus; of a repeated parameter the last counts (README, "Query syntax"). How many there may
+ * `+` is a blank in both encodings, `%2B` a plus; of a repeated parameter the last counts (src/metadata/README.md, "Query syntax"). How many there may
  * be is bounded, since each costs an entry and two buffers, and takes one byte to send.
  */
 

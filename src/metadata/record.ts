@@ -58,7 +58,7 @@ export interface TrackRecord extends Track {
   readonly stamp?: number;
 }
 
-/** The title line as listeners see it: both parts with the separator, or the only non-empty part (README, "Title line"). */
+/** The title line as listeners see it: both parts with the separator, or the only non-empty part (src/metadata/README.md, "Title line"). */
 export function titleLine(track: Pick<Track, 'artist' | 'song' | 'separator'>): string {
   if (track.artist === '') return track.song;
   if (track.song === '') return track.artist;

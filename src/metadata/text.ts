@@ -20,7 +20,7 @@ const MARKS = /(\p{M}{1,30})\p{M}*/gu;
 /** By this factor NFC shortens a text at most, in bytes of UTF-8 (UAX #15, 12): three jamo are one syllable of Hangul. */
 const NFC_SHORTENS = 3;
 
-/** README, "Text". Idempotent. The order matters: without controls, two halves of a character may meet. */
+/** src/metadata/README.md, "Text". Idempotent. The order matters: without controls, two halves of a character may meet. */
 export function cleanText(text: string): string {
   const whole = text.replace(CONTROLS, '').replace(LONE_SURROGATES, '\ufffd');
   // Again behind NFC, which takes some marks apart.
@@ -43,7 +43,7 @@ export function cutUnclean(text: string, mostBytes: number): string {
   return cutBytes(text, mostBytes * NFC_SHORTENS);
 }
 
-/** As much of a text as fits into so many bytes of UTF-8, cut between code points. */
+/** As much of a text as fits into `mostBytes` bytes of UTF-8, cut between code points. */
 export function cutBytes(text: string, mostBytes: number): string {
   if (text.length * 3 <= mostBytes || utf8Bytes(text) <= mostBytes) return text;
   // No unit of UTF-16 takes less than a byte.
@@ -64,7 +64,7 @@ export function decodeUtf8(bytes: Buffer): string | null {
 }
 
 /**
- * ISO 8859-1 with Windows-1252 in 0x80-0x9F (README, "Charsets"). The five bytes that Windows-1252 leaves undefined
+ * ISO 8859-1 with Windows-1252 in 0x80-0x9F (src/metadata/README.md, "Charsets"). The five bytes that Windows-1252 leaves undefined
  * are C1 controls in ISO 8859-1, so they vanish like every control.
  */
 export function decodeWindows(bytes: Buffer): string {
@@ -81,7 +81,7 @@ export function decodeNamed(bytes: Buffer, charset: string): string | null {
   return iconv.encodingExists(charset) ? iconv.decode(bytes, charset) : null;
 }
 
-/** UTF-8 where it is valid, else Windows-1252: for titles whose charset was not declared (README, "Charsets"). */
+/** UTF-8 where it is valid, else Windows-1252: for titles whose charset was not declared (src/metadata/README.md, "Charsets"). */
 export function decodeUndeclared(bytes: Buffer): string {
   return decodeUtf8(bytes) ?? decodeWindows(bytes);
 }

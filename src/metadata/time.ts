@@ -57,7 +57,7 @@ export function utcTime(unixSeconds: number): string {
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * `DD.MM.YYYY HH:MM:SS` in a zone (README, "The channel record").
+ * `DD.MM.YYYY HH:MM:SS` in a zone (src/metadata/README.md, "The channel record").
  * @param timezone an IANA name; throws RangeError for any other
  */
 export function localTime(unixSeconds: number, timezone: string): string {

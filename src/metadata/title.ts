@@ -1,6 +1,6 @@
 /**
  * A title line as an ICY block, and what an upstream's block says as a title line. A block is one byte L and L × 16 bytes of text padded
- * with NUL; players do not unescape, so the pair that ends a value never stands inside one (README, "ICY blocks").
+ * with NUL; players do not unescape, so the pair that ends a value never stands inside one (src/metadata/README.md, "ICY blocks").
  *
  *   02 │ S t r e a m T i t l e = ' … ' ; NUL NUL …
  */
@@ -61,9 +61,9 @@ function urlField(url: string | undefined, roomBytes: number): string {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** As much of a clean text as fits into so many bytes of UTF-8, without half a character as a reader sees it. */
-export function cutText(value: string, maxBytes: number): string {
-  const whole = cutBytes(value, maxBytes);
+/** As much of a clean text as fits into `mostBytes` bytes of UTF-8, without half a character as a reader sees it. */
+export function cutText(value: string, mostBytes: number): string {
+  const whole = cutBytes(value, mostBytes);
   if (whole.length === value.length) return value;
   // Whether a grapheme ends there is said by what stands before and by one code point more. A single one may be longer than a
   // block: it is cut between code points then, since an update is never dropped.

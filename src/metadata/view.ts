@@ -35,7 +35,7 @@ export class RecordView {
     this.#channel = channel;
   }
 
-  /** The channel record (README, "The channel record"). */
+  /** The channel record (src/metadata/README.md, "The channel record"). */
   get json(): string {
     return (this.#json ??= this.#join('""', '""', '""'));
   }

@@ -209,7 +209,7 @@ export class Connections {
     if (entry.inOrigin !== null) entry.origin![sideOf(entry.state)]!.renew(entry.inOrigin);
   }
 
-  /** An encoder that was let in: it is no stranger, and is not closed. */
+  /** An encoder that was let in: it is not a stranger, and is not closed. */
   admit(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
     if (entry !== undefined && !entry.isGone) this.#place(entry, null);

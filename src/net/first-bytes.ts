@@ -18,7 +18,7 @@ const TITLE = ['GET /admin/metadata', 'GET /admin.cgi', 'POST /admin/metadata', 
 const HTTP = ['GET ', 'HEAD ', 'POST ', 'OPTIONS ', 'DELETE ', 'PATCH ', 'TRACE ', 'CONNECT ', ...OURS];
 const WORDS = [...ENCODER, ...TITLE, ...HTTP];
 const LONGEST = Math.max(...WORDS.map((word) => word.length));
-/** Blank lines before a request are passed over (RFC 9112, 2.2), but not without end. */
+/** Blank lines before a request are ignored (RFC 9112, 2.2), but not without end. */
 const MOST_BLANKS = 16;
 const CONTROL = /^[\u0000-\u001f\u007f]/;
 

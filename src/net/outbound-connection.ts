@@ -127,7 +127,7 @@ export function openSocket({ url, host, mayBePrivate }: Target, options: Connect
     noDelay: true,
   };
   if (!isTls) return netConnect(to);
-  // An address is no server name (RFC 6066, 3); the certificate is checked against it all the same.
+  // An address is not a server name (RFC 6066, 3); the certificate is checked against it all the same.
   const servername = isIP(host) === 0 ? host : '';
   return tlsConnect({
     ...to,

@@ -35,7 +35,7 @@ function inIpv6(prefix: string, range: string): string {
   return `${prefix}${address}/${96 + Number(bits)}`;
 }
 
-/** @param address an IP address as text, IPv6 without brackets; with a zone it is always private, as is text that is no address */
+/** @param address an IP address as text, IPv6 without brackets; with a zone it is always private, as is text that is not an address */
 export function isPrivate(address: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%')) return true;

@@ -26,7 +26,7 @@ export interface RequestHead {
   readonly protocol: string;
   /** Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. */
   readonly headers: ReadonlyMap<string, string>;
-  /** It was no exact HTTP: a proxy between the encoder and us may have read it in another way, and its end somewhere else. */
+  /** It was not exact HTTP: a proxy between the encoder and us may have read it in another way, and its end somewhere else. */
   readonly isLoose: boolean;
   /** The bytes of the body that came in the same piece as the end of the head. */
   readonly rest: Buffer;

@@ -31,7 +31,7 @@ export interface ResponseHead {
 /**
  * Reads a head from all that has come of it.
  * @param bytes from the first one of the head
- * @param seenBytes so many of them were `more` already: a head that trickles is not searched anew each time
+ * @param seenBytes how many of them were `more` already: a head that trickles is not searched anew each time
  * @returns `more`: it is not whole; `wrong`: it is not HTTP, whatever follows
  */
 export function readResponseHead(bytes: Buffer, seenBytes = 0): ResponseHead | 'more' | 'wrong' {
@@ -58,7 +58,7 @@ function endOf(bytes: Buffer, firstLf: number): number {
   return -1;
 }
 
-/** @param text all lines behind the status line, one character a byte; what is no header is left out */
+/** @param text all lines behind the status line, one character a byte; what is not a header is left out */
 function strictHead(status: string, text: string): Buffer {
   const headers = text
     .replace(FOLD, ' ')

@@ -22,7 +22,7 @@ export interface SecretQueueOptions {
   readonly mostOfOrigin: number;
   /** In [0, 1). */
   random(): number;
-  /** So many more, or fewer, wait. */
+  /** By how many the number of those that wait has changed. */
   onCount(change: number): void;
 }
 

@@ -20,7 +20,7 @@ export interface Moment {
   readonly ageMs: (now: TrackRecord) => number;
 }
 
-/** A next that was pushed with a start is dropped so long after it. */
+/** How long after its start a next that was pushed with one is dropped. */
 const NEXT_KEPT_MS = 60_000;
 /** A wall clock that goes back by less counts as a burst of titles; by more, as a clock that was set. */
 const SAME_MOMENT_MS = 1000;

@@ -1,6 +1,7 @@
 /**
  * The channel's own title, for when there is no better one: after the duration of the title on air, and (where the channel says
- * so) while its first source is not on air (README, "Fallback title"). Pure functions; src/titles/scheduler.ts watches clock and sources.
+ * so) while its first source is not on air (src/now-playing/README.md, "Fallback title"). Pure functions; src/titles/scheduler.ts watches
+ * clock and sources.
  *
  *   lost:  now ──► covered, the fallback title becomes now; pushes go to covered     found:  covered ──► now
  */

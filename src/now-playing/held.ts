@@ -1,6 +1,6 @@
 /**
  * Pushes that wait for their time: a `now` with a `time` shortly ahead takes effect at that moment, and no reader gets it before
- * (README, "Held pushes"). Pure functions; src/titles/scheduler.ts watches the clock.
+ * (src/now-playing/README.md, "Held pushes"). Pure functions; src/titles/scheduler.ts watches the clock.
  */
 
 import { type Refusal, retryLater } from '../base/refusal.js';

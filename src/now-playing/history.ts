@@ -23,7 +23,7 @@ interface HistoryWriter {
 }
 
 export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
-  /** An array of channel records, each with `from` and `to` (README, "History"). */
+  /** An array of channel records, each with `from` and `to` (src/now-playing/README.md, "History"). */
   json: {
     open: '[',
     line: ({ record, fromMs, toMs }, face) => {

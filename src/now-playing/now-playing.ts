@@ -8,7 +8,7 @@
  *   upstream      │   (outranked while   └─► next  replaced by the last pushed, spent by its own now, dropped when stale
  *   metapush next ┘    a pushed now holds)
  *
- * Invariant: versions rise by one with every change; a next never becomes now by itself. The rules: README.
+ * Invariant: versions rise by one with every change; a next never becomes now by itself. The rules: src/now-playing/README.md.
  */
 
 import type { PushInput } from '../metadata/push-input.js';

@@ -1,6 +1,6 @@
 /**
  * What a push is to the record in force: a repeat (nothing changes), a correction (the same play in other words), or another play.
- * And how a push becomes a track. Pure functions; the rules: README, "Repeats and corrections".
+ * And how a push becomes a track. Pure functions; the rules: src/now-playing/README.md, "Repeats and corrections".
  */
 
 import type { PushInput } from '../metadata/push-input.js';

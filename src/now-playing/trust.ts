@@ -1,5 +1,5 @@
 /**
- * Which origins of titles a channel believes (`titlesFrom`, best first), and how long a better one keeps the others out (README,
+ * Which origins of titles a channel believes (`titlesFrom`, best first), and how long a better one keeps the others out (src/now-playing/README.md,
  * "Trust"). Pure; used by the state machine (now-playing.ts).
  *
  *   metapush   outranks those behind it for its duration + grace, or for pushHoldSeconds when it has none;

@@ -23,7 +23,7 @@ export class BareBody implements EncoderBody {
   }
 }
 
-/** Content-Length: so many bytes, and whatever comes after them is passed over. */
+/** Content-Length: that many bytes, and whatever comes after them is ignored. */
 class SizedBody implements EncoderBody {
   #left: number;
 
@@ -44,7 +44,7 @@ const CR = 0x0d;
 const SEMICOLON = 0x3b;
 /** 2^32 bytes: no encoder means more than a day of audio in one chunk. */
 const MOST_DIGITS = 8;
-/** Of a size's line and of all trailers together: no encoder sends so much, and it is only counted, never kept. */
+/** Of a size's line and of all trailers together: no encoder sends that much, and it is only counted, never kept. */
 const MOST_LINE_BYTES = 4096;
 
 class ChunkedBody implements EncoderBody {

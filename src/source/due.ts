@@ -25,7 +25,7 @@ export class Due {
   #lastMs = Number.NEGATIVE_INFINITY;
   #handMs = 0;
 
-  /** @param mostMs the longest piece: so much audio may come at once, and then nothing for as long */
+  /** @param mostMs the longest piece of audio that may come at once, and be followed by nothing for as long */
   constructor(mostMs: number) {
     this.#mostMs = mostMs;
   }

@@ -19,7 +19,7 @@ import type { SourceInput, SourceTitle } from './source.js';
 
 /** For an encoder that asked for a 100, when its body is complete. */
 const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
-/** For so long an encoder whose body is complete may take to close. */
+/** How long an encoder whose body is complete may take to close. */
 const COMPLETE_MS = 2000;
 const NOTHING: Buffer = Buffer.alloc(0);
 
@@ -131,12 +131,12 @@ export class EncoderConnection implements IntakeOwner {
     return this.#clock.now() - Math.max(this.#lastByteMs, this.#intake.resumedMs);
   }
 
-  /** For how long there should have been audio, milliseconds; bytes that hold none are no sign of life. */
+  /** For how long there should have been audio, milliseconds; bytes without any are not a sign of life. */
   get overdueMs(): number {
     return this.#clock.now() - Math.max(this.#lastAudioMs, this.#intake.resumedMs, this.#owner.input.dueMs);
   }
 
-  /** Hands on nothing more. Idempotent. @param abrupt with a reset, whatever it still sends */
+  /** Hands on nothing more. Idempotent. @param abrupt at once, whatever it still sends; else with a FIN */
   close(abrupt: boolean): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;

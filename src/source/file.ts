@@ -22,7 +22,7 @@ const MOST_AHEAD_MS = 400;
 const LEAST_AHEAD_MS = 150;
 /** Further behind than this (a stopped process) the clock starts anew: that audio is of no use any more. */
 const MOST_BEHIND_MS = 10_000;
-/** A file with so much in one place that is neither frame nor tag is not MP3, AAC or Ogg; reading all of it would cost seconds. */
+/** A file with this many bytes in one place that are neither frame nor tag is not MP3, AAC or Ogg; reading all of it would cost seconds. */
 const MOST_GARBAGE_BYTES = 1024 * 1024;
 const RETRY_MS = 5_000;
 

@@ -48,7 +48,7 @@ const OFF = 0.2;
 const ON_AGAIN = 0.1;
 /** An AAC stream whose mean has moved this far has another bitrate. */
 const CHANGED = 0.25;
-/** So much in frames of one bitrate shows a constant one. */
+/** Audio in frames of one bitrate that shows a constant one. */
 const STEADY_MS = 2000;
 
 export class Health {
@@ -60,7 +60,7 @@ export class Health {
   };
   /** How often each was reported. */
   readonly events = Object.fromEntries(SOURCE_EVENTS.map((event) => [event, 0])) as Record<SourceEvent, number>;
-  /** kb/s, the mean of the last 10 s; 0: it has not sent so much. */
+  /** kb/s, the mean of the last 10 s; 0: it has not sent that much. */
   measuredKbps = 0;
   readonly #options: HealthOptions;
   readonly #onEvent: OnSourceEvent;
@@ -122,7 +122,7 @@ export class Health {
     this.#set('unsteady', is, fields);
   }
 
-  /** It has been gone for so long that nothing is known of it: no longer unsteady, without a report. */
+  /** It was away too long for anything to be known of it: no longer unsteady, without a report. */
   forgive(): void {
     this.troubles.unsteady = false;
   }

@@ -28,16 +28,16 @@ export interface SourceSettings {
 export interface InputOptions extends HealthOptions {
   /** The longest piece in which a source may send its audio (due.ts). */
   readonly pieceMs: number;
-  /** It is unsteady once it was left so often within a minute. */
+  /** It is unsteady once it was left this often within a minute. */
   readonly flaps: number;
-  /** An unsteady source must have delivered without fault for so long. */
+  /** How long an unsteady source must have delivered without fault. */
   readonly soundMs: number;
 }
 
 const MINUTE_MS = 60_000;
-/** For so long, and until the next look, audio waits for its title to be saved (a slow disk). */
+/** How long, up to the next look, audio waits for its title to be saved (a slow disk). */
 const TITLE_WAIT_MS = 250;
-/** So many waiting frames are written in one turn of the event loop: 6 ms; the next ones a tick of the clock later. */
+/** At most this many waiting frames are written in one turn of the event loop: 6 ms; the next ones a tick of the clock later. */
 const MOST_AT_ONCE = 2000;
 
 /** A frame that came after a title that is not on the tape yet. */

@@ -29,7 +29,7 @@ export interface IntakeOwner {
   onPaused(waitMs: number | null): void;
   /** It may be read again. */
   onResumed(): void;
-  /** What comes is no audio, or next to none of it is. */
+  /** What comes is not audio, or hardly any of it is. */
   onNoAudio(): void;
   /** The connection's bytes have ended, and all of them are taken. */
   onFinished(): void;
@@ -39,12 +39,12 @@ export interface IntakeOptions {
   /** For the watchdog: the way by which the work comes, and the channel whose work it is. */
   readonly part: 'encoder' | 'upstream';
   readonly channel: string;
-  /** So many more bytes of no audio than audio makes good are no stream. */
+  /** This many bytes that are not audio, beyond those that audio offsets, are not a stream. */
   readonly framelessBytes: number;
 }
 
 /**
- * What is no audio is put up with as long as it is not more than so many times the audio: pictures beside it, a damaged line. Of a link
+ * Bytes that are not audio are accepted up to this many times the audio: pictures beside it, a damaged line. Of a link
  * of Ogg also its head counts as if it were none, since it is sent to every listener.
  */
 const OFFSET_SHARE = 8;

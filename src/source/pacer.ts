@@ -6,7 +6,7 @@
  */
 
 /**
- * A source reads so much between two looks at this account, and holds the rest back: it then waits for a fraction of a second at
+ * A source reads at most this much between two looks at this account, and then waits for a fraction of a second at
  * a time, however large its chunks, and the switch does not take the wait for a stall.
  */
 export const SLICE_BYTES = 1024;

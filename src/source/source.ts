@@ -56,7 +56,7 @@ export interface Source {
   readonly contentType: string | undefined;
   /** What it says of itself; undefined: nothing, or it is not connected. */
   readonly facts?: SourceFacts | undefined;
-  /** For so long after its latest frame it may be filling an Ogg page, milliseconds; undefined or 0: it sends what it has. */
+  /** How long after its latest frame it may be filling an Ogg page, milliseconds; undefined or 0: it sends what it has. */
   readonly pageMs?: number;
   /** Begins (again) to get audio. Idempotent. */
   start(): void;

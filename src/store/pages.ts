@@ -39,7 +39,7 @@ const NO_PAGE = -1;
 const MOST_PAGES = 2 ** 31;
 
 interface PageHeader {
-  readonly page: number;
+  readonly pageNumber: number;
   readonly transaction: number;
   readonly kind: number;
   /** Of a value with pages of its own. */
@@ -140,8 +140,8 @@ class PageFile {
   }
 
   #header(bytes: Buffer, pageNumber: number): PageHeader {
-    const head = headOf(bytes);
-    if (head.page !== pageNumber) throw new Error(`page ${pageNumber} says that it is page ${head.page}`);
+    const head = headerOf(bytes);
+    if (head.pageNumber !== pageNumber) throw new Error(`page ${pageNumber} says that it is page ${head.pageNumber}`);
     if (head.transaction < 0 || head.transaction > this.#transaction) {
       throw new Error(`page ${pageNumber} is of transaction ${head.transaction}`);
     }
@@ -177,9 +177,9 @@ export function checkPages(path: string): void {
 }
 
 /** @param bytes those of the header, or more */
-function headOf(bytes: Buffer): PageHeader {
+function headerOf(bytes: Buffer): PageHeader {
   return {
-    page: number(bytes, 0),
+    pageNumber: number(bytes, 0),
     transaction: number(bytes, 8),
     kind: bytes.readUInt16LE(18) & KINDS,
     pages: bytes.readUInt32LE(20),
@@ -188,7 +188,7 @@ function headOf(bytes: Buffer): PageHeader {
 
 /** Throws an Error when the nodes do not fill the space that the header declares. @param page the whole of a branch or leaf */
 function nodesOf(page: Buffer): PageNode[] {
-  const { page: pageNumber, kind } = headOf(page);
+  const { pageNumber, kind } = headerOf(page);
   const body = page.subarray(HEADER_BYTES);
   const [from, to] = [page.readUInt16LE(20), page.readUInt16LE(22)];
   if (from % 2 !== 0 || from > to || to > body.length)

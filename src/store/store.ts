@@ -14,7 +14,7 @@ export interface HistoryBounds {
 }
 
 export interface HistoryPage {
-  /** At most so many entries. */
+  /** At most this many entries. */
   readonly limit: number;
   /** Only titles that began before this moment, unix milliseconds. */
   readonly beforeMs?: number | undefined;

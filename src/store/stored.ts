@@ -1,6 +1,6 @@
 /**
  * What the store writes: a state and a history entry as text, each with the number of its format, so that a later version knows what it
- * reads (README, "Layout"). Pure functions, used by lmdb.ts.
+ * reads (src/store/README.md, "Layout"). Pure functions, used by lmdb.ts.
  */
 
 import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../now-playing/state.js';
@@ -42,7 +42,7 @@ export function historyKey(channel: string, { fromMs, record }: HistoryEntry): H
   return [channel, fromMs, record.version];
 }
 
-/** Null: it is no entry. */
+/** Null: it is not an entry. */
 export function parseEntry(text: string): HistoryEntry | null {
   let entry: HistoryEntry | undefined;
   try {

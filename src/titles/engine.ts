@@ -1,12 +1,13 @@
 /**
  * The port through which every change of metadata goes, whether this is one process or many machines: a change is decided on the
- * channel's last state, committed, and then delivered to every node in version order. Invariant: a change's version is one more than
- * that of the state before it (README, "The engine's contract"). Implementations: local.ts (default); all pass test/titles/engine-contract.ts.
+ * channel's last state, committed, and then delivered to each node in version order. Invariant: a change's version is one more than
+ * that of the state before it (src/titles/README.md, "The engine's contract"). Implementations: local.ts (default); all pass
+ * test/titles/engine-contract.ts.
  */
 
 import type { Change, ChannelState } from '../now-playing/state.js';
 
-/** Called on every node with every change of a channel, in version order, after its commit. */
+/** Called on this node with every change of a channel, whichever node has decided it, in version order, after its commit. */
 export type Deliver = (channel: string, change: Change) => void;
 
 export interface Engine {

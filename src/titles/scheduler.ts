@@ -47,7 +47,9 @@ export class TitleScheduler {
     this.#parts = parts;
   }
 
-  /** Does what is due on a channel, and sets an alarm for what soon will be. Resolves when it has been committed. Never rejects. */
+  /**
+   * Does what is due on a channel, and sets an alarm for what soon will be. Resolves when it has been committed, or
+   * refused. Rejects only where the stored state cannot be read. */
   async check(channel: string): Promise<void> {
     await this.#schedule(channel).check();
   }

@@ -1,6 +1,6 @@
 /**
  * The one way for metadata to change: a push, a title of a source or a moment by the clock is decided by the state machine,
- * committed by the engine, and comes back through `deliver` to the tape and the readers (README, "The walk of a change").
+ * committed by the engine, and comes back through `deliver` to the tape and the readers (src/titles/README.md, "The walk of a change").
  *
  * Invariant: commit, then readers, then the answer. Owns its engine and scheduler; made by app/titles.ts.
  */
@@ -40,7 +40,7 @@ export interface TitleServiceParts {
   readonly log: Log;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly rules: Pick<TrustRules, 'pushHoldSeconds' | 'graceSeconds'>;
-  /** At most so many pushes of a channel wait for their time. */
+  /** How many pushes of a channel may wait for their time. */
   readonly heldPushes: number;
   /** Limit of an artist or a song from a source; longer ones are cut. */
   readonly textBytes: number;
@@ -151,7 +151,7 @@ export class TitleService {
   }
 
   /**
-   * Takes a title of a source, in its stream or beside it. Resolves when it is accepted or passed over, or at once when it has to
+   * Takes a title of a source, in its stream or beside it. Resolves when it is accepted or ignored, or at once when it has to
    * wait. Never rejects: its sender awaits no answer.
    */
   readonly streamTitle = async (channel: string, sourceTitle: SourceTitle, source: Source): Promise<void> => {

@@ -104,7 +104,7 @@ export class Card {
       if (first && !this.#nextCame) this.#next = null;
       this.#nextCame = false;
       if (!first && title.id !== this.#air?.id) this.#nowsSinceNext++;
-      // Its turn has come, or it was passed over (src/now-playing/README.md, "Next").
+      // Its turn has come, or it was skipped (src/now-playing/README.md, "Next").
       if (this.#next !== null && (isSameTrack(this.#next, title) || this.#nowsSinceNext >= 2)) this.#next = null;
       if (!isSameTitle(this.#air, title)) this.#airMs = first ? Number.NaN : performance.now();
       this.#air = title;

@@ -22,7 +22,7 @@ const STATIONS = `stations:
       live: { pushTokens: [demo-token], sources: [{ type: encoder, password: demo-source, takeover: never }] }
 `;
 const ADDRESS = 'addresses: [{ host: 127.0.0.1, port: 0 }]';
-const BUTT = { heads: 'Content-Type: audio/mpeg\r\nUser-Agent: butt 0.1.37\r\n' };
+const BUTT = { headers: 'Content-Type: audio/mpeg\r\nUser-Agent: butt 0.1.37\r\n' };
 const PUSH = 'GET /metapush/live/demo-token?song=Slow HTTP/1.1\r\nHost: x\r\n\r\n';
 const { log: SILENT } = openLog('silent', 0);
 
@@ -115,11 +115,12 @@ t.test('a stop ends in its time, whatever hangs, and logs what did not end', asy
   const idle = await send(t, port, 'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
   await idle.take(1);
   const startMs = performance.now();
-  await app.stop(2000);
+  const stopped = await app.stop(2000);
   const tookMs = performance.now() - startMs;
   t.ok(tookMs < 2000, `before the caller would end the process: ${Math.round(tookMs)} ms`);
   const left = lines.filter(({ pending }) => pending !== undefined);
   t.match(left, [{ pending: ['titles', 'requests', 'connections'] }, { pending: ['store'] }]);
+  t.match(stopped, { errors: [], isWriting: true }, "Node's own exit would wait for the disk");
   await idle.untilClosed();
 });
 

@@ -26,7 +26,7 @@ stations:
   const playing = new Player(port, '/plays');
   await playing.until((player) => player.audioBytes > 0);
   const waiting = new Player(port, '/silent');
-  await until(() => upstream.heads.length > 0, 5000);
+  await until(() => upstream.requestHeads.length > 0, 5000);
   purges();
   let turns = 0;
   await until(() => (turns += purges().length) >= 3, 10_000);

@@ -8,7 +8,7 @@ import { type Attack, connect, wait } from './attack.js';
 const REQUESTS = 800;
 const CLIENTS = 5;
 
-const get = (path: string, heads = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${heads}\r\n`;
+const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`;
 
 /** The same request hundreds of times at once, from a few clients that never read, and one that does. */
 function pipeline(request: string, requests = REQUESTS): Attack {

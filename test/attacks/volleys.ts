@@ -14,10 +14,10 @@ import { type Attack, again, connect, wait } from './attack.js';
 const MARKS = `a${'\u0301'.repeat(16_000)}${'\u0316'.repeat(16_000)}`;
 const WRONG = `Authorization: Basic ${Buffer.from('source:wrong').toString('base64')}\r\n`;
 
-function post(path: string, type: string, body: string, heads = ''): Buffer {
+function post(path: string, type: string, body: string, headers = ''): Buffer {
   const length = Buffer.byteLength(body);
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nHost: x\r\n${heads}Content-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n${body}`,
+    `POST ${path} HTTP/1.1\r\nHost: x\r\n${headers}Content-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n${body}`,
   );
 }
 

@@ -116,3 +116,36 @@ t.test('the title in force goes from tape to tape, and was there before any', as
   write(one, 128, 1100);
   t.equal(titleAt(0), 'A - Two');
 });
+
+t.test('behind a gap and behind another source frames that reach back are muted', async (t) => {
+  // MPEG 1 layer III, stereo: 511 bytes of each frame's sound lie in those before it.
+  const frame = Buffer.alloc(417, 0x5a);
+  frame.set([0xff, 0xfb, 0x90, 0x00, 0xff, 0x80]);
+  const one = channel({ metaint: 417 });
+  one.playing = 1;
+  const play = (count: number, fresh = false) => {
+    for (let i = 0; i < count; i++) one.write(frame, FRAME_MS, 128, fresh && i === 0);
+  };
+  play(4);
+  play(4, true);
+  one.sourceChanged('audio/mpeg');
+  play(5);
+  const { tape } = one;
+  const muted = Array.from({ length: 12 }, (_, seq) => !tape!.at(seq)!.plain.equals(frame));
+  const [yes, no] = [true, false];
+  t.strictSame(muted, [no, no, no, no, yes, yes, no, no, yes, yes, no, no]);
+});
+
+t.test('another format behind the same channel: no burst of what the head does not say', async (t) => {
+  const one = channel({ metaint: 1000 });
+  write(one, 128, 5000);
+  const { tape } = one;
+  const from = tape!.joinAt(2000);
+  t.ok(from < tape!.head, 'a burst is there');
+  one.sourceChanged(undefined);
+  one.sourceChanged('audio/mpeg');
+  t.equal(tape!.joinAt(2000), from, 'it is what it was');
+  one.sourceChanged('audio/aac');
+  t.equal(one.contentType, 'audio/aac');
+  t.ok(tape!.joinAt(2000) >= tape!.head);
+});

@@ -54,6 +54,15 @@ t.test(
   },
 );
 
+t.test('a segment of packets that hardly play has half a MB at most, and a packet', async (t) => {
+  const tape = new OggTape(link, METAINT, LAG_MS, null);
+  const large = Buffer.alloc(50_000, 0xfc);
+  for (let i = 0; i < 100; i++) tape.write(large, 1, false, link);
+  const lengths = Array.from({ length: tape.head }, (_, seq) => tape.at(seq)!.plain.length);
+  t.ok(lengths.length >= 8, `${lengths.length} segments of 5 MB`);
+  t.ok(Math.max(...lengths) < 512 * 1024 + 51_000, lengths.join());
+});
+
 t.test('no listener joins before a fence', async (t) => {
   const tape = tapeOf(5000 + PACKET_MS);
   t.equal(tape.joinAt(3000), 0, 'a burst is there');

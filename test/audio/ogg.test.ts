@@ -26,6 +26,7 @@ import {
 } from '../../src/audio/ogg-page.js';
 import type { OggTape } from '../../src/audio/ogg-tape.js';
 import { isLong } from '../kit/long.js';
+import { forgedHead } from '../kit/made-ogg.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 import { DEMO_AUDIO } from '../kit/server.js';
@@ -373,6 +374,22 @@ t.test('a packet that never ends is counted, whichever way it is lost', async (t
     framer.reset();
     t.equal(framer.counters.skippedBytes, 2 * bodyBytes, name);
   }
+});
+
+t.test('damage now and then costs nothing but itself, however long the stream has run', async (t) => {
+  const parts = [opusHeads(new PageWriter(7, 0, FIRST))];
+  const writer = new PageWriter(7, 2, 0);
+  let packets = 0;
+  // Each claims 64 KB of what comes behind it, and is looked through: more in all than may be at once.
+  for (let round = 0; round < 20; round++) {
+    parts.push(forgedHead());
+    for (let i = 0; i < 400; i++) writer.packet(Buffer.alloc(200, 0xfc), ++packets * 960);
+    writer.end();
+    parts.push(writer.take());
+  }
+  const got = read(Buffer.concat(parts));
+  t.equal(got.packets.length, packets);
+  t.equal(got.skippedBytes, 20 * forgedHead().length);
 });
 
 t.test('paused by its sink, it hands on a packet with each push, and loses none', async (t) => {

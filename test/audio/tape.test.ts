@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { ADTS_HEAD_BYTES } from '../../src/audio/adts.js';
-import { HEADER_BYTES, MAX_FRAME_BYTES } from '../../src/audio/header.js';
+import { HEADER_BYTES, MAX_FRAME_BYTES, TAG_HEAD_BYTES, tagBytes } from '../../src/audio/header.js';
 import { Mark } from '../../src/audio/mark.js';
 import { Tape } from '../../src/audio/tape.js';
 import { adtsFrame, readFilled } from '../kit/adts.js';
@@ -189,11 +189,27 @@ t.test('a frame that a segment cuts within its side information is left to its t
     t.notOk(entered.subarray(0, FRAME_BYTES).equals(frame), 'the first frame is muted');
     const isMuted = !entered.subarray(FRAME_BYTES, metaint).equals(frame.subarray(0, inside));
     t.equal(isMuted, inside === SIDE_END, 'the next one, if all that mutes it is there');
+    t.ok(tape.at(0)!.entered(false).equals(entered.subarray(0, metaint)), 'without ICY the same, and no block');
     t.ok(
       tape
         .at(1)!
         .bytes.subarray(0, FRAME_BYTES - inside)
         .equals(frame.subarray(inside)),
+    );
+  }
+});
+
+t.test('MP3 begins with a tag that says how long it is, up to its entry', async (t) => {
+  for (const entry of [21, 100, 137, 138, 300, 20_000]) {
+    const metaint = 40_000;
+    const tape = new Tape(metaint, 60_000, null);
+    tape.write(Buffer.alloc(metaint + entry, 1), 1000);
+    for (let i = 0; i < 3; i++) tape.write(Buffer.alloc(20_000, 2), 500);
+    const entered = tape.at(1)!.entered(true);
+    t.equal(tagBytes(Buffer.concat([entered, Buffer.alloc(TAG_HEAD_BYTES)]), 0, true), entry);
+    t.ok(
+      entered.subarray(entry, metaint).equals(tape.at(1)!.plain.subarray(entry)),
+      `${entry}: and then what was there`,
     );
   }
 });

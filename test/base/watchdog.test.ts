@@ -11,9 +11,11 @@ import { Random } from '../kit/random.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { audioOf, setUp, streamHead, Tap, Upstream } from '../kit/upstream.js';
 
-function hold(ms: number): void {
-  const endMs = performance.now() + ms;
-  while (performance.now() < endMs);
+/** Returns how long it held: longer where the machine did not let it run. */
+function hold(ms: number): number {
+  const startMs = performance.now();
+  while (performance.now() < startMs + ms);
+  return performance.now() - startMs;
 }
 
 t.test('of several long turns the longest is reported, once, with its cause', async (t) => {
@@ -54,18 +56,27 @@ t.test('a late loop that no long turn explains has an unknown cause', async (t) 
 });
 
 t.test('work within other work is booked once, as what it is, and the other with the rest only', async (t) => {
-  const dog = new Watchdog();
-  dog.longMs = 200;
-  const outerMs = dog.begin();
-  const innerMs = dog.begin();
-  const innermostMs = dog.begin();
-  hold(5);
-  t.notOk(dog.end('change', innermostMs));
-  hold(300);
-  t.ok(dog.end('encoder', innerMs));
-  dog.blame('studio');
-  hold(2);
-  if (dog.end('timer', outerMs)) dog.blame('Object');
+  const booked = () => {
+    const dog = new Watchdog();
+    dog.longMs = 200;
+    const outerMs = dog.begin();
+    const innerMs = dog.begin();
+    const innermostMs = dog.begin();
+    const shortMs = hold(5);
+    const isLong = dog.end('change', innermostMs);
+    hold(300);
+    const isInnerLong = dog.end('encoder', innerMs);
+    dog.blame('studio');
+    const restMs = hold(2);
+    if (dog.end('timer', outerMs)) dog.blame('Object');
+    return { dog, isLong, isInnerLong, heldMs: Math.max(shortMs, restMs) };
+  };
+  // Again where the machine made a short turn long.
+  let made = booked();
+  for (let tries = 0; made.heldMs > 100 && tries < 20; tries++) made = booked();
+  const { dog, isLong, isInnerLong } = made;
+  t.notOk(isLong);
+  t.ok(isInnerLong);
   t.match(dog.take(), { part: 'encoder', who: 'studio' });
   t.ok(dog.longestMs.encoder >= 300 && dog.longestMs.change >= 5 && dog.longestMs.timer >= 2);
   t.ok(dog.longestMs.timer < dog.longestMs.encoder);

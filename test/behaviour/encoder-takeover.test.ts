@@ -183,16 +183,16 @@ t.test('linger: who comes back in time is waited for; titles and the fallback ti
   t.equal(framesIn(player.audio).skippedBytes, 0);
 });
 
-t.test("an encoder's heads are the channel's while it is heard, where the configuration says nothing", async (t) => {
+t.test("an encoder's headers are the channel's while it is heard, where the configuration says nothing", async (t) => {
   const server = await startServer(t, yaml('takeover: always', 'genre: Configured'));
   const ask = async () => {
     const player = await listener(t, server);
     player.close();
-    return player.heads;
+    return player.headers;
   };
   await until(async () => (await metric(server, 'airsplice_source_heard', 'kind="file"')) === 1, 5000);
   t.equal((await ask()).get('icy-name'), 'live');
-  const heads = [
+  const headers = [
     ...['Content-Type: audio/aac', 'ice-name: M\xfcnchen FM', 'ice-genre: Other', 'icy-url: https://x.example/a?b'],
     ...[
       'ice-description: Zo\xc3\xab',
@@ -201,7 +201,7 @@ t.test("an encoder's heads are the channel's while it is heard, where the config
       'ice-bitrate: 96',
     ],
   ];
-  const feeder = new Feeder(t, server.port, '/live', { heads: `${heads.join('\r\n')}\r\n` }).stream(t);
+  const feeder = new Feeder(t, server.port, '/live', { headers: `${headers.join('\r\n')}\r\n` }).stream(t);
   t.equal(await feeder.answered(), 200);
   await until(async () => (await heardEncoder(server)) === 1, 5000);
   const answer = await ask();
@@ -218,7 +218,7 @@ t.test("an encoder's heads are the channel's while it is heard, where the config
   t.equal(await events(server, 'content-type'), 1, 'the wrong content type is counted');
   feeder.socket.destroy();
   await until(async () => (await heardEncoder(server)) === 0, 5000);
-  const ogg = new Feeder(t, server.port, '/live', { heads: 'Content-Type: application/ogg\r\n' }).stream(t);
+  const ogg = new Feeder(t, server.port, '/live', { headers: 'Content-Type: application/ogg\r\n' }).stream(t);
   t.equal(await ogg.answered(), 200);
   await until(async () => (await events(server, 'content-type')) === 2, 5000);
   ogg.socket.destroy();

@@ -139,13 +139,13 @@ t.test('an encoder that sends its audio while its password waits loses none of i
   const port = await harness.front.listen();
   t.teardown(() => harness.close());
   const audio = randomBytes(1_000_000);
-  const heads = [
+  const headers = [
     `SOURCE /live HTTP/1.0\r\nAuthorization: Basic ${btoa('source:hackme')}\r\n\r\n`,
     'hackme\r\nicy-name:x\r\n\r\n',
   ];
   new Wire(t, port).send('wrong\r\n');
   await until(() => harness.judged.length === 1, 5000);
-  for (const [i, head] of heads.entries()) {
+  for (const [i, head] of headers.entries()) {
     // A client that goes meanwhile, in one way or the other, leaves the queue.
     const gone = [new Wire(t, port).send(head), new Wire(t, port, { halfOpen: true }).send(head.slice(0, -2))];
     const stays = new Wire(t, port).send(head).send(audio);
@@ -170,7 +170,7 @@ t.test('an encoder that sends its audio while its password waits loses none of i
   t.equal(harness.judged.filter(({ status }) => status === 200).length, 2);
 });
 
-t.test('an encoder that is overtaken while it sends its heads is let go', async (t) => {
+t.test('an encoder that is overtaken while it sends its headers is let go', async (t) => {
   const harness = new FrontHarness();
   const port = await harness.front.listen();
   t.teardown(() => harness.close());
@@ -188,7 +188,7 @@ t.test('an encoder that is overtaken while it sends its heads is let go', async 
   t.equal(harness.fed.length, 0);
 });
 
-t.test('a password or its heads that never come to their end', async (t) => {
+t.test('a password or its headers that never come to their end', async (t) => {
   const harness = new FrontHarness(200);
   t.teardown(() => harness.close());
   for (const text of ['hack', 'hackme\r\n', 'hackme\r\nicy-name: x\r\n', 'PUT /live HTTP/1.1\r\n', '\r\n']) {

@@ -46,10 +46,10 @@ t.test('forged pages: the bytes that a CRC is taken of are in proportion to thos
     }),
   );
   const hostile: Record<string, Buffer> = {
-    'heads of 27 bytes': forgedHeads(400_000),
-    'heads that claim nothing': Buffer.alloc(400_000, Buffer.from(`OggS${'\0'.repeat(23)}`, 'latin1')),
-    'heads of 5 bytes': Buffer.alloc(400_000, 'OggS\0'),
-    'heads and noise': mixed,
+    'headers of 27 bytes': forgedHeads(400_000),
+    'headers that claim nothing': Buffer.alloc(400_000, Buffer.from(`OggS${'\0'.repeat(23)}`, 'latin1')),
+    'headers of 5 bytes': Buffer.alloc(400_000, 'OggS\0'),
+    'headers and noise': mixed,
     'one bit of each page': files.opus.map((byte, i) => (i > 5000 && i % 1500 === 0 ? byte ^ 1 : byte)) as Buffer,
   };
   for (const [name, bytes] of Object.entries(hostile)) {
@@ -191,7 +191,7 @@ t.test('pages in which nothing is, packets without an end and links without audi
     [OPUS_HEAD, OPUS_TAGS],
     Array.from({ length: 200 }, () => Array.from({ length: 255 }, () => Buffer.alloc(0))),
   );
-  const heads = oggOf([OPUS_HEAD, OPUS_TAGS], []);
+  const headers = oggOf([OPUS_HEAD, OPUS_TAGS], []);
   const endless = new PageWriter(7, 0, FIRST);
   endless.packet(OPUS_HEAD, 0);
   endless.end();
@@ -200,8 +200,8 @@ t.test('pages in which nothing is, packets without an end and links without audi
   endless.packet(Buffer.alloc(3_000_000), 960);
   const cases: Record<string, Buffer> = {
     'zero lacings': nothing,
-    'first pages': Buffer.alloc(100_000, heads.subarray(0, 47)),
-    'links without audio': Buffer.alloc(heads.length * 500, heads),
+    'first pages': Buffer.alloc(100_000, headers.subarray(0, 47)),
+    'links without audio': Buffer.alloc(headers.length * 500, headers),
     'a packet of 3 MB': endless.take(),
   };
   for (const [name, bytes] of Object.entries(cases)) {

@@ -62,8 +62,8 @@ t.test(`a station of ${COUNT} channels`, async (t) => {
   const url = 'GET /metadata/station/big.json';
 
   t.test('polling', async (t) => {
-    const get = async (query: string, heads = '') => {
-      const wire = new Wire(t, port).send(`${url}${query} HTTP/1.1\r\nHost: x\r\n${heads}\r\n`);
+    const get = async (query: string, headers = '') => {
+      const wire = new Wire(t, port).send(`${url}${query} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
       const [answer] = await wire.take(1);
       wire.socket.destroy();
       // What the wire's kit has read as UTF-8 is not what was sent: the bytes behind the head are.
@@ -71,44 +71,44 @@ t.test(`a station of ${COUNT} channels`, async (t) => {
       return { ...answer!, bytes };
     };
     const plain = await get('?type=all');
-    t.equal(plain.heads.get('vary'), 'Accept-Encoding');
-    t.notOk(plain.heads.has('content-encoding'));
+    t.equal(plain.headers.get('vary'), 'Accept-Encoding');
+    t.notOk(plain.headers.has('content-encoding'));
     t.same(
       JSON.parse(plain.bytes.toString()).map((record: { song: string }) => record.song),
       KEYS.flatMap((key) => [key, `n${key}`]),
       'in configured order',
     );
-    const tags = new Set([plain.heads.get('etag')]);
+    const tags = new Set([plain.headers.get('etag')]);
     for (const [coding, decode] of [
       ['gzip', gunzipSync],
       ['br', brotliDecompressSync],
     ] as const) {
       const coded = await get('?type=all', `Accept-Encoding: ${coding}\r\n`);
-      t.equal(coded.heads.get('content-encoding'), coding);
-      t.equal(coded.heads.get('vary'), 'Accept-Encoding');
-      t.equal(Number(coded.heads.get('content-length')), coded.bytes.length);
+      t.equal(coded.headers.get('content-encoding'), coding);
+      t.equal(coded.headers.get('vary'), 'Accept-Encoding');
+      t.equal(Number(coded.headers.get('content-length')), coded.bytes.length);
       t.ok(coded.bytes.length < plain.bytes.length / 5, `${coding}: ${coded.bytes.length} of ${plain.bytes.length}`);
       t.ok(decode(coded.bytes).equals(plain.bytes));
-      const tag = coded.heads.get('etag')!;
+      const tag = coded.headers.get('etag')!;
       tags.add(tag);
       const same = await get('?type=all', `Accept-Encoding: ${coding}\r\nIf-None-Match: ${tag}\r\n`);
-      t.same([same.status, same.heads.get('etag'), same.heads.get('vary')], [304, tag, 'Accept-Encoding']);
+      t.same([same.status, same.headers.get('etag'), same.headers.get('vary')], [304, tag, 'Accept-Encoding']);
       t.equal((await get('?type=all', `If-None-Match: ${tag}\r\n`)).status, 200, "another coding's tag is no match");
       const head = await ask(t, port, `HEAD /metadata/station/big.json?type=all HTTP/1.1\nAccept-Encoding: ${coding}`);
       t.same(
-        [head.status, head.heads.get('content-length'), head.heads.get('etag'), head.body],
+        [head.status, head.headers.get('content-length'), head.headers.get('etag'), head.body],
         [200, String(coded.bytes.length), tag, ''],
       );
     }
     t.equal(tags.size, 3, 'each coding has its own tag');
     for (const path of ['/metadata/station/small.json', `/metadata/channel/${KEYS[0]}.json`]) {
       const small = await ask(t, port, `GET ${path} HTTP/1.1\nAccept-Encoding: gzip, br`);
-      t.notOk(small.heads.has('content-encoding'), `${path} is too small`);
+      t.notOk(small.headers.has('content-encoding'), `${path} is too small`);
     }
-    const before = (await get('')).heads.get('etag');
+    const before = (await get('')).headers.get('etag');
     await ask(t, port, `GET /metapush/${KEYS[CHANGED]}/demo-token?song=changed HTTP/1.1`);
     const after = await get('');
-    t.not(after.heads.get('etag'), before);
+    t.not(after.headers.get('etag'), before);
     t.equal(JSON.parse(after.bytes.toString())[CHANGED].song, 'changed', 'made anew after a change');
   });
 

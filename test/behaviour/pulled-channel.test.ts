@@ -19,7 +19,7 @@ t.test('on demand: 503 with Retry-After when the upstream never answers; connect
   const early = new Player(server.port, '/relay.mp3');
   await early.until(() => early.status !== 0);
   const tookMs = performance.now() - startMs;
-  t.strictSame([early.status, early.heads.get('retry-after')], [503, '5']);
+  t.strictSame([early.status, early.headers.get('retry-after')], [503, '5']);
   t.ok(tookMs >= 990 && tookMs < 1400 + late.totalMs, `after ${tookMs} ms`);
   t.equal(upstream.sockets.length, 1);
   await until(
@@ -48,7 +48,7 @@ t.test('stopping the server leaves no socket to an upstream', async (t) => {
   upstream.answer = (socket) =>
     void socket.write(Buffer.concat([Buffer.from(streamHead()), audioOf(new Random(), 50)]));
   const server = await startServer(t, relayYaml(upstream.url));
-  await until(() => upstream.heads.length === 1, 2000);
+  await until(() => upstream.requestHeads.length === 1, 2000);
   await until(() => isOnAir(server.base), 2000);
   await server.app.stop();
   await until(() => upstream.openSockets === 0, 500);
@@ -66,10 +66,10 @@ t.test('an upstream that comes back does not bring back old audio', async (t) =>
     t,
     relayYaml(upstream.url).replace('startTimeoutSeconds: 1', 'startTimeoutSeconds: 30, silenceSeconds: 1'),
   );
-  await until(() => upstream.heads.length === 1, 2000);
+  await until(() => upstream.requestHeads.length === 1, 2000);
   upstream.answer = (socket) => socket.destroy();
   // It has heard the end, and has come back.
-  await until(() => upstream.heads.length === 2, 2000);
+  await until(() => upstream.requestHeads.length === 2, 2000);
   // A listener that waits all the time must not get the tape of before.
   const player = new Player(server.port, '/relay.mp3', { keep: true });
   t.teardown(() => player.close());

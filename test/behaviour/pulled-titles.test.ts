@@ -21,7 +21,7 @@ async function titled(t: Test, yaml: (url: string) => string) {
   const random = new Random();
   upstream.answer = (to) => void to.write(streamHead(1000));
   const { base } = await startServer(t, yaml(upstream.url));
-  await until(() => upstream.heads.length === 1, 2000);
+  await until(() => upstream.requestHeads.length === 1, 2000);
   /** A second of audio in pieces of metaint, whole frames of it, and this title at its first block. */
   const say = (title: string) => {
     const audio = audioOf(random, 1000);

@@ -27,20 +27,9 @@ import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
-import { startRouted } from '../kit/routed.js';
+import { startRouted, WATCH_OPTIONS } from '../kit/routed.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 import { Watching, Wire } from '../kit/wire.js';
-
-const WATCH = {
-  pingMs: 25_000,
-  bufferBytes: 65_536,
-  drainMs: 30_000,
-  watchers: 10,
-  watchersPerAddress: 10,
-  frames: 200,
-  proxies: new Proxies([], 'x-forwarded-for'),
-  onError: () => undefined,
-};
 
 t.test('a store that fails: 503, nothing sent, and it goes on when the store does', async (t) => {
   let failing = false;
@@ -83,7 +72,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   const limited = { perMinute: 600, burst: 100, remembered: 10 };
   const port = await startRouted(t, {
     services: [new Poll(feed, sessions, { proxies, onError: () => undefined, history: HISTORY })],
-    upgrades: [new Watch(feed, sessions, clock, WATCH)],
+    upgrades: [new Watch(feed, sessions, clock, WATCH_OPTIONS)],
     onError: (error) => errors.push(error),
     register: (app) =>
       registerPush(
@@ -116,7 +105,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   ]);
   for (const answer of refused) {
     isProblem(t, answer, 503);
-    t.match(answer.heads.get('retry-after'), /^\d+$/);
+    t.match(answer.headers.get('retry-after'), /^\d+$/);
     t.notMatch(answer.body, 'secret');
   }
   t.equal(errors.length, 3, 'the cause is reported inside');
@@ -145,7 +134,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   await titles.close();
   const late = await get(t, port, '?song=Late');
   isProblem(t, late, 503);
-  t.ok(late.heads.has('retry-after'));
+  t.ok(late.headers.has('retry-after'));
 });
 
 t.test('while the server stops, a push on an open connection is refused as unavailable', async (t) => {
@@ -167,7 +156,7 @@ t.test('while the server stops, a push on an open connection is refused as unava
   const answers = await wire.take(1);
   for (const answer of answers) {
     isProblem(t, answer, 503);
-    t.ok(answer.heads.has('retry-after'));
+    t.ok(answer.headers.has('retry-after'));
   }
   await stopped;
 });

@@ -39,7 +39,7 @@ t.test('GET and POST with a bearer token push as with the token in the path', as
   const got = await bearer(t, port, 'one', 'A');
   t.equal(got.status, 200, got.body);
   t.equal(await now(t, port), 'A');
-  t.equal(got.heads.get('cache-control'), 'no-store');
+  t.equal(got.headers.get('cache-control'), 'no-store');
 
   const post = (authorization: string, body: string) =>
     ask(
@@ -62,7 +62,7 @@ t.test('GET and POST with a bearer token push as with the token in the path', as
 
 t.test('missing, wrong, of another kind, for an unknown channel: one and the same 403', async (t) => {
   const { port } = await startServer(t, yaml(['one']));
-  const heads = [
+  const headers = [
     'X-None: 1',
     'Authorization: Bearer',
     'Authorization: Bearer ',
@@ -75,7 +75,7 @@ t.test('missing, wrong, of another kind, for an unknown channel: one and the sam
   ];
   const paths = ['/metapush/demo', '/metapush/demo/', '/metapush/quiet', '/metapush/nobody', '/metapush/DEMO'];
   const answers: Answer[] = [];
-  for (const head of heads) answers.push(await ask(t, port, `GET ${paths[0]}?song=x HTTP/1.1\n${head}`));
+  for (const head of headers) answers.push(await ask(t, port, `GET ${paths[0]}?song=x HTTP/1.1\n${head}`));
   for (const path of paths)
     answers.push(await ask(t, port, `GET ${path}?song=x HTTP/1.1\nAuthorization: Bearer wrong`));
   for (const path of paths.slice(2))
@@ -86,8 +86,8 @@ t.test('missing, wrong, of another kind, for an unknown channel: one and the sam
     t.equal(answer.status, 403);
     t.equal(answer.body, byPath.body);
   }
-  t.equal(answers[0]!.heads.get('www-authenticate'), 'Bearer');
-  t.equal(byPath.heads.get('www-authenticate'), undefined, 'there the token has no head to stand in');
+  t.equal(answers[0]!.headers.get('www-authenticate'), 'Bearer');
+  t.equal(byPath.headers.get('www-authenticate'), undefined, 'there the token has no head to stand in');
   t.equal(
     (await ask(t, port, 'GET /metapush/demo/wrong HTTP/1.1\nAuthorization: Bearer one')).status,
     403,
@@ -116,7 +116,7 @@ t.test('a token whose last byte looks like a blank, and a head made to be read s
 
 t.test('the bytes for an unknown channel and a wrong token are equal', async (t) => {
   const { port } = await startServer(t, yaml(['one']));
-  const bytes = ({ status, heads, body }: Answer) => [status, [...heads].filter(([name]) => name !== 'date'), body];
+  const bytes = ({ status, headers, body }: Answer) => [status, [...headers].filter(([name]) => name !== 'date'), body];
   const known = await ask(t, port, 'GET /metapush/demo/wrong?song=x HTTP/1.1');
   for (const path of ['/metapush/nobody/wrong', '/metapush/quiet/wrong', '/metapush/nobody/one']) {
     t.strictSame(bytes(await ask(t, port, `GET ${path}?song=x HTTP/1.1`)), bytes(known), path);
@@ -128,7 +128,7 @@ t.test('other methods are 405 and push nothing', async (t) => {
   for (const method of ['HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
     const answer = await bearer(t, port, 'one', 'x', method);
     t.equal(answer.status, 405, method);
-    t.equal(answer.heads.get('allow'), 'GET, POST');
+    t.equal(answer.headers.get('allow'), 'GET, POST');
   }
   t.equal(await now(t, port), undefined);
 });

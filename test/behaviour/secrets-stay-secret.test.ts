@@ -29,10 +29,10 @@ t.test('no secret of a request comes out again', async (t) => {
 accessLog: { file: '${file}' }`);
   const { port, app } = await startServer(t, yaml, tempFolder(t), log);
   const got: string[] = [];
-  const say = async (line: string, heads = '', body = '') => {
+  const say = async (line: string, headers = '', body = '') => {
     const wire = new Wire(t, port);
     const length = body === '' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
-    wire.send(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${heads}${heads && '\r\n'}${length}\r\n${body}`);
+    wire.send(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}${headers && '\r\n'}${length}\r\n${body}`);
     await until(
       () => wire.ended || /audio.mpeg|^OK2/.test(wire.got),
       5000,
@@ -182,7 +182,7 @@ t.test('an unknown channel and a wrong token are answered in the same time', asy
     t,
     demoYaml('limits: { wrongSecretsPerMinute: 1000000, wrongSecretsInAllPerMinute: 1000000 }'),
   );
-  const get = (path: string, heads = '') => `GET ${path}?song=x HTTP/1.1\r\nHost: x\r\n${heads}\r\n`;
+  const get = (path: string, headers = '') => `GET ${path}?song=x HTTP/1.1\r\nHost: x\r\n${headers}\r\n`;
   const bearer = 'Authorization: Bearer demo-tokem\r\n';
   const pairs = [
     // As long as each other, since longer requests take longer to read.
@@ -249,7 +249,7 @@ t.test(
     const log = "log: { secretNames: ['x-ticket', '*pin'] }";
     const { port } = await startServer(t, demoYaml(`accessLog: { file: '${file}' }\n${log}`));
     const player = new Player(port, '/demo.mp3?x-ticket=hidden&userPin=hidden&token=told&pinned=told', {
-      heads: 'Referer: http://page.example/?X_Ticket=hidden&a=told\r\nUser-Agent: app (http://x/?pin=hidden)\r\n',
+      headers: 'Referer: http://page.example/?X_Ticket=hidden&a=told\r\nUser-Agent: app (http://x/?pin=hidden)\r\n',
     });
     t.teardown(() => player.close());
     await player.until((p) => p.audioBytes > 0);

@@ -71,7 +71,7 @@ const SLOW: readonly Slow[] = [
   head("an encoder's head", `SOURCE /studio HTTP/1.0\r\n${LOGIN}\r\n`),
   head("an encoder's address", 'PUT /stu', 'x'),
   head('a SHOUTcast password', 'demo', 'x'),
-  head('SHOUTcast heads', 'demo-source\r\n', 'icy-x: y\r\n'),
+  head('SHOUTcast headers', 'demo-source\r\n', 'icy-x: y\r\n'),
   head("a title's head", `GET /admin.cgi?mode=updinfo&pass=demo-source&song=x HTTP/1.0\r\n`),
   head("a later request's head", `GET /healthz HTTP/1.1\r\n${HOST}\r\nGET /healthz HTTP/1.1\r\n${HOST}`),
   head("a later poll's head", `GET /metadata/channel/demo.json HTTP/1.1\r\n${HOST}\r\n`.repeat(2).slice(0, -2)),

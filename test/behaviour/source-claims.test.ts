@@ -19,7 +19,7 @@ import { audioOf, block, setUp, streamHead, Tap, Upstream } from '../kit/upstrea
 // They wait more than they compute.
 t.jobs = 4;
 
-const OGG = { heads: 'Content-Type: audio/ogg\r\n' };
+const OGG = { headers: 'Content-Type: audio/ogg\r\n' };
 const AHEAD_MS = 3000;
 const yaml = (takeover: string) => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
@@ -61,7 +61,7 @@ async function leastLateMs(t: Test, attack: () => Promise<void>): Promise<number
   return least;
 }
 
-t.test('forged page heads from an encoder do not hold the loop, and it is sent away as damaged', async (t) => {
+t.test('forged page headers from an encoder do not hold the loop, and it is sent away as damaged', async (t) => {
   const warnings: Record<string, unknown>[] = [];
   const log = {
     ...{ debug: () => undefined, info: () => undefined, error: () => undefined },

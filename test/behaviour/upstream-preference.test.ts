@@ -51,7 +51,7 @@ class Station {
   }
 
   get tries(): number {
-    return this.upstream.heads.length;
+    return this.upstream.requestHeads.length;
   }
 
   drop(): void {

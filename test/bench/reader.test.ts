@@ -8,6 +8,7 @@ import t from 'tap';
 import { loopbackTarget, runCrowd } from '../../bench/crowd.js';
 import { Reader } from '../../bench/reader.js';
 import { isFaultless } from '../../bench/report.js';
+import { arrived } from '../kit/wire.js';
 
 const METAINT = 997;
 
@@ -167,7 +168,7 @@ t.test('a switch to another kind of audio is one break; noise is one, too', asyn
   t.equal(read(splice(Buffer.alloc(200_000, 0x55)), random, 1500).reader.breaks, 1);
 });
 
-t.test('heads of all manners', async (t) => {
+t.test('headers of all manners', async (t) => {
   const random = generator(12);
   const body = splice(mp3Frames(random, 40));
   for (const head of [
@@ -215,7 +216,7 @@ t.test('a crowd goes to loopback only, and reports who was refused and who was d
     socket.on('error', () => {});
     socket.once('data', () => {
       socket.write(number === 0 ? 'HTTP/1.1 503 Busy\r\n\r\n' : Buffer.concat([Buffer.from(HEAD), body]));
-      if (number === 1) setTimeout(() => socket.end(), 100);
+      if (number === 1) void arrived(socket).then(() => socket.end());
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -94,10 +94,10 @@ t.test('they reach the source: user, password, authorities, leave to go to priva
   await until(() => lines.some((line) => line.startsWith('upstream plays')), 5000);
   const basic = `Basic ${Buffer.from('me:wörd').toString('base64')}`;
   t.strictSame(sent, [basic, basic, basic]);
-  t.notMatch(inside.heads[0], /authorization/i);
+  t.notMatch(inside.requestHeads[0], /authorization/i);
 });
 
-t.test('limits of playlists and heads reach it', async (t) => {
+t.test('limits of playlists and headers reach it', async (t) => {
   const upstream = await Upstream.open(t);
   const lines: string[] = [];
   const keep = (fields: unknown) => void lines.push(JSON.stringify(fields));
@@ -110,13 +110,13 @@ t.test('limits of playlists and heads reach it', async (t) => {
     ['upstreamHeadBytes: 1024', `HTTP/1.0 200 OK\r\nX: ${'x'.repeat(2000)}\r\n\r\n`, /overflow/],
     ['playlistEntries: 2', null, /answered 404/],
   ] as const) {
-    lines.length = upstream.heads.length = 0;
+    lines.length = upstream.requestHeads.length = 0;
     upstream.answer = (socket, head) =>
       void socket.end(answer ?? (head.startsWith('GET /live ') ? `${list}/1\n/2\n/3\n` : 'HTTP/1.0 404 No\r\n\r\n'));
     const server = await startServer(t, yaml(`url: '${upstream.url}'`, `limits: { ${limit} }`), undefined, log);
     await until(() => lines.length > 0, 5000);
     t.match(lines[0], reason);
-    if (answer === null) t.equal(upstream.heads.length, 3);
+    if (answer === null) t.equal(upstream.requestHeads.length, 3);
     await server.app.stop();
   }
 });

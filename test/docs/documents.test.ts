@@ -6,7 +6,14 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { answerProblems, asyncAddresses, messageProblems, operations, seenAs, unknownHeads } from '../kit/documents.js';
+import {
+  answerProblems,
+  asyncAddresses,
+  messageProblems,
+  operations,
+  seenAs,
+  unknownHeaders,
+} from '../kit/documents.js';
 import { Events } from '../kit/events.js';
 import { Player, until } from '../kit/player.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
@@ -51,15 +58,15 @@ t.test('every documented operation and status is answered, and every message sen
   const sent = new Set<string>();
 
   /** @param from an address of this machine's of its own, where a limit is counted by address */
-  const say = async (method: string, path: string, heads: string[] = [], body = ''): Promise<Answer> => {
+  const say = async (method: string, path: string, headers: string[] = [], body = ''): Promise<Answer> => {
     const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
-    const answer = await ask(t, port, [`${method} ${path} HTTP/1.1`, ...heads, ...length].join('\n'), body);
+    const answer = await ask(t, port, [`${method} ${path} HTTP/1.1`, ...headers, ...length].join('\n'), body);
     seen.add(seenAs(method, path, answer.status));
-    for (const problem of unknownHeads(method, path, answer)) t.fail(problem);
+    for (const problem of unknownHeaders(method, path, answer)) t.fail(problem);
     return answer;
   };
-  const says = async (status: number, method: string, path: string, heads: string[] = [], body = '') => {
-    const answer = await say(method, path, heads, body);
+  const says = async (status: number, method: string, path: string, headers: string[] = [], body = '') => {
+    const answer = await say(method, path, headers, body);
     t.equal(answer.status, status, `${method} ${path.slice(0, 80)}`);
     return answer;
   };
@@ -88,8 +95,8 @@ t.test('every documented operation and status is answered, and every message sen
   const events = Object.entries(scopes).map(([scope, id]) => new Events(t, port, `${scope}/${id}`));
   for (const each of events) {
     await each.opened();
-    const heads = new Map([...each.heads].map(([name, value]) => [name.toLowerCase(), value]));
-    t.strictSame(answerProblems('GET', each.path, { status: each.status, heads, body: '' }), []);
+    const headers = new Map([...each.headers].map(([name, value]) => [name.toLowerCase(), value]));
+    t.strictSame(answerProblems('GET', each.path, { status: each.status, headers, body: '' }), []);
     seen.add(seenAs('GET', each.path, each.status));
   }
   for (const scope of Object.keys(scopes)) {
@@ -113,27 +120,27 @@ t.test('every documented operation and status is answered, and every message sen
   }
 
   // Pushes, accepted and refused. The bearer form is another operation.
-  for (const [path, heads] of [
+  for (const [path, headers] of [
     [PUSH, []],
     ['/metapush/demo', ['Authorization: Bearer demo-token']],
   ] as const) {
-    await says(200, 'GET', `${path}?artist=A&song=next+one&tracktype=next`, [...heads]);
-    await says(200, 'GET', `${path}?artist=A&song=One&duration=3&etype=1001`, [...heads]);
-    await says(400, 'GET', `${path}?song=%FF`, [...heads]);
-    await says(413, 'GET', `${path}?song=${'x'.repeat(1025)}`, [...heads]);
-    await says(422, 'GET', `${path}?etype=7`, [...heads]);
+    await says(200, 'GET', `${path}?artist=A&song=next+one&tracktype=next`, [...headers]);
+    await says(200, 'GET', `${path}?artist=A&song=One&duration=3&etype=1001`, [...headers]);
+    await says(400, 'GET', `${path}?song=%FF`, [...headers]);
+    await says(413, 'GET', `${path}?song=${'x'.repeat(1025)}`, [...headers]);
+    await says(422, 'GET', `${path}?etype=7`, [...headers]);
     const full = {
       images: { small: { url: 'https://x.example/s.png' } },
       extdata: { any: [1] },
       ...{ cover: 'https://x.example/c.png', album: 'Al', isrc: 'DE', timezone: 'UTC', id: 'mine', etype: 101 },
     };
-    await says(200, 'POST', path, [JSON_HEAD, ...heads], json(full));
-    await says(400, 'POST', path, [JSON_HEAD, ...heads], '{');
-    await says(413, 'POST', path, [JSON_HEAD, ...heads], json({ song: 'x'.repeat(1025) }));
-    await says(415, 'POST', path, ['Content-Type: text/plain', ...heads], json());
-    await says(422, 'POST', path, [JSON_HEAD, ...heads], '{}');
-    await says(405, 'HEAD', path, [...heads]);
-    await says(405, 'PUT', path, [...heads]);
+    await says(200, 'POST', path, [JSON_HEAD, ...headers], json(full));
+    await says(400, 'POST', path, [JSON_HEAD, ...headers], '{');
+    await says(413, 'POST', path, [JSON_HEAD, ...headers], json({ song: 'x'.repeat(1025) }));
+    await says(415, 'POST', path, ['Content-Type: text/plain', ...headers], json());
+    await says(422, 'POST', path, [JSON_HEAD, ...headers], '{}');
+    await says(405, 'HEAD', path, [...headers]);
+    await says(405, 'PUT', path, [...headers]);
   }
 
   // Reads.
@@ -146,8 +153,8 @@ t.test('every documented operation and status is answered, and every message sen
   for (const path of reads) {
     const bad = path.includes('history') ? 'limit=0' : 'type=x';
     for (const method of ['GET', 'HEAD']) {
-      const { heads } = await says(200, method, path);
-      await says(304, method, path, [`If-None-Match: ${heads.get('etag')}`]);
+      const { headers } = await says(200, method, path);
+      await says(304, method, path, [`If-None-Match: ${headers.get('etag')}`]);
       await says(422, method, `${path}?${bad}`);
     }
     await says(404, 'GET', path.replace(/demo|listener-of-the-documents-test/, 'unknown'));
@@ -170,9 +177,9 @@ t.test('every documented operation and status is answered, and every message sen
     const heard = new Player(port, '/demo.mp3', { method });
     await heard.until((p) => p.status !== 0);
     heard.close();
-    const answer = { status: heard.status, heads: heard.heads, body: '' };
+    const answer = { status: heard.status, headers: heard.headers, body: '' };
     t.strictSame(answerProblems(method, '/demo.mp3', answer), []);
-    t.strictSame(unknownHeads(method, '/demo.mp3', answer), []);
+    t.strictSame(unknownHeaders(method, '/demo.mp3', answer), []);
     seen.add(seenAs(method, '/demo.mp3', heard.status));
     await says(503, method, '/mute');
     await says(404, method, '/nothing-here');
@@ -202,10 +209,10 @@ t.test('every documented operation and status is answered, and every message sen
   ] as const) {
     const form = 'Content-Type: application/x-www-form-urlencoded';
     for (const method of ['GET', 'POST']) {
-      const ask = (status: number, query: string, heads: string[]) =>
+      const ask = (status: number, query: string, headers: string[]) =>
         method === 'GET'
-          ? says(status, method, `${path}?${query}`, heads)
-          : says(status, method, path, [form, ...heads], query);
+          ? says(status, method, `${path}?${query}`, headers)
+          : says(status, method, path, [form, ...headers], query);
       await ask(200, `mode=updinfo&mount=/mute&song=x${more}`, [right]);
       await ask(400, `mode=viewxml&mount=/mute${more}`, [right]);
       if (path === '/admin/metadata') await ask(401, 'mode=updinfo', []);
@@ -225,8 +232,8 @@ t.test('every documented operation and status is answered, and every message sen
     for (const method of ['GET', 'HEAD']) await says(200, method, path);
   for (const path of ['/openapi.json', '/asyncapi.json', '/schemas/record.json']) {
     for (const method of ['GET', 'HEAD']) {
-      const { heads } = await says(200, method, path);
-      await says(304, method, path, [`If-None-Match: ${heads.get('etag')}`]);
+      const { headers } = await says(200, method, path);
+      await says(304, method, path, [`If-None-Match: ${headers.get('etag')}`]);
     }
   }
   await says(431, 'GET', '/healthz', [`X-Long: ${'x'.repeat(40_000)}`]);
@@ -273,8 +280,8 @@ t.test('every documented operation and status is answered, and every message sen
   ];
   const late = lines.map((line) => {
     const body = line.startsWith('POST') ? json() : '';
-    const heads = [JSON_HEAD, 'Authorization: Bearer demo-token', `Content-Length: ${body.length}`].join('\r\n');
-    return { line, body, wire: new Wire(t, port).send(`${line} HTTP/1.1\r\nHost: x\r\n${heads}\r\n`) };
+    const headers = [JSON_HEAD, 'Authorization: Bearer demo-token', `Content-Length: ${body.length}`].join('\r\n');
+    return { line, body, wire: new Wire(t, port).send(`${line} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`) };
   });
   // An answer on a connection that was made later: those before it have been read.
   await says(200, 'GET', '/readyz');
@@ -308,12 +315,12 @@ t.test('the documents are served, whole in themselves, and a page may read them'
   for (const path of ['/openapi.json', '/asyncapi.json', '/schemas/record.json']) {
     const answer = await ask(t, port, `GET ${path} HTTP/1.1`);
     t.equal(answer.status, 200, path);
-    t.equal(answer.heads.get('content-type'), 'application/json; charset=utf-8');
-    t.equal(answer.heads.get('access-control-allow-origin'), '*');
-    const again = await ask(t, port, `GET ${path} HTTP/1.1\nIf-None-Match: ${answer.heads.get('etag')}`);
+    t.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+    t.equal(answer.headers.get('access-control-allow-origin'), '*');
+    const again = await ask(t, port, `GET ${path} HTTP/1.1\nIf-None-Match: ${answer.headers.get('etag')}`);
     t.equal(again.status, 304, path);
     const post = await ask(t, port, `POST ${path} HTTP/1.1`);
-    t.strictSame([post.status, post.heads.get('allow')], [405, 'GET, HEAD'], path);
+    t.strictSame([post.status, post.headers.get('allow')], [405, 'GET, HEAD'], path);
     const document = answer.json();
     const pointers = [...answer.body.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, pointer]) => pointer!);
     t.ok(path === '/schemas/record.json' || pointers.length > 10, `${path}: references`);
@@ -355,12 +362,12 @@ t.test('the checker finds what is not in the documents', async (t) => {
   t.strictSame(answerProblems('GET', path, good), []);
   const problems = (change: Partial<Answer>) => answerProblems('GET', path, { ...good, ...change }).length;
   const record = good.json();
-  const without = new Map(good.heads);
+  const without = new Map(good.headers);
   without.delete('etag');
   t.ok(problems({ status: 201 }), 'a status');
-  t.ok(problems({ heads: without }), 'a missing head');
-  t.ok(problems({ heads: new Map([...good.heads, ['content-type', 'application/json']]) }), 'a content type');
-  t.ok(problems({ heads: new Map([...good.heads, ['cache-control', 'no-store']]) }), "a head's value");
+  t.ok(problems({ headers: without }), 'a missing head');
+  t.ok(problems({ headers: new Map([...good.headers, ['content-type', 'application/json']]) }), 'a content type');
+  t.ok(problems({ headers: new Map([...good.headers, ['cache-control', 'no-store']]) }), "a head's value");
   t.ok(problems({ body: JSON.stringify({ ...record, more: 1 }) }), 'a member');
   t.ok(problems({ body: JSON.stringify({ ...record, duration: '3' }) }), 'a type');
   t.ok(problems({ body: JSON.stringify({ ...record, album: undefined }) }), 'a missing member');

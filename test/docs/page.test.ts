@@ -21,14 +21,14 @@ t.test('the page at /docs and its files are open, with a policy that keeps every
   ]) {
     const answer = await ask(t, port, `GET ${path} HTTP/1.1`);
     t.equal(answer.status, 200, path);
-    const policy = answer.heads.get('content-security-policy') ?? '';
+    const policy = answer.headers.get('content-security-policy') ?? '';
     t.match(policy, /default-src 'none'/, path);
     t.notMatch(policy, /https?:|\*/, 'no other host');
   }
   for (const path of ['/docs/nothing', '/docs/static/nothing.js', '/docs/static/../../../package.json']) {
     const answer = await ask(t, port, `GET ${path} HTTP/1.1`);
     t.equal(answer.status, path.includes('..') ? 403 : 404, path);
-    t.match(answer.heads.get('content-type'), /problem\+json/);
+    t.match(answer.headers.get('content-type'), /problem\+json/);
   }
 });
 

@@ -71,6 +71,15 @@ const RETIRED_PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\bbegun by\b/gi, 'started by'],
   [/\b(is|are|be|been|was|were) sound\b|\bsound (again|for a while|source)/gi, 'healthy'],
   [/\blast word\b/gi, 'refusal'],
+  [/\b(source|input|encoder|one|upstream) (that |which )?(is|was|becomes) heard\b|\bnow heard\b/gi, 'on air'],
+  [
+    /(?<!\bThere |\bthere )\b(is|are|was|were) no (?!longer\b|more\b|less\b|faster\b|slower\b|larger\b|way\b|one\b)[a-z]+/g,
+    'is not a',
+  ],
+  [/\bfor so long\b(?! as)|\bso many\b/gi, 'at most, this many; how long'],
+  [/\bheld (back|against)\b/gi, 'paused; checked against'],
+  [/\bpass(ed|es) over\b/gi, 'ignored'],
+  [/\bPROXY heads?\b|\bicy-\S* heads?\b/gi, 'header'],
   [/\bIN_SO_MANY_WORDS\b/g, 'a name that says what it is'],
 ];
 

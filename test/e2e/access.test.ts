@@ -26,8 +26,8 @@ t.test('one line for each listener at its end, with nothing in it that is secret
   const folder = tempFolder(t);
   const file = join(folder, 'access.log');
   const { port } = await startServer(t, demoYaml(`accessLog: { file: '${file}', textCharacters: 60 }`));
-  const play = async (path: string, heads: string, bytes = 1) => {
-    const player = new Player(port, path, { heads });
+  const play = async (path: string, headers: string, bytes = 1) => {
+    const player = new Player(port, path, { headers });
     await player.until((p) => p.audioBytes >= bytes);
     return player;
   };
@@ -142,16 +142,16 @@ t.test(
     // As Safari 17 sends them.
     const safari = (range: string, id: string) =>
       `Accept: */*\r\nRange: bytes=${range}\r\nAccept-Encoding: identity\r\nX-Playback-Session-Id: ${id}\r\nConnection: keep-alive\r\n`;
-    const probe = new Player(port, '/demo.mp3', { icy: false, heads: safari('0-1', 'A1B2-C3') });
+    const probe = new Player(port, '/demo.mp3', { icy: false, headers: safari('0-1', 'A1B2-C3') });
     await probe.until((p) => p.audioBytes > 0);
     t.equal(probe.statusLine, 'HTTP/1.0 200 OK');
-    t.equal(probe.heads.get('accept-ranges'), 'none');
-    for (const name of ['content-range', 'content-length', 'icy-metaint']) t.notOk(probe.heads.has(name), name);
-    const real = new Player(port, '/demo.mp3', { heads: safari('0-', 'A1B2-C3') });
+    t.equal(probe.headers.get('accept-ranges'), 'none');
+    for (const name of ['content-range', 'content-length', 'icy-metaint']) t.notOk(probe.headers.has(name), name);
+    const real = new Player(port, '/demo.mp3', { headers: safari('0-', 'A1B2-C3') });
     await real.until((p) => p.audioBytes > 0);
     t.same(await figures(), [2, 1]);
     t.equal((await fetch(`${base}/metadata/listener/A1B2-C3.json`)).status, 404, 'it is no metaid');
-    const other = new Player(port, '/demo.mp3', { heads: safari('0-', 'D4') });
+    const other = new Player(port, '/demo.mp3', { headers: safari('0-', 'D4') });
     await other.until((p) => p.audioBytes > 0);
     t.same(await figures(), [3, 2]);
     probe.close();
@@ -161,7 +161,7 @@ t.test(
   },
 );
 
-t.test('what pages of other origins get: preflight and exposed heads, on either way in', async (t) => {
+t.test('what pages of other origins get: preflight and exposed headers, on either way in', async (t) => {
   const { port, base } = await startServer(t, demoYaml());
   // `fetch` comes by HTTP where its connection was used before, a Player by the listeners' acceptor.
   await (await fetch(`${base}/healthz`)).arrayBuffer();
@@ -173,7 +173,7 @@ t.test('what pages of other origins get: preflight and exposed heads, on either 
   t.equal(preflight.headers.get('access-control-allow-origin'), '*');
   t.equal(preflight.headers.get('access-control-allow-headers'), 'icy-metadata, range');
   t.equal(preflight.headers.get('access-control-allow-methods'), 'GET, HEAD, OPTIONS');
-  const player = new Player(port, '/demo.mp3', { heads: 'Origin: https://page.example\r\n' });
+  const player = new Player(port, '/demo.mp3', { headers: 'Origin: https://page.example\r\n' });
   await player.until((p) => p.audioBytes > 0);
   const head = await fetch(`${base}/demo.mp3`, { method: 'HEAD', headers: { 'Icy-MetaData': '1' } });
   for (const name of [
@@ -185,9 +185,9 @@ t.test('what pages of other origins get: preflight and exposed heads, on either 
     'icy-name',
     'content-type',
   ]) {
-    t.equal(head.headers.get(name), player.heads.get(name), `HEAD as GET: ${name}`);
-    t.ok(player.heads.get(name), name);
+    t.equal(head.headers.get(name), player.headers.get(name), `HEAD as GET: ${name}`);
+    t.ok(player.headers.get(name), name);
   }
-  t.equal(player.heads.get('cache-control'), 'no-store');
+  t.equal(player.headers.get('cache-control'), 'no-store');
   player.close();
 });

@@ -93,7 +93,7 @@ t.test('a page of another origin reads the titles', { skip: SKIP, timeout: 60_00
   await until(async () => (await titles()) === 2, 15_000);
   t.match(await readSoFar(page), {
     metaint: BYTES_PER_SECOND,
-    heads: ['Demo Channel', 'demo'],
+    headers: ['Demo Channel', 'demo'],
     titles: ["StreamTitle='Anna - Frühling';", "StreamTitle='Anna - Sommer';"],
   });
 });

@@ -149,8 +149,8 @@ streams:
   const player = new Player(port, '/demo.mp3');
   t.teardown(() => player.close());
   await player.until((p) => p.audioBytes > 0);
-  t.ok(player.heads.get('server')?.startsWith('OtherCast'), 'else it would take it for a file');
-  const key = player.heads.get('x-other-channel');
+  t.ok(player.headers.get('server')?.startsWith('OtherCast'), 'else it would take it for a file');
+  const key = player.headers.get('x-other-channel');
   const answer = await fetch(`${base}/metadata/channel/${key}.json`);
   t.equal(answer.status, 200);
   t.match(JSON.parse(await answer.text()), { song: 'by its key', channelkey: key });

@@ -5,10 +5,10 @@
 
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { FrameRecorder } from '../kit/frame-recorder.js';
 import { isLong } from '../kit/long.js';
+import { quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
@@ -99,7 +99,7 @@ t.test(
       if (!isBack) t.ok(tookS < HELD_S + LATE_S, `held: its moment has come, sent after ${tookS} s`);
       t.ok(tookS < HELD_S + SLACK_S + LATE_S, `held: sent after ${tookS} s`);
       // Past whatever is looked at once a second.
-      await sleep(1200);
+      await quietFor(1200);
       await push(`song=again${i}`);
       const passedS = (performance.now() - heldMs) / 1000;
       const cores = ((await cpuOf(server)) - cpu) / passedS;

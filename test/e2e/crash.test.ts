@@ -7,6 +7,7 @@ import { WebSocket } from 'ws';
 import { leftover } from '../kit/frame-recorder.js';
 import { isLong } from '../kit/long.js';
 import { MachineDelay } from '../kit/machine-delay.js';
+import { pause } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
@@ -49,7 +50,7 @@ t.test('kill -9 right after the 200: nothing is lost', async (t) => {
     server.child.kill('SIGKILL');
     const answered = (await Promise.all(others)).filter((answer) => answer !== null).map((answer) => answer['song']);
     await server.end('SIGKILL');
-    if (random.chance(0.5)) await new Promise((done) => setTimeout(done, random.int(0, 30)));
+    if (random.chance(0.5)) await pause(random.int(0, 30));
 
     server = new ServerProcess(t, port, [config], {});
     await server.ready();
@@ -114,7 +115,7 @@ t.test('SIGTERM drains: not ready, 1001, streams end with a whole frame, exit 0'
   const delay = new MachineDelay(t, server.child.pid!);
   const startMs = performance.now();
   server.child.kill('SIGTERM');
-  await new Promise((done) => setTimeout(done, 200));
+  await pause(200);
   server.child.kill('SIGINT');
   await server.end('SIGTERM');
   const tookMs = performance.now() - startMs;

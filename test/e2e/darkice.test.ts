@@ -1,5 +1,5 @@
 /**
- * The real DarkIce, whose heads end in bare line feeds and come in a dozen writes. It records from ALSA: here from a device that is
+ * The real DarkIce, whose headers end in bare line feeds and come in a dozen writes. It records from ALSA: here from a device that is
  * no sound card but a pipe into which ffmpeg plays. It has no titles of its own. (In its SHOUTcast mode Debian's 1.3 sends audio
  * without having sent its password; no server can take that.) Where it cannot be had: its bytes in transcribed.test.ts.
  */

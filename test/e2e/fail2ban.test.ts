@@ -28,9 +28,9 @@ limits: { wrongSecretsPerMinute: 2, secretQueue: 0 }`;
   writeFileSync(config, demoYaml(extra, port));
   const server = new ServerProcess(t, port, [config], {});
   await server.ready();
-  const say = async (from: string, line: string, ...heads: string[]) => {
+  const say = async (from: string, line: string, ...headers: string[]) => {
     const wire = new Wire(t, port);
-    wire.send(`${[line, 'Host: x', `X-Forwarded-For: ${from}`, 'Connection: close', ...heads].join('\r\n')}\r\n\r\n`);
+    wire.send(`${[line, 'Host: x', `X-Forwarded-For: ${from}`, 'Connection: close', ...headers].join('\r\n')}\r\n\r\n`);
     await wire.untilClosed(20_000);
   };
   const agent = `User-Agent: ${FORGED}`;

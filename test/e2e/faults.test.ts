@@ -6,10 +6,10 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Events } from '../kit/events.js';
 import { isLong } from '../kit/long.js';
+import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { PushModel } from '../kit/push-model.js';
@@ -184,7 +184,7 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
       if (random.chance(0.02)) streams[random.int(0, streams.length - 1)]!.come(t, port);
       if (random.chance(0.1)) {
         const goOnMs = performance.now() + random.int(50, 500);
-        while (sentCount < end && performance.now() < goOnMs) await sleep(10);
+        while (sentCount < end && performance.now() < goOnMs) await pause(10);
       }
     }
   };
@@ -196,7 +196,7 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
     for (const stream of streams) await caughtUp(stream);
     const pushers = Array.from({ length: IN_FLIGHT }, () => pusher(end));
     await until(() => sentCount >= end, 60_000);
-    await sleep(random.int(0, 10));
+    await pause(random.int(0, 10));
     kill();
     await Promise.all(pushers);
     await server.end('SIGKILL');

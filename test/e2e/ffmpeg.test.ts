@@ -4,12 +4,12 @@
  * the sound. ffmpeg sends 48 kHz, the fallback file has 44.1 kHz: so a Player knows what it hears.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import type { Log } from '../../src/base/log.js';
 import { FrameRecorder } from '../kit/frame-recorder.js';
 import { LoopDelay } from '../kit/loop-delay.js';
+import { pause, quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { missing, Program, probe } from '../kit/program.js';
@@ -86,7 +86,7 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     t.match(await poll('/metadata/channel/relay.json'), { artist: '', song: 'Next one', source: 'upstream' });
   });
   // A whole burst of ffmpeg's sound, so that players that come now hear nothing of the file before it.
-  await sleep(onAirMs + 6500 - performance.now());
+  await pause(onAirMs + 6500 - performance.now());
 
   await t.test('a push: the channel at once; the listener when it is heard; ffprobe reads it', async (t) => {
     const onChannel = watch(t, `${ws}/metadata/channel/studio`);
@@ -96,7 +96,7 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     const player = new Player(port, '/studio.mp3?metaid=ear-1');
     t.teardown(() => player.close());
     await player.until(() => player.audioBytes > 0);
-    await sleep(1300);
+    await pause(1300);
     const pushedMs = await push('studio', 'artist=Anna&song=Lied&duration=60');
     t.match(await poll('/metadata/channel/studio.json'), { rawdata: 'Anna - Lied', source: 'metapush' });
     await until(() => onChannel.length > 0, 5000);
@@ -118,7 +118,7 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     const dueMs = player.firstByteMs + position;
     t.ok(dueMs > seen.atMs + 2000, 'a burst lies between writing and hearing');
     t.strictSame(onAudio, []);
-    await sleep(dueMs - performance.now() - 1500);
+    await quietFor(dueMs - performance.now() - 1500);
     t.strictSame(await poll('/metadata/listener/ear-1.json'), { status: 204 });
     await until(() => onAudio.length > 0, 5000);
     const lateMs = onAudio[0]!.atMs - dueMs;
@@ -127,7 +127,7 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     t.strictSame(onAudio[0]!.record, written.record);
     t.match(await poll('/metadata/listener/ear-1.json'), { rawdata: 'Anna - Lied', position: String(position) });
     const probing = probe(`${base}/studio.mp3`);
-    await sleep(1200);
+    await quietFor(1200);
     t.strictSame([onChannel.length, onAudio.length, onWire.length, player.titles.length], [1, 1, 1, 1], 'once each');
     t.strictSame(await probing, { codec: 'mp3', bitrate: '128000', title: 'Anna - Lied' });
   });
@@ -163,11 +163,11 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
   t.ok((await turnsTo('file', FILE_HERTZ, 'killed')) < 1200, 'sooner than a stall is noticed');
   ffmpeg = startFfmpeg(t, port, '-legacy_icecast', '1', ...MP3);
   await turnsTo('encoder', FFMPEG_HERTZ, 'restarted, by SOURCE');
-  await sleep(1500);
+  await pause(1500);
   ffmpeg.child.kill('SIGSTOP');
   t.ok((await turnsTo('file', FILE_HERTZ, 'frozen')) < 2000);
   await push('studio', 'artist=Berta&song=Walzer');
-  await sleep(1500);
+  await pause(1500);
   ffmpeg.child.kill('SIGCONT');
   await turnsTo('encoder', FFMPEG_HERTZ, 'thawed');
   await until(() => players.every((player) => player.titles.at(-1)?.title === 'Berta - Walzer'), 10_000);
@@ -208,7 +208,7 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     const player = new Player(port, '/studio.mp3');
     await player.until(() => player.titles.length > 0);
     t.equal(player.titles[0]!.title, 'Berta - Walzer');
-    t.equal(player.heads.get('content-type'), 'audio/aac');
+    t.equal(player.headers.get('content-type'), 'audio/aac');
     player.close();
     t.equal((await probe(`${base}/studio.mp3`)).codec, 'aac');
     t.notOk(players.some((one) => one.closed));

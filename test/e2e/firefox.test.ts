@@ -7,6 +7,7 @@ import t, { type Test } from 'tap';
 import { decodeRead, fetchIcy, median, otherOrigin, readSoFar, start, type Tab } from '../kit/browser.js';
 import { CODEC_NAMES, CODECS_FILL_MS, pushTo, startCodecs } from '../kit/codecs.js';
 import { FIREFOX, Firefox } from '../kit/firefox.js';
+import { pause } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
@@ -41,8 +42,8 @@ async function otherPage(t: Test, server: TestServer, tab: Firefox): Promise<voi
     await until(async () => (await readSoFar(tab)).titles.at(-1) === "StreamTitle='Anna - Frühling';", 15_000);
     await pushTo(server, channel, 'Anna', 'Sommer');
     await until(async () => (await readSoFar(tab)).titles.at(-1) === "StreamTitle='Anna - Sommer';", 15_000);
-    const { metaint, heads, audioBytes } = await readSoFar(tab);
-    t.same([metaint, heads], [icy.metaint, [channel, channel]]);
+    const { metaint, headers, audioBytes } = await readSoFar(tab);
+    t.same([metaint, headers], [icy.metaint, [channel, channel]]);
     const { decoded, buffered } = await decodeRead(tab, type);
     t.comment(`${channel}: ${audioBytes} bytes, ${decoded} s decoded, ${buffered} s by a MediaSource`);
     const seconds = (audioBytes * 8) / (channel === 'mp3' ? 128_000 : 96_000);
@@ -58,7 +59,7 @@ async function atOnce(t: Test, server: TestServer, tab: Tab): Promise<void> {
   for (const name of CODEC_NAMES) {
     const moved: number[] = [];
     for (let i = 0; i < JOINS; i++) {
-      await new Promise((done) => setTimeout(done, random.int(0, 300)));
+      await pause(random.int(0, 300));
       moved.push(await start(tab, `${server.base}/${name}?n=${i}`));
     }
     const figures = `${name}: median ${median(moved).toFixed(0)} ms (${moved.map(Math.round).join(', ')})`;

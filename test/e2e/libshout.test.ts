@@ -62,7 +62,7 @@ t.test("libshout's offer of TLS is answered, and ends the connection", async (t)
   );
   const [answer] = await wire.take(1);
   t.equal(answer!.status, 204);
-  t.equal(answer!.heads.get('connection'), 'close');
-  t.match(answer!.heads.get('allow'), /\bPUT\b.*\bSOURCE\b/);
+  t.equal(answer!.headers.get('connection'), 'close');
+  t.match(answer!.headers.get('allow'), /\bPUT\b.*\bSOURCE\b/);
   await wire.untilClosed();
 });

@@ -42,8 +42,8 @@ t.test('a player at a mount', async (t) => {
       'x-channelkey': 'demo',
       'ice-audio-info': 'bitrate=128',
     };
-    for (const [name, value] of Object.entries(expected)) t.equal(first.heads.get(name), value, name);
-    t.ok(Date.parse(first.heads.get('expires')!) < Date.now(), 'expires in the past');
+    for (const [name, value] of Object.entries(expected)) t.equal(first.headers.get(name), value, name);
+    t.ok(Date.parse(first.headers.get('expires')!) < Date.now(), 'expires in the past');
     for (const name of [
       'icy-metaint',
       'icy-name',
@@ -53,37 +53,37 @@ t.test('a player at a mount', async (t) => {
       'icy-description',
       'x-channelkey',
     ]) {
-      t.ok(first.heads.get('access-control-expose-headers')!.split(', ').includes(name), `${name} is exposed`);
+      t.ok(first.headers.get('access-control-expose-headers')!.split(', ').includes(name), `${name} is exposed`);
     }
-    for (const name of ['content-length', 'transfer-encoding']) t.notOk(first.heads.has(name), `no ${name}`);
+    for (const name of ['content-length', 'transfer-encoding']) t.notOk(first.headers.has(name), `no ${name}`);
   });
 
   await t.test(
     'the channel key is a mount, a query is fine, ICY only when asked for with a non-zero integer',
     async (t) => {
-      for (const [heads, asked] of [
+      for (const [headers, asked] of [
         ['', false],
         ['Icy-MetaData: 0\r\n', false],
         ['Icy-MetaData: yes\r\n', false],
         ['icy-metadata:2\r\n', true],
       ] as const) {
-        const player = new Player(port, '/demo?x=1', { icy: false, heads });
+        const player = new Player(port, '/demo?x=1', { icy: false, headers });
         await player.until((p) => p.audioBytes > 0);
-        t.equal(player.heads.has('icy-metaint'), asked, JSON.stringify(heads));
+        t.equal(player.headers.has('icy-metaint'), asked, JSON.stringify(headers));
         player.close();
       }
     },
   );
 
   await t.test('HEAD, OPTIONS, Range, other methods, unknown mounts', async (t) => {
-    for (const heads of ['', 'Range: bytes=0-1\r\n', 'Range: bytes=0-\r\n', 'Range: bytes=9-\r\n']) {
-      const head = new Player(port, '/demo.mp3', { method: 'HEAD', heads });
+    for (const headers of ['', 'Range: bytes=0-1\r\n', 'Range: bytes=0-\r\n', 'Range: bytes=9-\r\n']) {
+      const head = new Player(port, '/demo.mp3', { method: 'HEAD', headers });
       await head.until((p) => p.closed);
-      t.same([...head.heads], [...first.heads], `HEAD as GET, to the byte: ${heads}`);
+      t.same([...head.headers], [...first.headers], `HEAD as GET, to the byte: ${headers}`);
       t.equal(head.statusLine, first.statusLine);
       t.equal(head.audioBytes, 0);
     }
-    const range = new Player(port, '/demo.mp3', { heads: 'Range: bytes=0-1\r\n' });
+    const range = new Player(port, '/demo.mp3', { headers: 'Range: bytes=0-1\r\n' });
     await range.until((p) => p.audioBytes > 16_000);
     t.equal(range.status, 200);
     range.close();

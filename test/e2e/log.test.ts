@@ -105,9 +105,9 @@ t.test('nor does one for whom the system keeps a write waiting', { skip: SKIP ||
   // It takes nothing: 64 KB of lines fit into the pipe.
   new Program(t, 'sh', ['-c', 'exec 3<"$1"; exec sleep 60', 'sh', fifo]);
   const server = await start(t, `accessLog: { file: ${fifo}, textCharacters: 8192 }\nshutdown: { graceSeconds: 2 }`);
-  const heads = `Referer: ${'x'.repeat(4000)}\r\n`;
+  const headers = `Referer: ${'x'.repeat(4000)}\r\n`;
   for (let i = 0; i < 40; i++) {
-    const player = new Player(server.port, `/demo.mp3?metaid=ear-${i}`, { heads });
+    const player = new Player(server.port, `/demo.mp3?metaid=ear-${i}`, { headers });
     t.teardown(() => player.close());
     await player.until((p) => p.audioBytes > 0);
   }

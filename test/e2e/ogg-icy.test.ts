@@ -32,12 +32,12 @@ stations:
 `,
   );
   const metaint = async (channel: string, icy: string, method: string) => {
-    const player = new Player(port, `/${channel}`, { icy: false, method, heads: icy });
+    const player = new Player(port, `/${channel}`, { icy: false, method, headers: icy });
     t.teardown(() => player.close());
     await player.until(() => player.status > 0, 20_000);
     player.close();
-    t.strictSame([player.status, player.heads.get('content-type')], [200, 'audio/ogg']);
-    return player.heads.get('icy-metaint');
+    t.strictSame([player.status, player.headers.get('content-type')], [200, 'audio/ogg']);
+    return player.headers.get('icy-metaint');
   };
   const icy = 'Icy-MetaData: 1\r\n';
   for (const method of ['GET', 'HEAD']) {

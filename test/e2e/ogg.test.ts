@@ -60,8 +60,8 @@ t.test('titles of an Ogg channel', { skip: missing('ffmpeg', 'ffprobe', 'mpv') }
     '--term-status-msg=',
     `${base}/opus.ogg`,
   ]);
-  t.equal(player.heads.get('content-type'), 'audio/ogg');
-  t.notOk(player.heads.has('icy-metaint'), 'not even where it is asked for');
+  t.equal(player.headers.get('content-type'), 'audio/ogg');
+  t.notOk(player.headers.has('icy-metaint'), 'not even where it is asked for');
   await mpv.until(() => /Title: Lied/i.test(mpv.said), 40_000, 'mpv shows the first title');
   const seenBytes = player.audioBytes;
   await player.until(() => player.audioBytes > seenBytes + 30_000, 30_000);
@@ -125,7 +125,7 @@ t.test('titles of an Ogg channel', { skip: missing('ffmpeg', 'ffprobe', 'mpv') }
   const anew = new Player(port, '/opus.ogg');
   t.teardown(() => anew.close());
   await anew.until(() => anew.audioBytes > 10_000, 30_000);
-  t.equal(anew.heads.get('content-type'), 'audio/mpeg');
+  t.equal(anew.headers.get('content-type'), 'audio/mpeg');
   t.ok(anew.metaint > 0);
   t.match(await (await fetch(`${base}/metrics`)).text(), /reason="format"\} [1-9]/);
 });

@@ -1,5 +1,5 @@
 /**
- * The real nginx in front: as a TCP proxy that sends PROXY heads, to which encoders, players, pushes and TLS get through, and as an HTTP proxy
+ * The real nginx in front: as a TCP proxy that sends PROXY headers, to which encoders, players, pushes and TLS get through, and as an HTTP proxy
  * that adds X-Forwarded-For. Clients come from several addresses of this machine's; each is counted and logged as itself.
  */
 
@@ -89,8 +89,8 @@ stations:
   );
   const { ports } = app;
   const nginx = await startNginx(t, ports);
-  const status = async (port: number, from: string, request: string, heads = '') => {
-    const wire = new Wire(t, port, { from }).send(`${request} HTTP/1.1\r\nHost: x\r\n${heads}\r\n`);
+  const status = async (port: number, from: string, request: string, headers = '') => {
+    const wire = new Wire(t, port, { from }).send(`${request} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
     await until(
       () => wire.got.includes('\r\n\r\n'),
       15_000,
@@ -131,7 +131,7 @@ stations:
   const login = `Authorization: Basic ${btoa('source:demo-source')}`;
   const encoder = await status(nginx.tcp, '127.0.0.21', 'SOURCE /studio', `${login}\r\nContent-Type: audio/mpeg\r\n`);
   t.equal(encoder.status, 200);
-  const heard = new Player(ports[0]!, '/studio', { heads: 'X-Forwarded-For: 127.0.0.22\r\n' });
+  const heard = new Player(ports[0]!, '/studio', { headers: 'X-Forwarded-For: 127.0.0.22\r\n' });
   t.teardown(() => heard.close());
   encoder.wire.send(readFileSync(DEMO_AUDIO).subarray(0, 200_000));
   await heard.until((p) => p.audioBytes > 20_000, 20_000);

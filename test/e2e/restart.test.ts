@@ -2,8 +2,8 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { pause } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
@@ -67,7 +67,7 @@ stations:
   t.ok(atOnce!.start_timestamp < startS + 30, 'it began when it was pushed');
   server.child.kill('SIGKILL');
   await server.end('SIGKILL');
-  await sleep(Math.max(0, Math.max(secondS * 1000, shortEndMs) + 100 - Date.now()));
+  await pause(Math.max(0, Math.max(secondS * 1000, shortEndMs) + 100 - Date.now()));
 
   server = new ServerProcess(t, port, [path], {});
   await server.ready();
@@ -86,12 +86,8 @@ stations:
 
   const soonS = Math.floor(Date.now() / 1000) + 2;
   await push('a', `song=third&id=3&time=${soonS}`);
-  let seenMs = 0;
-  const look = async () => {
-    while ((await songOf('a'))?.song !== 'third') await sleep(5);
-    seenMs = Date.now();
-  };
-  await look();
+  await until(async () => (await songOf('a'))?.song === 'third', 20_000);
+  const seenMs = Date.now();
   t.ok(
     // How exact a held push is, test/titles/scheduler.test.ts says by a clock of its own; the one replaced was for two minutes later.
     seenMs >= soonS * 1000 && seenMs - soonS * 1000 < 10_000,

@@ -6,16 +6,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { isLong } from '../kit/long.js';
+import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 
-const ROUNDS = isLong ? 8 : 4;
+const ROUNDS = 8;
 const AT_ONCE = 2;
 const NO_PROC = process.platform !== 'linux' && 'no /proc';
 const UNSHARE = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];
@@ -97,7 +96,7 @@ async function stopsAnytime(t: Test, launcher: readonly string[]): Promise<void>
     await listening(one);
     // The first moment, and others.
     const waitMs = i < 2 ? 0 : random.int(0, Math.round(spreadMs));
-    await sleep(waitMs);
+    await pause(waitMs);
     process.kill(one.pid, 'SIGTERM');
     const killedMs = performance.now();
     await until(

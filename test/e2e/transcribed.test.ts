@@ -24,7 +24,7 @@ interface Transcript {
 }
 
 const crlf = (...lines: string[]) => lines.map((line) => `${line}\r\n`).join('');
-/** BUTT writes its heads with CRLF, one by one. */
+/** BUTT writes its headers with CRLF, one by one. */
 const BUTT_HEADS = [
   `Authorization: Basic ${BASIC}`,
   'User-Agent: butt 0.1.37',

@@ -1,4 +1,4 @@
-/** The deprecated host: its three heads on every HTTP answer, however it is written, and on no answer elsewhere; its roles. */
+/** The deprecated host: its three headers on every HTTP answer, however it is written, and on no answer elsewhere; its roles. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ async function headFor(t: Test, port: number, bytes: string, before = ''): Promi
   return { status: Number(text.split(' ')[1]), legacy, text };
 }
 
-const get = (path: string, heads = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${heads}${heads && '\r\n'}\r\n`;
+const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}${headers && '\r\n'}\r\n`;
 const POLL = '/metadata/channel/demo.json';
 
 /** What is asked, and the status of the answer. */
@@ -95,31 +95,34 @@ const ANSWERS: readonly [what: string, bytes: string, status: number, before?: s
   ['a WebSocket of another version', get('/metadata/channel/demo', `${UPGRADE}\r\nSec-WebSocket-Version: 7`), 400],
 ];
 
-t.test('every answer of a deprecated address has the three heads once, none of another address has one', async (t) => {
-  const { app } = await startServer(t, yaml());
-  const [ordinary, legacy] = app.ports as [number, number];
-  const none = { deprecation: [], sunset: [], link: [] };
-  const all = Object.fromEntries(Object.entries(HEADS).map(([name, value]) => [name, [value]]));
-  for (const [what, bytes, status, before] of ANSWERS) {
-    const there = await headFor(t, legacy, bytes, before);
-    t.equal(there.status, status, `${what}: ${status}`);
-    t.strictSame(there.legacy, all, what);
-    const here = await headFor(t, ordinary, bytes, before);
-    t.strictSame(here.legacy, none, `${what}, elsewhere`);
-  }
-  const old = get('/', `${UPGRADE}\r\nSec-WebSocket-Version: 13`);
-  const nes = await headFor(t, legacy, old);
-  t.equal(nes.status, 101, 'the old WebSocket');
-  t.strictSame(nes.legacy, all);
-  const refused = await headFor(t, legacy, get('/', `${UPGRADE}\r\nSec-WebSocket-Version: 7`));
-  t.equal(refused.status, 400, 'refused');
-  t.strictSame(refused.legacy, all);
-  t.match(refused.text, /^Sec-WebSocket-Version: 13, 8$/m, 'the versions there are');
-  t.match(await headFor(t, ordinary, old), { status: 404, legacy: none }, 'not served elsewhere');
-  const post = await headFor(t, legacy, old.replace('GET', 'POST'));
-  t.equal(post.status, 405);
-  t.match(post.text, /^Allow: GET$/m);
-});
+t.test(
+  'every answer of a deprecated address has the three headers once, none of another address has one',
+  async (t) => {
+    const { app } = await startServer(t, yaml());
+    const [ordinary, legacy] = app.ports as [number, number];
+    const none = { deprecation: [], sunset: [], link: [] };
+    const all = Object.fromEntries(Object.entries(HEADS).map(([name, value]) => [name, [value]]));
+    for (const [what, bytes, status, before] of ANSWERS) {
+      const there = await headFor(t, legacy, bytes, before);
+      t.equal(there.status, status, `${what}: ${status}`);
+      t.strictSame(there.legacy, all, what);
+      const here = await headFor(t, ordinary, bytes, before);
+      t.strictSame(here.legacy, none, `${what}, elsewhere`);
+    }
+    const old = get('/', `${UPGRADE}\r\nSec-WebSocket-Version: 13`);
+    const nes = await headFor(t, legacy, old);
+    t.equal(nes.status, 101, 'the old WebSocket');
+    t.strictSame(nes.legacy, all);
+    const refused = await headFor(t, legacy, get('/', `${UPGRADE}\r\nSec-WebSocket-Version: 7`));
+    t.equal(refused.status, 400, 'refused');
+    t.strictSame(refused.legacy, all);
+    t.match(refused.text, /^Sec-WebSocket-Version: 13, 8$/m, 'the versions there are');
+    t.match(await headFor(t, ordinary, old), { status: 404, legacy: none }, 'not served elsewhere');
+    const post = await headFor(t, legacy, old.replace('GET', 'POST'));
+    t.equal(post.status, 405);
+    t.match(post.text, /^Allow: GET$/m);
+  },
+);
 
 t.test('a deprecated address serves what the old host did; encoders and operations when they are named', async (t) => {
   const { app } = await startServer(t, yaml('[legacy, ops]'));
@@ -160,10 +163,10 @@ t.test('the options: all three where a role needs them, days that exist, in orde
 });
 
 t.test('no text of an operator breaks out of the Link', async (t) => {
-  const heads = legacyHeaders({
+  const headers = legacyHeaders({
     deprecatedOn: '2024-01-01',
     sunsetOn: '2024-01-02',
     successor: 'https://é.example/a>b ü',
   });
-  t.equal(heads['Link'], '<https://xn--9ca.example/a%3Eb%20%C3%BC>; rel="successor-version"');
+  t.equal(headers['Link'], '<https://xn--9ca.example/a%3Eb%20%C3%BC>; rel="successor-version"');
 });

@@ -56,10 +56,10 @@ t.test('what a path does not take is 405 with Allow, whatever the body is', asyn
     for (const method of TAKES_PUT.test(path) ? [...METHODS, 'PUT'] : METHODS) {
       if (allow.split(', ').includes(method)) continue;
       const body = method === 'TRACE' || method === 'HEAD' ? '' : 'a,b';
-      const heads = body === '' ? '' : '\nContent-Type: text/csv\nContent-Length: 3';
-      const answer = await ask(t, port, `${method} ${path} HTTP/1.1${heads}`, body);
+      const headers = body === '' ? '' : '\nContent-Type: text/csv\nContent-Length: 3';
+      const answer = await ask(t, port, `${method} ${path} HTTP/1.1${headers}`, body);
       t.equal(answer.status, 405, `${method} ${path}`);
-      t.equal(answer.heads.get('allow'), allow, `${method} ${path}`);
+      t.equal(answer.headers.get('allow'), allow, `${method} ${path}`);
     }
     if (!allow.includes('HEAD')) continue;
     const [got, head] = [
@@ -78,7 +78,7 @@ t.test('OPTIONS of the addresses for titles of encoders names the methods', asyn
   for (const path of ['/admin/metadata?mount=/studio', '/admin.cgi']) {
     const answer = await ask(t, port, `OPTIONS ${path} HTTP/1.1`);
     t.equal(answer.status, 204, path);
-    t.equal(answer.heads.get('allow'), ADMIN);
+    t.equal(answer.headers.get('allow'), ADMIN);
     t.equal(answer.body, '');
   }
 });
@@ -96,12 +96,12 @@ t.test('OPTIONS and 405 of a mount name the methods that the address serves ther
     for (const [path, allow] of Object.entries({ '/demo.mp3': file, '/demo': file, '/studio.mp3': studio })) {
       const wire = new Wire(t, port).send(`OPTIONS ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
       const [answer] = await wire.take(1);
-      t.strictSame([answer!.status, answer!.heads.get('allow')], [204, allow], `OPTIONS ${path}${roles}`);
+      t.strictSame([answer!.status, answer!.headers.get('allow')], [204, allow], `OPTIONS ${path}${roles}`);
       const post = await ask(t, port, `POST ${path} HTTP/1.1`);
       if (allow.startsWith('GET')) {
-        const pages = answer!.heads.get('access-control-allow-methods');
+        const pages = answer!.headers.get('access-control-allow-methods');
         t.equal(pages, 'GET, HEAD, OPTIONS', 'pages of other origins may listen, whatever else is taken');
-        t.strictSame([post.status, post.heads.get('allow')], [405, allow], `POST ${path}${roles}`);
+        t.strictSame([post.status, post.headers.get('allow')], [405, allow], `POST ${path}${roles}`);
       } else {
         t.equal(post.status, 404, 'no listeners here');
         await wire.untilClosed();

@@ -27,7 +27,7 @@ t.test('/readyz says no while the server drains', async (t) => {
   const [answer] = await wire.take(1);
   t.equal(answer!.status, 503);
   t.equal(answer!.body, 'not ready\n');
-  t.equal(answer!.heads.get('retry-after'), '5');
+  t.equal(answer!.headers.get('retry-after'), '5');
   await stopped;
 });
 

@@ -31,7 +31,7 @@ interface Playable {
 
 interface Answer {
   readonly status: number;
-  readonly heads: http.IncomingHttpHeaders;
+  readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
 }
 
@@ -42,7 +42,7 @@ function ask(port: number, path: string, options: http.RequestOptions = {}): Pro
       response.setEncoding('utf8').on('data', (text: string) => {
         body += text;
       });
-      response.on('end', () => resolve({ status: response.statusCode!, heads: response.headers, body }));
+      response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, body }));
     });
     request.on('error', reject).end();
   });
@@ -68,7 +68,7 @@ async function shows(page: Page, selector: string, text: string, withinMs = 10_0
   await until(isThere, withinMs, () => `${selector} shows "${seen}", not "${text}"`, 50);
 }
 
-t.test('the page and its files are served with the heads they need', async (t) => {
+t.test('the page and its files are served with the headers they need', async (t) => {
   const { port } = await startServer(t, demoYaml());
   const types: Record<string, string> = {
     '/': 'text/html; charset=utf-8',
@@ -80,16 +80,16 @@ t.test('the page and its files are served with the heads they need', async (t) =
   for (const [path, type] of Object.entries(types)) {
     const got = await ask(port, path);
     t.equal(got.status, 200, path);
-    t.equal(got.heads['content-type'], type, path);
-    t.equal(got.heads['cache-control'], 'no-cache', path);
-    t.equal(got.heads['x-content-type-options'], 'nosniff', path);
-    const again = await ask(port, path, { headers: { 'If-None-Match': got.heads.etag! } });
-    t.strictSame([again.status, again.body, again.heads.etag], [304, '', got.heads.etag], path);
+    t.equal(got.headers['content-type'], type, path);
+    t.equal(got.headers['cache-control'], 'no-cache', path);
+    t.equal(got.headers['x-content-type-options'], 'nosniff', path);
+    const again = await ask(port, path, { headers: { 'If-None-Match': got.headers.etag! } });
+    t.strictSame([again.status, again.body, again.headers.etag], [304, '', got.headers.etag], path);
     const head = await ask(port, path, { method: 'HEAD' });
     t.strictSame([head.status, head.body], [200, ''], path);
-    t.equal(head.heads['content-length'], String(Buffer.byteLength(got.body)), path);
+    t.equal(head.headers['content-length'], String(Buffer.byteLength(got.body)), path);
     const post = await ask(port, path, { method: 'POST' });
-    t.strictSame([post.status, post.heads.allow], [405, 'GET, HEAD'], path);
+    t.strictSame([post.status, post.headers.allow], [405, 'GET, HEAD'], path);
   }
   t.strictSame(JSON.parse((await ask(port, '/web/channels.json')).body)[0], {
     station: 'Demo',
@@ -102,7 +102,7 @@ t.test('the page and its files are served with the heads they need', async (t) =
     t.equal((await ask(port, path)).status, 404, path);
   }
   const policyFor = async (host: string) =>
-    (await ask(port, '/', { headers: { Host: host } })).heads['content-security-policy'] as string;
+    (await ask(port, '/', { headers: { Host: host } })).headers['content-security-policy'] as string;
   t.match(
     await policyFor('radio.example:8000'),
     "connect-src 'self' ws://radio.example:8000 wss://radio.example:8000;",

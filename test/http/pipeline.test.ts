@@ -19,7 +19,7 @@ const LEGACY = 'legacy: { deprecatedOn: 2026-01-01, sunsetOn: 2027-12-31, succes
 
 const { app, port } = await startServer(t, demoYaml(LEGACY).replace(/^addresses: .*$/m, ADDRESSES));
 
-const get = (path: string, heads = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${heads}\r\n`;
+const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`;
 const H2C = 'Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\nUpgrade: h2c\r\n';
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
@@ -55,8 +55,8 @@ t.test('an offer of h2c behind a request whose answer is owed: over TLS', async 
 t.test('an offer with a body, whole, in pieces or in chunks, is a request without an offer', async (t) => {
   const body = JSON.stringify({ song: 'with a body', artist: '', duration: 1 });
   const [first, second] = [body.slice(0, 9), body.slice(9)];
-  const post = (heads: string) =>
-    `POST /metapush/demo/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${heads}\r\n`;
+  const post = (headers: string) =>
+    `POST /metapush/demo/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n`;
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   for (const offer of [H2C, UPGRADE]) {
     const length = post(`${offer}Content-Length: ${body.length}\r\n`);
@@ -74,7 +74,7 @@ t.test('an offer with a body, whole, in pieces or in chunks, is a request withou
       t.equal(answer!.status, 200, pieces.join('·'));
       t.equal(answer!.json().song, 'with a body');
       // Two answers, or the connection is closed.
-      if (answer!.heads.get('connection') === 'close') await wire.untilClosed(5000);
+      if (answer!.headers.get('connection') === 'close') await wire.untilClosed(5000);
       else t.equal((await wire.take(2))[1]!.status, 200);
     }
   }

@@ -29,7 +29,7 @@ t.test('what is refused', async (t) => {
     for (const answer of answers) {
       isProblem(t, answer, 403);
       t.equal(answer.body, answers[0]!.body);
-      t.equal(answer.heads.get('content-length'), answers[0]!.heads.get('content-length'));
+      t.equal(answer.headers.get('content-length'), answers[0]!.headers.get('content-length'));
     }
     // Before the body: the answer comes although none of it was sent.
     const wire = new Wire(t, port).send(
@@ -68,7 +68,7 @@ t.test('what is refused', async (t) => {
   t.test('405 with Allow, and a link checker does not push', async (t) => {
     for (const method of ['HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const answer = await ask(t, port, `${method} ${PATH}?song=x HTTP/1.1\nContent-Length: 0`);
-      t.equal(answer.heads.get('allow'), 'GET, POST', method);
+      t.equal(answer.headers.get('allow'), 'GET, POST', method);
       if (method === 'HEAD') t.equal(answer.status, 405);
       else isProblem(t, answer, 405);
     }

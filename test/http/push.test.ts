@@ -14,13 +14,13 @@ t.test('the answer of GET and POST is the same record of 17 fields', async (t) =
     '?song=S%C3%B6ng+%2B&artist=Arti%27st&duration=200.9&time=1795178248&tracktype=now&etype=1003&id=x7&isrc=CH123&separator=%20%2F%20',
   );
   t.equal(answer.status, 200, answer.body);
-  t.equal(answer.heads.get('content-type'), 'application/json; charset=utf-8');
-  t.equal(answer.heads.get('cache-control'), 'no-store');
+  t.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+  t.equal(answer.headers.get('cache-control'), 'no-store');
   t.notOk(
-    [...answer.heads.keys()].some((name) => name.startsWith('access-control')),
+    [...answer.headers.keys()].some((name) => name.startsWith('access-control')),
     'no CORS',
   );
-  t.notOk(answer.heads.has('etag'));
+  t.notOk(answer.headers.has('etag'));
   t.same(Object.keys(answer.json()), FIELDS);
   const { start_timestamp: startS } = answer.json();
   t.ok(startS <= 1795178248, 'a future now carries the moment of arrival');

@@ -18,7 +18,7 @@ const LOGIN = `Authorization: Basic ${Buffer.from('source:demo-source').toString
 const EVERYWHERE = ROLES;
 
 /** What is asked, the status where it is served, and the roles that serve it. What the old host served, legacy does. */
-const TABLE: readonly (readonly [line: string, heads: string, status: number, roles: readonly Role[]])[] = [
+const TABLE: readonly (readonly [line: string, headers: string, status: number, roles: readonly Role[]])[] = [
   ['GET /metapush/demo/demo-token?song=x', '', 200, ['push', 'legacy']],
   ['GET /metapush/demo?song=y', 'Authorization: Bearer demo-token', 200, ['push', 'legacy']],
   ['HEAD /metapush/demo/demo-token', '', 405, ['push', 'legacy']],
@@ -53,9 +53,9 @@ const TABLE: readonly (readonly [line: string, heads: string, status: number, ro
 ];
 
 /** The status line's number; streams and sockets are let go after it. */
-async function statusOf(t: Test, port: number, line: string, heads: string, host = '127.0.0.1'): Promise<number> {
+async function statusOf(t: Test, port: number, line: string, headers: string, host = '127.0.0.1'): Promise<number> {
   const wire = new Wire(t, port, { host });
-  wire.send(`${line} HTTP/1.1\r\nHost: localhost\r\n${heads}${heads && '\r\n'}\r\n`);
+  wire.send(`${line} HTTP/1.1\r\nHost: localhost\r\n${headers}${headers && '\r\n'}\r\n`);
   await until(
     () => wire.got.includes('\r\n\r\n'),
     5000,
@@ -82,10 +82,10 @@ t.test('each role alone serves its part and nothing else', async (t) => {
   const { app } = await startServer(t, yaml);
   // So that there is something to poll.
   await statusOf(t, app.ports[0]!, TABLE[0]![0], '');
-  for (const [line, heads, status, roles] of TABLE) {
+  for (const [line, headers, status, roles] of TABLE) {
     for (const [index, role] of ROLES.entries()) {
-      const got = await statusOf(t, app.ports[index]!, line, heads);
-      t.equal(got, roles.includes(role) ? status : 404, `${line} ${heads.slice(0, 15)} at ${role}`);
+      const got = await statusOf(t, app.ports[index]!, line, headers);
+      t.equal(got, roles.includes(role) ? status : 404, `${line} ${headers.slice(0, 15)} at ${role}`);
     }
   }
   for (const [index, role] of ROLES.entries()) {
@@ -95,7 +95,7 @@ t.test('each role alone serves its part and nothing else', async (t) => {
   }
 });
 
-t.test('ops without a name: direct peers on this machine, whatever heads they make up', async (t) => {
+t.test('ops without a name: direct peers on this machine, whatever headers they make up', async (t) => {
   const other = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
@@ -104,7 +104,7 @@ t.test('ops without a name: direct peers on this machine, whatever heads they ma
     .replaceAll(/demo-(token|source)|studio-token/g, `'sha256:${'7'.repeat(64)}'`)
     .replace(/^addresses: .*$/m, `addresses: [{ host: '${hasV6 ? '::' : '0.0.0.0'}', port: 0 }]`);
   const { port } = await startServer(t, yaml);
-  const metrics = (heads = '', host = '127.0.0.1') => statusOf(t, port, 'GET /metrics', heads, host);
+  const metrics = (headers = '', host = '127.0.0.1') => statusOf(t, port, 'GET /metrics', headers, host);
   t.equal(await metrics(), 200);
   if (hasV6) t.equal(await metrics('', '::1'), 200, 'IPv6');
   else t.pass('IPv6', { skip: 'this machine has no ::1' });
@@ -135,8 +135,8 @@ t.test('ops without a name: direct peers on this machine, whatever heads they ma
 
 t.test('a page whose name was rebound to this machine does not read what is for this machine only', async (t) => {
   const { port } = await startServer(t, demoYaml());
-  const metrics = async (target: string, heads: string, version = '1.1') => {
-    const wire = new Wire(t, port).send(`GET ${target} HTTP/${version}\r\n${heads}\r\n`);
+  const metrics = async (target: string, headers: string, version = '1.1') => {
+    const wire = new Wire(t, port).send(`GET ${target} HTTP/${version}\r\n${headers}\r\n`);
     return (await wire.take(1))[0]!.status;
   };
   const ours = [

@@ -10,6 +10,7 @@ import { arenaYaml, CROWD, fillHistory, PORTS } from '../attacks/arena.js';
 import type { AttackName } from '../attacks/index.js';
 import { Attackers } from './attackers.js';
 import { type Cost, Crowd } from './crowd.js';
+import { pause } from './pause.js';
 import { freePorts, ServerProcess } from './process.js';
 import { tempFolder } from './server.js';
 
@@ -45,18 +46,18 @@ export class AttackHarness {
     const crowd = await new Crowd(t, server, { ...CROWD, listeners, watchers }).gather();
     const harness = new AttackHarness(t, server, crowd);
     // The burst comes at once, and so the next audio later than ever after.
-    await new Promise((done) => setTimeout(done, 1500));
-    harness.#baseline = await crowd.during(() => new Promise((done) => setTimeout(done, baselineMs)));
+    await pause(1500);
+    harness.#baseline = await crowd.during(() => pause(baselineMs));
     t.comment(`without attack: ${worded(harness.#baseline)}`);
     return harness;
   }
 
   /** Measures the crowd after the attacks. @returns as `attack` does */
   rest(ms: number): Promise<string> {
-    return this.#cost('after the attacks', () => new Promise((done) => setTimeout(() => done(''), ms)));
+    return this.#cost('after the attacks', () => pause(ms).then(() => ''));
   }
 
-  /** Plays these attacks together for so long. @returns what they have cost, in words; '' is nothing that matters */
+  /** Plays these attacks together for `ms` milliseconds. @returns what they have cost, in words; '' is nothing that matters */
   attack(names: readonly AttackName[], seed: number, ms: number): Promise<string> {
     return this.#cost(names.join(', '), () => this.#attackers.play(names, seed, ms));
   }

@@ -31,7 +31,7 @@ export class Attackers {
     t.teardown(() => this.#child.kill('SIGKILL'));
   }
 
-  /** Plays them together for so long. Resolves with what the server did to them that it must not; '' is all right. */
+  /** Plays them together for `ms` milliseconds. Resolves with what the server did to them that it must not; '' is all right. */
   async play(names: readonly AttackName[], seed: number, ms: number): Promise<string> {
     const id = this.#next++;
     const over = new Promise<Outcome>((done) => this.#waiting.set(id, done));

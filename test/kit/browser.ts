@@ -68,7 +68,7 @@ export function heard(tab: Tab, url: string): Promise<{ seconds: number; error: 
 export interface Read {
   readonly metaint: number;
   /** `icy-name` and `x-channelkey`. */
-  readonly heads: readonly (string | null)[];
+  readonly headers: readonly (string | null)[];
   readonly titles: readonly string[];
   readonly audioBytes: number;
 }
@@ -78,9 +78,9 @@ export function fetchIcy(tab: Tab, url: string): Promise<void> {
   return tab.evaluate(async (url) => {
     const response = await fetch(url, { headers: { 'Icy-MetaData': '1' } });
     const metaint = Number(response.headers.get('icy-metaint'));
-    const heads = ['icy-name', 'x-channelkey'].map((name) => response.headers.get(name));
+    const headers = ['icy-name', 'x-channelkey'].map((name) => response.headers.get(name));
     const reader = response.body!.getReader();
-    const icy = { metaint, heads, titles: [] as string[], audio: [] as Uint8Array[], audioBytes: 0, reader };
+    const icy = { metaint, headers, titles: [] as string[], audio: [] as Uint8Array[], audioBytes: 0, reader };
     (globalThis as any).icy = icy;
     // A function without a name: for one with a name the tests' compiler adds a call that the page does not have.
     void (async () => {
@@ -106,8 +106,8 @@ export function fetchIcy(tab: Tab, url: string): Promise<void> {
 
 export function readSoFar(tab: Tab): Promise<Read> {
   return tab.evaluate(() => {
-    const { metaint, heads, titles, audioBytes } = (globalThis as any).icy;
-    return { metaint, heads, titles, audioBytes };
+    const { metaint, headers, titles, audioBytes } = (globalThis as any).icy;
+    return { metaint, headers, titles, audioBytes };
   }, null);
 }
 

@@ -5,11 +5,12 @@
 
 import type { Test } from 'tap';
 import { collect } from './heap.js';
+import { pause } from './pause.js';
 import { Player, until } from './player.js';
 import { Random } from './random.js';
 import { demoYaml, startServer } from './server.js';
 
-/** So many first: what is made once (code, pools, renderings) is made then. */
+/** How many come first: what is made once (code, pools, renderings) is made then. */
 const WARM_JOINS = 500;
 const AT_ONCE = 20;
 /** What the heap of a busy process swings by, however many came; one that is not let go costs several KB with its socket. */
@@ -62,7 +63,7 @@ export async function churn(t: Test, joins: number): Promise<void> {
   const least = async (): Promise<{ heap: number; buffers: number; resident: number }> => {
     const least = { heap: Infinity, buffers: Infinity, resident: Infinity };
     for (let i = 0; i < 5; i++) {
-      await new Promise((done) => setTimeout(done, 100));
+      await pause(100);
       collect();
       const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
       least.heap = Math.min(least.heap, heapUsed);

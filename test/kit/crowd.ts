@@ -11,6 +11,7 @@ import { ClientDelays } from './client-delays.js';
 import { CountedEncoder, CountedFrames, FRAME_MS } from './counted.js';
 import { Events } from './events.js';
 import { MachineDelay } from './machine-delay.js';
+import { pause } from './pause.js';
 import { Player, until } from './player.js';
 import type { ServerProcess } from './process.js';
 import { Watching } from './wire.js';
@@ -108,7 +109,7 @@ export class Crowd {
     this.delays.reset();
     try {
       await work();
-      await new Promise((done) => setTimeout(done, settleMs));
+      await pause(settleMs);
       await this.delays.settled();
     } catch (error) {
       return { healthMs: Number.NaN, gapMs: Number.NaN, harm: this.#harm() || String(error) };
@@ -202,9 +203,7 @@ export class Crowd {
   async #comeAndGo(): Promise<void> {
     const mark = this.delays.mark;
     const { player } = this.#listen(false, false);
-    while (player.audioBytes === 0 && this.delays.sinceMs(mark) < JOIN_MS && !this.#isOver) {
-      await new Promise((done) => setTimeout(done, 20));
-    }
+    while (player.audioBytes === 0 && this.delays.sinceMs(mark) < JOIN_MS && !this.#isOver) await pause(20);
     if (player.audioBytes === 0 && !this.#isOver) this.#missed++;
     player.close();
   }

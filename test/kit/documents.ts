@@ -2,7 +2,7 @@
  * Holds answers and messages against the documents that the server itself gives out. `ask` and `Watching` (wire.ts) do so with all
  * they receive, so that the whole suite keeps the documents true.
  *
- * An answer must have a status that the operation knows, the heads that are promised, one of its content types, and a body as its
+ * An answer must have a status that the operation knows, the headers that are promised, one of its content types, and a body as its
  * schema says, members in the documented order. A method that a path does not list must be answered with 405.
  */
 
@@ -12,10 +12,10 @@ import { documents } from '../../src/docs/documents.js';
 import type { Json } from '../../src/docs/schemas.js';
 import { PUSH_LIMITS } from './limits.js';
 
-/** What is looked at of an answer. Names of heads in lower case. */
+/** What is looked at of an answer. Names of headers in lower case. */
 interface Answer {
   readonly status: number;
-  readonly heads: ReadonlyMap<string, string>;
+  readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
@@ -102,7 +102,7 @@ function pathOf(url: string): string {
  */
 export function answerProblems(method: string, url: string, answer: Answer): string[] {
   const path = pathOf(url);
-  const type = answer.heads.get('content-type') ?? '';
+  const type = answer.headers.get('content-type') ?? '';
   const sane = /^[A-Z]+$/.test(method) && /^\/[\x21-\x7e]*$/.test(path);
   if (!sane || OTHERS.test(path) || method === 'PUT' || method === 'SOURCE') {
     return type.startsWith('application/problem+json') && answer.body !== '' ? bodyProblems(PROBLEM, type, answer) : [];
@@ -113,7 +113,7 @@ export function answerProblems(method: string, url: string, answer: Answer): str
   if (response === undefined) return [`${method} ${template} does not know the status ${answer.status}`];
   const problems: string[] = [];
   for (const [name, { required, schema }] of Object.entries(response.headers ?? {})) {
-    const value = answer.heads.get(name.toLowerCase());
+    const value = answer.headers.get(name.toLowerCase());
     if (value === undefined && required) problems.push(`the head ${name} is missing`);
     if (value !== undefined) {
       problems.push(...problemsOf(schema, 'openapi', value).map((problem) => `the head ${name}: ${problem}`));
@@ -126,15 +126,15 @@ export function answerProblems(method: string, url: string, answer: Answer): str
 /** Of the connection, or of any answer: no operation names them. */
 const ANYWAY = /^(date|connection|keep-alive|content-length|content-type|transfer-encoding)$/;
 
-/** The heads of an answer of a described operation that the document does not name for it. */
-export function unknownHeads(method: string, url: string, answer: Pick<Answer, 'status' | 'heads'>): string[] {
+/** The headers of an answer of a described operation that the document does not name for it. */
+export function unknownHeaders(method: string, url: string, answer: Pick<Answer, 'status' | 'headers'>): string[] {
   const path = pathOf(url);
   const response = OTHERS.test(path)
     ? undefined
     : paths[templateOf(path)]![method.toLowerCase()]?.responses[String(answer.status)];
   if (response === undefined) return [];
   const known = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
-  const unknown = [...answer.heads.keys()].filter((name) => !ANYWAY.test(name) && !known.has(name));
+  const unknown = [...answer.headers.keys()].filter((name) => !ANYWAY.test(name) && !known.has(name));
   return unknown.map(
     (name) => `${method} ${templateOf(path)} ${answer.status}: the head ${name} is not in the document`,
   );
@@ -160,7 +160,7 @@ function bodyProblems(response: Response, type: string, answer: Answer): string[
   // A media type without parameters speaks for all of its kind.
   const media = content[type] ?? content[type.replace(/;.*/s, '')];
   if (media === undefined) return [`the content type ${JSON.stringify(type)} is not known`];
-  if (answer.heads.has('content-encoding') || type.startsWith('audio/')) return [];
+  if (answer.headers.has('content-encoding') || type.startsWith('audio/')) return [];
   const value = type.includes('json') ? JSON.parse(answer.body) : answer.body;
   return [...problemsOf(media.schema, 'openapi', value), ...orderProblems(media.schema, value)];
 }

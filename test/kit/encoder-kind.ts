@@ -31,7 +31,7 @@ export interface Reaction {
 
 /**
  * 401, 404, 409 and 429 (a wrong password, an unknown mount, a mount in use, too many guesses) a program gets by itself. For 400, 415 and
- * 501 (a length that is no number, a type and a transfer coding that are not taken) its head is changed on the way. Our server never
+ * 501 (a length that is not a number, a type and a transfer coding that are not taken) its head is changed on the way. Our server never
  * answers an encoder with 503; a proxy before it may.
  */
 export type Refusal = 400 | 401 | 404 | 409 | 415 | 429 | 501 | 503;
@@ -66,6 +66,6 @@ export interface EncoderKind {
   /** It comes back in the middle of its Ogg stream, without the header pages: none of it can be played before its next link. */
   readonly resumesHeadless?: true;
   readonly refused: Readonly<Partial<Record<Refusal, Reaction>>>;
-  /** When the server goes: it comes back by itself within so many milliseconds, it ends, or it runs on and never comes back. */
+  /** When the server goes: it comes back by itself within this many milliseconds, it ends, or it runs on and never comes back. */
   readonly onLoss: { readonly backWithinMs: number } | 'ends' | 'stays away';
 }

@@ -85,7 +85,7 @@ async function refused(t: Test, kind: EncoderKind, sound: string, refusal: Refus
     mount: refusal === 404 ? '/nowhere' : MOUNT,
     password: refusal === 401 || refusal === 429 ? 'wrong' : PASSWORD,
   };
-  // libshout asks without its password first, and is answered 401: that is no try.
+  // libshout asks without its password first, and is answered 401: that is not a try.
   const probes = () => lines.filter(({ message }) => message === 'encoder without credentials').length;
   const tried = other?.count ?? (async () => (await countOf(base, refusal)) - (refusal === 401 ? probes() : 0));
   const program = await kind.start(t, to);

@@ -9,7 +9,7 @@ import { type EncoderKind, type Reaction, type Refusal, WATCH_MS } from './encod
 const KIT = new URL('./', import.meta.url);
 
 const REASONS: Readonly<Record<Refusal, string>> = {
-  400: 'a length that is no number',
+  400: 'a length that is not a number',
   401: 'wrong user or password',
   404: 'no such mount',
   409: 'another encoder feeds the mount',

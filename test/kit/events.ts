@@ -18,7 +18,7 @@ export class Events {
   readonly path: string;
   readonly #test: Test;
   status = 0;
-  heads = new Map<string, string>();
+  headers = new Map<string, string>();
   readonly seen: SeenEvent[] = [];
   readonly retries: number[] = [];
   comments = 0;
@@ -29,11 +29,11 @@ export class Events {
   #data: string[] = [];
   #read = -1;
 
-  /** @param heads further request heads, each with its line end */
-  constructor(t: Test, port: number, path: string, heads = '') {
+  /** @param headers further request headers, each with its line end */
+  constructor(t: Test, port: number, path: string, headers = '') {
     this.path = `/metadata/sse/${path}`;
     this.#test = t;
-    this.wire = new Wire(t, port).send(`GET ${this.path} HTTP/1.1\r\nHost: x\r\n${heads}\r\n`);
+    this.wire = new Wire(t, port).send(`GET ${this.path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
     this.wire.socket.on('data', () => this.#take());
   }
 
@@ -67,7 +67,7 @@ export class Events {
       if (end < 0) return;
       const [first, ...lines] = this.wire.got.slice(0, end).split('\r\n');
       this.status = Number(first!.split(' ')[1]);
-      this.heads = new Map(lines.map((line) => line.split(/:\s*(.*)/, 2) as [string, string]));
+      this.headers = new Map(lines.map((line) => line.split(/:\s*(.*)/, 2) as [string, string]));
       this.#read = end + 4;
     }
     for (;;) {

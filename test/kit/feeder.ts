@@ -1,6 +1,6 @@
 /**
  * An encoder for tests: PUT on a bare socket, real frames of the demo. What it has sent is known frame by frame, so that what
- * listeners get can be held against it.
+ * listeners get can be compared with it.
  */
 
 import { readFileSync } from 'node:fs';
@@ -28,8 +28,13 @@ export class Feeder {
   closed = false;
   #at: number;
 
-  /** @param heads lines that end with CRLF @param from the first frame that it will send */
-  constructor(t: Test, port: number, path: string, options: { heads?: string; password?: string; from?: number } = {}) {
+  /** @param headers lines that end with CRLF @param from the first frame that it will send */
+  constructor(
+    t: Test,
+    port: number,
+    path: string,
+    options: { headers?: string; password?: string; from?: number } = {},
+  ) {
     this.#at = options.from ?? 0;
     this.socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
     this.socket.on('data', (chunk) => {
@@ -44,8 +49,8 @@ export class Feeder {
     });
     t.teardown(() => this.socket.destroy());
     const login = Buffer.from(`source:${options.password ?? 'demo-source'}`).toString('base64');
-    const heads = options.heads ?? 'Content-Type: audio/mpeg\r\n';
-    this.socket.write(Buffer.from(`PUT ${path} HTTP/1.1\r\nAuthorization: Basic ${login}\r\n${heads}\r\n`, 'latin1'));
+    const headers = options.headers ?? 'Content-Type: audio/mpeg\r\n';
+    this.socket.write(Buffer.from(`PUT ${path} HTTP/1.1\r\nAuthorization: Basic ${login}\r\n${headers}\r\n`, 'latin1'));
   }
 
   get status(): number {

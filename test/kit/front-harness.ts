@@ -31,7 +31,7 @@ export const ANSWERS =
 
 export interface Fed {
   readonly channel: string;
-  readonly heads: ReadonlyMap<string, string>;
+  readonly headers: ReadonlyMap<string, string>;
   readonly socket: net.Socket;
   /** Its audio, unframed, so far. */
   audio: Buffer;
@@ -129,9 +129,9 @@ export class FrontHarness {
       },
       agent: '',
       quietMs: 0,
-      attach: (socket, first, heads) => {
-        const fed: Fed = { channel, heads, socket, audio: Buffer.alloc(0), state: 'more' };
-        const body = bodyOf(heads);
+      attach: (socket, first, headers) => {
+        const fed: Fed = { channel, headers, socket, audio: Buffer.alloc(0), state: 'more' };
+        const body = bodyOf(headers);
         this.fed.push(fed);
         this.#given.add(socket);
         socket.on('data', (chunk: Buffer) => {

@@ -5,6 +5,7 @@
 
 import { ANSWERS, FrontHarness, Pipe } from './front-harness.js';
 import { cut, mutant } from './fuzz.js';
+import { pause } from './pause.js';
 import type { Random } from './random.js';
 import { TRANSCRIPTS } from './transcripts.js';
 
@@ -78,7 +79,7 @@ export interface Tally {
   fed: number;
 }
 
-/** Plays so many connections; throws with the seed and the bytes at the first that goes wrong. */
+/** Plays `count` connections; throws with the seed and the bytes at the first that goes wrong. */
 export async function fuzzFronts(random: Random, count: number): Promise<Tally> {
   const tally: Tally = { answers: new Map(), fed: 0 };
   const atOnce = 1000;
@@ -120,6 +121,6 @@ async function over(harness: FrontHarness, pipe: Pipe, why: string): Promise<voi
     if (harness.hasGivenAway(pipe.socket)) {
       if (pipe.isSpent) return void pipe.destroy();
     } else if (performance.now() > endMs) throw new Error(`still open: ${why}`);
-    await new Promise((done) => setTimeout(done, 5));
+    await pause(5);
   }
 }

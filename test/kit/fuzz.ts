@@ -8,6 +8,7 @@
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pause } from './pause.js';
 import { Random } from './random.js';
 
 const CORPUS = new URL('../corpus/', import.meta.url).pathname;
@@ -115,7 +116,7 @@ class Uncaught {
   /** @param patienceMs for what comes late, and must not be counted against the next one */
   async take(patienceMs = 0): Promise<unknown> {
     await new Promise((done) => setImmediate(done));
-    if (this.faults.length === 0 && patienceMs > 0) await new Promise((done) => setTimeout(done, patienceMs));
+    if (this.faults.length === 0 && patienceMs > 0) await pause(patienceMs);
     return this.faults.shift();
   }
 
@@ -125,7 +126,7 @@ class Uncaught {
   }
 }
 
-/** Plays so many inputs. @throws Finding at the first that goes wrong */
+/** Plays `count` inputs. @throws Finding at the first that goes wrong */
 export async function fuzzTarget(target: FuzzTarget, random: Random, count: number): Promise<void> {
   const { atOnce = 1, seeds, words, muchBytes } = target;
   const uncaught = new Uncaught();

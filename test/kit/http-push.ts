@@ -41,9 +41,9 @@ export async function now(t: Test, port: number) {
 export function isProblem(t: Test, answer: Answer, status: number, fields: readonly string[] = []): void {
   const body = answer.body.slice(0, 300);
   t.equal(answer.status, status, body);
-  t.equal(answer.heads.get('content-type'), 'application/problem+json; charset=utf-8');
-  t.equal(answer.heads.get('access-control-allow-origin'), undefined, 'no CORS on pushes');
-  t.equal(answer.heads.get('cache-control'), 'no-store');
+  t.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8');
+  t.equal(answer.headers.get('access-control-allow-origin'), undefined, 'no CORS on pushes');
+  t.equal(answer.headers.get('cache-control'), 'no-store');
   const problem = answer.json();
   t.same(Object.keys(problem).slice(0, 4), ['type', 'title', 'status', 'detail']);
   t.equal(problem.status, status);

@@ -126,7 +126,7 @@ function isAnswering(port: number): Promise<boolean> {
 }
 
 /** Connects to a mount as an encoder and sends some seconds of audio at once; plays on while the test lasts. */
-export async function feed(t: Test, port: number, mount: string, heads = ''): Promise<net.Socket> {
+export async function feed(t: Test, port: number, mount: string, headers = ''): Promise<net.Socket> {
   const socket = net.connect(port, '127.0.0.1');
   t.teardown(() => socket.destroy());
   socket.on('error', () => undefined);
@@ -136,7 +136,7 @@ export async function feed(t: Test, port: number, mount: string, heads = ''): Pr
   });
   const login = Buffer.from(`source:${ICECAST_PASSWORD}`).toString('base64');
   socket.write(
-    `PUT ${mount} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${login}\r\nContent-Type: audio/mpeg\r\n${heads}\r\n`,
+    `PUT ${mount} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${login}\r\nContent-Type: audio/mpeg\r\n${headers}\r\n`,
   );
   const audio = readFileSync(DEMO_AUDIO);
   let at = 0;

@@ -21,7 +21,7 @@ export function comments(...fields: string[]): Buffer {
   return Buffer.concat([number(0), number(texts.length), ...texts.flatMap((text) => [number(text.length), text])]);
 }
 
-/** A link of Opus: its two heads, and so many packets of 20 ms, 10 a page. */
+/** A link of Opus: its two headers, and `packets` packets of 20 ms, 10 a page. */
 export function opusLink(serial: number, packets: number, ...fields: string[]): Buffer {
   const tags = fields.length === 0 ? OPUS_TAGS : Buffer.concat([Buffer.from('OpusTags'), comments(...fields)]);
   const writer = new PageWriter(serial, 0, FIRST);

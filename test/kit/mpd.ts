@@ -22,7 +22,7 @@ export interface MpdOptions {
   readonly encoder: string;
 }
 
-/** A file of tone, digital silence and tone, each so many seconds. */
+/** A file of tone, digital silence and tone, with the seconds of each. */
 export function makeQuiet(t: Test, hertz: number, [first, silent, last]: readonly [number, number, number]): string {
   const path = join(tempFolder(t), 'quiet.wav');
   const tone = (seconds: number) => `sine=frequency=500:sample_rate=${hertz}:duration=${seconds}`;

@@ -18,7 +18,7 @@ export class Player {
   readonly socket: net.Socket;
   status = 0;
   statusLine = '';
-  readonly heads = new Map<string, string>();
+  readonly headers = new Map<string, string>();
   readonly titles: SeenTitle[] = [];
   audioBytes = 0;
   closed = false;
@@ -40,7 +40,7 @@ export class Player {
       icy?: boolean;
       keep?: boolean;
       method?: string;
-      heads?: string;
+      headers?: string;
       ca?: Buffer;
       onAudio?: (bytes: Uint8Array) => void;
     } = {},
@@ -56,7 +56,7 @@ export class Player {
     });
     this.socket.on('data', (chunk: Buffer) => this.#read(chunk));
     this.socket.write(
-      `${options.method ?? 'GET'} ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: test\r\n${icy}${options.heads ?? ''}\r\n`,
+      `${options.method ?? 'GET'} ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: test\r\n${icy}${options.headers ?? ''}\r\n`,
     );
   }
 
@@ -73,7 +73,7 @@ export class Player {
   }
 
   get metaint(): number {
-    return Number(this.heads.get('icy-metaint') ?? 0);
+    return Number(this.headers.get('icy-metaint') ?? 0);
   }
 
   /** Waits until `ready` holds, at most `ms`. */
@@ -104,7 +104,7 @@ export class Player {
     for (const line of lines) {
       const colon = line.indexOf(':');
       const value = Buffer.from(line.slice(colon + 1).trim(), 'latin1').toString('utf8');
-      this.heads.set(line.slice(0, colon).toLowerCase(), value);
+      this.headers.set(line.slice(0, colon).toLowerCase(), value);
     }
     if (this.metaint > 0)
       this.#reader = new IcecastMetadataReader({ icyMetaInt: this.metaint, metadataTypes: ['icy'] });

@@ -36,7 +36,7 @@ export function freePort(): Promise<number> {
   return freePorts(2);
 }
 
-/** The first of so many loopback ports in a row that were free a moment ago. */
+/** The first of `count` loopback ports in a row that were free a moment ago. */
 export async function freePorts(count: number): Promise<number> {
   const pairs = Math.ceil(count / 2);
   for (;;) {

@@ -175,7 +175,7 @@ export class PushModel {
   }
 
   /**
-   * What a reader got of this channel, held against the last history: no record twice, none older after a newer.
+   * What a reader got of this channel, compared with the last history: no record twice, none older after a newer.
    * @param life it watched by one connection, all through this process's life: then it got all, and each push that was answered
    */
   auditReads(records: readonly Read[], life?: number): string[] {

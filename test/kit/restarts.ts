@@ -6,7 +6,8 @@
 
 import type { Test } from 'tap';
 import { DEMO_FRAMES, Feeder, framesIn } from './feeder.js';
-import { Player, until } from './player.js';
+import { pause, settled } from './pause.js';
+import { Player } from './player.js';
 import type { Random } from './random.js';
 import { DEMO_AUDIO, startServer } from './server.js';
 
@@ -72,7 +73,7 @@ stations:
       feeder.socket.end();
       await feeder.over();
     } else if (ending === 'reset') {
-      await new Promise((done) => setTimeout(done, random.int(0, 30)));
+      await pause(random.int(0, 30));
       feeder.socket.resetAndDestroy();
     } else ghost = feeder;
     runs.push({ sent, whole: ending === 'finish' || ending === 'half' });
@@ -89,23 +90,12 @@ stations:
   }
   t.equal(players.length, listeners);
 
-  let bytes = -1;
-  const sum = () => players.reduce((total, player) => total + player.audioBytes, 0);
-  await until(
-    async () => {
-      const before = bytes;
-      await new Promise((done) => setTimeout(done, 1500));
-      bytes = sum();
-      return bytes === before;
-    },
-    60_000,
-    () => 'audio goes on although nobody sends',
-  );
+  await settled(() => players.reduce((total, player) => total + player.audioBytes, 0), 1500, 60_000);
   t.equal(players.filter(({ closed, status }) => closed || status !== 200).length, 0, 'nobody is lost');
 
   const heard = players.map((player) => {
     const { frames, skippedBytes } = framesIn(player.audio);
-    // The last one may not have come to its end yet: that is held back, not skipped.
+    // The last one may not have come to its end yet: that is kept for later, not skipped.
     if (skippedBytes !== 0) t.fail(`seed ${random.seed}: ${skippedBytes} bytes that are no frame`);
     return frames.map(keyOf);
   });

@@ -8,7 +8,20 @@ import { Roles } from '../../src/http/roles.js';
 import { Router } from '../../src/http/router.js';
 import type { HttpService, UpgradeService } from '../../src/http/service.js';
 import { Front } from '../../src/net/front.js';
+import { Proxies } from '../../src/net/peer.js';
 import { roomyTable } from './front-harness.js';
+
+/** Of a Watch of its own, without limits that matter to a test. */
+export const WATCH_OPTIONS = {
+  pingMs: 25_000,
+  bufferBytes: 65_536,
+  drainMs: 30_000,
+  watchers: 10,
+  watchersPerAddress: 10,
+  frames: 200,
+  proxies: new Proxies([], 'x-forwarded-for'),
+  onError: () => undefined,
+};
 
 export interface RoutedOptions {
   readonly services?: readonly HttpService[];

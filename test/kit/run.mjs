@@ -17,21 +17,22 @@ const files = (folder, names) => names.split(/\s+/).map((name) => `test/${folder
 const LONG = [
   ...files(
     'e2e',
-    'attacks clock crash darkice exception faults ffmpeg-ogg firefox libshout liquidsoap log ogg ogg-icy players store',
+    'attacks clock crash darkice exception faults ffmpeg-ogg firefox libshout liquidsoap log ogg ogg-icy players start store',
   ),
-  ...files('behaviour', 'decoders'),
+  ...files('behaviour', 'decoders unread-answers'),
+  ...files('kit', 'reporter'),
   ...files('store', 'pages'),
 ];
 /** In both: the long form tries more. */
 const LONGER = [
   ...files('audio', 'framer ogg'),
   ...files('behaviour', 'large-station'),
-  ...files('e2e', 'start'),
+  ...files('net', 'connections'),
   ...files('store', 'store'),
 ];
 /** Load from other files would spoil what they measure. */
-const ALONE = files('behaviour', 'unread-answers framing-budget');
-const LONG_ALONE = [...files('e2e', 'attacks'), ...files('long', 'hostile')];
+const ALONE = files('behaviour', 'framing-budget');
+const LONG_ALONE = [...files('behaviour', 'unread-answers'), ...files('e2e', 'attacks'), ...files('long', 'hostile')];
 
 /** @returns whether all passed */
 function tap(args, env) {

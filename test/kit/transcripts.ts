@@ -132,7 +132,7 @@ export const TRANSCRIPTS: Readonly<Record<string, Transcript>> = {
   ),
   'SHOUTcast, a content type that is empty': row(`hackme\r\n${crlf('content-type:', 'icy-br:128')}`, OK2),
   'PUT, a content type that is empty': row(crlf('PUT /live HTTP/1.1', BASIC, 'Content-Type: '), OK),
-  'SHOUTcast, no heads at all': row('hackme\r\n\r\n', OK2),
+  'SHOUTcast, no headers at all': row('hackme\r\n\r\n', OK2),
   'SHOUTcast, user:password': row(`dj:hackme\r\n${crlf(...ICY)}`, OK2),
   'SHOUTcast, password:#sid': row(`hackme:#2\r\n${crlf(...ICY)}`, OK2),
   'SHOUTcast, user:password:#sid': row(`dj:hackme:#2\n${lf(...ICY)}`, OK2),

@@ -40,7 +40,7 @@ export function textFiles(): TextFile[] {
 }
 
 /**
- * Comments, strings, templates, regular expressions: what begins first decides, so that a `//` within a string is no comment. Code within
+ * Comments, strings, templates, regular expressions: what begins first decides, so that a `//` within a string is not a comment. Code within
  * a template counts as the template's.
  */
 const PARTS = new RegExp(

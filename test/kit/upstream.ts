@@ -45,7 +45,7 @@ export const streamHead = (metaint = 0) =>
 /** A server whose answer is a function; it keeps the sockets and the heads it was sent. */
 export class Upstream {
   readonly sockets: net.Socket[] = [];
-  readonly heads: string[] = [];
+  readonly requestHeads: string[] = [];
   answer: (socket: net.Socket, head: string) => void = () => undefined;
   port = 0;
   readonly #server = net.createServer({ noDelay: true }, (socket) => {
@@ -55,7 +55,7 @@ export class Upstream {
     socket.on('data', (chunk) => {
       head += chunk.toString('latin1');
       if (!head.endsWith('\r\n\r\n')) return;
-      this.heads.push(head);
+      this.requestHeads.push(head);
       this.answer(socket, head);
     });
   });

@@ -15,7 +15,7 @@ const PATIENCE_MS = 20_000;
 export interface Answer {
   readonly status: number;
   /** Names in lower case. */
-  readonly heads: ReadonlyMap<string, string>;
+  readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
   json(): any;
@@ -64,16 +64,16 @@ export class Wire {
       if (end < 0) return answers;
       const [first, ...lines] = rest.slice(0, end).split('\r\n');
       const status = Number(first!.split(' ')[1]);
-      const heads = new Map(
+      const headers = new Map(
         lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
       );
       const none = status < 200 || status === 204 || status === 304 || answers.length < bodiless;
-      const length = none ? 0 : Number(heads.get('content-length') ?? Number.NaN);
+      const length = none ? 0 : Number(headers.get('content-length') ?? Number.NaN);
       const whole = Number.isNaN(length) ? this.ended : rest.length >= end + 4 + length;
       if (!whole) return answers;
       const taken = Number.isNaN(length) ? rest.length : end + 4 + length;
       const body = Buffer.from(rest.slice(end + 4, taken), 'latin1').toString('utf8');
-      answers.push({ status, heads, body, json: () => JSON.parse(body) });
+      answers.push({ status, headers, body, json: () => JSON.parse(body) });
       rest = rest.slice(taken);
     }
   }
@@ -150,8 +150,8 @@ export class Watching {
         body += text;
       });
       response.on('end', () => {
-        const heads = new Map(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
-        this.refused = { status: response.statusCode!, heads, body, json: () => JSON.parse(body) };
+        const headers = new Map(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
+        this.refused = { status: response.statusCode!, headers, body, json: () => JSON.parse(body) };
       });
     });
   }

@@ -24,18 +24,18 @@ function makeStats(clock: FakeClock, accessLog: Output | null = null, anonymize 
   return new ListenerStats(clock, { togetherMs: TOGETHER_MS, accessLog, anonymize, textCharacters: 16, secrets });
 }
 
-/** A request as a player makes it. @param heads by lower-case name */
+/** A request as a player makes it. @param headers by lower-case name */
 function makeRequest(
   fields: Partial<ListenerRequest> = {},
-  heads: Readonly<Record<string, string | undefined>> = {},
+  headers: Readonly<Record<string, string | undefined>> = {},
 ): ListenerRequest {
-  return { method: 'GET', url: '/demo.mp3', address: '192.0.2.7', header: (name) => heads[name], ...fields };
+  return { method: 'GET', url: '/demo.mp3', address: '192.0.2.7', header: (name) => headers[name], ...fields };
 }
 
 function connect(stats: ListenerStats, connection: Connection = {}, channel = 'demo'): CountedListener {
   const { address = '192.0.2.7', agent = 'Safari', metaid = null, playbackSession } = connection;
-  const heads = { 'user-agent': agent, 'x-playback-session-id': playbackSession };
-  return stats.join(channel, makeRequest({ address }, heads), metaid);
+  const headers = { 'user-agent': agent, 'x-playback-session-id': playbackSession };
+  return stats.join(channel, makeRequest({ address }, headers), metaid);
 }
 
 t.test('what makes two connections one listener', async (t) => {
@@ -121,10 +121,10 @@ t.test('the access line: time of the ending, bytes and seconds; texts cut at the
   const clock = new FakeClock();
   const whole = makeStats(clock, log);
   const short = makeStats(clock, log, true);
-  const heads = { 'user-agent': '0123456789abcdef', referer: 'http://x.example' };
+  const headers = { 'user-agent': '0123456789abcdef', referer: 'http://x.example' };
   const longer = { 'user-agent': '0123456789abcdefg', referer: 'http://x.example/' };
   const counted = [
-    whole.join('demo', makeRequest({ url: '/demo?metaid=1&t=' }, heads), '1'),
+    whole.join('demo', makeRequest({ url: '/demo?metaid=1&t=' }, headers), '1'),
     whole.join('demo', makeRequest({ url: '/demo?metaid=1&tu', address: '::ffff:192.0.2.9' }, longer), null),
     short.join('demo', makeRequest({ address: '2001:db8:1:2::3' }), null),
     short.join('demo', makeRequest({ address: '' }), null),

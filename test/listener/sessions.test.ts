@@ -199,3 +199,12 @@ t.test('a switch back repeats no record that was published last', async (t) => {
   sessions.close(young);
   t.same(lines, [], 'the older one says nothing new');
 });
+
+t.test('a switch back to another channel begins anew, for its following track', async (t) => {
+  const { sessions, began } = setUp();
+  const old = sessions.open('m', 'demo', '/old');
+  const young = sessions.open('m', 'other', '/young');
+  sessions.close(young);
+  t.same(began, ['/old', '/young', '/old']);
+  t.same([[...sessions.onChannel('demo')], [...sessions.onChannel('other')]], [[old], []]);
+});

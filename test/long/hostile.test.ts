@@ -15,7 +15,7 @@ const NAMES = (process.env['ATTACKS']?.split(',') ?? Object.keys(ATTACKS)) as re
 const ROUND_MS = 8000;
 /** In which what is made once is made: renderings, pools, code. */
 const WARM_ROUNDS = 4;
-/** For what attackers have left to be let go: heads are waited for 5 s, bodies and sessions a minute. */
+/** For what attackers have left to be let go: headers are waited for 5 s, bodies and sessions a minute. */
 const REST_MS = 90_000;
 /** Of a heap that is collected when V8 likes, and halves of a young generation that it keeps. */
 const SWING_BYTES = 96 * 2 ** 20;

@@ -162,7 +162,7 @@ t.test('first bytes', { buffered: true }, async (t) => {
         const wire = new Wire(t, port, { halfOpen: true }).send(text);
         const [answer] = await wire.take(1);
         t.equal(answer!.status, status, text.slice(0, 40));
-        t.equal(answer!.heads.get('content-type'), 'application/problem+json; charset=utf-8');
+        t.equal(answer!.headers.get('content-type'), 'application/problem+json; charset=utf-8');
         t.equal(answer!.json().status, status);
         const isGone = () => !accepted(port).some((socket) => socket.remotePort === wire.socket.localPort);
         await until(isGone, 4000, () => `half-open after ${status}: the server still holds it`);
@@ -282,8 +282,10 @@ t.test('half-open clients', { buffered: true }, async (t) => {
   const pushed = new Wire(t, port, { halfOpen: true });
   pushed.socket.end('GET /metapush/demo/demo-token?song=half HTTP/1.0\r\n\r\n');
   await until(() => pushed.ended, 3000);
+  // Its connection is closed before the disk has the title.
   const polled = () => ask(t, port, 'GET /metadata/channel/demo.txt HTTP/1.1');
-  t.equal((await polled()).body, 'half\n', 'who says nothing more has pushed all the same');
+  await until(async () => (await polled()).body === 'half\n', 3000);
+  t.pass('who says nothing more has pushed all the same');
   await until(
     () => accepted(port).length === 0,
     3000,

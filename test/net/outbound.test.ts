@@ -238,7 +238,7 @@ t.test('what a sink throws is thrown, and passes for no failure of the server', 
   t.match(child.stderr, /a fault of ours/);
 });
 
-t.test('heads that come twice: the first type and place count, others are a list', async (t) => {
+t.test('headers that come twice: the first type and place count, others are a list', async (t) => {
   const twice = [
     'Content-Type: a/b',
     'content-type: c/d',
@@ -292,7 +292,7 @@ t.test('failures: each once, and nothing is left of the connection', async (t) =
   t.equal(await new Exchange(`http://127.0.0.1:${free}/`).done(), 'ECONNREFUSED,closed');
 });
 
-t.test('interim answers are passed over, and their heads count', async (t) => {
+t.test('interim answers are passed over, and their headers count', async (t) => {
   const interim = 'HTTP/1.1 103 Early Hints\nx: y\n\n';
   for (const [times, expected] of [
     [50, /^200,end,closed$/],

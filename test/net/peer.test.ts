@@ -1,4 +1,4 @@
-/** Whose request it is: plain addresses, lists of trusted proxies, heads read from the right, and nothing that an untrusted peer can make up. */
+/** Whose request it is: plain addresses, lists of trusted proxies, headers read from the right, and nothing that an untrusted peer can make up. */
 
 import { Socket } from 'node:net';
 import t from 'tap';
@@ -101,8 +101,8 @@ t.test('at a server: several lines and several proxies, of both families, by eit
     const wire = new Wire(t, port);
     if (kept) await wire.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').take(1);
     const from = wire.got.length;
-    const heads = lines.map((line) => `X-Forwarded-For: ${line}\r\n`).join('');
-    wire.send(`GET /demo HTTP/1.1\r\nHost: x\r\n${heads}\r\n`);
+    const headers = lines.map((line) => `X-Forwarded-For: ${line}\r\n`).join('');
+    wire.send(`GET /demo HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
     await until(() => wire.got.includes('\r\n\r\n', from), 10_000);
     return Number(wire.got.slice(from).split(' ')[1]);
   };

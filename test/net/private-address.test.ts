@@ -147,7 +147,7 @@ t.test('a name that leads to a private address is refused, unless it is allowed'
   }
   const { lookup } = resolver(answers('127.0.0.1'));
   t.equal(await reasonOf(t, url, { lookup, allowPrivate: true }), 'plays');
-  t.match(upstream.heads[0], new RegExp(`^host: radio\\.example:${upstream.port}\r$`, 'im'));
+  t.match(upstream.requestHeads[0], new RegExp(`^host: radio\\.example:${upstream.port}\r$`, 'im'));
 });
 
 t.test(
@@ -190,7 +190,7 @@ t.test('a redirect or a playlist of a public place leads to nothing private', as
     }
   }
   t.equal(inside.sockets.length, 0);
-  t.equal(outside.heads.length, places.length * 3);
+  t.equal(outside.requestHeads.length, places.length * 3);
 });
 
 t.test('who is named may lead to itself: same scheme, host and port, and no further', async (t) => {
@@ -203,7 +203,7 @@ t.test('who is named may lead to itself: same scheme, host and port, and no furt
   }
   const { lookup, asked } = resolver(answers('127.0.0.1'));
   t.equal(await reasonOf(t, first.url, { lookup }), PRIVATE_REASON);
-  t.strictSame([first.heads.length, asked], [2, ['radio.example']]);
+  t.strictSame([first.requestHeads.length, asked], [2, ['radio.example']]);
 
   const named = (href: string) => Target.named(href, undefined, false);
   t.equal(named('http://127.0.0.1:8000/a').to('/b')?.mayBePrivate, true);

@@ -32,7 +32,7 @@ async function encoder(t: Test, port: number, password: string): Promise<Answer>
     // Its answer has no end: the stream is what comes next.
     await until(() => wire.got.includes('\r\n\r\n'), 20_000);
     wire.socket.destroy();
-    return { status: Number(wire.got.split(' ')[1]), heads: new Map(), body: '', json: () => undefined };
+    return { status: Number(wire.got.split(' ')[1]), headers: new Map(), body: '', json: () => undefined };
   }
   return (await wire.take(1))[0]!;
 }
@@ -44,7 +44,7 @@ async function metric(t: Test, port: number, line: string): Promise<string | und
 
 function isTooMany(t: Test, answer: Answer, mostSeconds: number): void {
   t.equal(answer.status, 429, answer.body);
-  const retry = Number(answer.heads.get('retry-after'));
+  const retry = Number(answer.headers.get('retry-after'));
   t.ok(Number.isInteger(retry) && retry >= 1 && retry <= mostSeconds, `Retry-After: ${retry}`);
 }
 

@@ -6,20 +6,21 @@ import { Random } from '../kit/random.js';
 
 const CHUNKED = { 'transfer-encoding': 'chunked' };
 
-function body(heads: Record<string, string>): EncoderBody {
-  return bodyOf(new Map(Object.entries(heads)))!;
+function body(headers: Record<string, string>): EncoderBody {
+  return bodyOf(new Map(Object.entries(headers)))!;
 }
 
 /** What comes out of these pieces, and the last state. */
-function read(heads: Record<string, string>, pieces: readonly Buffer[]): [string, BodyState] {
-  const reader = body(heads);
+function read(headers: Record<string, string>, pieces: readonly Buffer[]): [string, BodyState] {
+  const reader = body(headers);
   let audio = '';
   let state: BodyState = 'more';
   for (const piece of pieces) state = reader.push(piece, (bytes) => (audio += bytes.toString('latin1')));
   return [audio, state];
 }
 
-const readText = (text: string, heads: Record<string, string> = CHUNKED) => read(heads, [Buffer.from(text, 'latin1')]);
+const readText = (text: string, headers: Record<string, string> = CHUNKED) =>
+  read(headers, [Buffer.from(text, 'latin1')]);
 
 t.test('chunks, at every split point', async (t) => {
   const table: readonly [string, string, BodyState][] = [
@@ -82,13 +83,13 @@ t.test('a length, and none', async (t) => {
   t.same(readText('abc', { 'transfer-encoding': 'identity' }), ['abc', 'more']);
   t.same(readText('1\r\na\r\n', { ...CHUNKED, 'content-length': '2' }), ['a', 'more'], 'chunks count more');
   t.same(readText('1\r\na\r\n', { 'transfer-encoding': 'Chunked' }), ['a', 'more']);
-  for (const heads of [
+  for (const headers of [
     { 'transfer-encoding': 'gzip, chunked' },
     { 'content-length': '-1' },
     { 'content-length': '5, 5' },
     { 'content-length': '' },
   ]) {
-    t.equal(bodyOf(new Map(Object.entries(heads))), null, JSON.stringify(heads));
+    t.equal(bodyOf(new Map(Object.entries(headers))), null, JSON.stringify(headers));
   }
 });
 

@@ -20,7 +20,7 @@ function facts(...lines: (string | Buffer)[]) {
   return readFacts(result.headers, LIMITS);
 }
 
-t.test('both families of names; ice before icy; heads that say nothing', async (t) => {
+t.test('both families of names; ice before icy; headers that say nothing', async (t) => {
   t.same(facts('User-Agent: x'), NOTHING);
   t.match(
     facts(

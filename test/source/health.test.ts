@@ -215,14 +215,14 @@ stations: { demo: { channels: { live: { sources: [{ type: encoder, password: dem
     feeder.send(200);
     const first = new Player(server.port, '/live', { keep: true });
     await first.until((one) => one.audioBytes > 16_000);
-    t.equal(first.heads.get('content-type'), 'audio/mpeg');
+    t.equal(first.headers.get('content-type'), 'audio/mpeg');
     feeder.socket.write(Buffer.concat([...aac, ...aac]));
     const text = async () => (await fetch(`${server.base}/metrics`)).text();
     await until(async () => /source_events_total\{.*event="codec"\} 1\n/.test(await text()), 5000);
     await first.until((one) => one.audioBytes > 84_000);
     const second = new Player(server.port, '/live', { keep: true });
     await second.until((one) => one.audioBytes > 0);
-    t.equal(second.heads.get('content-type'), 'audio/aac');
+    t.equal(second.headers.get('content-type'), 'audio/aac');
     t.equal(framesIn(second.audio).frames[0]![1]! & 0xf6, 0xf0, 'its first frame is AAC');
     t.notOk(first.closed);
     t.match(await text(), /airsplice_source_trouble\{[^}]*trouble="silent"[^}]*\} 0\n/);

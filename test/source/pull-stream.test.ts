@@ -45,8 +45,8 @@ t.test('over sockets in random chunks: audio byte-exact, each title where the up
     t.strictSame(tap.titles.filter(sure), expected.filter(sure), `metaint ${metaint}, seed ${random.seed}`);
     t.equal(tap.titles.length, expected.length);
   }
-  t.match(upstream.heads[0], /^GET \/live HTTP\/1.1\r\n/);
-  t.match(upstream.heads[0], /^icy-metadata: 1\r$/im);
+  t.match(upstream.requestHeads[0], /^GET \/live HTTP\/1.1\r\n/);
+  t.match(upstream.requestHeads[0], /^icy-metadata: 1\r$/im);
 });
 
 t.test('audio behind a title waits until the title is committed, however much comes meanwhile', async (t) => {

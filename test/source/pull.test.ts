@@ -49,15 +49,15 @@ t.test('redirects are followed, and given up when they go round', async (t) => {
   const { tap, source } = setUp(t, first, { allowPrivate: true });
   source.start();
   await until(() => tap.audioBytes === audio.length, 3000);
-  t.strictSame([first.heads.length, second.heads.length, tap.titles[0]?.line], [2, 1, 'there']);
-  t.match(second.heads[0], /^icy-metadata: 1\r$/im, 'asks there too');
+  t.strictSame([first.requestHeads.length, second.requestHeads.length, tap.titles[0]?.line], [2, 1, 'there']);
+  t.match(second.requestHeads[0], /^icy-metadata: 1\r$/im, 'asks there too');
   source.stop();
 
   first.answer = (socket) => socket.end(`HTTP/1.1 302 Found\r\nLocation: /live\r\nContent-Length: 0\r\n\r\n`);
   const lost = setUp(t, first, { retryMinMs: 60_000, retryMaxMs: 60_000 });
   lost.source.start();
   await until(() => lost.tap.losses.length === 1, 3000);
-  t.ok(first.heads.length <= 10);
+  t.ok(first.requestHeads.length <= 10);
 });
 
 t.test(
@@ -130,7 +130,7 @@ t.test('FIN, RST, a stall, a refused connection: a loss with a reason, and it tr
     (socket) => socket.end(),
   ];
   upstream.answer = (socket) => {
-    const count = upstream.heads.length;
+    const count = upstream.requestHeads.length;
     socket.write(stream);
     // A reset takes what has not been read.
     const isHeard = () => tap.audioBytes === count * audio.length;
@@ -148,7 +148,7 @@ t.test('FIN, RST, a stall, a refused connection: a loss with a reason, and it tr
     JSON.stringify(tap.losses),
   );
   await until(() => tap.audioBytes === 5 * audio.length, 2000);
-  t.equal(upstream.heads.length, 5);
+  t.equal(upstream.requestHeads.length, 5);
   source.stop();
   await upstream.close();
   const refused = setUp(t, upstream);
@@ -236,7 +236,7 @@ t.test('stop leaves no socket and delivers nothing more, in every state; start m
   ][] = [
     ['connecting', {}, () => undefined, async () => undefined],
     ['connected', {}, () => undefined, () => until(() => upstream.openSockets > 0, 2000)],
-    ['asked', {}, () => undefined, () => until(() => upstream.heads.length > 0, 2000)],
+    ['asked', {}, () => undefined, () => until(() => upstream.requestHeads.length > 0, 2000)],
     ['up', {}, (_, socket) => void socket.write(stream), (tap) => until(() => tap.audioBytes > 100_000, 2000)],
     [
       'up and silent',
@@ -274,7 +274,7 @@ t.test('stop leaves no socket and delivers nothing more, in every state; start m
   ];
   for (const [name, options, answer, reached] of states) {
     upstream.sockets.length = 0;
-    upstream.heads.length = 0;
+    upstream.requestHeads.length = 0;
     const { tap, source } = setUp(t, upstream, options);
     upstream.answer = (socket) => answer(tap, socket);
     source.start();

@@ -13,6 +13,7 @@ import { basic } from '../../src/net/target.js';
 import { isPlaylist, readPlaylist } from '../../src/source/playlist.js';
 import type { PullOptions } from '../../src/source/pull.js';
 import { PEM } from '../kit/certificate.js';
+import { pause } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
@@ -53,8 +54,8 @@ async function pull(t: Test, from: { readonly url: string }, options: PullSetup 
 
 const stateOf = (tap: Tap) => JSON.stringify([tap.losses, tap.audioBytes, tap.titles]);
 
-const answered = (status: string, heads: string, body = '') =>
-  `HTTP/1.1 ${status}\r\n${heads}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+const answered = (status: string, headers: string, body = '') =>
+  `HTTP/1.1 ${status}\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 /** Answers by path; `live` is the stream. */
 function serve(upstream: Upstream, paths: Readonly<Record<string, string | Buffer>>): string[] {
@@ -235,7 +236,7 @@ t.test('an upstream that sends audio, slowly, or whose title takes long to commi
     socket.on('close', () => clearInterval(drip));
   };
   const { tap, source } = setUp(t, upstream, { ...ONCE, stallMs: 1000 });
-  tap.hold = () => new Promise((done) => setTimeout(done, 2500));
+  tap.hold = () => pause(1500);
   source.start();
   await until(() => tap.losses.length > 0 || tap.audioBytes >= (FRAMES - 1) * FRAME_BYTES, 15_000);
   t.strictSame(tap.losses, []);
@@ -256,9 +257,9 @@ t.test('an upstream that sends a tag without end is given up', async (t) => {
 
 t.test('credentials: of the URL before those beside it, to the same origin and nowhere else', async (t) => {
   const [first, second] = [await Upstream.open(t), await Upstream.open(t)];
-  const sent = (upstream: Upstream) => upstream.heads.map((head) => /^authorization: (.*)\r$/im.exec(head)?.[1]);
+  const sent = (upstream: Upstream) => upstream.requestHeads.map((head) => /^authorization: (.*)\r$/im.exec(head)?.[1]);
   const wants = (upstream: Upstream, authorization: string, answer: string | Buffer) => {
-    upstream.heads.length = 0;
+    upstream.requestHeads.length = 0;
     upstream.answer = (socket, head) => {
       if (head.includes('GET /away ')) socket.end(answered('302 Found', `Location: ${second.url}\r\n`));
       else if (head.includes('GET /list.pls ')) socket.end(listed('audio/x-scpls', '[playlist]\nFile1=/live\n'));
@@ -280,7 +281,7 @@ t.test('credentials: of the URL before those beside it, to the same origin and n
   t.match(await pull(t, withUser('/live', 'me@')), /another user or password/);
   t.strictSame(sent(first).slice(-2), [undefined, basic('me', '')]);
   t.ok(
-    first.heads.every((head) => /^host: 127\.0\.0\.1:\d+\r$/im.test(head)),
+    first.requestHeads.every((head) => /^host: 127\.0\.0\.1:\d+\r$/im.test(head)),
     'no user in the Host',
   );
 
@@ -331,10 +332,8 @@ t.test('https: the certificate is checked, by Node’s authorities or the config
     // An ICY status line over TLS as well, and that in two packets.
     const socket = request.socket;
     socket.write('IC');
-    setTimeout(
-      () => socket.write(Buffer.concat([Buffer.from('Y 200 OK\r\n'), STREAM.subarray(STREAM.indexOf('\n') + 1)])),
-      50,
-    );
+    const rest = Buffer.concat([Buffer.from('Y 200 OK\r\n'), STREAM.subarray(STREAM.indexOf('\n') + 1)]);
+    void pause(20).then(() => socket.write(rest));
     response.on('error', () => undefined);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -423,11 +422,13 @@ t.test('the head of an answer is bounded', async (t) => {
 
 t.test('what an upstream says of itself is sent on where the configuration says nothing', async (t) => {
   const upstream = await Upstream.open(t);
-  const heads = 'icy-name: Caf\u00e9 Radio\r\nicy-genre: Jazz\r\nicy-br: 128\r\nicy-url: javascript:x\r\n';
+  const headers = 'icy-name: Caf\u00e9 Radio\r\nicy-genre: Jazz\r\nicy-br: 128\r\nicy-url: javascript:x\r\n';
   for (const charset of ['latin1', 'utf8'] as const) {
     const { tap, source } = setUp(t, upstream);
     upstream.answer = (socket) =>
-      void socket.write(Buffer.concat([Buffer.from(`ICY 200 OK\r\n${heads}\r\n`, charset), audioOf(new Random(), 90)]));
+      void socket.write(
+        Buffer.concat([Buffer.from(`ICY 200 OK\r\n${headers}\r\n`, charset), audioOf(new Random(), 90)]),
+      );
     t.equal(source.facts, undefined);
     source.start();
     await until(() => tap.audioBytes > 0, 5000);
@@ -445,7 +446,7 @@ stations: { s: { channels: { relay: { genre: Rock, sources: [{ type: pull, url: 
   const player = new Player(server.port, '/relay');
   t.teardown(() => player.close());
   await player.until(() => player.status !== 0);
-  t.strictSame([player.heads.get('icy-name'), player.heads.get('icy-genre')], ['Caf\u00e9 Radio', 'Rock']);
+  t.strictSame([player.headers.get('icy-name'), player.headers.get('icy-genre')], ['Caf\u00e9 Radio', 'Rock']);
 });
 
 t.test('bytes without a frame: some are passed over, too many are no audio', async (t) => {

@@ -54,6 +54,7 @@ export async function storeContract(t: Test, openStore: (bounds: HistoryBounds) 
   const store = await openStore({ days: 30, entries: 100 });
 
   t.equal(store.load('jazz'), undefined, 'nothing was saved yet');
+  t.equal(store.fault(), null);
   await store.save('jazz', EMPTY_STATE);
   t.same(store.load('jazz'), EMPTY_STATE, 'the empty state is a state');
   const state = stateOf(1);

@@ -63,6 +63,7 @@ t.test('long and short, in pages of their own, after much writing', async (t) =>
     [value + 8, -(1n << 40n), /with 1099511627775 behind it \(free\)|1099511627776 pages that begin nowhere/],
     [place, -1n, isBig ? /no page -1/ : /longer than itself/],
     [at + 16, 0n, /none of a tree/],
+    [at + 8, 1n << 40n, /is of transaction 1099511627776/],
   ];
   for (const [at, number, said] of cases) {
     const bytes = Buffer.from(whole);

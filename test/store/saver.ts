@@ -5,8 +5,8 @@
  * a small one takes its place. Where it cannot open the store it prints `closed <message>` and exits with 1.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openLmdbStore } from '../../src/store/lmdb.js';
+import { pause } from '../kit/pause.js';
 import { entryOf, stateOf } from './contract.js';
 
 const store = await openLmdbStore(process.argv[2]!).catch((error: Error) => {
@@ -23,7 +23,7 @@ async function save(channel: string, version: number, song: string): Promise<boo
     return true;
   } catch (error) {
     process.stdout.write(`refused ${channel} ${store.load(channel)?.version} ${(error as Error).message}\n`);
-    await sleep(5);
+    await pause(5);
     return false;
   }
 }

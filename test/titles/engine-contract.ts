@@ -6,6 +6,7 @@ import { type Moment, takeNow } from '../../src/now-playing/effect.js';
 import { makeTrack } from '../../src/now-playing/repeat.js';
 import { type Change, type ChannelState, EMPTY_STATE } from '../../src/now-playing/state.js';
 import type { Engine } from '../../src/titles/engine.js';
+import { quietFor } from '../kit/pause.js';
 
 /** An engine under test, with what it delivered, and a handle on its store. */
 export interface Bench {
@@ -36,7 +37,7 @@ export async function engineContract(t: Test, open: () => Bench): Promise<void> 
       answered = true;
       return change;
     });
-    await new Promise((done) => setTimeout(done, 20));
+    await quietFor(20);
     t.same(delivered, [], 'nothing is delivered before its commit');
     t.equal(engine.state('a').version, 0, 'nor is it in force');
     bench.onDeliver = () => {

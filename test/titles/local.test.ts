@@ -8,6 +8,7 @@ import type { ChannelState, HistoryEntry } from '../../src/now-playing/state.js'
 import { MemoryStore } from '../../src/store/memory.js';
 import { LocalEngine } from '../../src/titles/local.js';
 import { stamped } from '../../src/titles/stamped.js';
+import { pause } from '../kit/pause.js';
 import { type Bench, engineContract } from './engine-contract.js';
 
 /** Commits take their time, differently long; they can be made to wait, or to fail. */
@@ -17,7 +18,7 @@ class SlowStore extends MemoryStore {
   #saves = 0;
 
   override async save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void> {
-    await new Promise((done) => setTimeout(done, [3, 0, 1][this.#saves++ % 3]));
+    await pause([3, 0, 1][this.#saves++ % 3]!);
     await this.gate;
     if (this.failing) throw new Error('no');
     await super.save(channel, state, history);

@@ -119,8 +119,8 @@ t.test('where a push gives way to the fallback title, the title in the stream co
   const clock = new FakeClock();
   const fallback = { artist: '', song: 'Own', graceSeconds: 0, whenSourceLost: false };
   const { titles, channel, feed } = await start(t, new MemoryStore(), clock, { fallback });
-  const heard = { kind: 'encoder', state: 'up' } as Source;
-  Object.defineProperty(channel, 'switch', { value: { heard, heardTitle: 'Live' } });
+  const onAir = { kind: 'encoder', state: 'up' } as Source;
+  Object.defineProperty(channel, 'switch', { value: { onAir, titleOnAir: 'Live' } });
   await titles.push('demo', { type: 'now', artist: '', song: 'Pushed', durationSeconds: 30 });
   clock.advance(29_960);
   titles.tidy();

@@ -39,8 +39,18 @@ t.test('at the limit and one past it: the newest waits, and comes as soon as the
   t.same(taken, ['one', 'two']);
   clock.advance(80);
   t.same(taken, ['one', 'two', 'five']);
+  await offer('six');
+  t.same(taken, ['one', 'two', 'five'], 'it has taken the room that there was');
+  clock.advance(1000);
+  t.same(taken, ['one', 'two', 'five', 'six']);
   clock.advance(60_000);
-  t.same(taken, ['one', 'two', 'five'], 'once');
+  t.same(taken, ['one', 'two', 'five', 'six'], 'once');
+  for (const title of ['seven', 'eight']) await offer(title);
+  await offer('eight', { isNew: false });
+  clock.advance(1040);
+  await new Promise((next) => setImmediate(next));
+  await offer('nine');
+  t.same(taken.slice(4), ['seven', 'eight', 'nine'], 'one that waited and says nothing new has cost none');
 });
 
 t.test('each channel and each title source has its own limit, and what says nothing new costs none', async (t) => {

@@ -62,7 +62,7 @@ export class EncoderAcceptor {
     this.#heads.close();
   }
 
-  /** Mounts are no secret: they can be listened to. */
+  /** Mounts are not secret: they can be listened to. */
   #judge(socket: Socket, head: RequestHead): void {
     const { mountAt, proxies, headBytes } = this.#options;
     const mount = mountAt(head.path);

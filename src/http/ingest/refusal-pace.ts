@@ -18,7 +18,7 @@ export interface RefusalPaceLimits {
 }
 
 const WAIT_MS = 1000;
-/** So many are answered in one tick: a crowd that came at once must not block the loop. */
+/** At most this many are answered in one tick: a crowd that came at once must not block the loop. */
 const MOST_PER_TICK = 50;
 
 interface PacedRefusal {

@@ -17,7 +17,7 @@ import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { ReadAhead } from '../../net/judge.js';
 
-/** What the other sent before it was cut may still arrive so long after the newcomer: that is no sign of life. */
+/** What the other sent before it was cut may still arrive this long after the newcomer: that is not a sign of life. */
 const UNDER_WAY_MS = 500;
 /** At a mount: the encoder, another of its kind (a spare), and what is left of a connection that broke again. */
 const MOST_WAITING = 4;

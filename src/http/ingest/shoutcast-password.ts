@@ -42,7 +42,7 @@ const REQUEST = /^[A-Za-z]{1,20} .*\/\d\.\d$/;
 const STREAM_ID = /:#\d{1,9}$/;
 const MOUNT = /^(\/[^:]*):(.*)$/;
 
-/** Collects the first line, however it comes; blank ones before it are passed over. After its answer it is used up. */
+/** Collects the first line, however it comes; blank ones before it are ignored. After its answer it is used up. */
 export class FirstLineParser {
   readonly #mostBytes: number;
   #seen: Buffer = Buffer.alloc(0);

@@ -1,7 +1,7 @@
 /**
  * Takes connections that begin with an encoder's title: reads the head as tolerantly as those of their audio (lines that end in LF, blanks in the
  * address, no Host; old encoders and scripts write all of these), and puts it back as Node's parser takes it. What the request says is
- * left to the HTTP server (title-updates.ts). Later requests on the same connection are HTTP like any other, but behind a head that was no exact
+ * left to the HTTP server (title-updates.ts). Later requests on the same connection are HTTP like any other, but behind a head that was not exact
  * HTTP there are none: a proxy that passed it on may have seen its end somewhere else.
  */
 
@@ -15,7 +15,7 @@ import { endWithProblem, headRefusal } from '../problem.js';
 
 /** What may be a header's name (RFC 9110, 5.6.2). */
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
-/** All that a title's request says in its headers. Of a head that was no exact HTTP nothing else is passed on. */
+/** All that a title's request says in its headers. Of a head that was not exact HTTP nothing else is passed on. */
 const NEEDED = new Set([
   ...['authorization', 'content-length', 'content-type', 'expect', 'forwarded', 'host', 'transfer-encoding'],
   'x-forwarded-for',

@@ -1,7 +1,7 @@
 /**
  * An encoder's own titles, as Icecast and SHOUTcast take them: `/admin/metadata` (Basic) and `/admin.cgi` (`pass=`), each as GET or as
  * a POST form (src/http/ingest/README.md, "Titles"). Many encoders close the connection without reading the answer: the title counts all the same.
- * What they do read is plain text and a status, so refusals here are no problem+json.
+ * What they do read is plain text and a status, so refusals here are not problem+json.
  *
  * The secret comes first: where it stands in the head (Basic, or `pass=` in the address) no byte of a form is read before it is right.
  */
@@ -34,7 +34,7 @@ export interface TitleUpdateOptions extends Judges {
   readonly parameters: number;
   /** A longer artist or song is cut, since no encoder reads a refusal. */
   readonly textBytes: number;
-  /** A longer URL is passed over. */
+  /** A longer URL is ignored. */
   readonly urlBytes: number;
   /** Every answer, for the log. Never with credentials. */
   onVerdict(answer: TitleUpdateVerdict): void;
@@ -261,7 +261,7 @@ function shoutcastLogin(pass: string): PasswordLogin {
   return login.kind === 'password' ? login : { mount: null, readings: [] };
 }
 
-/** A field that is no part of a title; `""` where it is missing or cannot be read. */
+/** A field that is not part of a title; `""` where it is missing or cannot be read. */
 function textOf(fields: Fields, name: string): string {
   return decodeUndeclared(fields.get(name) ?? Buffer.alloc(0));
 }

@@ -68,7 +68,7 @@ export function secretRefusal(
 const ACCEPTED =
   /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts|ogg|opus|vorbis)|application\/(ogg|octet-stream))\s*(;|$)/i;
 
-/** Null: the type is taken, or not said (libshout in ICY mode): then the frames tell. */
+/** Null: the type is taken, or not said (libshout in ICY mode): then the frames say it. */
 export function typeRefusal(headers: ReadonlyMap<string, string>): EncoderRefusal | null {
   const contentType = headers.get('content-type');
   if (!contentType || ACCEPTED.test(contentType)) return null;

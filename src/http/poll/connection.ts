@@ -26,7 +26,7 @@ export interface PollConnectionParts {
   readonly connections: Connections;
   /** Takes the connection: it is paused, its unread bytes put back. */
   onHandOver(socket: Socket): void;
-  /** It is no poller any more. */
+  /** It is not a poller any more. */
   onGone(poller: PollConnection): void;
 }
 
@@ -53,7 +53,7 @@ export class PollConnection {
     socket.resume();
   }
 
-  /** Ends the connection once what was answered is written; what still comes is passed over. */
+  /** Ends the connection once what was answered is written; what still comes is ignored. */
   end(): void {
     this.#socket.off('data', this.#read).resume();
     this.#socket.destroySoon();

@@ -1,5 +1,5 @@
 /**
- * Pages of history, rendered once for all that ask: kept while the channel says nothing new, up to so many bytes in all. What is not kept
+ * Pages of history, rendered once for all that ask: kept while the channel says nothing new, up to a number of bytes in all. What is not kept
  * is rendered a little at a time, one page after the other, and never for more than a small part of the time. Pages that are asked for
  * faster than that wait in a short queue, of which an address has a few places, past which they are refused.
  *
@@ -20,9 +20,9 @@ import { CompressibleBody } from './compression.js';
 import type { HistoryRequest } from './history.js';
 import { FORMS, InFlight, weightOf } from './in-flight.js';
 
-/** Rendering goes on for so long at a time … */
+/** How long rendering goes on at a time … */
 const SLICE_MS = 2;
-/** … and rests so many times as long as it took: a seventh of the time is for history, however much of it is asked for. */
+/** … and rests this many times as long as it took: a seventh of the time is for history, however much of it is asked for. */
 const REST = 6;
 /** Entries that are read and rendered between two looks at the time; the largest that can be pushed take 0.2 ms each. */
 const STEP = 8;

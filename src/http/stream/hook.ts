@@ -1,7 +1,7 @@
 /**
  * The operator's hook, which is asked about listeners (listener_add) and notified of their end (listener_remove), as Icecast's URL
- * authentication has it. It makes so many calls at once; the others wait, questions before notices, no question longer than its time-out.
- * A hook that does not answer is left alone (breaker.ts), so that it does not cost each listener a time-out.
+ * authentication has it. The number of its calls at once is bounded; the others wait, questions before notices, no question longer than its
+ * time-out. A hook that does not answer is left alone (breaker.ts), so that it does not cost each listener a time-out.
  *
  *   ask ─► remembered? ─► breaker open? ─► waiting ─► call ─► answer ─► remembered
  *                               └─────────── down ───────────► whenDown
@@ -245,7 +245,7 @@ export class ListenerHook {
 }
 
 /**
- * What an answer holds for. The hook gets the address and may judge by it, and the query of a public link is no credential: only the
+ * What an answer holds for. The hook gets the address and may judge by it, and the query of a public link is not a credential: only the
  * operator knows whether the address matters. A client that sends no credentials at all has only its address.
  */
 function keyOf({ mount, user, password, address }: HookListener, cacheBy: HookOptions['cacheBy']): string {
@@ -263,7 +263,7 @@ function formOf(action: string, caller: HookListener, client: string, lastedMs?:
 
 /**
  * 2xx with `icecast-auth-user: 1` is yes, and `icecast-auth-timelimit: N` says for how many seconds; 2xx without it, 401 and 403 are no.
- * All else, a redirect too, is no answer (a string that says why): an error page or a wrong URL decides nothing.
+ * All else, a redirect too, is not an answer (a string that says why): an error page or a wrong URL decides nothing.
  */
 function answerOf({ status, headers }: Outbound): HookAnswer | string {
   if (status === 401 || status === 403) return DENIED;

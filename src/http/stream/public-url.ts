@@ -3,7 +3,7 @@
  *
  *   streams.publicUrl, where there is one    else scheme (a trusted proxy's X-Forwarded-Proto, else TLS or not) + the request's Host
  *
- * Host is outside input: it is a host name or an address with a port, or it is passed over. Nothing in it can end a line, a tag or a
+ * Host is outside input: it is a host name or an address with a port, or it is ignored. Nothing in it can end a line, a tag or a
  * text.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Signed URLs that expire: a site that holds a key can let others listen, without asking this server (README, "Who may listen").
+ * Signed URLs that expire: a site that holds a key can let others listen, without asking this server (src/http/stream/README.md, "Who may listen").
  *
  *   /live.mp3?expires=1790000000&sig=HEX        sig = HMAC-SHA-256(key, "/live.mp3\n1790000000")
  *

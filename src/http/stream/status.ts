@@ -1,7 +1,7 @@
 /**
- * The statistics that tools read (src/http/stream/README.md): `/status-json.xsl` as Icecast 2.4 gives it (members in its order, `source` an object
- * for one, an array for several, absent for none, `dummy` at the end), and `/7.html` as SHOUTcast v1 does. Monitoring scripts take
- * them apart by exactly these forms, so nothing is renamed; `connections` is the one member that is ours.
+ * The statistics that tools read (src/http/stream/README.md, "Statistics and playlists"): `/status-json.xsl` as Icecast 2.4 gives it (members
+ * in its order, `source` an object for one, an array for several, absent for none, `dummy` at the end), and `/7.html` as SHOUTcast v1 does.
+ * Monitoring scripts take them apart by exactly these forms, so nothing is renamed; `connections` is the one member that is ours.
  *
  * A channel is one source, named by its first configured mount; `?mount=` asks for one by any of its mounts.
  */

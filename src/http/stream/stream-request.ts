@@ -101,7 +101,7 @@ export class HttpStreamRequest implements StreamRequest {
   }
 
   refuse(refusal: Refusal): void {
-    // Requests behind it may have been passed over.
+    // Requests behind it may have been dropped.
     sendProblem(this.#response, refusal, this.#hasWaited ? { ...CORS, Connection: 'close' } : CORS);
   }
 

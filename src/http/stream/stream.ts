@@ -163,11 +163,11 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** It waits for audio as GET does, so that both say the same. The hook is not asked about a head: it is not listened to. */
+  /** It waits for audio as GET does, so that both say the same. The hook is not asked about a HEAD: it does not listen. */
   #headOnly(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
     if (!canBegin(mount) && mount.hopeful && !this.#closed) this.#wait(request, mount, null);
-    // An on-demand source is not woken for a head: its metaint is not known yet.
+    // An on-demand source is not woken for a HEAD: its metaint is not known yet.
     else if (mount.hasAudio || mount.onDemand) this.#answerHead(request, mount);
     else throw noAudio();
   }
@@ -189,7 +189,7 @@ function canBegin({ hasAudio, audio }: Mount): boolean {
   return hasAudio && audio.hasSegments;
 }
 
-/** Asked for with a non-zero integer (src/metadata/README.md). */
+/** Asked for with a non-zero integer (src/http/stream/README.md, "Answers"). */
 function wantsIcy(request: StreamRequest): boolean {
   const value = request.header('icy-metadata');
   return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;

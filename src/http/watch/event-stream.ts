@@ -10,7 +10,7 @@ import type { Firsts, Message } from '../../feed/feed.js';
 import type { Direct, Transport } from './connection.js';
 
 /**
- * No blank line after what is no event: on a new connection it would have a reader that follows the standard to the letter forget
+ * No blank line after what is not an event: on a new connection it would have a reader that follows the standard to the letter forget
  * the last id (HTML, 9.2.6: a blank line dispatches, and the id of this connection is empty until the first event).
  */
 const COMMENT = Buffer.from(':\n');

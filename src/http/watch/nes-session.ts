@@ -15,7 +15,7 @@ export interface NesParts {
   /** Sends a text to this client. */
   answer(json: string): void;
   /** @throws Refusal not-found */
-  known(topic: Topic): void;
+  checkExists(topic: Topic): void;
   /** Sends this client what is in force and every change, under this path, until the returned function is called. */
   subscribe(path: string, topic: Topic): () => void;
   /** Milliseconds: how often it will be asked whether it is there, and how long it has to answer. */
@@ -137,7 +137,7 @@ export class NesSession {
       if (match === null) throw new Refusal('not-found', 'Subscription not found');
       const [, name, id] = match as unknown as [string, string, string];
       const topic = { scope: SCOPES[name]!, id };
-      this.#parts.known(topic);
+      this.#parts.checkExists(topic);
       if (others >= this.#parts.mostSubscriptions) {
         throw new Refusal('too-many', `At most ${this.#parts.mostSubscriptions} subscriptions`);
       }

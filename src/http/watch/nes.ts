@@ -81,7 +81,7 @@ export class Nes implements UpgradeService {
         // A client that asks faster than it takes the answers is read no further until it has.
         if (socket.writableNeedDrain) ws.pause();
       },
-      known: (topic) => this.#watchers.known(topic),
+      checkExists: (topic) => this.#watchers.checkExists(topic),
       subscribe: (path, topic) => subscriptions.begin(path, topic),
       heartbeat: { interval: Math.round(pingMs), timeout: Math.round(Math.max(pingMs, LEAST_TIMEOUT_MS)) },
       mostSubscriptions: this.#options.subscriptions,

@@ -45,7 +45,7 @@ export class Sse implements HttpService {
     const target = readTarget(`/metadata/${request.url!.slice(PREFIX.length)}`, false);
     if (request.method !== 'GET' && request.method !== 'HEAD') throw readOnly();
     const sync = readSync(target.query);
-    this.#watchers.known(target);
+    this.#watchers.checkExists(target);
     if (request.method === 'HEAD') {
       headOfEvents(response);
       return;

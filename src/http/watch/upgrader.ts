@@ -20,7 +20,7 @@ const FILL_MS = 10_000;
 /** Options of ws; its types do not know all of them. */
 const BOUNDS = {
   maxFragments: 1,
-  /** A message may trickle in so many packets: each is kept until it is whole. */
+  /** A message may trickle in at most this many packets: each is kept until it is whole. */
   maxBufferedChunks: 256,
   /** A client that does not take its PONGs is owed only the newest beyond these (RFC 6455, 5.5.3). */
   maxPendingAutoPongs: 4,
@@ -82,7 +82,7 @@ export class Upgrader {
     });
   }
 
-  /** Closes the connection when it says too much. What has been read of it by then is passed over. */
+  /** Closes the connection when it says too much. What has been read of it by then is dropped. */
   #limit(ws: WebSocket): void {
     const perMs = this.#frames / FILL_MS;
     let left = this.#frames;

@@ -55,7 +55,7 @@ export class Watch implements UpgradeService {
       const target = readTarget(request.url ?? '/', false);
       const watch = { target, sync: readSync(target.query) };
       const address = this.watchers.originOf(request);
-      this.watchers.known(target);
+      this.watchers.checkExists(target);
       this.watchers.checkRoom(address);
       this.#upgrader.take(request, socket, first, headers, (ws) => this.#open(ws, socket, address, watch));
     } catch (error) {

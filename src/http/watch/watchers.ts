@@ -15,7 +15,7 @@ import type { Proxies } from '../../net/peer.js';
 import { notFound, type ReadTarget } from '../reads.js';
 import { type Transport, WatchConnection, type WatchConnectionLimits } from './connection.js';
 
-/** So many groups, one looked at on each tick: each reader about once a second. */
+/** How many groups there are, one looked at on each tick: each reader about once a second. */
 const GROUPS = 1000 / TICK_MS;
 /** Its multiples lie evenly in every stretch of them (modulo 1): watchers that come in a row are spread over the whole time. */
 const PHASE = (Math.sqrt(5) - 1) / 2;
@@ -80,7 +80,7 @@ export class Watchers implements AlarmHandler {
   }
 
   /** @throws Refusal not-found; a metaid need not play yet */
-  known(target: Topic): void {
+  checkExists(target: Topic): void {
     if (target.scope === 'channel' && this.#feed.face(target.id) === undefined)
       throw notFound('There is no such channel.');
     if (target.scope === 'station' && !this.#feed.hasStation(target.id)) throw notFound('There is no such station.');

@@ -17,7 +17,7 @@ sources: { stallMs: ${STALL_MS}, pieceSeconds: 2, bodyTimeoutSeconds: 3 }
 stations:
   demo: { channels: { live: { sources: [{ type: encoder, password: demo-source, takeover: ${takeover} }] } } }
 `;
-const named = (agent: string) => ({ heads: `Content-Type: audio/mpeg\r\nUser-Agent: ${agent}\r\n` });
+const named = (agent: string) => ({ headers: `Content-Type: audio/mpeg\r\nUser-Agent: ${agent}\r\n` });
 const BUTT = named('butt 0.1.37');
 
 // They wait, and do little.
@@ -86,7 +86,7 @@ t.test('a wrong password is refused without a wait, a type that is not taken aft
   const { port } = await startServer(t, yaml('silent'));
   const dead = new Feeder(t, port, '/live', BUTT);
   await dead.answered();
-  const video = new Feeder(t, port, '/live', { heads: BUTT.heads.replace('audio/mpeg', 'video/webm') }).answered();
+  const video = new Feeder(t, port, '/live', { headers: BUTT.headers.replace('audio/mpeg', 'video/webm') }).answered();
   const wrong = new Feeder(t, port, '/live', { ...BUTT, password: 'wrong' }).answered();
   t.equal(await Promise.race([video, wrong]), 401);
   t.equal(await video, 415, 'no longer 409');

@@ -137,7 +137,7 @@ t.test('a refusal names the channel that the password has named', async (t) => {
 t.test('a body in chunks or of a length is heard, and its end is an end', async (t) => {
   const { port } = await startServer(t, demoYaml());
   const random = new Random();
-  const put = (heads: string) => `PUT /studio HTTP/1.1\r\n${GOOD}Content-Type: audio/mpeg\r\n${heads}\r\n`;
+  const put = (headers: string) => `PUT /studio HTTP/1.1\r\n${GOOD}Content-Type: audio/mpeg\r\n${headers}\r\n`;
   /** Of each body some frames that lie in a whole segment: what comes behind the last of them waits for more. */
   const inside = (audio: Buffer) => audio.subarray(417 * 100, 417 * 105);
   const chunks = (audio: Buffer) => {

@@ -59,7 +59,7 @@ t.test('/admin/metadata', async (t) => {
     const [answer] = await wire.take(1);
     t.equal(answer!.status, 200);
     t.equal(answer!.body, TAKEN);
-    t.match(answer!.heads.get('content-type'), /^text\/xml/);
+    t.match(answer!.headers.get('content-type'), /^text\/xml/);
     await wire.untilClosed();
     t.match(await now(base, 'studio'), { artist: 'A', song: 'B&C', source: 'encoder', etype: 0, duration: 0 });
     await until(() => watching.records.length > 0, 3000);
@@ -116,18 +116,18 @@ t.test('/admin/metadata', async (t) => {
       return body + 'x'.repeat(bytes - body.length);
     };
     t.match(await titleOf(t, server, '', fill(65_535)), { song: 'big' }, 'with the & between: 65,536');
-    const heads = `POST /admin/metadata HTTP/1.1\n${STUDIO}\nContent-Length: 65537`;
-    t.equal((await ask(t, port, heads, fill(65_537))).status, 413);
+    const headers = `POST /admin/metadata HTTP/1.1\n${STUDIO}\nContent-Length: 65537`;
+    t.equal((await ask(t, port, headers, fill(65_537))).status, 413);
   });
 
   await t.test('the sender hangs up without reading the answer', async (t) => {
-    for (const [n, heads] of [`GET /admin/metadata?mount=/studio.mp3&mode=updinfo&song=gone`, ''].entries()) {
+    for (const [n, headers] of [`GET /admin/metadata?mount=/studio.mp3&mode=updinfo&song=gone`, ''].entries()) {
       const wire = new Wire(t, port);
       const body = 'mount=/studio.mp3&mode=updinfo&song=gone1';
       wire.send(
-        heads === ''
+        headers === ''
           ? `POST /admin/metadata HTTP/1.0\r\n${STUDIO}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-          : `${heads}${n} HTTP/1.0\r\n${STUDIO}\r\nUser-Agent: butt 0.1.40\r\n\r\n`,
+          : `${headers}${n} HTTP/1.0\r\n${STUDIO}\r\nUser-Agent: butt 0.1.40\r\n\r\n`,
       );
       await until(() => wire.socket.writableLength === 0 && !wire.socket.connecting, 1000);
       wire.socket.destroy();
@@ -146,9 +146,9 @@ t.test('/admin/metadata', async (t) => {
     const ok = 'mode=updinfo&song=no';
     const none = await get(`mount=/studio.mp3&${ok}`, 'X: y');
     t.equal(none.status, 401);
-    t.match(none.heads.get('www-authenticate'), /^Basic realm=/);
-    t.match(none.heads.get('allow'), /\bPOST\b/);
-    t.match(none.heads.get('content-type'), /^text\/plain/);
+    t.match(none.headers.get('www-authenticate'), /^Basic realm=/);
+    t.match(none.headers.get('allow'), /\bPOST\b/);
+    t.match(none.headers.get('content-type'), /^text\/plain/);
     const cases: readonly [number, string, string][] = [
       [401, `mount=/studio.mp3&${ok}`, basic('source', 'wrong')],
       [401, `mount=/studio.mp3&${ok}`, basic('dj', 'demo-source')],
@@ -165,8 +165,8 @@ t.test('/admin/metadata', async (t) => {
       t.notMatch(answer.body, /demo-source|relay-token|wrong$/);
     }
     for (const method of ['HEAD', 'PUT', 'DELETE']) {
-      const heads = `${method} /admin/metadata?mount=/studio.mp3&${ok} HTTP/1.1\n${STUDIO}`;
-      if (method !== 'PUT') t.equal((await ask(t, port, heads)).status, 405, method);
+      const headers = `${method} /admin/metadata?mount=/studio.mp3&${ok} HTTP/1.1\n${STUDIO}`;
+      if (method !== 'PUT') t.equal((await ask(t, port, headers)).status, 405, method);
     }
     const json = `POST /admin/metadata?mount=/studio.mp3&${ok} HTTP/1.1\n${STUDIO}\nContent-Type: application/json\nContent-Length: 2`;
     t.equal((await ask(t, port, json, '{}')).status, 415);
@@ -234,7 +234,7 @@ t.test('/admin.cgi', async (t) => {
   t.match(await now(base, 'own'), { song: 'form' });
 });
 
-t.test('heads that HTTP does not allow, however they come; at the port for SHOUTcast too', async (t) => {
+t.test('headers that HTTP does not allow, however they come; at the port for SHOUTcast too', async (t) => {
   const { port, base, app } = await startServer(t, demoYaml().replace('port: 0', 'port: 0, shoutcastPort: 0'));
   const form = 'mode=updinfo&pass=demo-source&song=f';
   const table: Record<string, readonly [string, string]> = {
@@ -327,8 +327,8 @@ t.test('a secret in the head is looked at before a byte of the form is waited fo
   }
   // The form may name another channel than the one that the password is of.
   const form = (mount: string) => `mode=updinfo&song=form&mount=${mount}`;
-  const post = (path: string, body: string, heads = 'X: y') =>
-    ask(t, port, `POST ${path} HTTP/1.1\n${heads}\nContent-Length: ${body.length}`, body);
+  const post = (path: string, body: string, headers = 'X: y') =>
+    ask(t, port, `POST ${path} HTTP/1.1\n${headers}\nContent-Length: ${body.length}`, body);
   t.equal((await post('/admin/metadata', form('/own'), STUDIO)).status, 401);
   t.equal((await post('/admin/metadata', form('/nowhere'), STUDIO)).status, 404);
   t.equal((await post('/admin.cgi?pass=relay-token', form('/twin.mp3'))).status, 401);
@@ -378,7 +378,7 @@ t.test('wrong passwords: past the limit titles wait for their turn, wrong or rig
   t.ok(performance.now() - startMs > 1800, 'two turns of a second');
   const statuses = answers.map(({ status }) => status);
   t.equal(statuses.filter((status) => status === 429).length, 3, `${statuses}`);
-  for (const { status, heads } of answers) if (status === 429) t.ok(Number(heads.get('retry-after')) > 0);
+  for (const { status, headers } of answers) if (status === 429) t.ok(Number(headers.get('retry-after')) > 0);
   t.equal((await get('relay-token')).status, 200, 'late, and not locked out');
 });
 

@@ -40,8 +40,8 @@ stations:
       mute: { sources: [{ type: encoder, password: demo-source }] }
 `;
 const CHANNEL = '/metadata/channel/zulu';
-const get = (path: string, ...heads: string[]) =>
-  `GET ${path} HTTP/1.1\r\n${['Host: x', ...heads].map((head) => `${head}\r\n`).join('')}\r\n`;
+const get = (path: string, ...headers: string[]) =>
+  `GET ${path} HTTP/1.1\r\n${['Host: x', ...headers].map((head) => `${head}\r\n`).join('')}\r\n`;
 const push = (song: string, channel = 'zulu') =>
   get(`/metapush/${channel}/demo-token?artist=%C3%84rt&song=${song}&duration=100`);
 const POLL = get(`${CHANNEL}.json`);
@@ -84,7 +84,7 @@ async function bothWays(t: Test, port: number, bytes: string, before = ''): Prom
 
 t.test('the same bytes as from Node', async (t) => {
   const wire = new Wire(t, port).send(POLL);
-  const etag = (await wire.take(1))[0]!.heads.get('etag')!;
+  const etag = (await wire.take(1))[0]!.headers.get('etag')!;
   t.notOk(isNodes(wire), 'the acceptor answers this one');
   const paths = ['', '?type=now', '?type=next'].flatMap((query) => [
     `${CHANNEL}.json${query}`,
@@ -105,7 +105,7 @@ t.test('the same bytes as from Node', async (t) => {
     ],
     ...[`${etag}\r\nIf-None-Match: "x"`, `"x"\r\nif-none-match: ${etag}`],
   ].map((value) => `If-None-Match: ${value}`);
-  const heads = [
+  const headers = [
     ...[
       'Connection: keep-alive',
       'Connection:Keep-Alive',
@@ -148,7 +148,7 @@ t.test('the same bytes as from Node', async (t) => {
   const requests = [
     ...paths.map((path) => get(path)),
     ...conditions.flatMap((head) => [get(`${CHANNEL}.json`, head), get('/metadata/channel/mute.json', head)]),
-    ...heads.map((head) => get(`${CHANNEL}.json`, head)),
+    ...headers.map((head) => get(`${CHANNEL}.json`, head)),
     ...[
       'none.json',
       'mute.json',
@@ -204,12 +204,12 @@ t.test('the same bytes as from Node', async (t) => {
     const [acceptor, node] = await bothWays(t, legacyPort, request);
     t.equal(acceptor, node, JSON.stringify(request));
   }
-  t.match((await new Wire(t, legacyPort).send(POLL).take(1))[0]!.heads.get('sunset'), 'GMT');
+  t.match((await new Wire(t, legacyPort).send(POLL).take(1))[0]!.headers.get('sunset'), 'GMT');
   const pushed = new Wire(t, pushPort).send(POLL);
   t.equal((await pushed.take(1))[0]!.status, 404, 'an address without polls');
 });
 
-t.test('heads that were tampered with', async (t) => {
+t.test('headers that were tampered with', async (t) => {
   const random = new Random();
   t.comment(`SEED=${random.seed}`);
   const bases = [
@@ -323,7 +323,7 @@ t.test('polls, a push and polls on one connection', async (t) => {
   const kept = new Wire(t, port).send(other);
   t.equal((await kept.take(1))[0]!.body, 'Ärt - Here\n');
   await wire.send(push('There', 'other')).take(4);
-  const etag = (await kept.send(other).take(2))[1]!.heads.get('etag')!;
+  const etag = (await kept.send(other).take(2))[1]!.headers.get('etag')!;
   t.equal(kept.answers()[1]!.body, 'Ärt - There\n', 'the same bytes asked again bring what is new');
   const again = get('/metadata/channel/other.txt', `If-None-Match: ${etag}`);
   t.equal((await kept.send(again).take(3))[2]!.status, 304);
@@ -343,7 +343,7 @@ t.test('what is not plain', async (t) => {
     ifNoneMatch: '"z"',
     closes: true,
   });
-  const heads = [
+  const headers = [
     'Host: x',
     'Content-Length: 0',
     'Transfer-Encoding: x',
@@ -363,7 +363,7 @@ t.test('what is not plain', async (t) => {
     'X: \x80',
     'X:\n',
   ];
-  for (const head of [...heads, ...twice, ...others, ...heads.map((text) => text.toUpperCase())])
+  for (const head of [...headers, ...twice, ...others, ...headers.map((text) => text.toUpperCase())])
     t.equal(readPollHead(get('/x', head)), null, JSON.stringify(head));
   for (const text of [
     '',
@@ -493,11 +493,11 @@ t.test('idle for too long', async (t) => {
   const ask = get('/metadata/channel/demo.json');
   const [idle, busy] = [new Wire(t, port).send(ask), new Wire(t, port).send(ask)];
   const [first] = await idle.take(1);
-  t.equal(first!.heads.get('keep-alive'), 'timeout=5');
-  t.equal(first!.heads.get('date'), 'Fri, 20 Nov 2026 12:37:28 GMT');
+  t.equal(first!.headers.get('keep-alive'), 'timeout=5');
+  t.equal(first!.headers.get('date'), 'Fri, 20 Nov 2026 12:37:28 GMT');
   await busy.take(1);
   clock.advance(4000);
-  t.equal((await busy.send(ask).take(2))[1]!.heads.get('date'), 'Fri, 20 Nov 2026 12:37:32 GMT');
+  t.equal((await busy.send(ask).take(2))[1]!.headers.get('date'), 'Fri, 20 Nov 2026 12:37:32 GMT');
   clock.advance(960);
   t.equal(acceptor.count, 2, 'not a moment too soon');
   clock.advance(1200);

@@ -17,7 +17,7 @@ const FACE = { key: 'a', name: '', station: 'house', timezone: 'Europe/Zurich' }
 const UTC_MS = /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ$/;
 
 const { port, base } = await startServer(t, YAML);
-const get = (t: Test, path: string, heads = '') => ask(t, port, `GET /metadata/channel/${path} HTTP/1.1${heads}`);
+const get = (t: Test, path: string, headers = '') => ask(t, port, `GET /metadata/channel/${path} HTTP/1.1${headers}`);
 
 async function push(channel: string, fields: Record<string, string>): Promise<void> {
   const response = await fetch(`${base}/metapush/${channel}/demo-token?${new URLSearchParams(fields)}`);
@@ -34,7 +34,7 @@ t.test('what was on air, newest first', async (t) => {
   await push('a', { song: 'two!', id: '2' });
   const answer = await get(t, 'a/history.json');
   t.equal(answer.status, 200);
-  t.equal(answer.heads.get('content-type'), 'application/json; charset=utf-8');
+  t.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
   const records = answer.json();
   t.same(
     records.map((record: { song: string }) => record.song),
@@ -114,7 +114,7 @@ t.test('limit and before', async (t) => {
       refused.json().errors.map((error: { field: string }) => error.field),
       fields,
     );
-    t.equal(refused.heads.get('access-control-allow-origin'), '*');
+    t.equal(refused.headers.get('access-control-allow-origin'), '*');
   }
   t.equal(parseQueryMs('2026-11-20T12:37:28.1239Z'), Date.UTC(2026, 10, 20, 12, 37, 28, 123));
   t.equal(parseQueryMs('2026-11-20T12:37:28.5 01:00'), Date.UTC(2026, 10, 20, 11, 37, 28, 500));
@@ -141,8 +141,8 @@ t.test('csv', async (t) => {
   for (const song of songs) await push('odd', { song, artist: 'A', etype: '1001', id: `id-${song}`, isrc: 'CH1' });
   const answer = await get(t, 'odd/history.csv');
   t.equal(answer.status, 200);
-  t.equal(answer.heads.get('content-type'), 'text/csv; charset=utf-8');
-  t.equal(answer.heads.get('content-disposition'), 'attachment; filename="odd-history.csv"');
+  t.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
+  t.equal(answer.headers.get('content-disposition'), 'attachment; filename="odd-history.csv"');
   const lines = answer.body.split('\r\n');
   t.equal(lines.shift(), 'from,to,artist,song,etype,source,id,isrc');
   t.equal(lines.pop(), '', 'the last line is ended too');
@@ -177,18 +177,18 @@ t.test('csv', async (t) => {
 t.test('the manners of every read', async (t) => {
   for (const path of ['b/history.json?limit=2', 'b/history.csv?limit=2']) {
     const answer = await get(t, path);
-    t.equal(answer.heads.get('access-control-allow-origin'), '*');
-    t.equal(answer.heads.get('cache-control'), 'public, max-age=1');
-    const etag = answer.heads.get('etag')!;
+    t.equal(answer.headers.get('access-control-allow-origin'), '*');
+    t.equal(answer.headers.get('cache-control'), 'public, max-age=1');
+    const etag = answer.headers.get('etag')!;
     t.match(etag, /^"[^"]+"$/);
     t.equal((await get(t, path, `\nIf-None-Match: ${etag}`)).status, 304);
     const head = await ask(t, port, `HEAD /metadata/channel/${path} HTTP/1.1`);
     t.equal(head.status, 200);
-    t.equal(head.heads.get('content-length'), answer.heads.get('content-length'));
+    t.equal(head.headers.get('content-length'), answer.headers.get('content-length'));
     t.equal((await ask(t, port, `OPTIONS /metadata/channel/${path} HTTP/1.1`)).status, 204);
     const post = await ask(t, port, `POST /metadata/channel/${path} HTTP/1.1\nContent-Length: 0`);
     t.equal(post.status, 405);
-    t.equal(post.heads.get('allow'), 'GET, HEAD, OPTIONS');
+    t.equal(post.headers.get('allow'), 'GET, HEAD, OPTIONS');
   }
   for (const path of [
     'c/history.json',

@@ -39,9 +39,9 @@ class Client {
   readonly #request: string;
   readonly #kept: boolean;
 
-  constructor(t: Test, port: number, path: string, options: { from?: string; heads?: string; kept?: boolean } = {}) {
+  constructor(t: Test, port: number, path: string, options: { from?: string; headers?: string; kept?: boolean } = {}) {
     this.wire = new Wire(t, port, options.from === undefined ? {} : { from: options.from });
-    this.#request = `GET ${path} HTTP/1.1\r\nHost: x\r\n${options.heads ?? ''}\r\n`;
+    this.#request = `GET ${path} HTTP/1.1\r\nHost: x\r\n${options.headers ?? ''}\r\n`;
     this.#kept = options.kept ?? false;
     this.wire.send(this.#kept ? 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n' : this.#request);
   }

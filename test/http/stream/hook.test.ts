@@ -88,8 +88,8 @@ function callerOf(caller: Partial<HookListener>): HookListener {
 t.test('what the head of an answer says', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
   const { hook } = new Bench(operator.url, { breakAfter: 100 });
-  const says = async (status: number, heads: http.OutgoingHttpHeaders) => {
-    operator.answer = (_, response) => response.writeHead(status, heads).end('x');
+  const says = async (status: number, headers: http.OutgoingHttpHeaders) => {
+    operator.answer = (_, response) => response.writeHead(status, headers).end('x');
     const { verdict, limitMs } = await hook.ask(callerOf({}));
     return `${verdict} ${limitMs}`;
   };
@@ -97,7 +97,7 @@ t.test('what the head of an answer says', { buffered: true }, async (t) => {
   t.equal(await says(200, user), 'allowed Infinity');
   t.equal(await says(204, { 'Icecast-Auth-User': '1' }), 'allowed Infinity');
   t.equal(await says(200, { ...user, 'icecast-auth-timelimit': '90' }), 'allowed 90000');
-  for (const [status, heads] of [
+  for (const [status, headers] of [
     [200, {}],
     [200, { 'icecast-auth-user': '0' }],
     [200, { 'icecast-auth-user': '1, 1' }],
@@ -105,9 +105,9 @@ t.test('what the head of an answer says', { buffered: true }, async (t) => {
     [403, user],
     [200, { ...user, 'icecast-auth-timelimit': '0' }],
   ] as const) {
-    t.equal(await says(status, heads), 'denied 0', `${status} ${JSON.stringify(heads)}`);
+    t.equal(await says(status, headers), 'denied 0', `${status} ${JSON.stringify(headers)}`);
   }
-  for (const [status, heads] of [
+  for (const [status, headers] of [
     [302, { ...user, Location: operator.url }],
     [404, user],
     [429, user],
@@ -115,7 +115,7 @@ t.test('what the head of an answer says', { buffered: true }, async (t) => {
     [200, { ...user, 'icecast-auth-timelimit': '-1' }],
     [200, { ...user, 'icecast-auth-timelimit': 'soon' }],
   ] as const) {
-    t.match(await says(status, heads), /^down/, `${status} ${JSON.stringify(heads)} is no answer`);
+    t.match(await says(status, headers), /^down/, `${status} ${JSON.stringify(headers)} is no answer`);
   }
 });
 
@@ -396,14 +396,14 @@ t.test('at a server: asked, let in, limited, notified of the end', { buffered: t
   const { port, app } = await startServer(t, yaml(operator.url));
   const unknown = await ask(t, port, 'GET /demo.mp3 HTTP/1.1');
   t.equal(unknown.status, 401);
-  t.equal(unknown.heads.get('www-authenticate'), 'Basic realm="airsplice", charset="UTF-8"');
+  t.equal(unknown.headers.get('www-authenticate'), 'Basic realm="airsplice", charset="UTF-8"');
   t.match(unknown.json(), { type: 'urn:airsplice:problem:unauthorized' });
   const login = (pair: string) => `Authorization: Basic ${btoa(pair)}\r\n`;
   const wrong = await ask(t, port, `GET /demo.mp3?token=bad HTTP/1.1\n${login('nina:wrong').trim()}`);
   t.equal(wrong.status, 403);
   t.notMatch(wrong.body, /nina|hook|wrong/);
-  const play = (path: string, heads = '') => {
-    const player = new Player(port, path, { heads });
+  const play = (path: string, headers = '') => {
+    const player = new Player(port, path, { headers });
     t.teardown(() => player.close());
     return player;
   };
@@ -473,7 +473,7 @@ t.test(
       );
       const answer = await ask(t, port, 'GET /demo?token=t0ken HTTP/1.1');
       t.equal(answer.status, status);
-      t.match(answer.heads.get('retry-after'), /^\d+$/);
+      t.match(answer.headers.get('retry-after'), /^\d+$/);
     }
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     t.match(metrics, /^airsplice_listener_hook_verdicts_total\{verdict="down"\} 3$/m);

@@ -15,9 +15,15 @@ t.jobs = 4;
 
 const FORMS = ['m3u', 'pls', 'xspf'] as const;
 
-/** The body of what is answered to these heads, whatever they are. */
-async function get(t: Test, port: number, path: string, heads = 'Host: x\r\n', protocol = 'HTTP/1.1'): Promise<string> {
-  const wire = new Wire(t, port).send(`GET ${path} ${protocol}\r\n${heads}Connection: close\r\n\r\n`);
+/** The body of what is answered to these headers, whatever they are. */
+async function get(
+  t: Test,
+  port: number,
+  path: string,
+  headers = 'Host: x\r\n',
+  protocol = 'HTTP/1.1',
+): Promise<string> {
+  const wire = new Wire(t, port).send(`GET ${path} ${protocol}\r\n${headers}Connection: close\r\n\r\n`);
   await until(
     () => wire.ended,
     20_000,
@@ -37,9 +43,9 @@ t.test('every mount has three, with type, CORS and without caching', async (t) =
     for (const form of FORMS) {
       const answer = await ask(t, port, `GET ${mount}.${form} HTTP/1.1`);
       t.equal(answer.status, 200, `${mount}.${form}`);
-      t.equal(answer.heads.get('content-type'), types[form]);
-      t.equal(answer.heads.get('access-control-allow-origin'), '*');
-      t.equal(answer.heads.get('cache-control'), 'no-store');
+      t.equal(answer.headers.get('content-type'), types[form]);
+      t.equal(answer.headers.get('access-control-allow-origin'), '*');
+      t.equal(answer.headers.get('cache-control'), 'no-store');
       t.equal(urlIn(answer.body), `http://x${mount}`);
     }
   }
@@ -50,15 +56,15 @@ t.test('every mount has three, with type, CORS and without caching', async (t) =
 
 t.test('m3u is byte for byte what Icecast sends', { skip: noIcecast }, async (t) => {
   const [icecast, { port }] = await Promise.all([startIcecast(t), startServer(t, demoYaml())]);
-  const heads = 'Host: radio.example:8000\r\n';
-  t.equal(await get(t, port, '/demo.mp3.m3u', heads), await get(t, icecast, '/demo.mp3.m3u', heads));
+  const headers = 'Host: radio.example:8000\r\n';
+  t.equal(await get(t, port, '/demo.mp3.m3u', headers), await get(t, icecast, '/demo.mp3.m3u', headers));
 });
 
 t.test('a mount that is called like a playlist is a mount', async (t) => {
   const { port } = await startServer(t, demoYaml().replace('[/demo.mp3]', '[/demo.mp3, /demo.m3u]'));
   const player = new Player(port, '/demo.m3u');
   await player.until((p) => p.audioBytes > 0);
-  t.equal(player.heads.get('x-channelkey'), 'demo');
+  t.equal(player.headers.get('x-channelkey'), 'demo');
   player.close();
   t.equal(urlIn(await get(t, port, '/demo.m3u.m3u')), 'http://x/demo.m3u');
 });

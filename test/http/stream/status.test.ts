@@ -97,13 +97,13 @@ t.test('status-json.xsl for none, one and two, as Icecast gives it', { skip: noI
   for (const player of players) player.close();
 });
 
-t.test('status-json.xsl: figures, mounts, hosts, heads', async (t) => {
+t.test('status-json.xsl: figures, mounts, hosts, headers', async (t) => {
   const { port } = await startServer(t, demoYaml(`      quiet: { sources: ${ENCODER} }\n`));
-  const heads = ['metaid=a', 'metaid=a', 'metaid=b'].map((query) => new Player(port, `/demo.mp3?${query}`));
-  for (const player of heads) await player.until((p) => p.audioBytes > 0);
+  const headers = ['metaid=a', 'metaid=a', 'metaid=b'].map((query) => new Player(port, `/demo.mp3?${query}`));
+  for (const player of headers) await player.until((p) => p.audioBytes > 0);
   const answer = await ask(t, port, 'GET /status-json.xsl HTTP/1.1');
-  t.equal(answer.heads.get('content-type'), 'application/json; charset=utf-8');
-  t.equal(answer.heads.get('access-control-allow-origin'), '*');
+  t.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+  t.equal(answer.headers.get('access-control-allow-origin'), '*');
   const { source } = answer.json().icestats;
   t.same(
     source.map(({ listenurl }: { listenurl: string }) => listenurl),
@@ -116,7 +116,7 @@ t.test('status-json.xsl: figures, mounts, hosts, heads', async (t) => {
     new Date(source[0].stream_start).getTime(),
     new Date(source[0].stream_start_iso8601.replace('+0000', 'Z')).getTime(),
   );
-  for (const player of heads) player.close();
+  for (const player of headers) player.close();
   await until(async () => (await status(t, port)).source[0].connections === 0, 5000);
   t.match((await status(t, port)).source[0], { listeners: 0, listener_peak: 2 });
   t.match(
@@ -138,7 +138,7 @@ t.test('7.html as SHOUTcast v1 gives it', async (t) => {
   await fetch(`${base}/metapush/demo/demo-token?artist=A%2C+B&song=${encodeURIComponent(`Don't <b>"x"</body> & y`)}`);
   const page = async (query: string) => {
     const answer = await ask(t, port, `GET /7.html${query} HTTP/1.0\nUser-Agent: Mozilla`);
-    t.equal(answer.heads.get('content-type'), 'text/html; charset=utf-8');
+    t.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
     return answer.body;
   };
   const wrapped = (text: string) =>

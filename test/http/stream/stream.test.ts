@@ -50,7 +50,7 @@ t.test('where none comes in time both are refused', async (t) => {
   const { port } = await relay(t, 1);
   const refused = (answer: Answer) => {
     t.equal(answer.status, 503);
-    t.ok(answer.heads.get('retry-after'));
+    t.ok(answer.headers.get('retry-after'));
   };
   refused(await ask(t, port, 'HEAD /relay HTTP/1.1'));
   refused(await ask(t, port, 'GET /relay HTTP/1.1'));

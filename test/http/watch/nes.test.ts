@@ -284,7 +284,7 @@ t.test('a session that closes ends all its subscriptions, once', async (t) => {
   const ended: string[] = [];
   const session = new NesSession({
     answer: () => undefined,
-    known: () => undefined,
+    checkExists: () => undefined,
     subscribe: (path) => () => ended.push(path),
     heartbeat: { interval: 1, timeout: 1 },
     mostSubscriptions: 3,
@@ -336,7 +336,10 @@ t.test('places are shared with the other watchers', async (t) => {
   const first = await new Watching(t, `ws://127.0.0.1:${port}`).opened();
   await new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/alpha`).opened();
   const third = await new Watching(t, `ws://127.0.0.1:${port}`).isRefused();
-  t.match([third.status, third.heads.get('retry-after'), third.heads.get('deprecation')], [503, '10', '@1704067200']);
+  t.match(
+    [third.status, third.headers.get('retry-after'), third.headers.get('deprecation')],
+    [503, '10', '@1704067200'],
+  );
   t.equal((await new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/alpha`).isRefused()).status, 503);
   first.ws.close();
   await first.ends();
@@ -426,7 +429,7 @@ t.test('a slow client is kept the newest of each path, cut when it takes nothing
 });
 
 t.test('a client that asks and does not take the answers is read no further, and closed', async (t) => {
-  const { port } = await startServer(t, yaml('watch: { drainSeconds: 5 }'));
+  const { port } = await startServer(t, yaml('watch: { drainSeconds: 2 }\nlimits: { webSocketFrames: 1000000 }'));
   const { wire, peer } = await openStuck(t, port, []);
   const questions = Buffer.concat(Array.from({ length: 500 }, () => frame('{"type":"x","id":1}')));
   let most = 0;
@@ -444,7 +447,8 @@ t.test('a client that asks and does not take the answers is read no further, and
     () => `${peer.writableLength} wait`,
   );
   clearInterval(flood);
-  t.ok(most < 1_500_000, `at most ${most} bytes waited`);
+  // The socket's mark, and the answers to one read of 64 KiB: each some three times as long as its question.
+  t.ok(most > 0 && most < 300_000, `at most ${most} bytes waited`);
 });
 
 t.test('thousands of messages in one packet are refused one a turn, then their sender is', async (t) => {

@@ -30,7 +30,7 @@ t.test('the three scopes, and resuming', async (t) => {
   const { app, port, ws } = await startServer(t, yaml());
   const early = await new Events(t, port, 'channel/zulu').opened();
   t.equal(early.status, 200);
-  t.match(Object.fromEntries(early.heads), {
+  t.match(Object.fromEntries(early.headers), {
     'Content-Type': 'text/event-stream',
     'Cache-Control': 'no-store',
     'X-Accel-Buffering': 'no',
@@ -118,25 +118,25 @@ t.test('who is refused, and what is only asked', async (t) => {
   for (const path of [...paths, `listener/${'m'.repeat(129)}`]) {
     const answer = await ask(t, port, `GET /metadata/sse/${path} HTTP/1.1`);
     t.equal(answer.status, 404, path);
-    t.equal(answer.heads.get('content-type'), 'application/problem+json; charset=utf-8');
-    t.equal(answer.heads.get('access-control-allow-origin'), '*');
+    t.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8');
+    t.equal(answer.headers.get('access-control-allow-origin'), '*');
   }
   t.equal((await ask(t, port, 'GET /metadata/sse/listener/x?sync=later HTTP/1.1')).status, 422);
   t.equal((await ask(t, app.ports[1]!, 'GET /metadata/sse/channel/zulu HTTP/1.1')).status, 404, 'no role watch');
   const post = await ask(t, port, 'POST /metadata/sse/channel/zulu HTTP/1.1\nContent-Length: 0');
-  t.same([post.status, post.heads.get('allow')], [405, 'GET, HEAD, OPTIONS']);
+  t.same([post.status, post.headers.get('allow')], [405, 'GET, HEAD, OPTIONS']);
   const head = await ask(t, port, 'HEAD /metadata/sse/channel/zulu HTTP/1.1');
-  t.same([head.status, head.heads.get('content-type'), head.body], [200, 'text/event-stream', '']);
+  t.same([head.status, head.headers.get('content-type'), head.body], [200, 'text/event-stream', '']);
   const options = await ask(t, port, 'OPTIONS /metadata/sse/channel/zulu HTTP/1.1');
   t.equal(options.status, 204);
-  t.match(options.heads.get('access-control-allow-headers'), /Last-Event-ID/);
+  t.match(options.headers.get('access-control-allow-headers'), /Last-Event-ID/);
 
   const first = await new Events(t, port, 'listener/waits').opened();
   await new Events(t, port, 'listener/waits').opened();
   await new Watching(t, `${ws}/metadata/channel/zulu`).opened();
   const busy = await ask(t, port, 'GET /metadata/sse/channel/zulu HTTP/1.1');
   t.equal(busy.status, 503, 'WebSocket and SSE share a limit');
-  t.match(busy.heads.get('retry-after'), /^\d+$/);
+  t.match(busy.headers.get('retry-after'), /^\d+$/);
   first.close();
   await until(() => true, 100);
   let again: Events | undefined;

@@ -8,6 +8,7 @@ import net from 'node:net';
 import type { Test } from 'tap';
 import { Pipe } from '../front-harness.js';
 import { cut, type FuzzTarget } from '../fuzz.js';
+import { pause } from '../pause.js';
 import { freePorts } from '../process.js';
 import type { Random } from '../random.js';
 import { demoYaml, startServer } from '../server.js';
@@ -89,11 +90,11 @@ const HTTP_WORDS = [
   ],
 ].map(latin);
 
-const get = (path: string, heads = '') => latin(`GET ${path} HTTP/1.1\r\nHost: x\r\n${heads}\r\n`);
+const get = (path: string, headers = '') => latin(`GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
 
 interface Entrance {
   readonly name: string;
-  /** Which of the addresses: 0 all, 1 PROXY heads, 2 legacy. */
+  /** Which of the addresses: 0 all, 1 PROXY headers, 2 legacy. */
   readonly at: number;
   readonly seeds: readonly Buffer[];
   readonly words: readonly Buffer[];
@@ -315,7 +316,7 @@ async function play(server: Server, at: number, bytes: Buffer, random: Random): 
   await server.take(at, pipe.socket);
   const endMs = performance.now() + PATIENCE_MS;
   while (!pipe.destroyed && performance.now() < endMs) {
-    await new Promise((done) => setTimeout(done, 2));
+    await pause(2);
     // What goes on without an end (streams, event streams) is left, as a client would.
     if (pipe.isSpent && (ending === 'never' || pipe.received !== '')) {
       if (ending !== 'fin' || /^content-type: (audio|text\/event-stream)|^upgrade: websocket/im.test(pipe.received))

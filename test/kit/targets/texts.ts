@@ -1,4 +1,4 @@
-/** Texts as strangers send them, read by pure functions: pushes, playlists, PROXY heads, addresses in heads. */
+/** Texts as strangers send them, read by pure functions: pushes, playlists, PROXY headers, addresses in headers. */
 
 import { isIP, type Socket } from 'node:net';
 import { Refusal } from '../../../src/base/refusal.js';

@@ -1,0 +1,63 @@
+/** The head of a listener's answer: whose facts it says, and that nothing breaks out of a line. */
+
+import t from 'tap';
+import { type HeadFacts, mergeFacts, streamHead } from '../../src/listener/head.js';
+
+const CONFIGURED: HeadFacts = {
+  key: 'demo',
+  name: '',
+  genre: '',
+  url: '',
+  description: '',
+  public: undefined,
+  bitrateKbps: 0,
+  audioInfo: '',
+  sampleRate: 0,
+  channels: 0,
+  server: 'airsplice',
+  headers: {},
+};
+const AUDIO = { contentType: 'audio/mpeg', bitrateKbps: 128 };
+
+/** Its lines, by name as it is written. */
+function linesOf(facts: Partial<HeadFacts>, metaint: number | null = null, more = {}): Map<string, string> {
+  const text = streamHead({ ...CONFIGURED, ...facts }, AUDIO, metaint, more).toString();
+  const [status, ...lines] = text.split('\r\n');
+  if (status !== 'HTTP/1.0 200 OK' || !text.endsWith('\r\n\r\n')) throw new Error(text);
+  const pairs = lines.slice(0, -2).map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]);
+  const map = new Map(pairs);
+  if (map.size !== pairs.length) throw new Error(`a header stands twice: ${text}`);
+  return map;
+}
+
+t.test('facts: the configured one, else the source’s, else the key as the name', async (t) => {
+  const facts = { name: 'N', genre: 'G', url: 'U', description: 'D', public: true, bitrateKbps: 64 };
+  const source = { ...facts, audioInfo: 'ice-bitrate=64', sampleRate: 44_100, channels: 2 };
+  t.match(mergeFacts(CONFIGURED, source), source);
+  t.match(mergeFacts(CONFIGURED, undefined), { name: 'demo', genre: '', public: undefined, bitrateKbps: 0 });
+  const own = { name: 'n', genre: 'g', url: 'u', description: 'd', public: false, bitrateKbps: 96 };
+  const both = mergeFacts({ ...CONFIGURED, ...own }, source);
+  t.match(both, own);
+  t.equal(both.audioInfo, '', 'the source’s text has another bitrate');
+});
+
+t.test('what is not known is left out; a metaint stands only where it was asked for', async (t) => {
+  const lines = linesOf({});
+  for (const name of ['icy-name', 'icy-genre', 'icy-url', 'icy-description', 'icy-metaint']) t.notOk(lines.has(name));
+  t.same([lines.get('icy-br'), lines.get('ice-audio-info'), lines.get('icy-pub')], ['128', 'bitrate=128', '0']);
+  t.same(linesOf({ bitrateKbps: 96, public: true }, 16_000).get('icy-metaint'), '16000');
+  t.same(linesOf({ bitrateKbps: 96 }).get('icy-br'), '96', 'the configured one');
+  t.same(linesOf({ audioInfo: 'ice-channels=2' }).get('ice-audio-info'), 'ice-channels=2');
+});
+
+t.test('a configured header takes the place of ours, however it is written', async (t) => {
+  const lines = linesOf({ headers: { 'cache-control': 'private', 'ICY-NAME': 'x', 'X-More': 'y' }, name: 'N' });
+  for (const name of ['Cache-Control', 'icy-name']) t.notOk(lines.has(name));
+  t.same([lines.get('cache-control'), lines.get('ICY-NAME'), lines.get('X-More')], ['private', 'x', 'y']);
+});
+
+t.test('no text breaks out of its line', async (t) => {
+  const lines = linesOf({ name: ' a\r\nSet-Cookie: b\u0000\u007f', headers: { 'X-More': 'c\nd' } });
+  t.notOk(lines.has('Set-Cookie'));
+  t.same([lines.get('icy-name'), lines.get('X-More')], ['a  Set-Cookie: b', 'c d']);
+});
