@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { isLong } from '../kit/long.js';
 import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
@@ -14,7 +15,7 @@ import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 
-const ROUNDS = 8;
+const ROUNDS = isLong ? 8 : 2;
 const AT_ONCE = 2;
 const NO_PROC = process.platform !== 'linux' && 'no /proc';
 const UNSHARE = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];

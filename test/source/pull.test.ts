@@ -85,7 +85,7 @@ t.test(
       return until(moves, 10_000, undefined, 1);
     };
     /** Waits for the loss, then moves the clock until the next try; returns the pause. */
-    const pause = async () => {
+    const pauseMs = async () => {
       const [losses, tries, fromMs] = [tap.losses.length, triesMs.length, clock.now()];
       await until(() => tap.losses.length > losses || tap.losses.length === triesMs.length, 2000);
       t.equal(source.state, 'starting');
@@ -97,16 +97,16 @@ t.test(
     t.match(tap.losses[0], /404/);
     const shares: number[] = [];
     for (const ceilingMs of [1000, 2000, ...Array<number>(8).fill(4000)]) {
-      const ms = await pause();
+      const ms = await pauseMs();
       if (ceilingMs === 4000) shares.push(ms / ceilingMs);
       // the clock goes by 20 ms, and the try is seen some steps late
       t.ok(ms >= ceilingMs / 2 && ms <= ceilingMs + 500, `${ms} ms, ceiling ${ceilingMs}`);
     }
     t.ok(Math.max(...shares) - Math.min(...shares) > 0.03, `jitter: ${shares}`);
     good = true;
-    await pause();
+    await pauseMs();
     t.equal(tap.audioBytes, 10 * FRAME_BYTES);
-    t.ok((await pause()) >= 2000, 'a bit of audio, again and again, is no reason to come back sooner');
+    t.ok((await pauseMs()) >= 2000, 'a bit of audio, again and again, is no reason to come back sooner');
     stays = true;
     await nextTry();
     await until(() => tap.audioBytes === 30 * FRAME_BYTES, 2000);
@@ -114,7 +114,7 @@ t.test(
     good = stays = false;
     upstream.sockets.at(-1)!.end();
     await until(() => tap.losses.length === triesMs.length, 2000);
-    t.ok((await pause()) <= 1500, 'from retryMin again');
+    t.ok((await pauseMs()) <= 1500, 'from retryMin again');
     await until(() => upstream.openSockets === 0, 2000);
   },
 );
