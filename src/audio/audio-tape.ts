@@ -16,7 +16,9 @@ export interface AudioTape {
   readonly head: number;
   /** The channel has another tape now: nothing is there any more, and nothing comes. */
   readonly isOver: boolean;
+  /** Of the end of the last closed segment, and of all that has come in. */
   readonly edgeMs: number;
+  readonly endMs: number;
   at(seq: number): AudioSegment | undefined;
   /** What is left, behind segment seq - 1, of a frame that its end cuts: with it a stream ends as it began, with a whole frame. */
   rest(seq: number): Buffer;
@@ -26,7 +28,11 @@ export interface AudioTape {
   joinAt(burstMs: number): number;
   /** What each listener that gets ICY must have for itself; null: nothing, its blocks stand at the segments' ends. */
   phase(): Phase | null;
-  put(mark: Mark): void;
+  /**
+   * The title takes effect at this audio time, of which listeners may have been sent more; the next block that is closed carries it.
+   * @param atMs at most `endMs`, and no less than that of the mark before
+   */
+  put(mark: Mark, atMs: number): void;
   fence(): void;
   end(): void;
 }

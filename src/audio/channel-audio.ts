@@ -7,7 +7,9 @@
  */
 
 import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
+import type { TrackRecord } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
+import { Arrivals } from './arrivals.js';
 import type { AudioTape } from './audio-tape.js';
 import { Mark } from './mark.js';
 import type { OggLink } from './ogg-link.js';
@@ -27,6 +29,8 @@ const MAX_METAINT = 65_535;
 export interface ChannelAudioOptions {
   readonly key: string;
   readonly lagMs: number;
+  /** Monotonic milliseconds. */
+  now(): number;
   /** Fixed by the configuration, bytes. */
   readonly metaint?: number | undefined;
   readonly bitrateKbps?: number | undefined;
@@ -36,6 +40,15 @@ export interface ChannelAudioOptions {
   readonly icyInOgg?: boolean | undefined;
   /** Called when its listeners go from 0 to 1 and back. */
   readonly onWanted?: ((isWanted: boolean) => void) | undefined;
+}
+
+/** Where on the tape a title took effect that came late. */
+export interface LateTitle {
+  /** The title before it. */
+  readonly before: Mark | null;
+  readonly mark: Mark;
+  /** Audio time on the tape, milliseconds. */
+  readonly atMs: number;
 }
 
 /** About a quarter of a second of audio at this bitrate, bytes. */
@@ -67,6 +80,9 @@ export class ChannelAudio {
   #frames: Tape | undefined;
   #packets: OggTape | undefined;
   #mark: Mark | null = null;
+  #markMs = 0;
+  /** Of the present tape. */
+  #arrivals: Arrivals;
   /** A source has come whose bitrate the tape's metaint was not compared with yet. */
   #sourceChanged = false;
 
@@ -74,6 +90,7 @@ export class ChannelAudio {
     this.#options = options;
     this.key = options.key;
     this.bitrateKbps = options.bitrateKbps ?? 0;
+    this.#arrivals = new Arrivals(options.lagMs);
   }
 
   /** Whether anybody listens; called by the audience when that changes. */
@@ -114,17 +131,28 @@ export class ChannelAudio {
     if (this.#packets !== undefined) this.#turnOver(readsAsAdts(bytes) ? 'audio/aac' : 'audio/mpeg');
     this.#frames ??= new Tape(...this.#blocks(), this.#options.lagMs, this.#mark);
     this.#frames.write(this.#reservoir.mend(bytes), durationMs);
+    this.#arrivals.note(this.#options.now(), this.#frames.endMs);
   }
 
-  /** A title takes effect: it lies on the tape from here on. */
-  title(view: RecordView): void {
-    const { icy } = this.#options;
+  /**
+   * A title takes effect: it lies on the tape from the place on that came in so long ago; not before the title before it.
+   * @returns its place, where listeners may have been sent it; null: they get the title with its block
+   */
+  title(view: RecordView, agoMs = 0): LateTitle | null {
+    const { icy, now } = this.#options;
     const before = this.#mark;
-    this.#mark =
+    const mark =
       icy === undefined
         ? new Mark(view)
         : new Mark(view, blockFor(view, before?.block ?? null, icy), tagsFor(view, before?.tags ?? null, icy));
-    this.tape?.put(this.#mark);
+    this.#mark = mark;
+    const { tape } = this;
+    if (tape === undefined) return null;
+    const isCorrection = before !== null && isSamePlay(before.view.record, view.record);
+    const atMs = isCorrection ? this.#markMs : Math.max(this.#markMs, this.#arrivals.endAt(now() - agoMs));
+    this.#markMs = atMs;
+    tape.put(mark, atMs);
+    return atMs < tape.edgeMs ? { before, mark, atMs } : null;
   }
 
   /** Another source is on air from the next write on; undefined: what it sends is not known yet. */
@@ -145,6 +173,8 @@ export class ChannelAudio {
   #letGo(): void {
     this.#frames = undefined;
     this.#packets = undefined;
+    this.#markMs = 0;
+    this.#arrivals = new Arrivals(this.#options.lagMs);
   }
 
   /** What comes is nothing that this tape's listeners can go on with: they are sent away, and another begins. */
@@ -160,6 +190,7 @@ export class ChannelAudio {
       this.#packets = new OggTape(link, ...this.#blocks(), this.#options.lagMs, this.#mark);
     }
     this.#packets!.write(packet, durationMs, fresh, link);
+    this.#arrivals.note(this.#options.now(), this.#packets!.endMs);
   }
 
   /** A tape whose metaint does not suit the new source is let go: at once, or when the last listener has left. */
@@ -181,6 +212,11 @@ export class ChannelAudio {
   get #bitrateKbps(): number {
     return this.#options.bitrateKbps ?? this.bitrateKbps;
   }
+}
+
+/** The same title in other words: it lies where it lay. */
+function isSamePlay(one: TrackRecord, other: TrackRecord): boolean {
+  return one.id === other.id && one.effectAtMs === other.effectAtMs;
 }
 
 function readsAsAdts(frame: Buffer): boolean {

@@ -25,7 +25,7 @@ export interface PlacedMark {
   readonly mark: Mark;
   /** Audio time on the tape at which it takes effect, milliseconds. */
   readonly atMs: number;
-  /** Audio bytes of the segment before it: the block at or after them carries it. */
+  /** Audio bytes of the segment before it came: the block at or after them carries it. A title that came late took effect before. */
   readonly atByte: number;
 }
 

@@ -94,11 +94,15 @@ export class OggTape implements AudioTape {
     return new Phase(this.metaint);
   }
 
-  /** The title takes effect at the present end of the tape; its link follows where the segment is long enough. */
-  put(mark: Mark): void {
+  get endMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Its link follows where the open segment is long enough. */
+  put(mark: Mark, atMs: number): void {
     this.#mark = mark;
     if (this.#pages.bytes === 0) this.#before = mark;
-    else this.#marks.push({ mark, atMs: this.#nowMs, atByte: this.#pages.bytes });
+    else this.#marks.push({ mark, atMs, atByte: this.#pages.bytes });
   }
 
   /** Appends a packet. @param fresh what came before has nothing to do with it */

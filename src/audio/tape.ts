@@ -84,10 +84,13 @@ export class Tape implements AudioTape {
     return null;
   }
 
-  /** The title takes effect at the present end of the tape: the block at or after it carries it. */
-  put(mark: Mark): void {
+  get endMs(): number {
+    return this.#nowMs;
+  }
+
+  put(mark: Mark, atMs: number): void {
     if (this.#fill === 0) this.#before = mark;
-    else this.#marks.push({ mark, atMs: this.#nowMs, atByte: this.#fill });
+    else this.#marks.push({ mark, atMs, atByte: this.#fill });
   }
 
   /**

@@ -69,6 +69,7 @@ export class Channel {
     this.audio = new ChannelAudio({
       key,
       lagMs: all.streams.lagSeconds * 1000,
+      now: () => clock.now(),
       metaint: config.metaint,
       bitrateKbps: config.bitrateKbps,
       icy: { ...config.icy, name: config.name || key },

@@ -127,8 +127,8 @@ export class Listener {
   /** What of the segment its session must know: how far it is written, and the titles that take effect in it, each at its own place. */
   #progress(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
     const joinMs = this.#joinMs;
-    if (first) session.begin(inForceAt(segment, joinMs), nowMs);
+    if (first) session.begin(joinMs, inForceAt(segment, joinMs), nowMs);
     session.progress(segment.endMs - joinMs, nowMs);
-    for (const { mark, atMs } of segment.marks) if (!first || atMs > joinMs) session.written(mark, atMs - joinMs, nowMs);
+    for (const { mark, atMs } of segment.marks) if (!first || atMs > joinMs) session.written(mark, atMs, nowMs);
   }
 }

@@ -12,6 +12,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { LateTitle } from '../audio/channel-audio.js';
 import type { Mark } from '../audio/mark.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Message } from '../feed/feed.js';
@@ -42,6 +43,10 @@ export class Session implements AlarmHandler {
   /** Whether it is the newest still playing of its metaid. */
   isCurrent = false;
   #startMs = 0;
+  /** Audio time of its first byte on the tape; -1: it has not begun. */
+  #joinMs = -1;
+  /** The last that it was given. */
+  #mark: Mark | null = null;
   /** Position of the end of what is written. */
   #writtenMs = 0;
   readonly #unheard: HeardTitle[] = [];
@@ -73,10 +78,11 @@ export class Session implements AlarmHandler {
     return new Message('next', id, view.listenerJson(this.id, '', this.mount));
   }
 
-  /** The first audio byte is written; `mark` is in force there. */
-  begin(mark: Mark | null, nowMs: number): void {
+  /** The first audio byte is written. @param joinMs its audio time on the tape; @param mark in force there */
+  begin(joinMs: number, mark: Mark | null, nowMs: number): void {
     this.#startMs = nowMs;
-    if (mark !== null) this.written(mark, 0, nowMs);
+    this.#joinMs = joinMs;
+    if (mark !== null) this.written(mark, joinMs, nowMs);
   }
 
   /** Audio up to this position is written; late audio means that the player has stood still. */
@@ -96,9 +102,17 @@ export class Session implements AlarmHandler {
     if (lateMs > 0) this.#startMs += lateMs;
   }
 
-  /** The audio at which this title takes effect is written, and the block with it. */
-  written(mark: Mark, positionMs: number, nowMs: number): void {
-    const title = { view: mark.view, positionMs };
+  /** What this listener was sent already has another title: it gets this one at once, unless it still waits for the one before it. */
+  late({ before, mark, atMs }: LateTitle, nowMs: number): void {
+    const isSent = this.#joinMs >= 0 && atMs < this.#joinMs + this.#writtenMs;
+    if (isSent && this.#mark === before) this.written(mark, atMs, nowMs);
+  }
+
+  /** The block with this title is written. @param atMs audio time on the tape at which it takes effect */
+  written(mark: Mark, atMs: number, nowMs: number): void {
+    if (mark === this.#mark) return;
+    this.#mark = mark;
+    const title = { view: mark.view, positionMs: Math.max(0, atMs - this.#joinMs) };
     this.lastWritten = title;
     if (this.isCurrent) this.#output.onWritten(this, title);
     this.#waitToHear(title, nowMs);

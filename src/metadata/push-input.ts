@@ -31,7 +31,7 @@ export interface PushInput {
   readonly separator?: string;
   /** Whole seconds, 0 = no known end. */
   readonly durationSeconds?: number;
-  /** Whole unix seconds, years 0000 to 9999. */
+  /** Unix seconds to the millisecond, years 0000 to 9999. */
   readonly timeSeconds?: number;
   readonly etype?: number;
   readonly isrc?: string;

@@ -43,7 +43,7 @@ export interface Track {
   readonly images: string | null;
   readonly extdata: string | null;
   readonly source: TitleSource;
-  /** When the track starts, whole unix seconds. */
+  /** When the track starts, unix seconds to the millisecond. */
   readonly startSeconds: number;
 }
 

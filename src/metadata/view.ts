@@ -76,7 +76,7 @@ export class RecordView {
     return (this.#pushAnswer = JSON.stringify({
       time: utcTime(record.startSeconds),
       start: localTime(record.startSeconds, this.#channel.timezone),
-      start_timestamp: record.startSeconds,
+      start_timestamp: Math.floor(record.startSeconds),
       duration: record.durationSeconds,
       song: record.song,
       artist: record.artist,
@@ -113,7 +113,7 @@ export class RecordView {
       station: channel.station,
       start: localTime(record.startSeconds, channel.timezone),
       duration: record.durationSeconds,
-      start_timestamp: record.startSeconds,
+      start_timestamp: Math.floor(record.startSeconds),
       type: record.type,
       etype: record.etype,
       isrc: record.isrc,

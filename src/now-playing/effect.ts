@@ -38,6 +38,16 @@ export function realNow(state: ChannelState): TrackRecord | null {
   return state.now?.source === 'fallback' ? null : state.now;
 }
 
+/**
+ * The moment whose audio the title on air begins with, unix milliseconds: that of its `time`, where it lies in the past, else that at which it
+ * came. A `time` in whole seconds does not say when in the second of its arrival it began. A title that returns begins where it does.
+ */
+export function placeMs({ now, onAirSinceMs }: Pick<ChannelState, 'now' | 'onAirSinceMs'>): number {
+  const { startSeconds, effectAtMs } = now!;
+  if (effectAtMs < onAirSinceMs - SAME_MOMENT_MS) return onAirSinceMs;
+  return startSeconds === Math.floor(effectAtMs / 1000) ? effectAtMs : Math.min(Math.round(startSeconds * 1000), effectAtMs);
+}
+
 /** A change of which readers get nothing. */
 export function changeSilently(state: ChannelState, changed: Partial<ChannelState>): Change {
   return { state: { ...state, ...changed, version: state.version + 1 }, record: null, history: [] };

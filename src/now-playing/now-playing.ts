@@ -53,7 +53,7 @@ function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldR
   const arrivalSeconds = Math.floor(at.wallMs / 1000);
   const { timeSeconds = arrivalSeconds } = input;
   const isFarAhead = timeSeconds > arrivalSeconds + rules.holdSeconds;
-  const isAhead = timeSeconds > arrivalSeconds && !isFarAhead;
+  const isAhead = timeSeconds * 1000 > at.wallMs && !isFarAhead;
   const now = realNow(state);
   const { saidSeconds } = state;
   const like = now === null ? 'other' : likeness(now, input, { saidSeconds, isAhead, ageMs: at.ageMs(now) });

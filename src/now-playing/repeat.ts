@@ -25,13 +25,18 @@ export interface Comparison {
 export function likeness(record: TrackRecord, input: PushInput, { saidSeconds, isAhead, ageMs }: Comparison): Likeness {
   if (record.source !== 'metapush' || hasRunOut(record, ageMs)) return 'other';
   const { timeSeconds } = input;
-  const sameTime = timeSeconds === undefined || timeSeconds === record.startSeconds || timeSeconds === saidSeconds;
+  const sameTime = timeSeconds === undefined || isSameSecond(timeSeconds, record.startSeconds) || isSameSecond(timeSeconds, saidSeconds);
   const sameWords = record.artist === input.artist && record.song === input.song;
   if (input.id === undefined) {
     const startSeconds = saidSeconds ?? record.startSeconds;
     if (!sameWords || (!sameTime && (isAhead || isNextPlay(record, startSeconds, timeSeconds!)))) return 'other';
   } else if (input.id !== record.id || !sameTime) return 'other';
   return sameWords && isCovered(record, input) ? 'equal' : 'correction';
+}
+
+/** Readers get whole seconds, and may send back what they got. */
+function isSameSecond(seconds: number, other: number | null): boolean {
+  return other !== null && Math.floor(seconds) === Math.floor(other);
 }
 
 /** The track with the fields that were sent; id and start stay. */

@@ -21,9 +21,9 @@ import { cleanText } from '../metadata/text.js';
 import { cutText, readEntities, splitTitle } from '../metadata/title.js';
 import { RecordView } from '../metadata/view.js';
 import type { Rate } from '../net/rate.js';
-import { currentNext, type Moment } from '../now-playing/effect.js';
+import { currentNext, type Moment, placeMs } from '../now-playing/effect.js';
 import { acceptPush, acceptTitle, type PlainTitle, type Pushed } from '../now-playing/now-playing.js';
-import type { Change } from '../now-playing/state.js';
+import type { Change, ChannelState } from '../now-playing/state.js';
 import type { TrustRules } from '../now-playing/trust.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import type { Deliver, Engine } from './engine.js';
@@ -197,16 +197,24 @@ export class TitleService {
   }
 
   #takeEffect(channel: string, change: Change): void {
-    const { feed, listenerFeed, channels, sessions, log } = this.#parts;
+    const { feed, listenerFeed, sessions, log } = this.#parts;
     void this.#scheduler.check(channel);
     if (change.state.next === null) feed.set(channel, 'next', null);
     if (change.record === null) return;
     const view = this.#view(change.record);
     const { type, source } = change.record;
-    if (type === 'now') channels.get(channel)!.audio.title(view);
+    if (type === 'now') this.#putOnTape(channel, change.state, view);
     feed.publish(view);
     if (type === 'next') listenerFeed.next(view, sessions);
     log.info({ channel, type, source, title: view.title }, 'title');
+  }
+
+  /** Listeners who are past its place get a title at once, not with its block. */
+  #putOnTape(channel: string, state: ChannelState, view: RecordView): void {
+    const { channels, sessions, clock } = this.#parts;
+    const late = channels.get(channel)!.audio.title(view, clock.wallMs() - placeMs(state));
+    if (late === null) return;
+    for (const session of sessions.onChannel(channel)) session.late(late, clock.now());
   }
 
   /** Another source of a channel is on air, or none. */

@@ -1,0 +1,63 @@
+/**
+ * When the audio of a tape came in: which audio time was the tape's end at a moment. A title that is pushed late finds its place by it.
+ *
+ *   moment     │ 0 ms    │ 250 ms       │ 500 ms       pieces of a stream come in bursts: one entry each
+ *   audio ends │ 261 ms  │ 522 ms       │ 757 ms
+ *
+ * Invariant: moments and audio times rise; what is older than the tape keeps is forgotten. Per frame it costs a comparison; an entry only
+ * where a frame comes later than the one before. Owned by ChannelAudio.
+ */
+
+const FIRST_SLOTS = 256;
+
+export class Arrivals {
+  readonly #keepMs: number;
+  #moments = new Float64Array(FIRST_SLOTS);
+  #ends = new Float64Array(FIRST_SLOTS);
+  /** Numbers of the first entry and of the next one. */
+  #first = 0;
+  #next = 0;
+
+  /** @param keepMs how far back a moment is known */
+  constructor(keepMs: number) {
+    this.#keepMs = keepMs;
+  }
+
+  /** Audio has come in. @param nowMs the moment, monotonic; @param endMs audio time at the tape's end, milliseconds */
+  note(nowMs: number, endMs: number): void {
+    const mask = this.#moments.length - 1;
+    if (this.#next > this.#first && this.#moments[(this.#next - 1) & mask] === nowMs) {
+      this.#ends[(this.#next - 1) & mask] = endMs;
+      return;
+    }
+    while (this.#first < this.#next && nowMs - this.#moments[this.#first & mask]! > this.#keepMs) this.#first++;
+    if (this.#next - this.#first === this.#moments.length) this.#grow();
+    const slot = this.#next++ & (this.#moments.length - 1);
+    this.#moments[slot] = nowMs;
+    this.#ends[slot] = endMs;
+  }
+
+  /** Audio time at the tape's end at that moment, milliseconds; of moments before all that is known, the earliest that is. */
+  endAt(momentMs: number): number {
+    const mask = this.#moments.length - 1;
+    let [low, high] = [this.#first, this.#next];
+    // The first entry that came later.
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#moments[middle & mask]! <= momentMs) low = middle + 1;
+      else high = middle;
+    }
+    return this.#ends[Math.max(low - 1, this.#first) & mask]!;
+  }
+
+  #grow(): void {
+    const mask = this.#moments.length - 1;
+    const [moments, ends] = [new Float64Array(2 * (mask + 1)), new Float64Array(2 * (mask + 1))];
+    for (let i = this.#first; i < this.#next; i++) {
+      moments[i & (moments.length - 1)] = this.#moments[i & mask]!;
+      ends[i & (ends.length - 1)] = this.#ends[i & mask]!;
+    }
+    this.#moments = moments;
+    this.#ends = ends;
+  }
+}
