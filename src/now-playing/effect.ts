@@ -45,7 +45,9 @@ export function realNow(state: ChannelState): TrackRecord | null {
 export function placeMs({ now, onAirSinceMs }: Pick<ChannelState, 'now' | 'onAirSinceMs'>): number {
   const { startSeconds, effectAtMs } = now!;
   if (effectAtMs < onAirSinceMs - SAME_MOMENT_MS) return onAirSinceMs;
-  return startSeconds === Math.floor(effectAtMs / 1000) ? effectAtMs : Math.min(Math.round(startSeconds * 1000), effectAtMs);
+  return startSeconds === Math.floor(effectAtMs / 1000)
+    ? effectAtMs
+    : Math.min(Math.round(startSeconds * 1000), effectAtMs);
 }
 
 /** A change of which readers get nothing. */

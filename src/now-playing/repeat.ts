@@ -25,7 +25,10 @@ export interface Comparison {
 export function likeness(record: TrackRecord, input: PushInput, { saidSeconds, isAhead, ageMs }: Comparison): Likeness {
   if (record.source !== 'metapush' || hasRunOut(record, ageMs)) return 'other';
   const { timeSeconds } = input;
-  const sameTime = timeSeconds === undefined || isSameSecond(timeSeconds, record.startSeconds) || isSameSecond(timeSeconds, saidSeconds);
+  const sameTime =
+    timeSeconds === undefined ||
+    isSameSecond(timeSeconds, record.startSeconds) ||
+    isSameSecond(timeSeconds, saidSeconds);
   const sameWords = record.artist === input.artist && record.song === input.song;
   if (input.id === undefined) {
     const startSeconds = saidSeconds ?? record.startSeconds;

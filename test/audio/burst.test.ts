@@ -43,7 +43,7 @@ function* tapes(name: Name, lagMs = LAG_MS): Generator<AudioTape> {
   const path = join(folder, `${name.replaceAll(/\W/g, '-')}.${extension}`);
   const input = ['-v', 'error', '-y', '-stream_loop', '-1', '-t', '40', '-i', DEMO_AUDIO];
   execFileSync('ffmpeg', [...input, ...options, path]);
-  const channel = new ChannelAudio({ key: 'one', lagMs });
+  const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs });
   let audioMs = 0;
   const framer = framerFor({
     onFrame: (frame, ms, fresh, link) => {

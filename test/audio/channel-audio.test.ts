@@ -12,7 +12,7 @@ import { FACE, makeRecord } from '../kit/record.js';
 const FRAME_MS = 1152 / 44.1;
 
 function channel(options: { metaint?: number; bitrateKbps?: number } = {}): ChannelAudio {
-  return new ChannelAudio({ key: 'demo', lagMs: 30_000, ...options });
+  return new ChannelAudio({ now: () => performance.now(), key: 'demo', lagMs: 30_000, ...options });
 }
 
 /** Writes about so much audio of this bitrate, frame by frame. */
@@ -121,7 +121,8 @@ t.test('behind a gap and behind another source frames that reach back are muted'
   // MPEG 1 layer III, stereo: 511 bytes of each frame's sound lie in those before it.
   const frame = Buffer.alloc(417, 0x5a);
   frame.set([0xff, 0xfb, 0x90, 0x00, 0xff, 0x80]);
-  const one = channel({ metaint: 417 });
+  // A frame is a segment.
+  const one = channel({ metaint: 417, bitrateKbps: 3 });
   one.playing = 1;
   const play = (count: number, fresh = false) => {
     for (let i = 0; i < count; i++) one.write(frame, FRAME_MS, 128, fresh && i === 0);

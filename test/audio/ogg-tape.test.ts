@@ -55,7 +55,7 @@ t.test(
 );
 
 t.test('a segment of packets that hardly play has half a MB at most, and a packet', async (t) => {
-  const tape = new OggTape(link, METAINT, LAG_MS, null);
+  const tape = new OggTape(link, METAINT, 1, LAG_MS, null);
   const large = Buffer.alloc(50_000, 0xfc);
   for (let i = 0; i < 100; i++) tape.write(large, 1, false, link);
   const lengths = Array.from({ length: tape.head }, (_, seq) => tape.at(seq)!.plain.length);

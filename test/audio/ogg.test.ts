@@ -132,7 +132,7 @@ function tapeOf(
   packets: readonly Packet[],
   titleEvery = Number.POSITIVE_INFINITY,
 ): { tape: OggTape; titles: string[] } {
-  const channel = new ChannelAudio({ key: 'one', lagMs: 3_600_000 });
+  const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs: 3_600_000 });
   const titles: string[] = [];
   for (const [i, { bytes, ms, fresh, link }] of packets.entries()) {
     if (i % titleEvery === titleEvery - 1) {
@@ -545,7 +545,7 @@ t.test('comments: ours in the place of theirs, the rest as it was, bounded', asy
     const all: Record<string, string> = JSON.parse(tags).streams[0].tags;
     return Object.fromEntries(Object.entries(all).map(([name, value]) => [name.toLowerCase(), value]));
   };
-  const channel = new ChannelAudio({ key: 'one', lagMs: 60_000 });
+  const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs: 60_000 });
   const write = () => packets.forEach(({ bytes, ms, fresh, link }) => void channel.write(bytes, ms, 64, fresh, link));
   write();
   const before = tagsOf(heard(channel.tape as OggTape, 0));
@@ -563,7 +563,7 @@ t.test(
   'a title stands at the end of the segment before its link; a listener that joins later begins with it',
   async (t: Test) => {
     const { packets } = read(files.opus);
-    const channel = new ChannelAudio({ key: 'one', lagMs: 60_000 });
+    const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs: 60_000 });
     const write = (from: number, to: number) => {
       for (const { bytes, ms, fresh, link } of packets.slice(from, to)) channel.write(bytes, ms, 64, fresh, link);
     };
@@ -592,7 +592,7 @@ t.test(
 );
 
 t.test('another format is another tape, and the old one says that it is over', async (t) => {
-  const channel = new ChannelAudio({ key: 'one', lagMs: 60_000 });
+  const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs: 60_000 });
   const mp3 = Buffer.alloc(417);
   mp3.set([0xff, 0xfb, 0x90, 0x00]);
   for (let i = 0; i < 100; i++) channel.write(mp3, 26, 128);

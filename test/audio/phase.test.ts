@@ -64,7 +64,13 @@ async function round(t: Test, random: Random): Promise<number> {
   const clock = new FakeClock();
   // From far less than a link's head to more than some segments.
   const metaint = random.chance(0.4) ? random.int(256, 600) : random.int(600, 20_000);
-  const channel = new ChannelAudio({ key: 'demo', lagMs: 3_600_000, metaint, icyInOgg: true });
+  const channel = new ChannelAudio({
+    now: () => performance.now(),
+    key: 'demo',
+    lagMs: 3_600_000,
+    metaint,
+    icyInOgg: true,
+  });
   const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
   const sessions = new Sessions(clock, quiet, { keepMs: 1000, max: 10 });
   const audience = new Audience(clock, sessions);
@@ -181,7 +187,7 @@ t.test('a block at the edge of a link, of a segment, and none', async (t) => {
 t.test('no other listener is given anything of its own', async (t) => {
   const link = makeLink(6);
   const channel = (icyInOgg: boolean) => {
-    const made = new ChannelAudio({ key: 'demo', lagMs: 60_000, metaint: 256, icyInOgg });
+    const made = new ChannelAudio({ now: () => performance.now(), key: 'demo', lagMs: 60_000, metaint: 256, icyInOgg });
     for (let i = 0; i < 100; i++) made.write(Buffer.alloc(50), 60, 64, i === 0, link);
     return made;
   };

@@ -4,6 +4,7 @@ import t from 'tap';
 import { ADTS_HEAD_BYTES } from '../../src/audio/adts.js';
 import { HEADER_BYTES, MAX_FRAME_BYTES, TAG_HEAD_BYTES, tagBytes } from '../../src/audio/header.js';
 import { Mark } from '../../src/audio/mark.js';
+import { inForceAt } from '../../src/audio/segment.js';
 import { Tape } from '../../src/audio/tape.js';
 import { adtsFrame, readFilled } from '../kit/adts.js';
 import { Random } from '../kit/random.js';
@@ -149,11 +150,11 @@ t.test('a title goes into the first block at or after the byte where it took eff
   const [a, b, c] = ['a', 'b', 'c'].map((song) => new Mark(viewOf(song)));
   const tape = new Tape(METAINT, 1, 60_000, a!);
   tape.write(Buffer.alloc(METAINT), 1000);
-  tape.put(b!);
+  tape.put(b!, tape.endMs);
   tape.write(Buffer.alloc(METAINT - 1), 1000);
   tape.write(Buffer.alloc(1), 0);
   tape.write(Buffer.alloc(1), 0);
-  tape.put(c!);
+  tape.put(c!, tape.endMs);
   tape.write(Buffer.alloc(METAINT), 1000);
   t.equal(tape.at(0)!.before, a);
   t.equal(tape.at(0)!.mark, b, 'exactly at the end of the segment: its own block');
@@ -167,7 +168,7 @@ t.test('a title goes into the first block at or after the byte where it took eff
 t.test('a title before the first byte is in force there', async (t) => {
   const [a, b] = ['a', 'b'].map((song) => new Mark(viewOf(song)));
   const tape = new Tape(METAINT, 1, 60_000, a!);
-  tape.put(b!);
+  tape.put(b!, tape.endMs);
   tape.write(Buffer.alloc(METAINT + 1), 1000);
   t.equal(tape.at(0)!.before, b);
 });
@@ -202,7 +203,7 @@ t.test('a frame that a segment cuts within its side information is left to its t
 t.test('MP3 begins with a tag that says how long it is, up to its entry', async (t) => {
   for (const entry of [21, 100, 137, 138, 300, 20_000]) {
     const metaint = 40_000;
-    const tape = new Tape(metaint, 60_000, null);
+    const tape = new Tape(metaint, 1, 60_000, null);
     tape.write(Buffer.alloc(metaint + entry, 1), 1000);
     for (let i = 0; i < 3; i++) tape.write(Buffer.alloc(20_000, 2), 500);
     const entered = tape.at(1)!.entered(true);
@@ -261,4 +262,64 @@ t.test('AAC: a frame is an entry where it can be stretched, and where all of its
   t.equal(entryAt(500 - ADTS_HEAD_BYTES + 1, 500, 500), -1, 'a head that the segment cuts');
   t.equal(entryAt(2000, MAX_FRAME_BYTES - 2000, 4000), 2000);
   t.equal(entryAt(2000, MAX_FRAME_BYTES - 1999, 4000), -1, 'longer than a frame can be');
+});
+
+t.test(
+  'a segment of several blocks: each title stands behind the block in which it took effect, and keeps its place',
+  async (t) => {
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((song) => new Mark(viewOf(song)));
+    const tape = new Tape(METAINT, 4, 60_000, a!);
+    const audio = Buffer.from(Array.from({ length: 8 * METAINT }, (_, i) => 1 + (i % 200)));
+    // Pieces that no block's length divides, one millisecond a byte.
+    let at = 0;
+    const writeTo = (byte: number) => {
+      for (; at < byte; at = Math.min(byte, at + 30))
+        tape.write(audio.subarray(at, Math.min(byte, at + 30)), Math.min(30, byte - at));
+    };
+    writeTo(130);
+    tape.put(b!, tape.endMs);
+    writeTo(150);
+    tape.put(c!, tape.endMs);
+    writeTo(400);
+    tape.put(d!, tape.endMs);
+    writeTo(8 * METAINT);
+    const [first, second] = [tape.at(0)!, tape.at(1) ?? null];
+    t.equal(tape.head, 1, 'the second is full, and closed by the byte after it');
+    t.equal(second, null);
+    t.same(
+      first.marks.map(({ mark, atMs, atByte }) => [mark.view.title, atMs, atByte]),
+      [
+        ['b', 130, 130],
+        ['c', 150, 150],
+        ['d', 400, 400],
+      ],
+    );
+    t.same([first.before?.view.title, first.mark?.view.title], ['a', 'd']);
+    const rendered = (...blocks: (Mark | undefined)[]) =>
+      Buffer.concat(
+        blocks.flatMap((mark, i) => [audio.subarray(i * METAINT, (i + 1) * METAINT), mark?.block ?? Buffer.alloc(1)]),
+      );
+    t.ok(first.bytes.equals(rendered(undefined, undefined, undefined, undefined)));
+    t.ok(first.titled.equals(rendered(undefined, c, undefined, d)), 'for a listener who has the title before');
+    t.ok(first.plain.equals(audio.subarray(0, 4 * METAINT)));
+    t.ok(first.entered(true).equals(rendered(a, c, undefined, d)), 'a new listener gets the one in force at once');
+    t.ok(first.entered(false).equals(first.plain));
+    tape.write(audio.subarray(0, 1), 1);
+    t.same([tape.at(1)!.before, tape.at(1)!.marks, tape.at(1)!.titled], [d, [], tape.at(1)!.bytes]);
+    t.ok(tape.rest(1).equals(Buffer.alloc(0)), 'it begins with a frame');
+  },
+);
+
+t.test('which title is in force at a moment of a segment', async (t) => {
+  const [a, b, c] = ['a', 'b', 'c'].map((song) => new Mark(viewOf(song)));
+  const tape = new Tape(METAINT, 4, 60_000, a!);
+  tape.write(Buffer.alloc(200), 200);
+  tape.put(b!, 120);
+  tape.put(c!, 200);
+  tape.write(Buffer.alloc(201), 201);
+  const segment = tape.at(0)!;
+  t.same(
+    [0, 119, 120, 199, 200, 400].map((ms) => inForceAt(segment, ms)?.view.title),
+    ['a', 'a', 'b', 'b', 'c', 'c'],
+  );
 });

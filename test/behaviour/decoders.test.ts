@@ -58,7 +58,7 @@ function framesOf(bytes: Buffer): Frame[] {
 
 /** The audio that a listener gets who joins at a segment: some seconds, cut at the end of a frame. */
 function joined(frames: readonly Frame[], metaint: number, at: number, begin: Begin): Buffer {
-  const channel = new ChannelAudio({ key: 'one', lagMs: 3_600_000, metaint });
+  const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs: 3_600_000, metaint });
   const ends: number[] = [0];
   for (const { bytes, ms, fresh } of frames) {
     channel.write(bytes, ms, 128, fresh);

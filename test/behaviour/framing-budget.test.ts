@@ -212,7 +212,7 @@ t.test('pages in which nothing is, packets without an end and links without audi
 });
 
 t.test('links with next to no audio do not make a tape longer than its lag allows', async (t) => {
-  const channel = new ChannelAudio({ key: 'one', lagMs: 10_000 });
+  const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs: 10_000 });
   let frames = 0;
   const framer = new OggFramer({
     onFrame: (bytes, _, fresh, link?: OggLink) => {

@@ -62,7 +62,7 @@ async function round(t: Test, random: Random): Promise<void> {
   const metaint = random.int(1, 3) === 1 ? random.int(256, 600) : random.int(600, 20_000);
   // So that a segment has about so many blocks.
   const bitrateKbps = (metaint * 8 * random.int(1, 5)) / 1000;
-  const channel = new ChannelAudio({ key: 'demo', lagMs: 3_600_000, metaint });
+  const channel = new ChannelAudio({ now: () => performance.now(), key: 'demo', lagMs: 3_600_000, metaint });
   const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
   const sessions = new Sessions(clock, quiet, { keepMs: 1000, max: 10 });
   const audience = new Audience(clock, sessions);

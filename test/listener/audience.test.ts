@@ -34,6 +34,7 @@ class Crowd {
   constructor(t: Test, lagMs: number) {
     this.channel = new ChannelAudio({
       key: 'demo',
+      now: () => this.clock.now(),
       lagMs,
       metaint: METAINT,
       onWanted: (isWanted) => this.wanted.push(isWanted),

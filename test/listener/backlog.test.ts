@@ -131,7 +131,7 @@ class Fixture {
   #seconds = 0;
 
   constructor(t: Test, lagMs: number) {
-    this.channel = new ChannelAudio({ key: 'demo', lagMs, metaint: METAINT });
+    this.channel = new ChannelAudio({ now: () => performance.now(), key: 'demo', lagMs, metaint: METAINT });
     const heard = (_: unknown, title: HeardTitle) => {
       this.heard.push({ title: title.view.title, atMs: this.clock.now() });
     };

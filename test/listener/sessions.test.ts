@@ -37,7 +37,7 @@ const C = new Mark(viewOf('C', { version: 3 }));
 t.test('the title in force at the first byte is published at once, with position 0', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/demo.mp3');
-  session.begin(A, clock.now());
+  session.begin(0, A, clock.now());
   session.progress(1000, clock.now());
   t.same(titlesOf('heard'), [['A', 0, 0]]);
   t.same(titlesOf('written'), [['A', 0, 0]]);
@@ -50,7 +50,7 @@ t.test('the title in force at the first byte is published at once, with position
 t.test('a title in the burst is written at once and heard at its position', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/demo.mp3');
-  session.begin(A, 0);
+  session.begin(0, A, 0);
   for (let second = 1; second <= 5; second++) {
     session.progress(second * 1000, 0);
     if (second === 4) session.written(B, 3000, 0);
@@ -73,7 +73,7 @@ t.test('a title in the burst is written at once and heard at its position', asyn
 t.test('where the title changes within the first segment, both are written and heard, each at its place', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/x');
-  session.begin(A, 0);
+  session.begin(0, A, 0);
   session.progress(1000, 0);
   session.written(B, 412.5, 0);
   clock.advance(400);
@@ -95,7 +95,7 @@ t.test('where the title changes within the first segment, both are written and h
 t.test('a block that is written late moves the start: the player has stalled', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/x');
-  session.begin(A, 0);
+  session.begin(0, A, 0);
   session.progress(1000, 0);
   clock.advance(4000);
   session.progress(2000, clock.now());
@@ -111,7 +111,7 @@ t.test('a block that is written late moves the start: the player has stalled', a
 t.test('a stall while titles are held holds them longer', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/x');
-  session.begin(A, 0);
+  session.begin(0, A, 0);
   for (let second = 1; second <= 5; second++) session.progress(second * 1000, 0);
   session.written(B, 5000, 0);
   clock.advance(4900);
@@ -126,7 +126,7 @@ t.test('a stall while titles are held holds them longer', async (t) => {
 t.test('titles are never published before they are written, and never twice', async (t) => {
   const { sessions, clock, lines } = setUp();
   const session = sessions.open('m', 'demo', '/x');
-  session.begin(null, 0);
+  session.begin(0, null, 0);
   const marks = [A, B, C];
   for (let second = 1; second <= 30; second++) {
     const mark = marks[Math.floor((second - 1) / 10)]!;
@@ -141,7 +141,7 @@ t.test('titles are never published before they are written, and never twice', as
 t.test('nothing is published after the stream has ended, and the session is kept for a while', async (t) => {
   const { sessions, clock, titlesOf } = setUp({ keepMs: 2000, max: 3 });
   const session = sessions.open('m', 'demo', '/x');
-  session.begin(A, 0);
+  session.begin(0, A, 0);
   session.written(B, 5000, 0);
   clock.advance(20);
   sessions.close(session);
@@ -164,9 +164,9 @@ t.test('of gone sessions at most `max` are kept', async (t) => {
 t.test('of several connections with one metaid the newest still playing is current', async (t) => {
   const { sessions, clock, lines } = setUp();
   const old = sessions.open('m', 'demo', '/old');
-  old.begin(A, 0);
+  old.begin(0, A, 0);
   const young = sessions.open('m', 'demo', '/young');
-  young.begin(B, 0);
+  young.begin(0, B, 0);
   t.equal(sessions.get('m'), young);
   t.same([...sessions.onChannel('demo')], [young]);
   lines.length = 0;
@@ -191,9 +191,9 @@ t.test('of several connections with one metaid the newest still playing is curre
 t.test('a switch back repeats no record that was published last', async (t) => {
   const { sessions, lines, began } = setUp();
   const old = sessions.open('m', 'demo', '/old');
-  old.begin(A, 0);
+  old.begin(0, A, 0);
   const young = sessions.open('m', 'demo', '/young');
-  young.begin(A, 0);
+  young.begin(0, A, 0);
   t.same(began, ['/old', '/young'], 'each beginning is reported');
   lines.length = 0;
   sessions.close(young);
