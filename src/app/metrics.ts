@@ -151,7 +151,7 @@ export class Metrics {
     this.#registry.gauge('airsplice_source_up', '1 while the source is connected', SOURCE, (set) =>
       each((row, { state }) => set(row, state === 'up' ? 1 : 0)),
     );
-    this.#registry.gauge('airsplice_source_heard', '1 for the source that is heard', SOURCE, (set) =>
+    this.#registry.gauge('airsplice_source_heard', '1 for the source on air', SOURCE, (set) =>
       each((row, _source, _health, isOnAir) => set(row, isOnAir ? 1 : 0)),
     );
     this.#registry.gauge('airsplice_source_trouble', '1 while it lasts', [...SOURCE, 'trouble'], (set) =>

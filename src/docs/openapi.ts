@@ -22,7 +22,7 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
   return {
     operationId: `push${method === 'post' ? 'Post' : 'Get'}${bearer ? 'Bearer' : ''}`,
     tags: ['Push'],
-    summary: `Push a title as ${form}${bearer ? ', the token in a head' : ''}`,
+    summary: `Push a title as ${form}${bearer ? ', the token in a header' : ''}`,
     ...(bearer ? { security: [{ pushToken: [] }] } : {}),
     ...(method === 'get'
       ? { parameters: parametersOf(all.PushQuery) }
@@ -95,7 +95,7 @@ function streams(): Json {
     tag: 'Hear',
     summary: 'The stream',
     description:
-      'It never ends. Configured heads are added, and replace these. No OpenAPI can say what ICY blocks are.',
+      'It never ends. Configured headers are added, and replace these. No OpenAPI can say what ICY blocks are.',
     parameters: [
       inQuery('metaid', 'Names this listener, for the listener scope.', METAID_SCHEMA),
       inQuery('sabcsid', 'The older name of metaid.', { ...METAID_SCHEMA, deprecated: true }),

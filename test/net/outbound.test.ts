@@ -292,7 +292,7 @@ t.test('failures: each once, and nothing is left of the connection', async (t) =
   t.equal(await new Exchange(`http://127.0.0.1:${free}/`).done(), 'ECONNREFUSED,closed');
 });
 
-t.test('interim answers are passed over, and their headers count', async (t) => {
+t.test('interim answers are ignored, and their headers count', async (t) => {
   const interim = 'HTTP/1.1 103 Early Hints\nx: y\n\n';
   for (const [times, expected] of [
     [50, /^200,end,closed$/],

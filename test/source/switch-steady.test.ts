@@ -43,7 +43,7 @@ t.test('pieces of 0.1 to 5 s are no stalls, whole or in several reads, with jitt
 });
 
 t.test(
-  'a source that stalls again and again is not heard before it has delivered for a while; nothing flaps',
+  'a source that stalls again and again is not on air before it has delivered for a while; nothing flaps',
   async (t) => {
     const { audio, fakes, heard, pass, changes, events } = setUp(['encoder', 'file']);
     const [encoder, file] = fakes as [FakeSource, FakeSource];
@@ -165,7 +165,7 @@ t.test('an encoder that comes back while it is waited for has not been lost', as
   t.equal(heard(), 'encoder', 'one that comes later is heard at once all the same');
 });
 
-t.test('an unsteady source is heard while nothing else has audio', async (t) => {
+t.test('an unsteady source is on air while nothing else has audio', async (t) => {
   const { audio, fakes, heard, pass, events } = setUp(['encoder', 'pull']);
   const [encoder, pull] = fakes as [FakeSource, FakeSource];
   audio.start();

@@ -3,7 +3,7 @@
 import t from 'tap';
 import { CHECK_MS, type FakeSource, FLAPS, STALL_MS, setUp } from '../kit/switch-harness.js';
 
-t.test('titles: of the source that is heard; of another one when it is heard', async (t) => {
+t.test('titles: of the source on air; of another one when it is on air', async (t) => {
   const { fakes, audio, titles } = setUp(['encoder', 'pull', 'file']);
   const [encoder, pull] = fakes as [FakeSource, FakeSource, FakeSource];
   audio.start();
@@ -28,7 +28,7 @@ t.test('titles: of the source that is heard; of another one when it is heard', a
 });
 
 t.test(
-  'a title sent beside the stream: of the source that is heard; of one that is connected when it is heard',
+  'a title sent beside the stream: of the source on air; of one that is connected when it is on air',
   async (t) => {
     const { fakes, audio, titles } = setUp(['encoder', 'pull']);
     const [encoder, pull] = fakes as [FakeSource, FakeSource];
