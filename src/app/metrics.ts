@@ -199,16 +199,21 @@ export class Metrics {
   #lag({ audience: { backlog } }: Observed): void {
     this.#registry.gauge(
       'airsplice_listeners_by_lag',
-      'Playing listeners at most so many seconds late',
+      'Playing listeners at most this many seconds late',
       ['le'],
       (set) => {
         const counts = backlog.lags(LAGS.map((seconds) => seconds * 1000));
         for (const [i, le] of LAGS.entries()) set({ le: le === Number.POSITIVE_INFINITY ? '+Inf' : le }, counts[i]!);
       },
     );
-    this.#registry.gauge('airsplice_kernel_bytes', 'Given to listeners and still in the kernel', ['channel'], (set) => {
-      if (backlog.known) for (const [channel, bytes] of backlog.bytesByChannel()) set({ channel }, bytes);
-    });
+    this.#registry.gauge(
+      'airsplice_kernel_bytes',
+      "Given to listeners and still in the system's send queue",
+      ['channel'],
+      (set) => {
+        if (backlog.known) for (const [channel, bytes] of backlog.bytesByChannel()) set({ channel }, bytes);
+      },
+    );
     this.#registry.gauge('airsplice_kernel_look_seconds', 'What the last look took', [], (set) => {
       if (backlog.known) set({}, backlog.tookMs / 1000);
     });

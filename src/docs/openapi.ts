@@ -110,7 +110,11 @@ function streams(): Json {
         content: { 'audio/mpeg': audio, 'audio/aac': audio, 'audio/ogg': audio },
       },
       ...refused('unavailable', 'No audio now, or no room.', anyOrigin),
-      ...refused('not-admitted', 'The URL has to be signed, or whoever was asked says no.', anyOrigin),
+      ...refused(
+        'not-admitted',
+        "The URL has to be signed, or the operator's service refuses the listener.",
+        anyOrigin,
+      ),
       ...refused('not-found', 'There is no such mount.'),
     },
   });
@@ -126,7 +130,7 @@ function streams(): Json {
         'Cache-Control': header('Never kept.', { const: 'no-store' }),
       },
     },
-    ...refused('unauthorized', 'Whoever was asked says no to somebody unknown.', challenge),
+    ...refused('unauthorized', "The operator's service refuses a listener that has not named itself.", challenge),
   };
   return { '/{mount}': { ...path, get: { ...get, responses } } };
 }
