@@ -72,7 +72,7 @@ const RETIRED_PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\bheard of\b/gi, 'knows, gets'],
   [/\b(goes|go|went) home\b/gi, 'moves'],
   [/\bbegun by\b/gi, 'started by'],
-  [/\b(is|are|be|been|was|were) sound\b|\bsound (again|for a while|source)/gi, 'healthy'],
+  [/\b(is|are|be|been|was|were) sound\b|\bsound (again|for a while|source)/gi, 'steady'],
   [/\blast word\b/gi, 'refusal'],
   [/\b(source|input|encoder|one|upstream) (that |which )?(is|was|becomes) heard\b|\bnow heard\b/gi, 'on air'],
   [
