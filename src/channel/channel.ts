@@ -95,8 +95,8 @@ export class Channel {
       {
         stallMs: all.sources.stallMs,
         pieceMs: all.sources.pieceSeconds * 1000,
-        flaps: all.sources.stallsPerMinute,
-        soundMs: all.sources.soundSeconds * 1000,
+        stallsPerMinute: all.sources.stallsPerMinute,
+        steadyMs: all.sources.soundSeconds * 1000,
         silentMs: all.sources.silentSeconds * 1000,
       },
     );

@@ -131,7 +131,7 @@ export class RequestHeadParser {
     const colon = line.indexOf(':');
     const written = line.slice(0, Math.max(colon, 0));
     const name = written.trimEnd().toLowerCase();
-    if (this.#isStrict && line.startsWith(' ')) return 'has a head that goes on in a second line';
+    if (this.#isStrict && line.startsWith(' ')) return 'has a header that goes on in a second line';
     const isToken = TOKEN.test(name);
     if (this.#isStrict && isToken && name.length !== written.length) return 'has a blank before a colon';
     this.#isLoose ||= !isToken;

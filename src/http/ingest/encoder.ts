@@ -130,6 +130,6 @@ function placeRefusal(head: RequestHead, mount: EncoderMount): EncoderRefusal | 
   if (mount.isBusy) return { status: 409, why: 'another encoder feeds this mount' };
   if (bodyOf(head.headers) !== null) return typeRefusal(head.headers);
   return head.headers.get('transfer-encoding') === undefined
-    ? { status: 400, why: 'the content length is no number' }
+    ? { status: 400, why: 'the content length is not a number' }
     : { status: 501, why: 'of the transfer codings only chunked is known' };
 }

@@ -52,6 +52,6 @@ export class MountService implements HttpService {
       this.#proxies.ofRequest(request),
     );
     if (method === 'GET' || method === 'HEAD') this.#stream.handle(listener, mount);
-    else listener.refuse(new Refusal('method-not-allowed', 'A mount can only be heard.', { headers: { Allow } }));
+    else listener.refuse(new Refusal('method-not-allowed', 'A mount can only be played.', { headers: { Allow } }));
   }
 }

@@ -81,7 +81,7 @@ export class HttpStreamRequest implements StreamRequest {
 
   wait(): void {
     this.#hasWaited = true;
-    this.#pipeline.passOver();
+    this.#pipeline.ignoreRest();
   }
 
   take(): Socket {
