@@ -28,12 +28,11 @@ export interface StreamOptions {
   onError(error: unknown): void;
 }
 
-/** A request for which there is no audio yet. */
-interface WaitingRequest {
+/** A listener for which there is no audio yet. */
+interface WaitingListener {
   readonly request: StreamRequest;
   readonly mount: Mount;
-  /** Null: a HEAD, which takes none. */
-  readonly place: Place | null;
+  readonly place: Place;
   readonly untilMs: number;
 }
 
@@ -44,7 +43,7 @@ export class Stream implements AlarmHandler {
   readonly #admission: Admission;
   readonly #clock: Clock;
   readonly #options: StreamOptions;
-  #waiting: WaitingRequest[] = [];
+  #waiting: WaitingListener[] = [];
   #closed = false;
 
   constructor(
@@ -67,6 +66,7 @@ export class Stream implements AlarmHandler {
   /** Answers GET and HEAD of this mount. */
   handle(request: StreamRequest, mount: Mount): void {
     try {
+      if (this.#closed) throw retryLater('unavailable', 'The server is shutting down.', 5);
       if (request.method === 'HEAD') this.#headOnly(request, mount);
       else this.#admit(request, mount);
     } catch (error) {
@@ -91,7 +91,6 @@ export class Stream implements AlarmHandler {
   }
 
   #admit(request: StreamRequest, mount: Mount): void {
-    if (this.#closed) throw retryLater('unavailable', 'The server is shutting down.', 5);
     this.#admission.check(request, mount);
     const place = this.#admission.enter(request, mount);
     if (typeof place === 'string') request.redirect(place);
@@ -117,26 +116,21 @@ export class Stream implements AlarmHandler {
 
   #begin(request: StreamRequest, mount: Mount, place: Place): void {
     if (canBegin(mount)) this.#play(request, mount, place);
-    else if (mount.hopeful) this.#wait(request, mount, place);
-    else {
+    else if (mount.hopeful) {
+      request.wait();
+      this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+    } else {
       place.leave();
       request.refuse(noAudio());
     }
   }
 
-  #wait(request: StreamRequest, mount: Mount, place: Place | null): void {
-    request.wait();
-    this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
-  }
-
   /** True: it waits no more. */
-  #settle({ request, mount, place, untilMs }: WaitingRequest, nowMs: number): boolean {
-    if (request.gone) place?.leave();
-    else if (canBegin(mount) && !this.#closed) {
-      if (place === null) this.#answerHead(request, mount);
-      else this.#play(request, mount, place);
-    } else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
-      place?.leave();
+  #settle({ request, mount, place, untilMs }: WaitingListener, nowMs: number): boolean {
+    if (request.gone) place.leave();
+    else if (canBegin(mount) && !this.#closed) this.#play(request, mount, place);
+    else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
+      place.leave();
       request.refuse(noAudio());
     } else return false;
     return true;
@@ -163,16 +157,11 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** It waits for audio as GET does, so that both say the same. The hook is not asked about a HEAD: it does not listen. */
+  /** It never waits. The hook is not asked about a HEAD: it does not listen. */
   #headOnly(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
-    if (!canBegin(mount) && mount.hopeful && !this.#closed) this.#wait(request, mount, null);
     // An on-demand source is not woken for a HEAD: its metaint is not known yet.
-    else if (mount.hasAudio || mount.onDemand) this.#answerHead(request, mount);
-    else throw noAudio();
-  }
-
-  #answerHead(request: StreamRequest, mount: Mount): void {
+    if (!canBegin(mount) && !mount.onDemand) throw noAudio();
     const metaint = wantsIcy(request) ? mount.audio.metaint : null;
     request.answer(streamHead(mount.facts, mount.audio, metaint, request.addressHeaders));
   }
