@@ -95,8 +95,7 @@ export class Stream implements AlarmHandler {
     const place = this.#admission.enter(request, mount);
     if (typeof place === 'string') request.redirect(place);
     else if (mount.access === 'hook') {
-      request.wait();
-      this.#ask(request, mount, place).catch((error: unknown) => this.#refuse(request, error));
+      this.#ask(request, mount, place).catch((error: unknown) => this.#options.onError(error));
     } else this.#begin(request, mount, place);
   }
 
@@ -106,33 +105,43 @@ export class Stream implements AlarmHandler {
   }
 
   async #ask(request: StreamRequest, mount: Mount, place: Place): Promise<void> {
-    const refusal = await this.#admission.ask(request, place);
-    if (!request.gone && refusal === null && !this.#closed) this.#begin(request, mount, place);
-    else {
-      place.leave();
-      if (!request.gone) request.refuse(refusal ?? retryLater('unavailable', 'The server is shutting down.', 5));
+    try {
+      request.wait();
+      const refusal = await this.#admission.ask(request, place);
+      if (refusal !== null) throw refusal;
+      if (this.#closed) throw retryLater('unavailable', 'The server is shutting down.', 5);
+    } catch (error) {
+      this.#turnAway(request, place, error);
+      return;
+    }
+    if (request.gone) place.leave();
+    else this.#begin(request, mount, place);
+  }
+
+  /** Plays, or waits for audio. Never throws: whatever goes wrong, the place is given back and the other listeners have their turn. */
+  #begin(request: StreamRequest, mount: Mount, place: Place): void {
+    try {
+      if (canBegin(mount)) this.#play(request, mount, place);
+      else if (mount.hopeful) {
+        request.wait();
+        this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+      } else throw noAudio();
+    } catch (error) {
+      this.#turnAway(request, place, error);
     }
   }
 
-  #begin(request: StreamRequest, mount: Mount, place: Place): void {
-    if (canBegin(mount)) this.#play(request, mount, place);
-    else if (mount.hopeful) {
-      request.wait();
-      this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
-    } else {
-      place.leave();
-      request.refuse(noAudio());
-    }
+  #turnAway(request: StreamRequest, place: Place, why: unknown): void {
+    place.leave();
+    this.#refuse(request, why);
   }
 
   /** True: it waits no more. */
   #settle({ request, mount, place, untilMs }: WaitingListener, nowMs: number): boolean {
     if (request.gone) place.leave();
-    else if (canBegin(mount) && !this.#closed) this.#play(request, mount, place);
-    else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
-      place.leave();
-      request.refuse(noAudio());
-    } else return false;
+    else if (canBegin(mount) && !this.#closed) this.#begin(request, mount, place);
+    else if (nowMs >= untilMs || !mount.hopeful || this.#closed) this.#turnAway(request, place, noAudio());
+    else return false;
     return true;
   }
 
