@@ -121,14 +121,19 @@ export class Watchers implements AlarmHandler {
   /** The same for a connection that watches one thing, from the first messages on. */
   open(transport: Transport, address: string, watch: WatchRequest): OpenWatcher {
     const { reader, onGone } = this.enter(transport, address);
-    const unsubscribe = this.subscribe(reader, watch);
-    return {
-      reader,
-      onGone: () => {
-        unsubscribe();
-        onGone();
-      },
-    };
+    try {
+      const unsubscribe = this.subscribe(reader, watch);
+      return {
+        reader,
+        onGone: () => {
+          unsubscribe();
+          onGone();
+        },
+      };
+    } catch (error) {
+      onGone();
+      throw error;
+    }
   }
 
   /** Sends a watcher at once what comes first, then every change. */
