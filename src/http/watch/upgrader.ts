@@ -33,17 +33,21 @@ export interface UpgraderOptions {
   readonly mostBytes: number;
   /** PINGs, PONGs and messages of one connection, at once and in ten seconds. */
   readonly frames: number;
+  /** Called with what went wrong behind the 101, where the client learns only that its connection has gone. */
+  onError(error: unknown): void;
 }
 
 export class Upgrader {
   readonly #clock: Clock;
   readonly #frames: number;
+  readonly #onError: UpgraderOptions['onError'];
   readonly #server: WebSocketServer;
   readonly #headers = new WeakMap<IncomingMessage, AddressHeaders>();
 
-  constructor(clock: Clock, { mostBytes, frames }: UpgraderOptions) {
+  constructor(clock: Clock, { mostBytes, frames, onError }: UpgraderOptions) {
     this.#clock = clock;
     this.#frames = frames;
+    this.#onError = onError;
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -65,7 +69,7 @@ export class Upgrader {
     });
   }
 
-  /** Opens, or answers with a problem. `open` is called before this returns, or never. */
+  /** Opens, or answers with a problem. `onOpen` is called before this returns, or never; where it throws, the connection is cut. */
   take(
     request: IncomingMessage,
     socket: Socket,
@@ -77,8 +81,14 @@ export class Upgrader {
     // ws would take it apart, however long, and choose the first.
     delete request.headers['sec-websocket-protocol'];
     this.#server.handleUpgrade(request, socket, first, (ws) => {
-      this.#limit(ws);
-      onOpen(ws);
+      ws.on('error', () => undefined);
+      try {
+        this.#limit(ws);
+        onOpen(ws);
+      } catch (error) {
+        this.#onError(error);
+        ws.terminate();
+      }
     });
   }
 

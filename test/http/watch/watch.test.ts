@@ -68,10 +68,11 @@ async function startFaulty(t: Test, feed: Feed) {
   const clock = new FakeClock();
   const sessions = new Sessions(clock, new ListenerFeed(feed), { keepMs: 1000, max: 10 });
   const watch = new Watch(feed, sessions, clock, { ...WATCH_OPTIONS, onError });
-  const nes = new Nes(watch.watchers, clock, { pingMs: 25_000, subscriptions: 10, frames: 200, onError });
+  const nesOptions = { pingMs: 25_000, subscriptions: 10, frames: 200, onError };
+  const nes = new Nes(watch.watchers, clock, nesOptions);
   const roles = new Roles(['legacy']);
   const port = await startRouted(t, { services: [watch.sse], upgrades: [nes, watch], roles });
-  return { errors, watch, port };
+  return { errors, watch, nesOptions, port };
 }
 
 /** A WebSocket reader on a bare socket that reads nothing once it is open. */
@@ -596,4 +597,22 @@ t.test('a fault behind the head of an event stream ends that stream, and its wat
   t.notMatch(wire.got, /secret|problem/);
   t.strictSame(errors, [FAULT]);
   t.equal(watch.count, 0);
+});
+
+t.test('a fault behind the 101 cuts that connection, and its watcher is not counted', async (t) => {
+  const { errors, watch, nesOptions, port } = await startFaulty(t, new FaultyListenerFeed());
+  const upgraded = async (path: string) => {
+    const wire = new Wire(t, port).send(`GET ${path} HTTP/1.1\r\n${UPGRADE}`);
+    await wire.untilClosed();
+    t.match(wire.got, /^HTTP\/1\.1 101 .*\r\n\r\n$/s, `${path}: nothing behind the head`);
+    t.equal(watch.count, 0);
+  };
+  await upgraded('/metadata/listener/m');
+  Object.defineProperty(nesOptions, 'pingMs', {
+    get: () => {
+      throw FAULT;
+    },
+  });
+  await upgraded('/');
+  t.strictSame(errors, [FAULT, FAULT]);
 });
