@@ -5,7 +5,7 @@
 
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
-import { type Refusal, retryLater } from '../../base/refusal.js';
+import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
@@ -19,6 +19,8 @@ import type { StreamRequest } from './stream-request.js';
 
 /** At most this many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
 const MOST_PER_TICK = 50;
+/** When a player that is refused may come again. */
+const RETRY_SECONDS = 5;
 
 export interface StreamOptions {
   readonly burstMs: number;
@@ -66,7 +68,7 @@ export class Stream implements AlarmHandler {
   /** Answers GET and HEAD of this mount. */
   handle(request: StreamRequest, mount: Mount): void {
     try {
-      if (this.#closed) throw retryLater('unavailable', 'The server is shutting down.', 5);
+      if (this.#closed) throw shuttingDown(RETRY_SECONDS);
       if (request.method === 'HEAD') this.#headOnly(request, mount);
       else this.#admit(request, mount);
     } catch (error) {
@@ -109,7 +111,7 @@ export class Stream implements AlarmHandler {
       request.wait();
       const refusal = await this.#admission.ask(request, place);
       if (refusal !== null) throw refusal;
-      if (this.#closed) throw retryLater('unavailable', 'The server is shutting down.', 5);
+      if (this.#closed) throw shuttingDown(RETRY_SECONDS);
     } catch (error) {
       this.#turnAway(request, place, error);
       return;
@@ -194,5 +196,5 @@ function wantsIcy(request: StreamRequest): boolean {
 }
 
 function noAudio(): Refusal {
-  return retryLater('unavailable', 'This mount has no audio now.', 5);
+  return retryLater('unavailable', 'This mount has no audio now.', RETRY_SECONDS);
 }
