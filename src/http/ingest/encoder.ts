@@ -68,7 +68,7 @@ export class EncoderAcceptor {
     const mount = mountAt(head.path);
     const address = proxies.clientOf(socket, (name) => head.headers.get(name));
     const caller = { socket, address, path: head.path, agent: head.headers.get('user-agent') ?? '' };
-    const given = basicCredentials(head);
+    const given = basicCredentials(head.headers.get('authorization'));
     if (given === null || mount === undefined) {
       // Many ask without a password first (NO_SECRET): that has no pace.
       if (given === null) this.#refuse(caller, NO_CREDENTIALS);
