@@ -20,7 +20,7 @@ import { type RouteRole, refuseOthers } from './methods.js';
 /** What pushing needs of the rest of the server; wired in app/. */
 export interface PushTarget {
   /** Whether this token may push to this channel; an unknown channel takes the same time and says the same. */
-  authorized(channel: string, token: string): boolean;
+  authorizes(channel: string, token: string): boolean;
   /** Commits and reports to readers. Rejects with a Refusal. */
   push(channel: string, input: PushInput): Promise<AcceptedPush>;
   /** An accepted push has been written to this node's readers. @param tookMs since it came in */
@@ -84,7 +84,7 @@ export function registerPush(
     // Before the body is read: strangers learn nothing but that they are strangers.
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
       const { channel, token } = request.params as PushParams;
-      const compare = () => target.authorized(channel, token ?? bearerToken(request));
+      const compare = () => target.authorizes(channel, token ?? bearerToken(request));
       const client: PushClient = { address: rates.proxies.ofRequest(request.raw), verdict: undefined };
       clients.set(request, client);
       const onJudged = (judged: Judged) => {
