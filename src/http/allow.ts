@@ -1,16 +1,24 @@
 /**
- * Which methods a path takes: one list for `Allow` of OPTIONS and of 405 alike (RFC 9110, 10.2.1), and for what pages of other origins may
- * do. What fastify's routes take is said where they are registered (methods.ts).
+ * Which methods a path takes: every list for `Allow`, of OPTIONS and of 405 alike (RFC 9110, 10.2.1), and for what pages of other origins
+ * may do. Routes of fastify's are held to them by methods.ts.
  */
 
 import { Refusal } from '../base/refusal.js';
 import type { Mount } from '../channel/mount.js';
 import type { Roles } from './roles.js';
 
+/** Of what can only be read, where there is no answer to OPTIONS. */
+export const GET_METHODS = 'GET, HEAD';
 /** Of what can only be read; of a mount, what pages may do. */
-export const READ_METHODS = 'GET, HEAD, OPTIONS';
+export const READ_METHODS = `${GET_METHODS}, OPTIONS`;
+/** Of a push. No HEAD: a link checker must not push. */
+export const PUSH_METHODS = 'GET, POST';
+/** Of a WebSocket's handshake (RFC 6455, 4.1). */
+export const WEBSOCKET_METHODS = 'GET';
 /** Of an encoder that feeds a mount. */
 export const ENCODER_METHODS = 'PUT, SOURCE';
+/** In a refusal of an encoder's secret. libshout looks for them; POST is for titles (src/http/ingest/README.md, "What encoders send"). */
+export const CHALLENGE_METHODS = `${ENCODER_METHODS}, POST`;
 /** Of an encoder's titles. */
 export const TITLE_METHODS = 'GET, POST, OPTIONS';
 /** Of the server as a whole (RFC 9110, 9.3.7). */

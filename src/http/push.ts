@@ -15,6 +15,7 @@ import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';
 import type { AcceptedPush } from '../titles/service.js';
+import { PUSH_METHODS } from './allow.js';
 import { type RouteRole, refuseOthers } from './methods.js';
 
 /** What pushing needs of the rest of the server; wired in app/. */
@@ -137,8 +138,7 @@ export function registerPush(
       handler: (request, reply) =>
         answer(request, reply, () => parsePushBody((request.body as Buffer | undefined) ?? Buffer.alloc(0), limits)),
     });
-    // HEAD too: a link checker must not push.
-    refuseOthers(app, url, ['GET', 'POST'], 'Push with GET or POST.', ROLE);
+    refuseOthers(app, url, PUSH_METHODS, 'Push with GET or POST.', ROLE);
   }
 }
 

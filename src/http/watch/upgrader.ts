@@ -12,6 +12,7 @@ import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock } from '../../base/clock.js';
 import { Refusal } from '../../base/refusal.js';
+import { WEBSOCKET_METHODS } from '../allow.js';
 import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem } from '../problem.js';
 
@@ -64,7 +65,9 @@ export class Upgrader {
         request.method === 'GET'
           ? // RFC 6455, 4.4: the answer to another version names those that there are.
             new Refusal('bad-request', `${error.message}.`, { headers: { 'Sec-WebSocket-Version': '13, 8' } })
-          : new Refusal('method-not-allowed', 'A WebSocket begins with GET.', { headers: { Allow: 'GET' } });
+          : new Refusal('method-not-allowed', 'A WebSocket begins with GET.', {
+              headers: { Allow: WEBSOCKET_METHODS },
+            });
       endWithProblem(socket as Socket, refusal, this.#headersOf(request));
     });
   }
