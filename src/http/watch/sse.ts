@@ -36,7 +36,10 @@ export class Sse implements HttpService {
       if (request.method === 'OPTIONS') response.writeHead(204, READ_PREFLIGHT).end();
       else this.#watch(request, response, () => pipeline.ignoreRest());
     } catch (error) {
-      sendProblem(response, asRefusal(error, this.#onError), READ_CORS);
+      if (response.headersSent) {
+        this.#onError(error);
+        response.destroy();
+      } else sendProblem(response, asRefusal(error, this.#onError), READ_CORS);
     }
   }
 

@@ -449,7 +449,7 @@ t.test('a fault of ours is answered 500 and reported, and harms no other client'
   const statuses: number[] = [];
   const updates = new TitleUpdates({
     encoderMounts: [mount as unknown as EncoderMount],
-    channelAt: () => 'live',
+    mountAt: () => undefined,
     gate: new SecretGate(new FakeClock(), { perMinute: 60, inAllPerMinute: 600, mostOfOrigin: 8, remembered: 10 }),
     connections: roomyTable(),
     proxies: new Proxies([], 'x-forwarded-for'),
