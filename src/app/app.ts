@@ -27,14 +27,14 @@ import { Housekeeping } from './housekeeping.js';
 import { Metrics } from './metrics.js';
 import { mountStatuses } from './mount-statuses.js';
 import { Network } from './network.js';
-import { waitForEnd } from './stop-steps.js';
+import { waitForEnd, waitForFiles } from './stop-steps.js';
 import { makeTitles } from './titles.js';
 import { storeWatch, turnWatch } from './watches.js';
 
 /** What is kept of the time to stop, at most, once connections and titles have been waited for. */
 const LAST_STEPS_MS = 500;
-/** The part of it for access log and store; the rest is the caller's. */
-const CLOSING_SHARE = 0.5;
+/** The part of it that is the caller's. Access log and store get the rest, and what was not used before. */
+const CALLER_SHARE = 0.5;
 /** For the end of a start that has failed: it may have accepted connections already. */
 const FAILED_START_MS = 1000;
 
@@ -52,15 +52,9 @@ export interface App {
    * committed and answered. Resolves when all connections have ended, and before `graceSeconds` are over in any case: what is still open, or
    * hangs, is logged and left. Idempotent.
    * @param graceMs less than these
+   * @returns why something could not be closed
    */
-  stop(graceMs?: number): Promise<Stopped>;
-}
-
-export interface Stopped {
-  /** Why something could not be closed. */
-  readonly errors: readonly unknown[];
-  /** The system holds writes of access log or store: Node's own exit would wait for them. */
-  readonly isWriting: boolean;
+  stop(graceMs?: number): Promise<readonly unknown[]>;
 }
 
 /**
@@ -83,7 +77,8 @@ export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSig
 export async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<App> {
   const built = await build(config, store, log);
   const { clock, accessLog, channels, titles, network, addresses, housekeeping, ready } = built;
-  const halt = async (limitMs: number): Promise<Stopped> => {
+  const halt = async (limitMs: number): Promise<readonly unknown[]> => {
+    const endMs = performance.now() + limitMs;
     ready.isListening = false;
     const lastMs = Math.min(LAST_STEPS_MS, limitMs / 2);
     // First of all: no encoder is admitted only to be cut.
@@ -91,13 +86,13 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log): P
     network.drain();
     for (const channel of channels.values()) channel.stop();
     const steps = { titles: titles.close(), requests: network.close(), connections };
-    const { errors } = await waitForEnd(limitMs - lastMs, log, steps);
+    const errors = await waitForEnd(limitMs - lastMs, log, steps);
     network.terminate();
     housekeeping.stop();
     clock.stop();
     const files = { accessLog: accessLog?.close(), store: store.close() };
-    const closed = await waitForEnd(lastMs * CLOSING_SHARE, log, files);
-    return { errors: [...errors, ...closed.errors], isWriting: closed.isHanging };
+    const filesMs = endMs - performance.now() - lastMs * CALLER_SHARE;
+    return [...errors, ...(await waitForFiles(filesMs, log, files))];
   };
 
   let ports: AddressPorts[];
@@ -111,7 +106,7 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log): P
     throw error;
   }
   ready.isListening = true;
-  let stopping: Promise<Stopped> | undefined;
+  let stopping: Promise<readonly unknown[]> | undefined;
   return {
     ports: ports.map(({ port }) => port),
     shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),

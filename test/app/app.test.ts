@@ -5,6 +5,7 @@ import net from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startApp, startWith } from '../../src/app/app.js';
+import { isClosing } from '../../src/app/stop-steps.js';
 import { openLog } from '../../src/base/log.js';
 import { loadConfig } from '../../src/config/load.js';
 import { Router } from '../../src/http/router.js';
@@ -12,6 +13,7 @@ import { MemoryStore } from '../../src/store/memory.js';
 import { PEM } from '../kit/certificate.js';
 import { Feeder } from '../kit/feeder.js';
 import { keepLines } from '../kit/log-lines.js';
+import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { tempFolder } from '../kit/server.js';
 import { peerOf, Wire } from '../kit/wire.js';
@@ -110,18 +112,38 @@ t.test(
 );
 
 t.test('a stop ends in its time, whatever hangs, and logs what did not end', async (t) => {
-  const { app, port, lines } = await startHanging(t, 30);
+  const { app, port, lines, store } = await startHanging(t, 30);
   t.intercept(Router.prototype, 'close', { value: () => new Promise(() => undefined) });
   const idle = await send(t, port, 'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
   await idle.take(1);
   const startMs = performance.now();
-  const stopped = await app.stop(2000);
+  const errors = await app.stop(2000);
   const tookMs = performance.now() - startMs;
   t.ok(tookMs < 2000, `before the caller would end the process: ${Math.round(tookMs)} ms`);
   const left = lines.filter(({ pending }) => pending !== undefined);
   t.match(left, [{ pending: ['titles', 'requests', 'connections'] }, { pending: ['store'] }]);
-  t.match(stopped, { errors: [], isWriting: true }, "Node's own exit would wait for the disk");
+  t.same(errors, []);
+  t.ok(isClosing(), "Node's own exit would wait for the disk");
+  store.release();
+  await until(() => !isClosing(), 5000);
   await idle.untilClosed();
+});
+
+t.test('what the stop has not used of its time is for the files', async (t) => {
+  const store = new HangingStore();
+  const { log, lines } = keepLines();
+  const app = await startWith(configOf(t, `${ADDRESS}\nshutdown: { graceSeconds: 20 }\n${STATIONS}`), store, log);
+  t.teardown(() => store.release());
+  const stopped = app.stop(20_000);
+  await until(isClosing, 5000);
+  await pause(1000);
+  store.release();
+  t.same(await stopped, []);
+  t.notOk(isClosing());
+  t.same(
+    lines.filter(({ pending }) => pending !== undefined),
+    [],
+  );
 });
 
 t.test('a start that fails late leaves nothing running', async (t) => {
