@@ -64,18 +64,12 @@ export interface App {
 export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSignal): Promise<App> {
   const report = (error: Error) => log.error({ err: error }, 'the store needs a look');
   const store = await openLmdbStore(resolve(config.data.folder), config.history, report, signal);
-  try {
-    signal?.throwIfAborted();
-    return await startWith(config, store, log);
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+  return startWith(config, store, log, signal);
 }
 
-/** The same with a store that is open. Where it rejects, closing that is left. */
-export async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<App> {
-  const built = await build(config, store, log);
+/** The same with a store that is open: it is closed at the stop, and where this rejects. */
+export async function startWith(config: LoadedConfig, store: Store, log: Log, signal?: AbortSignal): Promise<App> {
+  const built = await build(config, store, log, signal);
   const { clock, accessLog, channels, titles, network, addresses, housekeeping, ready } = built;
   const halt = async (limitMs: number): Promise<readonly unknown[]> => {
     const endMs = performance.now() + limitMs;
@@ -130,15 +124,17 @@ interface Built {
   readonly ready: { isListening: boolean };
 }
 
-/** Where it rejects nothing is left running. */
-async function build(config: LoadedConfig, store: Store, log: Log): Promise<Built> {
+/** Where it rejects nothing is left running, and the store is closed. */
+async function build(config: LoadedConfig, store: Store, log: Log, signal?: AbortSignal): Promise<Built> {
   const clock = new SystemClock();
   clock.watchdog.longMs = config.log.longTurnMs;
   const ends: (() => unknown)[] = [() => clock.stop()];
   try {
+    signal?.throwIfAborted();
     return await assemble(makeCore(config, clock, log), clock, store, ends);
   } catch (error) {
-    await Promise.allSettled(ends.map((end) => end()));
+    const ended = Promise.all(ends.map((end) => end())).finally(() => store.close());
+    await waitForFiles(FAILED_START_MS, log, { store: ended });
     throw error;
   }
 }

@@ -119,10 +119,10 @@ export async function run(stop: AbortSignal): Promise<void> {
     if (stop.aborted) {
       log.info({ signal: stop.reason }, 'stopped while it started');
       await close();
-      process.exit(0);
+      return leave(0, stop.reason);
     }
     process.stderr.write(`airsplice: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
+    return leave(1, 'SIGKILL');
   }
   heedFileLimit(config, app, log);
   const { ports, shoutcastPorts } = app;
@@ -135,8 +135,10 @@ export async function run(stop: AbortSignal): Promise<void> {
   // Asked again while it drains: it goes on draining.
   const end = async (): Promise<void> => {
     log.info({ signal: stop.reason }, 'stopping');
-    const errors = await app.stop().catch((error: unknown) => [error]);
-    for (const error of errors) log.error({ err: error }, 'stopping failed');
+    const errors = await app.stop().catch((error: unknown) => {
+      log.error({ err: error }, 'stopping failed');
+      return [error];
+    });
     await close();
     leave(errors.length > 0 ? 1 : 0, stop.reason);
   };

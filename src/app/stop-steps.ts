@@ -6,14 +6,18 @@ import type { Log } from '../base/log.js';
 type Steps = Readonly<Record<string, Promise<unknown> | undefined>>;
 
 /**
- * Waits until all these steps have ended, and no longer than `limitMs`; what has not ended by then is logged. Never rejects.
+ * Waits until all these steps have ended, and no longer than `limitMs`; what has not ended by then is logged, and what
+ * has failed. Never rejects.
  * @returns why steps have failed
  */
 export async function waitForEnd(limitMs: number, log: Log, steps: Steps): Promise<readonly unknown[]> {
   const pending = new Set(Object.keys(steps));
   const errors: unknown[] = [];
   const all = Object.entries(steps).map(async ([name, step]) => {
-    await step?.catch((error: unknown) => errors.push(error));
+    await step?.catch((error: unknown) => {
+      errors.push(error);
+      log.error({ step: name, err: error }, 'stopping failed');
+    });
     pending.delete(name);
   });
   let timer: NodeJS.Timeout | undefined;

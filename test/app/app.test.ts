@@ -10,6 +10,7 @@ import { openLog } from '../../src/base/log.js';
 import { loadConfig } from '../../src/config/load.js';
 import { Router } from '../../src/http/router.js';
 import { MemoryStore } from '../../src/store/memory.js';
+import type { Store } from '../../src/store/store.js';
 import { PEM } from '../kit/certificate.js';
 import { Feeder } from '../kit/feeder.js';
 import { keepLines } from '../kit/log-lines.js';
@@ -71,6 +72,15 @@ async function send(t: Test, port: number, bytes: string): Promise<Wire> {
   const wire = new Wire(t, port).send(bytes);
   await until(() => wire.socket.readyState === 'open' && peerOf(wire.socket).bytesRead > 0, 5000);
   return wire;
+}
+
+/** The second of these addresses cannot be had. */
+async function takenAddress(t: Test): Promise<string> {
+  const other = net.createServer();
+  await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+  t.teardown(() => other.close());
+  const { port } = other.address() as net.AddressInfo;
+  return `addresses: [{ host: 127.0.0.1, port: 0 }, { host: 127.0.0.1, port: ${port}, shoutcastPort: false }]`;
 }
 
 function without(all: readonly string[], one: string): string[] {
@@ -146,6 +156,40 @@ t.test('what the stop has not used of its time is for the files', async (t) => {
   );
 });
 
+for (const [name, close, line] of [
+  ['hangs', () => new Promise<void>(() => undefined), { pending: ['store'] }],
+  [
+    'fails',
+    () => Promise.reject(new Error('disk')),
+    { step: 'store', err: { message: 'disk' }, message: 'stopping failed' },
+  ],
+] as const) {
+  t.test(`a start that fails on a disk that ${name} ends all the same, and says why`, async (t) => {
+    const { log, lines } = keepLines();
+    class UnclosableStore extends MemoryStore {
+      override close = close;
+    }
+    const unreadable = new UnclosableStore();
+    unreadable.load = () => {
+      throw new Error('cannot be read');
+    };
+    const start = (yaml: string, store: Store) =>
+      startWith(
+        configOf(
+          t,
+          `${yaml}
+${STATIONS}`,
+        ),
+        store,
+        log,
+      );
+    await t.rejects(start(ADDRESS, unreadable), /cannot be read/, 'while it is put together');
+    t.match(lines, [line]);
+    await t.rejects(start(await takenAddress(t), new UnclosableStore()), /EADDRINUSE/, 'where it would listen');
+    t.match(lines, [line, line]);
+  });
+}
+
 t.test('a start that fails late leaves nothing running', async (t) => {
   const folder = tempFolder(t);
   /** What keeps the process from ending, and which files of the folder are open. */
@@ -203,11 +247,7 @@ t.test('a start that fails late leaves nothing running', async (t) => {
   });
 
   await t.test('a port', async (t) => {
-    const other = net.createServer();
-    await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
-    t.teardown(() => other.close());
-    const { port } = other.address() as net.AddressInfo;
-    const addresses = `addresses: [{ host: 127.0.0.1, port: 0 }, { host: 127.0.0.1, port: ${port}, shoutcastPort: false }]`;
+    const addresses = await takenAddress(t);
     await fails(t, () => startApp(configOf(t, yaml.replace(ADDRESS, addresses), folder), SILENT), /EADDRINUSE/);
   });
 });
