@@ -1,5 +1,6 @@
 /**
- * The composition root: builds every part from a configuration, wires them, starts them in order and stops them in reverse.
+ * The composition root: builds every part from a configuration, wires them, starts them in order. The stop closes the ports, then ends
+ * streams, watchers, requests and titles side by side, and access log and store last.
  * The two places where data crosses against the flow are wired here: a title onto the tape (titles/service.ts, "deliver"), and "written" and
  * "heard" from listeners to the feed (listener/listener-feed.ts).
  */
@@ -48,9 +49,9 @@ export interface App {
   /** Begins a new access log: the old one was moved away. */
   reopen(): void;
   /**
-   * Drains: not ready any more, no connections are accepted, streams end with a whole frame, watchers hear 1001, pushes under way are
-   * committed and answered. Resolves when all connections have ended, and before `graceSeconds` are over in any case: what is still open, or
-   * hangs, is logged and left. Idempotent.
+   * Drains: not ready any more, no connections are accepted, streams end with a whole frame, watchers hear 1001. A push that the engine
+   * has already is committed and answered, one whose body is still coming gets 503. Resolves when all connections have ended, and before
+   * `graceSeconds` are over in any case: what is still open, or hangs, is logged and left. Idempotent.
    * @param graceMs less than these
    * @returns why something could not be closed
    */
