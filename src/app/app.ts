@@ -63,7 +63,7 @@ export interface App {
  * @param signal to stop it while the store is looked through, which may take long; rejects then
  */
 export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSignal): Promise<App> {
-  const report = (error: Error) => log.error({ err: error }, 'the store needs a look');
+  const report = (error: Error) => log.error({ err: error }, 'the store has a problem');
   const store = await openLmdbStore(resolve(config.data.folder), config.history, report, signal);
   return startWith(config, store, log, signal);
 }

@@ -79,7 +79,7 @@ function stopWhenBroken({ log, close }: OpenLog, graceMs: number, app: () => App
   process.on('uncaughtException', (error) => {
     if (isBroken) return leave(BROKEN, 'SIGKILL');
     isBroken = true;
-    log.fatal({ err: error }, 'an exception that nobody caught: stopping');
+    log.fatal({ err: error }, 'uncaught exception: stopping');
     const written = close();
     const stopMs = Math.min(graceMs, BROKEN_GRACE_MS);
     setTimeout(leave, stopMs, BROKEN, 'SIGKILL');
