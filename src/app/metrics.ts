@@ -199,7 +199,7 @@ export class Metrics {
   #lag({ audience: { backlog } }: Observed): void {
     this.#registry.gauge(
       'airsplice_listeners_by_lag',
-      'Playing listeners at most this many seconds late',
+      'Playing listeners whose lag is at most `le` seconds',
       ['le'],
       (set) => {
         const counts = backlog.lags(LAGS.map((seconds) => seconds * 1000));

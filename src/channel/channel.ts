@@ -151,8 +151,8 @@ export class Channel {
   /** One line a second at most for each source and event. */
   #report(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
     const all = { channel: this.key, source: this.switch.sources[place]!.kind, place, event, ...fields };
-    if (isOver) this.#log.info(all, 'a source is well again');
-    else this.#repeats.warn(`${place} ${event}`, all, 'a source needs a look');
+    if (isOver) this.#log.info(all, 'source recovered');
+    else this.#repeats.warn(`${place} ${event}`, all, 'source event');
   }
 
   #encoderMount(): EncoderMount | undefined {

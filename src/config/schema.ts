@@ -124,7 +124,7 @@ export function configSchema(context: ConfigContext) {
       bufferBytes: whole(1024, 1_073_741_824).default(16_777_216),
     }).prefault({}),
     shutdown: section({
-      graceSeconds: seconds(0, 600).default(8),
+      graceSeconds: seconds(1, 600).default(8),
     }).prefault({}),
     sessions: section({
       keepSeconds: seconds(0, 86_400).default(60),
