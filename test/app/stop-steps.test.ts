@@ -1,7 +1,7 @@
 /** Steps at the end of the server: all are waited for, none holds up the others or the end. */
 
 import t from 'tap';
-import { waitForEnd } from '../../src/app/stop-steps.js';
+import { isClosing, waitForEnd, waitForFiles } from '../../src/app/stop-steps.js';
 import { keepLines } from '../kit/log-lines.js';
 
 /** Longer than any test runs. */
@@ -12,7 +12,7 @@ t.test('it waits for all of them, and does not wait once they have ended', async
   const ended: string[] = [];
   const slow = new Promise<void>((done) => setImmediate(done)).then(() => void ended.push('slow'));
   const outcome = await waitForEnd(NEVER_MS, log, { slow, quick: Promise.resolve(), none: undefined });
-  t.strictSame(outcome, { errors: [], isHanging: false });
+  t.strictSame(outcome, []);
   t.strictSame(ended, ['slow']);
   t.strictSame(lines, []);
 });
@@ -23,9 +23,10 @@ t.test('a step that fails holds up no other, and its error is kept', async (t) =
   let isOver = false;
   const other = new Promise<void>((done) => setImmediate(done)).then(() => void (isOver = true));
   const outcome = await waitForEnd(NEVER_MS, log, { store: Promise.reject(error), other });
-  t.strictSame(outcome, { errors: [error], isHanging: false });
+  t.strictSame(outcome, [error]);
   t.ok(isOver);
-  t.strictSame(lines, []);
+  t.match(lines, [{ level: 'error', step: 'store', message: 'stopping failed' }]);
+  t.equal(lines.length, 1);
 });
 
 t.test('what hangs is left at the limit, and named in the log', async (t) => {
@@ -36,7 +37,7 @@ t.test('what hangs is left at the limit, and named in the log', async (t) => {
   const outcome = await waitForEnd(limitMs, log, { disk: hangs, done: Promise.resolve(), client: hangs });
   // A timer of Node counts whole milliseconds.
   t.ok(performance.now() - startMs > limitMs - 2);
-  t.strictSame(outcome, { errors: [], isHanging: true });
+  t.strictSame(outcome, []);
   t.match(lines, [
     { level: 'warn', pending: ['disk', 'client'], limitMs, message: 'these have not ended: they are left' },
   ]);
@@ -47,8 +48,22 @@ t.test('an error after the limit is not unhandled', async (t) => {
   const { log } = keepLines();
   let fail = (_: Error) => {};
   const late = new Promise<never>((_, reject) => (fail = reject));
-  t.equal((await waitForEnd(1, log, { late })).isHanging, true);
+  t.strictSame(await waitForEnd(1, log, { late }), []);
   fail(new Error('too late'));
   await new Promise((done) => setImmediate(done));
   t.pass();
+});
+
+t.test('files count as closing until they are closed, also behind the limit', async (t) => {
+  const { log } = keepLines();
+  let done = () => {};
+  const file = new Promise<void>((closed) => (done = closed));
+  t.notOk(isClosing());
+  const waited = waitForFiles(1, log, { file, none: undefined });
+  t.ok(isClosing());
+  await waited;
+  t.ok(isClosing());
+  done();
+  await new Promise((next) => setImmediate(next));
+  t.notOk(isClosing());
 });
