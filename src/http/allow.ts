@@ -34,10 +34,14 @@ export function mountAllow({ takesEncoder }: MethodsOfMount, roles: Pick<Roles, 
   return { Allow: `${forListeners}, ${ENCODER_METHODS}`, Connection: 'close' };
 }
 
+/** Whether it is how an encoder begins that may feed this mount at an address with these roles. */
+export function isEncoderMethod(method: string, { takesEncoder }: MethodsOfMount, roles: Pick<Roles, 'has'>): boolean {
+  return takesEncoder && roles.has('encoder') && ENCODER_METHODS.split(', ').includes(method);
+}
+
 /** 405 for a method that a mount does not take on a connection that the HTTP server reads. */
 export function refuseMethod(method: string, mount: MethodsOfMount, roles: Pick<Roles, 'has'>): Refusal {
-  const isEncoder = ENCODER_METHODS.split(', ').includes(method) && mount.takesEncoder && roles.has('encoder');
-  const detail = isEncoder
+  const detail = isEncoderMethod(method, mount, roles)
     ? `An encoder needs a connection of its own: connect again, and begin with ${method}.`
     : 'Listen to a mount with GET.';
   return new Refusal('method-not-allowed', detail, { headers: mountAllow(mount, roles) });
