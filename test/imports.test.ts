@@ -1,5 +1,5 @@
 /**
- * The house keeps its layers (src/README.md): who may import whom, nothing in a circle, and through which files npm packages enter. Part of
+ * The layers hold (src/README.md): who may import whom, nothing in a circle, and through which files npm packages enter. Part of
  * `npm run check`.
  */
 
@@ -10,7 +10,7 @@ import t from 'tap';
 
 const SRC = new URL('../src', import.meta.url).pathname;
 
-/** Lowest first; a folder imports from itself and from those before it. Folders of one row never import one another. */
+/** In the order of that list: a folder imports from itself and from those earlier in it. Folders of one row never import one another. */
 const LAYERS: readonly (readonly string[])[] = [
   ['base'],
   ['config'],
@@ -86,7 +86,7 @@ t.test('every folder has its layer, and nothing lies loose', async (t) => {
   }
 });
 
-t.test('a folder imports only from the layers below', async (t) => {
+t.test('a folder imports only from layers earlier in the list', async (t) => {
   let seen = 0;
   for (const file of files()) {
     const folder = dirname(file);

@@ -1,6 +1,7 @@
 /**
- * The test of `src/x/y.ts` is `test/x/y.test.ts`: a file of tests in a room of src has the name of a file there. What spans rooms is in
- * test/behaviour (this process), test/e2e (the whole server, real programs) or test/long. Part of `npm run check`.
+ * A file of tests in a room of src has the name of a file there: `test/x/y.test.ts` tests `src/x/y.ts`. A source of more than 100 lines
+ * without one is tested through others, which COVERED_BY names. What spans rooms is in test/behaviour (this process), test/e2e (the whole
+ * server, real programs) or test/long. Part of `npm run check`.
  */
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -27,9 +28,62 @@ const NO_SOURCE: Readonly<Record<string, string>> = {
   'source/switch-model': 'source/switch.ts: all of it, against a model',
   'source/switch-steady': 'source/switch.ts: losses and stalls, again and again',
   'source/switch-titles': 'source/switch.ts: titles, and the audio that waits for them',
+  'kit/pretest': 'what package.json runs before the tests',
   'now-playing/story': 'the room as a whole, against a model',
 };
 
+/** Sources that need no entry below: a test of the file that uses them is enough. */
+const SHORT_LINES = 100;
+
+/** Longer sources without a test of their own → the tests that go through them. */
+const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
+  'app/addresses': ['config/encoder', 'http/roles', 'net/opening'],
+  'app/metrics': ['source/health', 'http/ops'],
+  'app/network': ['app/app', 'http/roles'],
+  'app/run': ['e2e/start', 'e2e/crash'],
+  'audio/header': ['audio/adts', 'audio/framer', 'audio/tape'],
+  'audio/ogg-codec': ['audio/ogg', 'behaviour/framing-budget'],
+  'audio/ogg-comment': ['audio/ogg', 'audio/ogg-tape'],
+  'audio/ogg-page': ['audio/ogg', 'audio/ogg-tape'],
+  'audio/ogg-pages': ['audio/ogg', 'behaviour/framing-budget'],
+  'audio/segment': ['audio/tape', 'audio/phase'],
+  'base/clock': ['base/watchdog', 'titles/scheduler', 'e2e/clock'],
+  'channel/channel': ['app/app', 'behaviour/push-durability', 'titles/service'],
+  'config/channel': ['config/load', 'config/bounds', 'config/encoder'],
+  'config/checks': ['config/load'],
+  'config/document': ['config/load', 'config/secret'],
+  'config/field': ['config/load', 'config/bounds'],
+  'config/schema': ['config/load', 'config/bounds', 'config/example'],
+  'docs/asyncapi': ['docs/documents', 'http/watch/watch'],
+  'docs/openapi': ['docs/documents', 'docs/routes'],
+  'docs/reads': ['docs/documents', 'docs/routes'],
+  'docs/schemas': ['docs/documents', 'docs/routes'],
+  'docs/tune-in': ['docs/documents', 'docs/routes'],
+  'feed/feed': ['http/watch/watchers', 'behaviour/record-order'],
+  'http/poll/answer': ['http/poll/poll', 'http/poll/accept'],
+  'http/poll/compression': ['http/poll/poll', 'behaviour/large-station'],
+  'http/poll/connection': ['http/poll/accept', 'http/poll/poll'],
+  'http/problem': ['http/push-refusals', 'http/methods'],
+  'http/router': ['http/methods', 'http/roles', 'app/app'],
+  'http/watch/connection': ['http/watch/watchers', 'http/watch/watch'],
+  'http/watch/event-stream': ['http/watch/sse'],
+  'http/watch/nes-session': ['http/watch/nes'],
+  'http/watch/upgrader': ['http/watch/watch', 'http/watch/nes'],
+  'listener/listener': ['listener/audience', 'behaviour/splice'],
+  'metadata/push-schema': ['metadata/push-input', 'http/push', 'http/push-refusals'],
+  'net/judge': ['http/push-refusals', 'http/ingest/encoder', 'behaviour/push-tokens'],
+  'net/outbound-connection': ['net/outbound'],
+  'net/secret-queue': ['net/secret-gate'],
+  'now-playing/effect': ['now-playing/now-playing', 'now-playing/story'],
+  'source/encoder-connection': ['source/encoder', 'http/ingest/encoder', 'behaviour/encoder-takeover'],
+  'source/input': ['source/switch', 'source/switch-steady', 'source/switch-titles'],
+  'source/reception': ['source/pull', 'source/pull-stream', 'source/upstream'],
+  'store/lmdb': ['store/store', 'store/disk'],
+};
+
+const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+  .map((file) => file.slice(0, -'.ts'.length));
 const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))
   .map((file) => file.slice(0, -'.test.ts'.length));
@@ -44,6 +98,20 @@ t.test('a test stands where its source does, and has its name', async (t) => {
     const root = OTHER_ROOTS[room];
     if (root !== undefined) t.ok(isFile(join(root, test.slice(room.length + 1))), test);
     else t.ok(isFolder(join('src', room)) && isFile(join('src', test)), test);
+  }
+});
+
+t.test('a source of some length has a test, or is named with those that go through it', async (t) => {
+  for (const source of sources) {
+    const lines = readFileSync(join(ROOT, 'src', `${source}.ts`), 'utf8').split('\n').length - 1;
+    const isNamed = Object.hasOwn(COVERED_BY, source);
+    if (tests.includes(source)) t.notOk(isNamed, `${source} has a test of its own`);
+    else t.equal(isNamed, lines > SHORT_LINES, `${source}: ${lines} lines`);
+  }
+  for (const [source, by] of Object.entries(COVERED_BY)) {
+    t.ok(sources.includes(source), source);
+    t.ok(by.length > 0);
+    for (const test of by) t.ok(tests.includes(test), `${source}: ${test}`);
   }
 });
 

@@ -71,6 +71,7 @@ export class Addresses {
     const isProxied = address.proxyProtocol === true;
     const roles = new Roles(address.roles, headers, isProxied);
     const { certFile } = address.tls ?? {};
+    const fronts: Front[] = [];
     const certificate =
       address.tls &&
       new Certificate(address.tls, clock, {
@@ -106,7 +107,8 @@ export class Addresses {
       onListener: roles.has('stream') ? (socket, first) => listeners.take(socket, first, roles.headers) : undefined,
       onPoll: roles.has('poll') ? polls.at(http, roles.headers) : undefined,
     };
-    const fronts = [new Front(options)];
+    const main = new Front(options);
+    fronts.push(main);
     const port = shoutcastPortOf(address, config.addresses);
     if (port !== undefined) {
       const roles = new Roles(['encoder'], headers, isProxied);
@@ -123,6 +125,6 @@ export class Addresses {
       this.#shoutcast.push({ front, of: this.#fronts.length, port });
       fronts.push(front);
     }
-    this.#fronts.push(fronts[0]!);
+    this.#fronts.push(main);
   }
 }

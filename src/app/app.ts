@@ -1,5 +1,6 @@
 /**
- * The composition root: builds every part from a configuration, wires them, starts them in order and stops them in reverse.
+ * The composition root: builds every part from a configuration, wires them, starts them in order. The stop closes the ports, then ends
+ * streams, watchers, requests and titles side by side, and access log and store last.
  * The two places where data crosses against the flow are wired here: a title onto the tape (titles/service.ts, "deliver"), and "written" and
  * "heard" from listeners to the feed (listener/listener-feed.ts).
  */
@@ -27,14 +28,14 @@ import { Housekeeping } from './housekeeping.js';
 import { Metrics } from './metrics.js';
 import { mountStatuses } from './mount-statuses.js';
 import { Network } from './network.js';
-import { waitForEnd } from './stop-steps.js';
+import { waitForEnd, waitForFiles } from './stop-steps.js';
 import { makeTitles } from './titles.js';
 import { storeWatch, turnWatch } from './watches.js';
 
 /** What is kept of the time to stop, at most, once connections and titles have been waited for. */
 const LAST_STEPS_MS = 500;
-/** The part of it for access log and store; the rest is the caller's. */
-const CLOSING_SHARE = 0.5;
+/** The part of it that is the caller's. Access log and store get the rest, and what was not used before. */
+const CALLER_SHARE = 0.5;
 /** For the end of a start that has failed: it may have accepted connections already. */
 const FAILED_START_MS = 1000;
 
@@ -48,19 +49,13 @@ export interface App {
   /** Begins a new access log: the old one was moved away. */
   reopen(): void;
   /**
-   * Drains: not ready any more, no connections are accepted, streams end with a whole frame, watchers hear 1001, pushes under way are
-   * committed and answered. Resolves when all connections have ended, and before `graceSeconds` are over in any case: what is still open, or
-   * hangs, is logged and left. Idempotent.
+   * Drains: not ready any more, no connections are accepted, streams end with a whole frame, watchers hear 1001. A push that the engine
+   * has already is committed and answered, one whose body is still coming gets 503. Resolves when all connections have ended, and before
+   * `graceSeconds` are over in any case: what is still open, or hangs, is logged and left. Idempotent.
    * @param graceMs less than these
+   * @returns why something could not be closed
    */
-  stop(graceMs?: number): Promise<Stopped>;
-}
-
-export interface Stopped {
-  /** Why something could not be closed. */
-  readonly errors: readonly unknown[];
-  /** The system holds writes of access log or store: Node's own exit would wait for them. */
-  readonly isWriting: boolean;
+  stop(graceMs?: number): Promise<readonly unknown[]>;
 }
 
 /**
@@ -68,22 +63,17 @@ export interface Stopped {
  * @param signal to stop it while the store is looked through, which may take long; rejects then
  */
 export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSignal): Promise<App> {
-  const report = (error: Error) => log.error({ err: error }, 'the store needs a look');
+  const report = (error: Error) => log.error({ err: error }, 'the store has a problem');
   const store = await openLmdbStore(resolve(config.data.folder), config.history, report, signal);
-  try {
-    signal?.throwIfAborted();
-    return await startWith(config, store, log);
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+  return startWith(config, store, log, signal);
 }
 
-/** The same with a store that is open. Where it rejects, closing that is left. */
-export async function startWith(config: LoadedConfig, store: Store, log: Log): Promise<App> {
-  const built = await build(config, store, log);
+/** The same with a store that is open: it is closed at the stop, and where this rejects. */
+export async function startWith(config: LoadedConfig, store: Store, log: Log, signal?: AbortSignal): Promise<App> {
+  const built = await build(config, store, log, signal);
   const { clock, accessLog, channels, titles, network, addresses, housekeeping, ready } = built;
-  const halt = async (limitMs: number): Promise<Stopped> => {
+  const halt = async (limitMs: number): Promise<readonly unknown[]> => {
+    const endMs = performance.now() + limitMs;
     ready.isListening = false;
     const lastMs = Math.min(LAST_STEPS_MS, limitMs / 2);
     // First of all: no encoder is admitted only to be cut.
@@ -91,13 +81,13 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log): P
     network.drain();
     for (const channel of channels.values()) channel.stop();
     const steps = { titles: titles.close(), requests: network.close(), connections };
-    const { errors } = await waitForEnd(limitMs - lastMs, log, steps);
+    const errors = await waitForEnd(limitMs - lastMs, log, steps);
     network.terminate();
     housekeeping.stop();
     clock.stop();
     const files = { accessLog: accessLog?.close(), store: store.close() };
-    const closed = await waitForEnd(lastMs * CLOSING_SHARE, log, files);
-    return { errors: [...errors, ...closed.errors], isWriting: closed.isHanging };
+    const filesMs = endMs - performance.now() - lastMs * CALLER_SHARE;
+    return [...errors, ...(await waitForFiles(filesMs, log, files))];
   };
 
   let ports: AddressPorts[];
@@ -111,7 +101,7 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log): P
     throw error;
   }
   ready.isListening = true;
-  let stopping: Promise<Stopped> | undefined;
+  let stopping: Promise<readonly unknown[]> | undefined;
   return {
     ports: ports.map(({ port }) => port),
     shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),
@@ -135,15 +125,17 @@ interface Built {
   readonly ready: { isListening: boolean };
 }
 
-/** Where it rejects nothing is left running. */
-async function build(config: LoadedConfig, store: Store, log: Log): Promise<Built> {
+/** Where it rejects nothing is left running, and the store is closed. */
+async function build(config: LoadedConfig, store: Store, log: Log, signal?: AbortSignal): Promise<Built> {
   const clock = new SystemClock();
   clock.watchdog.longMs = config.log.longTurnMs;
   const ends: (() => unknown)[] = [() => clock.stop()];
   try {
+    signal?.throwIfAborted();
     return await assemble(makeCore(config, clock, log), clock, store, ends);
   } catch (error) {
-    await Promise.allSettled(ends.map((end) => end()));
+    const ended = Promise.all(ends.map((end) => end())).finally(() => store.close());
+    await waitForFiles(FAILED_START_MS, log, { store: ended });
     throw error;
   }
 }

@@ -53,7 +53,7 @@ export class Ingest {
     const updates = new TitleUpdates({
       ...guards,
       encoderMounts: encoders,
-      channelAt: (path) => mounts.get(path)?.audio.key,
+      mountAt: options.mountAt,
       bodyBytes: limits.pushBodyBytes,
       parameters: limits.parameters,
       textBytes: limits.textBytes,

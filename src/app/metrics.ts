@@ -151,7 +151,7 @@ export class Metrics {
     this.#registry.gauge('airsplice_source_up', '1 while the source is connected', SOURCE, (set) =>
       each((row, { state }) => set(row, state === 'up' ? 1 : 0)),
     );
-    this.#registry.gauge('airsplice_source_heard', '1 for the source that is heard', SOURCE, (set) =>
+    this.#registry.gauge('airsplice_source_heard', '1 for the source on air', SOURCE, (set) =>
       each((row, _source, _health, isOnAir) => set(row, isOnAir ? 1 : 0)),
     );
     this.#registry.gauge('airsplice_source_trouble', '1 while it lasts', [...SOURCE, 'trouble'], (set) =>
@@ -199,16 +199,21 @@ export class Metrics {
   #lag({ audience: { backlog } }: Observed): void {
     this.#registry.gauge(
       'airsplice_listeners_by_lag',
-      'Playing listeners at most so many seconds late',
+      'Playing listeners whose lag is at most `le` seconds',
       ['le'],
       (set) => {
         const counts = backlog.lags(LAGS.map((seconds) => seconds * 1000));
         for (const [i, le] of LAGS.entries()) set({ le: le === Number.POSITIVE_INFINITY ? '+Inf' : le }, counts[i]!);
       },
     );
-    this.#registry.gauge('airsplice_kernel_bytes', 'Given to listeners and still in the kernel', ['channel'], (set) => {
-      if (backlog.known) for (const [channel, bytes] of backlog.bytesByChannel()) set({ channel }, bytes);
-    });
+    this.#registry.gauge(
+      'airsplice_kernel_bytes',
+      "Given to listeners and still in the system's send queue",
+      ['channel'],
+      (set) => {
+        if (backlog.known) for (const [channel, bytes] of backlog.bytesByChannel()) set({ channel }, bytes);
+      },
+    );
     this.#registry.gauge('airsplice_kernel_look_seconds', 'What the last look took', [], (set) => {
       if (backlog.known) set({}, backlog.tookMs / 1000);
     });

@@ -108,7 +108,7 @@ export class Network {
     const { limits } = config;
     const rate = { perMinute: limits.pushesPerMinute, burst: limits.pushBurst, remembered: channels.size };
     const target = {
-      authorized: (channel: string, token: string) => titles.authorizes(channel, token),
+      authorizes: (channel: string, token: string) => titles.authorizes(channel, token),
       push: titles.push.bind(titles),
       onPublished: (tookMs: number) => this.requests.pushDurations.add(tookMs / 1000),
       onAnswered: (answered: PushAnswered) => this.#onPushAnswered(answered),

@@ -9,18 +9,17 @@ import { parseArgs } from 'node:util';
 import { type Log, type OpenLog, openLog } from '../base/log.js';
 import { isWriting } from '../base/output.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.js';
-import { type App, type Stopped, startApp } from './app.js';
+import { type App, startApp } from './app.js';
 import { banner } from './banner.js';
 import { fileLimit } from './file-limit.js';
+import { isClosing } from './stop-steps.js';
 
 const DEMO = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
 const USAGE = `usage: npm start -- [--port PORT] [CONFIG.yaml]     (without a configuration: the demo, ${DEMO})`;
 
-/** How long a line on its way to a log is waited for at the very end. */
+/** How long a write on its way to a log or the store is waited for at the very end. */
 const MOMENT_MS = 20;
 const MOMENTS = 10;
-/** Nothing runs yet, or it cannot be stopped. */
-const NOT_STOPPED: Stopped = { errors: [], isWriting: false };
 
 /** EX_SOFTWARE of sysexits.h. */
 const BROKEN = 70;
@@ -58,12 +57,12 @@ function readPort(text: string): number {
 
 /**
  * Out, whatever hangs. Node's own exit would wait for ever for a write that the system does not end, of a log or the store: then by the
- * signal itself, which supervisors count as a clean end where it asked for one. A line that is only on its way gets a moment.
+ * signal itself, which supervisors count as a clean end where it asked for one. A write that is only on its way gets a moment.
  */
-function leave(code: number, signal: NodeJS.Signals, stopped = NOT_STOPPED, moments = MOMENTS): void {
-  if (!isWriting() && !stopped.isWriting) process.exit(code);
+function leave(code: number, signal: NodeJS.Signals, moments = MOMENTS): void {
+  if (!isWriting() && !isClosing()) process.exit(code);
   if (moments > 0) {
-    setTimeout(leave, MOMENT_MS, code, signal, stopped, moments - 1);
+    setTimeout(leave, MOMENT_MS, code, signal, moments - 1);
     return;
   }
   process.removeAllListeners(signal);
@@ -80,14 +79,14 @@ function stopWhenBroken({ log, close }: OpenLog, graceMs: number, app: () => App
   process.on('uncaughtException', (error) => {
     if (isBroken) return leave(BROKEN, 'SIGKILL');
     isBroken = true;
-    log.fatal({ err: error }, 'an exception that nobody caught: stopping');
+    log.fatal({ err: error }, 'uncaught exception: stopping');
     const written = close();
     const stopMs = Math.min(graceMs, BROKEN_GRACE_MS);
     setTimeout(leave, stopMs, BROKEN, 'SIGKILL');
     const stopped = app()
       ?.stop(stopMs)
-      .catch(() => NOT_STOPPED);
-    void Promise.all([stopped, written]).then(([outcome]) => leave(BROKEN, 'SIGKILL', outcome));
+      .catch(() => undefined);
+    void Promise.all([stopped, written]).then(() => leave(BROKEN, 'SIGKILL'));
   });
 }
 
@@ -120,10 +119,10 @@ export async function run(stop: AbortSignal): Promise<void> {
     if (stop.aborted) {
       log.info({ signal: stop.reason }, 'stopped while it started');
       await close();
-      process.exit(0);
+      return leave(0, stop.reason);
     }
     process.stderr.write(`airsplice: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
+    return leave(1, 'SIGKILL');
   }
   heedFileLimit(config, app, log);
   const { ports, shoutcastPorts } = app;
@@ -136,10 +135,12 @@ export async function run(stop: AbortSignal): Promise<void> {
   // Asked again while it drains: it goes on draining.
   const end = async (): Promise<void> => {
     log.info({ signal: stop.reason }, 'stopping');
-    const stopped = await app.stop().catch((error: unknown): Stopped => ({ errors: [error], isWriting: false }));
-    for (const error of stopped.errors) log.error({ err: error }, 'stopping failed');
+    const errors = await app.stop().catch((error: unknown) => {
+      log.error({ err: error }, 'stopping failed');
+      return [error];
+    });
     await close();
-    leave(stopped.errors.length > 0 ? 1 : 0, stop.reason, stopped);
+    leave(errors.length > 0 ? 1 : 0, stop.reason);
   };
   if (stop.aborted) await end();
   else stop.addEventListener('abort', () => void end());

@@ -12,8 +12,8 @@
 import { emptyHeader, MAX_FRAME_BYTES, readHeader } from './header.js';
 
 /** A frame's header with its CRC, the longest. */
-export const ADTS_HEAD_BYTES = 9;
-const HEAD_BYTES = 7;
+export const ADTS_HEADER_BYTES = 9;
+const HEADER_BYTES = 7;
 const CRC_BYTES = 2;
 /** A group of eight fill elements: the 8 x 7 bits of their headers, and what each of them adds to these at most. */
 const HEADERS_BYTES = 7;
@@ -46,14 +46,14 @@ export function stretchFrame(out: Buffer, from: number): void {
   const header = emptyHeader();
   readHeader(out, from, header);
   const lengthBytes = from + header.lengthBytes;
-  out.copyWithin(0, from, from + HEAD_BYTES);
+  out.copyWithin(0, from, from + HEADER_BYTES);
   out[1]! |= 1;
   out[3] = (out[3]! & 0xfc) | (lengthBytes >> 11);
   out[4] = lengthBytes >> 3;
   // A buffer fullness of all ones: variable rate.
   out[5] = (lengthBytes << 5) | 0x1f;
   out[6]! |= 0xfc;
-  fill(out, HEAD_BYTES, from + (hasCrc ? CRC_BYTES : 0));
+  fill(out, HEADER_BYTES, from + (hasCrc ? CRC_BYTES : 0));
 }
 
 /** Writes fill elements that have `bytes` bytes in all. */

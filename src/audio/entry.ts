@@ -9,15 +9,15 @@
  * Pure: one copy for all that begin with this segment (segment.ts keeps it).
  */
 
-import { ADTS_HEAD_BYTES, canStretch, stretchFrame } from './adts.js';
+import { ADTS_HEADER_BYTES, canStretch, stretchFrame } from './adts.js';
 import { emptyHeader, HEADER_BYTES, isAdts, readHeader } from './header.js';
 import { Reservoir } from './reservoir.js';
 
 /** An ID3v2 tag's header. */
-const TAG_HEAD_BYTES = 10;
+const ID3_HEADER_BYTES = 10;
 /** The frame that a tag must have: a text, of which there is only the byte that says how it is encoded. */
 const TAG_FRAME = Buffer.from('TSSE\0\0\0\x01\0\0\0', 'latin1');
-const LEAST_TAG_BYTES = TAG_HEAD_BYTES + TAG_FRAME.length;
+const LEAST_TAG_BYTES = ID3_HEADER_BYTES + TAG_FRAME.length;
 
 /**
  * Whether a listener can begin with a frame: it is the segment's first byte, or there is room for a tag or for what stretches it.
@@ -28,7 +28,7 @@ const LEAST_TAG_BYTES = TAG_HEAD_BYTES + TAG_FRAME.length;
 export function canEnter(frame: Buffer, offset: number, segmentBytes: number): boolean {
   if (offset === 0) return true;
   if (!isAdts(frame, 0)) return offset >= LEAST_TAG_BYTES;
-  return canStretch(frame, offset) && segmentBytes - offset >= ADTS_HEAD_BYTES;
+  return canStretch(frame, offset) && segmentBytes - offset >= ADTS_HEADER_BYTES;
 }
 
 /** Whether a listener without ICY begins with the segment's audio from the entry on, as it is. @param entry its offset */
@@ -55,10 +55,10 @@ export function enter(audio: Buffer, entry: number): void {
  * frame GStreamer calls it broken; with a body of less than ten bytes mpg123 complains.
  */
 function writeTag(out: Buffer, length: number): void {
-  const size = length - TAG_HEAD_BYTES;
+  const size = length - ID3_HEADER_BYTES;
   out.fill(0, 0, length);
   out.write('ID3\x04', 0, 'latin1');
-  TAG_FRAME.copy(out, TAG_HEAD_BYTES);
+  TAG_FRAME.copy(out, ID3_HEADER_BYTES);
   for (let i = 0; i < 4; i++) out[6 + i] = (size >> (7 * (3 - i))) & 0x7f;
 }
 

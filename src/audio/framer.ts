@@ -9,6 +9,7 @@
  */
 
 import {
+  APE_HEADER_BYTES,
   type Codec,
   emptyHeader,
   type FrameHeader,
@@ -17,7 +18,6 @@ import {
   MAX_FRAME_BYTES,
   mayBeTag,
   readHeader,
-  TAG_HEAD_BYTES,
   tagBytes,
 } from './header.js';
 import type { OggLink } from './ogg-link.js';
@@ -160,8 +160,8 @@ export class Framer {
   /** One step where no frame of this stream stands: past a tag, into sync (moving nothing), or past one byte of garbage. */
   #seek(bytes: Buffer, at: number, end: number, found: boolean): number {
     if (mayBeTag(bytes, at)) {
-      if (end - at < TAG_HEAD_BYTES) {
-        this.#neededBytes = TAG_HEAD_BYTES;
+      if (end - at < APE_HEADER_BYTES) {
+        this.#neededBytes = APE_HEADER_BYTES;
         return at;
       }
       this.#tagLeftBytes = tagBytes(bytes, at, this.#atBoundary);

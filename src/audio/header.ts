@@ -11,7 +11,7 @@ export type Codec = 'mp3' | 'aac';
 /** Bytes that must be there before `readHeader` may be asked. No frame and no tag is shorter. */
 export const HEADER_BYTES = 7;
 /** Bytes that must be there before `tagBytes` may be asked: an APE tag's header, the longest. */
-export const TAG_HEAD_BYTES = 32;
+export const APE_HEADER_BYTES = 32;
 /** The largest frame: ADTS counts its length in 13 bits. The largest of MPEG audio has 2,881 bytes (layer II, 160 kb/s, 8 kHz). */
 export const MAX_FRAME_BYTES = 8191;
 /** The largest tag that is believed: what an ID3v2 length of four times seven bits can say, with header and footer. */
@@ -127,14 +127,14 @@ function isWord(bytes: Buffer, at: number, header: FrameHeader, offset: number, 
   return offset + 4 <= header.lengthBytes && bytes.readUInt32BE(at + offset) === word;
 }
 
-/** Whether these HEADER_BYTES begin like a tag, so that TAG_HEAD_BYTES are worth waiting for. */
+/** Whether these HEADER_BYTES begin like a tag, so that APE_HEADER_BYTES are worth waiting for. */
 export function mayBeTag(bytes: Buffer, at: number): boolean {
   const word = bytes.readUIntBE(at, 3);
   return word === 0x494433 || word === 0x544147 || word === 0x415045; // "ID3", "TAG", "APE"
 }
 
 /**
- * The length of the tag that begins at `at` (TAG_HEAD_BYTES must be there), or 0 when none does. Strict, since a false tag would
+ * The length of the tag that begins at `at` (APE_HEADER_BYTES must be there), or 0 when none does. Strict, since a false tag would
  * swallow megabytes of audio. The three letters of ID3v1 prove little: they count only at a `boundary`, straight behind a frame.
  */
 export function tagBytes(bytes: Buffer, at: number, boundary: boolean): number {

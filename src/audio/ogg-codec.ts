@@ -17,10 +17,10 @@ export interface OggFacts {
   readonly channels: number;
 }
 
-const VORBIS_HEAD_BYTES = 30;
-const OPUS_HEAD_BYTES = 19;
+const VORBIS_HEADER_BYTES = 30;
+const OPUS_HEADER_BYTES = 19;
 /** The mapping's own 9 bytes, "fLaC", a block's header and STREAMINFO. */
-const FLAC_HEAD_BYTES = 51;
+const FLAC_HEADER_BYTES = 51;
 
 /** Hz: of the telephone, the lowest that encoders of Vorbis and Opus know; no stream of FLAC has less either. */
 const LEAST_RATE = 8000;
@@ -45,16 +45,16 @@ export function readIdentification(packet: Buffer): OggFacts | null {
 
 function readFacts(packet: Buffer): OggFacts | null {
   const text = packet.toString('latin1', 0, 8);
-  if (text.startsWith('\x01vorbis') && packet.length >= VORBIS_HEAD_BYTES) {
+  if (text.startsWith('\x01vorbis') && packet.length >= VORBIS_HEADER_BYTES) {
     const [short, long] = [packet[28]! & 15, packet[28]! >> 4];
     if (packet.readUInt32LE(7) !== 0 || short < LEAST_BLOCK_BITS || long < short || long > MOST_BLOCK_BITS) return null;
     return { codec: 'vorbis', sampleRate: packet.readUInt32LE(12), channels: packet[11]! };
   }
-  if (text === 'OpusHead' && packet.length >= OPUS_HEAD_BYTES) {
+  if (text === 'OpusHead' && packet.length >= OPUS_HEADER_BYTES) {
     // The upper four bits of the version announce a change that is not understood (RFC 7845, section 5.1).
     return packet[8]! > 15 ? null : { codec: 'opus', sampleRate: 48_000, channels: packet[9]! };
   }
-  if (text.startsWith('\x7fFLAC') && packet.length === FLAC_HEAD_BYTES) {
+  if (text.startsWith('\x7fFLAC') && packet.length === FLAC_HEADER_BYTES) {
     const [least, most] = [packet.readUInt16BE(17), packet.readUInt16BE(19)];
     if (least < LEAST_FLAC_BLOCK || most < least) return null;
     return { codec: 'flac', sampleRate: packet.readUIntBE(27, 3) >> 4, channels: ((packet[29]! >> 1) & 7) + 1 };

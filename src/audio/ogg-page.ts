@@ -8,11 +8,11 @@
  * packets only, unless one is larger than a page. Pure but for PageWriter, which is owned by the tape.
  */
 
-export const PAGE_HEAD_BYTES = 27;
+export const PAGE_HEADER_BYTES = 27;
 export const MOST_LACINGS = 255;
 const PIECE_BYTES = 255;
 /** The largest page. */
-export const MAX_PAGE_BYTES = PAGE_HEAD_BYTES + MOST_LACINGS + MOST_LACINGS * PIECE_BYTES;
+export const MAX_PAGE_BYTES = PAGE_HEADER_BYTES + MOST_LACINGS + MOST_LACINGS * PIECE_BYTES;
 
 /** What a page's flags say. */
 export const CONTINUED = 1;
@@ -46,7 +46,7 @@ export function pageCrc(bytes: Buffer, at: number, end: number): number {
 /** How a page of the one version that there is begins. */
 export const PAGE_START = Buffer.from('OggS\0', 'latin1');
 
-/** Whether these PAGE_HEAD_BYTES begin so. */
+/** Whether these PAGE_HEADER_BYTES begin so. */
 export function isPage(bytes: Buffer, at: number): boolean {
   return bytes.readUInt32BE(at) === CAPTURE && bytes[at + 4] === 0;
 }
@@ -62,25 +62,25 @@ export interface OggPage {
   readonly body: Buffer;
 }
 
-/** How many bytes the page at `at` needs; more become known as more of it is there. Ask with `there` of PAGE_HEAD_BYTES at least. */
+/** How many bytes the page at `at` needs; more become known as more of it is there. Ask with `there` of PAGE_HEADER_BYTES at least. */
 export function pageBytes(bytes: Buffer, at: number, there: number): number {
   const lacings = bytes[at + 26]!;
-  let needed = PAGE_HEAD_BYTES + lacings;
+  let needed = PAGE_HEADER_BYTES + lacings;
   if (there < needed) return needed;
-  for (let i = at + PAGE_HEAD_BYTES, end = i + lacings; i < end; i++) needed += bytes[i]!;
+  for (let i = at + PAGE_HEADER_BYTES, end = i + lacings; i < end; i++) needed += bytes[i]!;
   return needed;
 }
 
 /** The whole page in `bytes`, as views; null when its CRC says that it is damaged (or none). */
 export function readPage(bytes: Buffer): OggPage | null {
   if (pageCrc(bytes, 0, bytes.length) !== bytes.readUInt32LE(CRC_AT)) return null;
-  const bodyAt = PAGE_HEAD_BYTES + bytes[26]!;
+  const bodyAt = PAGE_HEADER_BYTES + bytes[26]!;
   return {
     flags: bytes[5]!,
     granule: bytes.readInt32LE(10) * UINT32 + bytes.readUInt32LE(6),
     serial: bytes.readUInt32LE(14),
     sequence: bytes.readUInt32LE(18),
-    lacings: bytes.subarray(PAGE_HEAD_BYTES, bodyAt),
+    lacings: bytes.subarray(PAGE_HEADER_BYTES, bodyAt),
     body: bytes.subarray(bodyAt),
   };
 }
@@ -155,7 +155,7 @@ export class PageWriter {
   /** Ends the page; nothing to end is nothing. */
   end(flags = 0): void {
     if (this.#count === 0) return;
-    const bytes = PAGE_HEAD_BYTES + this.#count + this.#bodyBytes;
+    const bytes = PAGE_HEADER_BYTES + this.#count + this.#bodyBytes;
     this.#reserve(bytes);
     const [out, at] = [this.#out, this.#outBytes];
     out.writeUInt32BE(CAPTURE, at);
@@ -166,8 +166,8 @@ export class PageWriter {
     out.writeUInt32LE(this.#serial, at + 14);
     out.writeUInt32LE(this.#sequence, at + 18);
     out[at + 26] = this.#count;
-    this.#lacings.copy(out, at + PAGE_HEAD_BYTES, 0, this.#count);
-    this.#body.copy(out, at + PAGE_HEAD_BYTES + this.#count, 0, this.#bodyBytes);
+    this.#lacings.copy(out, at + PAGE_HEADER_BYTES, 0, this.#count);
+    this.#body.copy(out, at + PAGE_HEADER_BYTES + this.#count, 0, this.#bodyBytes);
     out.writeUInt32LE(pageCrc(out, at, at + bytes), at + CRC_AT);
     this.#outBytes += bytes;
     this.#sequence = (this.#sequence + 1) >>> 0;

@@ -6,7 +6,15 @@
  * holds one page. What is computed is in proportion to what came in, whatever that claims: see VAIN_SHARE. Owned by an OggFramer.
  */
 
-import { isPage, MAX_PAGE_BYTES, type OggPage, PAGE_HEAD_BYTES, PAGE_START, pageBytes, readPage } from './ogg-page.js';
+import {
+  isPage,
+  MAX_PAGE_BYTES,
+  type OggPage,
+  PAGE_HEADER_BYTES,
+  PAGE_START,
+  pageBytes,
+  readPage,
+} from './ogg-page.js';
 
 /**
  * A page with a wrong CRC is looked through for another one from its second byte on. A header of 27 bytes that claims 64 KB costs a CRC over all
@@ -37,7 +45,7 @@ export class OggPages {
   /** In the scratch: from where on it has not been looked at, and up to where it is full. */
   #at = 0;
   #end = 0;
-  #neededBytes = PAGE_HEAD_BYTES;
+  #neededBytes = PAGE_HEADER_BYTES;
   #vainBytes = VAIN_BYTES;
   /** The sink has a page that is not through. */
   #isUnderWay = false;
@@ -52,7 +60,7 @@ export class OggPages {
     this.#counters.skippedBytes += this.#end - this.#at;
     this.#at = this.#end = 0;
     this.#isUnderWay = false;
-    this.#neededBytes = PAGE_HEAD_BYTES;
+    this.#neededBytes = PAGE_HEADER_BYTES;
   }
 
   /**
@@ -128,6 +136,6 @@ export class OggPages {
   /** A page's bytes stay where they are until more are needed, which is not before its packets are handed on. */
   #drop(bytes: number): void {
     this.#at += bytes;
-    this.#neededBytes = PAGE_HEAD_BYTES;
+    this.#neededBytes = PAGE_HEADER_BYTES;
   }
 }

@@ -12,7 +12,7 @@
 import type { FrameSink } from './framer.js';
 import { nextHeader, PacketClock, readIdentification } from './ogg-codec.js';
 import { OggLink } from './ogg-link.js';
-import { CONTINUED, FIRST, isFilled, LAST, MOST_LACINGS, type OggPage, PAGE_HEAD_BYTES } from './ogg-page.js';
+import { CONTINUED, FIRST, isFilled, LAST, MOST_LACINGS, type OggPage, PAGE_HEADER_BYTES } from './ogg-page.js';
 import { OggPages, type PageSink } from './ogg-pages.js';
 
 /** A larger packet is not a stream's audio; comments that hold a picture may come near. */
@@ -190,7 +190,7 @@ export class OggFramer implements PageSink {
 
   /** A page in which nothing is. */
   #countEmpty(bytes: number): void {
-    this.counters.skippedBytes = Math.max(this.counters.skippedBytes, this.#skippedBefore + PAGE_HEAD_BYTES + bytes);
+    this.counters.skippedBytes = Math.max(this.counters.skippedBytes, this.#skippedBefore + PAGE_HEADER_BYTES + bytes);
   }
 
   /** A piece of a packet that goes on in the next page. */

@@ -58,3 +58,8 @@ export class Refusal extends Error {
 export function retryLater(kind: 'unavailable' | 'too-many', detail: string, retrySeconds: number): Refusal {
   return new Refusal(kind, detail, { headers: { 'Retry-After': String(retrySeconds) } });
 }
+
+/** What comes while the server stops. @param retrySeconds when it makes sense to come again, whole */
+export function shuttingDown(retrySeconds: number): Refusal {
+  return retryLater('unavailable', 'The server is shutting down.', retrySeconds);
+}

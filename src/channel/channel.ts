@@ -96,8 +96,8 @@ export class Channel {
       {
         stallMs: all.sources.stallMs,
         pieceMs: all.sources.pieceSeconds * 1000,
-        flaps: all.sources.stallsPerMinute,
-        soundMs: all.sources.soundSeconds * 1000,
+        stallsPerMinute: all.sources.stallsPerMinute,
+        steadyMs: all.sources.soundSeconds * 1000,
         silentMs: all.sources.silentSeconds * 1000,
       },
     );
@@ -152,8 +152,8 @@ export class Channel {
   /** One line a second at most for each source and event. */
   #report(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
     const all = { channel: this.key, source: this.switch.sources[place]!.kind, place, event, ...fields };
-    if (isOver) this.#log.info(all, 'a source is well again');
-    else this.#repeats.warn(`${place} ${event}`, all, 'a source needs a look');
+    if (isOver) this.#log.info(all, 'source recovered');
+    else this.#repeats.warn(`${place} ${event}`, all, 'source event');
   }
 
   #encoderMount(): EncoderMount | undefined {

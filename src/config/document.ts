@@ -23,7 +23,7 @@ const VARIABLE = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|)/g;
 
 // For these the parser's own sentence quotes the file, or speaks to programmers.
 const SENTENCES: Readonly<Record<string, string>> = {
-  BAD_DIRECTIVE: 'A line that starts with % is no option',
+  BAD_DIRECTIVE: 'A line that starts with % is not an option',
   DUPLICATE_KEY: 'This name is used twice here',
   MULTIPLE_DOCS: 'Only one document is read; take out the line ---',
   NON_STRING_KEY: 'The name of an option must be plain text',

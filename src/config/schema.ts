@@ -68,7 +68,7 @@ export const BODY_TIMEOUT_SECONDS = 15;
 export const DEMO_SECRETS_CONSENT = 'yes, anybody may push and stream to this server';
 
 // Field names and field contents of RFC 9110 section 5; framing and metaint are ours, listeners were promised them.
-const HEAD_NAME = /^(?!(?:connection|content-length|transfer-encoding|icy-metaint)$)[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i;
+const HEADER_NAME = /^(?!(?:connection|content-length|transfer-encoding|icy-metaint)$)[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i;
 
 /** Builds the zod schema. `context` are needed for secrets (environment) and file sources (folder). */
 export function configSchema(context: ConfigContext) {
@@ -124,7 +124,7 @@ export function configSchema(context: ConfigContext) {
       bufferBytes: whole(1024, 1_073_741_824).default(16_777_216),
     }).prefault({}),
     shutdown: section({
-      graceSeconds: seconds(0, 600).default(8),
+      graceSeconds: seconds(1, 600).default(8),
     }).prefault({}),
     sessions: section({
       keepSeconds: seconds(0, 86_400).default(60),
@@ -208,9 +208,9 @@ export function configSchema(context: ConfigContext) {
         .default(''),
       headers: z
         .record(
-          z.string().regex(HEAD_NAME, { error: 'must be a head name, and none that frames the stream' }),
+          z.string().regex(HEADER_NAME, { error: 'must be a header name, and none that frames the stream' }),
           text(0, 1024),
-          { error: 'must be a map from head names to texts' },
+          { error: 'must be a map from header names to texts' },
         )
         .default({}),
     })

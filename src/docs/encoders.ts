@@ -14,10 +14,10 @@ const ALLOW = header('The methods that this address takes.', { const: 'GET, POST
 const FIELDS: Readonly<Record<string, string>> = {
   mode: 'Always updinfo.',
   mount: 'Whose title it is: a mount. Not needed where only one channel has the password.',
-  song: 'The title line. Passed over where artist and title are both there.',
+  song: 'The title line. Ignored where artist and title are both there.',
   artist: 'Artist.',
   title: 'Song; also the title line where there is neither song nor artist.',
-  url: 'An image of the track. Other addresses are passed over.',
+  url: 'An image of the track. Other addresses are ignored.',
   charset: 'In which the fields are percent-encoded; default: UTF-8 where valid, else Windows-1252.',
 };
 
@@ -53,7 +53,7 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
     responses: {
       ...anywhere,
       '200': {
-        description: 'Taken, or passed over: the message says which. A title that is too long is cut.',
+        description: 'Taken, or ignored: the message says which. A title that is too long is cut.',
         headers: NO_STORE,
         content: content('text/xml; charset=utf-8', { type: 'string', pattern: '<iceresponse>' }),
       },

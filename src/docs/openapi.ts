@@ -22,7 +22,7 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
   return {
     operationId: `push${method === 'post' ? 'Post' : 'Get'}${bearer ? 'Bearer' : ''}`,
     tags: ['Push'],
-    summary: `Push a title as ${form}${bearer ? ', the token in a head' : ''}`,
+    summary: `Push a title as ${form}${bearer ? ', the token in a header' : ''}`,
     ...(bearer ? { security: [{ pushToken: [] }] } : {}),
     ...(method === 'get'
       ? { parameters: parametersOf(all.PushQuery) }
@@ -95,7 +95,7 @@ function streams(): Json {
     tag: 'Hear',
     summary: 'The stream',
     description:
-      'It never ends. Configured heads are added, and replace these. No OpenAPI can say what ICY blocks are.',
+      'It never ends. Configured headers are added, and replace these. No OpenAPI can say what ICY blocks are.',
     parameters: [
       inQuery('metaid', 'Names this listener, for the listener scope.', METAID_SCHEMA),
       inQuery('sabcsid', 'The older name of metaid.', { ...METAID_SCHEMA, deprecated: true }),
@@ -110,7 +110,11 @@ function streams(): Json {
         content: { 'audio/mpeg': audio, 'audio/aac': audio, 'audio/ogg': audio },
       },
       ...refused('unavailable', 'No audio now, or no room.', anyOrigin),
-      ...refused('not-admitted', 'The URL has to be signed, or whoever was asked says no.', anyOrigin),
+      ...refused(
+        'not-admitted',
+        "The URL has to be signed, or the operator's service refuses the listener.",
+        anyOrigin,
+      ),
       ...refused('not-found', 'There is no such mount.'),
     },
   });
@@ -126,7 +130,7 @@ function streams(): Json {
         'Cache-Control': header('Never kept.', { const: 'no-store' }),
       },
     },
-    ...refused('unauthorized', 'Whoever was asked says no to somebody unknown.', challenge),
+    ...refused('unauthorized', "The operator's service refuses a listener that has not named itself.", challenge),
   };
   return { '/{mount}': { ...path, get: { ...get, responses } } };
 }

@@ -95,7 +95,7 @@ export function polls(): Json {
       summary: 'What one listener hears now',
       description: LISTENER_HINT,
       parameters: [sync, type, ifNoneMatch],
-      responses: cached(JSON_TYPE, ref('ChannelRecord'), 'private, no-cache', 'It has heard no title yet.'),
+      responses: cached(JSON_TYPE, ref('ChannelRecord'), 'private, no-cache', 'It has not heard a title yet.'),
     }),
   };
 }

@@ -19,7 +19,7 @@ const ALLOW = header('The methods that this address takes.');
 /** Reads may be made by pages of any origin. */
 export const CORS: Json = {
   'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
-  'Access-Control-Expose-Headers': header('The heads that such pages may read.'),
+  'Access-Control-Expose-Headers': header('The headers that such pages may read.'),
 };
 /** An address that does not serve reads at all answers without them. */
 export const CORS_WHERE_SERVED: Json = Object.fromEntries(
@@ -48,7 +48,7 @@ export const ANYWHERE: Json = {
   ),
   ...refused('not-found', 'There is nothing here, or this address does not serve it.'),
   ...refused('timeout', 'The request did not come in time.'),
-  ...refused('head-too-large', 'The request line and its heads are too long.'),
+  ...refused('head-too-large', 'The request line and its headers are too long.'),
   ...refused('internal', 'A fault of ours; nothing was applied.'),
 };
 
@@ -70,7 +70,7 @@ export const PREFLIGHT: Json = {
       Allow: header('The methods.'),
       'Access-Control-Allow-Origin': header('Any.', { const: '*' }),
       'Access-Control-Allow-Methods': header('The methods.'),
-      'Access-Control-Allow-Headers': header('The heads that a page may set.'),
+      'Access-Control-Allow-Headers': header('The headers that a page may set.'),
       'Access-Control-Max-Age': header('Seconds for which this may be remembered.'),
     },
   },

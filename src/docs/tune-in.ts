@@ -10,7 +10,7 @@ const HEADERS: Json = {
   'Cache-Control': header('Never kept.', { const: 'no-store' }),
 };
 const mountPath = inPath('mount', 'A mount, which may hold slashes, or a channel key.', { type: 'string' });
-const mountQuery = inQuery('mount', 'Only the channel that is heard at this mount.', { type: 'string' });
+const mountQuery = inQuery('mount', 'Only the channel that is played at this mount.', { type: 'string' });
 
 function ok(mediaType: string, schema: Json): Json {
   return { '200': { description: 'OK', headers: HEADERS, content: content(mediaType, schema) } };
@@ -44,7 +44,7 @@ const SOURCE: Json = {
     ...['server_type', 'dummy'],
   ],
   properties: {
-    audio_info: { ...text, description: 'As the head ice-audio-info.' },
+    audio_info: { ...text, description: 'As the header ice-audio-info.' },
     bitrate: { ...whole, description: 'kb/s.' },
     channels: { ...whole, description: 'Of the audio, where the source says it.' },
     connections: { ...whole, description: 'Connections that play; not a member of Icecast’s.' },

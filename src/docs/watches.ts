@@ -17,7 +17,7 @@ export function sockets(): Json {
       responses: {
         '101': { description: 'A WebSocket is open; see /asyncapi.json.' },
         ...(scope === 'listener' ? BAD_SYNC : {}),
-        ...refused('upgrade-required', 'This is no WebSocket handshake.', {
+        ...refused('upgrade-required', 'This is not a WebSocket handshake.', {
           ...CORS,
           Upgrade: header('Which way there is.'),
         }),

@@ -6,6 +6,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../base/refusal.js';
 import type { Role } from '../config/schema.js';
+import { GET_METHODS, READ_METHODS } from './allow.js';
 import { READ_ONLY, READ_PREFLIGHT } from './reads.js';
 
 declare module 'fastify' {
@@ -20,20 +21,21 @@ export interface RouteRole {
   readonly role?: Role;
 }
 
-/** Answers every method but these for this path. @param detail for a person */
+/** Answers every method but these for this path. @param allowed a list of allow.ts @param detail for a person */
 export function refuseOthers(
   app: FastifyInstance,
   url: string,
-  allowed: readonly string[],
+  allowed: string,
   detail: string,
   config: RouteRole = {},
 ): void {
+  const taken = allowed.split(', ');
   app.route({
     config,
-    method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+    method: app.supportedMethods.filter((method) => !taken.includes(method)),
     url,
     onRequest: async () => {
-      throw new Refusal('method-not-allowed', detail, { headers: { Allow: allowed.join(', ') } });
+      throw new Refusal('method-not-allowed', detail, { headers: { Allow: allowed } });
     },
     handler: async () => undefined,
   });
@@ -41,11 +43,11 @@ export function refuseOthers(
 
 /** For what can only be read, by GET and HEAD. */
 export function refuseWrites(app: FastifyInstance, url: string, config: RouteRole = {}): void {
-  refuseOthers(app, url, ['GET', 'HEAD'], READ_ONLY, config);
+  refuseOthers(app, url, GET_METHODS, READ_ONLY, config);
 }
 
 /** The same for what pages of other origins may read too: OPTIONS answers their preflight. */
 export function allowPreflight(app: FastifyInstance, url: string, config: RouteRole): void {
   app.options(url, { config }, async (_request, reply) => reply.code(204).headers(READ_PREFLIGHT).send());
-  refuseOthers(app, url, ['GET', 'HEAD', 'OPTIONS'], READ_ONLY, config);
+  refuseOthers(app, url, READ_METHODS, READ_ONLY, config);
 }

@@ -70,7 +70,7 @@ export class Pipeline {
   }
 
   /** The answer has no end, or is long in coming: what still comes is read and dropped, so that the end of the connection is seen. */
-  passOver(): void {
+  ignoreRest(): void {
     this.#isOver = true;
     this.#rest = null;
     this.#socket.off('data', this.#read).on('data', drop).resume();

@@ -122,7 +122,7 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heade
   }
   const refusal =
     error.code === 'HPE_HEADER_OVERFLOW'
-      ? new Refusal('head-too-large', 'The request line and heads are too long.')
+      ? new Refusal('head-too-large', 'The request line and headers are too long.')
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? new Refusal('timeout', 'The request did not come in time.')
         : new Refusal('bad-request', BROKEN[error.code ?? ''] ?? 'This is not an HTTP request that can be read.');

@@ -15,12 +15,13 @@ import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';
 import type { AcceptedPush } from '../titles/service.js';
+import { PUSH_METHODS } from './allow.js';
 import { type RouteRole, refuseOthers } from './methods.js';
 
 /** What pushing needs of the rest of the server; wired in app/. */
 export interface PushTarget {
   /** Whether this token may push to this channel; an unknown channel takes the same time and says the same. */
-  authorized(channel: string, token: string): boolean;
+  authorizes(channel: string, token: string): boolean;
   /** Commits and reports to readers. Rejects with a Refusal. */
   push(channel: string, input: PushInput): Promise<AcceptedPush>;
   /** An accepted push has been written to this node's readers. @param tookMs since it came in */
@@ -84,7 +85,7 @@ export function registerPush(
     // Before the body is read: strangers learn nothing but that they are strangers.
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
       const { channel, token } = request.params as PushParams;
-      const compare = () => target.authorized(channel, token ?? bearerToken(request));
+      const compare = () => target.authorizes(channel, token ?? bearerToken(request));
       const client: PushClient = { address: rates.proxies.ofRequest(request.raw), verdict: undefined };
       clients.set(request, client);
       const onJudged = (judged: Judged) => {
@@ -137,8 +138,7 @@ export function registerPush(
       handler: (request, reply) =>
         answer(request, reply, () => parsePushBody((request.body as Buffer | undefined) ?? Buffer.alloc(0), limits)),
     });
-    // HEAD too: a link checker must not push.
-    refuseOthers(app, url, ['GET', 'POST'], 'Push with GET or POST.', ROLE);
+    refuseOthers(app, url, PUSH_METHODS, 'Push with GET or POST.', ROLE);
   }
 }
 

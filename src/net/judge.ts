@@ -25,9 +25,9 @@ export interface Judges {
 }
 
 /**
- * Asks about the secret of a connection that no HTTP server reads. The socket is paused, and is so again when `onVerdict` is called: at
+ * Asks about the secret of a connection that no HTTP server reads. The socket is paused, and is so again when `onJudged` is called: at
  * once, or once it was its turn; never when the connection has ended by then.
- * @param mostBytes that are read ahead @param onVerdict with what was read ahead
+ * @param mostBytes that are read ahead @param onJudged with what was read ahead
  */
 export function judgeConnection(
   { gate, connections }: Judges,
@@ -35,14 +35,14 @@ export function judgeConnection(
   socket: Socket,
   mostBytes: number,
   compare: () => boolean,
-  onVerdict: (judged: Judged, ahead: Buffer) => void,
+  onJudged: (judged: Judged, ahead: Buffer) => void,
 ): void {
   let ahead: ReadAhead | null = null;
   // Until it closes, or is admitted.
   if (!connections.begin(socket, true)) return;
   const waiting = gate.check(origin, compare, (verdict, retrySeconds) => {
     if (verdict === 'right') connections.prove(socket);
-    onVerdict({ verdict, retrySeconds }, ahead?.stop() ?? NOTHING);
+    onJudged({ verdict, retrySeconds }, ahead?.stop() ?? NOTHING);
   });
   if (waiting !== null) ahead = new ReadAhead(socket, mostBytes, () => waiting.leave());
 }

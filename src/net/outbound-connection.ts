@@ -95,7 +95,7 @@ export class OutboundConnection extends Duplex {
     }
     this.#head = bytes;
     const headBytes = this.#interimBytes + (typeof found === 'string' ? bytes.length : found.endAt);
-    if (found === 'wrong') this.destroy(new Error('the answer is no HTTP'));
+    if (found === 'wrong') this.destroy(new Error('the answer is not HTTP'));
     else if (headBytes > this.#headBytes) {
       this.destroy(new Error(`Header overflow: the head of the answer is larger than ${this.#headBytes} bytes`));
     } else if (found !== 'more') {

@@ -131,7 +131,7 @@ export class RequestHeadParser {
     const colon = line.indexOf(':');
     const written = line.slice(0, Math.max(colon, 0));
     const name = written.trimEnd().toLowerCase();
-    if (this.#isStrict && line.startsWith(' ')) return 'has a head that goes on in a second line';
+    if (this.#isStrict && line.startsWith(' ')) return 'has a header that goes on in a second line';
     const isToken = TOKEN.test(name);
     if (this.#isStrict && isToken && name.length !== written.length) return 'has a blank before a colon';
     this.#isLoose ||= !isToken;
@@ -175,11 +175,11 @@ function tooLarge(limit: string): RequestHeadFault {
 }
 
 /**
- * The user and password of `Authorization: Basic` (RFC 7617; in UTF-8 where valid, else Windows-1252). The password begins after
+ * The user and password of an `Authorization: Basic` header's value (RFC 7617; in UTF-8 where valid, else Windows-1252). The password begins after
  * the first colon and may hold more of them. Null when there are none, or they are not base64 (padding may be missing).
  */
-export function basicCredentials({ headers }: Pick<RequestHead, 'headers'>): { user: string; password: string } | null {
-  const token = /^basic +([a-z0-9+/]+)={0,2}$/i.exec(headers.get('authorization') ?? '')?.[1];
+export function basicCredentials(authorization: string | undefined): { user: string; password: string } | null {
+  const token = /^basic +([a-z0-9+/]+)={0,2}$/i.exec(authorization ?? '')?.[1];
   // One character left over is not a byte.
   if (token === undefined || token.length % 4 === 1) return null;
   const text = decodeUndeclared(Buffer.from(token, 'base64'));

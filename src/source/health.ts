@@ -49,7 +49,7 @@ const ON_AGAIN = 0.1;
 /** An AAC stream whose mean has moved this far has another bitrate. */
 const CHANGED = 0.25;
 /** Audio in frames of one bitrate that shows a constant one. */
-const STEADY_MS = 2000;
+const CONSTANT_MS = 2000;
 
 export class Health {
   readonly troubles: Record<Trouble, boolean> = {
@@ -80,7 +80,7 @@ export class Health {
   #sampleRate = 0;
   #channels = 0;
   /** The constant bitrate; 0: not known, or variable. */
-  #steadyKbps = 0;
+  #constantKbps = 0;
   #runKbps = 0;
   #runMs = 0;
 
@@ -160,17 +160,17 @@ export class Health {
   /** Frames of MP3 state their bitrate: a constant one that becomes another constant one has changed; a variable one never does. */
   #watchRun(kbps: number, durationMs: number): void {
     if (kbps !== this.#runKbps) {
-      if (this.#runMs < STEADY_MS) this.#steadyKbps = 0;
+      if (this.#runMs < CONSTANT_MS) this.#constantKbps = 0;
       this.#runKbps = kbps;
       this.#runMs = 0;
     }
     this.#runMs += durationMs;
-    if (this.#runMs < STEADY_MS || kbps === this.#steadyKbps) return;
-    if (this.#steadyKbps !== 0) {
-      this.report('bitrate', { fromKbps: this.#steadyKbps, toKbps: kbps });
+    if (this.#runMs < CONSTANT_MS || kbps === this.#constantKbps) return;
+    if (this.#constantKbps !== 0) {
+      this.report('bitrate', { fromKbps: this.#constantKbps, toKbps: kbps });
       this.#forgetWindow();
     }
-    this.#steadyKbps = kbps;
+    this.#constantKbps = kbps;
   }
 
   #watchSound(isSilent: boolean, durationMs: number): void {
@@ -209,11 +209,11 @@ export class Health {
 
   /** Frames of AAC do not state it: the mean must have moved, and stay there. */
   #watchMean(kbps: number): void {
-    if (this.#steadyKbps === 0) this.#steadyKbps = kbps;
-    this.#windowsMoved = Math.abs(kbps / this.#steadyKbps - 1) > CHANGED ? this.#windowsMoved + 1 : 0;
+    if (this.#constantKbps === 0) this.#constantKbps = kbps;
+    this.#windowsMoved = Math.abs(kbps / this.#constantKbps - 1) > CHANGED ? this.#windowsMoved + 1 : 0;
     if (this.#windowsMoved < WINDOWS) return;
-    this.report('bitrate', { fromKbps: Math.round(this.#steadyKbps), toKbps: Math.round(kbps) });
-    this.#steadyKbps = kbps;
+    this.report('bitrate', { fromKbps: Math.round(this.#constantKbps), toKbps: Math.round(kbps) });
+    this.#constantKbps = kbps;
     this.#windowsMoved = 0;
   }
 
@@ -224,7 +224,7 @@ export class Health {
   }
 
   #forgetBitrate(): void {
-    this.measuredKbps = this.#steadyKbps = this.#runKbps = this.#runMs = this.#windowsMoved = this.#windowsOff = 0;
+    this.measuredKbps = this.#constantKbps = this.#runKbps = this.#runMs = this.#windowsMoved = this.#windowsOff = 0;
     this.#forgetWindow();
   }
 

@@ -4,9 +4,9 @@
  *
  *   frame ─► takes? ─► waiting │ title being saved │ ─► output      frames wait behind a title, in order, and go on in bounded turns
  *
- * Invariant: a source that was left `flaps` times within a minute because it stalled or was lost is unsteady until it has delivered for
- * `soundMs` without being overdue, whatever connections that takes; or has been gone for a minute. An encoder that is restarted once or
- * twice is on air at once.
+ * Invariant: a source that was left `stallsPerMinute` times within a minute because it stalled or was lost is unsteady until it has
+ * delivered for `steadyMs` without being overdue, whatever connections that takes; or has been gone for a minute. An encoder that is
+ * restarted once or twice is on air at once.
  */
 
 import type { OggLink } from '../audio/ogg-link.js';
@@ -29,9 +29,9 @@ export interface InputOptions extends HealthOptions {
   /** The longest piece in which a source may send its audio (due.ts). */
   readonly pieceMs: number;
   /** It is unsteady once it was left this often within a minute. */
-  readonly flaps: number;
+  readonly stallsPerMinute: number;
   /** How long an unsteady source must have delivered without fault. */
-  readonly soundMs: number;
+  readonly steadyMs: number;
 }
 
 const MINUTE_MS = 60_000;
@@ -86,8 +86,8 @@ export class Input implements SourceInput, AlarmHandler {
   isAway = false;
   readonly health: Health;
   /** Since when it has delivered without being overdue. */
-  #soundSinceMs = Number.NEGATIVE_INFINITY;
-  /** When it was left because it stalled or was lost, the latest `flaps` of them. */
+  #steadySinceMs = Number.NEGATIVE_INFINITY;
+  /** When it was left because it stalled or was lost, the latest `stallsPerMinute` of them. */
   readonly #leftMs: number[] = [];
   /** Frames behind a title that is being saved, or not written yet, oldest first; null: none wait. A source's pace and work bound them. */
   #waiting: WaitingFrame[] | null = null;
@@ -121,7 +121,7 @@ export class Input implements SourceInput, AlarmHandler {
     if (this.#lostReason !== null) this.#write(Number.POSITIVE_INFINITY);
     const nowMs = this.#clock.now();
     const due = this.#due;
-    if (nowMs - due.atMs > this.#options.stallMs) this.#soundSinceMs = nowMs;
+    if (nowMs - due.atMs > this.#options.stallMs) this.#steadySinceMs = nowMs;
     due.add(durationMs, nowMs, link === undefined ? 0 : this.source.pageMs);
     this.isAway = false;
     this.health.frame(bytes, durationMs, due.atMs, link === undefined);
@@ -234,15 +234,16 @@ export class Input implements SourceInput, AlarmHandler {
 
   /** It was on air, and has failed its listeners. */
   #count(nowMs: number): void {
-    const { flaps, soundMs } = this.#options;
-    if (this.#leftMs.push(nowMs) > flaps) this.#leftMs.shift();
-    if (this.#leftMs.length < flaps || nowMs - this.#leftMs[0]! > MINUTE_MS) return;
-    this.health.unsteady(true, { stallsPerMinute: flaps, soundSeconds: soundMs / 1000 });
+    const { stallsPerMinute, steadyMs } = this.#options;
+    if (this.#leftMs.push(nowMs) > stallsPerMinute) this.#leftMs.shift();
+    if (this.#leftMs.length < stallsPerMinute || nowMs - this.#leftMs[0]! > MINUTE_MS) return;
+    this.health.unsteady(true, { stallsPerMinute, soundSeconds: steadyMs / 1000 });
   }
 
   #judge(nowMs: number): void {
     const isGone = this.#due.atMs === Number.NEGATIVE_INFINITY;
     if (isGone && nowMs - this.#goneSinceMs >= MINUTE_MS) this.health.forgive();
-    else if (nowMs - this.#soundSinceMs >= this.#options.soundMs && this.isGood(nowMs)) this.health.unsteady(false, {});
+    else if (nowMs - this.#steadySinceMs >= this.#options.steadyMs && this.isGood(nowMs))
+      this.health.unsteady(false, {});
   }
 }

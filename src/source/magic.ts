@@ -15,7 +15,7 @@ const ROWS: readonly (readonly [number, string, string])[] = [
   [0, '\x1a\x45\xdf\xa3', 'WebM or Matroska'],
   [4, 'ftyp', 'MP4'],
   [0, 'FLV', 'FLV'],
-  [0, 'ADIF', 'AAC without ADTS heads'],
+  [0, 'ADIF', 'AAC without ADTS headers'],
   [0, '\x47', 'perhaps MPEG-TS'],
   [0, '<', 'text'],
 ];

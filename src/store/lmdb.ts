@@ -267,9 +267,7 @@ class LmdbStore implements Store {
     const entry = parseEntry(text);
     if (entry === null && !this.#reported.has(channel)) {
       this.#reported.add(channel);
-      this.#onError(
-        new Error(`An entry of the stored history of channel ${channel} cannot be read, and is passed over`),
-      );
+      this.#onError(new Error(`An entry of the stored history of channel ${channel} cannot be read, and is skipped`));
     }
     return entry;
   }

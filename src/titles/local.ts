@@ -3,7 +3,7 @@
  * decided on a committed state; changes of different channels share the store's commits.
  */
 
-import { retryLater } from '../base/refusal.js';
+import { retryLater, shuttingDown } from '../base/refusal.js';
 import { type Change, type ChannelState, EMPTY_STATE } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
 import type { Deliver, Engine } from './engine.js';
@@ -35,7 +35,7 @@ export class LocalEngine implements Engine {
   }
 
   update(channel: string, decide: (state: ChannelState) => Change | null): Promise<Change | null> {
-    if (this.#closed) return Promise.reject(retryLater('unavailable', 'The server is shutting down.', RETRY_SECONDS));
+    if (this.#closed) return Promise.reject(shuttingDown(RETRY_SECONDS));
     const queue = this.#queue(channel);
     const turn = queue.tail.then(() => this.#turn(queue, channel, decide));
     queue.tail = turn.catch(() => undefined);

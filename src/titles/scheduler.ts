@@ -49,9 +49,10 @@ export class TitleScheduler {
 
   /**
    * Does what is due on a channel, and sets an alarm for what soon will be. Resolves when it has been committed, or
-   * refused. Rejects only where the stored state cannot be read. */
-  async check(channel: string): Promise<void> {
-    await this.#schedule(channel).check();
+   * refused. Never rejects: what goes wrong is reported to `onError`.
+   */
+  check(channel: string): Promise<void> {
+    return this.#schedule(channel).check();
   }
 
   /** For how long the real now of a channel has been in force, milliseconds. */
@@ -59,15 +60,22 @@ export class TitleScheduler {
     return this.#schedule(channel).ageMs(now);
   }
 
-  /** Puts the fallback title in force where the channel's own source is lost, and takes it back when that is on air again. */
-  async checkSource(channel: string): Promise<void> {
+  /**
+   * Puts the fallback title in force where the channel's own source is lost, and takes it back when that is on air again.
+   * Never rejects.
+   */
+  checkSource(channel: string): Promise<void> {
+    return settle(this.#checkSource(channel), this.#parts);
+  }
+
+  async #checkSource(channel: string): Promise<void> {
     const { engine, fallback, isSourceLost, moment } = this.#parts;
     const rules = fallback(channel);
     const isLost = rules?.whenSourceLost === true && isSourceLost(channel);
     if (isLost === engine.state(channel).lost) return;
     const decide = (state: ChannelState) =>
       isLost ? sourceLost(state, rules.title, moment(channel)) : sourceFound(state, moment(channel));
-    await settle(engine.update(channel, decide), this.#parts);
+    await engine.update(channel, decide);
   }
 
   #schedule(channel: string): ChannelSchedule {
@@ -96,7 +104,12 @@ class ChannelSchedule implements AlarmHandler {
     void this.check();
   }
 
-  async check(): Promise<void> {
+  /** Never rejects. */
+  check(): Promise<void> {
+    return settle(this.#check(), this.#parts);
+  }
+
+  async #check(): Promise<void> {
     const { engine, clock, fallback, moment, streamTitle, trust } = this.#parts;
     const channel = this.#channel;
     const state = engine.state(channel);
@@ -166,7 +179,7 @@ function nameOf(track: Track): string {
 }
 
 /** What the store refused is tried again at the next check: no caller awaits an answer. */
-async function settle(update: Promise<Change | null>, parts: TitleSchedulerParts): Promise<void> {
+async function settle(update: Promise<unknown>, parts: TitleSchedulerParts): Promise<void> {
   try {
     await update;
   } catch (error) {

@@ -73,7 +73,7 @@ export class TitleService {
     const engine = parts.engine((channel, change) => this.deliver(channel, change));
     this.#engine = engine;
     this.#farAhead = new ChannelCounter(clock, (channel, pushes) =>
-      log.warn({ channel, pushes }, 'pushes come with a time too far ahead: it is passed over; is a clock wrong?'),
+      log.warn({ channel, pushes }, 'pushes come with a time too far ahead: it is ignored; is a clock wrong?'),
     );
     this.#delayedTitles = new ChannelCounter(clock, (channel, titles) =>
       log.warn({ channel, titles }, 'titles of its source come past limits.pushesPerMinute: only the newest counts'),

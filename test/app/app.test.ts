@@ -5,13 +5,16 @@ import net from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startApp, startWith } from '../../src/app/app.js';
+import { isClosing } from '../../src/app/stop-steps.js';
 import { openLog } from '../../src/base/log.js';
 import { loadConfig } from '../../src/config/load.js';
 import { Router } from '../../src/http/router.js';
 import { MemoryStore } from '../../src/store/memory.js';
+import type { Store } from '../../src/store/store.js';
 import { PEM } from '../kit/certificate.js';
 import { Feeder } from '../kit/feeder.js';
 import { keepLines } from '../kit/log-lines.js';
+import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { tempFolder } from '../kit/server.js';
 import { peerOf, Wire } from '../kit/wire.js';
@@ -71,6 +74,15 @@ async function send(t: Test, port: number, bytes: string): Promise<Wire> {
   return wire;
 }
 
+/** The second of these addresses cannot be had. */
+async function takenAddress(t: Test): Promise<string> {
+  const other = net.createServer();
+  await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+  t.teardown(() => other.close());
+  const { port } = other.address() as net.AddressInfo;
+  return `addresses: [{ host: 127.0.0.1, port: 0 }, { host: 127.0.0.1, port: ${port}, shoutcastPort: false }]`;
+}
+
 function without(all: readonly string[], one: string): string[] {
   const at = all.indexOf(one);
   return at < 0 ? [...all] : all.toSpliced(at, 1);
@@ -110,19 +122,73 @@ t.test(
 );
 
 t.test('a stop ends in its time, whatever hangs, and logs what did not end', async (t) => {
-  const { app, port, lines } = await startHanging(t, 30);
+  const { app, port, lines, store } = await startHanging(t, 30);
   t.intercept(Router.prototype, 'close', { value: () => new Promise(() => undefined) });
   const idle = await send(t, port, 'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
   await idle.take(1);
   const startMs = performance.now();
-  const stopped = await app.stop(2000);
+  const errors = await app.stop(2000);
   const tookMs = performance.now() - startMs;
   t.ok(tookMs < 2000, `before the caller would end the process: ${Math.round(tookMs)} ms`);
   const left = lines.filter(({ pending }) => pending !== undefined);
   t.match(left, [{ pending: ['titles', 'requests', 'connections'] }, { pending: ['store'] }]);
-  t.match(stopped, { errors: [], isWriting: true }, "Node's own exit would wait for the disk");
+  t.same(errors, []);
+  t.ok(isClosing(), "Node's own exit would wait for the disk");
+  store.release();
+  await until(() => !isClosing(), 5000);
   await idle.untilClosed();
 });
+
+t.test('what the stop has not used of its time is for the files', async (t) => {
+  const store = new HangingStore();
+  const { log, lines } = keepLines();
+  const app = await startWith(configOf(t, `${ADDRESS}\nshutdown: { graceSeconds: 20 }\n${STATIONS}`), store, log);
+  t.teardown(() => store.release());
+  const stopped = app.stop(20_000);
+  await until(isClosing, 5000);
+  await pause(1000);
+  store.release();
+  t.same(await stopped, []);
+  t.notOk(isClosing());
+  t.same(
+    lines.filter(({ pending }) => pending !== undefined),
+    [],
+  );
+});
+
+for (const [name, close, line] of [
+  ['hangs', () => new Promise<void>(() => undefined), { pending: ['store'] }],
+  [
+    'fails',
+    () => Promise.reject(new Error('disk')),
+    { step: 'store', err: { message: 'disk' }, message: 'stopping failed' },
+  ],
+] as const) {
+  t.test(`a start that fails on a disk that ${name} ends all the same, and says why`, async (t) => {
+    const { log, lines } = keepLines();
+    class UnclosableStore extends MemoryStore {
+      override close = close;
+    }
+    const unreadable = new UnclosableStore();
+    unreadable.load = () => {
+      throw new Error('cannot be read');
+    };
+    const start = (yaml: string, store: Store) =>
+      startWith(
+        configOf(
+          t,
+          `${yaml}
+${STATIONS}`,
+        ),
+        store,
+        log,
+      );
+    await t.rejects(start(ADDRESS, unreadable), /cannot be read/, 'while it is put together');
+    t.match(lines, [line]);
+    await t.rejects(start(await takenAddress(t), new UnclosableStore()), /EADDRINUSE/, 'where it would listen');
+    t.match(lines, [line, line]);
+  });
+}
 
 t.test('a start that fails late leaves nothing running', async (t) => {
   const folder = tempFolder(t);
@@ -181,11 +247,7 @@ t.test('a start that fails late leaves nothing running', async (t) => {
   });
 
   await t.test('a port', async (t) => {
-    const other = net.createServer();
-    await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
-    t.teardown(() => other.close());
-    const { port } = other.address() as net.AddressInfo;
-    const addresses = `addresses: [{ host: 127.0.0.1, port: 0 }, { host: 127.0.0.1, port: ${port}, shoutcastPort: false }]`;
+    const addresses = await takenAddress(t);
     await fails(t, () => startApp(configOf(t, yaml.replace(ADDRESS, addresses), folder), SILENT), /EADDRINUSE/);
   });
 });

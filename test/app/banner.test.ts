@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { banner } from '../../src/app/banner.js';
 import { loadConfig } from '../../src/config/load.js';
+import { until } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { ask, Watching } from '../kit/wire.js';
 
@@ -36,7 +37,7 @@ t.test('each line leads to an address that serves it', async (t) => {
     return ask(t, Number(port), `${what === 'hear' ? 'HEAD' : 'GET'} ${path} HTTP/1.1`);
   };
   t.equal((await get('open')).status, 200);
-  t.equal((await get('hear')).status, 200);
+  await until(async () => (await get('hear')).status === 200, 10_000);
   t.equal((await get('push')).status, 200);
   t.equal((await get('poll')).status, 200);
   await new Watching(t, /ws:[^']*/.exec(line('watch'))![0]).opened();

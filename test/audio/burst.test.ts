@@ -10,7 +10,7 @@ import t from 'tap';
 import type { AudioTape } from '../../src/audio/audio-tape.js';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { framerFor } from '../../src/audio/format.js';
-import { PAGE_HEAD_BYTES, pageBytes } from '../../src/audio/ogg-page.js';
+import { PAGE_HEADER_BYTES, pageBytes } from '../../src/audio/ogg-page.js';
 import { Tape } from '../../src/audio/tape.js';
 import { adtsFrame } from '../kit/adts.js';
 import { Random } from '../kit/random.js';
@@ -73,7 +73,7 @@ function blockFrom(tape: AudioTape, seq: number): number {
 
 function pagesIn(bytes: Buffer): number {
   let pages = 0;
-  for (let at = 0; at + PAGE_HEAD_BYTES < bytes.length; pages++) at += pageBytes(bytes, at, bytes.length - at);
+  for (let at = 0; at + PAGE_HEADER_BYTES < bytes.length; pages++) at += pageBytes(bytes, at, bytes.length - at);
   return pages;
 }
 

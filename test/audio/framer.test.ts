@@ -338,7 +338,7 @@ t.test('tags between frames', async (t) => {
   }
 });
 
-t.test('tags of a MB between two frames are passed over, what is more is counted as no audio', async (t) => {
+t.test('tags of a MB between two frames are skipped, what is more is counted as no audio', async (t) => {
   const { frames } = walk(data.cbr);
   const some = frames.slice(0, 4);
   const tag = (bytes: number) => {

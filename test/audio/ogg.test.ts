@@ -18,7 +18,7 @@ import {
   isFilled,
   LAST,
   MAX_PAGE_BYTES,
-  PAGE_HEAD_BYTES,
+  PAGE_HEADER_BYTES,
   PageWriter,
   pageBytes,
   pageCrc,
@@ -336,7 +336,7 @@ t.test('pages in which no packet of audio is are counted, whole', async (t) => {
     return writer.take();
   };
   const empty = page(Buffer.alloc(0));
-  const emptier = page(Buffer.alloc(0)).subarray(0, PAGE_HEAD_BYTES);
+  const emptier = page(Buffer.alloc(0)).subarray(0, PAGE_HEADER_BYTES);
   emptier[26] = 0;
   emptier.writeUInt32LE(pageCrc(emptier, 0, emptier.length), 22);
   // Opus with a count of frames, and none.

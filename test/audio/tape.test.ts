@@ -1,8 +1,8 @@
 /** The ring: what lies on the tape, what is forgotten, and where a listener begins. */
 
 import t from 'tap';
-import { ADTS_HEAD_BYTES } from '../../src/audio/adts.js';
-import { HEADER_BYTES, MAX_FRAME_BYTES, TAG_HEAD_BYTES, tagBytes } from '../../src/audio/header.js';
+import { ADTS_HEADER_BYTES } from '../../src/audio/adts.js';
+import { APE_HEADER_BYTES, HEADER_BYTES, MAX_FRAME_BYTES, tagBytes } from '../../src/audio/header.js';
 import { Mark } from '../../src/audio/mark.js';
 import { inForceAt } from '../../src/audio/segment.js';
 import { Tape } from '../../src/audio/tape.js';
@@ -207,7 +207,7 @@ t.test('MP3 begins with a tag that says how long it is, up to its entry', async 
     tape.write(Buffer.alloc(metaint + entry, 1), 1000);
     for (let i = 0; i < 3; i++) tape.write(Buffer.alloc(20_000, 2), 500);
     const entered = tape.at(1)!.entered(true);
-    t.equal(tagBytes(Buffer.concat([entered, Buffer.alloc(TAG_HEAD_BYTES)]), 0, true), entry);
+    t.equal(tagBytes(Buffer.concat([entered, Buffer.alloc(APE_HEADER_BYTES)]), 0, true), entry);
     t.ok(
       entered.subarray(entry, metaint).equals(tape.at(1)!.plain.subarray(entry)),
       `${entry}: and then what was there`,
@@ -258,8 +258,8 @@ t.test('AAC: a frame is an entry where it can be stretched, and where all of its
   };
   t.equal(entryAt(7, 500, 500), 7, 'eight empty fill elements');
   t.equal(entryAt(6, 500, 500), -1);
-  t.equal(entryAt(500 - ADTS_HEAD_BYTES, 500, 500), 500 - ADTS_HEAD_BYTES);
-  t.equal(entryAt(500 - ADTS_HEAD_BYTES + 1, 500, 500), -1, 'a head that the segment cuts');
+  t.equal(entryAt(500 - ADTS_HEADER_BYTES, 500, 500), 500 - ADTS_HEADER_BYTES);
+  t.equal(entryAt(500 - ADTS_HEADER_BYTES + 1, 500, 500), -1, 'a head that the segment cuts');
   t.equal(entryAt(2000, MAX_FRAME_BYTES - 2000, 4000), 2000);
   t.equal(entryAt(2000, MAX_FRAME_BYTES - 1999, 4000), -1, 'longer than a frame can be');
 });

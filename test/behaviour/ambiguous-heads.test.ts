@@ -34,7 +34,7 @@ const HEADS: Readonly<Record<string, string>> = {
   'two transfer codings, the other way': 'Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n',
   'a blank before the colon': `Content-Length : ${SMUGGLED.length}\r\n`,
   'a tab before the colon': `Transfer-Encoding\t: chunked\r\n`,
-  'a head that goes on in a second line': 'Transfer-Encoding:\r\n chunked\r\n',
+  'a header that goes on in a second line': 'Transfer-Encoding:\r\n chunked\r\n',
   'and by a tab': 'X: y\r\n\tz\r\n',
   'a NUL': 'X: a\0b\r\n',
   'a control character': 'X: a\x01b\r\n',

@@ -4,12 +4,11 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { preferred } from '../../src/http/poll/compression.js';
 import { Events } from '../kit/events.js';
-import { isLong } from '../kit/long.js';
 import { until } from '../kit/player.js';
 import { startServer } from '../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../kit/wire.js';
 
-const COUNT = isLong ? 1000 : 300;
+const COUNT = 1000;
 /** One whose title changes, and a message behind which a connection is cut: somewhere in the middle. */
 const CHANGED = COUNT / 2;
 const CUT = Math.floor(COUNT * 0.777);

@@ -78,7 +78,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
       registerPush(
         app,
         {
-          authorized: (channel, token) => titles.authorizes(channel, token),
+          authorizes: (channel, token) => titles.authorizes(channel, token),
           push: (channel, input) => titles.push(channel, input),
           onPublished: () => undefined,
           onAnswered: ({ status }) => counted.push(status),

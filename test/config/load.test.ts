@@ -172,6 +172,12 @@ stations:
   );
 });
 
+t.test('a stop has a second at least: its steps need some time', async (t) => {
+  t.strictSame(problems(t, 'shutdown:\n  graceSeconds: 0\n'), [
+    '2:17 shutdown.graceSeconds: must be a number of seconds from 1 to 600',
+  ]);
+});
+
 t.test('sentences are for a person', async (t) => {
   t.strictSame(problems(t, 'addresses:\n  - host: 127.0.0.1\n'), [
     '2:5 addresses[0].port: is missing; must be a whole number from 0 to 65535',

@@ -17,7 +17,7 @@ const PARTIAL_JOINS = 2;
 /** 128 kb/s. */
 const BYTES_PER_SECOND = 16_000;
 const BURST_SECONDS = 5;
-const ID3_HEAD_BYTES = 10;
+const ID3_HEADER_BYTES = 10;
 const SKIP = missing('chromium');
 
 /** Serves a page, and `audio()` as a stream: a burst at once, then in real time. */
@@ -50,7 +50,7 @@ async function openPage(t: Test, origin: string): Promise<Page> {
 
 /** The place of the tag is filled with the end of a frame: what stands there on the tape, as far as a decoder can see. */
 function withPartialFrame(audio: Buffer): Buffer {
-  const tagBytes = audio.toString('latin1', 0, 3) === 'ID3' ? ID3_HEAD_BYTES + audio[8]! * 128 + audio[9]! : 0;
+  const tagBytes = audio.toString('latin1', 0, 3) === 'ID3' ? ID3_HEADER_BYTES + audio[8]! * 128 + audio[9]! : 0;
   const frames = audio.subarray(tagBytes);
   const frameBytes = frames.indexOf(frames.subarray(0, 2), 2);
   return Buffer.concat([frames.subarray(frameBytes >> 1, frameBytes), frames]);

@@ -1,4 +1,4 @@
-/** An exception that nobody caught: streams end with a whole frame, the log's last line says why, and the next start goes on at once. */
+/** An uncaught exception: streams end with a whole frame, the log's last line says why, and the next start goes on at once. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ for (const [signal, message] of [
   ['SIGUSR2', 'out of a timer'],
   ['SIGHUP', 'out of a promise'],
 ] as const) {
-  t.test(`an exception that nobody caught, ${message}`, async (t) => {
+  t.test(`an uncaught exception, ${message}`, async (t) => {
     const folder = tempFolder(t);
     const port = await freePort();
     const server = await start(t, port, folder);
@@ -56,7 +56,7 @@ for (const [signal, message] of [
     await over(server);
     t.equal(server.ended, 70, server.err);
     await until(() => server.err.endsWith('\n'), 5000);
-    t.match(lastLine(server), { level: 60, msg: /nobody caught/, err: { message, stack: /throws\.mjs/ } });
+    t.match(lastLine(server), { level: 60, msg: /uncaught exception/, err: { message, stack: /throws\.mjs/ } });
     t.equal(closedWith, 1001);
     for (const player of listeners) {
       await player.until((p) => p.closed);
@@ -91,11 +91,11 @@ t.test('a second exception while it stops ends it where it is', async (t) => {
   await deaf.until((p) => p.audioBytes > 0);
   deaf.socket.pause();
   server.child.kill('SIGUSR2');
-  await until(() => /nobody caught/.test(server.err), 5000);
+  await until(() => /uncaught exception/.test(server.err), 5000);
   server.child.kill('SIGUSR2');
   await over(server);
   t.equal(server.ended, 70, server.err);
-  t.equal(server.err.match(/nobody caught/g)?.length, 1);
+  t.equal(server.err.match(/uncaught exception/g)?.length, 1);
   deaf.close();
 });
 

@@ -1,11 +1,12 @@
 /** The radio plays on whatever becomes of its log: a disk that is full, a reader that stops reading or goes. */
 
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { MachineDelay } from '../kit/machine-delay.js';
+import { pause } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
@@ -19,6 +20,7 @@ const SKIP = process.platform !== 'linux' && 'no /dev/full';
 const LONG = 'x'.repeat(1000);
 /** What a pipe and its reader hold stays far below what the lines come to. */
 const LINES = 1000;
+const LISTENERS = 40;
 
 async function start(t: Test, options: string, launcher: readonly string[] = []): Promise<ServerProcess> {
   const folder = tempFolder(t);
@@ -46,6 +48,16 @@ async function plays(t: Test, server: ServerProcess, title: string): Promise<voi
   t.teardown(() => player.close());
   await player.until((p) => p.audioBytes > 32_000 && p.titles.some((shown) => shown.title === title));
   player.close();
+}
+
+/** Their lines of the access log are more than a pipe holds. */
+async function listenUntilFull(t: Test, server: ServerProcess): Promise<void> {
+  const headers = `Referer: ${'x'.repeat(4000)}\r\n`;
+  for (let i = 0; i < LISTENERS; i++) {
+    const player = new Player(server.port, `/demo.mp3?metaid=ear-${i}`, { headers });
+    t.teardown(() => player.close());
+    await player.until((p) => p.audioBytes > 0);
+  }
 }
 
 t.test('full disks under both of its outputs', { skip: SKIP }, async (t) => {
@@ -105,18 +117,35 @@ t.test('nor does one for whom the system keeps a write waiting', { skip: SKIP ||
   // It takes nothing: 64 KB of lines fit into the pipe.
   new Program(t, 'sh', ['-c', 'exec 3<"$1"; exec sleep 60', 'sh', fifo]);
   const server = await start(t, `accessLog: { file: ${fifo}, textCharacters: 8192 }\nshutdown: { graceSeconds: 2 }`);
-  const headers = `Referer: ${'x'.repeat(4000)}\r\n`;
-  for (let i = 0; i < 40; i++) {
-    const player = new Player(server.port, `/demo.mp3?metaid=ear-${i}`, { headers });
-    t.teardown(() => player.close());
-    await player.until((p) => p.audioBytes > 0);
-  }
+  await listenUntilFull(t, server);
   await server.end('SIGTERM');
   t.equal(server.ended, 'SIGTERM', "Node's own exit would wait for it");
 });
 
-t.test('who is given no time to stop ends well all the same', async (t) => {
-  const server = await start(t, 'shutdown: { graceSeconds: 0 }');
+t.test('a clean stop waits for an access log on a slow disk', { skip: SKIP || missing('mkfifo') }, async (t) => {
+  const folder = tempFolder(t);
+  const [fifo, go, taken] = ['access.log', 'go', 'taken'].map((name) => join(folder, name));
+  await promisify(execFile)('mkfifo', [fifo!]);
+  const reader = 'exec 3<"$1"; until [ -e "$2" ]; do sleep 0.1; done; exec cat <&3 >"$3"';
+  new Program(t, 'sh', ['-c', reader, 'sh', fifo!, go!, taken!]);
+  const server = await start(t, `accessLog: { file: ${fifo}, textCharacters: 8192 }\nshutdown: { graceSeconds: 15 }`);
+  await listenUntilFull(t, server);
+  server.child.kill('SIGTERM');
+  await until(() => server.err.includes('"msg":"stopping"'), 5000);
+  await pause(2000);
+  writeFileSync(go!, '');
+  await until(() => server.ended !== undefined, 20_000);
+  t.equal(server.ended, 0, server.err);
+  const lines = () => (existsSync(taken!) ? readFileSync(taken!, 'utf8').trimEnd().split('\n').length : 0);
+  await until(
+    () => lines() === LISTENERS,
+    5000,
+    () => `${lines()} lines`,
+  );
+});
+
+t.test('a server that is given the least time to stop ends well all the same', async (t) => {
+  const server = await start(t, 'shutdown: { graceSeconds: 1 }');
   const player = new Player(server.port, '/demo.mp3');
   t.teardown(() => player.close());
   await player.until((p) => p.audioBytes > 0);

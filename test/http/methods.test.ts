@@ -110,6 +110,30 @@ t.test('OPTIONS and 405 of a mount name the methods that the address serves ther
   }
 });
 
+t.test('an encoder does not follow on a connection that HTTP has: that is closed', async (t) => {
+  for (const roles of ['', ', roles: [encoder]']) {
+    const { port } = await startServer(t, demoYaml().replace('port: 0 }', `port: 0${roles} }`));
+    const asked = new Wire(t, port).send('OPTIONS /studio HTTP/1.1\r\nHost: x\r\n\r\n');
+    await asked.untilClosed();
+    t.match(asked.got, /\r\nConnection: close\r\n/i);
+    for (const method of ['PUT', 'SOURCE']) {
+      const wire = new Wire(t, port).send('OPTIONS /admin/metadata HTTP/1.1\r\nHost: x\r\n\r\n');
+      await wire.take(1);
+      wire.send(`${method} /studio HTTP/1.1\r\nHost: x\r\n\r\n`);
+      const [, refused] = await wire.take(2);
+      t.equal(refused!.status, 405, `${method}${roles}`);
+      t.match(refused!.json().detail, /connect again, and begin with (PUT|SOURCE)\.$/);
+      t.match(refused!.headers.get('allow'), /PUT, SOURCE$/);
+      await wire.untilClosed();
+    }
+  }
+  const { port } = await startServer(t, demoYaml());
+  const wire = new Wire(t, port).send('OPTIONS /demo.mp3 HTTP/1.1\r\nHost: x\r\n\r\n');
+  await wire.take(1);
+  const [, post] = await wire.send('POST /demo.mp3 HTTP/1.1\r\nHost: x\r\n\r\n').take(2);
+  t.equal(post!.json().detail, 'Listen to a mount with GET.', 'no encoder can feed this one: its connection stays');
+});
+
 t.test('of the server as a whole, and an encoder at an address that takes none', async (t) => {
   const server = await startServer(t, demoYaml());
   const star = new Wire(t, server.port).send('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');

@@ -11,7 +11,7 @@ import { until } from './player.js';
 const FRAME_BYTES = 417;
 export const FRAME_MS = (1152 * 1000) / 44_100;
 const NUMBER_AT = 36;
-const TAG_HEAD_BYTES = 10;
+const ID3_HEADER_BYTES = 10;
 const TICK_MS = 50;
 /** Frames that many readers compare with are made once. */
 const CACHED = 4096;
@@ -90,9 +90,9 @@ export class CountedFrames {
     if (this.fault !== '') return;
     let bytes: Buffer = this.#held.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#held, chunk]);
     if (this.#isStart) {
-      if (bytes.length < TAG_HEAD_BYTES) return void this.#hold(bytes);
+      if (bytes.length < ID3_HEADER_BYTES) return void this.#hold(bytes);
       // A tag stands in the place of the rest of a frame that began before (src/audio/entry.ts).
-      const tag = bytes.toString('latin1', 0, 3) === 'ID3' ? TAG_HEAD_BYTES + bytes[8]! * 128 + bytes[9]! : 0;
+      const tag = bytes.toString('latin1', 0, 3) === 'ID3' ? ID3_HEADER_BYTES + bytes[8]! * 128 + bytes[9]! : 0;
       if (bytes.length < tag + FRAME_BYTES) return void this.#hold(bytes);
       bytes = bytes.subarray(tag);
       this.#isStart = false;

@@ -6,7 +6,7 @@ type Level = 'debug' | 'info' | 'warn' | 'error';
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly level: Level; readonly message: string };
 
-/** What kinds of sources were heard, one after the other; null: none. @param of one channel; undefined: whichever */
+/** What kinds of sources were on air, one after the other; null: none. @param of one channel; undefined: whichever */
 export function sourceChanges(lines: readonly LogLine[], of?: string): unknown[] {
   const changes = lines.filter(({ message }) => message === 'source changed');
   return changes.filter(({ channel }) => of === undefined || channel === of).map(({ heard }) => heard);

@@ -3,7 +3,7 @@
  * what never comes. For attacks and fuzzers; what real encoders make is in test/audio/ogg.test.ts.
  */
 
-import { FIRST, PAGE_HEAD_BYTES, PageWriter } from '../../src/audio/ogg-page.js';
+import { FIRST, PAGE_HEADER_BYTES, PageWriter } from '../../src/audio/ogg-page.js';
 
 const OPUS_HEAD = Buffer.concat([Buffer.from('OpusHead\x01\x02', 'latin1'), Buffer.from('380180bb0000000000', 'hex')]);
 const OPUS_TAGS = Buffer.concat([Buffer.from('OpusTags'), Buffer.alloc(8)]);
@@ -73,12 +73,12 @@ export function flacLink(serial: number, hertz: number, packets: number, samples
 
 /** The head of a page that announces 65,025 bytes and lies. */
 export function forgedHead(): Buffer {
-  const head = Buffer.alloc(PAGE_HEAD_BYTES + 255, 0xff);
+  const head = Buffer.alloc(PAGE_HEADER_BYTES + 255, 0xff);
   head.write('OggS\x00\x00', 0, 'latin1');
   return head;
 }
 
 /** Forged heads of 27 bytes, each the lacings of those before: a reader that believes them computes a CRC over 54 KB for each. */
 export function forgedHeads(count: number): Buffer {
-  return Buffer.alloc(PAGE_HEAD_BYTES * count, forgedHead().subarray(0, PAGE_HEAD_BYTES));
+  return Buffer.alloc(PAGE_HEADER_BYTES * count, forgedHead().subarray(0, PAGE_HEADER_BYTES));
 }

@@ -24,13 +24,12 @@ const LONG = [
     'e2e',
     'attacks clock crash darkice exception faults ffmpeg-ogg firefox libshout liquidsoap log ogg ogg-icy players store',
   ),
-  ...files('behaviour', 'decoders unread-answers'),
+  ...files('behaviour', 'churn decoders fuzz-front large-pieces large-station unread-answers'),
   ...files('store', 'pages'),
 ];
 /** In both: the long form tries more. */
 const LONGER = [
   ...files('audio', 'framer ogg'),
-  ...files('behaviour', 'large-station'),
   ...files('e2e', 'start'),
   ...files('net', 'connections'),
   ...files('store', 'store'),

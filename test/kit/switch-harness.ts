@@ -9,7 +9,7 @@ export const STALL_MS = 1500;
 export const CHECK_MS = 150;
 export const LINGER_MS = 10_000;
 const PIECE_MS = 10_000;
-export const FLAPS = 3;
+export const STALLS_PER_MINUTE = 3;
 export const STEADY_MS = 20_000;
 
 export class FakeSource implements Source {
@@ -52,7 +52,12 @@ export class FakeSource implements Source {
 }
 
 /** A switch and its fakes: `encoder`, `pull`, `demand` (a pull on demand) or `file`, in order of preference. */
-export function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, saved = Promise.resolve()) {
+export function setUp(
+  names: readonly string[],
+  returnMs = 0,
+  stallsPerMinute = STALLS_PER_MINUTE,
+  saved = Promise.resolve(),
+) {
   const clock = new FakeClock();
   const out: string[] = [];
   const titles: string[] = [];
@@ -75,7 +80,7 @@ export function setUp(names: readonly string[], returnMs = 0, flaps = FLAPS, sav
       onEvent: (place, event, _, isOver) => void events.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
     },
     clock,
-    { stallMs: STALL_MS, pieceMs: PIECE_MS, flaps, soundMs: STEADY_MS, silentMs: 60_000 },
+    { stallMs: STALL_MS, pieceMs: PIECE_MS, stallsPerMinute, steadyMs: STEADY_MS, silentMs: 60_000 },
   );
   const fakes = names.map((name) => {
     let made!: FakeSource;

@@ -20,6 +20,8 @@ export interface TextFile {
   readonly comments: string;
   /** Without comments, strings, templates. Of a document, nothing. */
   readonly code: string;
+  /** Strings, templates and regular expressions. Of a document, nothing. */
+  readonly strings: string;
 }
 
 /** Every file and folder of the repository that a comment or a document may name. Paths from the root. */
@@ -58,17 +60,20 @@ const PARTS = new RegExp(
 
 function read(path: string): TextFile {
   const text = readFileSync(join(ROOT, path), 'utf8');
-  if (!/\.(ts|js|mjs)$/.test(path)) return { path, text, comments: text, code: blank(text) };
+  if (!/\.(ts|js|mjs)$/.test(path)) return { path, text, comments: text, code: blank(text), strings: blank(text) };
   let comments = '';
   let code = '';
+  let strings = '';
   let end = 0;
   for (const match of text.matchAll(PARTS)) {
     const before = text.slice(end, match.index);
     code += before + blank(match[0]);
     comments += blank(before) + (match[1] ?? blank(match[0]));
+    strings += blank(before) + (match[1] === undefined ? match[0] : blank(match[0]));
     end = match.index + match[0].length;
   }
-  return { path, text, comments: comments + blank(text.slice(end)), code: code + text.slice(end) };
+  const rest = text.slice(end);
+  return { path, text, comments: comments + blank(rest), code: code + rest, strings: strings + blank(rest) };
 }
 
 function blank(text: string): string {

@@ -270,7 +270,7 @@ t.test('failures: each once, and nothing is left of the connection', async (t) =
   };
   await fails('', /^the connection ended before the answer,closed$/);
   await fails('HTTP/1.1 200 OK\r\n', /^the connection ended before the answer,closed$/);
-  await fails('SSH-2.0\r\n', /^the answer is no HTTP,closed$/, true);
+  await fails('SSH-2.0\r\n', /^the answer is not HTTP,closed$/, true);
   await fails(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(2030)}\r\n`, /^Header overflow: .* 2048 bytes,closed$/, true);
   await fails('x'.repeat(2049), /^Header overflow: .* 2048 bytes,closed$/, true);
   await fails('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfour', /^200,UND_ERR\w+,closed$/);
@@ -292,7 +292,7 @@ t.test('failures: each once, and nothing is left of the connection', async (t) =
   t.equal(await new Exchange(`http://127.0.0.1:${free}/`).done(), 'ECONNREFUSED,closed');
 });
 
-t.test('interim answers are passed over, and their headers count', async (t) => {
+t.test('interim answers are ignored, and their headers count', async (t) => {
   const interim = 'HTTP/1.1 103 Early Hints\nx: y\n\n';
   for (const [times, expected] of [
     [50, /^200,end,closed$/],

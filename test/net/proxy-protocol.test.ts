@@ -66,7 +66,7 @@ const HEADS: readonly (readonly [string, Buffer, string | null])[] = [
     '203.0.113.9',
   ],
   ['v2 LOCAL', v2(0x20, 0x00, Buffer.alloc(0)), null],
-  ['v2 LOCAL with addresses, to be passed over', v2(0x20, 0x11, four('203.0.113.9')), null],
+  ['v2 LOCAL with addresses, to be ignored', v2(0x20, 0x11, four('203.0.113.9')), null],
   ['v2 UNSPEC', v2(0x21, 0x00, Buffer.alloc(0), TLVS), null],
   ['v2 UDP', v2(0x21, 0x12, four('203.0.113.9')), null],
   ['v2 UNIX', v2(0x21, 0x31, Buffer.alloc(216, 0x2f)), null],

@@ -70,7 +70,7 @@ t.test('a size line and all trailers: 4,096 bytes, and one more', async (t) => {
 });
 
 t.test('a length, and none', async (t) => {
-  t.same(readText('abcdef', { 'content-length': '5' }), ['abcde', 'end'], 'what comes after it is passed over');
+  t.same(readText('abcdef', { 'content-length': '5' }), ['abcde', 'end'], 'what comes after it is ignored');
   t.same(readText('abcd', { 'content-length': '5' }), ['abcd', 'more']);
   t.same(
     read(

@@ -259,13 +259,13 @@ stations: { demo: { channels: { live: { bitrateKbps: 192, sources: [{ type: enco
   await until(async () => (await trouble('stalled')) === 1, 5000);
   feeder.send(1100);
   await until(async () => (await trouble('silent')) === 0 && (await trouble('bitrate-off')) === 1, 5000);
-  const [look, well] = ['a source needs a look: live 0', 'a source is well again: live 0'];
+  const [begins, ends] = ['source event: live 0', 'source recovered: live 0'];
   t.same(reports.slice(0, 5).sort(), [
-    `${well} silent`,
-    `${well} stalled`,
-    `${look} bitrate-off`,
-    `${look} silent`,
-    `${look} stalled`,
+    `${begins} bitrate-off`,
+    `${begins} silent`,
+    `${begins} stalled`,
+    `${ends} silent`,
+    `${ends} stalled`,
   ]);
   feeder.socket.destroy();
   await until(async () => (await trouble('bitrate-off')) === 0, 5000);
@@ -311,14 +311,14 @@ stations:
       lines.filter(({ event }) => event === 'unsteady'),
       [
         {
-          message: 'a source needs a look',
+          message: 'source event',
           channel: 'live',
           source: 'encoder',
           place: 0,
           stallsPerMinute: 2,
           soundSeconds: 1.5,
         },
-        { message: 'a source is well again', channel: 'live', source: 'encoder', place: 0 },
+        { message: 'source recovered', channel: 'live', source: 'encoder', place: 0 },
       ],
     );
   },

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { Random } from '../kit/random.js';
-import { CHECK_MS, type FakeSource, FLAPS, STALL_MS, STEADY_MS, setUp } from '../kit/switch-harness.js';
+import { CHECK_MS, type FakeSource, STALL_MS, STALLS_PER_MINUTE, STEADY_MS, setUp } from '../kit/switch-harness.js';
 
 t.test('pieces of 0.1 to 5 s are no stalls, whole or in several reads, with jitter, and behind a burst', async (t) => {
   const random = new Random();
@@ -43,14 +43,14 @@ t.test('pieces of 0.1 to 5 s are no stalls, whole or in several reads, with jitt
 });
 
 t.test(
-  'a source that stalls again and again is not heard before it has delivered for a while; nothing flaps',
+  'a source that stalls again and again is not on air before it has delivered for a while; nothing flaps',
   async (t) => {
     const { audio, fakes, heard, pass, changes, events } = setUp(['encoder', 'file']);
     const [encoder, file] = fakes as [FakeSource, FakeSource];
     const stall = () => pass(STALL_MS + 300, file);
     const unsteady = () => events.filter((line) => line.endsWith('unsteady'));
     audio.start();
-    for (let i = 1; i <= FLAPS; i++) {
+    for (let i = 1; i <= STALLS_PER_MINUTE; i++) {
       pass(2000, encoder, file);
       t.equal(heard(), 'encoder', `back at once, ${i}`);
       t.strictSame(unsteady(), []);
@@ -72,7 +72,7 @@ t.test(
     pass(200, encoder, file);
     t.equal(heard(), 'encoder', 'the minute is over: it counts anew');
 
-    for (let i = 0; i < FLAPS; i++) {
+    for (let i = 0; i < STALLS_PER_MINUTE; i++) {
       stall();
       pass(200, encoder, file);
     }
@@ -91,7 +91,7 @@ t.test(
     const { audio, fakes, heard, pass, changes, events } = setUp(['pull', 'file']);
     const [pull, file] = fakes as [FakeSource, FakeSource];
     audio.start();
-    for (let i = 1; i <= FLAPS; i++) {
+    for (let i = 1; i <= STALLS_PER_MINUTE; i++) {
       pass(1000, pull, file);
       t.equal(heard(), 'pull', `back at once, ${i}`);
       t.strictSame(events, []);
@@ -113,7 +113,7 @@ t.test(
     t.equal(heard(), 'pull');
     t.strictSame(events, ['pull unsteady', 'pull no more unsteady'], 'reported once each');
 
-    for (let i = 0; i < FLAPS; i++) {
+    for (let i = 0; i < STALLS_PER_MINUTE; i++) {
       pull.lose();
       pass(200, file);
       pull.send();
@@ -135,7 +135,7 @@ t.test('an encoder is heard at once however often it connects anew', async (t) =
   const { audio, fakes, heard, pass, events } = setUp(['encoder', 'file']);
   const [encoder, file] = fakes as [FakeSource, FakeSource];
   audio.start();
-  for (let i = 0; i < 3 * FLAPS; i++) {
+  for (let i = 0; i < 3 * STALLS_PER_MINUTE; i++) {
     pass(1000, encoder, file);
     t.equal(heard(), 'encoder');
     encoder.lose();
@@ -156,7 +156,7 @@ t.test('an encoder that comes back while it is waited for has not been lost', as
     t.equal(heard(), 'encoder');
   }
   t.strictSame(events, []);
-  for (let i = 0; i < FLAPS; i++) {
+  for (let i = 0; i < STALLS_PER_MINUTE; i++) {
     encoder.lose();
     pass(6000, file);
     t.equal(heard(), 'file');
@@ -165,11 +165,11 @@ t.test('an encoder that comes back while it is waited for has not been lost', as
   t.equal(heard(), 'encoder', 'one that comes later is heard at once all the same');
 });
 
-t.test('an unsteady source is heard while nothing else has audio', async (t) => {
+t.test('an unsteady source is on air while nothing else has audio', async (t) => {
   const { audio, fakes, heard, pass, events } = setUp(['encoder', 'pull']);
   const [encoder, pull] = fakes as [FakeSource, FakeSource];
   audio.start();
-  for (let i = 0; i < FLAPS + 2; i++) {
+  for (let i = 0; i < STALLS_PER_MINUTE + 2; i++) {
     pass(500, encoder);
     pass(STALL_MS + 300);
     t.equal(heard(), null);

@@ -1,9 +1,9 @@
 /** Titles of the source on air and of the others, and audio that waits for its title. */
 
 import t from 'tap';
-import { CHECK_MS, type FakeSource, FLAPS, STALL_MS, setUp } from '../kit/switch-harness.js';
+import { CHECK_MS, type FakeSource, STALL_MS, STALLS_PER_MINUTE, setUp } from '../kit/switch-harness.js';
 
-t.test('titles: of the source that is heard; of another one when it is heard', async (t) => {
+t.test('titles: of the source on air; of another one when it is on air', async (t) => {
   const { fakes, audio, titles } = setUp(['encoder', 'pull', 'file']);
   const [encoder, pull] = fakes as [FakeSource, FakeSource, FakeSource];
   audio.start();
@@ -28,7 +28,7 @@ t.test('titles: of the source that is heard; of another one when it is heard', a
 });
 
 t.test(
-  'a title sent beside the stream: of the source that is heard; of one that is connected when it is heard',
+  'a title sent beside the stream: of the source on air; of one that is connected when it is on air',
   async (t) => {
     const { fakes, audio, titles } = setUp(['encoder', 'pull']);
     const [encoder, pull] = fakes as [FakeSource, FakeSource];
@@ -53,7 +53,12 @@ t.test(
 t.test(
   'audio waits for the title that stands before it: until it is saved, for 250 ms, or until its source is gone',
   async (t) => {
-    const { fakes, audio, out, pass, clock } = setUp(['encoder', 'file'], 0, FLAPS, new Promise(() => undefined));
+    const { fakes, audio, out, pass, clock } = setUp(
+      ['encoder', 'file'],
+      0,
+      STALLS_PER_MINUTE,
+      new Promise(() => undefined),
+    );
     const [encoder, file] = fakes as [FakeSource, FakeSource];
     audio.start();
     file.send();
@@ -83,7 +88,7 @@ t.test(
     const saved = new Promise<void>((done) => {
       resolve = done;
     });
-    const other = setUp(['encoder', 'file'], 0, FLAPS, saved);
+    const other = setUp(['encoder', 'file'], 0, STALLS_PER_MINUTE, saved);
     other.audio.start();
     void other.fakes[0]!.input.onTitle('a disk');
     other.fakes[0]!.send('one');
@@ -103,7 +108,7 @@ t.test('frames that waited for a title go on in turns of 2,000, in order, and a 
     const saved = new Promise<void>((done) => {
       resolve = done;
     });
-    const made = setUp(['encoder', 'file'], 0, FLAPS, saved);
+    const made = setUp(['encoder', 'file'], 0, STALLS_PER_MINUTE, saved);
     const [encoder, file] = made.fakes as [FakeSource, FakeSource];
     made.audio.start();
     void encoder.input.onTitle('a slow disk');
@@ -139,7 +144,7 @@ t.test('frames that waited for a title go on in turns of 2,000, in order, and a 
   back.pass(200);
   t.equal(back.out.length, COUNT + 1);
 
-  const left = setUp(['encoder', 'pull', 'file'], 0, FLAPS, new Promise(() => undefined));
+  const left = setUp(['encoder', 'pull', 'file'], 0, STALLS_PER_MINUTE, new Promise(() => undefined));
   const [better, heard] = left.fakes as [FakeSource, FakeSource];
   left.audio.start();
   void heard.input.onTitle('a slow disk');

@@ -73,7 +73,7 @@ t.test('an encoder that went is waited for while it was heard, and only then', a
 });
 
 t.test(
-  'another content type in the middle of a stream is reported before its first frame, and only of the source that is heard',
+  'another content type in the middle of a stream is reported before its first frame, and only of the source on air',
   async (t) => {
     const { audio, fakes, types, out } = setUp(['encoder', 'pull']);
     const [encoder, pull] = fakes as [FakeSource, FakeSource];

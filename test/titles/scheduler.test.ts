@@ -43,6 +43,9 @@ class Harness {
   published: string[] = [];
   readonly #startMs = this.clock.now();
   #alive = 0;
+  onError = (error: unknown): void => {
+    throw error;
+  };
   engine!: LocalEngine;
   scheduler!: TitleScheduler;
 
@@ -73,9 +76,7 @@ class Harness {
       isSourceLost: () => this.sourceLost,
       streamTitle: () => this.standing,
       trust: () => this.trust,
-      onError: (error) => {
-        throw error;
-      },
+      onError: (error) => this.onError(error),
     });
     this.engine = engine;
     this.scheduler = scheduler;
@@ -398,6 +399,18 @@ t.test('a restart', async (t) => {
   t.same(back.songs, ['S'], 'a clock that went back meanwhile starts it anew');
   await back.pass(250);
   t.same(back.songs, ['S', 'OWN', 'held'], 'and a held push waits no longer than pushes may be held');
+});
+
+t.test('a check does not reject: what goes wrong is reported', async (t) => {
+  const harness = new Harness();
+  const errors: unknown[] = [];
+  harness.onError = (error) => errors.push(error);
+  harness.store.load = () => {
+    throw new Error('cannot be read');
+  };
+  await harness.start();
+  await harness.scheduler.checkSource('a');
+  t.match(errors, [{ message: 'cannot be read' }, { message: 'cannot be read' }]);
 });
 
 t.test('what the store refuses is tried again', async (t) => {

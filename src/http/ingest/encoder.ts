@@ -15,7 +15,7 @@ import { refuse } from '../../net/refuse.js';
 import { basicCredentials, type RequestHead } from '../../net/request-head.js';
 import { NO_SECRET } from '../../net/secret-gate.js';
 import { bodyOf } from '../../source/dechunk.js';
-import { ENCODER_METHODS } from '../allow.js';
+import { CHALLENGE_METHODS } from '../allow.js';
 import { isReturning, type ReturningEncoders } from './returning.js';
 import { BASIC_CHALLENGE, type EncoderRefusal, type IngestOptions, secretRefusal, typeRefusal } from './verdict.js';
 
@@ -34,8 +34,7 @@ interface EncoderCaller {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** libshout looks for the methods in the answer to its first request; POST is for titles (src/http/ingest/README.md, "What encoders send"). */
-const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: `${ENCODER_METHODS}, POST` };
+const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: CHALLENGE_METHODS };
 const NO_CREDENTIALS: EncoderRefusal = { status: 401, headers: CHALLENGE, why: NO_SECRET };
 const NO_MOUNT: EncoderRefusal = { status: 404, why: 'no channel takes an encoder at this mount' };
 
@@ -68,7 +67,7 @@ export class EncoderAcceptor {
     const mount = mountAt(head.path);
     const address = proxies.clientOf(socket, (name) => head.headers.get(name));
     const caller = { socket, address, path: head.path, agent: head.headers.get('user-agent') ?? '' };
-    const given = basicCredentials(head);
+    const given = basicCredentials(head.headers.get('authorization'));
     if (given === null || mount === undefined) {
       // Many ask without a password first (NO_SECRET): that has no pace.
       if (given === null) this.#refuse(caller, NO_CREDENTIALS);
@@ -130,6 +129,6 @@ function placeRefusal(head: RequestHead, mount: EncoderMount): EncoderRefusal | 
   if (mount.isBusy) return { status: 409, why: 'another encoder feeds this mount' };
   if (bodyOf(head.headers) !== null) return typeRefusal(head.headers);
   return head.headers.get('transfer-encoding') === undefined
-    ? { status: 400, why: 'the content length is no number' }
+    ? { status: 400, why: 'the content length is not a number' }
     : { status: 501, why: 'of the transfer codings only chunked is known' };
 }

@@ -5,7 +5,7 @@
 
 import { pathOf } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
-import { mountMethods } from '../allow.js';
+import { isEncoderMethod, mountAllow, refuseMethod } from '../allow.js';
 import { notServed, sendProblem } from '../problem.js';
 import type { Exchange, HttpService } from '../service.js';
 
@@ -22,11 +22,10 @@ export class EncoderPreflight implements HttpService {
   }
 
   handle({ request, response, roles }: Exchange): void {
-    if (request.method !== 'OPTIONS') {
-      sendProblem(response, notServed());
-      return;
-    }
+    const method = request.method!;
     const mount = this.#mounts.get(pathOf(request.url!))!;
-    response.writeHead(204, { Allow: mountMethods(mount, roles), Connection: 'close' }).end();
+    if (method === 'OPTIONS') response.writeHead(204, { ...mountAllow(mount, roles), Connection: 'close' }).end();
+    else if (isEncoderMethod(method, mount, roles)) sendProblem(response, refuseMethod(method, mount, roles));
+    else sendProblem(response, notServed());
   }
 }

@@ -20,13 +20,11 @@ import type { SourceTitle } from '../../source/source.js';
 import { TITLE_METHODS } from '../allow.js';
 import type { Exchange, HttpService } from '../service.js';
 import { type Login, openedBy, readLogin } from './shoutcast-password.js';
-import { BASIC_CHALLENGE, secretRefusal } from './verdict.js';
+import { BASIC_CHALLENGE, type IngestOptions, secretRefusal } from './verdict.js';
 
-export interface TitleUpdateOptions extends Judges {
+export interface TitleUpdateOptions extends Judges, Pick<IngestOptions, 'mountAt'> {
   /** The channels that take an encoder. */
   readonly encoderMounts: readonly EncoderMount[];
-  /** The channel played at a path, or undefined. */
-  channelAt(path: string): string | undefined;
   readonly proxies: Proxies;
   /** Of a POST form. */
   readonly bodyBytes: number;
@@ -208,8 +206,7 @@ export class TitleUpdates implements HttpService {
   #named(fields: Fields, login: PasswordLogin): readonly EncoderMount[] {
     const mount = textOf(fields, 'mount') || login.mount;
     if (!mount) return this.#options.encoderMounts;
-    const channel = this.#options.channelAt(mount.startsWith('/') ? mount : `/${mount}`);
-    const found = this.#options.encoderMounts.find((each) => each.channelKey === channel);
+    const found = this.#options.mountAt(mount.startsWith('/') ? mount : `/${mount}`);
     if (found === undefined) throw new TitleUpdateAnswer(404, 'No channel takes an encoder at this mount');
     return [found];
   }
@@ -251,7 +248,7 @@ export class TitleUpdates implements HttpService {
 type PasswordLogin = Pick<Extract<Login, { kind: 'password' }>, 'mount' | 'readings'>;
 
 function basicLogin({ headers }: IncomingMessage): PasswordLogin | null {
-  const given = basicCredentials({ headers: new Map([['authorization', headers.authorization ?? '']]) });
+  const given = basicCredentials(headers.authorization);
   return given && { mount: null, readings: [given] };
 }
 

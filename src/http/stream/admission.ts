@@ -35,7 +35,7 @@ export interface AdmissionOptions {
   readonly retrySeconds: number;
 }
 
-/** A listener's place, from before it is known whether it may listen. Given back once, by `leave` or `ended`. */
+/** A listener's place, from before it is known whether it may listen. Given back once, by `leave` or `end`. */
 export class Place {
   limitMs: number;
   readonly #onFreed: () => void;
@@ -126,8 +126,7 @@ export class Admission {
 }
 
 function callerOf(request: StreamRequest, authorization: string | undefined): HookListener {
-  const headers = new Map(authorization === undefined ? [] : [['authorization', authorization]]);
-  const { user, password } = basicCredentials({ headers }) ?? { user: '', password: '' };
+  const { user, password } = basicCredentials(authorization) ?? { user: '', password: '' };
   const agent = (request.header('user-agent') ?? '').slice(0, AGENT_CHARACTERS);
   return { mount: request.url, user, password, address: request.address, agent };
 }

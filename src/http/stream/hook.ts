@@ -82,7 +82,7 @@ export class ListenerHook {
   readonly #questions = new Set<Call>();
   readonly #notices = new Set<Call>();
   /** What was, or is being, answered; oldest first. */
-  readonly #remembered = new Map<string, { readonly judgement: Promise<HookVerdict>; readonly untilMs: number }>();
+  readonly #remembered = new Map<string, { readonly pending: Promise<HookVerdict>; readonly untilMs: number }>();
   #running = 0;
   #clients = 0;
   #closed = false;
@@ -101,17 +101,17 @@ export class ListenerHook {
     const key = keyOf(caller, this.#options.cacheBy);
     const known = this.#remembered.get(key);
     if (known !== undefined && this.#clock.now() < known.untilMs) {
-      const { verdict, limitMs } = await known.judgement;
+      const { verdict, limitMs } = await known.pending;
       // It may have joined a question that had no answer yet.
       onVerdict(verdict === 'down' ? verdict : 'remembered');
       return this.#orWhenDown({ verdict, limitMs, client: null });
     }
-    const judgement = this.#question(caller);
-    if (cacheMs > 0) this.#remember(key, judgement);
-    const { verdict } = await judgement;
-    onVerdict(verdict);
-    if (verdict === 'down' && this.#remembered.get(key)?.judgement === judgement) this.#remembered.delete(key);
-    return this.#orWhenDown(await judgement);
+    const pending = this.#question(caller);
+    if (cacheMs > 0) this.#remember(key, pending);
+    const answered = await pending;
+    onVerdict(answered.verdict);
+    if (answered.verdict === 'down' && this.#remembered.get(key)?.pending === pending) this.#remembered.delete(key);
+    return this.#orWhenDown(answered);
   }
 
   /** Notifies the hook of a listener's end. @param lastedMs how long it listened */
@@ -133,9 +133,9 @@ export class ListenerHook {
     if (this.#running > 0) await new Promise<void>((done) => (this.#onIdle = done));
   }
 
-  #orWhenDown(judgement: HookVerdict): HookVerdict {
-    const allows = judgement.verdict === 'down' && this.#options.whenDown === 'allow' && !this.#closed;
-    return allows ? { ...judgement, verdict: 'allowed' } : judgement;
+  #orWhenDown(answered: HookVerdict): HookVerdict {
+    const allows = answered.verdict === 'down' && this.#options.whenDown === 'allow' && !this.#closed;
+    return allows ? { ...answered, verdict: 'allowed' } : answered;
   }
 
   #question(caller: HookListener): Promise<HookVerdict> {
@@ -233,14 +233,14 @@ export class ListenerHook {
     this.#questions.clear();
   }
 
-  #remember(key: string, judgement: Promise<HookVerdict>): void {
+  #remember(key: string, pending: Promise<HookVerdict>): void {
     this.#remembered.delete(key);
     const nowMs = this.#clock.now();
     for (const [oldest, { untilMs }] of this.#remembered) {
       if (untilMs > nowMs && this.#remembered.size < this.#options.cacheEntries) break;
       this.#remembered.delete(oldest);
     }
-    this.#remembered.set(key, { judgement, untilMs: nowMs + this.#options.cacheMs });
+    this.#remembered.set(key, { pending, untilMs: nowMs + this.#options.cacheMs });
   }
 }
 

@@ -3,11 +3,10 @@
  * past it (accept.ts). What is neither GET nor HEAD is answered here: an OPTIONS with the methods, all others with 405.
  */
 
-import { Refusal } from '../../base/refusal.js';
 import { pathOf } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Proxies } from '../../net/peer.js';
-import { mountMethods, READ_METHODS } from '../allow.js';
+import { mountAllow, READ_METHODS, refuseMethod } from '../allow.js';
 import type { Exchange, HttpService } from '../service.js';
 import type { Stream } from './stream.js';
 import { HttpStreamRequest } from './stream-request.js';
@@ -39,9 +38,8 @@ export class MountService implements HttpService {
   handle({ request, response, pipeline, roles }: Exchange): void {
     const mount = this.#mounts.get(pathOf(request.url!))!;
     const { method } = request;
-    const Allow = mountMethods(mount, roles);
     if (method === 'OPTIONS') {
-      response.writeHead(204, { Allow, ...PREFLIGHT }).end();
+      response.writeHead(204, { ...mountAllow(mount, roles), ...PREFLIGHT }).end();
       return;
     }
     const listener = new HttpStreamRequest(
@@ -52,6 +50,6 @@ export class MountService implements HttpService {
       this.#proxies.ofRequest(request),
     );
     if (method === 'GET' || method === 'HEAD') this.#stream.handle(listener, mount);
-    else listener.refuse(new Refusal('method-not-allowed', 'A mount can only be heard.', { headers: { Allow } }));
+    else listener.refuse(refuseMethod(method!, mount, roles));
   }
 }

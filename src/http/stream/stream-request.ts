@@ -81,7 +81,9 @@ export class HttpStreamRequest implements StreamRequest {
 
   wait(): void {
     this.#hasWaited = true;
-    this.#pipeline.passOver();
+    this.#pipeline.ignoreRest();
+    // It waits on purpose, perhaps for longer than a connection may be idle (router.ts); what ends it is its owner's affair.
+    this.#request.socket.setTimeout(0);
   }
 
   take(): Socket {

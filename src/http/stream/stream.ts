@@ -5,7 +5,7 @@
 
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
-import { type Refusal, retryLater } from '../../base/refusal.js';
+import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
@@ -19,6 +19,8 @@ import type { StreamRequest } from './stream-request.js';
 
 /** At most this many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
 const MOST_PER_TICK = 50;
+/** When a player that is refused may come again. */
+const RETRY_SECONDS = 5;
 
 export interface StreamOptions {
   readonly burstMs: number;
@@ -28,12 +30,11 @@ export interface StreamOptions {
   onError(error: unknown): void;
 }
 
-/** A request for which there is no audio yet. */
-interface WaitingRequest {
+/** A listener for which there is no audio yet. */
+interface WaitingListener {
   readonly request: StreamRequest;
   readonly mount: Mount;
-  /** Null: a HEAD, which takes none. */
-  readonly place: Place | null;
+  readonly place: Place;
   readonly untilMs: number;
 }
 
@@ -44,7 +45,7 @@ export class Stream implements AlarmHandler {
   readonly #admission: Admission;
   readonly #clock: Clock;
   readonly #options: StreamOptions;
-  #waiting: WaitingRequest[] = [];
+  #waiting: WaitingListener[] = [];
   #closed = false;
 
   constructor(
@@ -67,6 +68,7 @@ export class Stream implements AlarmHandler {
   /** Answers GET and HEAD of this mount. */
   handle(request: StreamRequest, mount: Mount): void {
     try {
+      if (this.#closed) throw shuttingDown(RETRY_SECONDS);
       if (request.method === 'HEAD') this.#headOnly(request, mount);
       else this.#admit(request, mount);
     } catch (error) {
@@ -91,13 +93,11 @@ export class Stream implements AlarmHandler {
   }
 
   #admit(request: StreamRequest, mount: Mount): void {
-    if (this.#closed) throw retryLater('unavailable', 'The server is shutting down.', 5);
     this.#admission.check(request, mount);
     const place = this.#admission.enter(request, mount);
     if (typeof place === 'string') request.redirect(place);
     else if (mount.access === 'hook') {
-      request.wait();
-      this.#ask(request, mount, place).catch((error: unknown) => this.#refuse(request, error));
+      this.#ask(request, mount, place).catch((error: unknown) => this.#options.onError(error));
     } else this.#begin(request, mount, place);
   }
 
@@ -107,38 +107,43 @@ export class Stream implements AlarmHandler {
   }
 
   async #ask(request: StreamRequest, mount: Mount, place: Place): Promise<void> {
-    const refusal = await this.#admission.ask(request, place);
-    if (!request.gone && refusal === null && !this.#closed) this.#begin(request, mount, place);
-    else {
-      place.leave();
-      if (!request.gone) request.refuse(refusal ?? retryLater('unavailable', 'The server is shutting down.', 5));
+    try {
+      request.wait();
+      const refusal = await this.#admission.ask(request, place);
+      if (refusal !== null) throw refusal;
+      if (this.#closed) throw shuttingDown(RETRY_SECONDS);
+    } catch (error) {
+      this.#turnAway(request, place, error);
+      return;
     }
+    if (request.gone) place.leave();
+    else this.#begin(request, mount, place);
   }
 
+  /** Plays, or waits for audio. Never throws: whatever goes wrong, the place is given back and the other listeners have their turn. */
   #begin(request: StreamRequest, mount: Mount, place: Place): void {
-    if (canBegin(mount)) this.#play(request, mount, place);
-    else if (mount.hopeful) this.#wait(request, mount, place);
-    else {
-      place.leave();
-      request.refuse(noAudio());
+    try {
+      if (canBegin(mount)) this.#play(request, mount, place);
+      else if (mount.hopeful) {
+        request.wait();
+        this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+      } else throw noAudio();
+    } catch (error) {
+      this.#turnAway(request, place, error);
     }
   }
 
-  #wait(request: StreamRequest, mount: Mount, place: Place | null): void {
-    request.wait();
-    this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+  #turnAway(request: StreamRequest, place: Place, why: unknown): void {
+    place.leave();
+    this.#refuse(request, why);
   }
 
   /** True: it waits no more. */
-  #settle({ request, mount, place, untilMs }: WaitingRequest, nowMs: number): boolean {
-    if (request.gone) place?.leave();
-    else if (canBegin(mount) && !this.#closed) {
-      if (place === null) this.#answerHead(request, mount);
-      else this.#play(request, mount, place);
-    } else if (nowMs >= untilMs || !mount.hopeful || this.#closed) {
-      place?.leave();
-      request.refuse(noAudio());
-    } else return false;
+  #settle({ request, mount, place, untilMs }: WaitingListener, nowMs: number): boolean {
+    if (request.gone) place.leave();
+    else if (canBegin(mount) && !this.#closed) this.#begin(request, mount, place);
+    else if (nowMs >= untilMs || !mount.hopeful || this.#closed) this.#turnAway(request, place, noAudio());
+    else return false;
     return true;
   }
 
@@ -163,16 +168,11 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** It waits for audio as GET does, so that both say the same. The hook is not asked about a HEAD: it does not listen. */
+  /** It never waits. The hook is not asked about a HEAD: it does not listen. */
   #headOnly(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
-    if (!canBegin(mount) && mount.hopeful && !this.#closed) this.#wait(request, mount, null);
     // An on-demand source is not woken for a HEAD: its metaint is not known yet.
-    else if (mount.hasAudio || mount.onDemand) this.#answerHead(request, mount);
-    else throw noAudio();
-  }
-
-  #answerHead(request: StreamRequest, mount: Mount): void {
+    if (!canBegin(mount) && !mount.onDemand) throw noAudio();
     const metaint = wantsIcy(request) ? mount.audio.metaint : null;
     request.answer(streamHead(mount.facts, mount.audio, metaint, request.addressHeaders));
   }
@@ -196,5 +196,5 @@ function wantsIcy(request: StreamRequest): boolean {
 }
 
 function noAudio(): Refusal {
-  return retryLater('unavailable', 'This mount has no audio now.', 5);
+  return retryLater('unavailable', 'This mount has no audio now.', RETRY_SECONDS);
 }

@@ -52,7 +52,7 @@ export class Nes implements UpgradeService {
     this.#watchers = watchers;
     this.#options = options;
     const mostBytes = MESSAGE_BYTES + options.subscriptions * PATH_BYTES;
-    this.#upgrader = new Upgrader(clock, { mostBytes, frames: options.frames });
+    this.#upgrader = new Upgrader(clock, { mostBytes, frames: options.frames, onError: options.onError });
   }
 
   takes(path: string): boolean {
@@ -73,6 +73,8 @@ export class Nes implements UpgradeService {
   #open(ws: WebSocket, socket: Socket, address: string): void {
     const transport = new WebSocketTransport(ws, socket, () => ws.send(NES_PING));
     const { reader, onGone } = this.#watchers.enter(transport, address);
+    // ws itself says so only when it has gone through all that it has read.
+    socket.on('close', onGone);
     const { pingMs } = this.#options;
     const subscriptions = new Subscriptions(this.#watchers, reader, this.#render);
     const session = new NesSession({
@@ -95,12 +97,7 @@ export class Nes implements UpgradeService {
       transport.touch();
       if (transport.open) session.take(data.toString());
     });
-    ws.on('error', () => undefined);
-    // ws itself says so only when it has gone through all that it has read.
-    socket.on('close', () => {
-      session.close();
-      onGone();
-    });
+    socket.on('close', () => session.close());
   }
 
   readonly #render: Render = (path, message) => {

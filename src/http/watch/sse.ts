@@ -34,9 +34,12 @@ export class Sse implements HttpService {
   handle({ request, response, pipeline }: Exchange): void {
     try {
       if (request.method === 'OPTIONS') response.writeHead(204, READ_PREFLIGHT).end();
-      else this.#watch(request, response, () => pipeline.passOver());
+      else this.#watch(request, response, () => pipeline.ignoreRest());
     } catch (error) {
-      sendProblem(response, asRefusal(error, this.#onError), READ_CORS);
+      if (response.headersSent) {
+        this.#onError(error);
+        response.destroy();
+      } else sendProblem(response, asRefusal(error, this.#onError), READ_CORS);
     }
   }
 

@@ -12,6 +12,7 @@ import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock } from '../../base/clock.js';
 import { Refusal } from '../../base/refusal.js';
+import { WEBSOCKET_METHODS } from '../allow.js';
 import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem } from '../problem.js';
 
@@ -33,17 +34,21 @@ export interface UpgraderOptions {
   readonly mostBytes: number;
   /** PINGs, PONGs and messages of one connection, at once and in ten seconds. */
   readonly frames: number;
+  /** Called with what went wrong behind the 101, where the client learns only that its connection has gone. */
+  onError(error: unknown): void;
 }
 
 export class Upgrader {
   readonly #clock: Clock;
   readonly #frames: number;
+  readonly #onError: UpgraderOptions['onError'];
   readonly #server: WebSocketServer;
   readonly #headers = new WeakMap<IncomingMessage, AddressHeaders>();
 
-  constructor(clock: Clock, { mostBytes, frames }: UpgraderOptions) {
+  constructor(clock: Clock, { mostBytes, frames, onError }: UpgraderOptions) {
     this.#clock = clock;
     this.#frames = frames;
+    this.#onError = onError;
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -60,12 +65,14 @@ export class Upgrader {
         request.method === 'GET'
           ? // RFC 6455, 4.4: the answer to another version names those that there are.
             new Refusal('bad-request', `${error.message}.`, { headers: { 'Sec-WebSocket-Version': '13, 8' } })
-          : new Refusal('method-not-allowed', 'A WebSocket begins with GET.', { headers: { Allow: 'GET' } });
+          : new Refusal('method-not-allowed', 'A WebSocket begins with GET.', {
+              headers: { Allow: WEBSOCKET_METHODS },
+            });
       endWithProblem(socket as Socket, refusal, this.#headersOf(request));
     });
   }
 
-  /** Opens, or answers with a problem. `open` is called before this returns, or never. */
+  /** Opens, or answers with a problem. `onOpen` is called before this returns, or never; where it throws, the connection is cut. */
   take(
     request: IncomingMessage,
     socket: Socket,
@@ -77,8 +84,14 @@ export class Upgrader {
     // ws would take it apart, however long, and choose the first.
     delete request.headers['sec-websocket-protocol'];
     this.#server.handleUpgrade(request, socket, first, (ws) => {
-      this.#limit(ws);
-      onOpen(ws);
+      ws.on('error', () => undefined);
+      try {
+        this.#limit(ws);
+        onOpen(ws);
+      } catch (error) {
+        this.#onError(error);
+        ws.terminate();
+      }
     });
   }
 

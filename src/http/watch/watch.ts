@@ -37,7 +37,7 @@ export class Watch implements UpgradeService {
     this.#options = options;
     this.watchers = new Watchers(feed, sessions, clock, options);
     this.sse = new Sse(this.watchers, options.onError);
-    this.#upgrader = new Upgrader(clock, { mostBytes: MOST_BYTES, frames: options.frames });
+    this.#upgrader = new Upgrader(clock, { mostBytes: MOST_BYTES, frames: options.frames, onError: options.onError });
   }
 
   get count(): number {
@@ -76,7 +76,6 @@ export class Watch implements UpgradeService {
   #open(ws: WebSocket, socket: Socket, address: string, watch: WatchRequest): void {
     const { reader, onGone } = this.watchers.open(new WebSocketTransport(ws, socket), address, watch);
     socket.on('drain', () => reader.flush());
-    ws.on('error', () => undefined);
     // ws itself says so only when it has gone through all that it has read.
     socket.on('close', onGone);
   }

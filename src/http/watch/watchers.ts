@@ -8,7 +8,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { type AlarmHandler, type Clock, TICK_MS } from '../../base/clock.js';
-import { type Refusal, retryLater } from '../../base/refusal.js';
+import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import type { Feed, Message, Sync, Watcher } from '../../feed/feed.js';
 import type { Sessions } from '../../listener/sessions.js';
 import type { Proxies } from '../../net/peer.js';
@@ -19,6 +19,8 @@ import { type Transport, WatchConnection, type WatchConnectionLimits } from './c
 const GROUPS = 1000 / TICK_MS;
 /** Its multiples lie evenly in every stretch of them (modulo 1): watchers that come in a row are spread over the whole time. */
 const PHASE = (Math.sqrt(5) - 1) / 2;
+/** When a watcher that is refused may come again. */
+const RETRY_SECONDS = 10;
 
 export interface WatchOptions extends WatchConnectionLimits {
   readonly watchers: number;
@@ -93,7 +95,7 @@ export class Watchers implements AlarmHandler {
 
   /** @throws Refusal unavailable */
   checkRoom(address: string): void {
-    if (this.#closed) throw busy('The server is shutting down.');
+    if (this.#closed) throw shuttingDown(RETRY_SECONDS);
     if (this.#count >= this.#options.watchers) throw busy('Too many watchers on this server.');
     if ((this.#byAddress.get(address) ?? 0) >= this.#options.watchersPerAddress) {
       throw busy('Too many watchers from this address.');
@@ -121,14 +123,19 @@ export class Watchers implements AlarmHandler {
   /** The same for a connection that watches one thing, from the first messages on. */
   open(transport: Transport, address: string, watch: WatchRequest): OpenWatcher {
     const { reader, onGone } = this.enter(transport, address);
-    const unsubscribe = this.subscribe(reader, watch);
-    return {
-      reader,
-      onGone: () => {
-        unsubscribe();
-        onGone();
-      },
-    };
+    try {
+      const unsubscribe = this.subscribe(reader, watch);
+      return {
+        reader,
+        onGone: () => {
+          unsubscribe();
+          onGone();
+        },
+      };
+    } catch (error) {
+      onGone();
+      throw error;
+    }
   }
 
   /** Sends a watcher at once what comes first, then every change. */
@@ -182,5 +189,5 @@ function tickOf(nowMs: number): number {
 }
 
 function busy(detail: string): Refusal {
-  return retryLater('unavailable', detail, 10);
+  return retryLater('unavailable', detail, RETRY_SECONDS);
 }

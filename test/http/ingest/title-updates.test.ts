@@ -389,12 +389,13 @@ t.test('a guess costs little, however many channels there are and however long i
   const { port } = await startServer(t, demoYaml(channels));
   for (const mount of ['', '&mount=/c5']) {
     const body = `mode=updinfo&song=x&pass=${'x'.repeat(60_000)}${mount}`;
-    // The quickest counts; on a busy machine it may be long in coming.
+    // What it costs of the processor, client and server together, whatever else the machine does; the least of some tries counts.
     const tookMs: number[] = [];
     while (tookMs.length < 25 && Math.min(...tookMs) >= 30) {
-      const startMs = performance.now();
+      const before = process.cpuUsage();
       t.equal((await ask(t, port, `POST /admin.cgi HTTP/1.1\nContent-Length: ${body.length}`, body)).status, 401);
-      tookMs.push(performance.now() - startMs);
+      const { user, system } = process.cpuUsage(before);
+      tookMs.push((user + system) / 1000);
     }
     t.ok(Math.min(...tookMs) < 30, `${mount}: ${tookMs} ms`);
   }
@@ -449,7 +450,7 @@ t.test('a fault of ours is answered 500 and reported, and harms no other client'
   const statuses: number[] = [];
   const updates = new TitleUpdates({
     encoderMounts: [mount as unknown as EncoderMount],
-    channelAt: () => 'live',
+    mountAt: () => undefined,
     gate: new SecretGate(new FakeClock(), { perMinute: 60, inAllPerMinute: 600, mostOfOrigin: 8, remembered: 10 }),
     connections: roomyTable(),
     proxies: new Proxies([], 'x-forwarded-for'),

@@ -4,7 +4,6 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import type { Log } from '../../../src/base/log.js';
-import { Breaker, ORDINARY } from '../../../src/http/stream/breaker.js';
 import { type HookListener, type HookOptions, ListenerHook } from '../../../src/http/stream/hook.js';
 import { FakeClock } from '../../kit/clock.js';
 import { LoopDelay } from '../../kit/loop-delay.js';
@@ -305,34 +304,7 @@ t.test('no server there, a hang-up, rubbish, a head without end, a body without 
   t.match(await raw((socket) => forEver(socket, 'z', `${ok}\r\n`)), /^allowed/, 'a body that trickles');
 });
 
-t.test('the breaker: its states, and no call that is forgotten closes it for ever', { buffered: true }, async (t) => {
-  const clock = new FakeClock();
-  const breaker = new Breaker(clock, 2, 1000);
-  t.equal(breaker.failed(ORDINARY), false);
-  breaker.answered();
-  t.equal(breaker.failed(ORDINARY), false, 'in a row');
-  t.equal(breaker.failed(ORDINARY), true);
-  t.equal(breaker.failed(ORDINARY), false, 'once');
-  t.equal(breaker.admit(), null);
-  clock.advance(960);
-  t.equal(breaker.admit(), null);
-  clock.advance(40);
-  const first = breaker.admit()!;
-  t.not(first, ORDINARY);
-  t.equal(breaker.admit(), null, 'one alone');
-  t.equal(breaker.failed(first), false);
-  clock.advance(1000);
-  const second = breaker.admit()!;
-  t.not(second, ORDINARY);
-  t.equal(breaker.failed(ORDINARY), false);
-  t.equal(breaker.failed(first), false);
-  clock.advance(1000);
-  t.equal(breaker.admit(), null, 'calls from before do not end a trial');
-  t.equal(breaker.answered(), true);
-  t.equal(breaker.answered(), false);
-  t.equal(breaker.admit(), ORDINARY);
-  t.equal(breaker.admit(), ORDINARY);
-
+t.test('no call that is forgotten keeps the breaker open for ever', { buffered: true }, async (t) => {
   // All calls hang; the one that finds out never gets its turn.
   const operator = await new Operator(t).start();
   operator.answer = (form, response) => (form['mount'] === '/fails' ? response.destroy() : undefined);

@@ -69,7 +69,7 @@ t.test('a mount that is called like a playlist is a mount', async (t) => {
   t.equal(urlIn(await get(t, port, '/demo.m3u.m3u')), 'http://x/demo.m3u');
 });
 
-t.test('Host is outside input: what is none is passed over', async (t) => {
+t.test('Host is outside input: what is none is ignored', async (t) => {
   const { port } = await startServer(t, demoYaml());
   const own = `http://127.0.0.1:${port}`;
   const hosts: readonly (readonly [host: string, base: string])[] = [

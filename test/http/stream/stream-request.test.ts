@@ -1,9 +1,14 @@
 /** How a mount is visited: off the bare socket, and by a connection that HTTP had first. */
 
+import type { Server } from 'node:http';
 import t from 'tap';
+import { retryLater } from '../../../src/base/refusal.js';
+import type { HttpService } from '../../../src/http/service.js';
+import { HttpStreamRequest, type StreamRequest } from '../../../src/http/stream/stream-request.js';
 import { pause, quietFor } from '../../kit/pause.js';
 import { until } from '../../kit/player.js';
 import { Random } from '../../kit/random.js';
+import { startRouted } from '../../kit/routed.js';
 import { demoYaml, startServer } from '../../kit/server.js';
 import { arrived, ask, peerOf, Wire } from '../../kit/wire.js';
 
@@ -49,6 +54,29 @@ t.test('first packet is exactly "GET "', { buffered: true }, async (t) => {
   wire.send('/healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await wire.take(1);
   t.pass();
+});
+
+t.test('a request that waits is answered however long a connection may be idle', { buffered: true }, async (t) => {
+  const IDLE_MS = 100;
+  let waiting: StreamRequest | undefined;
+  const service: HttpService = {
+    role: 'stream',
+    takes: () => true,
+    handle: ({ request, response, pipeline, roles }) => {
+      waiting = new HttpStreamRequest(request, response, pipeline, roles.headers, '');
+      waiting.wait();
+    },
+  };
+  const adjust = (server: Server) => {
+    server.timeout = IDLE_MS;
+  };
+  const port = await startRouted(t, { services: [service], adjust });
+  const wire = new Wire(t, port).send('GET /demo.mp3 HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until(() => waiting !== undefined, 5000);
+  await quietFor(5 * IDLE_MS);
+  waiting!.refuse(retryLater('unavailable', 'No audio.', 5));
+  const [answer] = await wire.take(1, 2000);
+  t.equal(answer!.status, 503);
 });
 
 t.test('what comes on a connection that was given to a listener ends it, and nothing else', async (t) => {

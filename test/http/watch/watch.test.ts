@@ -27,6 +27,13 @@ class FaultyFeed extends Feed {
   }
 }
 
+/** Where beginning to watch a listener fails. */
+class FaultyListenerFeed extends Feed {
+  override watchListener(): never {
+    throw FAULT;
+  }
+}
+
 const yaml = (extra = '') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
 shutdown: { graceSeconds: 2 }
@@ -52,6 +59,20 @@ async function pushBig(t: Test, port: number, songs: readonly string[], bytes: n
   const answers = await wire.take(songs.length);
   wire.socket.destroy();
   if (answers.some(({ status }) => status !== 200)) throw new Error('a push was refused');
+}
+
+/** All ways to watch this feed, the old one too. */
+async function startFaulty(t: Test, feed: Feed) {
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => errors.push(error);
+  const clock = new FakeClock();
+  const sessions = new Sessions(clock, new ListenerFeed(feed), { keepMs: 1000, max: 10 });
+  const watch = new Watch(feed, sessions, clock, { ...WATCH_OPTIONS, onError });
+  const nesOptions = { pingMs: 25_000, subscriptions: 10, frames: 200, onError };
+  const nes = new Nes(watch.watchers, clock, nesOptions);
+  const roles = new Roles(['legacy']);
+  const port = await startRouted(t, { services: [watch.sse], upgrades: [nes, watch], roles });
+  return { errors, watch, nesOptions, port };
 }
 
 /** A WebSocket reader on a bare socket that reads nothing once it is open. */
@@ -330,7 +351,7 @@ t.test('what a reader may not send', { buffered: true }, async (t) => {
   talker.ws.send(Buffer.from([0xff]));
   await push(t, port, 'zulu', 'still');
   await talker.has(1);
-  t.same(talker.songs, ['now still'], 'small talk is passed over');
+  t.same(talker.songs, ['now still'], 'small talk is ignored');
   await other.has(1);
   t.equal(other.code, 0);
 });
@@ -362,7 +383,7 @@ t.test('slow readers', { buffered: true }, async (t) => {
     () => `got ${titles().slice(-5)}`,
   );
   const all = titles();
-  t.ok(all.length < songs.length - 30, 'what was passed over never comes');
+  t.ok(all.length < songs.length - 30, 'what was skipped never comes');
   t.same(all.slice(-3), ['side', 'coming', 'last'], 'of each channel and type the newest, in the order of events');
   t.same(
     all.slice(0, -3),
@@ -400,7 +421,7 @@ t.test('who was sent no PING need not answer one', { buffered: true }, async (t)
   t.equal(stuck.peer.destroyed, false, 'while its buffer is full, drainSeconds is the measure');
 });
 
-t.test('sub-protocols, however many, are passed over', { buffered: true }, async (t) => {
+t.test('sub-protocols, however many, are ignored', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml());
   const many = Array.from({ length: 6000 }, (_, n) => n.toString(36)).join(',');
   for (const protocols of ['chat', many, 'a,a', ',']) {
@@ -553,16 +574,7 @@ t.test('nothing comes after a close frame', { buffered: true }, async (t) => {
 });
 
 t.test('a fault of ours is reported, and answered without its text, however a client watches', async (t) => {
-  const errors: unknown[] = [];
-  const onError = (error: unknown) => errors.push(error);
-  const clock = new FakeClock();
-  const feed = new FaultyFeed();
-  const sessions = new Sessions(clock, new ListenerFeed(feed), { keepMs: 1000, max: 10 });
-  const watch = new Watch(feed, sessions, clock, { ...WATCH_OPTIONS, onError });
-  const nes = new Nes(watch.watchers, clock, { pingMs: 25_000, subscriptions: 10, frames: 200, onError });
-  const roles = new Roles(['legacy']);
-  const port = await startRouted(t, { services: [watch.sse], upgrades: [nes, watch], roles });
-
+  const { errors, port } = await startFaulty(t, new FaultyFeed());
   const refused = await new Watching(t, `ws://127.0.0.1:${port}/metadata/station/house`).isRefused();
   t.equal(refused.status, 500);
   t.notMatch(refused.body, /secret/);
@@ -575,4 +587,32 @@ t.test('a fault of ours is reported, and answered without its text, however a cl
   t.match(old.records[0], { type: 'hello', id: 1, statusCode: 500 });
   t.notMatch(JSON.stringify(old.records), /secret/);
   t.strictSame(errors, [FAULT, FAULT, FAULT]);
+});
+
+t.test('a fault behind the head of an event stream ends that stream, and its watcher is not counted', async (t) => {
+  const { errors, watch, port } = await startFaulty(t, new FaultyListenerFeed());
+  const wire = new Wire(t, port).send('GET /metadata/sse/listener/m HTTP/1.1\r\nHost: x\r\n\r\n');
+  await wire.untilClosed();
+  t.match(wire.got, /^HTTP\/1\.1 200 /);
+  t.notMatch(wire.got, /secret|problem/);
+  t.strictSame(errors, [FAULT]);
+  t.equal(watch.count, 0);
+});
+
+t.test('a fault behind the 101 cuts that connection, and its watcher is not counted', async (t) => {
+  const { errors, watch, nesOptions, port } = await startFaulty(t, new FaultyListenerFeed());
+  const upgraded = async (path: string) => {
+    const wire = new Wire(t, port).send(`GET ${path} HTTP/1.1\r\n${UPGRADE}`);
+    await wire.untilClosed();
+    t.match(wire.got, /^HTTP\/1\.1 101 .*\r\n\r\n$/s, `${path}: nothing behind the head`);
+    t.equal(watch.count, 0);
+  };
+  await upgraded('/metadata/listener/m');
+  Object.defineProperty(nesOptions, 'pingMs', {
+    get: () => {
+      throw FAULT;
+    },
+  });
+  await upgraded('/');
+  t.strictSame(errors, [FAULT, FAULT]);
 });
