@@ -2,7 +2,8 @@
  * A channel's audio: its tape, and the title in force at the live edge. The one writer of the tape.
  *
  * A tape begins with the first audio; its metaint is chosen then (fixed by the channel, else about a quarter of a second of the configured
- * bitrate, else of the source's) and again only while none listens: listeners were promised it.
+ * bitrate, else of the source's; of the slowest second of its audio never more than half a second) and again only while none listens:
+ * listeners were promised it.
  * Sources know it as an output, listeners as something to read; it knows neither.
  */
 
@@ -25,6 +26,11 @@ const BLOCKS = 4;
 const DEFAULT_METAINT = 4096;
 const MIN_METAINT = 500;
 const MAX_METAINT = 65_535;
+/** Of the slowest audio seen: at most half a second may lie between two blocks; chosen less, so that a little slower changes nothing. */
+const SLOW_MS = { most: 500, chosen: 400 };
+/** When the mean bitrate of a source is known, and not that of its first frames; where it is near to what the frames say, those are right. */
+const KNOWN_AFTER_MS = 2000;
+const NEAR = 0.1;
 
 export interface ChannelAudioOptions {
   readonly key: string;
@@ -51,15 +57,23 @@ export interface LateTitle {
   readonly atMs: number;
 }
 
+function isNear(one: number, other: number): boolean {
+  return Math.abs(one / other - 1) < NEAR;
+}
+
+function bytesOf(bitrateKbps: number, ms: number): number {
+  return (bitrateKbps / 8) * ms;
+}
+
 /** About a quarter of a second of audio at this bitrate, bytes. */
 export function metaintFor(bitrateKbps: number): number {
-  const bytes = Math.round((bitrateKbps * 1000) / 8 / BLOCKS);
+  const bytes = Math.round(bytesOf(bitrateKbps, 1000 / BLOCKS));
   return bytes > 0 ? Math.min(MAX_METAINT, Math.max(MIN_METAINT, bytes)) : DEFAULT_METAINT;
 }
 
 /** How many blocks of a metaint are about a second of audio at this bitrate. */
 function blocksFor(metaint: number, bitrateKbps: number): number {
-  const bytes = (bitrateKbps * 1000) / 8;
+  const bytes = bytesOf(bitrateKbps, 1000);
   return bytes > 0 ? Math.max(1, Math.round(bytes / metaint)) : BLOCKS;
 }
 
@@ -83,8 +97,12 @@ export class ChannelAudio {
   #markMs = 0;
   /** Of the present tape. */
   #arrivals: Arrivals;
-  /** A source has come whose bitrate the tape's metaint was not compared with yet. */
-  #sourceChanged = false;
+  /** The source on air has a bitrate that the tape's metaint was not compared with yet. */
+  #isUnsuited = false;
+  /** Of the source on air: audio that has come, and its lowest bitrate. */
+  #sourceMs = 0;
+  #sourceBytes = 0;
+  #lowestKbps = Number.POSITIVE_INFINITY;
 
   constructor(options: ChannelAudioOptions) {
     this.#options = options;
@@ -122,7 +140,8 @@ export class ChannelAudio {
   write(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh = false, link?: OggLink): void {
     this.bitrateKbps = bitrateKbps;
     this.audioMs += durationMs;
-    if (this.#sourceChanged && this.playing === 0) this.#suit();
+    this.#count(bytes.length, durationMs, bitrateKbps);
+    if (this.playing === 0) this.#suit();
     if (link !== undefined) {
       this.#writePacket(bytes, durationMs, fresh, link);
       return;
@@ -157,7 +176,10 @@ export class ChannelAudio {
 
   /** Another source is on air from the next write on; undefined: what it sends is not known yet. */
   sourceChanged(contentType: string | undefined): void {
-    this.#sourceChanged = true;
+    this.#isUnsuited = true;
+    this.#sourceMs = 0;
+    this.#sourceBytes = 0;
+    this.#lowestKbps = Number.POSITIVE_INFINITY;
     this.#reservoir.cut();
     if (contentType === undefined || contentType === this.contentType) return;
     this.contentType = contentType;
@@ -193,14 +215,26 @@ export class ChannelAudio {
     this.#arrivals.note(this.#options.now(), this.#packets!.endMs);
   }
 
-  /** A tape whose metaint does not suit the new source is let go: at once, or when the last listener has left. */
+  #count(bytes: number, durationMs: number, bitrateKbps: number): void {
+    const isKnown = this.#sourceMs >= KNOWN_AFTER_MS;
+    this.#sourceBytes += bytes;
+    this.#sourceMs += durationMs;
+    if (!isKnown) this.#isUnsuited ||= this.#sourceMs >= KNOWN_AFTER_MS;
+    else if (bitrateKbps < this.#lowestKbps) this.#lowestKbps = Math.max(1, bitrateKbps);
+  }
+
+  /** A tape whose metaint does not suit the source is let go: at once, or when the last listener has left. */
   #suit(): void {
-    this.#sourceChanged = false;
-    if (this.tape?.metaint !== this.#metaint()) this.release();
+    const metaint = this.tape?.metaint ?? 0;
+    const isTooLong = metaint > MIN_METAINT && metaint > bytesOf(this.#lowestKbps, SLOW_MS.most);
+    if (isTooLong && this.#options.metaint === undefined) this.release();
+    else if (this.#isUnsuited && !isNear(metaint, this.#metaint())) this.release();
+    this.#isUnsuited = false;
   }
 
   #metaint(): number {
-    return this.#options.metaint ?? metaintFor(this.#bitrateKbps);
+    const slow = Math.max(MIN_METAINT, Math.floor(bytesOf(this.#lowestKbps, SLOW_MS.chosen)));
+    return this.#options.metaint ?? Math.min(slow, metaintFor(this.#bitrateKbps));
   }
 
   /** Bytes of a block, and how many of them a segment has. */
@@ -210,7 +244,11 @@ export class ChannelAudio {
   }
 
   get #bitrateKbps(): number {
-    return this.#options.bitrateKbps ?? this.bitrateKbps;
+    const { bitrateKbps } = this;
+    if (this.#options.bitrateKbps !== undefined || this.#sourceMs < KNOWN_AFTER_MS)
+      return this.#options.bitrateKbps ?? bitrateKbps;
+    const meanKbps = (this.#sourceBytes * 8) / this.#sourceMs;
+    return isNear(meanKbps, bitrateKbps) ? bitrateKbps : meanKbps;
   }
 }
 

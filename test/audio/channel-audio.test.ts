@@ -70,6 +70,41 @@ t.test('a bitrate that changes within one source changes nothing', async (t) => 
   t.equal(one.tape, tape);
 });
 
+t.test('variable bitrate: of the mean, as soon as that is known and while nobody listens', async (t) => {
+  const [one, heard] = [channel(), channel()];
+  for (const each of [one, heard]) write(each, 32, FRAME_MS);
+  heard.playing = 1;
+  for (const each of [one, heard]) {
+    for (let i = 0; i < 100; i++) write(each, i % 2 === 0 ? 160 : 224, FRAME_MS);
+    t.ok(
+      Math.abs(each.tape!.metaint - (each === one ? 6000 : 1000)) < 200,
+      'a quarter of a second of 192, or of 32 kb/s',
+    );
+  }
+});
+
+t.test('of the slowest second never more than half a second, where nobody listens', async (t) => {
+  const one = channel();
+  write(one, 192, 3000);
+  one.playing = 1;
+  write(one, 32, 3000);
+  t.equal(one.tape!.metaint, 6000, 'a listener was promised it');
+  one.playing = 0;
+  write(one, 192, 2000);
+  t.equal(one.tape!.metaint, 1600, '0.4 s of 32 kb/s, whatever comes now');
+  const { tape } = one;
+  write(one, 26, 2000);
+  t.equal(one.tape, tape, '1600 bytes are less than half a second of 26 kb/s');
+  write(one, 8, 2000);
+  t.equal(one.tape!.metaint, 500, 'the least');
+  one.sourceChanged('audio/mpeg');
+  write(one, 128, 2000);
+  t.equal(one.tape!.metaint, 4000, 'another source has another slowest second');
+  const fixed = channel({ metaint: 8192 });
+  write(fixed, 8, 3000);
+  t.equal(fixed.tape!.metaint, 8192);
+});
+
 t.test('unchanged while there are listeners; suited when the last listener has left', async (t) => {
   const one = channel();
   write(one, 128, 5000);

@@ -13,6 +13,7 @@ import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Framer } from '../../src/audio/framer.js';
+import { readBack } from '../kit/icy.js';
 import { isLong } from '../kit/long.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO } from '../kit/server.js';
@@ -67,19 +68,19 @@ function joined(frames: readonly Frame[], metaint: number, at: number, begin: Be
   const tape = channel.tape!;
   let seq = Math.floor(at * (tape.head - 1));
   while (tape.at(seq)!.entry < 0) seq--;
-  const { plain } = tape.at(seq)!;
+  const segment = tape.at(seq)!;
+  const { plain } = segment;
   const entered =
     begin === 'partial'
       ? plain
-      : tape
-          .at(seq)!
-          .entered(begin === 'icy')
-          .subarray(0, metaint);
+      : begin === 'icy'
+        ? readBack(segment.entered(true), metaint).audio
+        : segment.entered(false);
   const parts: Buffer[] = [entered];
   for (let next = seq + 1; next < tape.head && parts.length * metaint < 120_000; next++)
     parts.push(tape.at(next)!.plain);
   const whole = Buffer.concat(parts);
-  const first = seq * metaint + plain.length - entered.length;
+  const first = seq * tape.segmentBytes + plain.length - entered.length;
   const end = ends.filter((one) => one <= first + whole.length).at(-1)!;
   return whole.subarray(0, end - first);
 }

@@ -87,11 +87,6 @@ streams: { burstSeconds: 0 }
   t.same(listener.songs, ['now Station ID', ...songs]);
   const positions = listener.records.map((record) => Number(record.position));
   for (let i = 1; i < positions.length; i++) t.ok(positions[i]! > positions[i - 1]!, `${positions}`);
-  // The three jingles lie at blocks of their own, although their blocks say nothing new: at whole segments of 2000 bytes.
-  for (const position of positions.slice(2)) {
-    const blocks = ((position - positions[1]!) * 16) / 2000;
-    t.ok(Math.abs(blocks - Math.round(blocks)) < 0.05, `${position} ms`);
-  }
   player.close();
 });
 

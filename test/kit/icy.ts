@@ -1,6 +1,7 @@
 /** What a listener received, taken apart by icecast-metadata-js, an independent reader. */
 
 import { IcecastMetadataReader } from 'icecast-metadata-js';
+import type { Test } from 'tap';
 
 export interface TitleAt {
   readonly title: string;
@@ -20,4 +21,11 @@ export function readBack(received: Buffer, metaint: number): { audio: Buffer; ti
     } else titles.push({ title: item.metadata!['StreamTitle']!, byte });
   }
   return { audio: Buffer.concat(audio), titles };
+}
+
+/** The block of a title at this position stands at the next place for one. @param atByte of audio before the block, at 128 kb/s */
+export function isNextBlock(t: Test, positionMs: number, atByte: number, metaint: number): void {
+  const behindMs = atByte / 16 - positionMs;
+  // A listener's first bytes may be a tag in place of a frame, which has no time.
+  t.ok(behindMs > -2 && behindMs < metaint / 16 + 30, `position ${positionMs}, the block stands at byte ${atByte}`);
 }
