@@ -73,9 +73,9 @@ export class Feeder {
     return frames;
   }
 
-  /** Sends in real time until it is closed. */
-  stream(t: Test): this {
-    const sending = setInterval(() => this.socket.writable && this.send(4), 104);
+  /** Sends in real time until it is closed. @param frames at once */
+  stream(t: Test, frames = 4): this {
+    const sending = setInterval(() => this.socket.writable && this.send(frames), 26 * frames);
     const stop = () => clearInterval(sending);
     this.socket.on('close', stop);
     t.teardown(stop);

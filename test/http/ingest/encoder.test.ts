@@ -331,7 +331,7 @@ t.test('metaint: promised to who listens; follows the encoder once nobody does',
   await onAir(port, 'open');
   const player = new Player(port, '/open', { keep: true });
   await player.until(() => player.audioBytes > 0);
-  t.equal(player.metaint, 24_000);
+  t.equal(player.metaint, 6000);
   first.socket.end();
   await first.over();
   const second = new Encoder(t, port, head);
@@ -342,7 +342,7 @@ t.test('metaint: promised to who listens; follows the encoder once nobody does',
   await player.until(() => player.audioBytes > 120_000);
   const late = new Player(port, '/open');
   await late.until(() => late.audioBytes > 0);
-  t.equal(late.metaint, 24_000, 'as long as anybody was promised it');
+  t.equal(late.metaint, 6000, 'as long as anybody was promised it');
   player.close();
   late.close();
   await until(async () => (await figure(port, 'airsplice_listeners')) === 0, 5000);
@@ -351,6 +351,6 @@ t.test('metaint: promised to who listens; follows the encoder once nobody does',
   await until(async () => (await figure(port, 'airsplice_audio_seconds_total')) > seconds, 5000);
   const anew = new Player(port, '/open');
   await anew.until(() => anew.audioBytes > 0);
-  t.equal(anew.metaint, 8_000);
+  t.equal(anew.metaint, 2000);
   anew.close();
 });
