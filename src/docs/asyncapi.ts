@@ -21,7 +21,8 @@ const SCOPES = {
     id: 'metaid',
     about:
       'What one listener hears. A page may watch before its stream starts, and stays when that ends. With ?sync=wire a message ' +
-      'comes when its title is written to the stream, with the position at which it will be heard.',
+      'comes when its title is written to the stream, with the position at which it will be heard: to the millisecond, also of a title ' +
+      'that was pushed late.',
     of: 'The id that its player made, 1 to 128 of A-Z a-z 0-9 . _ ~ -, at least 128 random bits.',
   },
 } as const;

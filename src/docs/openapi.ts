@@ -71,7 +71,7 @@ function streams(): Json {
     'Access-Control-Expose-Headers': header('icy-metaint among them.'),
     'X-Channelkey': header("The channel's key."),
     'icy-metaint': header(
-      'Bytes of audio between two blocks of titles; only when asked for, in Ogg only where the channel sends them.',
+      'Bytes of audio between two blocks of titles, about a quarter of a second; only when asked for, in Ogg only where the channel sends them.',
       { type: 'string' },
       false,
     ),

@@ -46,7 +46,10 @@ const record = z.strictObject({
   position: z
     .string()
     .regex(/^\d*$/)
-    .describe('Listener scope: milliseconds of audio, as text, from the first audio byte to this title; else "".'),
+    .describe(
+      'Listener scope: milliseconds of audio, as text, from the first audio byte to the exact place where this title took effect ("0": in ' +
+        'force there); its ICY block stands at the next boundary. Else "".',
+    ),
   marker: text('Always "".'),
   id: text('The reference id: as pushed, or a UUID.'),
   mount: text('Listener scope: the path that is played; else "".'),
