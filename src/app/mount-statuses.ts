@@ -3,7 +3,7 @@
 import type { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import type { Feed } from '../feed/feed.js';
-import type { MountStatus } from '../http/stream/status.js';
+import type { MountStatus } from '../http/stream/mount-status.js';
 import type { ListenerStats } from '../listener/listener-stats.js';
 
 /** Every channel as playlists and statistics report it. */
@@ -30,6 +30,9 @@ function statusOf(channel: Channel, feed: Feed, listenerStats: ListenerStats, { 
     },
     get title() {
       return feed.last(key, 'now')?.title ?? '';
+    },
+    get nextTitle() {
+      return feed.last(key, 'next')?.title ?? '';
     },
   };
 }

@@ -12,7 +12,7 @@ import { type Ops, registerOps } from '../http/ops.js';
 import { registerPage } from '../http/page.js';
 import { type PushAnswered, registerPush } from '../http/push.js';
 import { Router } from '../http/router.js';
-import type { MountStatus } from '../http/stream/status.js';
+import type { MountStatus } from '../http/stream/mount-status.js';
 import { Rate } from '../net/rate.js';
 import type { Core } from './core.js';
 import { type Guards, makeGuards } from './guards.js';

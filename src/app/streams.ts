@@ -8,9 +8,10 @@ import { ListenerAcceptor } from '../http/stream/accept.js';
 import { Admission } from '../http/stream/admission.js';
 import { ListenerHook } from '../http/stream/hook.js';
 import { MountService } from '../http/stream/mount-service.js';
+import type { MountStatus } from '../http/stream/mount-status.js';
 import { registerPlaylists } from '../http/stream/playlists.js';
 import { PublicUrl } from '../http/stream/public-url.js';
-import { type MountStatus, registerStatus } from '../http/stream/status.js';
+import { registerStatus } from '../http/stream/status.js';
 import { Stream } from '../http/stream/stream.js';
 import type { Audience } from '../listener/audience.js';
 import type { ListenerStats } from '../listener/listener-stats.js';
@@ -64,7 +65,7 @@ export class Streams {
     const { config, clock } = this.#core;
     const publicUrl = new PublicUrl(config.streams.publicUrl, this.#guards.proxies);
     registerPlaylists(app, channels, publicUrl);
-    registerStatus(app, { channels, publicUrl, server: config.streams.server, startedMs: clock.wallMs() });
+    registerStatus(app, { channels, publicUrl, clock, server: config.streams.server, startedMs: clock.wallMs() });
   }
 
   /** Takes no more listeners; those that wait for audio or for the hook are sent away. */

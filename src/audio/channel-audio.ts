@@ -12,6 +12,7 @@ import type { TrackRecord } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { Arrivals } from './arrivals.js';
 import type { AudioTape } from './audio-tape.js';
+import { emptyHeader, HEADER_BYTES, readHeader } from './header.js';
 import { Mark } from './mark.js';
 import type { OggLink } from './ogg-link.js';
 import { OggTape } from './ogg-tape.js';
@@ -103,6 +104,9 @@ export class ChannelAudio {
   #sourceMs = 0;
   #sourceBytes = 0;
   #lowestKbps = Number.POSITIVE_INFINITY;
+  /** Of the first frame behind a start, a gap or a change of source. */
+  readonly #header = emptyHeader();
+  #isHeaderDue = true;
 
   constructor(options: ChannelAudioOptions) {
     this.#options = options;
@@ -119,6 +123,16 @@ export class ChannelAudio {
   /** Whether a listener could be given audio from the tape right now. */
   get hasSegments(): boolean {
     return this.tape !== undefined && this.tape.head > this.tape.tail;
+  }
+
+  /** Hertz, as the frames or the codec's headers say it; 0: not known. What a decoder plays of AAC may be twice as much (SBR). */
+  get sampleRate(): number {
+    return this.#packets?.link.facts.sampleRate ?? this.#header.sampleRate;
+  }
+
+  /** How many audio channels, by the same; 0: not known. */
+  get channels(): number {
+    return this.#packets?.link.facts.channels ?? this.#header.channels;
   }
 
   /** Undefined until there is audio, and again after it was let go. */
@@ -147,6 +161,7 @@ export class ChannelAudio {
       return;
     }
     if (fresh) this.#reservoir.cut();
+    if (fresh || this.#isHeaderDue) this.#readHeader(bytes);
     if (this.#packets !== undefined) this.#turnOver(readsAsAdts(bytes) ? 'audio/aac' : 'audio/mpeg');
     this.#frames ??= new Tape(...this.#blocks(), this.#options.lagMs, this.#mark);
     this.#frames.write(this.#reservoir.mend(bytes), durationMs);
@@ -180,6 +195,7 @@ export class ChannelAudio {
     this.#sourceMs = 0;
     this.#sourceBytes = 0;
     this.#lowestKbps = Number.POSITIVE_INFINITY;
+    this.#isHeaderDue = true;
     this.#reservoir.cut();
     if (contentType === undefined || contentType === this.contentType) return;
     this.contentType = contentType;
@@ -204,6 +220,11 @@ export class ChannelAudio {
     this.tape?.end();
     this.#letGo();
     this.contentType = contentType;
+  }
+
+  #readHeader(frame: Buffer): void {
+    this.#isHeaderDue = false;
+    if (frame.length >= HEADER_BYTES) readHeader(frame, 0, this.#header);
   }
 
   #writePacket(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {

@@ -81,7 +81,11 @@ function streams(): Json {
     'icy-description': header('What it is about.', { type: 'string' }, false),
     'icy-pub': header('1: directories may list it.'),
     'icy-br': header('kb/s.', { type: 'string' }, false),
-    'ice-audio-info': header('The same, as bitrate=…', { type: 'string' }, false),
+    'ice-audio-info': header(
+      'What the source says; also bitrate=…;samplerate=…;channels=… by its frames.',
+      { type: 'string' },
+      false,
+    ),
     Server: header('As configured.'),
     'Accept-Ranges': header('none: a stream has no parts.'),
     'Cache-Control': header('Never kept.'),

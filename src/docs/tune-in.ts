@@ -2,7 +2,7 @@
 
 import { content, inPath, inQuery } from './parameters.js';
 import { readable } from './reads.js';
-import { CORS_WHERE_SERVED, header, JSON_TYPE, refused } from './responses.js';
+import { CORS_WHERE_SERVED, header, refused } from './responses.js';
 import type { Json } from './schemas.js';
 
 const HEADERS: Json = {
@@ -64,7 +64,19 @@ const SOURCE: Json = {
   },
 };
 
-export function statistics(): Json {
+const sid = inQuery('sid', 'Its place among all channels as configured.', { type: 'integer', minimum: 1, default: 1 });
+const json = inQuery('json', '1: as JSON.', { enum: ['1'] });
+const NO_STREAM = refused('not-found', 'There is no such stream.', CORS_WHERE_SERVED);
+
+const BARE_JSON = 'application/json';
+const XML = 'text/xml';
+
+/** Members that are all there. */
+function object(properties: Json): Json {
+  return { type: 'object', required: Object.keys(properties), properties };
+}
+
+function statusJson(): Json {
   const icestats = {
     type: 'object',
     required: ['admin', 'host', 'location', 'server_id', 'server_start', 'server_start_iso8601'],
@@ -74,30 +86,116 @@ export function statistics(): Json {
       dummy: { type: 'null' },
     },
   };
+  const schema = { type: 'object', required: ['icestats'], properties: { icestats } };
+  return readable([], {
+    operationId: 'statusJson',
+    tag: 'Hear',
+    summary: 'Statistics as Icecast gives them',
+    description: [
+      'source is an object where one channel is on air, an array where several are, and absent where none is.',
+      'The same JSON is called text/xml for a client that sends neither Accept nor User-Agent, as some readers want it.',
+      'Of all channels, it is up to a second old.',
+    ].join(' '),
+    parameters: [mountQuery],
+    responses: {
+      '200': { description: 'OK', headers: HEADERS, content: { ...content(BARE_JSON, schema), ...content(XML, text) } },
+    },
+  });
+}
+
+const zero = { const: 0, description: 'Not counted here.' };
+/** As SHOUTcast names them in JSON; in XML in capitals. */
+const STREAM: Json = {
+  currentlisteners: { ...whole, description: 'Connections that play.' },
+  peaklisteners: whole,
+  maxlisteners: whole,
+  uniquelisteners: { ...whole, description: 'Each listener once.' },
+  averagetime: zero,
+  ...{ servergenre: text, servergenre2: text, servergenre3: text, servergenre4: text, servergenre5: text },
+  serverurl: { ...text, description: "The station's page, else the URL of the stream." },
+  servertitle: text,
+  songtitle: text,
+  nexttitle: { ...text, description: 'The following title, where one is known.' },
+  streamhits: zero,
+  streamstatus: { enum: [0, 1], description: '1: on air.' },
+  ...{ backupstatus: zero, streamlisted: zero },
+  streampath: text,
+  streamuptime: { ...whole, description: 'Seconds.' },
+  bitrate: { type: 'string', pattern: '^\\d+$', description: 'kb/s.' },
+  samplerate: { type: 'string', pattern: '^\\d+$', description: 'Hertz.' },
+  content: text,
+};
+const SERVER: Json = {
+  ...{ totalstreams: whole, activestreams: whole, currentlisteners: whole },
+  peaklisteners: { ...whole, description: 'The sum of those of the channels.' },
+  ...{ maxlisteners: whole, uniquelisteners: whole, averagetime: zero, version: text },
+};
+
+function xmlOrJson(begins: string, schema: Json): Json {
+  const xml = { ...text, pattern: `^<\\?xml [^>]+\\?><SHOUTCASTSERVER>${begins}` };
   return {
-    '/status-json.xsl': readable([], {
-      operationId: 'statusJson',
-      tag: 'Hear',
-      summary: 'Statistics as Icecast gives them',
-      description:
-        'source is an object where one channel is on air, an array where several are, and absent where none is.',
-      parameters: [mountQuery],
-      responses: ok(JSON_TYPE, { type: 'object', required: ['icestats'], properties: { icestats } }),
-    }),
+    '200': { description: 'OK', headers: HEADERS, content: { ...content(XML, xml), ...content(BARE_JSON, schema) } },
+  };
+}
+
+function shoutcast(): Json {
+  const streams = { type: 'array', items: object({ id: { type: 'integer', minimum: 1 }, ...STREAM }) };
+  return {
     '/7.html': readable([], {
       operationId: 'sevenHtml',
       tag: 'Hear',
       summary: 'Statistics of one channel as SHOUTcast v1 gives them',
       description:
         'listeners,status,peak,max,unique,bitrate,song. listeners and peak are connections; unique counts each listener once.',
-      parameters: [
-        mountQuery,
-        inQuery('sid', 'Its place among all channels as configured.', { type: 'integer', minimum: 1, default: 1 }),
-      ],
+      parameters: [mountQuery, sid],
       responses: {
-        ...ok('text/html; charset=utf-8', { ...text, pattern: '<body>\\d+,[01],\\d+,\\d+,\\d+,\\d+,[^<>]*</body>' }),
-        ...refused('not-found', 'There is no such stream.', CORS_WHERE_SERVED),
+        ...ok('text/html', { ...text, pattern: '<body>\\d+,[01],\\d+,\\d+,\\d+,\\d+,[^<>]*</body>' }),
+        ...NO_STREAM,
       },
     }),
+    '/stats': readable([], {
+      operationId: 'stats',
+      tag: 'Hear',
+      summary: 'Statistics of one channel as SHOUTcast v2 gives them',
+      description:
+        'As XML the names are in capitals. Without sid and mount it is the first channel, and in XML STREAMSTATS of /statistics follows.',
+      parameters: [mountQuery, sid, json],
+      responses: { ...xmlOrJson('<CURRENTLISTENERS>', object({ ...STREAM, version: text })), ...NO_STREAM },
+    }),
+    '/statistics': readable([], {
+      operationId: 'statistics',
+      tag: 'Hear',
+      summary: 'Statistics of all channels as SHOUTcast v2 gives them',
+      description:
+        'As XML the names are in capitals, in STREAMSTATS, with a STREAM for each channel. Up to a second old.',
+      parameters: [json],
+      responses: xmlOrJson('<STREAMSTATS>', object({ ...SERVER, streams })),
+    }),
+    '/nextsongs': readable([], {
+      operationId: 'nextSongs',
+      tag: 'Hear',
+      summary: 'The following title of one channel as SHOUTcast v2 gives it',
+      parameters: [mountQuery, sid],
+      responses: {
+        ...ok(XML, { ...text, pattern: '<NEXTSONGS>(<TITLE seq="1">[^<>]+</TITLE>)?</NEXTSONGS>' }),
+        ...NO_STREAM,
+      },
+    }),
+  };
+}
+
+export function statistics(): Json {
+  return {
+    '/status-json.xsl': statusJson(),
+    '/admin/publicstats': readable([], {
+      operationId: 'publicStats',
+      tag: 'Hear',
+      summary: 'The same as XML, as Icecast 2.5 gives it',
+      description:
+        'icestats with one source for each channel on air, its path in the attribute mount. Up to a second old.',
+      parameters: [mountQuery],
+      responses: ok(XML, { ...text, pattern: '^<\\?xml [^>]+\\?>\\n<icestats>.*</icestats>\\n$' }),
+    }),
+    ...shoutcast(),
   };
 }

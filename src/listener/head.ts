@@ -12,9 +12,9 @@ export interface HeadFacts {
   readonly public: boolean | undefined;
   /** For icy-br; 0: the bitrate of the frames. */
   readonly bitrateKbps: number;
-  /** For ice-audio-info; "": the bitrate. */
+  /** For ice-audio-info, which says what it leaves out by the frames. */
   readonly audioInfo: string;
-  /** Hertz, and number of audio channels, for statistics; 0: not known. */
+  /** Hertz, and number of audio channels; 0: those of the frames. */
   readonly sampleRate: number;
   readonly channels: number;
   readonly server: string;
@@ -45,6 +45,32 @@ export function mergeFacts(configured: HeadFacts, source: AnnouncedFacts | undef
   };
 }
 
+/** Of what is on air now, by its frames; 0: not known. */
+export interface AudioFacts {
+  readonly contentType: string;
+  /** kb/s. */
+  readonly bitrateKbps: number;
+  /** Hertz. */
+  readonly sampleRate: number;
+  readonly channels: number;
+}
+
+/** `bitrate=128;samplerate=44100;channels=2`: what the source says, and behind it what it leaves out and is known all the same; or "". */
+export function audioInfoOf(facts: HeadFacts, audio: AudioFacts): string {
+  const said = facts.audioInfo
+    .toLowerCase()
+    .split(';')
+    .map((pair) => pair.split('=')[0]!.trim().replace(/^ice-/, ''));
+  const known: readonly (readonly [string, number])[] = [
+    // The source's text stands for its own bitrate, or for a quality.
+    ['bitrate', facts.audioInfo === '' ? facts.bitrateKbps || audio.bitrateKbps : 0],
+    ['samplerate', facts.sampleRate || audio.sampleRate],
+    ['channels', facts.channels || audio.channels],
+  ];
+  const more = known.filter(([name, value]) => value > 0 && !said.includes(name)).map((pair) => pair.join('='));
+  return [...(facts.audioInfo === '' ? [] : [facts.audioInfo]), ...more].join(';');
+}
+
 const EXPOSED =
   'icy-metaint, icy-name, icy-genre, icy-br, icy-url, icy-description, icy-pub, ice-audio-info, x-channelkey';
 
@@ -54,13 +80,12 @@ function clean(value: string): string {
 }
 
 /**
- * @param audio content type and bitrate of what is on air now
  * @param metaint bytes between blocks, or null for a player that did not ask for ICY
  * @param addressHeaders headers of the address at which the player asked
  */
 export function streamHead(
   facts: HeadFacts,
-  audio: { contentType: string; bitrateKbps: number },
+  audio: AudioFacts,
   metaint: number | null,
   addressHeaders: Readonly<Record<string, string>>,
 ): Buffer {
@@ -83,7 +108,7 @@ export function streamHead(
   ];
   const kbps = facts.bitrateKbps || audio.bitrateKbps;
   const bitrate = kbps > 0 ? String(kbps) : '';
-  headers.push(['icy-br', bitrate], ['ice-audio-info', facts.audioInfo || (bitrate && `bitrate=${bitrate}`)]);
+  headers.push(['icy-br', bitrate], ['ice-audio-info', audioInfoOf(facts, audio)]);
   if (metaint !== null) headers.push(['icy-metaint', String(metaint)]);
   headers.push(...Object.entries(addressHeaders));
   return renderHead('HTTP/1.0 200 OK', headers, facts.headers);

@@ -5,7 +5,9 @@
 
 import t from 'tap';
 import { ChannelAudio, metaintFor } from '../../src/audio/channel-audio.js';
+import { framerFor } from '../../src/audio/format.js';
 import { RecordView } from '../../src/metadata/view.js';
+import { opusLink } from '../kit/made-ogg.js';
 import { FACE, makeRecord } from '../kit/record.js';
 
 /** MPEG 1 layer III at 44.1 kHz. */
@@ -185,3 +187,26 @@ t.test('another format behind the same channel: no burst of what the head does n
   t.equal(one.contentType, 'audio/aac');
   t.ok(tape!.joinAt(2000) >= tape!.head);
 });
+
+t.test(
+  'sample rate and channels: of the first frame behind a start, a gap or a change of source; in Ogg, of its codec',
+  async (t) => {
+    const one = channel();
+    const facts = () => [one.sampleRate, one.channels];
+    const frame = (...header: number[]) => Buffer.concat([Buffer.from(header), Buffer.alloc(413)]);
+    const [stereo44, mono48] = [frame(0xff, 0xfb, 0x90, 0x00), frame(0xff, 0xfb, 0x94, 0xc0)];
+    t.same(facts(), [0, 0]);
+    one.write(stereo44, FRAME_MS, 128, true);
+    t.same(facts(), [44_100, 2]);
+    one.write(mono48, 24, 128);
+    t.same(facts(), [44_100, 2], 'a source that goes on is not looked at again');
+    one.write(mono48, 24, 128, true);
+    t.same(facts(), [48_000, 1], 'a gap');
+    one.sourceChanged('audio/mpeg');
+    one.write(frame(0xff, 0xfb, 0x90, 0xc0), FRAME_MS, 128);
+    t.same(facts(), [44_100, 1], 'a source that was running already');
+    const framer = framerFor({ onFrame: (bytes, ms, fresh, link) => one.write(bytes, ms, 96, fresh, link) });
+    framer.push(opusLink(1, 100));
+    t.same(facts(), [48_000, 2]);
+  },
+);

@@ -309,7 +309,7 @@ ${channel(`name: "\${NUMBER}"\npublic: \${YES}`)}`;
 
 t.test('paths: reserved, taken, listed without need', async (t) => {
   const routes =
-    'metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl 7.html web favicon.ico robots.txt';
+    'metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl 7.html stats statistics nextsongs web favicon.ico robots.txt';
   for (const route of routes.split(' ')) {
     for (const mount of [`/${route}`, `/${route}/x`]) {
       const expected = `6:18 stations.st.channels.live.mounts[0]: is a path that this server uses itself (/${route})`;

@@ -28,6 +28,15 @@ const UNSEEN_ANYWHERE = [408, 500];
 
 const PUSH = '/metapush/demo/demo-token';
 const LISTENER = 'listener-of-the-documents-test';
+const STATISTICS = [
+  '/status-json.xsl',
+  '/admin/publicstats',
+  '/7.html',
+  '/stats',
+  '/stats?sid=2',
+  '/statistics',
+  '/nextsongs',
+];
 
 const YAML = demoYaml(`
       mute:
@@ -194,12 +203,13 @@ t.test('every documented operation and status is answered, and every message sen
   await says(405, 'DELETE', '/demo.mp3');
 
   // Playlists and statistics.
-  for (const path of ['/demo.mp3.m3u', '/demo.mp3.pls', '/demo.mp3.xspf', '/status-json.xsl', '/7.html']) {
+  for (const path of ['/demo.mp3.m3u', '/demo.mp3.pls', '/demo.mp3.xspf', ...STATISTICS]) {
     for (const method of ['GET', 'HEAD']) await says(200, method, path);
     await says(204, 'OPTIONS', path);
     await says(405, 'POST', path);
   }
-  for (const path of ['/none.m3u', '/none.pls', '/none.xspf', '/7.html?sid=99']) await says(404, 'GET', path);
+  for (const path of ['/none.m3u', '/none.pls', '/none.xspf', '/7.html?sid=99', '/stats?sid=99', '/nextsongs?sid=99'])
+    await says(404, 'GET', path);
 
   // Encoders' titles.
   const basic = (password: string) => `Authorization: Basic ${Buffer.from(`source:${password}`).toString('base64')}`;

@@ -40,7 +40,7 @@ t.test('a player at a mount', async (t) => {
       'icy-pub': '0',
       'icy-metaint': '4000',
       'x-channelkey': 'demo',
-      'ice-audio-info': 'bitrate=128',
+      'ice-audio-info': 'bitrate=128;samplerate=44100;channels=2',
     };
     for (const [name, value] of Object.entries(expected)) t.equal(first.headers.get(name), value, name);
     t.ok(Date.parse(first.headers.get('expires')!) < Date.now(), 'expires in the past');

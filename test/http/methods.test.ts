@@ -43,6 +43,10 @@ const TABLE: readonly (readonly [path: string, allow: string])[] = [
   ['/demo.xspf', CORS_READ],
   ['/status-json.xsl', CORS_READ],
   ['/7.html', CORS_READ],
+  ['/stats', CORS_READ],
+  ['/statistics', CORS_READ],
+  ['/nextsongs', CORS_READ],
+  ['/admin/publicstats', CORS_READ],
   ['/admin/metadata', ADMIN],
   ['/admin.cgi', ADMIN],
 ];

@@ -1,7 +1,7 @@
 /** The head of a listener's answer: whose facts it says, and that nothing breaks out of a line. */
 
 import t from 'tap';
-import { type HeadFacts, mergeFacts, streamHead } from '../../src/listener/head.js';
+import { audioInfoOf, type HeadFacts, mergeFacts, streamHead } from '../../src/listener/head.js';
 
 const CONFIGURED: HeadFacts = {
   key: 'demo',
@@ -17,7 +17,7 @@ const CONFIGURED: HeadFacts = {
   server: 'airsplice',
   headers: {},
 };
-const AUDIO = { contentType: 'audio/mpeg', bitrateKbps: 128 };
+const AUDIO = { contentType: 'audio/mpeg', bitrateKbps: 128, sampleRate: 0, channels: 0 };
 
 /** Its lines, by name as it is written. */
 function linesOf(facts: Partial<HeadFacts>, metaint: number | null = null, more = {}): Map<string, string> {
@@ -48,6 +48,19 @@ t.test('what is not known is left out; a metaint stands only where it was asked 
   t.same(linesOf({ bitrateKbps: 96, public: true }, 16_000).get('icy-metaint'), '16000');
   t.same(linesOf({ bitrateKbps: 96 }).get('icy-br'), '96', 'the configured one');
   t.same(linesOf({ audioInfo: 'ice-channels=2' }).get('ice-audio-info'), 'ice-channels=2');
+});
+
+t.test('ice-audio-info: what the source says, and behind it what it leaves out and the frames show', async (t) => {
+  const frames = { ...AUDIO, sampleRate: 48_000, channels: 1 };
+  const info = (facts: Partial<HeadFacts>, audio = frames) => audioInfoOf({ ...CONFIGURED, ...facts }, audio);
+  t.equal(info({}), 'bitrate=128;samplerate=48000;channels=1');
+  t.equal(info({ bitrateKbps: 96, sampleRate: 44_100, channels: 2 }), 'bitrate=96;samplerate=44100;channels=2');
+  t.equal(info({ audioInfo: 'Ice-Channels=2;quality=3' }), 'Ice-Channels=2;quality=3;samplerate=48000');
+  t.equal(
+    info({ audioInfo: 'ice-samplerate=1;ice-bitrate=2;channels=3' }),
+    'ice-samplerate=1;ice-bitrate=2;channels=3',
+  );
+  t.equal(info({}, { ...AUDIO, bitrateKbps: 0 }), '');
 });
 
 t.test('a configured header takes the place of ours, however it is written', async (t) => {

@@ -6,8 +6,10 @@
 import type { FastifyInstance } from 'fastify';
 import { pathOf } from '../../base/request-target.js';
 import { allowPreflight, type RouteRole } from '../methods.js';
+import { escapeMarkup } from './markup.js';
+import type { MountStatus } from './mount-status.js';
 import type { PublicUrl } from './public-url.js';
-import { escapeMarkup, type MountStatus, NO_STORE } from './status.js';
+import { NO_STORE } from './status.js';
 
 interface PlaylistFormat {
   readonly type: string;

@@ -1,4 +1,4 @@
-/** Statistics for tools: in the shape of Debian's Icecast, which runs beside us, and of SHOUTcast v1; hostile titles and hosts. */
+/** Statistics for tools: in the shape of Debian's Icecast, which runs beside us, and of SHOUTcast; hostile titles and hosts. */
 
 import t, { type Test } from 'tap';
 import { feed, ICECAST_PASSWORD, noIcecast, startIcecast } from '../../kit/icecast.js';
@@ -18,6 +18,8 @@ stations:
       first: { name: 'Näme "1" <&>', genre: Pop, url: 'http://x.example/', description: One, mounts: [/one.mp3, /uno], bitrateKbps: 128, sources: ${ENCODER} }
       two: { name: Two, sources: ${ENCODER} }
 `;
+/** Of the demo's audio. */
+const INFO = 'bitrate=128;samplerate=44100;channels=2';
 const HEADS =
   'Ice-Name: Name\r\nIce-Genre: Pop\r\nIce-Url: http://x.example/\r\nIce-Description: One\r\nIce-Bitrate: 128\r\n';
 
@@ -54,8 +56,8 @@ t.test('status-json.xsl for none, one and two, as Icecast gives it', { skip: noI
     const [theirs, ours] = [await status(t, icecast, query), await status(t, port, query, `127.0.0.1:${icecast}`)];
     // Ours, and what neither encoder nor we were given.
     const bare = (source: Record<string, unknown>) => {
-      const { connections: _, audio_info: __, bitrate: ___, 'ice-bitrate': ____, ...rest } = source;
-      return rest;
+      const ours = ['connections', 'audio_info', 'bitrate', 'ice-bitrate', 'channels', 'samplerate'];
+      return Object.fromEntries(Object.entries(source).filter(([name]) => !ours.includes(name)));
     };
     const both = [theirs, ours].map((icestats) => {
       const { source } = icestats;
@@ -78,11 +80,11 @@ t.test('status-json.xsl for none, one and two, as Icecast gives it', { skip: noI
   await until(async () => (await status(t, port)).source !== undefined, 5000);
   await title();
   await until(async () => 'dummy' in ((await status(t, icecast)).source ?? {}), 5000);
-  await until(async () => (await status(t, icecast)).source.title !== undefined, 5000);
+  for (const at of [icecast, port]) await until(async () => (await status(t, at)).source.title !== undefined, 5000);
   await compare('one');
   const players = [icecast, port].map((at) => new Player(at, '/one.mp3'));
   for (const player of players) await player.until((p) => p.audioBytes > 0);
-  await until(async () => (await status(t, icecast)).source.listeners === 1, 5000);
+  for (const at of [icecast, port]) await until(async () => (await status(t, at)).source.listeners === 1, 5000);
   await compare('one with a listener');
   const rich = 'Ice-Name: Two\r\nIce-Genre: various\r\nIce-Description: d\r\n';
   for (const at of [icecast, port]) await feed(t, at, '/two', rich);
@@ -101,8 +103,16 @@ t.test('status-json.xsl: figures, mounts, hosts, headers', async (t) => {
   const { port } = await startServer(t, demoYaml(`      quiet: { sources: ${ENCODER} }\n`));
   const headers = ['metaid=a', 'metaid=a', 'metaid=b'].map((query) => new Player(port, `/demo.mp3?${query}`));
   for (const player of headers) await player.until((p) => p.audioBytes > 0);
-  const answer = await ask(t, port, 'GET /status-json.xsl HTTP/1.1');
-  t.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+  const answer = await ask(t, port, 'GET /status-json.xsl HTTP/1.1\nAccept: */*');
+  t.equal(answer.headers.get('content-type'), 'application/json');
+  for (const [more, type] of [
+    ['\nUser-Agent: x', 'application/json'],
+    ['', 'text/xml'],
+  ] as const) {
+    const other = await ask(t, port, `GET /status-json.xsl HTTP/1.1${more}`);
+    t.equal(other.headers.get('content-type'), type, more);
+    t.equal(other.body, answer.body);
+  }
   t.equal(answer.headers.get('access-control-allow-origin'), '*');
   const { source } = answer.json().icestats;
   t.same(
@@ -110,7 +120,7 @@ t.test('status-json.xsl: figures, mounts, hosts, headers', async (t) => {
     ['http://x/demo.mp3', 'http://x/studio.mp3'],
     'by the configured mount; what is off air is not there',
   );
-  t.match(source[0], { listeners: 2, listener_peak: 2, connections: 3, bitrate: 128, audio_info: 'bitrate=128' });
+  t.match(source[0], { listeners: 2, listener_peak: 2, connections: 3, bitrate: 128, audio_info: INFO });
   t.equal('title' in source[0], false);
   t.equal(
     new Date(source[0].stream_start).getTime(),
@@ -138,7 +148,7 @@ t.test('7.html as SHOUTcast v1 gives it', async (t) => {
   await fetch(`${base}/metapush/demo/demo-token?artist=A%2C+B&song=${encodeURIComponent(`Don't <b>"x"</body> & y`)}`);
   const page = async (query: string) => {
     const answer = await ask(t, port, `GET /7.html${query} HTTP/1.0\nUser-Agent: Mozilla`);
-    t.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
+    t.equal(answer.headers.get('content-type'), 'text/html');
     return answer.body;
   };
   const wrapped = (text: string) =>
@@ -159,6 +169,114 @@ t.test('7.html as SHOUTcast v1 gives it', async (t) => {
     t.equal((await ask(t, port, `GET /7.html${query} HTTP/1.1`)).status, 404, query);
   }
   for (const player of players) player.close();
+});
+
+/** Names and texts of the elements that hold nothing but text, in order. */
+function leaves(xml: string): [name: string, text: string][] {
+  return [...xml.matchAll(/<(\w+)[^<>]*>([^<>]*)<\/\1>/g)].map(([, name, text]) => [name!, text!]);
+}
+
+t.test('SHOUTcast v2: one stream, all streams, the following title, as XML and as JSON', async (t) => {
+  const { port, base } = await startServer(t, demoYaml(`      quiet: { genre: 'A & B', sources: ${ENCODER} }\n`));
+  const player = new Player(port, '/demo.mp3');
+  await player.until((p) => p.audioBytes > 0);
+  const song = `Don't <b>"x"</STREAMSTATS> & y`;
+  await fetch(`${base}/metapush/demo/demo-token?song=${encodeURIComponent(song)}`);
+  await fetch(`${base}/metapush/demo/demo-token?tracktype=next&artist=C&song=%3Cnext%3E`);
+  const get = async (path: string, type: string) => {
+    const answer = await ask(t, port, `GET ${path} HTTP/1.1`);
+    t.same([answer.status, answer.headers.get('content-type')], [200, type], path);
+    return answer;
+  };
+  const json = (await get('/stats?sid=1&json=1', 'application/json')).json();
+  t.match(json, {
+    ...{ currentlisteners: 1, peaklisteners: 1, maxlisteners: 20_000, uniquelisteners: 1, servertitle: 'Demo Channel' },
+    ...{ serverurl: 'http://x/demo.mp3', songtitle: song, nexttitle: 'C - <next>', streamstatus: 1 },
+    ...{ streampath: '/demo.mp3', bitrate: '128', samplerate: '44100', content: 'audio/mpeg' },
+  });
+  t.same((await get('/stats?json=1', 'application/json')).json().songtitle, song, 'the first without sid');
+  t.equal((await get('/stats?sid=2&json=1', 'application/json')).json().servertitle, 'Studio');
+  t.match((await get('/stats?mount=/quiet&json=1', 'application/json')).json(), { streamstatus: 0, streamuptime: 0 });
+
+  const xml = (await get('/stats?sid=1', 'text/xml')).body;
+  t.ok(xml.startsWith('<?xml version="1.0" encoding="UTF-8" standalone="yes" ?><SHOUTCASTSERVER><CURRENTLISTENERS>1<'));
+  const texts = leaves(xml);
+  t.same(
+    texts.map(([name]) => name.toLowerCase()),
+    Object.keys(json),
+    'the same members in the same order',
+  );
+  const escaped = `Don't &lt;b&gt;"x"&lt;/STREAMSTATS&gt; &amp; y`;
+  t.equal(new Map(texts).get('SONGTITLE'), escaped);
+  t.notOk(xml.includes('<STREAMSTATS>'));
+  const both = (await get('/stats', 'text/xml')).body;
+  t.match(
+    both,
+    /^[^>]*><SHOUTCASTSERVER><CURRENTLISTENERS>1<.*<STREAMSTATS><TOTALSTREAMS>3<.*<\/STREAMSTATS><\/SHOUTCASTSERVER>$/,
+  );
+
+  const all = (await get('/statistics', 'text/xml')).body;
+  t.same(
+    [...all.matchAll(/<STREAM id="(\d+)">/g)].map(([, id]) => id),
+    ['1', '2', '3'],
+  );
+  t.ok(all.includes('<SERVERGENRE>A &amp; B</SERVERGENRE>'));
+  const allJson = (await get('/statistics?json=1', 'application/json')).json();
+  t.match(allJson, {
+    totalstreams: 3,
+    activestreams: 2,
+    currentlisteners: 1,
+    streams: [{ id: 1, songtitle: song }, { id: 2 }, { id: 3 }],
+  });
+
+  const next = (await get('/nextsongs', 'text/xml')).body;
+  t.ok(next.endsWith('<NEXTSONGS><TITLE seq="1">C - &lt;next&gt;</TITLE></NEXTSONGS></SHOUTCASTSERVER>'));
+  t.ok((await get('/nextsongs?sid=2', 'text/xml')).body.includes('<NEXTSONGS></NEXTSONGS>'));
+  for (const path of ['/stats', '/nextsongs']) {
+    for (const query of ['?sid=4', '?sid=0', '?sid=x', '?mount=/none']) {
+      t.equal((await ask(t, port, `GET ${path}${query} HTTP/1.1`)).status, 404, `${path}${query}`);
+    }
+  }
+  player.close();
+});
+
+t.test('publicstats: what status-json.xsl says, as XML', async (t) => {
+  const { port, base } = await startServer(t, TWO);
+  const sources = async (query = '') => (await ask(t, port, `GET /admin/publicstats${query} HTTP/1.1`)).body;
+  t.match(await sources(), /^<\?xml [^>]+\?>\n<icestats><admin><\/admin><host>x<\/host>/);
+  t.notOk((await sources()).includes('<source'), 'nothing is on air');
+  await feed(t, port, '/one.mp3', HEADS);
+  await feed(t, port, '/two');
+  await until(async () => (await sources()).match(/<source mount=/g)?.length === 2, 5000);
+  const [xml, icestats] = [await sources(), await status(t, port)];
+  for (const [i, [, mount, members]] of [...xml.matchAll(/<source mount="([^"]*)">(.*?)<\/source>/g)].entries()) {
+    const { dummy: _, ...source } = icestats.source[i];
+    t.equal(`http://x${mount}`, source.listenurl);
+    t.same(
+      leaves(members!).map(([name]) => name),
+      Object.keys(source),
+      'the same members in the same order',
+    );
+  }
+  t.ok(xml.includes('<server_name>Näme "1" &lt;&amp;&gt;</server_name>'));
+  t.ok((await sources('?mount=/uno')).includes('<source mount="/uno">'), 'by any mount');
+  t.notOk((await sources('?mount=/none')).includes('<source'));
+  const answer = await fetch(`${base}/admin/publicstats`);
+  t.equal(answer.headers.get('content-type'), 'text/xml');
+  t.equal(answer.headers.get('access-control-allow-origin'), '*');
+});
+
+t.test('each client gets the URL by which it came, from one rendering', async (t) => {
+  const { port } = await startServer(t, demoYaml());
+  await until(async () => (await status(t, port)).source?.length === 2, 5000);
+  for (const path of ['/status-json.xsl', '/admin/publicstats', '/statistics', '/statistics?json=1']) {
+    for (const host of ['one.example', 'two.example:8000', '[::1]:9']) {
+      const wire = new Wire(t, port).send(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      await until(() => wire.ended, 5000);
+      t.ok(wire.got.includes(`http://${host}/demo.mp3`), `${path} at ${host}`);
+      t.notMatch(Buffer.from(wire.got, 'latin1').toString(), /[\ufdd0\ufdd1]/);
+    }
+  }
 });
 
 t.test('hostile titles stay texts', async (t) => {

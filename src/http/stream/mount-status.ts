@@ -1,0 +1,50 @@
+/** A channel as playlists and statistics see it, and how a request names one. Values are read at each request, never kept. */
+
+import type { Clock } from '../../base/clock.js';
+import { Refusal } from '../../base/refusal.js';
+import { parameter } from '../../base/request-target.js';
+import type { Mount } from '../../channel/mount.js';
+import type { ListenerCounts } from '../../listener/listener-stats.js';
+import type { PublicUrl } from './public-url.js';
+
+/** Made by app/mount-statuses.ts. */
+export interface MountStatus {
+  readonly mount: Mount;
+  /** Every path at which it can be played; statistics name the first. */
+  readonly paths: readonly string[];
+  /** Since when it has been on air without a gap, unix milliseconds; null: it is not. */
+  readonly onAirSinceMs: number | null;
+  /** The title line in force, and the following one; "": none. */
+  readonly title: string;
+  readonly nextTitle: string;
+  readonly maxListeners: number;
+  readonly counts: ListenerCounts;
+}
+
+export interface StatusFacts {
+  /** In configured order, which is also that of `sid`, from 1. */
+  readonly channels: readonly MountStatus[];
+  readonly publicUrl: PublicUrl;
+  /** As the Server header says. */
+  readonly server: string;
+  /** Unix milliseconds. */
+  readonly startedMs: number;
+  readonly clock: Pick<Clock, 'now' | 'wallMs'>;
+}
+
+/** Whether there is audio, or would be as soon as a client listens. */
+export function isOnAir({ mount }: MountStatus): boolean {
+  return mount.hasAudio || mount.onDemand;
+}
+
+/** The channel of `?mount=`, else of `?sid=`, else the first. @throws Refusal not-found */
+export function channelOf(channels: readonly MountStatus[], url: string): MountStatus {
+  const mount = parameter(url, 'mount');
+  const sid = parameter(url, 'sid') || '1';
+  const found =
+    mount === null
+      ? channels[/^\d{1,9}$/.test(sid) ? Number(sid) - 1 : -1]
+      : channels.find(({ paths }) => paths.includes(mount));
+  if (found === undefined) throw new Refusal('not-found', 'There is no such stream.');
+  return found;
+}

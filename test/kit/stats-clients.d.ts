@@ -1,0 +1,70 @@
+/** Types of what is used here of icy 2.1.0, icecast-parser 4.0.2 and icecast-metadata-stats 0.1.12. */
+
+declare module 'icy' {
+  import type { ClientRequest, IncomingMessage } from 'node:http';
+  import type { Transform } from 'node:stream';
+
+  /** The answer without its blocks: a `Reader` where there are any, else the answer itself. */
+  type IcyAnswer = Transform & Pick<IncomingMessage, 'headers' | 'statusCode'>;
+
+  const icy: {
+    get(url: string, onAnswer: (answer: IcyAnswer) => void): ClientRequest;
+    request(url: string, onAnswer: (answer: IcyAnswer) => void): ClientRequest;
+    /** A block's text, by field. */
+    parse(metadata: Buffer): Record<string, string>;
+    readonly Client: new (url: string, onAnswer: (answer: IcyAnswer) => void) => ClientRequest;
+    readonly Reader: new (metaint: number) => Transform;
+  };
+  export = icy;
+}
+
+declare module 'icecast-parser' {
+  import type { EventEmitter } from 'node:events';
+  import type { Readable } from 'node:stream';
+
+  interface ParserOptions {
+    url: string;
+    /** Whether it asks again. */
+    autoUpdate?: boolean;
+    /** Until then, seconds. */
+    metadataInterval?: number;
+    /** Whether it stays connected. */
+    keepListen?: boolean;
+    notifyOnChangeOnly?: boolean;
+  }
+
+  export class Parser extends EventEmitter<{
+    empty: [];
+    end: [];
+    error: [Error];
+    metadata: [Map<string, string>];
+    stream: [Readable];
+  }> {
+    constructor(options: ParserOptions);
+    /** Its own. */
+    readonly options: ParserOptions;
+  }
+}
+
+declare module 'icecast-metadata-stats' {
+  export type StatsSource = 'icy' | 'ogg' | 'icestats' | 'stats' | 'sevenhtml' | 'nextsongs';
+
+  interface StatsOptions {
+    sources?: readonly StatsSource[];
+    /** Seconds. */
+    interval?: number;
+    onStats?(stats: Stats): void;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the server says
+  type Stats = Readonly<Partial<Record<StatsSource, any>>>;
+
+  // biome-ignore lint/style/noDefaultExport: it has no other
+  export default class IcecastMetadataStats {
+    constructor(endpoint: string, options?: StatsOptions);
+    readonly state: 'stopped' | 'running' | 'fetching';
+    start(): void;
+    stop(): void;
+    fetch(): Promise<Stats>;
+  }
+}
