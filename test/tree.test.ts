@@ -23,6 +23,7 @@ const NO_SOURCE: Readonly<Record<string, string>> = {
   'docs/readme': 'what README.md shows to be pasted',
   'docs/routes': 'the documents and the routes of the server, compared',
   'docs/words': 'the words of comments, names and documents',
+  'http/push-dialects': 'http/push.ts: pushes as playout programs really send them',
   'http/push-refusals': 'http/push.ts: the requests that it refuses',
   'source/pull-stream': 'source/pull.ts: the audio and the titles that it brings',
   'source/switch-model': 'source/switch.ts: all of it, against a model',
