@@ -20,6 +20,7 @@ const NO_SOURCE: Readonly<Record<string, string>> = {
   'config/encoder': 'the encoder entry of config/channel.ts, with its password',
   'docs/citations': 'what comments and documents cite',
   'docs/page': 'the page /docs, in a browser',
+  'docs/playout': 'the templates of config/playout.md',
   'docs/readme': 'what README.md shows to be pasted',
   'docs/routes': 'the documents and the routes of the server, compared',
   'docs/words': 'the words of comments, names and documents',

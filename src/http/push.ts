@@ -188,7 +188,7 @@ function readPush(request: FastifyRequest, limits: PushLimits): ReadPush {
   const type = request.headers['content-type'] ?? '';
   // Without a body none of the parsers is asked.
   const body = request.body as Buffer | undefined;
-  if (request.method === 'GET' || (type === '' && body === undefined)) {
+  if (request.method === 'GET' || (query !== '' && (body?.length ?? 0) === 0)) {
     return parsePushFields(urlFields(query, limits.parameters), limits);
   }
   if (isForm(type)) {

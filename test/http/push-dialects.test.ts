@@ -101,6 +101,7 @@ t.test('forms, with the rules of GET', async (t) => {
     },
   );
   t.match((await post(t, port, '', FORM, `${PATH}?artist=empty&song=body`)).json(), { artist: 'empty' });
+  t.match((await post(t, port, '', 'application/json', `${PATH}?artist=no&song=JSON`)).json(), { artist: 'no' });
   t.equal((await post(t, port, '', FORM)).status, 200, 'it clears, as a GET without parameters does');
 
   const parts = (fields: Record<string, string>, headers = '') =>
