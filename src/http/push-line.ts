@@ -13,6 +13,9 @@ const BLANK = 0x20;
 const CR = 0x0d;
 const LF = 0x0a;
 const SLASH = 0x2f;
+const PERCENT = 0x25;
+const HEX = '0123456789ABCDEF';
+const NOTHING = Buffer.alloc(0);
 const STARTS = ['GET /metapush/', 'POST /metapush/'];
 /** The last blank of a line is what stands before one of these and the line's end. */
 const PROTOCOL = 'HTTP/1.';
@@ -30,7 +33,9 @@ export class PushLine {
   #blanks = 0;
   #protocol = '';
   #isRepaired = false;
-  #out: number[] = [];
+  /** What comes out of the piece in hand, and how much of it was written. */
+  #out = NOTHING;
+  #length = 0;
 
   /** The line was not exact HTTP: a proxy that passed it on may have read it in another way. */
   get isRepaired(): boolean {
@@ -50,10 +55,14 @@ export class PushLine {
     let at = 0;
     for (; at < chunk.length && this.#place === 'start'; at++) this.#find(chunk[at]!);
     const start = at;
+    if (this.#place !== 'target') return chunk;
+    const end = chunk.indexOf(LF, start);
+    const lineBytes = (end < 0 ? chunk.length : end + 1) - start;
+    this.#out = Buffer.allocUnsafe(3 * (lineBytes + this.#blanks) + PROTOCOL.length + 2);
+    this.#length = 0;
     for (; at < chunk.length && this.#place === 'target'; at++) this.#take(chunk[at]!);
-    if (start === at) return chunk;
-    const line = Buffer.from(this.#out);
-    this.#out = [];
+    const line = this.#out.subarray(0, this.#length);
+    this.#out = NOTHING;
     return Buffer.concat([chunk.subarray(0, start), line, chunk.subarray(at)]);
   }
 
@@ -73,8 +82,8 @@ export class PushLine {
       if (isWhole) this.#isRepaired ||= this.#blanks > 1;
       this.#release(isWhole ? ' ' : '%20'.repeat(this.#blanks));
       // Without a protocol it is not a request: a blank makes Node say so, which would take it for one of HTTP/0.9.
-      if (!isWhole && this.#isRepaired) this.#out.push(BLANK);
-      this.#out.push(byte);
+      if (!isWhole && this.#isRepaired) this.#put(BLANK);
+      this.#put(byte);
       this.#place = 'past';
       return;
     }
@@ -91,10 +100,12 @@ export class PushLine {
       }
       this.#release('%20'.repeat(this.#blanks));
     }
-    if (byte < 0x80) this.#out.push(byte);
+    if (byte < 0x80) this.#put(byte);
     else {
       this.#isRepaired = true;
-      this.#write(`%${byte.toString(16).toUpperCase()}`);
+      this.#put(PERCENT);
+      this.#put(HEX.charCodeAt(byte >> 4));
+      this.#put(HEX.charCodeAt(byte & 15));
     }
   }
 
@@ -107,6 +118,10 @@ export class PushLine {
   }
 
   #write(text: string): void {
-    for (let i = 0; i < text.length; i++) this.#out.push(text.charCodeAt(i));
+    this.#length += this.#out.write(text, this.#length, 'latin1');
+  }
+
+  #put(byte: number): void {
+    this.#out[this.#length++] = byte;
   }
 }

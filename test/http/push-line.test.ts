@@ -116,3 +116,17 @@ t.test('however it is cut, and whatever it holds', async (t) => {
     { numRuns: 500 },
   );
 });
+
+t.test('a piece of what grows most takes a few milliseconds, and its line is bounded by what came', async (t) => {
+  for (const much of [' ', '\xff', ' \xff', ' HTTP/1.']) {
+    const sent = `GET /metapush/${much.repeat(65_536 / much.length)}`;
+    let tookMs = Number.POSITIVE_INFINITY;
+    for (let n = 0; n < 5; n++) {
+      const startMs = performance.now();
+      const { out } = repaired(sent);
+      tookMs = Math.min(tookMs, performance.now() - startMs);
+      t.ok(out.length <= 3 * sent.length && !/[^\x20-\x7e]/.test(out));
+    }
+    t.ok(tookMs < 20, `${JSON.stringify(much)}: ${tookMs} ms`);
+  }
+});
