@@ -186,6 +186,14 @@ export class Metrics {
       },
     );
     this.#registry.counter(
+      'airsplice_pushes_ignoring_total',
+      'Pushes with fields that were not taken: unknown, or not to be read',
+      ['channel'],
+      (set) => {
+        for (const [channel, { count }] of titles.ignoring) set({ channel }, count);
+      },
+    );
+    this.#registry.counter(
       'airsplice_titles_held_total',
       'Titles of sources that came past the limit',
       ['channel'],

@@ -110,6 +110,7 @@ export class Network {
     const target = {
       authorizes: (channel: string, token: string) => titles.authorizes(channel, token),
       push: titles.push.bind(titles),
+      onIgnored: titles.ignored.bind(titles),
       onPublished: (tookMs: number) => this.requests.pushDurations.add(tookMs / 1000),
       onAnswered: (answered: PushAnswered) => this.#onPushAnswered(answered),
     };

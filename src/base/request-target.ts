@@ -20,6 +20,15 @@ export function targetOf({ path, query }: { readonly path: string; readonly quer
   return query === '' ? path : `${path}?${query}`;
 }
 
+/** The target of a push with single slashes in its path and none at the end of it: templates are put together by hand. Any other as it is. */
+export function pushTarget(target: string): string {
+  const path = pathOf(target);
+  if (!PUSH.test(path)) return target;
+  return path.replace(/\/{2,}/g, '/').replace(/\/$/, '') + target.slice(path.length);
+}
+
+const PUSH = /^\/+metapush\/+[^/]/;
+
 /** Raw characters of a value that is decoded. Nothing that is looked up by name is as long: a longer one is given back as it came. */
 const LONGEST = 4096;
 

@@ -40,6 +40,8 @@ export class Channel {
   readonly mounts: readonly Mount[];
   /** Which titles are taken, in order of trust. */
   readonly titlesFrom: readonly TitleOrigin[];
+  /** Entities of HTML in pushed texts are decoded. */
+  readonly pushDecodesEntities: boolean;
   /** How far ahead pushes are held. */
   readonly holdSeconds: number;
   /** Its own title, for when there is no better one. */
@@ -60,6 +62,7 @@ export class Channel {
     this.key = key;
     this.#config = config;
     this.titlesFrom = config.titlesFrom;
+    this.pushDecodesEntities = config.pushDecodesEntities;
     this.holdSeconds = config.holdSeconds ?? all.metadata.holdSeconds;
     this.fallback = fallbackRules(config);
     const { clock, log } = parts;

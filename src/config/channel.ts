@@ -97,6 +97,7 @@ function channelSchema(context: ConfigContext) {
     titlesFrom: list(choice(['metapush', 'encoder', 'upstream']), 0, 3)
       .refine((origins) => new Set(origins).size === origins.length, { error: 'must name nobody twice' })
       .default(['metapush', 'encoder', 'upstream']),
+    pushDecodesEntities: flag().default(false),
     icy: icySchema().prefault({}),
     holdSeconds: seconds(0, 86_400).optional(),
     fallback: section({

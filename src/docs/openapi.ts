@@ -18,7 +18,7 @@ const token = inPath('token', "A push token of the channel's.", { type: 'string'
 
 /** A push, by GET or POST, with the token in the path or as a bearer. */
 function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
-  const form = method === 'post' ? 'JSON' : 'parameters';
+  const form = method === 'post' ? 'JSON or a form' : 'parameters';
   return {
     operationId: `push${method === 'post' ? 'Post' : 'Get'}${bearer ? 'Bearer' : ''}`,
     tags: ['Push'],
@@ -26,13 +26,32 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
     ...(bearer ? { security: [{ pushToken: [] }] } : {}),
     ...(method === 'get'
       ? { parameters: parametersOf(all.PushQuery) }
-      : { requestBody: { required: true, content: content('application/json', ref('PushBody')) } }),
+      : {
+          description:
+            'A form has the rules of the parameters of GET, which may also stand in the address; its fields count more than those.',
+          requestBody: {
+            required: false,
+            content: {
+              ...content('application/json', ref('PushBody')),
+              ...content('application/x-www-form-urlencoded', ref('PushQuery')),
+              ...content('multipart/form-data', ref('PushQuery')),
+            },
+          },
+        }),
     responses: {
       ...ANYWHERE,
       '200': {
         description:
           'It is committed. Unless it waits for its time, the readers of this server that keep up have been written to.',
-        headers: { 'Content-Type': contentType, 'Cache-Control': header('Never kept.', { const: 'no-store' }) },
+        headers: {
+          'Content-Type': contentType,
+          'Cache-Control': header('Never kept.', { const: 'no-store' }),
+          'Airsplice-Ignored': header(
+            'Where fields were not taken: parameters that are unknown, and a time or duration that cannot be read. Their names, percent-encoded.',
+            { type: 'string' },
+            false,
+          ),
+        },
         content: content(JSON_TYPE, ref('PushAnswer')),
       },
       ...refused(
@@ -41,7 +60,7 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
         bearer ? { 'WWW-Authenticate': header('Which way there is.', { const: 'Bearer' }) } : {},
       ),
       ...refused('too-large', 'The body, a text or extdata is too large.'),
-      ...(method === 'post' ? refused('unsupported-media-type', 'The body has to be application/json.') : {}),
+      ...(method === 'post' ? refused('unsupported-media-type', 'The body has to be JSON or a form.') : {}),
       ...refused('invalid', 'Fields are missing or invalid; all of them are named.'),
       ...refused(
         'too-many',

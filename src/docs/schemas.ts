@@ -76,7 +76,7 @@ const record = z.strictObject({
     ),
   time: utc('The same instant as timestamp.'),
   code: text("The channel's key."),
-  timezone: text('As pushed, or UTC; never used to read times.'),
+  timezone: text('As pushed, or UTC. Times of records are always in UTC.'),
   separator: text('What stands between artist and song.'),
 });
 
@@ -122,11 +122,13 @@ const problem = z.strictObject({
 /** What a field of a push is for; where GET and POST differ, both are described. */
 const PUSHED: Readonly<Record<string, string>> = {
   id: 'Your reference id. Empty: a UUID is made. The same id again corrects the record.',
-  time: 'When the track starts: RFC 3339 (GET: or unix seconds). A now that lies ahead waits for its time. Default: now.',
-  duration: 'Seconds; 0 or null: no known end. Fractions are cut, numbers in a text are read.',
-  song: 'Song. Empty: none. GET: the word false leaves this part and the separator out.',
+  time: 'When the track starts: RFC 3339, without an offset in its timezone; or unix seconds, 13 digits: milliseconds. A now that lies ahead waits for its time. Default: now.',
+  duration: 'Seconds, or as text 183,52, 3:23 or 00:03:23; 0 or null: no known end. Fractions are cut.',
+  song: 'Song; as a parameter also called title. Empty: none. GET: the word false leaves this part and the separator out.',
   artist: 'Artist. Empty: none. GET: the word false leaves this part and the separator out.',
-  encoding: 'How song, artist and separator are percent-encoded: utf8 (default), or windows for ISO 8859-1.',
+  encoding: 'The charset of song, artist and separator: utf8 (default), or windows for ISO 8859-1 and Windows-1252.',
+  strict:
+    '1: a time or duration that cannot be read is refused, as in JSON. Default 0: it is left out, and Airsplice-Ignored names it.',
   tracktype: 'now (default): the current track; next: the following one.',
   etype: `Content type, default 0: ${ETYPE}.`,
   isrc: 'ISRC.',
@@ -135,7 +137,7 @@ const PUSHED: Readonly<Record<string, string>> = {
   cover: 'The URL of an image.',
   images: 'Images in three sizes, each an object with a url.',
   album: 'Album.',
-  timezone: 'Passed on as it is; should be UTC.',
+  timezone: 'Passed on as it is; should be UTC. An IANA name is the zone of a time without an offset.',
   extdata: 'Anything of yours, passed on untouched.',
 };
 
@@ -155,7 +157,7 @@ function jsonSchema(zodSchema: z.ZodType): ObjectSchema {
 function pushed(zodSchema: z.ZodType, limits: PushLimits): ObjectSchema {
   const schema = jsonSchema(zodSchema);
   const most = (name: string) => {
-    if (['time', 'duration', 'encoding', 'tracktype', 'etype', 'images'].includes(name)) return '';
+    if (['time', 'duration', 'encoding', 'strict', 'tracktype', 'etype', 'images'].includes(name)) return '';
     if (name === 'extdata') return ` At most ${limits.extdataBytes} bytes, ${limits.extdataDepth} levels deep.`;
     if (name === 'timezone') return ` At most ${limits.timezoneCharacters} characters.`;
     return ` At most ${name === 'cover' ? limits.urlBytes : limits.textBytes} bytes of UTF-8.`;

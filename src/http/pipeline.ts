@@ -14,6 +14,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Watchdog } from '../base/watchdog.js';
 import { addressOf } from '../net/peer.js';
+import { PushLine } from './push-line.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -24,6 +25,7 @@ export class Pipeline {
   readonly #socket: Socket;
   readonly #watchdog: Watchdog;
   readonly #parse: (chunk: Buffer) => void;
+  readonly #line = new PushLine();
   /** The request whose answer is owed. */
   #request: IncomingMessage | null = null;
   #response: ServerResponse | null = null;
@@ -65,6 +67,8 @@ export class Pipeline {
     this.#request = request;
     this.#response = response;
     this.#bodyBytes = Number(request.headers['content-length'] ?? 0);
+    // A proxy may have seen the end of this request somewhere else.
+    if (this.#line.isRepaired) response.shouldKeepAlive = false;
     response.once('finish', this.#onFinish);
     return true;
   }
@@ -120,7 +124,7 @@ export class Pipeline {
       at += piece.length;
       this.#isBlankSoFar = endsBlank(piece, this.#isBlankSoFar);
       this.#rest = chunk.subarray(at);
-      this.#parse(piece);
+      this.#parse(this.#line.repair(piece));
       if (this.#isOver || this.#socket.destroyed) return;
     }
     this.#rest = null;
@@ -152,6 +156,9 @@ export class Pipeline {
   }
 
   readonly #onFinish = (): void => {
+    // What is left of a body is not a line.
+    if (this.#request?.complete) this.#line.begin();
+    else this.#request?.once('end', () => this.#line.begin());
     this.#request = this.#response = null;
     if (this.#onAnswered !== null) this.#onAnswered();
     else if (this.#isPaused) this.#goOnSoon();

@@ -8,8 +8,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../base/ip.js';
 import { REFUSALS, Refusal, retryLater } from '../base/refusal.js';
 import { queryOf } from '../base/request-target.js';
-import type { PushInput, PushLimits } from '../metadata/push-input.js';
-import { parsePushBody, parsePushQuery } from '../metadata/push-input.js';
+import { formFields, isForm, printableName, urlFields } from '../metadata/push-fields.js';
+import {
+  type PushInput,
+  type PushLimits,
+  parsePushBody,
+  parsePushFields,
+  type ReadPush,
+} from '../metadata/push-input.js';
 import { type Judged, type Judges, judgeRequest } from '../net/judge.js';
 import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
@@ -24,6 +30,8 @@ export interface PushTarget {
   authorizes(channel: string, token: string): boolean;
   /** Commits and reports to readers. Rejects with a Refusal. */
   push(channel: string, input: PushInput): Promise<AcceptedPush>;
+  /** Of an accepted push. @param names what was not taken of it: src/metadata/push-input.ts, ReadPush */
+  onIgnored(channel: string, names: readonly string[]): void;
   /** An accepted push has been written to this node's readers. @param tookMs since it came in */
   onPublished(tookMs: number): void;
   /** Every push. */
@@ -66,6 +74,12 @@ const ROLE: RouteRole = { role: 'push' };
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** A charset is fine: JSON is UTF-8 whatever it says. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
+const MULTIPART = /^multipart\//i;
+/** Read by this file, by the fields that they hold. */
+const BODY_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'];
+const CURLY = 0x7b;
+/** In the header that names what was not taken. */
+const MOST_NAMES = 20;
 const ANSWER_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
 /** @param limits of the fields and, in bytes, of a POST's body */
@@ -76,7 +90,7 @@ export function registerPush(
   rates: PushRates,
 ): void {
   const clients = new WeakMap<FastifyRequest, PushClient>();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: limits.bodyBytes }, (_, body, done) =>
+  app.addContentTypeParser(BODY_TYPES, { parseAs: 'buffer', bodyLimit: limits.bodyBytes }, (_, body, done) =>
     done(null, body),
   );
   const route = {
@@ -106,38 +120,32 @@ export function registerPush(
       done();
     },
   };
-  /** @param read is asked when there is room: reading is what a push costs that is refused */
-  const answer = async (request: FastifyRequest, reply: FastifyReply, read: () => PushInput) => {
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const { channel } = request.params as PushParams;
     const waitSeconds = rates.refusedPushes.waitSeconds(channel) || rates.pushes.take(channel);
     if (waitSeconds > 0) throw retryLater('too-many', 'Too many pushes to this channel.', waitSeconds);
     let accepted: AcceptedPush;
+    let ignored: readonly string[];
     try {
-      accepted = await target.push(channel, read());
+      // When there is room: reading is what a push costs that is refused.
+      const read = readPush(request, limits);
+      ignored = read.ignored;
+      accepted = await target.push(channel, read.input);
     } catch (error) {
       rates.pushes.giveBack(channel);
       if (error instanceof Refusal && error.status < 500) rates.refusedPushes.takeWhatIsThere(channel);
       throw error;
     }
     if (accepted.isPublished) target.onPublished(reply.elapsedTime);
+    if (ignored.length > 0) {
+      target.onIgnored(channel, ignored);
+      reply.header('Airsplice-Ignored', listOf(ignored));
+    }
     return reply.headers(ANSWER_HEADERS).send(accepted.json);
   };
 
   for (const url of PATHS) {
-    app.route({
-      ...route,
-      url,
-      method: 'GET',
-      handler: (request, reply) => answer(request, reply, () => parsePushQuery(queryOf(request.url), limits)),
-    });
-    app.route({
-      ...route,
-      url,
-      method: 'POST',
-      // Without a body the parser above is not asked.
-      handler: (request, reply) =>
-        answer(request, reply, () => parsePushBody((request.body as Buffer | undefined) ?? Buffer.alloc(0), limits)),
-    });
+    app.route({ ...route, url, method: ['GET', 'POST'], handler });
     refuseOthers(app, url, PUSH_METHODS, 'Push with GET or POST.', ROLE);
   }
 }
@@ -159,10 +167,42 @@ function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusa
   return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.', { headers });
 }
 
-/** Null: a push by GET, or one whose body can be read. */
-function refusalOfType({ method, headers }: FastifyRequest): Refusal | null {
-  if (method !== 'POST' || JSON_TYPE.test(headers['content-type'] ?? '')) return null;
-  return new Refusal('unsupported-media-type', 'The body must be a JSON object with Content-Type: application/json.');
+/** Null: a push by GET, or one whose body can be read, or is not there while the address has fields. */
+function refusalOfType({ method, headers, url }: FastifyRequest): Refusal | null {
+  const type = headers['content-type'] ?? '';
+  if (method !== 'POST' || JSON_TYPE.test(type) || isForm(type)) return null;
+  if (type === '' && queryOf(url) !== '' && !hasBody(headers)) return null;
+  return new Refusal('unsupported-media-type', BODY_DETAIL);
+}
+
+const BODY_DETAIL =
+  'The body must be a JSON object with Content-Type: application/json, or a form: application/x-www-form-urlencoded, or multipart/form-data with its boundary.';
+
+function hasBody(headers: FastifyRequest['headers']): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** @throws Refusal bad-request, too-large, unsupported-media-type, invalid */
+function readPush(request: FastifyRequest, limits: PushLimits): ReadPush {
+  const query = queryOf(request.url);
+  const type = request.headers['content-type'] ?? '';
+  // Without a body none of the parsers is asked.
+  const body = request.body as Buffer | undefined;
+  if (request.method === 'GET' || (query !== '' && (body?.length ?? 0) === 0)) {
+    return parsePushFields(urlFields(query, limits.parameters), limits);
+  }
+  if (isForm(type)) {
+    // What curl makes of JSON whose type was left out.
+    if (body?.[0] === CURLY && !MULTIPART.test(type)) throw new Refusal('unsupported-media-type', BODY_DETAIL);
+    return parsePushFields(formFields(body ?? Buffer.alloc(0), type, query, limits.parameters), limits);
+  }
+  const input = parsePushBody(body ?? Buffer.alloc(0), limits);
+  return { input, ignored: [...urlFields(query, limits.parameters).keys()].map(printableName) };
+}
+
+/** Names of the sender's as a header's value. */
+function listOf(names: readonly string[]): string {
+  return names.slice(0, MOST_NAMES).map(encodeURIComponent).join(', ');
 }
 
 function titleOf(status: number): string {

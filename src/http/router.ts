@@ -9,7 +9,7 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
-import { pathOf } from '../base/request-target.js';
+import { pathOf, pushTarget } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Connections } from '../net/connections.js';
 import { ALL_METHODS } from './allow.js';
@@ -225,14 +225,15 @@ function isReserved(path: string, takers: readonly HttpService[]): boolean {
   return path.startsWith('/metapush/') || OPERATORS.has(path) || takers.some((service) => service.isReserved);
 }
 
-/** The request's address without the host. RFC 9112, 3.2.2: the absolute form must be understood, and its host counts. */
+/** The request's address without the host, that of a push with single slashes. RFC 9112, 3.2.2: the absolute form must be understood, and its host counts. */
 function originForm(request: http.IncomingMessage): string {
   const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url!);
   if (absolute !== null) {
     request.headers.host = absolute[1]!;
     request.url = request.url!.slice(absolute[0].length) || '/';
   }
-  return request.url!;
+  request.url = pushTarget(request.url!);
+  return request.url;
 }
 
 /** fastify's own errors carry a status: they become the row of our table that has it. */

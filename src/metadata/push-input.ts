@@ -6,6 +6,7 @@
  */
 
 import { type FieldError, Refusal } from '../base/refusal.js';
+import { type PushFields, printableName, urlFields } from './push-fields.js';
 import {
   bodySchema,
   isTooLarge,
@@ -14,10 +15,11 @@ import {
   type QueryFields,
   querySchema,
 } from './push-schema.js';
-import { queryBytes } from './query.js';
 import { type RawValue, rawMembers } from './rawjson.js';
 import type { TrackType } from './record.js';
 import { cleanText, decodeUtf8, decodeWindows, utf8Bytes } from './text.js';
+import { inZone, plusBefore } from './time.js';
+import { readEntities } from './title.js';
 
 export type { PushLimits } from './push-schema.js';
 
@@ -43,6 +45,13 @@ export interface PushInput {
   readonly extdata?: string;
 }
 
+/** A push, and what was not taken of it. */
+export interface ReadPush {
+  readonly input: PushInput;
+  /** Names in lower case: parameters that are unknown, and a `time` or `duration` that cannot be read. */
+  readonly ignored: readonly string[];
+}
+
 interface BadField extends FieldError {
   readonly kind: 'bad-request' | 'too-large' | 'invalid';
 }
@@ -59,27 +68,35 @@ function schemasFor(limits: PushLimits) {
   return made;
 }
 
+/** A push by GET. @param rawQuery the text after `?`, undecoded; `""` when there is none @throws as parsePushFields */
+export function parsePushQuery(rawQuery: string, limits: PushLimits): ReadPush {
+  return parsePushFields(urlFields(rawQuery, limits.parameters), limits);
+}
+
 /**
- * A GET push.
- * @param rawQuery the text after `?`, undecoded; `""` when there is none: an empty now, which clears the title
- * @throws Refusal bad-request (too many parameters, broken percent-encoding, not UTF-8), too-large, invalid
+ * A push as parameters, by GET or as a form. Without any it is an empty now, which clears the title.
+ * @throws Refusal bad-request (not UTF-8), too-large, invalid
  */
-export function parsePushQuery(rawQuery: string, limits: PushLimits): PushInput {
-  const bad: BadField[] = [];
-  const parameters = queryBytes(rawQuery, limits.parameters);
-  if (parameters === null) throw new Refusal('bad-request', `There are more than ${limits.parameters} parameters.`);
-  const windows = parameters.get('encoding')?.toString() === 'windows';
+export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPush {
   const { query } = schemasFor(limits);
+  const bad: BadField[] = [];
+  const ignored: string[] = [];
   const values: Record<string, string> = {};
-  for (const [field, bytes] of parameters) {
-    if (bytes === null) {
-      bad.push({ field, message: 'has a broken percent-encoding', kind: 'bad-request' });
+  const isWindows = query.shape.encoding.safeParse(pushed.get('encoding')?.(decodeUtf8)).data === 'windows';
+  for (const [name, read] of pushed) {
+    const field = name === 'title' ? 'song' : name;
+    if (!Object.hasOwn(query.shape, field)) {
+      ignored.push(printableName(name));
       continue;
     }
-    if (!Object.hasOwn(query.shape, field)) continue;
-    const text = windows && WINDOWS_FIELDS.has(field) ? decodeWindows(bytes) : decodeUtf8(bytes);
+    // Its own name counts more than the other one.
+    if (field !== name && pushed.has(field)) continue;
+    const text = read(isWindows && WINDOWS_FIELDS.has(field) ? decodeWindows : decodeUtf8);
     if (text === null) bad.push({ field, message: NOT_UTF8, kind: 'bad-request' });
     else values[field] = text;
+  }
+  if (ignored.length > 0 && !['song', 'title', 'artist'].some((name) => pushed.has(name))) {
+    for (const field of ignored) bad.push({ field, message: UNKNOWN, kind: 'invalid' });
   }
   // Literal `false`: this part is absent; a title with neither part would be empty by mistake (src/metadata/README.md, "Push fields").
   const noSong = values['song'] === 'false';
@@ -90,21 +107,33 @@ export function parsePushQuery(rawQuery: string, limits: PushLimits): PushInput 
     for (const field of ['song', 'artist'])
       bad.push({ field, message: 'song and artist cannot both be false', kind: 'invalid' });
   }
-  const parsed = query.safeParse(values);
+  if (values['time'] !== undefined)
+    values['time'] = inZone(plusBefore(values['time'].trim()), values['timezone'] ?? '');
+  let parsed = query.safeParse(values);
+  for (const field of values['strict'] === '1' ? [] : LESS_THAN_A_TITLE) {
+    if (!parsed.error?.issues.some(({ path }) => path[0] === field)) continue;
+    ignored.push(field);
+    delete values[field];
+    parsed = query.safeParse(values);
+  }
   bad.push(...badFields(parsed));
   if (bad.length > 0 || !parsed.success) throw refusal(bad);
   const fields = parsed.data;
-  return given<PushInput>({
+  const input = given<PushInput>({
     ...shared(fields),
     artist: fields.artist ?? '',
     song: fields.song ?? '',
     durationSeconds: fields.duration,
   });
+  return { input, ignored };
 }
 
 /** Only these are written in the encoding that the sender names (src/metadata/README.md, "Charsets"). */
 const WINDOWS_FIELDS: ReadonlySet<string> = new Set(['song', 'artist', 'separator', 'seperator']);
 const NOT_UTF8 = 'is not UTF-8; if it is ISO 8859-1 or Windows-1252, say encoding=windows';
+const UNKNOWN = 'is unknown, and there is neither song nor artist';
+/** A template fills them in, and nobody reads the answer: a title is not lost with them. */
+const LESS_THAN_A_TITLE = ['time', 'duration'] as const;
 
 /**
  * The body of a POST push. Its size and content type have been checked.
@@ -116,7 +145,7 @@ export function parsePushBody(body: Buffer, limits: PushLimits): PushInput {
     throw new Refusal('bad-request', 'The body is not UTF-8, as JSON has to be (encoding=windows is for GET only)');
   }
   const json = decoded.replace(/^\ufeff/, ''); // some Windows software writes a byte order mark
-  const parsed = schemasFor(limits).body.safeParse(parseObject(json));
+  const parsed = schemasFor(limits).body.safeParse(inItsZone(parseObject(json)));
   const bad = badFields(parsed);
   const raw = rawMembers(json);
   for (const field of ['images', 'extdata'] as const) bad.push(...oversize(field, raw.get(field), limits));
@@ -129,20 +158,35 @@ export function parsePushBody(body: Buffer, limits: PushLimits): PushInput {
     durationSeconds: fields.duration,
     cover: fields.cover ?? undefined,
     album: fields.album ?? undefined,
-    timezone: fields.timezone || undefined,
     images: fields.images ? raw.get('images')?.text : undefined,
     extdata: fields.extdata ? raw.get('extdata')?.text : undefined,
   });
 }
 
-function parseObject(json: string): object {
+/** A copy whose time has an offset, where it has a time zone. */
+function inItsZone(members: Readonly<Record<string, unknown>>): object {
+  const { time, timezone } = members;
+  if (typeof time !== 'string' || typeof timezone !== 'string') return members;
+  return { ...members, time: inZone(time.trim(), timezone) };
+}
+
+/** The same push with the entities of HTML in its texts decoded once: some playout systems write `Rock &amp; Roll`. */
+export function withoutEntities(input: PushInput): PushInput {
+  const { artist, song, album } = input;
+  const read = { ...input, artist: readEntities(artist), song: readEntities(song) };
+  return album === undefined ? read : { ...read, album: readEntities(album) };
+}
+
+function parseObject(json: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch (error) {
     throw new Refusal('bad-request', `The body is not JSON: ${cleanText((error as Error).message)}`);
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Readonly<Record<string, unknown>>;
+  }
   throw new Refusal('invalid', 'The body has to be a JSON object');
 }
 
@@ -157,8 +201,10 @@ function* oversize(field: 'images' | 'extdata', raw: RawValue | undefined, limit
   }
 }
 
+type SharedFields = 'tracktype' | 'id' | 'separator' | 'seperator' | 'time' | 'etype' | 'isrc' | 'timezone';
+
 /** The members that GET and POST share. What cleaning has emptied is as good as not given where there is a default. */
-function shared(fields: Pick<QueryFields, 'tracktype' | 'id' | 'separator' | 'seperator' | 'time' | 'etype' | 'isrc'>) {
+function shared(fields: Pick<QueryFields, SharedFields>) {
   return {
     type: fields.tracktype ?? 'now',
     id: fields.id || undefined,
@@ -166,6 +212,7 @@ function shared(fields: Pick<QueryFields, 'tracktype' | 'id' | 'separator' | 'se
     timeSeconds: fields.time,
     etype: fields.etype,
     isrc: fields.isrc ?? undefined,
+    timezone: fields.timezone || undefined,
   };
 }
 

@@ -9,7 +9,7 @@
 import { z } from 'zod';
 import { ETYPES } from './record.js';
 import { cleanWithin, utf8Bytes } from './text.js';
-import { parseQueryTime, parseRfc3339 } from './time.js';
+import { parsePushTime } from './time.js';
 
 export interface PushLimits {
   /** Of a GET, unknown and repeated ones counted. */
@@ -33,6 +33,16 @@ export function isTooLarge(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.['tooLarge'] === true;
 }
 
+/** What `encoding` may say, and what it means. */
+const ENCODINGS = {
+  utf8: 'utf8',
+  'utf-8': 'utf8',
+  windows: 'windows',
+  'windows-1252': 'windows',
+  latin1: 'windows',
+  'iso-8859-1': 'windows',
+} as const;
+
 export type QueryFields = z.output<ReturnType<typeof querySchema>>;
 export type PushIssues = z.ZodSafeParseResult<unknown>;
 
@@ -40,14 +50,15 @@ export type PushIssues = z.ZodSafeParseResult<unknown>;
 export function querySchema(limits: PushLimits) {
   const text = cleaned(limits.textBytes);
   return z.object({
-    encoding: defaulted(z.enum(['utf8', 'windows'], { error: 'has to be utf8 or windows' })),
+    encoding: defaulted(anyCase(ENCODINGS)),
+    strict: defaulted(z.enum(['0', '1'], { error: 'has to be 0 or 1' })),
     ...common(limits),
     song: text.optional(),
     artist: text.optional(),
-    time: defaulted(moment(parseQueryTime, 'has to be unix seconds or RFC 3339, such as 2026-11-20T12:37:28Z')),
+    time: defaulted(z.string().transform(moment)),
     duration: z
       .string()
-      .transform((value) => (value === '' || value === 'null' ? null : value))
+      .transform((value) => (value === 'null' ? null : value))
       .transform(wholeSeconds)
       .optional(),
   });
@@ -56,35 +67,33 @@ export function querySchema(limits: PushLimits) {
 /** The body of a POST push: `song`, `artist` and `duration` are mandatory, unknown members are ignored. */
 export function bodySchema(limits: PushLimits) {
   const text = cleaned(limits.textBytes);
+  const part = z.preprocess((value) => value ?? (value === null ? '' : value), text);
   const image = z.looseObject(
-    { url: z.string({ error: missingOr('has to be a text') }).refine(...fits(limits.urlBytes)) },
+    {
+      url: z
+        .string({ error: missingOr('has to be a text') })
+        .refine(...fits(limits.urlBytes))
+        .nullable(),
+    },
     { error: 'has to be an object with a url' },
   );
   return z.object({
     ...common(limits),
-    song: text,
-    artist: text,
-    time: defaulted(moment(parseRfc3339, 'has to be RFC 3339, such as 2026-11-20T12:37:28Z')),
+    song: part,
+    artist: part,
+    time: defaulted(z.union([z.string(), z.number()], { error: TIME_MESSAGE }).transform(moment)),
     duration: z
       .union([z.number(), z.string(), z.null()], { error: missingOr('has to be a number of seconds, 0 or null') })
       .transform(wholeSeconds),
     cover: cleaned(limits.urlBytes).nullish(),
     album: text.nullish(),
-    timezone: z
-      .string({ error: 'has to be a text' })
-      .transform((value, context) => {
-        const clean = cleanWithin(value, limits.timezoneCharacters * 4);
-        if (clean !== null && [...clean].length <= limits.timezoneCharacters) return clean;
-        return tooLarge(context, `has to be at most ${limits.timezoneCharacters} characters long`);
-      })
-      .nullish(),
-    images: z
-      .looseObject(
-        { small: image.optional(), medium: image.optional(), large: image.optional() },
+    images: defaulted(
+      z.looseObject(
+        { small: defaulted(image), medium: defaulted(image), large: defaulted(image) },
         { error: 'has to be an object with small, medium and large' },
-      )
-      .nullish(),
-    extdata: z.looseObject({}, { error: 'has to be an object' }).nullish(),
+      ),
+    ),
+    extdata: defaulted(z.looseObject({}, { error: 'has to be an object' })),
   });
 }
 
@@ -93,7 +102,7 @@ function common(limits: PushLimits) {
   const text = cleaned(limits.textBytes);
   return {
     id: text.nullish(),
-    tracktype: defaulted(z.enum(['now', 'next'], { error: 'has to be now or next' })),
+    tracktype: defaulted(anyCase({ now: 'now', next: 'next' })),
     etype: defaulted(
       z
         .union([z.int(), z.string().regex(/^\d{1,9}$/, { error: ETYPE_MESSAGE })], { error: ETYPE_MESSAGE })
@@ -104,6 +113,14 @@ function common(limits: PushLimits) {
     separator: text.nullish(),
     // Another spelling that is in use.
     seperator: text.nullish(),
+    timezone: z
+      .string({ error: 'has to be a text' })
+      .transform((value, context) => {
+        const clean = cleanWithin(value, limits.timezoneCharacters * 4);
+        if (clean !== null && [...clean].length <= limits.timezoneCharacters) return clean;
+        return tooLarge(context, `has to be at most ${limits.timezoneCharacters} characters long`);
+      })
+      .nullish(),
   };
 }
 
@@ -140,20 +157,42 @@ function defaulted<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value === '' || value === null ? undefined : value), schema.optional()).optional();
 }
 
-function moment(parse: (text: string) => number | null, message: string) {
-  return z.string({ error: message }).transform((value, context) => {
-    const seconds = parse(value);
-    if (seconds !== null) return seconds;
-    context.addIssue({ code: 'custom', message });
+/** One of these words in any case, as what it stands for. */
+function anyCase<const T extends string>(words: Readonly<Record<string, T>>) {
+  const error = `has to be one of ${Object.keys(words).join(', ')}`;
+  return z.string({ error }).transform((value, context): T => {
+    const word = value.trim().toLowerCase();
+    if (Object.hasOwn(words, word)) return words[word]!;
+    context.addIssue({ code: 'custom', message: error });
     return z.NEVER;
   });
 }
 
-/** Fractions are cut; null and 0 mean no known end; no upper bound but the exactness of a number. */
-function wholeSeconds(value: number | string | null, context: z.RefinementCtx): number {
-  const numeric = typeof value !== 'string' || /^\d+(\.\d*)?$/.test(value.trim());
-  const seconds = Number(value ?? 0);
-  if (numeric && seconds >= 0 && Math.trunc(seconds) <= Number.MAX_SAFE_INTEGER) return Math.trunc(seconds) + 0;
-  context.addIssue({ code: 'custom', message: 'has to be a number of seconds, 0 or more' });
+const TIME_MESSAGE = 'has to be RFC 3339, such as 2026-11-20T12:37:28Z, or unix seconds';
+
+function moment(value: string | number, context: z.RefinementCtx): number {
+  const seconds = parsePushTime(String(value).trim());
+  if (seconds !== null) return seconds;
+  context.addIssue({ code: 'custom', message: TIME_MESSAGE });
   return z.NEVER;
+}
+
+/** Hours and minutes that may stand before the seconds. */
+const CLOCK = /^(?:(?:(\d{1,4}):)?(\d{1,6}):(?=\d\d?(?:\D|$)))?(\d+)(?:[.,]\d*)?$/;
+
+/** Fractions are cut; null, "" and 0 mean no known end; no upper bound but the exactness of a number. */
+function wholeSeconds(value: number | string | null, context: z.RefinementCtx): number {
+  const seconds = typeof value === 'string' ? clockSeconds(value.trim()) : (value ?? 0);
+  if (seconds >= 0 && Math.trunc(seconds) <= Number.MAX_SAFE_INTEGER) return Math.trunc(seconds) + 0;
+  context.addIssue({ code: 'custom', message: 'has to be seconds, 0 or more, or M:SS, or HH:MM:SS' });
+  return z.NEVER;
+}
+
+/** `183`, `183.52`, `183,52`, `3:23`, `00:03:23`; "" is 0. NaN: it is none of these. */
+function clockSeconds(text: string): number {
+  if (text === '') return 0;
+  const [, hours, minutes, seconds] = CLOCK.exec(text) ?? [];
+  const isOver = (hours !== undefined && Number(minutes) > 59) || (minutes !== undefined && Number(seconds) > 59);
+  if (seconds === undefined || isOver) return Number.NaN;
+  return Number(hours ?? 0) * 3600 + Number(minutes ?? 0) * 60 + Number(seconds);
 }

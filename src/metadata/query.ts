@@ -1,47 +1,71 @@
 /**
- * The query string of a GET push, down to bytes: which charset they are in is only known once `encoding` has been read.
- * `+` is a blank in both encodings, `%2B` a plus; of a repeated parameter the last counts (src/metadata/README.md, "Query syntax"). How many there may
- * be is bounded, since each costs an entry and two buffers, and takes one byte to send.
+ * The fields of a query or of a form, down to bytes: which charset they are in is only known once `encoding` has been read.
+ * `+` is a blank in both encodings, `%2B` a plus; a `%` without two hexadecimal digits is a `%`; of a repeated field the last counts
+ * (src/metadata/README.md, "Query syntax"). How many there may be is bounded, since each costs an entry and two buffers, and takes one byte to send.
  */
 
+/** `%u` and the four digits of a UTF-16 unit, as the old JavaScript `escape()` writes what Latin-1 lacks; a run of them is one text. */
+const WIDE = /((?:%u[0-9a-f]{4})+)/i;
+
 /**
- * @param rawQuery the text after `?`, undecoded
- * @returns name → bytes of its value; null where the percent-encoding is broken (a broken name stands as it was sent). Null: there
- * are more than `mostParameters`, repeated ones counted each; nothing is read behind them
+ * @param rawQuery the text after `?`, or a form's body; undecoded, each byte a character up to U+00FF
+ * @returns name in lower case → value, which is not decoded. Null: there are more than `mostFields`, repeated ones counted each; nothing is read behind them
  */
-export function queryBytes(rawQuery: string, mostParameters: number): Map<string, Buffer | null> | null {
-  const parameters = new Map<string, Buffer | null>();
+export function queryFields(rawQuery: string, mostFields: number): Map<string, string> | null {
+  const fields = new Map<string, string>();
   let count = 0;
   for (let end = -1; end < rawQuery.length; ) {
     const start = end + 1;
     end = rawQuery.indexOf('&', start);
     if (end === -1) end = rawQuery.length;
     if (start === end) continue;
-    if (++count > mostParameters) return null;
+    if (++count > mostFields) return null;
     const pair = rawQuery.slice(start, end);
     const equals = pair.indexOf('=');
-    const rawName = equals === -1 ? pair : pair.slice(0, equals);
-    const name = percentDecode(rawName);
-    if (name === null) parameters.set(rawName, null);
-    else parameters.set(name.toString('utf8'), percentDecode(equals === -1 ? '' : pair.slice(equals + 1)));
+    const name = percentDecode(equals === -1 ? pair : pair.slice(0, equals));
+    fields.set(name.toString('utf8').toLowerCase(), equals === -1 ? '' : pair.slice(equals + 1));
   }
-  return parameters;
+  return fields;
+}
+
+/** The same with values down to bytes. */
+export function queryBytes(rawQuery: string, mostFields: number): Map<string, Buffer> | null {
+  const fields = queryFields(rawQuery, mostFields);
+  return fields === null ? null : new Map(Array.from(fields, ([name, value]) => [name, percentDecode(value)]));
 }
 
 /**
- * Null when a `%` is not followed by two hexadecimal digits. A request line's bytes above 0x7F reach us as one character each
- * (Node's parser does that), so bytes that were not encoded are understood too; any higher character came from elsewhere.
+ * The text of a value.
+ * @param decode a charset; null: the bytes are none of it. Not asked for what is written as `%u`
  */
-function percentDecode(text: string): Buffer | null {
-  const bytes = Buffer.allocUnsafe(text.length);
+export function queryText(value: string, decode: (bytes: Buffer) => string | null): string | null {
+  let text = '';
+  // Every other piece is a run of escapes.
+  for (const [i, piece] of value.split(WIDE).entries()) {
+    const read = i % 2 === 0 ? decode(percentDecode(piece)) : wideDecode(piece);
+    if (read === null) return null;
+    text += read;
+  }
+  return text;
+}
+
+function wideDecode(escapes: string): string {
+  const units = escapes.slice(2).split(/%u/i);
+  return String.fromCharCode(...units.map((unit) => Number.parseInt(unit, 16)));
+}
+
+function percentDecode(text: string): Buffer {
+  const bytes = Buffer.from(text, 'latin1');
   let length = 0;
-  for (let i = 0; i < text.length; i++) {
-    let code = text.charCodeAt(i);
-    if (code > 0xff) return null;
+  for (let i = 0; i < bytes.length; i++) {
+    let code = bytes[i]!;
     if (code === 0x2b) code = 0x20;
     else if (code === 0x25) {
-      code = hexDigit(text.charCodeAt(++i)) * 16 + hexDigit(text.charCodeAt(++i));
-      if (!(code >= 0)) return null;
+      const encoded = hexDigit(bytes[i + 1]) * 16 + hexDigit(bytes[i + 2]);
+      if (encoded >= 0) {
+        code = encoded;
+        i += 2;
+      }
     }
     bytes[length++] = code;
   }
@@ -49,7 +73,7 @@ function percentDecode(text: string): Buffer | null {
 }
 
 /** NaN: it is none. */
-function hexDigit(code: number): number {
+function hexDigit(code = 0): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   const letter = code | 0x20;
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN;

@@ -3,14 +3,73 @@
  * what RFC 3339 can write, so that every accepted moment can be written. Readers get whole seconds.
  */
 
-const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
+/** RFC 3339, section 5.6, and as programs write it: a blank for the T or before the offset, a decimal comma, an offset without colon or minutes, or none. */
+const DATE_TIME =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?: ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?))?$/;
+const UNIX = /^(-?\d{1,15})(?:[.,](\d*))?$/;
+/** Of unix time in milliseconds: seconds with this many digits lie behind the year 9999. */
+const MS_DIGITS = 13;
 const FIRST_SECONDS = -62_167_219_200; // 0000-01-01T00:00:00Z
 const LAST_SECONDS = 253_402_300_799; // 9999-12-31T23:59:59Z
 
-/** Unix seconds; what is finer than a millisecond is cut, the leap second :60 is the next minute's first. Null when it is none (RFC 3339, section 5.6). */
+/** Unix seconds; what is finer than a millisecond is cut, the leap second :60 is the next minute's first. Null when it is none, or has no offset. */
 export function parseRfc3339(text: string): number | null {
-  const parts = RFC3339.exec(text);
-  if (parts === null) return null;
+  const parts = DATE_TIME.exec(text);
+  return parts === null || isLocal(parts) ? null : momentOf(parts);
+}
+
+/** The time of a push, as unix seconds: a date and time (in UTC where it has no offset: see inZone), unix seconds, or 13 digits of milliseconds. */
+export function parsePushTime(text: string): number | null {
+  const unix = UNIX.exec(text);
+  if (unix === null) {
+    const parts = DATE_TIME.exec(text);
+    return parts === null ? null : momentOf(parts);
+  }
+  const [, whole, fraction = ''] = unix as unknown as [string, string, string?];
+  const seconds = Number(`${whole}.${fraction.slice(0, 3)}`);
+  return inRange(/^\d+$/.test(whole) && whole.length === MS_DIGITS ? Math.trunc(seconds) / 1000 : seconds);
+}
+
+/**
+ * A push's time that has no offset, as the unix seconds of that moment in a zone; any other text as it is. Of two moments that a clock shows alike
+ * (it was set back) the first; one that it skips (it was set forward) counts as if it had not been set yet.
+ * @param timezone an IANA name; where it is none, the text stays as it is, which is read in UTC
+ */
+export function inZone(text: string, timezone: string): string {
+  const parts = DATE_TIME.exec(text);
+  if (parts === null || !isLocal(parts) || !ZONE.test(timezone)) return text;
+  const local = momentOf(parts);
+  if (local === null) return text;
+  let format: Intl.DateTimeFormat;
+  try {
+    // Not kept: senders name it.
+    format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
+  } catch {
+    return text;
+  }
+  // The offset before any change of that day, and after it.
+  const before = local - offsetSeconds(format, local - 86_400);
+  const after = local - offsetSeconds(format, local + 86_400);
+  const isBefore = before + offsetSeconds(format, before) === local || after + offsetSeconds(format, after) !== local;
+  return String(isBefore ? before : after);
+}
+
+/** Not the offsets that some versions of Node take for names of zones. */
+const ZONE = /^[a-z]/i;
+
+function offsetSeconds(format: Intl.DateTimeFormat, unixSeconds: number): number {
+  const name = format.formatToParts(unixSeconds * 1000).find(({ type }) => type === 'timeZoneName')!.value;
+  const [, sign, hours, minutes, seconds = 0] = /([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(name) ?? [];
+  if (sign === undefined) return 0;
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds));
+}
+
+function isLocal(parts: RegExpExecArray): boolean {
+  return parts[8] === undefined && parts[9] === undefined;
+}
+
+/** Without an offset: as if in UTC. */
+function momentOf(parts: RegExpExecArray): number | null {
   const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as [
     number,
     number,
@@ -20,28 +79,25 @@ export function parseRfc3339(text: string): number | null {
     number,
   ];
   const ms = Number((parts[7] ?? '').slice(0, 3).padEnd(3, '0'));
-  const offsetHours = Number(parts[9] ?? 0);
-  const offsetMinutes = Number(parts[10] ?? 0);
+  const offsetHours = Number(parts[10] ?? 0);
+  const offsetMinutes = Number(parts[11] ?? 0);
   if (hour > 23 || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
   // Not Date.UTC: it takes the years 0 to 99 for 1900 to 1999.
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1) return null; // a day that the month does not have leads out of it
-  const offset = (parts[8] === '-' ? -1 : 1) * (offsetHours * 3600 + offsetMinutes * 60);
+  const offset = (parts[9] === '-' ? -1 : 1) * (offsetHours * 3600 + offsetMinutes * 60);
   return inRange((date.getTime() + (hour * 3600 + minute * 60 + second - offset) * 1000 + ms) / 1000);
 }
 
-/** A query's time: unix seconds, with a fraction or not, 13 digits of milliseconds, or RFC 3339 whose `+` before the offset has become a blank. */
-export function parseQueryTime(text: string): number | null {
-  if (/^\d{13}$/.test(text)) return inRange(Number(text) / 1000);
-  const unix = /^(-?\d{1,15})(?:\.(\d{1,3})\d*)?$/.exec(text);
-  if (unix !== null) return inRange(Number(unix[2] === undefined ? unix[1] : `${unix[1]}.${unix[2]}`));
-  return parseRfc3339(text.replace(/ (?=\d\d:\d\d$)/, '+'));
+/** In a query the `+` of an offset has become a blank. */
+export function plusBefore(text: string): string {
+  return text.replace(/ (?=\d\d:?\d\d$)/, '+');
 }
 
 /** RFC 3339 in a query, as unix milliseconds: what is finer is cut. Null when it is none. */
 export function parseQueryMs(text: string): number | null {
-  const seconds = parseRfc3339(text.replace(/ (?=\d\d:\d\d$)/, '+'));
+  const seconds = parseRfc3339(plusBefore(text));
   return seconds === null ? null : Math.round(seconds * 1000);
 }
 

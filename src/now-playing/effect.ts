@@ -29,7 +29,12 @@ const SAME_MOMENT_MS = 1000;
 export function currentNext(state: ChannelState, wallMs: number): TrackRecord | null {
   const { next } = state;
   if (next === null) return null;
-  return state.nextHasTime && wallMs >= next.startSeconds * 1000 + NEXT_KEPT_MS ? null : next;
+  return state.nextHasTime && isOver(next.startSeconds, wallMs) ? null : next;
+}
+
+/** Whether a next that was pushed with this start is dropped. */
+export function isOver(startSeconds: number, wallMs: number): boolean {
+  return wallMs >= startSeconds * 1000 + NEXT_KEPT_MS;
 }
 
 /** The last `now` that is not the fallback title: the one in force, or the one covered. Null: none, or it has run out. */
@@ -72,6 +77,11 @@ export function correctNow(state: ChannelState, track: Track, at: Moment): Chang
   return putNow({ ...state, ...followingNext(state, record, now, at) }, record, at);
 }
 
+/** There is no `next` any more. */
+export function dropNext(state: ChannelState): Change {
+  return changeSilently(state, { next: null, nowsSinceNext: 0, nextHasTime: false });
+}
+
 /** A track becomes `next`; history has no entry of it. */
 export function takeNext(state: ChannelState, track: Track, hasTime: boolean, at: Moment): Change {
   const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: at.wallMs };
@@ -105,7 +115,8 @@ function followingNext(state: ChannelState, record: TrackRecord, corrected: Trac
     : { next: null, nowsSinceNext: 0, nextHasTime: false };
 }
 
-function isSameTrack(one: Track, other: Track): boolean {
+/** By its id, or by artist and song. */
+export function isSameTrack(one: Track, other: Track): boolean {
   return one.id === other.id || (one.artist === other.artist && one.song === other.song);
 }
 

@@ -13,7 +13,18 @@
 
 import type { PushInput } from '../metadata/push-input.js';
 import { DEFAULT_SEPARATOR, type Track, type TrackRecord, titleLine } from '../metadata/record.js';
-import { changeSilently, correctNow, currentNext, type Moment, realNow, takeNext, takeNow } from './effect.js';
+import {
+  changeSilently,
+  correctNow,
+  currentNext,
+  dropNext,
+  isOver,
+  isSameTrack,
+  type Moment,
+  realNow,
+  takeNext,
+  takeNow,
+} from './effect.js';
 import { type HoldRules, holdPush } from './held.js';
 import { corrected, DEFAULTS, likeness, makeTrack } from './repeat.js';
 import type { Change, ChannelState } from './state.js';
@@ -69,12 +80,22 @@ function applied(change: Change, isFarAhead: boolean): Pushed {
   return { change, answer: realNow(change.state)!, isFarAhead };
 }
 
-/** A next goes to readers at once whatever its time, and is never held. It has not begun: a time that is sent moves it. */
+/**
+ * A next goes to readers at once, and is never held. It has not begun: a time that is sent moves it. One whose start has long passed goes to no
+ * reader; where it is the next that they have, that one is dropped.
+ */
 function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
   const next = currentNext(state, at.wallMs);
   const like = next === null ? 'other' : likeness(next, input, { saidSeconds: null, isAhead: false, ageMs: 0 });
   const { timeSeconds } = input;
   const hasTime = timeSeconds !== undefined;
+  if (hasTime && isOver(timeSeconds, at.wallMs)) {
+    const track = makeTrack(input, input.id ?? at.newId(), timeSeconds);
+    const change = next !== null && isSameTrack(next, track) ? dropNext(state) : null;
+    const version = change?.state.version ?? state.version;
+    const answer = { ...track, channel: at.channel, version, effectAtMs: at.wallMs };
+    return { change, answer, isFarAhead: false };
+  }
   if (next === null || like === 'other') {
     const track = makeTrack(input, input.id ?? at.newId(), timeSeconds ?? Math.floor(at.wallMs / 1000));
     return nextApplied(takeNext(state, track, hasTime, at));

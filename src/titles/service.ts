@@ -15,7 +15,7 @@ import { secretMatches } from '../config/secret.js';
 import type { Feed } from '../feed/feed.js';
 import type { ListenerFeed } from '../listener/listener-feed.js';
 import type { Sessions } from '../listener/sessions.js';
-import type { PushInput } from '../metadata/push-input.js';
+import { type PushInput, withoutEntities } from '../metadata/push-input.js';
 import type { TrackRecord } from '../metadata/record.js';
 import { cleanText } from '../metadata/text.js';
 import { cutText, readEntities, splitTitle } from '../metadata/title.js';
@@ -63,6 +63,8 @@ export class TitleService {
   readonly #scheduler: TitleScheduler;
   /** Pushes whose time was too far ahead to hold them: the clock of the sender is wrong, or ours. */
   readonly #farAhead: ChannelCounter;
+  /** Pushes of which something was not taken. */
+  readonly #ignoring: ChannelCounter;
   /** Titles of encoders and upstreams that came past the limit. */
   readonly #delayedTitles: ChannelCounter;
   readonly #titleRate: TitleRate;
@@ -74,6 +76,9 @@ export class TitleService {
     this.#engine = engine;
     this.#farAhead = new ChannelCounter(clock, (channel, pushes) =>
       log.warn({ channel, pushes }, 'pushes come with a time too far ahead: it is ignored; is a clock wrong?'),
+    );
+    this.#ignoring = new ChannelCounter(clock, (channel, pushes, fields) =>
+      log.warn({ channel, pushes, fields }, 'fields of pushes are not taken: they are unknown, or cannot be read'),
     );
     this.#delayedTitles = new ChannelCounter(clock, (channel, titles) =>
       log.warn({ channel, titles }, 'titles of its source come past limits.pushesPerMinute: only the newest counts'),
@@ -123,21 +128,32 @@ export class TitleService {
   /** Takes a push; resolves after commit and readers. Rejects with a Refusal. */
   async push(channel: string, input: PushInput): Promise<AcceptedPush> {
     const { heldPushes } = this.#parts;
-    const { titlesFrom, holdSeconds } = this.#parts.channels.get(channel)!;
+    const { titlesFrom, holdSeconds, pushDecodesEntities } = this.#parts.channels.get(channel)!;
     if (!titlesFrom.includes('metapush')) {
       throw new Refusal('invalid', 'This channel takes no pushed titles: metapush is not in its titlesFrom.');
     }
     const rules = { holdSeconds, heldPushes };
+    const meant = pushDecodesEntities ? withoutEntities(input) : input;
     // A held push that is due at this moment comes before it.
     void this.#scheduler.check(channel);
     let pushed: Pushed | undefined;
     await this.#engine.update(
       channel,
-      (state) => (pushed = acceptPush(state, input, this.#moment(channel), rules)).change,
+      (state) => (pushed = acceptPush(state, meant, this.#moment(channel), rules)).change,
     );
     const { answer, change, isFarAhead } = pushed!;
     if (isFarAhead) this.#farAhead.count(channel);
     return { json: this.#view(answer).pushAnswer(), isPublished: change !== null && change.record !== null };
+  }
+
+  /** Of an accepted push some fields were not taken. */
+  ignored(channel: string, fields: readonly string[]): void {
+    this.#ignoring.count(channel, fields.join(', '));
+  }
+
+  /** Channel → how many pushes had fields that were not taken, for metrics. */
+  get ignoring(): ReadonlyMap<string, { readonly count: number }> {
+    return this.#ignoring.counts;
   }
 
   /** Channel → how many pushes had a time too far ahead, for metrics. */

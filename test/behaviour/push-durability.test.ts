@@ -80,6 +80,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
         {
           authorizes: (channel, token) => titles.authorizes(channel, token),
           push: (channel, input) => titles.push(channel, input),
+          onIgnored: () => undefined,
           onPublished: () => undefined,
           onAnswered: ({ status }) => counted.push(status),
         },

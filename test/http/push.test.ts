@@ -102,6 +102,7 @@ t.test('the answer of GET and POST is the same record of 17 fields', async (t) =
   });
 
   t.test('the answer to another content type says which one it should be', async (t) => {
+    // The last is what curl -d says of JSON by itself.
     for (const type of ['', 'text/plain', 'text/json', 'application/jsonx', 'application/x-www-form-urlencoded']) {
       const answer = await post(t, port, FULL, type);
       isProblem(t, answer, 415);

@@ -33,10 +33,21 @@ export function startLiquidsoap(
   encoder = `%mp3(bitrate=128, samplerate=${ENCODER_HERTZ})`,
   sound = 'sine(500.)',
 ): Program {
+  const sends = outputs.map((output) => `output.icecast(${encoder}, host="127.0.0.1", ${output}, s)`);
+  return runLiquidsoap(t, titles, sends, sound);
+}
+
+/** @param lines of a script that has titles of `s` @param sound an operator */
+export function runLiquidsoap(
+  t: Test,
+  titles: readonly LiquidsoapTitle[],
+  lines: readonly string[],
+  sound = 'sine(500.)',
+): Program {
   const [major, minor] = versionOf();
   const set = (name: string, value: string | number | boolean) =>
     major! > 2 || minor! >= 2 ? `settings.${name} := ${value}` : `settings.${name}.set(${value})`;
-  const lines = [
+  const script = [
     set('init.allow_root', true),
     set('log.stdout', true),
     set('log.file', false),
@@ -46,9 +57,9 @@ export function startLiquidsoap(
       const fields = `("artist", ${JSON.stringify(artist)}), ("title", ${JSON.stringify(title)})`;
       return `thread.run(delay=${afterSeconds.toFixed(1)}, fun () -> s.insert_metadata([${fields}]))`;
     }),
-    ...outputs.map((output) => `output.icecast(${encoder}, host="127.0.0.1", ${output}, s)`),
+    ...lines,
   ];
   const path = join(tempFolder(t), 'test.liq');
-  writeFileSync(path, `${lines.join('\n')}\n`);
+  writeFileSync(path, `${script.join('\n')}\n`);
   return new Program(t, 'liquidsoap', [path]);
 }

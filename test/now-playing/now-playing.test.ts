@@ -203,6 +203,25 @@ t.test('next', async (t) => {
   timed.push(next);
   timed.seconds = 1e6;
   t.equal(timed.next, 'N', 'pushed again without a time');
+
+  // One whose start has long passed when it is pushed.
+  const late = new Desk();
+  late.seconds = 1000;
+  const over = at(940);
+  t.match(late.push({ ...next, timeSeconds: over }), { id: 'n', song: 'N', startSeconds: over, type: 'next' });
+  t.same([late.state, late.next], [EMPTY_STATE, undefined], 'nothing has changed');
+  late.push({ ...next, timeSeconds: over + 1 });
+  t.equal(late.next, 'N', 'a second later it is one');
+  late.push({ type: 'next', song: 'M', timeSeconds: over });
+  t.equal(late.next, 'N', 'it takes the place of no other');
+  for (const again of [
+    { type: 'next', id: 'n', song: 'N, live' },
+    { type: 'next', artist: 'A', song: 'N' },
+  ] as const) {
+    late.push({ ...next, timeSeconds: over + 1 });
+    late.push({ ...again, timeSeconds: over });
+    t.equal(late.state.next, null, 'the one that was moved there is gone');
+  }
 });
 
 t.test('titles from the stream', async (t) => {

@@ -75,7 +75,7 @@ interface TitleUpdate {
   readonly fields: Fields;
 }
 
-type Fields = ReadonlyMap<string, Buffer | null>;
+type Fields = ReadonlyMap<string, Buffer>;
 
 const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin.cgi']);
 const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: TITLE_METHODS };

@@ -160,6 +160,12 @@ const ENTRANCES: readonly Entrance[] = [
       get('/metapush/demo/demo-token?song=x&artist=y'),
       get('/metapush/demo?song=x', 'Authorization: Bearer demo-token\r\n'),
       latin('POST /metapush/demo/demo-token HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n'),
+      latin('GET //metapush//demo/demo-token/?song=a \xfc HTTP/1.0 100% HTTP/1.1\r\nHost: x\r\n\r\n'),
+      latin(
+        'POST /metapush/demo/demo-token?artist=a HTTP/1.1\r\nHost: x\r\nContent-Length: 58\r\n' +
+          'Content-Type: multipart/form-data; boundary=b\r\n\r\n' +
+          '--b\r\nContent-Disposition: form-data; name=song\r\n\r\nx\r\n--b--',
+      ),
     ],
     words: [
       ...HTTP_WORDS,
@@ -173,6 +179,11 @@ const ENTRANCES: readonly Entrance[] = [
         '\\u0000',
         'demo-token',
         'application/x-www-form-urlencoded',
+        'multipart/form-data; boundary=b',
+        '--b',
+        ' HTTP/1.',
+        ' ',
+        'GET //metapush/',
         '"time":1e99,',
         '&x',
         '\xcc\x81',

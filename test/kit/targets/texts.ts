@@ -2,7 +2,14 @@
 
 import { isIP, type Socket } from 'node:net';
 import { Refusal } from '../../../src/base/refusal.js';
-import { type PushInput, type PushLimits, parsePushBody, parsePushQuery } from '../../../src/metadata/push-input.js';
+import { formFields } from '../../../src/metadata/push-fields.js';
+import {
+  type PushInput,
+  type PushLimits,
+  parsePushBody,
+  parsePushFields,
+  parsePushQuery,
+} from '../../../src/metadata/push-input.js';
 import { readClientHello } from '../../../src/net/client-hello.js';
 import { Proxies } from '../../../src/net/peer.js';
 import { readProxyHeader } from '../../../src/net/proxy-protocol.js';
@@ -39,7 +46,10 @@ function pushed(parse: () => PushInput): void {
   }
   const { durationSeconds = 0, timeSeconds = 0, extdata = '{}', images = '{}' } = input;
   if (!Number.isInteger(durationSeconds) || durationSeconds < 0) throw new Error(`duration ${durationSeconds}`);
-  if (!Number.isInteger(timeSeconds) || Number.isNaN(new Date(timeSeconds * 1000).getTime()))
+  if (
+    Math.abs(timeSeconds * 1000 - Math.round(timeSeconds * 1000)) > 0.1 ||
+    Number.isNaN(new Date(timeSeconds * 1000).getTime())
+  )
     throw new Error(`time ${timeSeconds}`);
   for (const raw of [extdata, images]) {
     if (typeof JSON.parse(raw) !== 'object') throw new Error(`kept as it came, but no object: ${raw.slice(0, 200)}`);
@@ -53,6 +63,8 @@ const pushQuery: FuzzTarget = {
     'tracktype=next&song=%C3%BC&etype=1001&id=x',
     'song=%FC&encoding=windows&separator=+-+',
     'time=2026-01-01T00:00:00Z&isrc=DEA123456789',
+    'Title=x&time=2026-01-01 00:00:00,5&timezone=Europe/Zurich&duration=00:03:23&strict=1',
+    'song=R%u00f3s 100%&encoding=Latin1&other=1',
   ].map(latin),
   words: [
     '&',
@@ -82,6 +94,14 @@ const pushQuery: FuzzTarget = {
     'isrc=',
     'etype=',
     'NaN',
+    '%u',
+    '%ud83c',
+    'timezone=',
+    '+0100',
+    ',5',
+    '3:23',
+    'strict=1',
+    'TITLE=',
     '2026-02-30T25:61:61Z',
     '&x',
     '%CC%96',
@@ -89,7 +109,41 @@ const pushQuery: FuzzTarget = {
     '%E0%BD%B3',
   ].map(latin),
   muchBytes: 30_000,
-  play: (bytes) => pushed(() => parsePushQuery(bytes.toString('latin1'), LIMITS)),
+  play: (bytes) => pushed(() => parsePushQuery(bytes.toString('latin1'), LIMITS).input),
+};
+
+const BOUNDARY = 'b';
+
+const pushForm: FuzzTarget = {
+  name: 'push-form',
+  seeds: [
+    '--b\r\nContent-Disposition: form-data; name="song"\r\n\r\nx\r\n--b\r\nContent-Disposition: form-data; name=artist\r\n\r\n\xfc\r\n--b--\r\n',
+    '--b\r\nContent-Disposition: form-data; name="song"\r\nContent-Type: text/plain; charset=windows-1252\r\n' +
+      'Content-Transfer-Encoding: quoted-printable\r\n\r\n=FC=\r\nx\r\n--b--',
+  ].map(latin),
+  words: [
+    '--b',
+    '\r\n',
+    '--',
+    '\r\n--b\r\n',
+    '; name="',
+    '; charset=utf-16',
+    'base64',
+    '"',
+    '\\',
+    '=',
+    '=FC',
+    'song',
+    ':',
+    ';',
+    '\0',
+  ].map(latin),
+  muchBytes: 60_000,
+  play: (bytes) =>
+    pushed(() => {
+      const fields = formFields(bytes, `multipart/form-data; boundary=${BOUNDARY}`, 'song=s', LIMITS.parameters);
+      return parsePushFields(fields, LIMITS).input;
+    }),
 };
 
 const pushBody: FuzzTarget = {
@@ -338,5 +392,5 @@ const responseHead: FuzzTarget = {
 };
 
 export const TEXT_TARGETS: readonly FuzzTarget[] = [
-  ...[pushQuery, pushBody, playlist, proxyHead, forwarded, clientHello, responseHead],
+  ...[pushQuery, pushForm, pushBody, playlist, proxyHead, forwarded, clientHello, responseHead],
 ];

@@ -1,0 +1,96 @@
+/**
+ * The fields of a form as multipart/form-data (RFC 7578), down to bytes. Strict in what frames a part (RFC 2046, section 5.1), so that no
+ * text of a field can begin another one. A part may be quoted-printable or base64: components of Delphi send that. Pure; works on a body
+ * that is whole and bounded, in time in proportion to its length.
+ *
+ *   --boundary CRLF headers CRLF CRLF value CRLF --boundary CRLF … CRLF --boundary--
+ */
+
+/** Of a field: as sent, after its transfer encoding. */
+export interface FormPart {
+  readonly bytes: Buffer;
+  /** Of its content type, in lower case; `""`: none was named. */
+  readonly charset: string;
+}
+
+/** Name in lower case → field; or why they cannot be read. */
+export type FormParts = ReadonlyMap<string, FormPart> | 'malformed' | 'too-many';
+
+const TYPE = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))\s*(?:;|$)/i;
+const LINE = '\r\n';
+
+/** The boundary that a content type names; null: it is another type, or names none. */
+export function boundaryOf(contentType: string): string | null {
+  const found = TYPE.exec(contentType);
+  return found === null ? null : (found[1] ?? found[2]!);
+}
+
+/**
+ * What stands before the first boundary and behind the last is ignored; a file is a field like any other.
+ * @param mostFields repeated ones counted each; of those the last counts
+ */
+export function formParts(body: Buffer, boundary: string, mostFields: number): FormParts {
+  const delimiter = Buffer.from(`${LINE}--${boundary}`, 'latin1');
+  const parts = new Map<string, FormPart>();
+  // The first one may have no line end before it.
+  const isAtStart = body.subarray(0, delimiter.length - 2).equals(delimiter.subarray(2));
+  let at = isAtStart ? delimiter.length - 2 : endOf(body, delimiter, 0);
+  for (let count = 0; ; ) {
+    if (at < 0) return 'malformed';
+    if (body.toString('latin1', at, at + 2) === '--') return parts;
+    // Blanks may stand behind a boundary.
+    while (body[at] === 0x20 || body[at] === 0x09) at++;
+    if (body.toString('latin1', at, at + 2) !== LINE) return 'malformed';
+    // From this line end on, since a part may have no header.
+    const head = body.indexOf(LINE + LINE, at, 'latin1');
+    const end = head < 0 ? -1 : body.indexOf(delimiter, head + 2);
+    if (end < 0) return 'malformed';
+    if (++count > mostFields) return 'too-many';
+    const headers = headersOf(body.toString('latin1', at + 2, head));
+    const name = named(headers.get('content-disposition') ?? '', 'name');
+    if (name === null) return 'malformed';
+    // Where the boundary follows the headers at once, there is no value.
+    parts.set(
+      Buffer.from(name, 'latin1').toString('utf8').toLowerCase(),
+      partOf(headers, body.subarray(head + 4, Math.max(end, head + 4))),
+    );
+    at = end + delimiter.length;
+  }
+}
+
+function endOf(body: Buffer, delimiter: Buffer, from: number): number {
+  const start = body.indexOf(delimiter, from);
+  return start < 0 ? -1 : start + delimiter.length;
+}
+
+function headersOf(head: string): Map<string, string> {
+  const lines = head.split(LINE).map((line) => [line.indexOf(':'), line] as const);
+  return new Map(
+    lines.map(([colon, line]) => [line.slice(0, Math.max(colon, 0)).trim().toLowerCase(), line.slice(colon + 1)]),
+  );
+}
+
+function partOf(headers: ReadonlyMap<string, string>, bytes: Buffer): FormPart {
+  const charset = (named(headers.get('content-type') ?? '', 'charset') ?? '').toLowerCase();
+  const encoding = headers.get('content-transfer-encoding')?.trim().toLowerCase();
+  if (encoding === 'base64') return { bytes: Buffer.from(bytes.toString('latin1'), 'base64'), charset };
+  return { bytes: encoding === 'quoted-printable' ? unquote(bytes) : bytes, charset };
+}
+
+/** RFC 2045, 6.7. */
+function unquote(bytes: Buffer): Buffer {
+  const text = bytes
+    .toString('latin1')
+    .replace(/[ \t]+(?=\r\n|$)/g, '')
+    .replace(/=\r\n/g, '');
+  return Buffer.from(
+    text.replace(/=([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    'latin1',
+  );
+}
+
+/** A parameter of a header's value, or null. */
+function named(value: string, parameter: 'name' | 'charset'): string | null {
+  const found = new RegExp(`;\\s*${parameter}\\*?\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;"]+))`, 'i').exec(value);
+  return found === null ? null : (found[1]?.replace(/\\(.)/g, '$1') ?? found[2]!);
+}
