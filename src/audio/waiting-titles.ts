@@ -36,16 +36,17 @@ export class WaitingTitles {
 
   /** Not before the last one. @param place null: the audio of that moment has not come in */
   add(view: RecordView, momentMs: number, place: LinePlace | null, nowMs: number): void {
-    const last = this.last;
-    if (last === undefined) this.#titles.push({ view, momentMs, place });
-    else if (last.place === null) {
-      // While no audio comes they would pile up; of those whose moment has passed only the last can be heard.
-      if (last.momentMs <= nowMs) this.#titles.pop();
-      this.#titles.push({ view, momentMs: Math.max(momentMs, last.momentMs), place: null });
-    } else {
+    const titles = this.#titles;
+    const { last } = this;
+    if (last === undefined) titles.push({ view, momentMs, place });
+    else if (last.place === null) titles.push({ view, momentMs: Math.max(momentMs, last.momentMs), place: null });
+    else {
       const isBehind = place === null || place.atByte > last.place.atByte;
-      this.#titles.push({ view, momentMs, place: isBehind ? place : last.place });
+      titles.push({ view, momentMs, place: isBehind ? place : last.place });
     }
+    // While no audio comes they would pile up; of those whose moment has passed only the last can be heard.
+    const first = titles.findIndex((title) => title.place === null);
+    while (first >= 0 && first + 1 < titles.length && titles[first + 1]!.momentMs <= nowMs) titles.splice(first, 1);
   }
 
   /** A frame comes in: titles whose moment has come take effect at its place. */
