@@ -16,6 +16,7 @@ import { Arrivals } from './arrivals.js';
 import type { AudioTape } from './audio-tape.js';
 import { type DelayedFrame, DelayLine, type LinePlace, type NextSource } from './delay-line.js';
 import { Mark } from './mark.js';
+import { blocksFor, metaintFor } from './metaint.js';
 import type { OggLink } from './ogg-link.js';
 import { OggTape } from './ogg-tape.js';
 import { Reservoir } from './reservoir.js';
@@ -24,12 +25,6 @@ import { WaitingTitles } from './waiting-titles.js';
 
 /** Of every codec in Ogg (RFC 5334). */
 const OGG_TYPE = 'audio/ogg';
-/** Blocks in a segment, which is about a second. */
-const BLOCKS = 4;
-/** Where no bitrate is known: a quarter of Icecast's interval (src/listener/README.md). */
-const DEFAULT_METAINT = 4096;
-const MIN_METAINT = 500;
-const MAX_METAINT = 65_535;
 /** A title is put on the tape when its place is so near, or a segment away: the tape must know it before the block next to it is closed. */
 const NEAR_MS = 1000;
 /** What two clocks with milliseconds make of a duration may be too long by as much. */
@@ -61,18 +56,6 @@ export interface LateTitle {
   readonly mark: Mark;
   /** Audio time on the tape, milliseconds. */
   readonly atMs: number;
-}
-
-/** About a quarter of a second of audio at this bitrate, bytes. */
-export function metaintFor(bitrateKbps: number): number {
-  const bytes = Math.round((bitrateKbps * 1000) / 8 / BLOCKS);
-  return bytes > 0 ? Math.min(MAX_METAINT, Math.max(MIN_METAINT, bytes)) : DEFAULT_METAINT;
-}
-
-/** How many blocks of a metaint are about a second of audio at this bitrate. */
-function blocksFor(metaint: number, bitrateKbps: number): number {
-  const bytes = (bitrateKbps * 1000) / 8;
-  return bytes > 0 ? Math.max(1, Math.round(bytes / metaint)) : BLOCKS;
 }
 
 export class ChannelAudio {
@@ -304,7 +287,7 @@ export class ChannelAudio {
   /** A tape whose metaint does not suit the new source is let go: at once, or when the last listener has left. */
   #suit(): void {
     this.#sourceChanged = false;
-    if (this.tape?.metaint !== this.#metaint()) this.release();
+    if (this.tape?.metaint !== this.#metaint()) this.#letGo();
   }
 
   #metaint(): number {

@@ -4,7 +4,8 @@
  */
 
 import t from 'tap';
-import { ChannelAudio, metaintFor } from '../../src/audio/channel-audio.js';
+import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { metaintFor } from '../../src/audio/metaint.js';
 import { RecordView } from '../../src/metadata/view.js';
 import { FACE, makeRecord } from '../kit/record.js';
 

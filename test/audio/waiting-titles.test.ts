@@ -2,10 +2,13 @@
 
 import t from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { framerFor } from '../../src/audio/format.js';
 import type { PlacedMark } from '../../src/audio/mark.js';
+import type { OggLink } from '../../src/audio/ogg-link.js';
 import type { AudioSegment } from '../../src/audio/segment.js';
 import { FakeClock } from '../kit/clock.js';
 import { readBack } from '../kit/icy.js';
+import { opusLink } from '../kit/made-ogg.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 
@@ -272,6 +275,32 @@ t.test('what the audio is travels with it: bitrate, content type, another source
   clock.advance(2500);
   t.same([audio.contentType, audio.bitrateKbps, audio.delayedMs], ['audio/aac', 64, 0]);
   t.ok(audio.tape!.joinAt(2000) >= audio.tape!.head, 'and a fence before the other source');
+});
+
+t.test('Ogg: the link of a late title begins at its place', async (t) => {
+  const { audio, clock, title } = channelOf(3000);
+  const packets: [Buffer, OggLink][] = [];
+  framerFor({ onFrame: (bytes, _ms, _fresh, link) => void packets.push([Buffer.from(bytes), link!]) }).push(
+    opusLink(1, 1),
+  );
+  const [packet, link] = packets[0]!;
+  const play = (ms: number) => {
+    for (let doneMs = 0; doneMs < ms; doneMs += 20) {
+      clock.advance(20);
+      audio.write(packet, 20, 64, false, link);
+    }
+  };
+  play(6100);
+  title('Late', 1480);
+  play(9000);
+  const segments = Array.from({ length: audio.tape!.head }, (_, seq) => audio.tape!.at(seq)!);
+  const placed = segments.flatMap(({ marks }) => marks);
+  // Less than a packet: 20 ms.
+  t.ok(Math.abs(placed[0]!.atMs - (6100 - 1480)) <= 20, `${placed[0]!.atMs}`);
+  t.same(
+    segments.filter(({ linkBytes }) => linkBytes > 0).map(({ endMs }) => endMs),
+    [placed[0]!.atMs],
+  );
 });
 
 t.test('let go: what comes next fills the line anew', async (t) => {
