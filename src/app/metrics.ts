@@ -132,6 +132,14 @@ export class Metrics {
     this.#registry.counter('airsplice_audio_seconds_total', 'Audio that went onto the tape', ['channel'], (set) => {
       for (const [channel, { audio }] of channels) set({ channel }, audio.audioMs / 1000);
     });
+    this.#registry.gauge(
+      'airsplice_delay_seconds',
+      'Audio that waits in the delay line of a channel with delaySeconds; less than that after a gap',
+      ['channel'],
+      (set) => {
+        for (const [channel, { audio }] of channels) if (audio.delayMs > 0) set({ channel }, audio.delayedMs / 1000);
+      },
+    );
   }
 
   #sources({ channels }: Observed): void {

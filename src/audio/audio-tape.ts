@@ -29,10 +29,11 @@ export interface AudioTape {
   /** What each listener that gets ICY must have for itself; null: nothing, its blocks stand at the segments' ends. */
   phase(): Phase | null;
   /**
-   * The title takes effect at this audio time, of which listeners may have been sent more; the next block that is closed carries it.
-   * @param atMs at most `endMs`, and no less than that of the mark before
+   * The title takes effect at this audio time, of which listeners may have been sent more: then the next block that is closed carries it. Where
+   * the place is known ahead, it is the block next to it, before or behind.
+   * @param atMs no less than that of the mark before @param aheadBytes of audio that will be written before the place; 0: `atMs` ≤ `endMs`
    */
-  put(mark: Mark, atMs: number): void;
+  put(mark: Mark, atMs: number, aheadBytes?: number): void;
   fence(): void;
   end(): void;
 }

@@ -5,33 +5,33 @@
  * bitrate, else of the source's; of the slowest second of its audio never more than half a second) and again only while none listens:
  * listeners were promised it.
  * Sources know it as an output, listeners as something to read; it knows neither.
+ *
+ *   source ─ write ─► (delay line) ─► tape          a channel with a delay has the line; titles whose audio waits in it wait too
  */
 
+import type { Clock } from '../base/clock.js';
 import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
 import type { TrackRecord } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { Arrivals } from './arrivals.js';
 import type { AudioTape } from './audio-tape.js';
+import { BlockSpacing } from './block-spacing.js';
+import { type DelayedFrame, DelayLine, type LinePlace, type NextSource } from './delay-line.js';
 import { emptyHeader, HEADER_BYTES, readHeader } from './header.js';
 import { Mark } from './mark.js';
 import type { OggLink } from './ogg-link.js';
 import { OggTape } from './ogg-tape.js';
 import { Reservoir } from './reservoir.js';
 import { Tape } from './tape.js';
+import { WaitingTitles } from './waiting-titles.js';
 
 /** Of every codec in Ogg (RFC 5334). */
 const OGG_TYPE = 'audio/ogg';
-/** Blocks in a segment, which is about a second. */
-const BLOCKS = 4;
-/** Where no bitrate is known: a quarter of Icecast's interval (src/listener/README.md). */
-const DEFAULT_METAINT = 4096;
-const MIN_METAINT = 500;
-const MAX_METAINT = 65_535;
-/** Of the slowest audio seen: at most half a second may lie between two blocks; chosen less, so that a little slower changes nothing. */
-const SLOW_MS = { most: 500, chosen: 400 };
-/** When the mean bitrate of a source is known, and not that of its first frames; where it is near to what the frames say, those are right. */
-const KNOWN_AFTER_MS = 2000;
-const NEAR = 0.1;
+/** A title is put on the tape when its place is so near, or a segment away: the tape must know it before the block next to it is closed. */
+const NEAR_MS = 1000;
+/** What two clocks with milliseconds make of a duration may be too long by as much. */
+const CLOCK_STEP_MS = 1;
+const START: LinePlace = { atMs: 0, atByte: 0 };
 
 export interface ChannelAudioOptions {
   readonly key: string;
@@ -45,6 +45,8 @@ export interface ChannelAudioOptions {
   readonly icy?: IcyOptions | undefined;
   /** Whether listeners may have ICY in Ogg too. */
   readonly icyInOgg?: boolean | undefined;
+  /** What is written goes onto the tape so much later; undefined: at once. */
+  readonly delay?: { readonly ms: number; readonly clock: Pick<Clock, 'now' | 'alarm'> } | undefined;
   /** Called when its listeners go from 0 to 1 and back. */
   readonly onWanted?: ((isWanted: boolean) => void) | undefined;
 }
@@ -56,26 +58,6 @@ export interface LateTitle {
   readonly mark: Mark;
   /** Audio time on the tape, milliseconds. */
   readonly atMs: number;
-}
-
-function isNear(one: number, other: number): boolean {
-  return Math.abs(one / other - 1) < NEAR;
-}
-
-function bytesOf(bitrateKbps: number, ms: number): number {
-  return (bitrateKbps / 8) * ms;
-}
-
-/** About a quarter of a second of audio at this bitrate, bytes. */
-export function metaintFor(bitrateKbps: number): number {
-  const bytes = Math.round(bytesOf(bitrateKbps, 1000 / BLOCKS));
-  return bytes > 0 ? Math.min(MAX_METAINT, Math.max(MIN_METAINT, bytes)) : DEFAULT_METAINT;
-}
-
-/** How many blocks of a metaint are about a second of audio at this bitrate. */
-function blocksFor(metaint: number, bitrateKbps: number): number {
-  const bytes = bytesOf(bitrateKbps, 1000);
-  return bytes > 0 ? Math.max(1, Math.round(bytes / metaint)) : BLOCKS;
 }
 
 export class ChannelAudio {
@@ -96,14 +78,14 @@ export class ChannelAudio {
   #packets: OggTape | undefined;
   #mark: Mark | null = null;
   #markMs = 0;
+  readonly #waiting = new WaitingTitles();
+  /** Null: the channel has no delay. */
+  readonly #line: DelayLine | null;
+  /** With the next frame another source comes into the line. */
+  #nextSource: NextSource | null = null;
   /** Of the present tape. */
   #arrivals: Arrivals;
-  /** The source on air has a bitrate that the tape's metaint was not compared with yet. */
-  #isUnsuited = false;
-  /** Of the source on air: audio that has come, and its lowest bitrate. */
-  #sourceMs = 0;
-  #sourceBytes = 0;
-  #lowestKbps = Number.POSITIVE_INFINITY;
+  readonly #spacing: BlockSpacing;
   /** Of the first frame behind a start, a gap or a change of source. */
   readonly #header = emptyHeader();
   #isHeaderDue = true;
@@ -112,7 +94,29 @@ export class ChannelAudio {
     this.#options = options;
     this.key = options.key;
     this.bitrateKbps = options.bitrateKbps ?? 0;
+    this.#spacing = new BlockSpacing(options);
     this.#arrivals = new Arrivals(options.lagMs);
+    this.#line = options.delay === undefined ? null : this.#makeLine(options.delay);
+  }
+
+  /** How much later listeners hear what is written, milliseconds. */
+  get delayMs(): number {
+    return this.#options.delay?.ms ?? 0;
+  }
+
+  /** How much audio waits, milliseconds: a source that was lost has shortened it. */
+  get delayedMs(): number {
+    return this.#line?.levelMs ?? 0;
+  }
+
+  /** How much more could wait. */
+  get roomMs(): number {
+    return this.delayMs - this.delayedMs;
+  }
+
+  /** Since when no audio waits, monotonic milliseconds; +∞ while some does; -∞ without a delay. */
+  get emptySinceMs(): number {
+    return this.#line?.emptySinceMs ?? Number.NEGATIVE_INFINITY;
   }
 
   /** Whether anybody listens; called by the audience when that changes. */
@@ -152,28 +156,106 @@ export class ChannelAudio {
    * @param link of a packet out of Ogg: what a decoder must have before it
    */
   write(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh = false, link?: OggLink): void {
+    const nowMs = this.#options.now();
+    const line = this.#line;
+    if (!this.#waiting.isEmpty) this.#waiting.onArrival(nowMs, line?.end ?? START);
+    if (line === null) this.#lay(bytes, durationMs, bitrateKbps, fresh, link, nowMs);
+    else {
+      const source = this.#nextSource;
+      this.#nextSource = null;
+      line.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, source });
+    }
+  }
+
+  /**
+   * A title takes effect: it lies on the tape from the place on that came in so long ago; not before the title before it.
+   * @param agoMs less than 0: it waits for the audio that comes in then
+   * @returns its place, where listeners may have been sent it; null: they get the title with its block
+   */
+  title(view: RecordView, agoMs = 0): LateTitle | null {
+    const waiting = this.#waiting;
+    const { last } = waiting;
+    if (last !== undefined && isSamePlay(last.view.record, view.record)) {
+      last.view = view;
+      return null;
+    }
+    const nowMs = this.#options.now();
+    // A title in the stream is never found before the audio in front of it.
+    const momentMs = nowMs - (agoMs > 0 ? Math.max(0, agoMs - CLOCK_STEP_MS) : agoMs);
+    const isCorrection = last === undefined && this.#mark !== null && isSamePlay(this.#mark.view.record, view.record);
+    if (isCorrection) return this.#put(view, this.#markMs);
+    const place = momentMs > nowMs ? null : (this.#line?.placeAt(momentMs) ?? START);
+    if (place === START && last === undefined) return this.#put(view, this.#arrivals.endAt(momentMs));
+    waiting.add(view, momentMs, place, nowMs);
+    return null;
+  }
+
+  /** Another source is on air from the next write on; undefined: what it sends is not known yet. */
+  sourceChanged(contentType: string | undefined): void {
+    if (this.#line === null) this.#changeSource(contentType);
+    else this.#nextSource = { contentType: contentType ?? this.#nextSource?.contentType };
+  }
+
+  /** Nothing feeds the channel and no listener plays: the tape is let go, so that those who come or wait never get old audio. */
+  release(): void {
+    if (this.playing > 0) return;
+    this.#letGo();
+    this.#line?.begin();
+  }
+
+  #makeLine({ ms, clock }: NonNullable<ChannelAudioOptions['delay']>): DelayLine {
+    return new DelayLine({ delayMs: ms, clock, onFrame: (frame, arrivedMs) => this.#leaveLine(frame, arrivedMs) });
+  }
+
+  #leaveLine({ bytes, durationMs, bitrateKbps, fresh, link, source }: DelayedFrame, arrivedMs: number): void {
+    if (source !== null) this.#changeSource(source.contentType);
+    this.#lay(bytes, durationMs, bitrateKbps, fresh, link, arrivedMs);
+  }
+
+  /** Onto the tape. @param arrivedMs when it came in, monotonic */
+  #lay(
+    bytes: Buffer,
+    durationMs: number,
+    bitrateKbps: number,
+    fresh: boolean,
+    link: OggLink | undefined,
+    arrivedMs: number,
+  ): void {
     this.bitrateKbps = bitrateKbps;
     this.audioMs += durationMs;
-    this.#count(bytes.length, durationMs, bitrateKbps);
-    if (this.playing === 0) this.#suit();
+    this.#spacing.count(bytes.length, durationMs, bitrateKbps);
+    if (!this.#waiting.isEmpty) this.#putWaiting();
+    if (this.playing === 0 && this.tape !== undefined && this.#spacing.outgrows(this.tape.metaint)) this.#letGo();
     if (link !== undefined) {
-      this.#writePacket(bytes, durationMs, fresh, link);
+      this.#writePacket(bytes, durationMs, fresh, link, arrivedMs);
       return;
     }
     if (fresh) this.#reservoir.cut();
     if (fresh || this.#isHeaderDue) this.#readHeader(bytes);
     if (this.#packets !== undefined) this.#turnOver(readsAsAdts(bytes) ? 'audio/aac' : 'audio/mpeg');
-    this.#frames ??= new Tape(...this.#blocks(), this.#options.lagMs, this.#mark);
+    this.#frames ??= new Tape(this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
     this.#frames.write(this.#reservoir.mend(bytes), durationMs);
-    this.#arrivals.note(this.#options.now(), this.#frames.endMs);
+    this.#arrivals.note(arrivedMs, this.#frames.endMs);
   }
 
-  /**
-   * A title takes effect: it lies on the tape from the place on that came in so long ago; not before the title before it.
-   * @returns its place, where listeners may have been sent it; null: they get the title with its block
-   */
-  title(view: RecordView, agoMs = 0): LateTitle | null {
-    const { icy, now } = this.#options;
+  /** Titles whose place is at the tape's end, or near behind it. */
+  #putWaiting(): void {
+    for (;;) {
+      const place = this.#waiting.first?.place ?? null;
+      if (place === null) return;
+      const { atMs, atByte } = this.#line?.out ?? START;
+      const [aheadMs, aheadBytes] = [place.atMs - atMs, place.atByte - atByte];
+      const { tape } = this;
+      const isNear = tape !== undefined && (aheadMs <= NEAR_MS || aheadBytes <= tape.segmentBytes);
+      if (aheadBytes > 0 && !isNear) return;
+      this.#put(this.#waiting.first!.view, (tape?.endMs ?? 0) + aheadMs, aheadBytes);
+      this.#waiting.shift();
+    }
+  }
+
+  /** @param atMs not before the title before it @param aheadBytes of audio that are written before it */
+  #put(view: RecordView, atMs: number, aheadBytes = 0): LateTitle | null {
+    const { icy } = this.#options;
     const before = this.#mark;
     const mark =
       icy === undefined
@@ -182,30 +264,19 @@ export class ChannelAudio {
     this.#mark = mark;
     const { tape } = this;
     if (tape === undefined) return null;
-    const isCorrection = before !== null && isSamePlay(before.view.record, view.record);
-    const atMs = isCorrection ? this.#markMs : Math.max(this.#markMs, this.#arrivals.endAt(now() - agoMs));
-    this.#markMs = atMs;
-    tape.put(mark, atMs);
-    return atMs < tape.edgeMs ? { before, mark, atMs } : null;
+    this.#markMs = Math.max(this.#markMs, atMs);
+    tape.put(mark, this.#markMs, aheadBytes);
+    return this.#markMs < tape.edgeMs ? { before, mark, atMs: this.#markMs } : null;
   }
 
-  /** Another source is on air from the next write on; undefined: what it sends is not known yet. */
-  sourceChanged(contentType: string | undefined): void {
-    this.#isUnsuited = true;
-    this.#sourceMs = 0;
-    this.#sourceBytes = 0;
-    this.#lowestKbps = Number.POSITIVE_INFINITY;
+  #changeSource(contentType: string | undefined): void {
+    this.#spacing.sourceChanged();
     this.#isHeaderDue = true;
     this.#reservoir.cut();
     if (contentType === undefined || contentType === this.contentType) return;
     this.contentType = contentType;
     // A burst must be what the head says that it is.
     this.tape?.fence();
-  }
-
-  /** Nothing feeds the channel and no listener plays: the tape is let go, so that those who come or wait never get old audio. */
-  release(): void {
-    if (this.playing === 0) this.#letGo();
   }
 
   #letGo(): void {
@@ -227,49 +298,13 @@ export class ChannelAudio {
     if (frame.length >= HEADER_BYTES) readHeader(frame, 0, this.#header);
   }
 
-  #writePacket(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {
+  #writePacket(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink, arrivedMs: number): void {
     if (this.#packets?.link.facts.codec !== link.facts.codec) {
       this.#turnOver(OGG_TYPE);
-      this.#packets = new OggTape(link, ...this.#blocks(), this.#options.lagMs, this.#mark);
+      this.#packets = new OggTape(link, this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
     }
     this.#packets!.write(packet, durationMs, fresh, link);
-    this.#arrivals.note(this.#options.now(), this.#packets!.endMs);
-  }
-
-  #count(bytes: number, durationMs: number, bitrateKbps: number): void {
-    const isKnown = this.#sourceMs >= KNOWN_AFTER_MS;
-    this.#sourceBytes += bytes;
-    this.#sourceMs += durationMs;
-    if (!isKnown) this.#isUnsuited ||= this.#sourceMs >= KNOWN_AFTER_MS;
-    else if (bitrateKbps < this.#lowestKbps) this.#lowestKbps = Math.max(1, bitrateKbps);
-  }
-
-  /** A tape whose metaint does not suit the source is let go: at once, or when the last listener has left. */
-  #suit(): void {
-    const metaint = this.tape?.metaint ?? 0;
-    const isTooLong = metaint > MIN_METAINT && metaint > bytesOf(this.#lowestKbps, SLOW_MS.most);
-    if (isTooLong && this.#options.metaint === undefined) this.release();
-    else if (this.#isUnsuited && !isNear(metaint, this.#metaint())) this.release();
-    this.#isUnsuited = false;
-  }
-
-  #metaint(): number {
-    const slow = Math.max(MIN_METAINT, Math.floor(bytesOf(this.#lowestKbps, SLOW_MS.chosen)));
-    return this.#options.metaint ?? Math.min(slow, metaintFor(this.#bitrateKbps));
-  }
-
-  /** Bytes of a block, and how many of them a segment has. */
-  #blocks(): [metaint: number, blocks: number] {
-    const metaint = this.#metaint();
-    return [metaint, blocksFor(metaint, this.#bitrateKbps)];
-  }
-
-  get #bitrateKbps(): number {
-    const { bitrateKbps } = this;
-    if (this.#options.bitrateKbps !== undefined || this.#sourceMs < KNOWN_AFTER_MS)
-      return this.#options.bitrateKbps ?? bitrateKbps;
-    const meanKbps = (this.#sourceBytes * 8) / this.#sourceMs;
-    return isNear(meanKbps, bitrateKbps) ? bitrateKbps : meanKbps;
+    this.#arrivals.note(arrivedMs, this.#packets!.endMs);
   }
 }
 

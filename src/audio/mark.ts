@@ -25,8 +25,10 @@ export interface PlacedMark {
   readonly mark: Mark;
   /** Audio time on the tape at which it takes effect, milliseconds. */
   readonly atMs: number;
-  /** Audio bytes of the segment before it came: the block at or after them carries it. A title that came late took effect before. */
+  /** Audio bytes of the segment before its place; of a title that came late, before it came. */
   readonly atByte: number;
+  /** The block at or after this byte of the segment's audio carries it; 0: one before the segment has carried it. */
+  readonly blockByte: number;
 }
 
 /** Of a segment in which no title takes effect. */

@@ -27,6 +27,8 @@ const NOTHING = Buffer.alloc(0);
  * Opus has to skip, or so little of Vorbis that ffmpeg finds no time for it.
  */
 const LEAST_SEGMENT_MS = 250;
+/** Sums of times are not exact. No packet that plays is shorter. */
+const LEAST_PACKET_MS = 1;
 /** What a decoder of Opus needs to be where another one is (RFC 7845, section 4.2): 80 ms. */
 const PREROLL_SAMPLES = 3840;
 /** A second of anything that is heard over a network has less. */
@@ -52,10 +54,12 @@ export class OggTape implements AudioTape {
   /** The latest packets of Opus. */
   readonly #recent: { readonly packet: Buffer; readonly samples: number }[] = [];
   #recentSamples = 0;
-  /** In force where the open segment begins, those that take effect in it, and the latest of all. */
+  /** In force where the open segment begins, those that take effect in it, and the latest that has. */
   #before: Mark | null;
   #marks: PlacedMark[] = [];
   #mark: Mark | null;
+  /** Those whose place is still to come, in order. */
+  readonly #ahead: { readonly mark: Mark; readonly atMs: number }[] = [];
   /** The mark that stands in the present link. */
   #linkMark: Mark | null;
 
@@ -98,21 +102,30 @@ export class OggTape implements AudioTape {
     return this.#nowMs;
   }
 
-  /** Its link follows where the open segment is long enough. */
-  put(mark: Mark, atMs: number): void {
+  /** Its link follows where the open segment is long enough; where the place is known ahead, the segment is long enough there. */
+  put(mark: Mark, atMs: number, aheadBytes = 0): void {
+    if (aheadBytes > 0 || this.#ahead.length > 0) this.#ahead.push({ mark, atMs });
+    else this.#take(mark, atMs);
+  }
+
+  #take(mark: Mark, atMs: number): void {
     this.#mark = mark;
     if (this.#pages.bytes === 0) this.#before = mark;
-    else this.#marks.push({ mark, atMs, atByte: this.#pages.bytes });
+    else this.#marks.push({ mark, atMs, atByte: this.#pages.bytes, blockByte: this.#pages.bytes });
   }
 
   /** Appends a packet. @param fresh what came before has nothing to do with it */
   write(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {
+    while (this.#ahead.length > 0 && this.#ahead[0]!.atMs - this.#nowMs < LEAST_PACKET_MS) {
+      const { mark, atMs } = this.#ahead.shift()!;
+      this.#take(mark, atMs);
+    }
     if (this.#pages.bytes > 0) {
       const isTitled = this.#mark?.block === this.#linkMark?.block;
       const goesOn = !fresh && link === this.#link;
       const openMs = this.#nowMs - this.#openStartMs;
       if (!goesOn || (!isTitled && openMs >= LEAST_SEGMENT_MS)) this.#closeLink(link, goesOn);
-      else if (openMs >= SEGMENT_MS || this.#pages.bytes >= MOST_SEGMENT_BYTES) this.#close(null);
+      else if (openMs >= this.#segmentMs() || this.#pages.bytes >= MOST_SEGMENT_BYTES) this.#close(null);
     }
     // Durations are samples divided by this very rate.
     const samples = Math.round((durationMs * link.facts.sampleRate) / 1000);
@@ -138,6 +151,14 @@ export class OggTape implements AudioTape {
     this.isOver = true;
     this.tail = Number.POSITIVE_INFINITY;
     this.#segments.length = 0;
+  }
+
+  /** A segment that a title ends soon is not ended just before it: the title's link could not begin at its place. */
+  #segmentMs(): number {
+    const next = this.#ahead[0];
+    return next !== undefined && next.atMs - this.#openStartMs < SEGMENT_MS + LEAST_SEGMENT_MS
+      ? SEGMENT_MS + LEAST_SEGMENT_MS
+      : SEGMENT_MS;
   }
 
   #closeLink(link: OggLink, goesOn: boolean): void {

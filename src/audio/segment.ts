@@ -53,6 +53,8 @@ export interface SegmentFacts {
   /** The title in force at the first byte. */
   readonly before: Mark | null;
   readonly marks: readonly PlacedMark[];
+  /** Takes effect behind its end, but stands in its last block, which is nearer than the next one; null: none does. */
+  readonly following: Mark | null;
 }
 
 export class Segment implements SegmentFacts, AudioSegment {
@@ -66,6 +68,7 @@ export class Segment implements SegmentFacts, AudioSegment {
   readonly before: Mark | null;
   readonly mark: Mark | null;
   readonly marks: readonly PlacedMark[];
+  readonly following: Mark | null;
   readonly linkBytes = 0;
   #plain: Buffer | undefined;
   #titled: Buffer | undefined;
@@ -82,6 +85,7 @@ export class Segment implements SegmentFacts, AudioSegment {
     this.lastEntry = facts.lastEntry;
     this.before = facts.before;
     this.marks = facts.marks;
+    this.following = facts.following;
     this.mark = facts.marks.at(-1)?.mark ?? facts.before;
   }
 
@@ -90,13 +94,19 @@ export class Segment implements SegmentFacts, AudioSegment {
   }
 
   get titled(): Buffer {
-    return (this.#titled ??= this.marks.length === 0 ? this.bytes : this.#withBlocks(this.plain, this.before?.block));
+    const isTitled = this.marks.length > 0 || this.following !== null;
+    return (this.#titled ??= isTitled ? this.#withBlocks(this.plain, this.#said) : this.bytes);
   }
 
   /** A listener's first segment, with its blocks or without; the latter may be shorter (entry.ts). Only where there is an entry. */
   entered(icy: boolean): Buffer {
     if (icy) return (this.#entered ??= this.#withBlocks(this.#enterPlain(), undefined));
     return isEntryPlain(this.plain, this.entry) ? this.plain.subarray(this.entry) : this.#enterPlain();
+  }
+
+  /** What the last block before it says. */
+  get #said(): Buffer | undefined {
+    return (this.marks.findLast(({ blockByte }) => blockByte === 0)?.mark ?? this.before)?.block;
   }
 
   #enterPlain(): Buffer {
@@ -121,15 +131,17 @@ export class Segment implements SegmentFacts, AudioSegment {
 
   /** @param audio the segment's; @param said the block that its listeners had last */
   #withBlocks(audio: Buffer, said: Buffer | undefined): Buffer {
-    const { marks, metaint } = this;
-    const textBytes = marks.reduce((sum, { mark }) => sum + mark.block.length, this.before?.block.length ?? 0);
+    const { marks, metaint, before, following } = this;
+    const fixedBytes = (before?.block.length ?? 0) + (following?.block.length ?? 0);
+    const textBytes = marks.reduce((sum, { mark }) => sum + mark.block.length, fixedBytes);
     const out = Buffer.allocUnsafeSlow(this.bytes.length + textBytes);
-    let block = this.before?.block;
+    let block = before?.block;
     let [from, fill, next] = [0, 0, 0];
     while (from < audio.length) {
       const to = from + metaint;
       fill += audio.copy(out, fill, from, to);
-      while (next < marks.length && marks[next]!.atByte <= to) block = marks[next++]!.mark.block;
+      while (next < marks.length && marks[next]!.blockByte <= to) block = marks[next++]!.mark.block;
+      if (following !== null && to === audio.length) block = following.block;
       if (block === undefined || block === said) out[fill++] = 0;
       else fill += block.copy(out, fill);
       said = block;

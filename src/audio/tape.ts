@@ -49,7 +49,7 @@ export class Tape implements AudioTape {
   #entryMs = 0;
   /** As of the last closed segment. */
   #lastEntry = -1;
-  /** In force where the open segment begins, and those that take effect in it. */
+  /** In force where the open segment begins, and those that take effect in it or will behind it. */
   #before: Mark | null;
   #marks: PlacedMark[] = [];
 
@@ -88,9 +88,18 @@ export class Tape implements AudioTape {
     return this.#nowMs;
   }
 
-  put(mark: Mark, atMs: number): void {
-    if (this.#fill === 0) this.#before = mark;
-    else this.#marks.push({ mark, atMs, atByte: this.#fill });
+  put(mark: Mark, atMs: number, aheadBytes = 0): void {
+    const { metaint } = this;
+    const last = this.#marks.at(-1);
+    const atByte = Math.max(this.#fill + aheadBytes, last?.atByte ?? 0);
+    if (atByte === 0) {
+      this.#before = mark;
+      return;
+    }
+    const before = atByte - (atByte % metaint);
+    const isBeforeNearer = atByte - before <= metaint / 2 && before >= this.#fill && before > 0;
+    const blockByte = Math.max(isBeforeNearer ? before : atByte, last?.blockByte ?? 0);
+    this.#marks.push({ mark, atMs, atByte, blockByte });
   }
 
   /**
@@ -144,6 +153,7 @@ export class Tape implements AudioTape {
   #close(): void {
     if (this.head - this.tail === this.#slots.length) this.#grow();
     if (this.#entry >= 0) this.#lastEntry = this.head;
+    const ahead = this.#marks.length === 0 ? this.#marks : this.#takeAhead();
     const segment = new Segment({
       bytes: this.#open,
       metaint: this.metaint,
@@ -154,16 +164,30 @@ export class Tape implements AudioTape {
       lastEntry: this.#lastEntry,
       before: this.#before,
       marks: this.#marks.length === 0 ? NO_MARKS : this.#marks,
+      following: ahead.findLast(({ blockByte }) => blockByte === 0)?.mark ?? null,
     });
     this.#slots[this.head & (this.#slots.length - 1)] = segment;
     this.head++;
     this.#before = segment.mark;
-    if (this.#marks.length > 0) this.#marks = [];
+    this.#marks = ahead;
     this.#openStartMs = this.#nowMs;
     this.#open = this.#blank();
     this.#fill = 0;
     this.#entry = -1;
     this.#forget();
+  }
+
+  /** Takes the marks that will take effect behind the open segment out of those in it, as the next one has them. */
+  #takeAhead(): PlacedMark[] {
+    const { segmentBytes } = this;
+    let here = this.#marks.length;
+    while (here > 0 && this.#marks[here - 1]!.atByte > segmentBytes) here--;
+    return this.#marks.splice(here).map(({ mark, atMs, atByte, blockByte }) => ({
+      mark,
+      atMs,
+      atByte: atByte - segmentBytes,
+      blockByte: Math.max(0, blockByte - segmentBytes),
+    }));
   }
 
   #forget(): void {

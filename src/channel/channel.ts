@@ -10,6 +10,7 @@ import { type Log, Repeats } from '../base/log.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { secretMatches } from '../config/secret.js';
 import { type HeadFacts, mergeFacts } from '../listener/head.js';
+import type { TrackRecord } from '../metadata/record.js';
 import { cleanText } from '../metadata/text.js';
 import type { FallbackRules } from '../now-playing/fallback.js';
 import type { TitleOrigin } from '../now-playing/trust.js';
@@ -48,11 +49,13 @@ export class Channel {
   readonly fallback: FallbackRules | null;
   /** Undefined: the channel takes no encoder. */
   readonly encoder: EncoderMount | undefined;
-  /** Since when nothing has fed it, monotonic milliseconds; +∞ while something does. */
-  silentSinceMs: number;
   /** Since when something has fed it without a gap, unix milliseconds; null: nothing does. */
   onAirSinceMs: number | null = null;
+  /** Since when no source has been on air, monotonic milliseconds; +∞ while one is. */
+  #offAirSinceMs: number;
   readonly #config: ChannelConfig;
+  /** The `titleOffsetMs` of those sources that have one. */
+  readonly #ownOffsetsMs = new Map<Source, number>();
   readonly #log: Log;
   readonly #repeats: Repeats;
   /** Null until `start`. */
@@ -68,7 +71,7 @@ export class Channel {
     const { clock, log } = parts;
     this.#log = log;
     this.#repeats = new Repeats(log);
-    this.silentSinceMs = clock.now();
+    this.#offAirSinceMs = clock.now();
     this.audio = new ChannelAudio({
       key,
       lagMs: all.streams.lagSeconds * 1000,
@@ -77,6 +80,7 @@ export class Channel {
       bitrateKbps: config.bitrateKbps,
       icy: { ...config.icy, name: config.name || key },
       icyInOgg: config.icy.inOgg,
+      delay: config.delaySeconds > 0 ? { ms: config.delaySeconds * 1000, clock } : undefined,
       onWanted: (isWanted) => this.switch.want(isWanted),
     });
     const { audio } = this;
@@ -87,7 +91,7 @@ export class Channel {
         onTitle: (title, source) => this.#output?.onTitle(key, title, source) ?? Promise.resolve(),
         onSourceChanged: (source, reason) => {
           log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
-          this.silentSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
+          this.#offAirSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
           this.onAirSinceMs = source === null ? null : (this.onAirSinceMs ?? clock.wallMs());
           audio.sourceChanged(source?.contentType);
           this.#output?.onSourceChanged(key);
@@ -124,6 +128,23 @@ export class Channel {
     return secretMatches(this.#config.pushTokens, token);
   }
 
+  /** Since when listeners have had nothing from it, monotonic milliseconds; +∞ while there is audio, if only in the delay line. */
+  get silentSinceMs(): number {
+    return Math.max(this.#offAirSinceMs, this.audio.emptySinceMs);
+  }
+
+  /**
+   * How much later than its sender says the audio of a title of this origin comes in, milliseconds: as the source on air has it, else the channel.
+   * What stands in a stream stands at its place.
+   */
+  titleOffsetMs(origin: TrackRecord['source']): number {
+    const { onAir } = this.switch;
+    const own = onAir === null ? undefined : this.#ownOffsetsMs.get(onAir);
+    if (origin === 'fallback') return 0;
+    const standsInStream = origin === 'upstream' || (origin === 'encoder' && onAir?.contentType === 'audio/ogg');
+    return own ?? (standsInStream ? 0 : this.#config.titleOffsetMs);
+  }
+
   /** Whether the first of its sources is not the one on air. */
   get isSourceLost(): boolean {
     return this.switch.onAir === null || this.switch.onAir !== this.switch.sources[0];
@@ -137,7 +158,7 @@ export class Channel {
     const place = this.switch.sources.length;
     const onEvent: EncoderOptions['onEvent'] = (event, fields) => this.switch.healths[place]!.report(event, fields);
     this.switch.add({ onDemand, lingerMs, returnMs, bitrateKbps }, (input) => {
-      if (config.type === 'file') return new FileSource(input, clock, config.path);
+      if (config.type === 'file') return new FileSource(input, clock, config.path, () => this.audio.roomMs);
       if (config.type === 'pull') return makePull(config, all, { channel: this.key, clock, log, input });
       return new EncoderSource(input, clock, {
         channel: this.key,
@@ -150,6 +171,7 @@ export class Channel {
         onEvent,
       });
     });
+    if (config.titleOffsetMs !== undefined) this.#ownOffsetsMs.set(this.switch.sources[place]!, config.titleOffsetMs);
   }
 
   /** One line a second at most for each source and event. */
@@ -189,10 +211,11 @@ export class Channel {
 
   #makeMounts(all: Config): Mount[] {
     const configured = headFacts(this.key, this.#config, all);
-    const sources = this.switch;
+    const { audio, switch: sources } = this;
+    const isSilent = () => this.silentSinceMs < Number.POSITIVE_INFINITY;
     return [`/${this.key}`, ...this.#config.mounts].map((path) => ({
       path,
-      audio: this.audio,
+      audio,
       takesEncoder: this.encoder !== undefined,
       get facts() {
         return mergeFacts(configured, sources.onAir?.facts);
@@ -202,10 +225,10 @@ export class Channel {
       maxListenMs: (this.#config.maxListenSeconds ?? all.streams.maxListenSeconds ?? Number.POSITIVE_INFINITY) * 1000,
       overflowUrl: this.#config.overflowUrl ?? all.streams.overflowUrl,
       get hasAudio() {
-        return sources.onAir !== null;
+        return !isSilent();
       },
       get hopeful() {
-        return sources.hopeful;
+        return sources.hopeful || !isSilent();
       },
       onDemand: sources.onDemand,
     }));

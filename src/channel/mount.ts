@@ -24,7 +24,7 @@ export interface Mount extends ListenPolicy {
   readonly path: string;
   readonly audio: ChannelAudio;
   readonly facts: HeadFacts;
-  /** Whether a source is on air, and whether waiting for one makes sense. */
+  /** Whether there is audio, if only in the delay line, and whether waiting for some makes sense. */
   readonly hasAudio: boolean;
   readonly hopeful: boolean;
   /** Whether an encoder can feed it. */

@@ -29,6 +29,9 @@ export interface ConfigContext {
   readonly folder: string;
 }
 
+/** Milliseconds between a title and its audio. */
+const titleOffset = () => whole(-60_000, 60_000);
+
 function sourceSchema({ env, folder }: ConfigContext) {
   const encoder = section({
     type: z.literal('encoder'),
@@ -42,12 +45,14 @@ function sourceSchema({ env, folder }: ConfigContext) {
     takeover: choice(['silent', 'always', 'never']).default('silent'),
     lingerSeconds: seconds(0, 3600).default(0),
     titlesWhileAway: z.boolean().default(false),
+    titleOffsetMs: titleOffset().optional(),
   });
   const file = section({
     type: z.literal('file'),
     path: readableFile(folder),
+    titleOffsetMs: titleOffset().optional(),
   });
-  const pull = pullSchema({ env, folder });
+  const pull = pullSchema({ env, folder }).extend({ titleOffsetMs: titleOffset().optional() });
   return z.discriminatedUnion('type', [encoder, file, pull], { error: unionProblem });
 }
 
@@ -99,6 +104,8 @@ function channelSchema(context: ConfigContext) {
       .default(['metapush', 'encoder', 'upstream']),
     pushDecodesEntities: flag().default(false),
     icy: icySchema().prefault({}),
+    delaySeconds: seconds(0, 60).default(0),
+    titleOffsetMs: titleOffset().default(0),
     holdSeconds: seconds(0, 86_400).optional(),
     fallback: section({
       artist: text(0, 255).default(''),

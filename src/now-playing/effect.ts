@@ -46,13 +46,13 @@ export function realNow(state: ChannelState): TrackRecord | null {
 /**
  * The moment whose audio the title on air begins with, unix milliseconds: that of its `time`, where it lies in the past, else that at which it
  * came. A `time` in whole seconds does not say when in the second of its arrival it began. A title that returns begins where it does.
+ * @param offsetMs how much later than its sender says its audio comes in
  */
-export function placeMs({ now, onAirSinceMs }: Pick<ChannelState, 'now' | 'onAirSinceMs'>): number {
+export function placeMs({ now, onAirSinceMs }: Pick<ChannelState, 'now' | 'onAirSinceMs'>, offsetMs = 0): number {
   const { startSeconds, effectAtMs } = now!;
   if (effectAtMs < onAirSinceMs - SAME_MOMENT_MS) return onAirSinceMs;
-  return startSeconds === Math.floor(effectAtMs / 1000)
-    ? effectAtMs
-    : Math.min(Math.round(startSeconds * 1000), effectAtMs);
+  const saidMs = startSeconds === Math.floor(effectAtMs / 1000) ? effectAtMs : Math.round(startSeconds * 1000);
+  return Math.min(saidMs, effectAtMs) + offsetMs;
 }
 
 /** A change of which readers get nothing. */

@@ -72,7 +72,7 @@ function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldR
   if (now !== null && like === 'correction') return applied(correctNow(state, corrected(now, input), at), isFarAhead);
   if (isAhead) return { ...holdPush(state, { ...input, timeSeconds }, at, rules), isFarAhead };
   const held = state.held.filter(({ id }) => id !== input.id);
-  const track = makeTrack(input, input.id ?? at.newId(), Math.min(timeSeconds, arrivalSeconds));
+  const track = makeTrack(input, input.id ?? at.newId(), isFarAhead ? arrivalSeconds : timeSeconds);
   return applied(takeNow({ ...state, held }, track, at, isFarAhead ? timeSeconds : null), isFarAhead);
 }
 

@@ -3,7 +3,8 @@
  * opened anew for every round, so that a replaced file is played from the next round on.
  *
  * Invariant: the audio passed on since the start is at most MOST_AHEAD_MS (and the frames of one slice) ahead of the monotonic
- * clock, and after a hiccup of the process catches up with it: the pace never drifts. Owned by the switch.
+ * clock, and after a hiccup of the process catches up with it: the pace never drifts. Only while the channel's delay line has room, which
+ * another source has left, it plays a tenth faster. Owned by the switch.
  */
 
 import { open, stat } from 'node:fs/promises';
@@ -25,6 +26,10 @@ const MOST_BEHIND_MS = 10_000;
 /** A file with this many bytes in one place that are neither frame nor tag is not MP3, AAC or Ogg; reading all of it would cost seconds. */
 const MOST_GARBAGE_BYTES = 1024 * 1024;
 const RETRY_MS = 5_000;
+/** Less room than this is what its own pieces leave. */
+const LEAST_ROOM_MS = 500;
+/** Of what it plays while there is room, this share takes no time. */
+const SURPLUS = 0.1;
 
 export class FileSource implements Source, FrameSink {
   readonly kind = 'file';
@@ -32,6 +37,7 @@ export class FileSource implements Source, FrameSink {
   readonly #input: SourceInput;
   readonly #clock: Clock;
   readonly #path: string;
+  readonly #roomMs: () => number;
   #framer = framerFor(this);
   #abort: AbortController | null = null;
   /** Set while waiting; `#wake` ends the wait before its time. */
@@ -42,11 +48,15 @@ export class FileSource implements Source, FrameSink {
   #audioMs = 0;
   #skippedAtFrame = 0;
 
-  /** @param path absolute, or relative to the process; looked at only after `start` */
-  constructor(input: SourceInput, clock: Clock, path: string) {
+  /**
+   * @param path absolute, or relative to the process; looked at only after `start`
+   * @param roomMs how much audio the channel's delay line lacks, milliseconds
+   */
+  constructor(input: SourceInput, clock: Clock, path: string, roomMs = () => 0) {
     this.#input = input;
     this.#clock = clock;
     this.#path = path;
+    this.#roomMs = roomMs;
   }
 
   get contentType(): string | undefined {
@@ -76,6 +86,7 @@ export class FileSource implements Source, FrameSink {
       this.#audioMs = 0;
     }
     this.#audioMs += durationMs;
+    if (this.#roomMs() > LEAST_ROOM_MS) this.#startMs -= durationMs * SURPLUS;
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
     this.#input.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
   }

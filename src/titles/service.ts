@@ -228,7 +228,8 @@ export class TitleService {
   /** Listeners who are past its place get a title at once, not with its block. */
   #putOnTape(channel: string, state: ChannelState, view: RecordView): void {
     const { channels, sessions, clock } = this.#parts;
-    const late = channels.get(channel)!.audio.title(view, clock.wallMs() - placeMs(state));
+    const to = channels.get(channel)!;
+    const late = to.audio.title(view, clock.wallMs() - placeMs(state, to.titleOffsetMs(view.record.source)));
     if (late === null) return;
     for (const session of sessions.onChannel(channel)) session.late(late, clock.now());
   }

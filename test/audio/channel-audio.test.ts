@@ -4,7 +4,8 @@
  */
 
 import t from 'tap';
-import { ChannelAudio, metaintFor } from '../../src/audio/channel-audio.js';
+import { metaintFor } from '../../src/audio/block-spacing.js';
+import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { framerFor } from '../../src/audio/format.js';
 import { RecordView } from '../../src/metadata/view.js';
 import { opusLink } from '../kit/made-ogg.js';

@@ -4,9 +4,11 @@
 
 import t from 'tap';
 import { framerFor } from '../../src/audio/format.js';
+import { Mark } from '../../src/audio/mark.js';
 import type { OggLink } from '../../src/audio/ogg-link.js';
 import { OggTape } from '../../src/audio/ogg-tape.js';
 import { opusLink } from '../kit/made-ogg.js';
+import { viewOf } from '../kit/record.js';
 
 const LAG_MS = 10_000;
 const PACKET_MS = 20;
@@ -77,3 +79,26 @@ t.test('no listener joins before a fence', async (t) => {
   play(empty, 2000);
   t.equal(empty.joinAt(1000), 0, 'before the first packet it keeps out nothing');
 });
+
+t.test(
+  'a link begins at its title’s very place where that is known ahead, else where the segment is long enough',
+  async (t) => {
+    for (let placeMs = 2000; placeMs <= 3200; placeMs += PACKET_MS) {
+      const linkOf = (aheadMs: number) => {
+        const mark = new Mark(viewOf('Ahead'));
+        const tape = tapeOf(placeMs - aheadMs);
+        tape.put(mark, placeMs, (aheadMs / PACKET_MS) * packet.length);
+        play(tape, aheadMs + 2000);
+        const segments = Array.from({ length: tape.head }, (_, seq) => tape.at(seq)!);
+        const placed = segments.flatMap(({ marks }) => marks).map(({ atMs }) => atMs);
+        const longest = Math.max(...segments.map(({ startMs, endMs }) => endMs - startMs));
+        const [link] = segments.filter(({ linkBytes }) => linkBytes > 0);
+        return { placed, longest, endMs: link!.endMs, inForce: link!.mark === mark };
+      };
+      t.match(linkOf(1000), { placed: [placeMs], endMs: placeMs, inForce: true });
+      t.ok(linkOf(1000).longest < 1250, `${linkOf(1000).longest} ms`);
+      const unknown = linkOf(0);
+      t.ok(unknown.endMs >= placeMs && unknown.endMs <= placeMs + 250, `${placeMs}: ${unknown.endMs}`);
+    }
+  },
+);

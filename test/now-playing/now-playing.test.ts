@@ -118,6 +118,7 @@ t.test('the time of a push', async (t) => {
     ['now', undefined, arrival],
     ['now', arrival - 9999, arrival - 9999],
     ['now', arrival, arrival],
+    ['now', arrival + 0.25, arrival + 0.25],
     ['now', arrival + 1, arrival + 1],
     ['now', arrival + 300, arrival + 300],
     ['now', arrival + 301, arrival],

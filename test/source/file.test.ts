@@ -15,6 +15,7 @@ import { FakeClock } from '../kit/clock.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause, quietFor } from '../kit/pause.js';
 import { until } from '../kit/player.js';
+import { DEMO_AUDIO } from '../kit/server.js';
 
 // They wait more than they compute.
 t.jobs = 4;
@@ -345,4 +346,25 @@ t.test('a process that stood still for long does not play it all', async (t) => 
   await quietFor(50);
   // Twice what may be ahead.
   t.ok(tap.audioMs < 1200, `${tap.audioMs} ms`);
+});
+
+t.test('plays a tenth faster while the delay line of its channel has room', async (t) => {
+  const clock = new SystemClock();
+  t.teardown(() => clock.stop());
+  const tap = new Tap();
+  let roomMs = 5000;
+  const source = new FileSource(tap, clock, DEMO_AUDIO, () => roomMs);
+  source.start();
+  await until(
+    () => tap.aheadMs > 1000,
+    20_000,
+    () => `${tap.aheadMs} ms ahead`,
+  );
+  t.ok(tap.audioMs > 5000, `not at once: ${tap.audioMs} ms of audio`);
+  // Its own pieces leave as much.
+  roomMs = 400;
+  const mostMs = tap.mostAheadMs;
+  await quietFor(1500);
+  source.stop();
+  t.ok(tap.mostAheadMs < mostMs + 300, `${mostMs}, then ${tap.mostAheadMs}`);
 });

@@ -126,7 +126,9 @@ export class Stream implements AlarmHandler {
       if (canBegin(mount)) this.#play(request, mount, place);
       else if (mount.hopeful) {
         request.wait();
-        this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + this.#options.startTimeoutMs });
+        // A delay line that fills is waited for besides.
+        const waitMs = this.#options.startTimeoutMs + mount.audio.delayMs;
+        this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + waitMs });
       } else throw noAudio();
     } catch (error) {
       this.#turnAway(request, place, error);

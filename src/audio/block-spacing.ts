@@ -1,0 +1,96 @@
+/**
+ * How far ICY blocks stand apart on a channel's tape, and how many of them a segment has (README.md): by what the channel fixes, else by what
+ * the source on air sends. Owned by ChannelAudio.
+ */
+
+/** Blocks in a segment, which is about a second. */
+const BLOCKS = 4;
+/** Where no bitrate is known: a quarter of Icecast's interval (src/listener/README.md). */
+const DEFAULT_METAINT = 4096;
+const MIN_METAINT = 500;
+const MAX_METAINT = 65_535;
+/** Of the slowest audio seen: at most half a second may lie between two blocks; chosen less, so that a little slower changes nothing. */
+const SLOW_MS = { most: 500, chosen: 400 };
+/** When the mean bitrate of a source is known, and not that of its first frames; where it is near to what the frames say, those are right. */
+const KNOWN_AFTER_MS = 2000;
+const NEAR = 0.1;
+
+export interface BlockSpacingOptions {
+  /** Fixed by the configuration, bytes. */
+  readonly metaint?: number | undefined;
+  readonly bitrateKbps?: number | undefined;
+}
+
+/** About a quarter of a second of audio at this bitrate, bytes. */
+export function metaintFor(bitrateKbps: number): number {
+  const bytes = Math.round(bytesOf(bitrateKbps, 1000 / BLOCKS));
+  return bytes > 0 ? Math.min(MAX_METAINT, Math.max(MIN_METAINT, bytes)) : DEFAULT_METAINT;
+}
+
+export class BlockSpacing {
+  readonly #options: BlockSpacingOptions;
+  /** The source on air has a bitrate that the tape's metaint was not compared with yet. */
+  #isUnsuited = false;
+  /** Of the source on air. */
+  #sourceMs = 0;
+  #sourceBytes = 0;
+  #frameKbps = 0;
+  #lowestKbps = Number.POSITIVE_INFINITY;
+
+  constructor(options: BlockSpacingOptions) {
+    this.#options = options;
+  }
+
+  /** Another source is on air from the next frame on. */
+  sourceChanged(): void {
+    this.#isUnsuited = true;
+    this.#sourceMs = 0;
+    this.#sourceBytes = 0;
+    this.#lowestKbps = Number.POSITIVE_INFINITY;
+  }
+
+  /** A frame of the source on air. @param bitrateKbps of it or of about the last second */
+  count(bytes: number, durationMs: number, bitrateKbps: number): void {
+    const isKnown = this.#sourceMs >= KNOWN_AFTER_MS;
+    this.#frameKbps = bitrateKbps;
+    this.#sourceBytes += bytes;
+    this.#sourceMs += durationMs;
+    if (!isKnown) this.#isUnsuited ||= this.#sourceMs >= KNOWN_AFTER_MS;
+    else if (bitrateKbps < this.#lowestKbps) this.#lowestKbps = Math.max(1, bitrateKbps);
+  }
+
+  /** Whether a tape without listeners should begin anew: its metaint does not suit the source. Says so once for each change. */
+  outgrows(metaint: number): boolean {
+    const isUnsuited = this.#isUnsuited && !isNear(metaint, this.metaint);
+    this.#isUnsuited = false;
+    const isTooLong = metaint > MIN_METAINT && metaint > bytesOf(this.#lowestKbps, SLOW_MS.most);
+    return isUnsuited || (isTooLong && this.#options.metaint === undefined);
+  }
+
+  /** Bytes of audio between two blocks of a tape that begins now. */
+  get metaint(): number {
+    const slow = Math.max(MIN_METAINT, Math.floor(bytesOf(this.#lowestKbps, SLOW_MS.chosen)));
+    return this.#options.metaint ?? Math.min(slow, metaintFor(this.#bitrateKbps));
+  }
+
+  /** How many blocks of that metaint are about a second of audio. */
+  get blocks(): number {
+    const bytes = bytesOf(this.#bitrateKbps, 1000);
+    return bytes > 0 ? Math.max(1, Math.round(bytes / this.metaint)) : BLOCKS;
+  }
+
+  get #bitrateKbps(): number {
+    const bitrateKbps = this.#options.bitrateKbps ?? this.#frameKbps;
+    if (this.#options.bitrateKbps !== undefined || this.#sourceMs < KNOWN_AFTER_MS) return bitrateKbps;
+    const meanKbps = (this.#sourceBytes * 8) / this.#sourceMs;
+    return isNear(meanKbps, bitrateKbps) ? bitrateKbps : meanKbps;
+  }
+}
+
+function isNear(one: number, other: number): boolean {
+  return Math.abs(one / other - 1) < NEAR;
+}
+
+function bytesOf(bitrateKbps: number, ms: number): number {
+  return (bitrateKbps / 8) * ms;
+}

@@ -1,0 +1,161 @@
+/**
+ * The delay of a channel: audio waits here before it goes onto the tape, in order, with the moment at which each frame came in.
+ *
+ *   arrives ──►│ frame │ frame │ … │ frame │──► tape          level: playing time of what waits, at most the delay
+ *           end ▲                      out ▲
+ *
+ * A frame leaves when the line holds more than the delay: in the rhythm in which a source sends. Where nothing comes, what is there goes on in
+ * real time, so that a source that is lost for less than the delay is not missed. That pace is a little slow: a source whose clock is slower
+ * than ours does not empty the line, and one that a gap has shortened grows again. The first frame waits for the whole delay, so the line
+ * fills before anything is heard. Invariants: nothing is lost or reordered; level ≤ delay. Owned by ChannelAudio.
+ */
+
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import type { OggLink } from './ogg-link.js';
+
+/** How often it is seen to that audio goes on by itself. */
+const CHECK_MS = 100;
+/** Real time, and a thousandth more. */
+const PACE = 1.001;
+/** A second of anything that is heard over a network has less. What exceeds it, for the whole delay, leaves before its time. */
+const MOST_BYTES_PER_SECOND = 512 * 1024;
+const MOST_FRAMES_PER_SECOND = 1000;
+const FIRST_SLOTS = 256;
+
+/** What ChannelAudio.write takes. */
+export interface DelayedFrame {
+  /** Of its own: kept as they are. */
+  readonly bytes: Buffer;
+  readonly durationMs: number;
+  readonly bitrateKbps: number;
+  readonly fresh: boolean;
+  readonly link: OggLink | undefined;
+  /** It is the first of another source, or of another content type; null: of the same. */
+  readonly source: NextSource | null;
+}
+
+export interface NextSource {
+  /** Undefined: not known yet. */
+  readonly contentType: string | undefined;
+}
+
+/** A place between two frames, counted from the line's first one on. */
+export interface LinePlace {
+  readonly atMs: number;
+  readonly atByte: number;
+}
+
+interface LineFrame extends LinePlace {
+  readonly frame: DelayedFrame;
+  readonly arrivedMs: number;
+}
+
+export interface DelayOptions {
+  readonly delayMs: number;
+  readonly clock: Pick<Clock, 'now' | 'alarm'>;
+  /** A frame leaves; `out` is the place before it. @param arrivedMs when it came in, monotonic */
+  onFrame(frame: DelayedFrame, arrivedMs: number): void;
+}
+
+export class DelayLine implements AlarmHandler {
+  readonly #options: DelayOptions;
+  #frames: (LineFrame | undefined)[] = new Array(FIRST_SLOTS).fill(undefined);
+  /** Numbers of the first frame and of the next one. */
+  #first = 0;
+  #next = 0;
+  /** Behind the last frame, and before the first one. */
+  #end: LinePlace = { atMs: 0, atByte: 0 };
+  #out: LinePlace = { atMs: 0, atByte: 0 };
+  /** When what has left will have been played, by the pace; NaN: nothing has come yet. */
+  #playedMs = Number.NaN;
+  /** Since when it has been empty, monotonic milliseconds; +∞ while it is not. */
+  emptySinceMs: number;
+  #alarm: Alarm | null = null;
+
+  constructor(options: DelayOptions) {
+    this.#options = options;
+    this.emptySinceMs = options.clock.now();
+  }
+
+  get end(): LinePlace {
+    return this.#end;
+  }
+
+  get out(): LinePlace {
+    return this.#out;
+  }
+
+  /** Milliseconds of audio in it. */
+  get levelMs(): number {
+    return this.#end.atMs - this.#out.atMs;
+  }
+
+  push(frame: DelayedFrame): void {
+    const { clock, delayMs } = this.#options;
+    const nowMs = clock.now();
+    if (Number.isNaN(this.#playedMs)) this.#playedMs = nowMs + delayMs;
+    else if (this.#next === this.#first) this.#playedMs = Math.max(this.#playedMs, nowMs);
+    if (this.#next - this.#first === this.#frames.length) this.#grow();
+    const { atMs, atByte } = this.#end;
+    this.#frames[this.#next++ & (this.#frames.length - 1)] = { frame, arrivedMs: nowMs, atMs, atByte };
+    this.#end = { atMs: atMs + frame.durationMs, atByte: atByte + frame.bytes.length };
+    this.emptySinceMs = Number.POSITIVE_INFINITY;
+    this.#release(nowMs);
+    if (this.#next > this.#first) this.#alarm ??= clock.alarm(nowMs + CHECK_MS, this);
+  }
+
+  /** Audio goes on by itself. */
+  onAlarm(nowMs: number): void {
+    this.#alarm = null;
+    this.#release(nowMs);
+    if (this.#next > this.#first) this.#alarm = this.#options.clock.alarm(nowMs + CHECK_MS, this);
+  }
+
+  /** The place of the audio that came in up to that moment, behind its last frame; null: all of that has left. */
+  placeAt(momentMs: number): LinePlace | null {
+    const mask = this.#frames.length - 1;
+    let [low, high] = [this.#first, this.#next];
+    // The first frame that came later.
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#frames[middle & mask]!.arrivedMs <= momentMs) low = middle + 1;
+      else high = middle;
+    }
+    if (low === this.#first) return null;
+    if (low === this.#next) return this.#end;
+    const { atMs, atByte } = this.#frames[low & mask]!;
+    return { atMs, atByte };
+  }
+
+  /** What comes next into an empty line is a beginning: it waits for the whole delay again. */
+  begin(): void {
+    if (this.#next === this.#first) this.#playedMs = Number.NaN;
+  }
+
+  #release(nowMs: number): void {
+    const { delayMs, onFrame } = this.#options;
+    const most = delayMs / 1000;
+    while (this.#first < this.#next) {
+      const slot = this.#first & (this.#frames.length - 1);
+      const { frame, arrivedMs } = this.#frames[slot]!;
+      const isFull =
+        this.levelMs > delayMs ||
+        this.#end.atByte - this.#out.atByte > most * MOST_BYTES_PER_SECOND ||
+        this.#next - this.#first > most * MOST_FRAMES_PER_SECOND;
+      if (!isFull && nowMs < this.#playedMs) return;
+      onFrame(frame, arrivedMs);
+      this.#frames[slot] = undefined;
+      this.#first++;
+      this.#out = this.#first === this.#next ? this.#end : this.#frames[this.#first & (this.#frames.length - 1)]!;
+      this.#playedMs = (isFull ? nowMs : this.#playedMs) + frame.durationMs * PACE;
+    }
+    this.emptySinceMs = nowMs;
+  }
+
+  #grow(): void {
+    const mask = this.#frames.length - 1;
+    const bigger: (LineFrame | undefined)[] = new Array(2 * (mask + 1)).fill(undefined);
+    for (let i = this.#first; i < this.#next; i++) bigger[i & (bigger.length - 1)] = this.#frames[i & mask];
+    this.#frames = bigger;
+  }
+}
