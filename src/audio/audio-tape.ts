@@ -20,8 +20,11 @@ export interface AudioTape {
   readonly edgeMs: number;
   readonly endMs: number;
   at(seq: number): AudioSegment | undefined;
-  /** What is left, behind segment seq - 1, of a frame that its end cuts: with it a stream ends as it began, with a whole frame. */
-  rest(seq: number): Buffer;
+  /**
+   * What is left, behind segment seq - 1, of a frame that its end cuts: with it a stream ends as it began, with a whole frame.
+   * @param icy with the blocks that stand in it, which say nothing new
+   */
+  rest(seq: number, icy: boolean): Buffer;
   /** The number of the newest segment up to this one that has an entry; less than `tail`: none has. */
   lastEntry(seq: number): number;
   /** The first segment of a listener that shall get `burstMs` of audio at once (burst.ts). */

@@ -40,7 +40,7 @@ export class Tape implements AudioTape {
   #open: Buffer;
   /** Audio bytes in it. */
   #fill = 0;
-  /** What `rest` gave of it, for all who ask. */
+  /** What `rest` gave of it without blocks, for all who ask. */
   #openRest: Buffer | undefined;
   #openStartMs = 0;
   #nowMs = 0;
@@ -73,11 +73,20 @@ export class Tape implements AudioTape {
   }
 
   /** Of the open segment too: frames come whole, so what its first bytes are is known at once. Also after the tape's end. */
-  rest(seq: number): Buffer {
-    if (seq === this.head) return (this.#openRest ??= this.#audio(this.#entry < 0 ? this.#fill : this.#entry));
+  rest(seq: number, icy: boolean): Buffer {
+    if (seq === this.head) {
+      const length = this.#entry < 0 ? this.#fill : this.#entry;
+      return icy ? this.#open.subarray(0, this.#withBlocks(length)) : (this.#openRest ??= this.#audio(length));
+    }
     const slots = this.#slots;
     const segment = seq < this.head && seq >= this.head - slots.length ? slots[seq & (slots.length - 1)] : undefined;
-    return segment === undefined ? NOTHING : segment.plain.subarray(0, Math.max(0, segment.entry));
+    if (segment === undefined || segment.entry <= 0) return NOTHING;
+    return icy ? segment.bytes.subarray(0, this.#withBlocks(segment.entry)) : segment.plain.subarray(0, segment.entry);
+  }
+
+  /** Bytes of so much of a segment's audio with the blocks before its end. */
+  #withBlocks(audioBytes: number): number {
+    return audioBytes + Math.max(0, Math.ceil(audioBytes / this.metaint) - 1);
   }
 
   phase(): null {

@@ -88,10 +88,10 @@ export class Listener {
     return true;
   }
 
-  /** The last bytes of a polite ending: what is missing of the frame that its last segment cut. They come before any block. */
+  /** The last bytes of a polite ending: what is missing of the frame that its last segment cut. */
   finish(): void {
     if (this.#joinMs < 0) return;
-    const rest = this.#tape.rest(this.cursor);
+    const rest = this.#tape.rest(this.cursor, this.icy);
     this.bytes += rest.length;
     this.socket.write(rest);
   }

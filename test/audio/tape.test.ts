@@ -112,7 +112,7 @@ t.test(
     const rests = (...lengths: number[]) => {
       const tape = new Tape(METAINT, 1, 60_000, null);
       for (const [i, length] of lengths.entries()) tape.write(Buffer.alloc(length, i + 1), length);
-      return Array.from({ length: tape.head }, (_, i) => tape.rest(i + 1).toString('latin1'));
+      return Array.from({ length: tape.head }, (_, i) => tape.rest(i + 1, false).toString('latin1'));
     };
     const bytes = (...runs: [value: number, length: number][]) =>
       runs.map(([value, length]) => String.fromCharCode(value).repeat(length)).join('');
@@ -122,11 +122,19 @@ t.test(
     t.same(rests(60, 50, 30), [bytes([2, 10], [3, 30])], 'where no tag would fit in, another whole frame');
     t.same(rests(60, 140), [bytes([2, 100])], 'all of it, where that is all there is');
     t.same(rests(61, 60, 60, 60), [bytes([2, 21]), bytes([4, 41])], 'closed');
+    const blocks = new Tape(METAINT, 4, 60_000, null);
+    for (const [i, length] of [390, 260].entries()) blocks.write(Buffer.alloc(length, i + 1), length);
+    const rest = (icy: boolean) => blocks.rest(1, icy).toString('latin1');
+    const [full, half] = [bytes([2, 100]), bytes([2, 50])];
+    t.same([rest(false), rest(true)], [full + full + half, [full, full, half].join('\0')], 'open, with its blocks');
+    blocks.write(Buffer.alloc(400, 3), 400);
+    t.same([rest(false), rest(true)], [full + full + half, [full, full, half].join('\0')], 'closed, with its blocks');
     const whole = new Tape(METAINT, 1, 10_000, null);
     for (let i = 0; i < 200; i++) whole.write(Buffer.alloc(60, i), 600);
     const { head, tail } = whole;
-    for (const seq of [-1, 0, tail - 1, head - 64, head + 1]) t.equal(whole.rest(seq).length, 0, `nothing at ${seq}`);
-    const lengths = () => Array.from({ length: head + 1 - tail }, (_, i) => whole.rest(tail + i).length);
+    for (const seq of [-1, 0, tail - 1, head - 64, head + 1])
+      t.equal(whole.rest(seq, true).length, 0, `nothing at ${seq}`);
+    const lengths = () => Array.from({ length: head + 1 - tail }, (_, i) => whole.rest(tail + i, true).length);
     const before = lengths();
     t.ok(before.some((length) => length > 0));
     whole.end();
@@ -306,7 +314,7 @@ t.test(
     t.ok(first.entered(false).equals(first.plain));
     tape.write(audio.subarray(0, 1), 1);
     t.same([tape.at(1)!.before, tape.at(1)!.marks, tape.at(1)!.titled], [d, [], tape.at(1)!.bytes]);
-    t.ok(tape.rest(1).equals(Buffer.alloc(0)), 'it begins with a frame');
+    t.ok(tape.rest(1, true).equals(Buffer.alloc(0)), 'it begins with a frame');
   },
 );
 
