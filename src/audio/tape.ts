@@ -80,7 +80,7 @@ export class Tape implements AudioTape {
     return segment === undefined ? NOTHING : segment.plain.subarray(0, Math.max(0, segment.entry));
   }
 
-  phase(): null {
+  rendering(): null {
     return null;
   }
 
