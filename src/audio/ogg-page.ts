@@ -46,8 +46,8 @@ export function pageCrc(bytes: Buffer, at: number, end: number): number {
   return crcOver(bytes, at + CRC_AT + 4, end, crc) >>> 0;
 }
 
-/** What 1, 2, 4 … bytes of 0 behind it multiply a CRC by: x^8, x^16, x^32 … modulo the polynomial; up to the largest page. */
-const ZEROS = Int32Array.from({ length: 16 });
+/** What 1, 2, 4 … bytes of 0 multiply the CRC of what they follow by: x^8, x^16, x^32 … modulo the polynomial; up to the largest page. */
+const ZEROS = new Int32Array(16);
 ZEROS[0] = 1 << 8;
 for (let i = 1; i < ZEROS.length; i++) ZEROS[i] = product(ZEROS[i - 1]!, ZEROS[i - 1]!);
 
@@ -75,7 +75,7 @@ export function headerBytes(bytes: Buffer, at: number): number {
 
 /**
  * Moves a page back in its stream: changes its header in place. A CRC is linear: that of the change, which is 0 but for a few bytes of the
- * header, is added to the page's. So it costs the same for a page of any length.
+ * header, is added (xor) to the page's. So a page of any length costs the same.
  * @param header with the lacing values @param granules at most its position, where a packet ends in it @param pages at most its number
  * @returns the page's bytes
  */

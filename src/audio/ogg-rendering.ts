@@ -1,6 +1,6 @@
 /**
- * What one listener of an Ogg tape is sent of each segment. Its first link begins anew where it joined, so that its player's clock begins
- * at 0; the next link is everybody's, and from then on there is nothing of its own unless it has an ICY phase.
+ * What one listener of an Ogg tape is sent of each segment. Its first link begins where it joined, so that its player's clock begins at 0;
+ * the next link is everybody's, and from then on there is nothing of its own unless it has an ICY phase.
  *
  *   tape       │ head │ page 0 s │ page 1 s │ page 2 s │ page 3 s EOS │ head │ page 0 s │ …
  *   listener                      │ head │ page 0 s │ page 1 s EOS │ head │ page 0 s │ …
@@ -33,6 +33,7 @@ export class OggRendering implements Rendering {
     const pieces = this.#from === null || this.#isLinkOver ? [shared] : segment.movedBack(this.#from);
     this.#from ??= joinPlace;
     if (linkBytes > 0) this.#isLinkOver = true;
-    return this.#phase === null ? pieces : [this.#phase.splice(Buffer.concat(pieces), segment)];
+    if (this.#phase === null) return pieces;
+    return [this.#phase.splice(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), segment)];
   }
 }

@@ -12,7 +12,7 @@ import type { LinkHead } from './ogg-link.js';
 import { headerBytes, moveBack } from './ogg-page.js';
 import type { AudioSegment } from './segment.js';
 
-/** A place in a link as its pages count it: where they would be at 0, and the number of the first page behind the head. */
+/** Where a listener's own link begins, as the pages of the shared one count: the position that becomes 0, and the number of its first page. */
 export interface LinkPlace {
   readonly granule: number;
   readonly page: number;
@@ -23,7 +23,7 @@ export interface OggSegmentFacts {
   readonly linkBytes: number;
   /** Of the link to which its pages belong. */
   readonly head: LinkHead;
-  /** Where a link begins whose first segment this is, and the audio time of the first sample that a decoder plays then. */
+  /** Where the link of a listener begins that joins here, and the audio time of the first sample that its decoder plays. */
   readonly joinPlace: LinkPlace;
   readonly entryMs: number;
   readonly startMs: number;
@@ -71,7 +71,7 @@ export class OggSegment implements AudioSegment {
     return (this.#entered ??= Buffer.concat([this.#head.bytes, ...this.movedBack(this.joinPlace)]));
   }
 
-  /** In pieces, its pages as if the link had begun at this place: headers of their own, and what is shared between them. */
+  /** In pieces, with its pages as if the link had begun at this place: each header made anew, each body shared. */
   movedBack({ granule, page }: LinkPlace): Buffer[] {
     const { bytes } = this;
     const pages = page - this.#head.pages;

@@ -51,7 +51,7 @@ export class OggTape implements AudioTape {
   #openStartMs = 0;
   #nowMs = 0;
   #granule = 0;
-  /** Where a link begins that begins with the open segment (LinkPlace), and what a decoder does not play of it. */
+  /** Where the link of a listener begins that joins with the open segment (LinkPlace), and what its decoder does not play of that. */
   #joinGranule = 0;
   #joinPage = 0;
   #unplayedMs = 0;

@@ -3,8 +3,8 @@
  * lag is a subtraction. `advance` is the hot path: it writes shared buffers.
  *
  * Every listener with ICY begins at a segment's first byte (entry.ts makes a whole frame or a tag of what stands there), so every block
- * that it is owed falls where the segment has one, and the shared renderings are right for it from its first byte. (Where a channel sends ICY in Ogg, those
- * who ask for it have a phase of their own.) Owned by the audience.
+ * that it is owed falls where the segment has one, and the shared renderings are right for it from its first byte. (Of Ogg each has a
+ * rendering of its own until its first link ends, and all along with ICY.) Owned by the audience.
  */
 
 import type { Socket } from 'node:net';
