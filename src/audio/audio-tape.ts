@@ -4,8 +4,15 @@
  */
 
 import type { Mark } from './mark.js';
-import type { Phase } from './phase.js';
 import type { AudioSegment } from './segment.js';
+
+/** What a listener must have for itself (ogg-rendering.ts). */
+export interface Rendering {
+  /** From now on it is sent what all are. */
+  readonly isShared: boolean;
+  /** Its bytes of a segment, each in turn, in pieces. @param shared what all are sent; of a first one, what all who begin there are */
+  next(shared: Buffer, segment: AudioSegment): readonly Buffer[];
+}
 
 export interface AudioTape {
   readonly metaint: number;
@@ -29,8 +36,8 @@ export interface AudioTape {
   lastEntry(seq: number): number;
   /** The first segment of a listener that shall get `burstMs` of audio at once (burst.ts). */
   joinAt(burstMs: number): number;
-  /** What each listener that gets ICY must have for itself; null: nothing, its blocks stand at the segments' ends. */
-  phase(): Phase | null;
+  /** Of a new listener; null: it is sent what all are, whose blocks stand where the segments have them. */
+  rendering(icy: boolean): Rendering | null;
   /**
    * The title takes effect at this audio time, of which listeners may have been sent more: then the next block that is closed carries it. Where
    * the place is known ahead, it is the block next to it, before or behind.

@@ -14,6 +14,9 @@ import { type OggFacts, readIdentification } from './ogg-codec.js';
 import { type Comments, commentOf, commentPacket, readComments } from './ogg-comment.js';
 import { FIRST, PageWriter } from './ogg-page.js';
 
+/** Of Opus' identification (RFC 7845, section 5.1). */
+const PRE_SKIP_AT = 10;
+
 /** Of an encoder's stream. Two links are the same only when they are the same object. */
 export class OggLink {
   readonly facts: OggFacts;
@@ -48,6 +51,8 @@ export class OggLink {
 /** The head of a link that goes to listeners: the same bytes for listeners that were there and for those that join later. */
 export class LinkHead {
   readonly serial: number;
+  /** What a decoder of Opus drops at the beginning, samples; else 0. */
+  readonly preSkip: number;
   readonly bytes: Buffer;
   /** How many pages it takes. */
   readonly pages: number;
@@ -56,6 +61,7 @@ export class LinkHead {
   constructor(link: OggLink, tags: Tags | null, preSkip: number, serial: number) {
     this.serial = serial;
     const [identification, ...others] = link.packets(tags, preSkip);
+    this.preSkip = link.facts.codec === 'opus' ? identification!.readUInt16LE(PRE_SKIP_AT) : 0;
     const writer = new PageWriter(serial, 0, FIRST);
     writer.packet(identification!, 0);
     writer.end();
@@ -65,8 +71,6 @@ export class LinkHead {
     this.pages = writer.sequence;
   }
 }
-
-const PRE_SKIP_AT = 10;
 
 function skipping(identification: Buffer, samples: number): Buffer {
   const out = Buffer.from(identification);

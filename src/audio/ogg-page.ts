@@ -22,11 +22,14 @@ export const LAST = 4;
 const CAPTURE = 0x4f676753; // "OggS"
 const CRC_AT = 22;
 const UINT32 = 0x1_0000_0000;
+/** Bytes 6 to 21 of a page, from its position to its number, as they change: written and read at once. */
+const CHANGE = Buffer.alloc(16);
 
-/** CRC-32 with the polynomial 0x04c11db7, nothing reflected, from 0 (RFC 3533, section 6, field 7). */
+/** CRC-32 with this polynomial, nothing reflected, from 0 (RFC 3533, section 6, field 7). */
+const POLYNOMIAL = 0x04c11db7;
 const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 24;
-  for (let bit = 0; bit < 8; bit++) crc = crc < 0 ? (crc << 1) ^ 0x04c11db7 : crc << 1;
+  for (let bit = 0; bit < 8; bit++) crc = crc < 0 ? (crc << 1) ^ POLYNOMIAL : crc << 1;
   return crc;
 });
 
@@ -41,6 +44,56 @@ export function pageCrc(bytes: Buffer, at: number, end: number): number {
   let crc = crcOver(bytes, at, at + CRC_AT, 0);
   for (let i = 0; i < 4; i++) crc = (crc << 8) ^ CRC_TABLE[crc >>> 24]!;
   return crcOver(bytes, at + CRC_AT + 4, end, crc) >>> 0;
+}
+
+/** What 1, 2, 4 … bytes of 0 multiply the CRC of what they follow by: x^8, x^16, x^32 … modulo the polynomial; up to the largest page. */
+const ZEROS = new Int32Array(16);
+ZEROS[0] = 1 << 8;
+for (let i = 1; i < ZEROS.length; i++) ZEROS[i] = product(ZEROS[i - 1]!, ZEROS[i - 1]!);
+
+/** Of two polynomials over GF(2), modulo the CRC's. */
+function product(a: number, b: number): number {
+  let sum = 0;
+  for (let bit = 31; bit >= 0; bit--) {
+    sum = sum < 0 ? (sum << 1) ^ POLYNOMIAL : sum << 1;
+    if ((b >>> bit) & 1) sum ^= a;
+  }
+  return sum;
+}
+
+/** The CRC of the same bytes with `zeros` bytes of 0 behind them. */
+function crcBeforeZeros(crc: number, zeros: number): number {
+  let moved = crc;
+  for (let i = 0; zeros >> i > 0; i++) if ((zeros >> i) & 1) moved = product(moved, ZEROS[i]!);
+  return moved;
+}
+
+/** Of the page at `at`, which is there. */
+export function headerBytes(bytes: Buffer, at: number): number {
+  return PAGE_HEADER_BYTES + bytes[at + 26]!;
+}
+
+/**
+ * Moves a page back in its stream: changes its header in place. A CRC is linear: that of the change, which is 0 but for a few bytes of the
+ * header, is added (xor) to the page's. So a page of any length costs the same.
+ * @param header with the lacing values @param granules at most its position, where a packet ends in it @param pages at most its number
+ * @returns the page's bytes
+ */
+export function moveBack(header: Buffer, granules: number, pages: number): number {
+  const length = pageBytes(header, 0, header.length);
+  const [low, high, sequence] = [header.readUInt32LE(6), header.readInt32LE(10), header.readUInt32LE(18)];
+  if (high >= 0) {
+    const granule = high * UINT32 + low - granules;
+    header.writeUInt32LE(granule % UINT32, 6);
+    header.writeInt32LE(Math.floor(granule / UINT32), 10);
+  }
+  header.writeUInt32LE(sequence - pages, 18);
+  CHANGE.writeInt32LE(low ^ header.readInt32LE(6), 0);
+  CHANGE.writeInt32LE(high ^ header.readInt32LE(10), 4);
+  CHANGE.writeInt32LE(sequence ^ header.readInt32LE(18), 12);
+  const crc = crcBeforeZeros(crcOver(CHANGE, 0, CHANGE.length, 0), length - CRC_AT);
+  header.writeInt32LE(header.readInt32LE(CRC_AT) ^ crc, CRC_AT);
+  return length;
 }
 
 /** How a page of the one version that there is begins. */
@@ -74,7 +127,7 @@ export function pageBytes(bytes: Buffer, at: number, there: number): number {
 /** The whole page in `bytes`, as views; null when its CRC says that it is damaged (or none). */
 export function readPage(bytes: Buffer): OggPage | null {
   if (pageCrc(bytes, 0, bytes.length) !== bytes.readUInt32LE(CRC_AT)) return null;
-  const bodyAt = PAGE_HEADER_BYTES + bytes[26]!;
+  const bodyAt = headerBytes(bytes, 0);
   return {
     flags: bytes[5]!,
     granule: bytes.readInt32LE(10) * UINT32 + bytes.readUInt32LE(6),

@@ -4,18 +4,28 @@
  *
  *   bytes     │ page page page │                      the link goes on
  *   bytes     │ page page EOS  │ head of the next │   it ends here
- *   entered   │ head │ page page page │               a listener's first; made on first use
+ *   entered   │ head │ page page page │               a listener's first, with positions from 0; made on first use
  */
 
 import type { Mark, PlacedMark } from './mark.js';
 import type { LinkHead } from './ogg-link.js';
+import { headerBytes, moveBack } from './ogg-page.js';
 import type { AudioSegment } from './segment.js';
+
+/** Where a listener's own link begins, as the pages of the shared one count: the position that becomes 0, and the number of its first page. */
+export interface LinkPlace {
+  readonly granule: number;
+  readonly page: number;
+}
 
 export interface OggSegmentFacts {
   readonly bytes: Buffer;
   readonly linkBytes: number;
   /** Of the link to which its pages belong. */
   readonly head: LinkHead;
+  /** Where the link of a listener begins that joins here, and the audio time of the first sample that its decoder plays. */
+  readonly joinPlace: LinkPlace;
+  readonly entryMs: number;
   readonly startMs: number;
   readonly endMs: number;
   readonly before: Mark | null;
@@ -32,6 +42,7 @@ export class OggSegment implements AudioSegment {
   readonly before: Mark | null;
   readonly mark: Mark | null;
   readonly marks: readonly PlacedMark[];
+  readonly joinPlace: LinkPlace;
   readonly #head: LinkHead;
   #entered: Buffer | undefined;
 
@@ -40,7 +51,8 @@ export class OggSegment implements AudioSegment {
     this.linkBytes = facts.linkBytes;
     this.startMs = facts.startMs;
     this.endMs = facts.endMs;
-    this.entryMs = facts.startMs;
+    this.entryMs = facts.entryMs;
+    this.joinPlace = facts.joinPlace;
     this.before = facts.before;
     this.marks = facts.marks;
     this.mark = facts.marks.at(-1)?.mark ?? facts.before;
@@ -56,6 +68,22 @@ export class OggSegment implements AudioSegment {
   }
 
   entered(): Buffer {
-    return (this.#entered ??= Buffer.concat([this.#head.bytes, this.bytes]));
+    return (this.#entered ??= Buffer.concat([this.#head.bytes, ...this.movedBack(this.joinPlace)]));
+  }
+
+  /** In pieces, with its pages as if the link had begun at this place: each header made anew, each body shared. */
+  movedBack({ granule, page }: LinkPlace): Buffer[] {
+    const { bytes } = this;
+    const pages = page - this.#head.pages;
+    if (granule === 0 && pages === 0) return [bytes];
+    const pieces: Buffer[] = [];
+    const end = bytes.length - this.linkBytes;
+    for (let at = 0; at < end; ) {
+      const header = Buffer.from(bytes.subarray(at, at + headerBytes(bytes, at)));
+      const next = at + moveBack(header, granule, pages);
+      pieces.push(header, bytes.subarray(at + header.length, next < end ? next : bytes.length));
+      at = next;
+    }
+    return pieces;
   }
 }

@@ -17,6 +17,7 @@ import { joinAt } from './burst.js';
 import { type Mark, NO_MARKS, type PlacedMark } from './mark.js';
 import { LinkHead, type OggLink } from './ogg-link.js';
 import { LAST, PageWriter } from './ogg-page.js';
+import { OggRendering } from './ogg-rendering.js';
 import { OggSegment } from './ogg-segment.js';
 import { Phase } from './phase.js';
 
@@ -29,6 +30,7 @@ const NOTHING = Buffer.alloc(0);
 const LEAST_SEGMENT_MS = 250;
 /** Sums of times are not exact. No packet that plays is shorter. */
 const LEAST_PACKET_MS = 1;
+const OPUS_KHZ = 48;
 /** What a decoder of Opus needs to be where another one is (RFC 7845, section 4.2): 80 ms. */
 const PREROLL_SAMPLES = 3840;
 /** A second of anything that is heard over a network has less. */
@@ -51,6 +53,10 @@ export class OggTape implements AudioTape {
   #openStartMs = 0;
   #nowMs = 0;
   #granule = 0;
+  /** Where the link of a listener begins that joins with the open segment (LinkPlace), and what its decoder does not play of that. */
+  #joinGranule = 0;
+  #joinPage = 0;
+  #unplayedMs = 0;
   /** The latest packets of Opus. */
   readonly #recent: { readonly packet: Buffer; readonly samples: number }[] = [];
   #recentSamples = 0;
@@ -75,6 +81,7 @@ export class OggTape implements AudioTape {
     this.#linkMark = mark;
     this.#head = this.#makeHead(0);
     this.#pages = new PageWriter(this.#head.serial, this.#head.pages, 0);
+    this.#open(0);
   }
 
   get link(): OggLink {
@@ -94,8 +101,8 @@ export class OggTape implements AudioTape {
     return NOTHING;
   }
 
-  phase(): Phase {
-    return new Phase(this.metaint);
+  rendering(icy: boolean): OggRendering {
+    return new OggRendering(icy ? new Phase(this.metaint) : null);
   }
 
   get endMs(): number {
@@ -125,11 +132,16 @@ export class OggTape implements AudioTape {
       const goesOn = !fresh && link === this.#link;
       const openMs = this.#nowMs - this.#openStartMs;
       if (!goesOn || (!isTitled && openMs >= LEAST_SEGMENT_MS)) this.#closeLink(link, goesOn);
-      else if (openMs >= this.#segmentMs() || this.#pages.bytes >= MOST_SEGMENT_BYTES) this.#close(null);
+      else if (openMs >= this.#segmentMs() || this.#pages.bytes >= MOST_SEGMENT_BYTES) {
+        this.#close(null);
+        this.#open(0);
+      }
     }
     // Durations are samples divided by this very rate.
     const samples = Math.round((durationMs * link.facts.sampleRate) / 1000);
     if (link.facts.codec === 'opus') this.#remember(Buffer.from(packet), samples);
+    // A decoder plays a packet of Vorbis with the one before it. Its samples count, or ffmpeg cuts as many off at a link's end.
+    else if (link.facts.codec === 'vorbis' && this.#pages.bytes === 0) this.#unplayedMs = durationMs;
     this.#granule += samples;
     this.#nowMs += durationMs;
     this.#pages.packet(packet, this.#granule);
@@ -172,8 +184,16 @@ export class OggTape implements AudioTape {
     this.#close(head);
     this.#pages = new PageWriter(head.serial, head.pages, 0);
     this.#granule = 0;
-    for (const { packet, samples } of this.#recent) this.#pages.packet(packet, (this.#granule += samples));
     this.#head = head;
+    this.#open(this.#recentSamples);
+    for (const { packet, samples } of this.#recent) this.#pages.packet(packet, (this.#granule += samples));
+  }
+
+  /** Begins a segment. @param again samples that a new link has from the one before */
+  #open(again: number): void {
+    this.#joinGranule = this.#granule;
+    this.#joinPage = this.#pages.sequence;
+    this.#unplayedMs = (this.#head.preSkip - again) / OPUS_KHZ;
   }
 
   /** @param next the head of the link that follows; null: the present one goes on */
@@ -184,6 +204,8 @@ export class OggTape implements AudioTape {
       bytes: next === null ? pages : Buffer.concat([pages, next.bytes]),
       linkBytes: next?.bytes.length ?? 0,
       head: this.#head,
+      joinPlace: { granule: this.#joinGranule, page: this.#joinPage },
+      entryMs: this.#openStartMs + this.#unplayedMs,
       startMs: this.#openStartMs,
       endMs: this.#nowMs,
       before: this.#before,

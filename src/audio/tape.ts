@@ -89,7 +89,7 @@ export class Tape implements AudioTape {
     return audioBytes + Math.max(0, Math.ceil(audioBytes / this.metaint) - 1);
   }
 
-  phase(): null {
+  rendering(): null {
     return null;
   }
 

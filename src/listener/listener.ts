@@ -3,13 +3,12 @@
  * lag is a subtraction. `advance` is the hot path: it writes shared buffers.
  *
  * Every listener with ICY begins at a segment's first byte (entry.ts makes a whole frame or a tag of what stands there), so every block
- * that it is owed falls where the segment has one, and the shared renderings are right for it from its first byte. (Where a channel sends ICY in Ogg, those
- * who ask for it have a phase of their own.) Owned by the audience.
+ * that it is owed falls where the segment has one, and the shared renderings are right for it from its first byte. (Of Ogg each has a
+ * rendering of its own until its first link ends, and all along with ICY.) Owned by the audience.
  */
 
 import type { Socket } from 'node:net';
-import type { AudioTape } from '../audio/audio-tape.js';
-import type { Phase } from '../audio/phase.js';
+import type { AudioTape, Rendering } from '../audio/audio-tape.js';
 import { type AudioSegment, inForceAt } from '../audio/segment.js';
 import type { Ending } from './ending.js';
 import type { Session } from './sessions.js';
@@ -37,7 +36,8 @@ export class Listener {
   readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
   readonly #session: Session | null;
-  readonly #phase: Phase | null;
+  /** Null: it is sent what all are. */
+  #rendering: Rendering | null;
   /** Audio time of its first byte on the tape; -1 before it was written. */
   #joinMs = -1;
 
@@ -57,7 +57,7 @@ export class Listener {
     this.firstSeq = cursor;
     this.cursor = cursor;
     this.icy = icy;
-    this.#phase = icy ? tape.phase() : null;
+    this.#rendering = tape.rendering(icy);
     this.#session = session;
     this.startedMs = nowMs;
   }
@@ -91,9 +91,7 @@ export class Listener {
   /** The last bytes of a polite ending: what is missing of the frame that its last segment cut. */
   finish(): void {
     if (this.#joinMs < 0) return;
-    const rest = this.#tape.rest(this.cursor, this.icy);
-    this.bytes += rest.length;
-    this.socket.write(rest);
+    this.#send(this.#tape.rest(this.cursor, this.icy));
   }
 
   #writeDue(nowMs: number): void {
@@ -116,12 +114,24 @@ export class Listener {
     }
     const icy = this.icy;
     const shared = first ? segment.entered(icy) : icy ? segment.titled : segment.plain;
-    const out = this.#phase === null ? shared : this.#phase.splice(shared, segment);
-    this.bytes += out.length;
-    this.socket.write(out);
+    if (this.#rendering === null) this.#send(shared);
+    else this.#sendOwn(this.#rendering, shared, segment);
     if (first) this.#joinMs = segment.entryMs;
     const session = this.#session;
     if (session !== null) this.#progress(session, segment, first, nowMs);
+  }
+
+  #send(bytes: Buffer): void {
+    this.bytes += bytes.length;
+    this.socket.write(bytes);
+  }
+
+  #sendOwn(rendering: Rendering, shared: Buffer, segment: AudioSegment): void {
+    const pieces = rendering.next(shared, segment);
+    this.socket.cork();
+    for (let i = 0; i < pieces.length; i++) this.#send(pieces[i]!);
+    this.socket.uncork();
+    if (rendering.isShared) this.#rendering = null;
   }
 
   /** What of the segment its session must know: how far it is written, and the titles that take effect in it, each at its own place. */
