@@ -65,7 +65,7 @@ interface PushClient {
 const ROLE: RouteRole = { role: 'push' };
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** A charset is fine: JSON is UTF-8 whatever it says. */
-const JSON_TYPE = /^application\/json\s*(;|$)/i;
+export const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const ANSWER_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
 /** @param limits of the fields and, in bytes, of a POST's body */

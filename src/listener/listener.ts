@@ -37,12 +37,12 @@ export class Listener {
   end: (ending: Ending) => void = () => undefined;
   /** Where its player is. */
   readonly player: PlayerClock;
+  readonly session: Session | null;
+  /** Audio time of its first byte on the tape; -1 before it was written. */
+  joinMs = -1;
   readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
-  readonly #session: Session | null;
   readonly #phase: Phase | null;
-  /** Audio time of its first byte on the tape; -1 before it was written. */
-  #joinMs = -1;
 
   constructor(
     socket: Socket,
@@ -61,7 +61,7 @@ export class Listener {
     this.cursor = cursor;
     this.icy = icy;
     this.#phase = icy ? tape.phase() : null;
-    this.#session = session;
+    this.session = session;
     this.player = session?.player ?? new PlayerClock();
     this.startedMs = nowMs;
   }
@@ -72,14 +72,9 @@ export class Listener {
     return segment === undefined ? 0 : this.#tape.edgeMs - segment.startMs;
   }
 
-  /** Whether its first audio byte is written. */
-  get hasBegun(): boolean {
-    return this.#joinMs >= 0;
-  }
-
   /** How much later than the live edge its player hears, milliseconds of audio. Once it has begun. */
   heardLagMs(nowMs: number): number {
-    return this.#tape.endMs - this.#joinMs - this.player.positionAt(nowMs);
+    return this.#tape.endMs - this.joinMs - this.player.positionAt(nowMs);
   }
 
   /** The head of the answer, and with it, in one go, the burst that lies on the tape. */
@@ -104,7 +99,7 @@ export class Listener {
 
   /** The last bytes of a polite ending: what is missing of the frame that its last segment cut. They come before any block. */
   finish(): void {
-    if (this.#joinMs < 0) return;
+    if (this.joinMs < 0) return;
     const rest = this.#tape.rest(this.cursor);
     this.bytes += rest.length;
     this.socket.write(rest);
@@ -122,7 +117,7 @@ export class Listener {
 
   #write(nowMs: number): void {
     const segment = this.#tape.at(this.cursor++)!;
-    const first = this.#joinMs < 0;
+    const first = this.joinMs < 0;
     // No frame begins here with which a player could start.
     if (first && segment.entry < 0) {
       this.firstSeq = this.cursor;
@@ -134,17 +129,18 @@ export class Listener {
     this.bytes += out.length;
     this.socket.write(out);
     if (first) {
-      this.#joinMs = segment.entryMs;
+      this.joinMs = segment.entryMs;
       this.player.begin(nowMs);
     }
-    this.player.write(segment.endMs - this.#joinMs, nowMs);
-    if (this.#session !== null) this.#progress(this.#session, segment, first, nowMs);
+    this.player.write(segment.endMs - this.joinMs, out.length, nowMs);
+    if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
   }
 
-  /** What of the segment its session must know: the titles that take effect in it, each at its own place. */
+  /** What of the segment its session must know: the titles that take effect in it, each at its own place; and that there is more to hear. */
   #progress(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
-    const joinMs = this.#joinMs;
+    const joinMs = this.joinMs;
     if (first) session.begin(joinMs, inForceAt(segment, joinMs), nowMs);
     for (const { mark, atMs } of segment.marks) if (!first || atMs > joinMs) session.written(mark, atMs, nowMs);
+    session.release(nowMs);
   }
 }

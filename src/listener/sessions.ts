@@ -5,8 +5,7 @@
  *   session start ────────────── position ──────────►│ heard
  *        └ first byte written    written │── not yet ─┘
  *
- * A block that is written later than that moment moves the session's start by the difference: the player has stalled. So does audio
- * that lies in the send queue when it should be heard (backlog.ts).
+ * When that is, the player's clock says (player-clock.ts), which stalls and reports move.
  * Of several connections with one metaid the newest still playing is the current session; it alone publishes to the feed.
  */
 
@@ -34,6 +33,14 @@ export interface SessionOutput {
   onHeard(session: Session, title: HeardTitle): void;
 }
 
+export interface SessionFacts {
+  readonly metaid: string;
+  readonly channel: string;
+  readonly mount: string;
+  /** Of its player (player-clock.ts). */
+  readonly blockBytes?: number | undefined;
+}
+
 export class Session implements AlarmHandler {
   readonly id = randomUUID();
   readonly metaid: string;
@@ -44,7 +51,9 @@ export class Session implements AlarmHandler {
   /** Whether it is the newest still playing of its metaid. */
   isCurrent = false;
   /** Begun and written by its listener. */
-  readonly player = new PlayerClock();
+  readonly player: PlayerClock;
+  /** Until when there were reports enough (heard-reports.ts). */
+  reportableMs = Number.NEGATIVE_INFINITY;
   /** Audio time of its first byte on the tape; -1: it has not begun. */
   #joinMs = -1;
   /** The last that it was given. */
@@ -54,10 +63,11 @@ export class Session implements AlarmHandler {
   readonly #clock: Clock;
   readonly #output: SessionOutput;
 
-  constructor(metaid: string, channel: string, mount: string, clock: Clock, output: SessionOutput) {
+  constructor({ metaid, channel, mount, blockBytes }: SessionFacts, clock: Clock, output: SessionOutput) {
     this.metaid = metaid;
     this.channel = channel;
     this.mount = mount;
+    this.player = new PlayerClock(blockBytes);
     this.#clock = clock;
     this.#output = output;
   }
@@ -97,12 +107,36 @@ export class Session implements AlarmHandler {
     const title = { view: mark.view, positionMs: Math.max(0, atMs - this.#joinMs) };
     this.lastWritten = title;
     if (this.isCurrent) this.#output.onWritten(this, title);
-    this.#waitToHear(title, nowMs);
+    this.#unheard.push(title);
+    this.release(nowMs);
+  }
+
+  /** Where its player says that it is. False: it cannot be there. */
+  report(heardMs: number, nowMs: number): boolean {
+    if (!this.player.report(heardMs, nowMs)) return false;
+    this.release(nowMs);
+    return true;
   }
 
   onAlarm(nowMs: number): void {
     this.#alarm = null;
-    this.#release(nowMs);
+    this.release(nowMs);
+  }
+
+  /** Sends what is heard by now. Also to be called when more is known of its player: it may be due earlier than thought. */
+  release(nowMs: number): void {
+    for (;;) {
+      const title = this.#unheard[0];
+      if (title === undefined) return;
+      const dueMs = this.player.dueMs(title.positionMs, nowMs);
+      if (dueMs > nowMs) {
+        this.#wake(dueMs);
+        return;
+      }
+      this.#unheard.shift();
+      this.lastHeard = title;
+      if (this.isCurrent) this.#output.onHeard(this, title);
+    }
   }
 
   /** The connection has ended: nothing more is heard. */
@@ -112,24 +146,11 @@ export class Session implements AlarmHandler {
     this.#unheard.length = 0;
   }
 
-  #waitToHear(title: HeardTitle, nowMs: number): void {
-    this.#unheard.push(title);
-    if (this.#alarm === null) this.#release(nowMs);
-  }
-
-  #release(nowMs: number): void {
-    for (;;) {
-      const title = this.#unheard[0];
-      if (title === undefined) return;
-      const dueMs = this.player.dueMs(title.positionMs);
-      if (dueMs > nowMs) {
-        this.#alarm = this.#clock.alarm(dueMs, this);
-        return;
-      }
-      this.#unheard.shift();
-      this.lastHeard = title;
-      if (this.isCurrent) this.#output.onHeard(this, title);
-    }
+  /** An alarm that comes too early looks again, and +∞ needs none. */
+  #wake(dueMs: number): void {
+    if (dueMs === Number.POSITIVE_INFINITY || (this.#alarm !== null && this.#alarm.dueMs <= dueMs)) return;
+    this.#alarm?.cancel();
+    this.#alarm = this.#clock.alarm(dueMs, this);
   }
 }
 
@@ -155,8 +176,9 @@ export class Sessions {
   }
 
   /** A connection with this metaid begins to play; it is the current session now. */
-  open(metaid: string, channel: string, mount: string): Session {
-    const session = new Session(metaid, channel, mount, this.#clock, this.#output);
+  open(facts: SessionFacts): Session {
+    const session = new Session(facts, this.#clock, this.#output);
+    const { metaid } = facts;
     const stack = this.#live.get(metaid);
     if (stack === undefined) this.#live.set(metaid, [session]);
     else {

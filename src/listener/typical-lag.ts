@@ -64,7 +64,7 @@ export class TypicalLag {
       sample = { passed: 0, stride: 1, lagsMs: [], medianMs: null };
       this.#samples.set(listener.channel, sample);
     }
-    if (!listener.hasBegun || sample.passed++ % sample.stride !== 0) return;
+    if (listener.joinMs < 0 || sample.passed++ % sample.stride !== 0) return;
     if (sample.lagsMs.length < MOST_LOOKED_AT) sample.lagsMs.push(listener.heardLagMs(nowMs));
   }
 }

@@ -143,7 +143,7 @@ class Fixture {
     this.audience = new Audience(this.clock, this.#sessions);
     this.#server = net.createServer((socket) => {
       this.audience.enter(this.channel);
-      const session = this.#sessions.open('metaid', 'demo', '/demo');
+      const session = this.#sessions.open({ metaid: 'metaid', channel: 'demo', mount: '/demo' });
       const options = {
         icy: true,
         burstMs: 0,
@@ -220,6 +220,7 @@ t.test(
     t.same([below, all], [0, 1], 'its lag is what lies there');
     t.same(fixture.heard, [], 'given 15 s ago, and not heard');
     player.resume();
+    await until(() => player.bytesRead > 30 * METAINT, 3000);
     for (let i = 0; i < 30 && fixture.heard.length === 0; i++) await fixture.second();
     // It stood still with so much in hand, and went on from there.
     const [late] = fixture.heard;
