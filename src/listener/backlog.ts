@@ -49,6 +49,8 @@ export class ListenerBacklog {
   #seenMs: number;
   #seenBytes = 0;
   #seenPositionMs = 0;
+  /** Whether nothing was acknowledged between the last two samples. */
+  #isStill = false;
 
   constructor(listener: Listener, tape: AudioTape, nowMs: number) {
     this.listener = listener;
@@ -81,10 +83,13 @@ export class ListenerBacklog {
     const gained = acknowledged - this.#seenBytes;
     const missing = blockBytes - (this.#seenBytes % blockBytes);
     if (this.isFollowed && gained >= missing) {
-      player.limit(this.#seenPositionMs, this.#seenMs + ((nowMs - this.#seenMs) * missing) / gained);
+      // What stood still has gone on at some moment since the last sample.
+      const fromMs = this.#isStill ? (this.#seenMs + nowMs) / 2 : this.#seenMs;
+      player.limit(this.#seenPositionMs, fromMs + ((nowMs - fromMs) * missing) / gained);
     }
     player.limit(positionMs, nowMs);
     player.had(positionMs, untilMs);
+    this.#isStill = this.isFollowed && gained === 0;
     this.#seenMs = nowMs;
     this.#seenBytes = acknowledged;
     this.#seenPositionMs = positionMs;

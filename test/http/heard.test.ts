@@ -19,22 +19,23 @@ stations:
   house:
     channels:
       alpha: { pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+      bravo: { pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
 `,
 );
 let players = 0;
 
 /** A player with a metaid of its own, which has been sent its burst. */
-async function playing(t: Test): Promise<{ player: Player; metaid: string; session: string }> {
+async function playing(t: Test, channel = 'alpha'): Promise<{ player: Player; metaid: string; session: string }> {
   const metaid = `player-${players++}`;
-  const player = new Player(port, `/alpha?metaid=${metaid}`);
+  const player = new Player(port, `/${channel}?metaid=${metaid}`);
   t.teardown(() => player.close());
   await player.until((p) => p.audioBytes > 40_000);
   const record = await recordOf(metaid);
   return { player, metaid, session: record.session };
 }
 
-async function push(song: string): Promise<void> {
-  const answer = await ask(t, port, `GET /metapush/alpha/demo-token?song=${song} HTTP/1.1`);
+async function push(song: string, channel = 'alpha'): Promise<void> {
+  const answer = await ask(t, port, `GET /metapush/${channel}/demo-token?song=${song} HTTP/1.1`);
   if (answer.status !== 200) throw new Error(answer.body);
 }
 
@@ -60,6 +61,7 @@ async function countOf(verdict: string): Promise<number> {
 }
 
 await push('First');
+await push('First', 'bravo');
 
 t.test('a report is taken: pages of any origin may send it', async (t) => {
   const { metaid, session } = await playing(t);
@@ -154,4 +156,24 @@ t.test('a metaid that does not play, or is none, is not found', async (t) => {
     404,
     'heard is a metaid like others',
   );
+});
+
+t.test('a WebSocket of the listener scope takes the same as a text frame, and ignores all else', async (t) => {
+  const { metaid } = await playing(t, 'bravo');
+  const watching = await new Watching(t, `${ws}/metadata/listener/${metaid}`).opened();
+  const channel = await new Watching(t, `${ws}/metadata/channel/alpha`).opened();
+  await push('By-frame', 'bravo');
+  await until(async () => (await recordOf(metaid)).song === 'By-frame', 5000);
+  const { position, session } = await recordOf(metaid);
+  const before = await countOf('unreadable');
+  channel.ws.send('{');
+  watching.ws.send(Buffer.from(`{"heardMs":0}`));
+  watching.ws.send('hello');
+  await until(async () => (await countOf('unreadable')) === before + 1, 2000);
+  t.notOk(watching.songs.includes('now By-frame'), 'it lies seconds ahead');
+  watching.ws.send(JSON.stringify({ heardMs: Number(position) + 1, session }).padEnd(256));
+  await until(() => watching.songs.includes('now By-frame'), 500);
+  watching.ws.send(' '.repeat(257));
+  t.equal(await watching.ends(), 1009);
+  t.equal(channel.code, 0);
 });
