@@ -7,32 +7,25 @@
  *          │ send queue │ on the tape            its player's clock learns what it cannot have heard
  *          acknowledged cursor
  *
- * Costs nothing per write, and some 3 µs of system time a sample for each connection of the machine, closed ones in TIME_WAIT included.
- * That never exceeds the 250th part of a core: with 16,000 connections samples are 12 s apart, with 80,000 a minute. What the operator
- * can bound with sysctl stands in src/listener/README.md, "The socket's backlog". Owned by the audience.
+ * Costs nothing per write, and some 3 µs of system time a sample for each connection of the machine, closed ones in TIME_WAIT included,
+ * and 5 ms for all of them together: the 250th part of a core at most (sample-budget.ts). With 16,000 connections samples are 12 s apart, with
+ * 80,000 a minute. What the operator can bound with sysctl stands in src/listener/README.md, "The socket's backlog". Owned by the audience.
  */
 
 import type { AudioTape } from '../audio/audio-tape.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Listener } from './listener.js';
 import { endpointsOf, readQueues, TABLES } from './proc-net-tcp.js';
+import { SampleBudget } from './sample-budget.js';
 
 const SAMPLE_MS = 5000;
-/** The same while something lies in the queue of a session, and while its player may be about to run out of what it has. */
+/** The same while something lies in the queue of a session, and while its player may have nothing to play. */
 const QUEUED_MS = 1000;
 const SHORT_MS = 200;
 /** The first sample after a session has joined: its player begins when a first block is there. */
 const JOINED_MS = 80;
 /** A title waits for a sample no longer than this; where samples are rarer, it is taken for heard at its time. */
 const LONGEST_WAIT_MS = 2000;
-const LONGEST_PAUSE_MS = 60_000;
-/** A line of 150 bytes costs 3 µs; its pause is 250 times as long. The measured time would depend on how busy the machine is. */
-const PAUSE_MS_PER_BYTE = (250 * 0.003) / 150;
-
-/** Until the next sample, milliseconds. @param tableBytes length of the tables at the last one @param wantedMs what would be best */
-export function pauseAfter(tableBytes: number, wantedMs = SAMPLE_MS): number {
-  return Math.min(Math.max(wantedMs, tableBytes * PAUSE_MS_PER_BYTE), LONGEST_PAUSE_MS);
-}
 
 /** A listener's connection and what was in its send queue. */
 export class ListenerBacklog {
@@ -83,9 +76,11 @@ export class ListenerBacklog {
     const gained = acknowledged - this.#seenBytes;
     const missing = blockBytes - (this.#seenBytes % blockBytes);
     if (this.isFollowed && gained >= missing) {
-      // What stood still has gone on at some moment since the last sample.
+      // What stood still has gone on at some moment since the last sample. All of a burst that came before the first one came soon.
       const fromMs = this.#isStill ? (this.#seenMs + nowMs) / 2 : this.#seenMs;
-      player.limit(this.#seenPositionMs, fromMs + ((nowMs - fromMs) * missing) / gained);
+      const isSoon = this.#seenBytes === 0 && untilMs === nowMs;
+      const toMs = isSoon ? Math.min(nowMs, this.#seenMs + JOINED_MS) : nowMs;
+      player.limit(this.#seenPositionMs, fromMs + (Math.max(0, toMs - fromMs) * missing) / gained);
     }
     player.limit(positionMs, nowMs);
     player.had(positionMs, untilMs);
@@ -133,7 +128,8 @@ export class SocketBacklog implements AlarmHandler {
   #begun = 0;
   #done = 0;
   #sampling: Promise<void> | null = null;
-  /** Length of the tables at the last sample. */
+  readonly #budget: SampleBudget;
+  /** Length of the tables, of the present sample. */
   #tableBytes = 0;
   readonly #followed = new Set<ListenerBacklog>();
   /** When the next sample should be, after the present one. */
@@ -146,6 +142,7 @@ export class SocketBacklog implements AlarmHandler {
   constructor(clock: Clock, onLagged: (listener: Listener) => void) {
     this.#clock = clock;
     this.#onLagged = onLagged;
+    this.#budget = new SampleBudget(SAMPLE_MS, clock.now());
     this.#alarm = clock.alarm(clock.now() + SAMPLE_MS, this);
   }
 
@@ -168,8 +165,8 @@ export class SocketBacklog implements AlarmHandler {
     this.#alarm = null;
     void this.sample().then(() => {
       const nowMs = this.#clock.now();
-      this.#freeMs = nowMs + pauseAfter(this.#tableBytes, SHORT_MS);
-      this.#alarm = this.#clock.alarm(nowMs + pauseAfter(this.#tableBytes, this.#wantedMs), this);
+      this.#freeMs = nowMs + this.#budget.pauseMs(SHORT_MS);
+      this.#alarm = this.#clock.alarm(nowMs + this.#budget.pauseMs(this.#wantedMs), this);
     });
   }
 
@@ -231,6 +228,7 @@ export class SocketBacklog implements AlarmHandler {
     this.#releaseDrained();
     this.#done = this.#begun;
     this.tookMs = performance.now() - startMs;
+    this.#budget.spend(this.#clock.now(), this.#tableBytes, this.tookMs);
   }
 
   /** False where a table cannot be read: not Linux, or no file descriptor is free. */
@@ -262,11 +260,11 @@ export class SocketBacklog implements AlarmHandler {
       return;
     }
     const nowMs = this.#clock.now();
-    const isInTime = pauseAfter(this.#tableBytes, QUEUED_MS) <= LONGEST_WAIT_MS;
+    const isInTime = this.#budget.pauseMs(QUEUED_MS) <= LONGEST_WAIT_MS;
     const leftMs = backlog.look(bytes, nowMs, isInTime ? nowMs + LONGEST_WAIT_MS : nowMs);
     if (listener.session === null) return;
     this.#follow(backlog);
-    this.#wantedMs = Math.min(this.#wantedMs, leftMs < QUEUED_MS + SHORT_MS ? SHORT_MS : QUEUED_MS);
+    this.#wantedMs = Math.min(this.#wantedMs, QUEUED_MS, Math.max(SHORT_MS, leftMs));
   }
 
   /** Those that are followed, have begun, and were not in the table: their queues are empty. Where it could not be read nothing is known of them. */
