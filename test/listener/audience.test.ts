@@ -263,10 +263,7 @@ t.test('lag counts what the socket itself holds, not only what lies on the tape'
   const nowMs = crowd.clock.now();
   backlog.look(METAINT + 1, nowMs, nowMs);
   const { player } = listener!;
-  t.ok(
-    Math.abs(player.writtenMs - player.positionAt(nowMs) - heldMs - 1000) < 1,
-    'and so does the clock of its player',
-  );
+  t.ok(player.writtenMs - player.positionAt(nowMs) > heldMs + 999, 'its player cannot have heard that');
   const { startMs } = tape!.at(listener!.firstSeq)!;
   const queuedBytes = listener!.bytes + HEAD.length - writableLength;
   t.equal(backlog.lagMs(queuedBytes), tape!.edgeMs - startMs, 'a head is no audio, and nothing was given before it');
