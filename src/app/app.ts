@@ -15,6 +15,7 @@ import type { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
 import { Audience } from '../listener/audience.js';
+import { HeardReports } from '../listener/heard-reports.js';
 import { ListenerFeed } from '../listener/listener-feed.js';
 import { ListenerStats } from '../listener/listener-stats.js';
 import { Sessions } from '../listener/sessions.js';
@@ -168,6 +169,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     keepMs: config.sessions.keepSeconds * 1000,
     max: config.sessions.max,
   });
+  const reports = new HeardReports(sessions, clock, config.sessions.reportSeconds * 1000);
   const channels = makeChannels(config, feed, { clock, log });
   const titles = makeTitles(core, store, { feed, listenerFeed, sessions, channels });
   ends.push(() => titles.close());
@@ -182,7 +184,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   });
   const audience = new Audience(clock, sessions);
   const statuses = mountStatuses(channels, feed, listenerStats, config);
-  const parts = { channels, titles, feed, store, sessions, audience, listenerStats, statuses };
+  const parts = { channels, titles, feed, store, sessions, reports, audience, listenerStats, statuses };
   const network = new Network(core, parts);
   const metrics = new Metrics({
     clock,
@@ -190,6 +192,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     audience,
     listenerStats,
     sessions,
+    reports,
     titles,
     requests: network.requests,
     connections: network.guards.connections,

@@ -8,6 +8,7 @@ import type { Counts, Durations } from '../base/counts.js';
 import { LoopDelay, QUANTILES } from '../base/loop-delay.js';
 import type { Channel } from '../channel/channel.js';
 import type { Audience } from '../listener/audience.js';
+import type { HeardReports } from '../listener/heard-reports.js';
 import type { ListenerStats } from '../listener/listener-stats.js';
 import type { Sessions } from '../listener/sessions.js';
 import type { Connections } from '../net/connections.js';
@@ -35,6 +36,7 @@ export interface Observed {
   readonly audience: Audience;
   readonly listenerStats: ListenerStats;
   readonly sessions: Sessions;
+  readonly reports: HeardReports;
   readonly titles: TitleService;
   readonly requests: RequestCounts;
   readonly connections: Connections;
@@ -108,7 +110,7 @@ export class Metrics {
     );
   }
 
-  #listeners({ channels, audience, listenerStats, sessions, watchers }: Observed): void {
+  #listeners({ channels, audience, listenerStats, sessions, reports, watchers }: Observed): void {
     this.#registry.gauge('airsplice_listeners', 'Listeners playing or waiting for audio', ['channel'], (set) => {
       for (const [channel, { audio }] of channels) set({ channel }, audio.listeners);
     });
@@ -125,6 +127,9 @@ export class Metrics {
       set({}, listenerStats.lostLines),
     );
     this.#registry.gauge('airsplice_watchers', 'Open WebSocket and SSE readers', [], (set) => set({}, watchers.count));
+    this.#registry.counter('airsplice_heard_reports_total', 'What players reported to hear', ['verdict'], (set) => {
+      for (const [verdict, count] of Object.entries(reports.counts)) set({ verdict }, count);
+    });
     this.#registry.gauge('airsplice_sessions', 'Listeners playing with a metaid', [], (set) => set({}, sessions.count));
   }
 

@@ -8,6 +8,7 @@ import type { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import { documents } from '../docs/documents.js';
 import { registerDocuments } from '../http/documents.js';
+import { registerHeard } from '../http/heard.js';
 import { type Ops, registerOps } from '../http/ops.js';
 import { registerPage } from '../http/page.js';
 import { type PushAnswered, registerPush } from '../http/push.js';
@@ -74,6 +75,7 @@ export class Network {
     const { app } = this.router;
     const { config } = this.#core;
     this.#registerPush();
+    registerHeard(app, this.#parts.reports, Math.ceil(config.sessions.reportSeconds));
     registerOps(app, ops);
     registerPage(app, pageChannels(config));
     this.streams.register(app, this.#parts.statuses);

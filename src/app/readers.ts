@@ -6,6 +6,7 @@ import { Poll } from '../http/poll/poll.js';
 import type { HttpService, UpgradeService } from '../http/service.js';
 import { Nes } from '../http/watch/nes.js';
 import { Watch } from '../http/watch/watch.js';
+import type { HeardReports } from '../listener/heard-reports.js';
 import type { Sessions } from '../listener/sessions.js';
 import type { Store } from '../store/store.js';
 import type { TitleService } from '../titles/service.js';
@@ -15,6 +16,7 @@ import type { Guards } from './guards.js';
 export interface ReaderParts {
   readonly feed: Feed;
   readonly sessions: Sessions;
+  readonly reports: HeardReports;
   readonly store: Store;
   readonly titles: TitleService;
 }
@@ -26,7 +28,7 @@ export class Readers {
   readonly upgrades: readonly UpgradeService[];
 
   constructor({ config, clock, onError }: Core, { proxies, connections }: Guards, parts: ReaderParts) {
-    const { feed, sessions, store, titles } = parts;
+    const { feed, sessions, reports, store, titles } = parts;
     const { limits } = config;
     const pingMs = config.watch.pingSeconds * 1000;
     const frames = limits.webSocketFrames;
@@ -40,6 +42,7 @@ export class Readers {
       frames,
       proxies,
       onError,
+      reports,
     });
     const poll = new Poll(feed, sessions, {
       proxies,

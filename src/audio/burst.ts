@@ -3,7 +3,7 @@
  *
  *        found ── at least the burst's seconds, a block and LATE_MS ── edge
  *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │ 48 │ 49 │ 50 │ 51 │ 52 │ 53 │ open
- *         └──── BLOCK_BYTES ────────────────┘└──── LATE_MS ─────┘
+ *         └──── READ_BLOCK_BYTES ───────────┘└──── LATE_MS ─────┘
  *
  * Invariant: the burst's seconds are given wherever the tape has them; for the block no listener begins where the tape soon ends. Pure.
  */
@@ -14,7 +14,7 @@ import type { AudioTape } from './audio-tape.js';
  * Firefox and Chromium read every type of audio in blocks of 32 KiB (Firefox: `MediaCacheStream::Read` waits until a block is whole).
  * With less they do not begin, and when a block has been played they need the next.
  */
-const BLOCK_BYTES = 32 * 1024;
+export const READ_BLOCK_BYTES = 32 * 1024;
 /** How late the next bytes may be: a segment of a second, and the second until its listeners are written to. */
 const LATE_MS = 2000;
 /** For the sake of a block no listener begins nearer to the tape's end: what lagSeconds leaves beyond burstSeconds at least. */
@@ -40,7 +40,7 @@ export function joinAt(tape: AudioTape, fence: number, burstMs: number): number 
     if (burst >= burstMs && ms > tape.lagMs - SPARE_MS) break;
     found = seq;
     burst = ms;
-    if (burst >= burstMs && blockBytes >= BLOCK_BYTES) break;
+    if (burst >= burstMs && blockBytes >= READ_BLOCK_BYTES) break;
   }
   return found;
 }

@@ -130,6 +130,7 @@ export function configSchema(context: ConfigContext) {
       keepSeconds: seconds(0, 86_400).default(60),
       togetherSeconds: seconds(0, 3600).default(10),
       max: whole(1, 10_000_000).default(100_000),
+      reportSeconds: seconds(0.1, 60).default(1),
     }).prefault({}),
     metadata: section({
       holdSeconds: seconds(0, 86_400).default(300),

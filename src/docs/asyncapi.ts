@@ -1,5 +1,5 @@
 /**
- * The AsyncAPI 3.0 document: what WebSocket and server-sent events send, on the three scopes. Every message is one record. The test
+ * The AsyncAPI 3.0 document: what WebSocket and server-sent events send, on the three scopes. Every message of the server's is one record. The test
  * suite's messages are checked against it.
  */
 
@@ -32,23 +32,27 @@ const SYNC = {
   properties: { sync: { enum: ['audio', 'wire'], default: 'audio', description: 'heard, or written' } },
 };
 const MESSAGES = ['now', 'next'];
+/** What a player may say. */
+const REPORT = 'heard';
 
 /** @param limits as openApi takes them @param version of this server */
 export function asyncApi(limits: PushLimits, version: string): Json {
-  const { ChannelRecord } = schemas(limits);
+  const { ChannelRecord, HeardReport } = schemas(limits);
   const channels: Record<string, Json> = {};
   const operations: Record<string, Json> = {};
   for (const [scope, { id, about, of }] of Object.entries(SCOPES)) {
     const query = scope === 'listener' ? { query: SYNC } : {};
     for (const server of ['ws', 'sse']) {
       const name = `${server}-${scope}`;
+      const takesReports = scope === 'listener' && server === 'ws';
+      const names = takesReports ? [...MESSAGES, REPORT] : MESSAGES;
       const events = server === 'sse' ? '/sse' : '';
       channels[name] = {
         address: `/metadata${events}/${scope}/{${id}}`,
         servers: [{ $ref: `#/servers/${server}` }],
         description: about,
         parameters: { [id]: { description: of } },
-        messages: Object.fromEntries(MESSAGES.map((type) => [type, { $ref: `#/components/messages/${type}` }])),
+        messages: Object.fromEntries(names.map((each) => [each, { $ref: `#/components/messages/${each}` }])),
         ...(server === 'ws' ? { bindings: { ws: { method: 'GET', ...query, bindingVersion: '0.1.0' } } } : {}),
       };
       operations[`send-${name}`] = {
@@ -57,14 +61,21 @@ export function asyncApi(limits: PushLimits, version: string): Json {
         messages: MESSAGES.map((type) => ({ $ref: `#/channels/${name}/messages/${type}` })),
         ...(server === 'sse' ? { bindings: { http: { method: 'GET', ...query, bindingVersion: '0.3.0' } } } : {}),
       };
+      if (takesReports) {
+        operations[`receive-${name}`] = {
+          action: 'receive',
+          channel: { $ref: `#/channels/${name}` },
+          messages: [{ $ref: `#/channels/${name}/messages/${REPORT}` }],
+        };
+      }
     }
   }
   const host = { default: '127.0.0.1:8000', description: 'The host and port at which you read this.' };
   const protocol = {
     ws:
-      'Text frames, no sub-protocol, nothing to say: connect and listen. Answer PING with PONG, as browsers do. Closed with ' +
+      'Text frames, no sub-protocol: connect and listen. In listener scope a player may report what it hears, once a second; other messages are ignored. Answer PING with PONG, as browsers do. Closed with ' +
       '1001 when the server stops and 1013 when a reader takes nothing: connect again after a pause. 1008 after too many ' +
-      'frames, 1009 after a long message: readers have nothing to say.',
+      'frames, 1009 after a message longer than a report needs.',
     sse: 'Unnamed events: data is the record, id goes back in Last-Event-ID, so that nothing is sent twice.',
   };
   return {
@@ -83,20 +94,28 @@ export function asyncApi(limits: PushLimits, version: string): Json {
     channels,
     operations,
     components: {
-      messages: Object.fromEntries(
-        MESSAGES.map((type) => [
-          type,
-          {
-            name: type,
-            title: type === 'now' ? 'The current track' : 'The following track',
-            contentType: 'application/json',
-            payload: {
-              allOf: [{ $ref: '#/components/schemas/ChannelRecord' }, { properties: { type: { const: type } } }],
+      messages: {
+        ...Object.fromEntries(
+          MESSAGES.map((type) => [
+            type,
+            {
+              name: type,
+              title: type === 'now' ? 'The current track' : 'The following track',
+              contentType: 'application/json',
+              payload: {
+                allOf: [{ $ref: '#/components/schemas/ChannelRecord' }, { properties: { type: { const: type } } }],
+              },
             },
-          },
-        ]),
-      ),
-      schemas: { ChannelRecord },
+          ]),
+        ),
+        [REPORT]: {
+          name: REPORT,
+          title: 'Where the player is: its session follows its pauses and stalls',
+          contentType: 'application/json',
+          payload: { $ref: '#/components/schemas/HeardReport' },
+        },
+      },
+      schemas: { ChannelRecord, HeardReport },
     },
   };
 }

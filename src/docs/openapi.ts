@@ -6,6 +6,7 @@
 
 import type { PushLimits } from '../metadata/push-schema.js';
 import { encoders } from './encoders.js';
+import { reports } from './heard.js';
 import { operations, ownDocuments } from './operate.js';
 import { channelKey, content, contentType, inPath, inQuery, METAID_SCHEMA, ref } from './parameters.js';
 import { histories, polls, type ReadLimits, readable } from './reads.js';
@@ -162,7 +163,7 @@ function streams(): Json {
 const TAGS: Readonly<Record<string, string>> = {
   Push: 'Titles from playout systems. Role push.',
   Poll: 'The records in force. Role poll.',
-  Watch: 'The records as they change; see /asyncapi.json too. Role watch.',
+  Watch: 'The records as they change; see /asyncapi.json too. Role watch; reports of players: role poll.',
   History: 'What was on air. Role poll.',
   Hear: 'The streams, playlists and statistics of them. Role stream.',
   Encode:
@@ -204,6 +205,7 @@ export function openApi(limits: PushLimits & ReadLimits, version: string): Json 
       ...polls(),
       ...sockets(),
       ...events(),
+      ...reports(),
       ...histories(limits),
       ...streams(),
       ...playlists(),

@@ -172,6 +172,17 @@ function pushed(zodSchema: z.ZodType, limits: PushLimits): ObjectSchema {
   return { ...schema, properties };
 }
 
+/** As listener/heard-reports.ts reads it. */
+const heardReport = z
+  .object({
+    heardMs: z.number().min(0).describe('Milliseconds of audio that it has played since the first byte of its stream.'),
+    session: z
+      .string()
+      .optional()
+      .describe('The session that it is about, as its records name it; default: the one that plays.'),
+  })
+  .loose();
+
 /** Every shape by its name, as the documents' `components.schemas`. @param limits of a push, described in its fields */
 export function schemas(limits: PushLimits) {
   return {
@@ -180,6 +191,7 @@ export function schemas(limits: PushLimits) {
     PushQuery: { title: 'Push as parameters', ...pushed(querySchema(limits), limits) },
     PushBody: { title: 'Push as JSON', ...pushed(bodySchema(limits), limits) },
     PushAnswer: { title: 'Answer to a push', ...jsonSchema(pushAnswer) },
+    HeardReport: { title: 'What a player hears', ...jsonSchema(heardReport) },
     Problem: { title: 'Problem (RFC 9457)', ...jsonSchema(problem) },
   } as const;
 }

@@ -13,6 +13,8 @@ export const GET_METHODS = 'GET, HEAD';
 export const READ_METHODS = `${GET_METHODS}, OPTIONS`;
 /** Of a push. No HEAD: a link checker must not push. */
 export const PUSH_METHODS = 'GET, POST';
+/** Of a player's report; OPTIONS is the preflight of pages of other origins. */
+export const REPORT_METHODS = 'POST, OPTIONS';
 /** Of a WebSocket's handshake (RFC 6455, 4.1). */
 export const WEBSOCKET_METHODS = 'GET';
 /** Of an encoder that feeds a mount. */

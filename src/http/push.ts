@@ -73,7 +73,7 @@ interface PushClient {
 const ROLE: RouteRole = { role: 'push' };
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** A charset is fine: JSON is UTF-8 whatever it says. */
-const JSON_TYPE = /^application\/json\s*(;|$)/i;
+export const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const MULTIPART = /^multipart\//i;
 /** Read by this file, by the fields that they hold. */
 const BODY_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'];

@@ -1,48 +1,55 @@
 /**
  * How much of each listener's stream was written to its socket and not taken by the other end. With Linux's defaults a connection's send
- * queue holds up to 4 MB, four minutes at 128 kb/s, which the process does not see otherwise. Every few seconds all of them are sampled:
+ * queue holds up to 4 MB, four minutes at 128 kb/s, which the process does not see otherwise. Every few seconds all of them are sampled, and more often
+ * where a session (a listener with a metaid) has joined, or something lies in its queue:
  *
  *   tape   ├───────── lag ─────────┤ edge        a listener whose lag exceeds the tape's is ended, as if its cursor had fallen off;
- *          │ send queue │ on the tape            its session learns that what is queued cannot have been heard
+ *          │ send queue │ on the tape            its player's clock learns what it cannot have heard
  *          acknowledged cursor
  *
- * Costs nothing per write, and some 3 µs of system time a sample for each connection of the machine, closed ones in TIME_WAIT included.
- * That never exceeds the 250th part of a core: with 16,000 connections samples are 12 s apart, with 80,000 a minute. What the operator
- * can bound with sysctl stands in src/listener/README.md, "The socket's backlog". Owned by the audience.
+ * Costs nothing per write, and some 3 µs of system time a sample for each connection of the machine, closed ones in TIME_WAIT included,
+ * and 5 ms for all of them together: the 250th part of a core at most (sample-budget.ts). With 16,000 connections samples are 12 s apart, with
+ * 80,000 a minute. What the operator can bound with sysctl stands in src/listener/README.md, "The socket's backlog". Owned by the audience.
  */
 
 import type { AudioTape } from '../audio/audio-tape.js';
-import type { AlarmHandler, Clock } from '../base/clock.js';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Listener } from './listener.js';
 import { endpointsOf, readQueues, TABLES } from './proc-net-tcp.js';
-import type { Session } from './sessions.js';
+import { SampleBudget } from './sample-budget.js';
 
 const SAMPLE_MS = 5000;
-const LONGEST_PAUSE_MS = 60_000;
-/** A line of 150 bytes costs 3 µs; its pause is 250 times as long. The measured time would depend on how busy the machine is. */
-const PAUSE_MS_PER_BYTE = (250 * 0.003) / 150;
-
-/** Until the next sample, milliseconds. @param tableBytes length of the tables at the last one */
-export function pauseAfter(tableBytes: number): number {
-  return Math.min(Math.max(SAMPLE_MS, tableBytes * PAUSE_MS_PER_BYTE), LONGEST_PAUSE_MS);
-}
+/** The same while something lies in the queue of a session, and while its player may have nothing to play. */
+const QUEUED_MS = 1000;
+const SHORT_MS = 200;
+/** The first sample after a session has joined: its player begins when a first block is there. */
+const JOINED_MS = 80;
+/** A title waits for a sample no longer than this; where samples are rarer, it is taken for heard at its time. */
+const LONGEST_WAIT_MS = 2000;
 
 /** A listener's connection and what was in its send queue. */
 export class ListenerBacklog {
   readonly listener: Listener;
   readonly tape: AudioTape;
-  readonly session: Session | null;
   /** As in the system's tables; null: the connection was closed already. */
   readonly endpoints: string | null;
   /** In the send queue, at the sample with this number. */
   bytes = 0;
   sample = 0;
+  /** Whether it is a session that has just joined, or in whose queue something lay. */
+  isFollowed = false;
+  /** While it is followed: the last sample, what was acknowledged then, and the position up to which that was whole blocks. */
+  #seenMs: number;
+  #seenBytes = 0;
+  #seenPositionMs = 0;
+  /** Whether nothing was acknowledged between the last two samples. */
+  #isStill = false;
 
-  constructor(listener: Listener, tape: AudioTape, session: Session | null) {
+  constructor(listener: Listener, tape: AudioTape, nowMs: number) {
     this.listener = listener;
     this.tape = tape;
-    this.session = session;
     this.endpoints = endpointsOf(listener.socket);
+    this.#seenMs = nowMs;
   }
 
   /**
@@ -53,14 +60,45 @@ export class ListenerBacklog {
     return this.tape.edgeMs - this.#acknowledgedMs(queuedBytes);
   }
 
-  /** Milliseconds of audio that were written to the socket and not acknowledged. */
-  unsentMs(queuedBytes: number): number {
-    const { listener, tape } = this;
-    const last = tape.at(listener.cursor - 1);
-    return last === undefined ? 0 : last.endMs - this.#acknowledgedMs(queuedBytes);
+  /**
+   * Corrects the clock of its player, which cannot be further than the whole blocks that are acknowledged. The moment at which the next block was
+   * whole is interpolated between two samples.
+   * @param untilMs when another sample comes; at the latest then a title that may not have been heard is sent
+   * @returns milliseconds until its player may have nothing more to play
+   */
+  look(queuedBytes: number, nowMs: number, untilMs: number): number {
+    const { player, bytes, socket, joinMs } = this.listener;
+    if (joinMs < 0) return Number.POSITIVE_INFINITY;
+    const { blockBytes } = player;
+    const acknowledged = Math.max(0, bytes - queuedBytes - socket.writableLength);
+    const partBytes = acknowledged % blockBytes;
+    const positionMs = Math.max(this.#seenPositionMs, this.#acknowledgedMs(queuedBytes + partBytes) - joinMs);
+    const gained = acknowledged - this.#seenBytes;
+    const missing = blockBytes - (this.#seenBytes % blockBytes);
+    if (this.isFollowed && gained >= missing) {
+      // What stood still has gone on at some moment since the last sample. All of a burst that came before the first one came soon.
+      const fromMs = this.#isStill ? (this.#seenMs + nowMs) / 2 : this.#seenMs;
+      const isSoon = this.#seenBytes === 0 && untilMs === nowMs;
+      const toMs = isSoon ? Math.min(nowMs, this.#seenMs + JOINED_MS) : nowMs;
+      player.limit(this.#seenPositionMs, fromMs + (Math.max(0, toMs - fromMs) * missing) / gained);
+    }
+    player.limit(positionMs, nowMs);
+    player.had(positionMs, untilMs);
+    this.#isStill = this.isFollowed && gained === 0;
+    this.#seenMs = nowMs;
+    this.#seenBytes = acknowledged;
+    this.#seenPositionMs = positionMs;
+    this.listener.session?.release(nowMs);
+    return positionMs - player.positionAt(nowMs);
   }
 
-  /** The audio time on the tape of the first byte that is not acknowledged. */
+  /** Its queue is empty: the player has had all that was written. @param nowMs of the sample */
+  drained(nowMs: number): void {
+    this.look(0, nowMs, nowMs);
+    this.isFollowed = false;
+  }
+
+  /** The audio time on the tape of the first byte that is not acknowledged. @param queuedBytes beside the socket's own buffer */
   #acknowledgedMs(queuedBytes: number): number {
     const { listener, tape } = this;
     let left = queuedBytes + listener.socket.writableLength;
@@ -90,31 +128,45 @@ export class SocketBacklog implements AlarmHandler {
   #begun = 0;
   #done = 0;
   #sampling: Promise<void> | null = null;
-  /** Length of the tables at the last sample. */
+  readonly #budget: SampleBudget;
+  /** Length of the tables, of the present sample. */
   #tableBytes = 0;
+  readonly #followed = new Set<ListenerBacklog>();
+  /** When the next sample should be, after the present one. */
+  #wantedMs = SAMPLE_MS;
+  /** The next sample; null while one is under way. It must not be sooner than `#freeMs`. */
+  #alarm: Alarm | null;
+  #freeMs = Number.NEGATIVE_INFINITY;
 
   /** @param onLagged called for each listener whose lag exceeds the tape's */
   constructor(clock: Clock, onLagged: (listener: Listener) => void) {
     this.#clock = clock;
     this.#onLagged = onLagged;
-    clock.alarm(clock.now() + SAMPLE_MS, this);
+    this.#budget = new SampleBudget(SAMPLE_MS, clock.now());
+    this.#alarm = clock.alarm(clock.now() + SAMPLE_MS, this);
   }
 
   /** Balance with `forget`. */
-  watch(listener: Listener, tape: AudioTape, session: Session | null): ListenerBacklog {
-    const backlog = new ListenerBacklog(listener, tape, session);
-    if (backlog.endpoints !== null) this.#byEndpoints.set(backlog.endpoints, backlog);
+  watch(listener: Listener, tape: AudioTape): ListenerBacklog {
+    const backlog = new ListenerBacklog(listener, tape, this.#clock.now());
+    if (backlog.endpoints === null) return backlog;
+    this.#byEndpoints.set(backlog.endpoints, backlog);
+    if (listener.session !== null) this.#followNew(backlog);
     return backlog;
   }
 
   forget(backlog: ListenerBacklog): void {
+    this.#followed.delete(backlog);
     if (backlog.endpoints !== null && this.#byEndpoints.get(backlog.endpoints) === backlog)
       this.#byEndpoints.delete(backlog.endpoints);
   }
 
   onAlarm(): void {
+    this.#alarm = null;
     void this.sample().then(() => {
-      this.#clock.alarm(this.#clock.now() + pauseAfter(this.#tableBytes), this);
+      const nowMs = this.#clock.now();
+      this.#freeMs = nowMs + this.#budget.pauseMs(SHORT_MS);
+      this.#alarm = this.#clock.alarm(nowMs + this.#budget.pauseMs(this.#wantedMs), this);
     });
   }
 
@@ -150,14 +202,33 @@ export class SocketBacklog implements AlarmHandler {
     return backlog.sample >= this.#done ? backlog.bytes : 0;
   }
 
+  #followNew(backlog: ListenerBacklog): void {
+    this.#follow(backlog);
+    // A sample that is under way may have passed it.
+    backlog.sample = this.#begun;
+    this.#wantedMs = SHORT_MS;
+    const dueMs = Math.max(this.#clock.now() + JOINED_MS, this.#freeMs);
+    if (this.#alarm === null || this.#alarm.dueMs <= dueMs) return;
+    this.#alarm.cancel();
+    this.#alarm = this.#clock.alarm(dueMs, this);
+  }
+
+  #follow(backlog: ListenerBacklog): void {
+    backlog.isFollowed = true;
+    this.#followed.add(backlog);
+  }
+
   async #sample(): Promise<void> {
     this.#tableBytes = 0;
+    this.#wantedMs = SAMPLE_MS;
     if (this.#byEndpoints.size === 0) return;
     const startMs = performance.now();
     this.#begun++;
     this.known = await this.#read();
+    this.#releaseDrained();
     this.#done = this.#begun;
     this.tookMs = performance.now() - startMs;
+    this.#budget.spend(this.#clock.now(), this.#tableBytes, this.tookMs);
   }
 
   /** False where a table cannot be read: not Linux, or no file descriptor is free. */
@@ -183,7 +254,31 @@ export class SocketBacklog implements AlarmHandler {
     if (backlog === undefined) return;
     backlog.bytes = bytes;
     backlog.sample = this.#begun;
-    if (backlog.lagMs(bytes) > backlog.tape.lagMs) this.#onLagged(backlog.listener);
-    else backlog.session?.stuck(backlog.unsentMs(bytes), this.#clock.now());
+    const { listener, tape } = backlog;
+    if (backlog.lagMs(bytes) > tape.lagMs) {
+      this.#onLagged(listener);
+      return;
+    }
+    const nowMs = this.#clock.now();
+    const isInTime = this.#budget.pauseMs(QUEUED_MS) <= LONGEST_WAIT_MS;
+    const leftMs = backlog.look(bytes, nowMs, isInTime ? nowMs + LONGEST_WAIT_MS : nowMs);
+    if (listener.session === null) return;
+    this.#follow(backlog);
+    this.#wantedMs = Math.min(this.#wantedMs, QUEUED_MS, Math.max(SHORT_MS, leftMs));
+  }
+
+  /** Those that are followed, have begun, and were not in the table: their queues are empty. Where it could not be read nothing is known of them. */
+  #releaseDrained(): void {
+    const nowMs = this.#clock.now();
+    for (const backlog of this.#followed) {
+      const isWaiting = backlog.sample === this.#begun || backlog.listener.joinMs < 0;
+      if (isWaiting && this.known) {
+        this.#wantedMs = Math.min(this.#wantedMs, QUEUED_MS);
+        continue;
+      }
+      this.#followed.delete(backlog);
+      if (this.known) backlog.drained(nowMs);
+      else backlog.isFollowed = false;
+    }
   }
 }

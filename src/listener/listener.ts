@@ -11,6 +11,7 @@ import type { Socket } from 'node:net';
 import type { AudioTape, Rendering } from '../audio/audio-tape.js';
 import { type AudioSegment, inForceAt } from '../audio/segment.js';
 import type { Ending } from './ending.js';
+import { PlayerClock } from './player-clock.js';
 import type { Session } from './sessions.js';
 
 /**
@@ -33,13 +34,15 @@ export class Listener {
   bytes = 0;
   /** Ends it; set by the audience that owns it. Idempotent. */
   end: (ending: Ending) => void = () => undefined;
+  /** Where its player is. */
+  readonly player: PlayerClock;
+  readonly session: Session | null;
+  /** Audio time of its first byte on the tape; -1 before it was written. */
+  joinMs = -1;
   readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
-  readonly #session: Session | null;
   /** Null: it is sent what all are. */
   #rendering: Rendering | null;
-  /** Audio time of its first byte on the tape; -1 before it was written. */
-  #joinMs = -1;
 
   constructor(
     socket: Socket,
@@ -58,7 +61,8 @@ export class Listener {
     this.cursor = cursor;
     this.icy = icy;
     this.#rendering = tape.rendering(icy);
-    this.#session = session;
+    this.session = session;
+    this.player = session?.player ?? new PlayerClock();
     this.startedMs = nowMs;
   }
 
@@ -66,6 +70,11 @@ export class Listener {
   get lagMs(): number {
     const segment = this.#tape.at(this.cursor);
     return segment === undefined ? 0 : this.#tape.edgeMs - segment.startMs;
+  }
+
+  /** How much later than the live edge its player hears, milliseconds of audio. Once it has begun. */
+  heardLagMs(nowMs: number): number {
+    return this.#tape.endMs - this.joinMs - this.player.positionAt(nowMs);
   }
 
   /** The head of the answer, and with it, in one go, the burst that lies on the tape. */
@@ -90,7 +99,7 @@ export class Listener {
 
   /** The last bytes of a polite ending: what is missing of the frame that its last segment cut. */
   finish(): void {
-    if (this.#joinMs < 0) return;
+    if (this.joinMs < 0) return;
     this.#send(this.#tape.rest(this.cursor, this.icy));
   }
 
@@ -106,7 +115,7 @@ export class Listener {
 
   #write(nowMs: number): void {
     const segment = this.#tape.at(this.cursor++)!;
-    const first = this.#joinMs < 0;
+    const first = this.joinMs < 0;
     // No frame begins here with which a player could start.
     if (first && segment.entry < 0) {
       this.firstSeq = this.cursor;
@@ -114,11 +123,15 @@ export class Listener {
     }
     const icy = this.icy;
     const shared = first ? segment.entered(icy) : icy ? segment.titled : segment.plain;
+    const before = this.bytes;
     if (this.#rendering === null) this.#send(shared);
     else this.#sendOwn(this.#rendering, shared, segment);
-    if (first) this.#joinMs = segment.entryMs;
-    const session = this.#session;
-    if (session !== null) this.#progress(session, segment, first, nowMs);
+    if (first) {
+      this.joinMs = segment.entryMs;
+      this.player.begin(nowMs);
+    }
+    this.player.write(segment.endMs - this.joinMs, this.bytes - before, nowMs);
+    if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
   }
 
   #send(bytes: Buffer): void {
@@ -134,11 +147,11 @@ export class Listener {
     if (rendering.isShared) this.#rendering = null;
   }
 
-  /** What of the segment its session must know: how far it is written, and the titles that take effect in it, each at its own place. */
+  /** What of the segment its session must know: the titles that take effect in it, each at its own place; and that there is more to hear. */
   #progress(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
-    const joinMs = this.#joinMs;
+    const joinMs = this.joinMs;
     if (first) session.begin(joinMs, inForceAt(segment, joinMs), nowMs);
-    session.progress(segment.endMs - joinMs, nowMs);
     for (const { mark, atMs } of segment.marks) if (!first || atMs > joinMs) session.written(mark, atMs, nowMs);
+    session.release(nowMs);
   }
 }

@@ -5,8 +5,7 @@
  *   session start ────────────── position ──────────►│ heard
  *        └ first byte written    written │── not yet ─┘
  *
- * A block that is written later than that moment moves the session's start by the difference: the player has stalled. So does audio
- * that lies in the send queue when it should be heard (backlog.ts).
+ * When that is, the player's clock says (player-clock.ts), which stalls and reports move.
  * Of several connections with one metaid the newest still playing is the current session; it alone publishes to the feed.
  */
 
@@ -17,6 +16,7 @@ import type { Mark } from '../audio/mark.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Message } from '../feed/feed.js';
 import type { RecordView } from '../metadata/view.js';
+import { PlayerClock } from './player-clock.js';
 
 /** A title at its place in one listener's stream. */
 export interface HeardTitle {
@@ -33,6 +33,14 @@ export interface SessionOutput {
   onHeard(session: Session, title: HeardTitle): void;
 }
 
+export interface SessionFacts {
+  readonly metaid: string;
+  readonly channel: string;
+  readonly mount: string;
+  /** Of its player (player-clock.ts). */
+  readonly blockBytes?: number | undefined;
+}
+
 export class Session implements AlarmHandler {
   readonly id = randomUUID();
   readonly metaid: string;
@@ -42,22 +50,24 @@ export class Session implements AlarmHandler {
   lastHeard: HeardTitle | null = null;
   /** Whether it is the newest still playing of its metaid. */
   isCurrent = false;
-  #startMs = 0;
+  /** Begun and written by its listener. */
+  readonly player: PlayerClock;
+  /** Until when there were reports enough (heard-reports.ts). */
+  reportableMs = Number.NEGATIVE_INFINITY;
   /** Audio time of its first byte on the tape; -1: it has not begun. */
   #joinMs = -1;
   /** The last that it was given. */
   #mark: Mark | null = null;
-  /** Position of the end of what is written. */
-  #writtenMs = 0;
   readonly #unheard: HeardTitle[] = [];
   #alarm: Alarm | null = null;
   readonly #clock: Clock;
   readonly #output: SessionOutput;
 
-  constructor(metaid: string, channel: string, mount: string, clock: Clock, output: SessionOutput) {
+  constructor({ metaid, channel, mount, blockBytes }: SessionFacts, clock: Clock, output: SessionOutput) {
     this.metaid = metaid;
     this.channel = channel;
     this.mount = mount;
+    this.player = new PlayerClock(blockBytes);
     this.#clock = clock;
     this.#output = output;
   }
@@ -80,31 +90,13 @@ export class Session implements AlarmHandler {
 
   /** The first audio byte is written. @param joinMs its audio time on the tape; @param mark in force there */
   begin(joinMs: number, mark: Mark | null, nowMs: number): void {
-    this.#startMs = nowMs;
     this.#joinMs = joinMs;
     if (mark !== null) this.written(mark, joinMs, nowMs);
   }
 
-  /** Audio up to this position is written; late audio means that the player has stood still. */
-  progress(positionMs: number, nowMs: number): void {
-    this.#writtenMs = positionMs;
-    this.#reached(positionMs, nowMs);
-  }
-
-  /** The player has not acknowledged the last `unsentMs` of audio that are written: they cannot have been heard. */
-  stuck(unsentMs: number, nowMs: number): void {
-    this.#reached(this.#writtenMs - unsentMs, nowMs);
-  }
-
-  /** The player cannot be further than this. */
-  #reached(positionMs: number, nowMs: number): void {
-    const lateMs = nowMs - this.#startMs - positionMs;
-    if (lateMs > 0) this.#startMs += lateMs;
-  }
-
   /** What this listener was sent already has another title: it gets this one at once, unless it still waits for the one before it. */
   late({ before, mark, atMs }: LateTitle, nowMs: number): void {
-    const isSent = this.#joinMs >= 0 && atMs < this.#joinMs + this.#writtenMs;
+    const isSent = this.#joinMs >= 0 && atMs < this.#joinMs + this.player.writtenMs;
     if (isSent && this.#mark === before) this.written(mark, atMs, nowMs);
   }
 
@@ -115,12 +107,36 @@ export class Session implements AlarmHandler {
     const title = { view: mark.view, positionMs: Math.max(0, atMs - this.#joinMs) };
     this.lastWritten = title;
     if (this.isCurrent) this.#output.onWritten(this, title);
-    this.#waitToHear(title, nowMs);
+    this.#unheard.push(title);
+    this.release(nowMs);
+  }
+
+  /** Where its player says that it is. False: it cannot be there. */
+  report(heardMs: number, nowMs: number): boolean {
+    if (!this.player.report(heardMs, nowMs)) return false;
+    this.release(nowMs);
+    return true;
   }
 
   onAlarm(nowMs: number): void {
     this.#alarm = null;
-    this.#release(nowMs);
+    this.release(nowMs);
+  }
+
+  /** Sends what is heard by now. Also to be called when more is known of its player: it may be due earlier than thought. */
+  release(nowMs: number): void {
+    for (;;) {
+      const title = this.#unheard[0];
+      if (title === undefined) return;
+      const dueMs = this.player.dueMs(title.positionMs, nowMs);
+      if (dueMs > nowMs) {
+        this.#wake(dueMs);
+        return;
+      }
+      this.#unheard.shift();
+      this.lastHeard = title;
+      if (this.isCurrent) this.#output.onHeard(this, title);
+    }
   }
 
   /** The connection has ended: nothing more is heard. */
@@ -130,24 +146,11 @@ export class Session implements AlarmHandler {
     this.#unheard.length = 0;
   }
 
-  #waitToHear(title: HeardTitle, nowMs: number): void {
-    this.#unheard.push(title);
-    if (this.#alarm === null) this.#release(nowMs);
-  }
-
-  #release(nowMs: number): void {
-    for (;;) {
-      const title = this.#unheard[0];
-      if (title === undefined) return;
-      const dueMs = this.#startMs + title.positionMs;
-      if (dueMs > nowMs) {
-        this.#alarm = this.#clock.alarm(dueMs, this);
-        return;
-      }
-      this.#unheard.shift();
-      this.lastHeard = title;
-      if (this.isCurrent) this.#output.onHeard(this, title);
-    }
+  /** An alarm that comes too early looks again, and +∞ needs none. */
+  #wake(dueMs: number): void {
+    if (dueMs === Number.POSITIVE_INFINITY || (this.#alarm !== null && this.#alarm.dueMs <= dueMs)) return;
+    this.#alarm?.cancel();
+    this.#alarm = this.#clock.alarm(dueMs, this);
   }
 }
 
@@ -173,8 +176,9 @@ export class Sessions {
   }
 
   /** A connection with this metaid begins to play; it is the current session now. */
-  open(metaid: string, channel: string, mount: string): Session {
-    const session = new Session(metaid, channel, mount, this.#clock, this.#output);
+  open(facts: SessionFacts): Session {
+    const session = new Session(facts, this.#clock, this.#output);
+    const { metaid } = facts;
     const stack = this.#live.get(metaid);
     if (stack === undefined) this.#live.set(metaid, [session]);
     else {

@@ -101,7 +101,7 @@ async function serve(t: Test): Promise<{ base: string; positions: Map<string, Ma
     audience.join(socket, channel, Buffer.from('HTTP/1.0 200 OK\r\nContent-Type: audio/ogg\r\n\r\n'), {
       icy: false,
       burstMs: BURST_MS,
-      session: sessions.open(metaid, channel.key, path!),
+      session: sessions.open({ metaid, channel: channel.key, mount: path! }),
       limitMs: Number.POSITIVE_INFINITY,
       onEnd: () => undefined,
     });

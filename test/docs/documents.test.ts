@@ -93,6 +93,17 @@ t.test('every documented operation and status is answered, and every message sen
   await player.until((p) => p.audioBytes > 0);
   for (const method of ['GET', 'HEAD']) await says(204, method, `/metadata/listener/${LISTENER}.json`);
 
+  // What it reports; two at once are taken.
+  const heard = `/metadata/listener/${LISTENER}/heard`;
+  await says(204, 'POST', heard, [JSON_HEAD], '{"heardMs": 0}');
+  await says(422, 'POST', heard, [JSON_HEAD], '{"heardMs": -1}');
+  await says(429, 'POST', heard, [JSON_HEAD], '{"heardMs": 0}');
+  await until(async () => (await say('POST', heard, [JSON_HEAD], '{')).status === 400, 3000);
+  await says(404, 'POST', '/metadata/listener/none/heard', [JSON_HEAD], '{"heardMs": 0}');
+  await says(413, 'POST', heard, [JSON_HEAD], ' '.repeat(257));
+  await says(415, 'POST', heard, ['Content-Type: text/plain'], '0');
+  await says(204, 'OPTIONS', heard);
+
   // Watchers of all scopes, by WebSocket and SSE.
   const scopes = { channel: 'demo', station: 'demo', listener: LISTENER };
   const sockets: Watching[] = [];

@@ -6,6 +6,7 @@
 import fastify from 'fastify';
 import t from 'tap';
 import { registerDocuments } from '../../src/http/documents.js';
+import { registerHeard } from '../../src/http/heard.js';
 import { registerOps } from '../../src/http/ops.js';
 import { registerPage } from '../../src/http/page.js';
 import { registerPush } from '../../src/http/push.js';
@@ -34,7 +35,7 @@ t.test('paths and methods are those of the router', async (t) => {
   const app = fastify({ exposeHeadRoutes: false });
   const served = new Set<string>();
   app.addHook('onRoute', ({ method, url, onRequest }) => {
-    const path = url.replace(':channel', '{channelkey}').replace(':token', '{token}');
+    const path = url.replace(':channel', '{channelkey}').replace(':token', '{token}').replace(':metaid', '{metaid}');
     // Those that are only refused (http/methods.ts) have nothing but that hook; HEAD of a push is described, since people ask.
     const methods = [method].flat();
     const isRefusal = methods.includes('DELETE') && onRequest !== undefined;
@@ -44,6 +45,7 @@ t.test('paths and methods are those of the router', async (t) => {
     }
   });
   registerPush(app, {} as never, { bodyBytes: 1 } as never, {} as never);
+  registerHeard(app, {} as never, 1);
   registerOps(app, { ready: true, metricsType: 'text/plain', metrics: async () => '' });
   registerPage(app, []);
   registerPlaylists(app, [{ paths: ['/{mount}'] } as never], {} as never);

@@ -21,6 +21,7 @@ export const WATCH_OPTIONS = {
   frames: 200,
   proxies: new Proxies([], 'x-forwarded-for'),
   onError: () => undefined,
+  reports: { take: () => 'taken' as const },
 };
 
 export interface RoutedOptions {

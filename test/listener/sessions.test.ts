@@ -36,9 +36,10 @@ const C = new Mark(viewOf('C', { version: 3 }));
 
 t.test('the title in force at the first byte is published at once, with position 0', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
-  const session = sessions.open('m', 'demo', '/demo.mp3');
+  const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/demo.mp3' });
+  session.player.begin(clock.now());
   session.begin(0, A, clock.now());
-  session.progress(1000, clock.now());
+  session.player.write(1000, 16_000, clock.now());
   t.same(titlesOf('heard'), [['A', 0, 0]]);
   t.same(titlesOf('written'), [['A', 0, 0]]);
   clock.advance(5000);
@@ -49,10 +50,11 @@ t.test('the title in force at the first byte is published at once, with position
 
 t.test('a title in the burst is written at once and heard at its position', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
-  const session = sessions.open('m', 'demo', '/demo.mp3');
+  const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/demo.mp3' });
+  session.player.begin(0);
   session.begin(0, A, 0);
   for (let second = 1; second <= 5; second++) {
-    session.progress(second * 1000, 0);
+    session.player.write(second * 1000, 16_000, 0);
     if (second === 4) session.written(B, 3000, 0);
   }
   t.same(titlesOf('written'), [
@@ -72,9 +74,10 @@ t.test('a title in the burst is written at once and heard at its position', asyn
 
 t.test('where the title changes within the first segment, both are written and heard, each at its place', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
-  const session = sessions.open('m', 'demo', '/x');
+  const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/x' });
+  session.player.begin(0);
   session.begin(0, A, 0);
-  session.progress(1000, 0);
+  session.player.write(1000, 16_000, 0);
   session.written(B, 412.5, 0);
   clock.advance(400);
   t.same(titlesOf('heard'), [['A', 0, 0]], 'not before its place');
@@ -94,30 +97,32 @@ t.test('where the title changes within the first segment, both are written and h
 
 t.test('a block that is written late moves the start: the player has stalled', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
-  const session = sessions.open('m', 'demo', '/x');
+  const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/x' });
+  session.player.begin(0);
   session.begin(0, A, 0);
-  session.progress(1000, 0);
+  session.player.write(1000, 16_000, 0);
   clock.advance(4000);
-  session.progress(2000, clock.now());
-  session.progress(3000, clock.now());
+  session.player.write(2000, 16_000, clock.now());
+  session.player.write(3000, 16_000, clock.now());
   session.written(B, 3000, clock.now());
-  clock.advance(960);
-  t.equal(titlesOf('heard').length, 1, 'a second after the byte before it, not at once');
+  clock.advance(1960);
+  t.equal(titlesOf('heard').length, 1, 'two seconds after what the player had had, not at once');
   clock.advance(60);
   const [, b] = titlesOf('heard');
-  t.ok(Number(b?.[2]) >= 5000 && Number(b?.[2]) <= 5040, `heard at ${b?.[2]}`);
+  t.ok(Number(b?.[2]) >= 6000 && Number(b?.[2]) <= 6040, `heard at ${b?.[2]}`);
 });
 
 t.test('a stall while titles are held holds them longer', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
-  const session = sessions.open('m', 'demo', '/x');
+  const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/x' });
+  session.player.begin(0);
   session.begin(0, A, 0);
-  for (let second = 1; second <= 5; second++) session.progress(second * 1000, 0);
+  for (let second = 1; second <= 5; second++) session.player.write(second * 1000, 16_000, 0);
   session.written(B, 5000, 0);
   clock.advance(4900);
-  // Nothing was written for long: at 8 s the block of 6 s goes out, so the start is now at 2 s.
-  session.progress(6000, 8000);
-  clock.advance(2000);
+  // Nothing was written for long: at 8 s the player has had 5 s to play, so the start is now at 3 s.
+  session.player.write(6000, 16_000, 8000);
+  clock.advance(3000);
   t.equal(titlesOf('heard').length, 1);
   clock.advance(200);
   t.equal(titlesOf('heard').length, 2);
@@ -125,12 +130,13 @@ t.test('a stall while titles are held holds them longer', async (t) => {
 
 t.test('titles are never published before they are written, and never twice', async (t) => {
   const { sessions, clock, lines } = setUp();
-  const session = sessions.open('m', 'demo', '/x');
+  const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/x' });
+  session.player.begin(0);
   session.begin(0, null, 0);
   const marks = [A, B, C];
   for (let second = 1; second <= 30; second++) {
     const mark = marks[Math.floor((second - 1) / 10)]!;
-    session.progress(second * 1000, clock.now());
+    session.player.write(second * 1000, 16_000, clock.now());
     if (second % 10 === 1) session.written(mark, second * 1000, clock.now());
     clock.advance(1000);
   }
@@ -140,7 +146,8 @@ t.test('titles are never published before they are written, and never twice', as
 
 t.test('nothing is published after the stream has ended, and the session is kept for a while', async (t) => {
   const { sessions, clock, titlesOf } = setUp({ keepMs: 2000, max: 3 });
-  const session = sessions.open('m', 'demo', '/x');
+  const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/x' });
+  session.player.begin(0);
   session.begin(0, A, 0);
   session.written(B, 5000, 0);
   clock.advance(20);
@@ -156,20 +163,23 @@ t.test('nothing is published after the stream has ended, and the session is kept
 
 t.test('of gone sessions at most `max` are kept', async (t) => {
   const { sessions } = setUp({ keepMs: 60_000, max: 3 });
-  for (const metaid of ['a', 'b', 'c', 'd']) sessions.close(sessions.open(metaid, 'demo', '/x'));
+  for (const metaid of ['a', 'b', 'c', 'd']) sessions.close(sessions.open({ metaid, channel: 'demo', mount: '/x' }));
   t.equal(sessions.get('a'), undefined);
   for (const metaid of ['b', 'c', 'd']) t.ok(sessions.get(metaid));
 });
 
 t.test('of several connections with one metaid the newest still playing is current', async (t) => {
   const { sessions, clock, lines } = setUp();
-  const old = sessions.open('m', 'demo', '/old');
+  const old = sessions.open({ metaid: 'm', channel: 'demo', mount: '/old' });
+  old.player.begin(0);
   old.begin(0, A, 0);
-  const young = sessions.open('m', 'demo', '/young');
+  const young = sessions.open({ metaid: 'm', channel: 'demo', mount: '/young' });
+  young.player.begin(0);
   young.begin(0, B, 0);
   t.equal(sessions.get('m'), young);
   t.same([...sessions.onChannel('demo')], [young]);
   lines.length = 0;
+  old.player.write(2000, 16_000, clock.now());
   old.written(C, 2000, clock.now());
   clock.advance(3000);
   t.same(lines, [], 'the older one is silent');
@@ -190,9 +200,11 @@ t.test('of several connections with one metaid the newest still playing is curre
 
 t.test('a switch back repeats no record that was published last', async (t) => {
   const { sessions, lines, began } = setUp();
-  const old = sessions.open('m', 'demo', '/old');
+  const old = sessions.open({ metaid: 'm', channel: 'demo', mount: '/old' });
+  old.player.begin(0);
   old.begin(0, A, 0);
-  const young = sessions.open('m', 'demo', '/young');
+  const young = sessions.open({ metaid: 'm', channel: 'demo', mount: '/young' });
+  young.player.begin(0);
   young.begin(0, A, 0);
   t.same(began, ['/old', '/young'], 'each beginning is reported');
   lines.length = 0;
@@ -202,8 +214,8 @@ t.test('a switch back repeats no record that was published last', async (t) => {
 
 t.test('a switch back to another channel begins anew, for its following track', async (t) => {
   const { sessions, began } = setUp();
-  const old = sessions.open('m', 'demo', '/old');
-  const young = sessions.open('m', 'other', '/young');
+  const old = sessions.open({ metaid: 'm', channel: 'demo', mount: '/old' });
+  const young = sessions.open({ metaid: 'm', channel: 'other', mount: '/young' });
   sessions.close(young);
   t.same(began, ['/old', '/young', '/old']);
   t.same([[...sessions.onChannel('demo')], [...sessions.onChannel('other')]], [[old], []]);

@@ -29,6 +29,8 @@ import { CompressibleBody, sendCompressed } from './compression.js';
 import { type HistoryTarget, historyHeaders, readHistoryPage, readHistoryTarget } from './history.js';
 import { type HistoryOptions, HistoryPages } from './history-pages.js';
 
+/** Where players report (http/heard.ts). */
+const HEARD = /^\/metadata\/listener\/[^/]+\/heard$/;
 const PRIVATE = 'private, no-cache';
 
 /** A body that is compressed where it pays, and has tags of its own. */
@@ -64,7 +66,7 @@ export class Poll implements HttpService {
   }
 
   takes(path: string): boolean {
-    return path.startsWith('/metadata/');
+    return path.startsWith('/metadata/') && !HEARD.test(path);
   }
 
   handle({ request, response }: Pick<Exchange, 'request' | 'response'>): void {

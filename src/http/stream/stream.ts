@@ -3,6 +3,7 @@
  * to the audience. HTTP's part is over then: the body is close-delimited (src/http/stream/README.md, "Answers").
  */
 
+import { READ_BLOCK_BYTES } from '../../audio/burst.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
@@ -19,6 +20,8 @@ import type { StreamRequest } from './stream-request.js';
 
 /** At most this many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
 const MOST_PER_TICK = 50;
+/** Firefox and Chromium; WebKit's player does not call itself so. */
+const BROWSER = /^Mozilla\/.*(Firefox|Chrome)\//;
 /** When a player that is refused may come again. */
 const RETRY_SECONDS = 5;
 
@@ -180,9 +183,12 @@ export class Stream implements AlarmHandler {
   }
 
   /** A malformed metaid plays, without a session. `sabcsid` is its older name (src/http/README.md, "Deprecated host"). */
-  #session({ url }: StreamRequest, mount: Mount): Session | null {
+  #session(request: StreamRequest, { audio, path }: Mount): Session | null {
+    const { url } = request;
     const metaid = parameter(url, 'metaid') ?? parameter(url, 'sabcsid');
-    return metaid !== null && isMetaid(metaid) ? this.#sessions.open(metaid, mount.audio.key, mount.path) : null;
+    if (metaid === null || !isMetaid(metaid)) return null;
+    const blockBytes = BROWSER.test(request.header('user-agent') ?? '') ? READ_BLOCK_BYTES : undefined;
+    return this.#sessions.open({ metaid, channel: audio.key, mount: path, blockBytes });
   }
 }
 

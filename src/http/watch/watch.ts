@@ -1,5 +1,6 @@
 /**
  * Watching by WebSocket on the three scopes: no sub-protocol, no subscribe message, one record per text frame (src/http/README.md, "Watching").
+ * In listener scope a text frame of the client's may report what its player hears.
  *
  *   /metadata/channel/{key}   /metadata/station/{key}   /metadata/listener/{metaid}[?sync=wire]
  *
@@ -12,6 +13,7 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../base/clock.js';
 import type { Feed } from '../../feed/feed.js';
+import { type HeardReports, REPORT_BYTES } from '../../listener/heard-reports.js';
 import type { Sessions } from '../../listener/sessions.js';
 import type { AddressHeaders } from '../legacy.js';
 import { asRefusal, endWithProblem } from '../problem.js';
@@ -22,8 +24,10 @@ import { Upgrader } from './upgrader.js';
 import { Watchers, type WatchOptions, type WatchRequest } from './watchers.js';
 import { WebSocketTransport } from './websocket.js';
 
-/** Readers have nothing to say; whatever is longer closes the connection with 1009. */
-const MOST_BYTES = 256;
+export interface WebSocketOptions extends WatchOptions {
+  /** What players report in listener scope; whatever else a reader sends is ignored. */
+  readonly reports: Pick<HeardReports, 'take'>;
+}
 
 export class Watch implements UpgradeService {
   readonly role = 'watch';
@@ -31,13 +35,13 @@ export class Watch implements UpgradeService {
   /** Shared by all ways to watch. */
   readonly watchers: Watchers;
   readonly #upgrader: Upgrader;
-  readonly #options: WatchOptions;
+  readonly #options: WebSocketOptions;
 
-  constructor(feed: Feed, sessions: Sessions, clock: Clock, options: WatchOptions) {
+  constructor(feed: Feed, sessions: Sessions, clock: Clock, options: WebSocketOptions) {
     this.#options = options;
     this.watchers = new Watchers(feed, sessions, clock, options);
     this.sse = new Sse(this.watchers, options.onError);
-    this.#upgrader = new Upgrader(clock, { mostBytes: MOST_BYTES, frames: options.frames, onError: options.onError });
+    this.#upgrader = new Upgrader(clock, { mostBytes: REPORT_BYTES, frames: options.frames, onError: options.onError });
   }
 
   get count(): number {
@@ -78,5 +82,10 @@ export class Watch implements UpgradeService {
     socket.on('drain', () => reader.flush());
     // ws itself says so only when it has gone through all that it has read.
     socket.on('close', onGone);
+    const { scope, id } = watch.target;
+    if (scope === 'listener') {
+      const { reports } = this.#options;
+      ws.on('message', (data, isBinary) => void (isBinary || reports.take(id, data as Buffer)));
+    }
   }
 }

@@ -172,11 +172,11 @@ t.test('of several connections with one metaid only the newest has its next foll
     watchers.open(peer, '192.0.2.1', { target: { scope: 'listener', id: 'm' }, sync: 'audio' });
     return () => peer.sent.map(({ json }) => JSON.parse(json).rawdata);
   };
-  sessions.open('m', 'one', '/one');
+  sessions.open({ metaid: 'm', channel: 'one', mount: '/one' });
   const early = watch();
   push('one', 'A');
   t.same(early(), ['A']);
-  const newer = sessions.open('m', 'two', '/two');
+  const newer = sessions.open({ metaid: 'm', channel: 'two', mount: '/two' });
   push('one', 'B');
   t.same(early(), ['A'], 'the older connection is not followed');
   t.same(watch()(), [], 'nor what it has coming sent first');
