@@ -212,7 +212,7 @@ export class Channel {
   #makeMounts(all: Config): Mount[] {
     const configured = headFacts(this.key, this.#config, all);
     const { audio, switch: sources } = this;
-    const isSilent = () => this.silentSinceMs < Number.POSITIVE_INFINITY;
+    const hasAudio = () => this.silentSinceMs === Number.POSITIVE_INFINITY;
     return [`/${this.key}`, ...this.#config.mounts].map((path) => ({
       path,
       audio,
@@ -225,10 +225,10 @@ export class Channel {
       maxListenMs: (this.#config.maxListenSeconds ?? all.streams.maxListenSeconds ?? Number.POSITIVE_INFINITY) * 1000,
       overflowUrl: this.#config.overflowUrl ?? all.streams.overflowUrl,
       get hasAudio() {
-        return !isSilent();
+        return hasAudio();
       },
       get hopeful() {
-        return sources.hopeful || !isSilent();
+        return sources.hopeful || audio.delayedMs > 0;
       },
       onDemand: sources.onDemand,
     }));
