@@ -16,6 +16,7 @@ import { SocketBacklog } from './backlog.js';
 import { ENDINGS, type Ending } from './ending.js';
 import { Listener } from './listener.js';
 import type { Session, Sessions } from './sessions.js';
+import { TypicalLag } from './typical-lag.js';
 
 /** One turn takes a second, the playing time of a usual segment. */
 const SLOTS = 1000 / TICK_MS;
@@ -47,6 +48,7 @@ export class Audience implements AlarmHandler {
   /** What the listeners' sockets hold that their players have not taken. */
   readonly backlog: SocketBacklog;
   readonly #slots: Listener[][] = Array.from({ length: SLOTS }, () => []);
+  readonly #typicalLag: TypicalLag;
   #doneTick: number;
   #count = 0;
   /** Bytes that were given to sockets of listeners that have ended; live ones carry their own count. */
@@ -65,12 +67,18 @@ export class Audience implements AlarmHandler {
     this.#clock = clock;
     this.#sessions = sessions;
     this.backlog = new SocketBacklog(clock, (listener) => listener.end('lagged'));
+    this.#typicalLag = new TypicalLag(clock, this.#slots);
     this.#doneTick = Math.floor(clock.now() / TICK_MS);
     clock.everyTick(this);
   }
 
   get count(): number {
     return this.#count;
+  }
+
+  /** How much later than the live edge the median listener of a channel hears, milliseconds of audio; null: nobody plays. */
+  typicalLagMs(channel: string): number | null {
+    return this.#typicalLag.typicalLagMs(channel);
   }
 
   /** Takes a place on the channel, before there is a tape: the first one wakes a source on demand. Balance with `leave`. */
@@ -95,7 +103,7 @@ export class Audience implements AlarmHandler {
     const cursor = tape.joinAt(options.burstMs);
     const listener = new Listener(socket, tape, channel.key, cursor, options.icy, options.session, nowMs);
     this.#place(listener);
-    const backlog = this.backlog.watch(listener, tape, options.session);
+    const backlog = this.backlog.watch(listener, tape);
     const onAlarm = () => listener.end('overtime');
     const hasLimit = options.limitMs < Number.POSITIVE_INFINITY;
     const alarm = hasLimit ? this.#clock.alarm(nowMs + options.limitMs, { onAlarm }) : null;

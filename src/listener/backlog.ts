@@ -3,7 +3,7 @@
  * queue holds up to 4 MB, four minutes at 128 kb/s, which the process does not see otherwise. Every few seconds all of them are sampled:
  *
  *   tape   ├───────── lag ─────────┤ edge        a listener whose lag exceeds the tape's is ended, as if its cursor had fallen off;
- *          │ send queue │ on the tape            its session learns that what is queued cannot have been heard
+ *          │ send queue │ on the tape            its player's clock learns that what is queued was not heard
  *          acknowledged cursor
  *
  * Costs nothing per write, and some 3 µs of system time a sample for each connection of the machine, closed ones in TIME_WAIT included.
@@ -15,7 +15,6 @@ import type { AudioTape } from '../audio/audio-tape.js';
 import type { AlarmHandler, Clock } from '../base/clock.js';
 import type { Listener } from './listener.js';
 import { endpointsOf, readQueues, TABLES } from './proc-net-tcp.js';
-import type { Session } from './sessions.js';
 
 const SAMPLE_MS = 5000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -31,17 +30,15 @@ export function pauseAfter(tableBytes: number): number {
 export class ListenerBacklog {
   readonly listener: Listener;
   readonly tape: AudioTape;
-  readonly session: Session | null;
   /** As in the system's tables; null: the connection was closed already. */
   readonly endpoints: string | null;
   /** In the send queue, at the sample with this number. */
   bytes = 0;
   sample = 0;
 
-  constructor(listener: Listener, tape: AudioTape, session: Session | null) {
+  constructor(listener: Listener, tape: AudioTape) {
     this.listener = listener;
     this.tape = tape;
-    this.session = session;
     this.endpoints = endpointsOf(listener.socket);
   }
 
@@ -101,8 +98,8 @@ export class SocketBacklog implements AlarmHandler {
   }
 
   /** Balance with `forget`. */
-  watch(listener: Listener, tape: AudioTape, session: Session | null): ListenerBacklog {
-    const backlog = new ListenerBacklog(listener, tape, session);
+  watch(listener: Listener, tape: AudioTape): ListenerBacklog {
+    const backlog = new ListenerBacklog(listener, tape);
     if (backlog.endpoints !== null) this.#byEndpoints.set(backlog.endpoints, backlog);
     return backlog;
   }
@@ -184,6 +181,6 @@ export class SocketBacklog implements AlarmHandler {
     backlog.bytes = bytes;
     backlog.sample = this.#begun;
     if (backlog.lagMs(bytes) > backlog.tape.lagMs) this.#onLagged(backlog.listener);
-    else backlog.session?.stuck(backlog.unsentMs(bytes), this.#clock.now());
+    else backlog.listener.player.stick(backlog.unsentMs(bytes), this.#clock.now());
   }
 }

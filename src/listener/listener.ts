@@ -12,6 +12,7 @@ import type { AudioTape } from '../audio/audio-tape.js';
 import type { Phase } from '../audio/phase.js';
 import { type AudioSegment, inForceAt } from '../audio/segment.js';
 import type { Ending } from './ending.js';
+import { PlayerClock } from './player-clock.js';
 import type { Session } from './sessions.js';
 
 /**
@@ -34,6 +35,8 @@ export class Listener {
   bytes = 0;
   /** Ends it; set by the audience that owns it. Idempotent. */
   end: (ending: Ending) => void = () => undefined;
+  /** Where its player is. */
+  readonly player: PlayerClock;
   readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
   readonly #session: Session | null;
@@ -59,6 +62,7 @@ export class Listener {
     this.icy = icy;
     this.#phase = icy ? tape.phase() : null;
     this.#session = session;
+    this.player = session?.player ?? new PlayerClock();
     this.startedMs = nowMs;
   }
 
@@ -66,6 +70,16 @@ export class Listener {
   get lagMs(): number {
     const segment = this.#tape.at(this.cursor);
     return segment === undefined ? 0 : this.#tape.edgeMs - segment.startMs;
+  }
+
+  /** Whether its first audio byte is written. */
+  get hasBegun(): boolean {
+    return this.#joinMs >= 0;
+  }
+
+  /** How much later than the live edge its player hears, milliseconds of audio. Once it has begun. */
+  heardLagMs(nowMs: number): number {
+    return this.#tape.endMs - this.#joinMs - this.player.positionAt(nowMs);
   }
 
   /** The head of the answer, and with it, in one go, the burst that lies on the tape. */
@@ -119,16 +133,18 @@ export class Listener {
     const out = this.#phase === null ? shared : this.#phase.splice(shared, segment);
     this.bytes += out.length;
     this.socket.write(out);
-    if (first) this.#joinMs = segment.entryMs;
-    const session = this.#session;
-    if (session !== null) this.#progress(session, segment, first, nowMs);
+    if (first) {
+      this.#joinMs = segment.entryMs;
+      this.player.begin(nowMs);
+    }
+    this.player.write(segment.endMs - this.#joinMs, nowMs);
+    if (this.#session !== null) this.#progress(this.#session, segment, first, nowMs);
   }
 
-  /** What of the segment its session must know: how far it is written, and the titles that take effect in it, each at its own place. */
+  /** What of the segment its session must know: the titles that take effect in it, each at its own place. */
   #progress(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
     const joinMs = this.#joinMs;
     if (first) session.begin(joinMs, inForceAt(segment, joinMs), nowMs);
-    session.progress(segment.endMs - joinMs, nowMs);
     for (const { mark, atMs } of segment.marks) if (!first || atMs > joinMs) session.written(mark, atMs, nowMs);
   }
 }

@@ -17,6 +17,7 @@ import type { Mark } from '../audio/mark.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Message } from '../feed/feed.js';
 import type { RecordView } from '../metadata/view.js';
+import { PlayerClock } from './player-clock.js';
 
 /** A title at its place in one listener's stream. */
 export interface HeardTitle {
@@ -42,13 +43,12 @@ export class Session implements AlarmHandler {
   lastHeard: HeardTitle | null = null;
   /** Whether it is the newest still playing of its metaid. */
   isCurrent = false;
-  #startMs = 0;
+  /** Begun and written by its listener. */
+  readonly player = new PlayerClock();
   /** Audio time of its first byte on the tape; -1: it has not begun. */
   #joinMs = -1;
   /** The last that it was given. */
   #mark: Mark | null = null;
-  /** Position of the end of what is written. */
-  #writtenMs = 0;
   readonly #unheard: HeardTitle[] = [];
   #alarm: Alarm | null = null;
   readonly #clock: Clock;
@@ -80,31 +80,13 @@ export class Session implements AlarmHandler {
 
   /** The first audio byte is written. @param joinMs its audio time on the tape; @param mark in force there */
   begin(joinMs: number, mark: Mark | null, nowMs: number): void {
-    this.#startMs = nowMs;
     this.#joinMs = joinMs;
     if (mark !== null) this.written(mark, joinMs, nowMs);
   }
 
-  /** Audio up to this position is written; late audio means that the player has stood still. */
-  progress(positionMs: number, nowMs: number): void {
-    this.#writtenMs = positionMs;
-    this.#reached(positionMs, nowMs);
-  }
-
-  /** The player has not acknowledged the last `unsentMs` of audio that are written: they cannot have been heard. */
-  stuck(unsentMs: number, nowMs: number): void {
-    this.#reached(this.#writtenMs - unsentMs, nowMs);
-  }
-
-  /** The player cannot be further than this. */
-  #reached(positionMs: number, nowMs: number): void {
-    const lateMs = nowMs - this.#startMs - positionMs;
-    if (lateMs > 0) this.#startMs += lateMs;
-  }
-
   /** What this listener was sent already has another title: it gets this one at once, unless it still waits for the one before it. */
   late({ before, mark, atMs }: LateTitle, nowMs: number): void {
-    const isSent = this.#joinMs >= 0 && atMs < this.#joinMs + this.#writtenMs;
+    const isSent = this.#joinMs >= 0 && atMs < this.#joinMs + this.player.writtenMs;
     if (isSent && this.#mark === before) this.written(mark, atMs, nowMs);
   }
 
@@ -139,7 +121,7 @@ export class Session implements AlarmHandler {
     for (;;) {
       const title = this.#unheard[0];
       if (title === undefined) return;
-      const dueMs = this.#startMs + title.positionMs;
+      const dueMs = this.player.dueMs(title.positionMs);
       if (dueMs > nowMs) {
         this.#alarm = this.#clock.alarm(dueMs, this);
         return;

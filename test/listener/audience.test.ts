@@ -254,7 +254,7 @@ t.test('lag counts what the socket itself holds, not only what lies on the tape'
   await crowd.connect(false);
   const [listener] = crowd.listeners;
   const { tape } = crowd.channel;
-  const backlog = new ListenerBacklog(listener!, tape!, null);
+  const backlog = new ListenerBacklog(listener!, tape!);
   for (let seconds = 0; seconds < 600 && listener!.socket.writableLength < METAINT / 2; seconds++) await crowd.second();
   const { writableLength } = listener!.socket;
   t.ok(writableLength >= METAINT / 2, `${writableLength} bytes in the socket`);

@@ -37,8 +37,9 @@ const C = new Mark(viewOf('C', { version: 3 }));
 t.test('the title in force at the first byte is published at once, with position 0', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/demo.mp3');
+  session.player.begin(clock.now());
   session.begin(0, A, clock.now());
-  session.progress(1000, clock.now());
+  session.player.write(1000, clock.now());
   t.same(titlesOf('heard'), [['A', 0, 0]]);
   t.same(titlesOf('written'), [['A', 0, 0]]);
   clock.advance(5000);
@@ -50,9 +51,10 @@ t.test('the title in force at the first byte is published at once, with position
 t.test('a title in the burst is written at once and heard at its position', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/demo.mp3');
+  session.player.begin(0);
   session.begin(0, A, 0);
   for (let second = 1; second <= 5; second++) {
-    session.progress(second * 1000, 0);
+    session.player.write(second * 1000, 0);
     if (second === 4) session.written(B, 3000, 0);
   }
   t.same(titlesOf('written'), [
@@ -73,8 +75,9 @@ t.test('a title in the burst is written at once and heard at its position', asyn
 t.test('where the title changes within the first segment, both are written and heard, each at its place', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/x');
+  session.player.begin(0);
   session.begin(0, A, 0);
-  session.progress(1000, 0);
+  session.player.write(1000, 0);
   session.written(B, 412.5, 0);
   clock.advance(400);
   t.same(titlesOf('heard'), [['A', 0, 0]], 'not before its place');
@@ -95,11 +98,12 @@ t.test('where the title changes within the first segment, both are written and h
 t.test('a block that is written late moves the start: the player has stalled', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/x');
+  session.player.begin(0);
   session.begin(0, A, 0);
-  session.progress(1000, 0);
+  session.player.write(1000, 0);
   clock.advance(4000);
-  session.progress(2000, clock.now());
-  session.progress(3000, clock.now());
+  session.player.write(2000, clock.now());
+  session.player.write(3000, clock.now());
   session.written(B, 3000, clock.now());
   clock.advance(960);
   t.equal(titlesOf('heard').length, 1, 'a second after the byte before it, not at once');
@@ -111,12 +115,13 @@ t.test('a block that is written late moves the start: the player has stalled', a
 t.test('a stall while titles are held holds them longer', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open('m', 'demo', '/x');
+  session.player.begin(0);
   session.begin(0, A, 0);
-  for (let second = 1; second <= 5; second++) session.progress(second * 1000, 0);
+  for (let second = 1; second <= 5; second++) session.player.write(second * 1000, 0);
   session.written(B, 5000, 0);
   clock.advance(4900);
   // Nothing was written for long: at 8 s the block of 6 s goes out, so the start is now at 2 s.
-  session.progress(6000, 8000);
+  session.player.write(6000, 8000);
   clock.advance(2000);
   t.equal(titlesOf('heard').length, 1);
   clock.advance(200);
@@ -126,11 +131,12 @@ t.test('a stall while titles are held holds them longer', async (t) => {
 t.test('titles are never published before they are written, and never twice', async (t) => {
   const { sessions, clock, lines } = setUp();
   const session = sessions.open('m', 'demo', '/x');
+  session.player.begin(0);
   session.begin(0, null, 0);
   const marks = [A, B, C];
   for (let second = 1; second <= 30; second++) {
     const mark = marks[Math.floor((second - 1) / 10)]!;
-    session.progress(second * 1000, clock.now());
+    session.player.write(second * 1000, clock.now());
     if (second % 10 === 1) session.written(mark, second * 1000, clock.now());
     clock.advance(1000);
   }
@@ -141,6 +147,7 @@ t.test('titles are never published before they are written, and never twice', as
 t.test('nothing is published after the stream has ended, and the session is kept for a while', async (t) => {
   const { sessions, clock, titlesOf } = setUp({ keepMs: 2000, max: 3 });
   const session = sessions.open('m', 'demo', '/x');
+  session.player.begin(0);
   session.begin(0, A, 0);
   session.written(B, 5000, 0);
   clock.advance(20);
@@ -164,8 +171,10 @@ t.test('of gone sessions at most `max` are kept', async (t) => {
 t.test('of several connections with one metaid the newest still playing is current', async (t) => {
   const { sessions, clock, lines } = setUp();
   const old = sessions.open('m', 'demo', '/old');
+  old.player.begin(0);
   old.begin(0, A, 0);
   const young = sessions.open('m', 'demo', '/young');
+  young.player.begin(0);
   young.begin(0, B, 0);
   t.equal(sessions.get('m'), young);
   t.same([...sessions.onChannel('demo')], [young]);
@@ -191,8 +200,10 @@ t.test('of several connections with one metaid the newest still playing is curre
 t.test('a switch back repeats no record that was published last', async (t) => {
   const { sessions, lines, began } = setUp();
   const old = sessions.open('m', 'demo', '/old');
+  old.player.begin(0);
   old.begin(0, A, 0);
   const young = sessions.open('m', 'demo', '/young');
+  young.player.begin(0);
   young.begin(0, A, 0);
   t.same(began, ['/old', '/young'], 'each beginning is reported');
   lines.length = 0;
