@@ -169,7 +169,8 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     max: config.sessions.max,
   });
   const channels = makeChannels(config, feed, { clock, log });
-  const titles = makeTitles(core, store, { feed, listenerFeed, sessions, channels });
+  const audience = new Audience(clock, sessions);
+  const titles = makeTitles(core, store, { feed, listenerFeed, sessions, audience, channels });
   ends.push(() => titles.close());
   await titles.restore();
 
@@ -180,8 +181,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     textCharacters: config.accessLog.textCharacters,
     secrets: core.secrets,
   });
-  const audience = new Audience(clock, sessions);
-  const statuses = mountStatuses(channels, feed, listenerStats, config);
+  const statuses = mountStatuses(channels, { feed, audience, listenerStats }, config);
   const parts = { channels, titles, feed, store, sessions, audience, listenerStats, statuses };
   const network = new Network(core, parts);
   const metrics = new Metrics({

@@ -7,7 +7,7 @@
  */
 
 import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
-import type { TrackRecord } from '../metadata/record.js';
+import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { Arrivals } from './arrivals.js';
 import type { AudioTape } from './audio-tape.js';
@@ -148,6 +148,7 @@ export class ChannelAudio {
     this.#mark = mark;
     const { tape } = this;
     if (tape === undefined) return null;
+    // A correction lies where the title lay.
     const isCorrection = before !== null && isSamePlay(before.view.record, view.record);
     const atMs = isCorrection ? this.#markMs : Math.max(this.#markMs, this.#arrivals.endAt(now() - agoMs));
     this.#markMs = atMs;
@@ -212,11 +213,6 @@ export class ChannelAudio {
   get #bitrateKbps(): number {
     return this.#options.bitrateKbps ?? this.bitrateKbps;
   }
-}
-
-/** The same title in other words: it lies where it lay. */
-function isSamePlay(one: TrackRecord, other: TrackRecord): boolean {
-  return one.id === other.id && one.effectAtMs === other.effectAtMs;
 }
 
 function readsAsAdts(frame: Buffer): boolean {

@@ -4,7 +4,7 @@
  *
  * Every listener with ICY begins at a segment's first byte (entry.ts makes a whole frame or a tag of what stands there), so every block
  * that it is owed falls where the segment has one, and the shared renderings are right for it from its first byte. (Where a channel sends ICY in Ogg, those
- * who ask for it have a phase of their own.) Owned by the audience.
+ * who ask for it have a phase of their own, and players that show a title when they read it get late blocks.) Owned by the audience.
  */
 
 import type { Socket } from 'node:net';
@@ -12,6 +12,7 @@ import type { AudioTape } from '../audio/audio-tape.js';
 import type { Phase } from '../audio/phase.js';
 import { type AudioSegment, inForceAt } from '../audio/segment.js';
 import type { Ending } from './ending.js';
+import type { LateBlocks } from './late-blocks.js';
 import { PlayerClock } from './player-clock.js';
 import type { Session } from './sessions.js';
 
@@ -37,6 +38,8 @@ export class Listener {
   end: (ending: Ending) => void = () => undefined;
   /** Where its player is. */
   readonly player: PlayerClock;
+  /** Its blocks, where its player shows titles when it reads them: set before `start`, and on a tape that gives it no phase. */
+  late: LateBlocks | null = null;
   readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
   readonly #session: Session | null;
@@ -111,7 +114,8 @@ export class Listener {
   }
 
   #writeDue(nowMs: number): void {
-    const due = Math.min(this.#tape.head - this.cursor, this.#mostAtOnce);
+    const there = this.#tape.head - this.cursor - (this.late?.reserve(nowMs) ?? 0);
+    const due = Math.min(there, this.#mostAtOnce);
     if (due === 1) this.#write(nowMs);
     else if (due > 1) {
       this.socket.cork();
@@ -128,17 +132,30 @@ export class Listener {
       this.firstSeq = this.cursor;
       return;
     }
-    const icy = this.icy;
-    const shared = first ? segment.entered(icy) : icy ? segment.titled : segment.plain;
-    const out = this.#phase === null ? shared : this.#phase.splice(shared, segment);
-    this.bytes += out.length;
-    this.socket.write(out);
+    if (this.late !== null) this.#writeLate(this.late, segment, first, nowMs);
+    else {
+      const icy = this.icy;
+      const shared = first ? segment.entered(icy) : icy ? segment.titled : segment.plain;
+      this.#give(this.#phase === null ? shared : this.#phase.splice(shared, segment));
+    }
     if (first) {
       this.#joinMs = segment.entryMs;
       this.player.begin(nowMs);
     }
     this.player.write(segment.endMs - this.#joinMs, nowMs);
     if (this.#session !== null) this.#progress(this.#session, segment, first, nowMs);
+  }
+
+  #writeLate(late: LateBlocks, segment: AudioSegment, first: boolean, nowMs: number): void {
+    const shared = first ? segment.entered(true) : segment.bytes;
+    const slices = first ? late.first(shared, segment, nowMs) : late.next(shared, segment, nowMs);
+    if (slices === null) this.#give(shared);
+    else for (const slice of slices) this.#give(slice);
+  }
+
+  #give(bytes: Buffer): void {
+    this.bytes += bytes.length;
+    this.socket.write(bytes);
   }
 
   /** What of the segment its session must know: the titles that take effect in it, each at its own place. */

@@ -1,7 +1,7 @@
 /**
  * The statistics that tools read (src/http/stream/README.md, "Statistics and playlists"): `/status-json.xsl` as Icecast 2.4 gives it (members
  * in its order, `source` an object for one, an array for several, absent for none, `dummy` at the end), and `/7.html` as SHOUTcast v1 does.
- * Monitoring scripts take them apart by exactly these forms, so nothing is renamed; `connections` is the one member that is ours.
+ * Monitoring scripts take them apart by exactly these forms, so nothing is renamed; `connections` and `typical_lag` are ours.
  *
  * A channel is one source, named by its first configured mount; `?mount=` asks for one by any of its mounts.
  */
@@ -25,6 +25,8 @@ export interface MountStatus {
   readonly title: string;
   readonly maxListeners: number;
   readonly counts: ListenerCounts;
+  /** How much later than the live edge the median listener hears, milliseconds; null: nobody plays. */
+  readonly typicalLagMs: number | null;
 }
 
 export interface StatusFacts {
@@ -94,7 +96,7 @@ function hostOf(base: string): string {
   return /^https?:\/\/(\[[^\]]*\]|[^:/]*)/.exec(base)?.[1] ?? '';
 }
 
-function sourceOf({ mount, counts, onAirSinceMs, title }: MountStatus, url: string) {
+function sourceOf({ mount, counts, onAirSinceMs, title, typicalLagMs }: MountStatus, url: string) {
   const { facts } = mount;
   const { sampleRate, channels } = facts;
   const { bitrateKbps } = mount.audio;
@@ -115,6 +117,7 @@ function sourceOf({ mount, counts, onAirSinceMs, title }: MountStatus, url: stri
     ...(facts.url === '' ? {} : { server_url: facts.url }),
     ...(onAirSinceMs === null ? {} : times('stream_start', onAirSinceMs)),
     ...(title === '' ? {} : { title }),
+    ...(typicalLagMs === null ? {} : { typical_lag: Math.round(typicalLagMs) / 1000 }),
     dummy: null,
   };
 }
