@@ -50,6 +50,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'audio/segment': ['audio/tape', 'audio/phase'],
   'base/clock': ['base/watchdog', 'titles/scheduler', 'e2e/clock'],
   'channel/channel': ['app/app', 'behaviour/push-durability', 'titles/service'],
+  'cli/offset-recorder': ['cli/measure-offset'],
   'config/channel': ['config/load', 'config/bounds', 'config/encoder'],
   'config/checks': ['config/load'],
   'config/document': ['config/load', 'config/secret'],

@@ -31,6 +31,16 @@ export interface HeardTone {
   readonly atMs: number;
 }
 
+/** Where a pitch begins in a file of sound, seconds; -1: nowhere. */
+export function toneAt(file: string, pitch: number): number {
+  const raw = ['-ac', '1', '-ar', `${HERTZ}`, '-f', 's16le', '-'];
+  const samples = execFileSync('ffmpeg', ['-v', 'error', '-i', file, ...raw]);
+  for (let at = 0; at + 2 * WINDOW <= samples.length; at += 2 * WINDOW) {
+    if (pitchOf(samples.subarray(at, at + 2 * WINDOW)) === pitch) return at / 2 / HERTZ;
+  }
+  return -1;
+}
+
 /** What is played into the sink, as it is played. */
 export class ToneRecorder {
   /** Each pitch that followed another. */
