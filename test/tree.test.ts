@@ -41,7 +41,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/metrics': ['source/health', 'http/ops'],
   'app/network': ['app/app', 'http/roles'],
   'app/run': ['e2e/start', 'e2e/crash'],
-  'app/streams': ['app/app', 'http/stream/stream', 'behaviour/late-titles'],
+  'app/streams': ['app/app', 'http/stream/stream', 'behaviour/reading-players'],
   'audio/header': ['audio/adts', 'audio/framer', 'audio/tape'],
   'audio/ogg-codec': ['audio/ogg', 'behaviour/framing-budget'],
   'audio/ogg-comment': ['audio/ogg', 'audio/ogg-tape'],

@@ -10,7 +10,7 @@ import { until } from '../kit/player.js';
 import { TYPESCRIPT } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
 import { startServer, type TestServer, tempFolder } from '../kit/server.js';
-import { PITCHES, toneAt, toneFrames } from '../kit/tones.js';
+import { PITCHES, toneAt, toneFrames } from '../kit/tone-recorder.js';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const OFFSET_MS = 800;

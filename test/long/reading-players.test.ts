@@ -13,7 +13,7 @@ import { until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { startPulse } from '../kit/pulse.js';
 import { startServer, tempFolder } from '../kit/server.js';
-import { PITCHES, ToneRecorder, toneFrames } from '../kit/tones.js';
+import { PITCHES, ToneRecorder, toneFrames } from '../kit/tone-recorder.js';
 
 interface SoundedPlayer {
   readonly program: string;
