@@ -26,7 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['docs'],
   ['http'],
   ['http/ingest', 'http/stream', 'http/poll', 'http/watch'],
-  ['app'],
+  ['app', 'cli'],
 ];
 
 /** What may lie loose in src: the commands. */
@@ -43,6 +43,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
   'lru-cache': ['http/poll/history-pages.ts', 'listener/sessions.ts'],
   pino: ['base/log.ts'],
   'prom-client': ['app/registry.ts'],
+  undici: ['cli/measure-offset.ts'],
   'undici/lib/dispatcher/client.js': ['net/outbound.ts'],
   ws: ['http/watch/upgrader.ts', 'http/watch/websocket.ts'],
   yaml: ['config/document.ts'],

@@ -171,7 +171,8 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   });
   const reports = new HeardReports(sessions, clock, config.sessions.reportSeconds * 1000);
   const channels = makeChannels(config, feed, { clock, log });
-  const titles = makeTitles(core, store, { feed, listenerFeed, sessions, channels });
+  const audience = new Audience(clock, sessions);
+  const titles = makeTitles(core, store, { feed, listenerFeed, sessions, audience, channels });
   ends.push(() => titles.close());
   await titles.restore();
 
@@ -182,8 +183,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     textCharacters: config.accessLog.textCharacters,
     secrets: core.secrets,
   });
-  const audience = new Audience(clock, sessions);
-  const statuses = mountStatuses(channels, feed, listenerStats, config);
+  const statuses = mountStatuses(channels, { feed, audience, listenerStats }, config);
   const parts = { channels, titles, feed, store, sessions, reports, audience, listenerStats, statuses };
   const network = new Network(core, parts);
   const metrics = new Metrics({

@@ -217,7 +217,19 @@ export class Metrics {
   }
 
   /** Where the send queues cannot be seen, lag is only what lies on the tape. */
-  #lag({ audience: { backlog } }: Observed): void {
+  #lag({ channels, audience }: Observed): void {
+    const { backlog } = audience;
+    this.#registry.gauge(
+      'airsplice_typical_lag_seconds',
+      'How much later than the live edge the median listener hears; absent: nobody plays',
+      ['channel'],
+      (set) => {
+        for (const channel of channels.keys()) {
+          const lagMs = audience.typicalLagMs(channel);
+          if (lagMs !== null) set({ channel }, lagMs / 1000);
+        }
+      },
+    );
     this.#registry.gauge(
       'airsplice_listeners_by_lag',
       'Playing listeners whose lag is at most `le` seconds',

@@ -1,22 +1,35 @@
-/** Each channel as playlists and statistics report it: its mount, its title from the feed, its listeners. Everything is read when it is asked for. */
+/**
+ * Each channel as playlists and statistics report it: its mount, its title from the feed, its listeners and their lag. Everything is read when it is
+ * asked for.
+ */
 
 import type { Channel } from '../channel/channel.js';
 import type { LoadedConfig } from '../config/load.js';
 import type { Feed } from '../feed/feed.js';
 import type { MountStatus } from '../http/stream/mount-status.js';
+import type { Audience } from '../listener/audience.js';
 import type { ListenerStats } from '../listener/listener-stats.js';
+
+export interface StatusParts {
+  readonly feed: Feed;
+  readonly audience: Audience;
+  readonly listenerStats: ListenerStats;
+}
 
 /** Every channel as playlists and statistics report it. */
 export function mountStatuses(
   channels: ReadonlyMap<string, Channel>,
-  feed: Feed,
-  listenerStats: ListenerStats,
+  parts: StatusParts,
   config: LoadedConfig,
 ): readonly MountStatus[] {
-  return [...channels.values()].map((channel) => statusOf(channel, feed, listenerStats, config));
+  return [...channels.values()].map((channel) => statusOf(channel, parts, config));
 }
 
-function statusOf(channel: Channel, feed: Feed, listenerStats: ListenerStats, { limits }: LoadedConfig): MountStatus {
+function statusOf(
+  channel: Channel,
+  { feed, audience, listenerStats }: StatusParts,
+  { limits }: LoadedConfig,
+): MountStatus {
   const { key, mounts } = channel;
   const mount = mounts[0]!;
   return {
@@ -27,6 +40,9 @@ function statusOf(channel: Channel, feed: Feed, listenerStats: ListenerStats, { 
     maxListeners: Math.min(mount.maxListeners, limits.listeners),
     get onAirSinceMs() {
       return channel.onAirSinceMs;
+    },
+    get typicalLagMs() {
+      return audience.typicalLagMs(key);
     },
     get title() {
       return feed.last(key, 'now')?.title ?? '';

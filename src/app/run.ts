@@ -15,7 +15,8 @@ import { fileLimit } from './file-limit.js';
 import { isClosing } from './stop-steps.js';
 
 const DEMO = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
-const USAGE = `usage: npm start -- [--port PORT] [CONFIG.yaml]     (without a configuration: the demo, ${DEMO})`;
+const USAGE = `usage: npm start -- [--port PORT] [CONFIG.yaml]     (without a configuration: the demo, ${DEMO})
+       node dist/main.js measure-offset CHANNEL     (README.md, "Finding the offset")`;
 
 /** How long a write on its way to a log or the store is waited for at the very end. */
 const MOMENT_MS = 20;

@@ -1,5 +1,4 @@
 /** Where listeners come in: admission with its hook, their streams, playlists and statistics. */
-
 import type { FastifyInstance } from 'fastify';
 import { Counts } from '../base/counts.js';
 import type { Mount } from '../channel/mount.js';
@@ -39,6 +38,7 @@ export class Streams {
   constructor(core: Core, guards: Guards, mounts: ReadonlyMap<string, Mount>, parts: ListenerParts) {
     const { config, clock, log } = core;
     const { audience, sessions, listenerStats } = parts;
+    const { burstSeconds, startTimeoutSeconds, showsOnReading } = config.streams;
     const { proxies, connections } = guards;
     this.#core = core;
     this.#guards = guards;
@@ -50,8 +50,9 @@ export class Streams {
       retrySeconds: Math.ceil(config.listenerHook?.breakSeconds ?? 1),
     });
     this.#stream = new Stream(audience, sessions, listenerStats, admission, clock, {
-      burstMs: config.streams.burstSeconds * 1000,
-      startTimeoutMs: config.streams.startTimeoutSeconds * 1000,
+      burstMs: burstSeconds * 1000,
+      startTimeoutMs: startTimeoutSeconds * 1000,
+      showsOnReading,
       log,
       onError: core.onError,
     });

@@ -2,6 +2,7 @@
 
 import type { Channel } from '../channel/channel.js';
 import type { Feed } from '../feed/feed.js';
+import type { Audience } from '../listener/audience.js';
 import type { ListenerFeed } from '../listener/listener-feed.js';
 import type { Sessions } from '../listener/sessions.js';
 import { Rate } from '../net/rate.js';
@@ -17,18 +18,27 @@ export interface TitleParts {
   readonly feed: Feed;
   readonly listenerFeed: ListenerFeed;
   readonly sessions: Sessions;
+  readonly audience: Audience;
   readonly channels: ReadonlyMap<string, Channel>;
 }
 
 export function makeTitles(core: Core, store: Store, parts: TitleParts): TitleService {
   const { config, clock, log, onError } = core;
   const { limits, metadata, titles, order } = config;
+  const { feed, listenerFeed, sessions, audience, channels } = parts;
+  const { channelDelay } = config.feed;
+  const channelDelayMs = (channel: string) =>
+    channelDelay === 'typical' ? (audience.typicalLagMs(channel) ?? 0) : channelDelay * 1000;
   return new TitleService({
-    ...parts,
-    engine: (onChange) => makeEngine(core, store, parts.feed, onChange),
+    feed,
+    listenerFeed,
+    sessions,
+    channels,
+    engine: (onChange) => makeEngine(core, store, feed, onChange),
     clock,
     log,
     onError,
+    readerDelayMs: (channel) => offsetMs(channel) + channelDelayMs(channel),
     rules: titles,
     heldPushes: metadata.heldPushes,
     textBytes: limits.textBytes,
@@ -39,6 +49,11 @@ export function makeTitles(core: Core, store: Store, parts: TitleParts): TitleSe
       remembered: 2 * order.flatMap(({ channels }) => channels).length,
     }),
   });
+}
+
+/** How much later than its push a title's audio comes in, milliseconds. */
+function offsetMs(_channel: string): number {
+  return 0;
 }
 
 /** Changes are committed to the store; one that takes long, or fails, is logged. */

@@ -11,7 +11,7 @@
 
 import type { Clock } from '../base/clock.js';
 import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
-import type { TrackRecord } from '../metadata/record.js';
+import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { Arrivals } from './arrivals.js';
 import type { AudioTape } from './audio-tape.js';
@@ -306,11 +306,6 @@ export class ChannelAudio {
     this.#packets!.write(packet, durationMs, fresh, link);
     this.#arrivals.note(arrivedMs, this.#packets!.endMs);
   }
-}
-
-/** The same title in other words: it lies where it lay. */
-function isSamePlay(one: TrackRecord, other: TrackRecord): boolean {
-  return one.id === other.id && one.effectAtMs === other.effectAtMs;
 }
 
 function readsAsAdts(frame: Buffer): boolean {

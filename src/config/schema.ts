@@ -67,6 +67,12 @@ export const BODY_TIMEOUT_SECONDS = 15;
 /** The one sentence that allows the demo's secrets on an address that others can reach. */
 export const DEMO_SECRETS_CONSENT = 'yes, anybody may push and stream to this server';
 
+/**
+ * Players that show a title when they read it, by how a product in their user agent begins → seconds of audio that they read before they play it
+ * (src/listener/README.md, "Players that show what they read").
+ */
+const SHOWS_ON_READING: Readonly<Record<string, 'all' | number>> = { 'LibVLC/': 'all', 'Lavf/': 1.1, MPlayer: 'all' };
+
 // Field names and field contents of RFC 9110 section 5; framing and metaint are ours, listeners were promised them.
 const HEADER_NAME = /^(?!(?:connection|content-length|transfer-encoding|icy-metaint)$)[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i;
 
@@ -144,6 +150,11 @@ export function configSchema(context: ConfigContext) {
       pushHoldSeconds: seconds(0, 86_400).default(600),
       graceSeconds: seconds(0, 3600).default(5),
     }).prefault({}),
+    feed: section({
+      channelDelay: z
+        .union([z.literal('typical'), seconds(0, 60)], { error: 'must be typical or a number of seconds from 0 to 60' })
+        .default(0),
+    }).prefault({}),
     limits: section({
       connections: whole(1, 1_000_000).default(25_000),
       // Absent: a tenth of connections, but at least 100; and a tenth, but at most 100 (app/network.ts).
@@ -207,6 +218,14 @@ export function configSchema(context: ConfigContext) {
         .union([z.literal(''), webUrl()], { error: 'must be an http:// or https:// URL, or ""' })
         .refine((url) => !/[?#]/.test(url), { error: 'must be a URL without ? and #' })
         .default(''),
+      showsOnReading: z
+        .record(
+          text(1, 100),
+          z.union([z.literal('all'), seconds(0, 60)], { error: 'must be all or a number of seconds from 0 to 60' }),
+          { error: 'must be a map from texts of user agents to all or seconds' },
+        )
+        .transform((own) => ({ ...SHOWS_ON_READING, ...own }))
+        .prefault({}),
       headers: z
         .record(
           z.string().regex(HEADER_NAME, { error: 'must be a header name, and none that frames the stream' }),

@@ -43,7 +43,7 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
       ...ANYWHERE,
       '200': {
         description:
-          'It is committed. Unless it waits for its time, the readers of this server that keep up have been written to.',
+          'It is committed. Unless it waits for its time, or titles of readers are delayed, the readers of this server that keep up have been written to.',
         headers: {
           'Content-Type': contentType,
           'Cache-Control': header('Never kept.', { const: 'no-store' }),

@@ -60,6 +60,10 @@ const SOURCE: Json = {
     stream_start: text,
     stream_start_iso8601: text,
     title: text,
+    typical_lag: {
+      type: 'number',
+      description: 'How many seconds after the live edge the median listener hears; not a member of Icecast’s.',
+    },
     dummy: { type: 'null' },
   },
 };

@@ -2,7 +2,7 @@
  * The order of everything that is published to readers, over all channels. Each record gets a stamp while it is decided, which is stored
  * with it, so the order survives a crash; a stamp is close to the wall clock, but rises whatever that clock does.
  *
- *   issue ──► commit ──► publish        published = 7, open = {5}:  text "7-2", all up to 7 were published except 5
+ *   issue ──► commit ─(hold)─► publish  published = 7, open = {5}:  text "7-2", all up to 7 were published except 5
  *
  * Changes of different channels are committed side by side and may overtake each other: what is still open below the highest
  * published stamp is part of the text. Invariant: a reader with that text has exactly the records that it covers.
@@ -21,6 +21,8 @@ export class Sequence {
   #last = 0;
   #published = 0;
   readonly #open = new Set<number>();
+  /** Of the open ones, those that are committed and wait to be published. */
+  readonly #held = new Set<number>();
   #text: string | undefined;
 
   /** The highest stamp issued, published or not. To be stored with every change: the clock may stand further back after a restart. */
@@ -43,13 +45,28 @@ export class Sequence {
   /** The record is about to be published, or was by the process before this one. */
   publish(stamp: number): void {
     this.#open.delete(stamp);
+    this.#held.delete(stamp);
     this.#last = Math.max(this.#last, stamp);
     this.#published = Math.max(this.#published, stamp);
     this.#text = undefined;
   }
 
-  /** The change is over, published or not. Idempotent. */
+  /** The record is committed and will be published later: until then it stays open. */
+  hold(stamp: number): void {
+    this.#open.add(stamp);
+    this.#held.add(stamp);
+    this.#text = undefined;
+  }
+
+  /** A held record is not published: a newer one takes its place. */
+  drop(stamp: number): void {
+    this.#held.delete(stamp);
+    this.settle(stamp);
+  }
+
+  /** The change is over, published or not; one that is held goes on. Idempotent. */
   settle(stamp: number): void {
+    if (this.#held.has(stamp)) return;
     if (this.#open.delete(stamp)) this.#text = undefined;
   }
 

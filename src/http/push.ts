@@ -1,7 +1,7 @@
 /**
  * `/metapush/{channelkey}/{token}`, or `/metapush/{channelkey}` with a bearer token (RFC 6750): which clients may push and how often,
  * what was pushed, and the answer (specification, "Push metadata"; src/http/README.md, "Push").
- * The answer comes after the commit and after this node's readers have been written to.
+ * The answer comes after the commit and after this node's readers have been written to, unless their titles are delayed.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

@@ -9,11 +9,13 @@
  */
 
 import type { Socket } from 'node:net';
+import type { AudioTape } from '../audio/audio-tape.js';
 import type { ChannelAudio } from '../audio/channel-audio.js';
 import type { AlarmHandler, Clock } from '../base/clock.js';
 import { TICK_MS } from '../base/clock.js';
 import { SocketBacklog } from './backlog.js';
 import { ENDINGS, type Ending } from './ending.js';
+import { LateBlocks } from './late-blocks.js';
 import { Listener } from './listener.js';
 import type { Session, Sessions } from './sessions.js';
 import { TypicalLag } from './typical-lag.js';
@@ -36,6 +38,8 @@ export interface JoinOptions {
   readonly icy: boolean;
   readonly burstMs: number;
   readonly session: Session | null;
+  /** Milliseconds of audio that its player reads before it plays it, where it shows titles when it reads them; else 0. */
+  readonly readAheadMs?: number;
   /** How long it may listen; +∞: for ever. */
   readonly limitMs: number;
   /** Called once. */
@@ -102,6 +106,7 @@ export class Audience implements AlarmHandler {
     const nowMs = this.#clock.now();
     const cursor = tape.joinAt(options.burstMs);
     const listener = new Listener(socket, tape, channel.key, cursor, options.icy, options.session, nowMs);
+    this.#showLate(listener, tape, options);
     this.#place(listener);
     const backlog = this.backlog.watch(listener, tape);
     const onAlarm = () => listener.end('overtime');
@@ -109,6 +114,7 @@ export class Audience implements AlarmHandler {
     const alarm = hasLimit ? this.#clock.alarm(nowMs + options.limitMs, { onAlarm }) : null;
     listener.end = (ending) => {
       alarm?.cancel();
+      listener.late?.stop();
       this.backlog.forget(backlog);
       this.#end(listener, channel, options, ending);
     };
@@ -167,6 +173,12 @@ export class Audience implements AlarmHandler {
       socket.destroySoon();
       this.#clock.alarm(this.#clock.now() + LINGER_MS, { onAlarm: () => void socket.destroy() });
     }
+  }
+
+  #showLate(listener: Listener, tape: AudioTape, { icy, readAheadMs = 0 }: JoinOptions): void {
+    if (!icy || readAheadMs === 0 || tape.rendering(true) !== null) return;
+    const onDue = (nowMs: number) => void listener.advance(nowMs);
+    listener.late = new LateBlocks(readAheadMs, tape.metaint, listener.player, this.#clock, onDue);
   }
 
   /** Into the emptiest slot. */

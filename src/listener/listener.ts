@@ -4,13 +4,15 @@
  *
  * Every listener with ICY begins at a segment's first byte (entry.ts makes a whole frame or a tag of what stands there), so every block
  * that it is owed falls where the segment has one, and the shared renderings are right for it from its first byte. (Of Ogg each has a
- * rendering of its own until its first link ends, and all along with ICY.) Owned by the audience.
+ * rendering of its own until its first link ends, and all along with ICY;
+ * players that show a title when they read it get late blocks.) Owned by the audience.
  */
 
 import type { Socket } from 'node:net';
 import type { AudioTape, Rendering } from '../audio/audio-tape.js';
 import { type AudioSegment, inForceAt } from '../audio/segment.js';
 import type { Ending } from './ending.js';
+import type { LateBlocks } from './late-blocks.js';
 import { PlayerClock } from './player-clock.js';
 import type { Session } from './sessions.js';
 
@@ -39,6 +41,8 @@ export class Listener {
   readonly session: Session | null;
   /** Audio time of its first byte on the tape; -1 before it was written. */
   joinMs = -1;
+  /** Its blocks, where its player shows titles when it reads them: set before `start`, and on a tape that gives it no phase. */
+  late: LateBlocks | null = null;
   readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
   /** Null: it is sent what all are. */
@@ -104,7 +108,8 @@ export class Listener {
   }
 
   #writeDue(nowMs: number): void {
-    const due = Math.min(this.#tape.head - this.cursor, this.#mostAtOnce);
+    const there = this.#tape.head - this.cursor - (this.late?.reserve(nowMs) ?? 0);
+    const due = Math.min(there, this.#mostAtOnce);
     if (due === 1) this.#write(nowMs);
     else if (due > 1) {
       this.socket.cork();
@@ -121,11 +126,15 @@ export class Listener {
       this.firstSeq = this.cursor;
       return;
     }
-    const icy = this.icy;
-    const shared = first ? segment.entered(icy) : icy ? segment.titled : segment.plain;
     const before = this.bytes;
-    if (this.#rendering === null) this.#send(shared);
-    else this.#sendOwn(this.#rendering, shared, segment);
+    if (this.late !== null) this.#writeLate(this.late, segment, first, nowMs);
+    else {
+      const icy = this.icy;
+      const shared = first ? segment.entered(icy) : icy ? segment.titled : segment.plain;
+      if (this.#rendering === null) this.#send(shared);
+      else this.#sendOwn(this.#rendering.next(shared, segment));
+      if (this.#rendering?.isShared) this.#rendering = null;
+    }
     if (first) {
       this.joinMs = segment.entryMs;
       this.player.begin(nowMs);
@@ -134,17 +143,22 @@ export class Listener {
     if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
   }
 
-  #send(bytes: Buffer): void {
-    this.bytes += bytes.length;
-    this.socket.write(bytes);
+  #writeLate(late: LateBlocks, segment: AudioSegment, first: boolean, nowMs: number): void {
+    const shared = first ? segment.entered(true) : segment.bytes;
+    const slices = first ? late.first(shared, segment, nowMs) : late.next(shared, segment, nowMs);
+    if (slices === null) this.#send(shared);
+    else this.#sendOwn(slices);
   }
 
-  #sendOwn(rendering: Rendering, shared: Buffer, segment: AudioSegment): void {
-    const pieces = rendering.next(shared, segment);
+  #sendOwn(pieces: readonly Buffer[]): void {
     this.socket.cork();
     for (let i = 0; i < pieces.length; i++) this.#send(pieces[i]!);
     this.socket.uncork();
-    if (rendering.isShared) this.#rendering = null;
+  }
+
+  #send(bytes: Buffer): void {
+    this.bytes += bytes.length;
+    this.socket.write(bytes);
   }
 
   /** What of the segment its session must know: the titles that take effect in it, each at its own place; and that there is more to hear. */

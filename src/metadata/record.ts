@@ -58,6 +58,11 @@ export interface TrackRecord extends Track {
   readonly stamp?: number;
 }
 
+/** Whether both are one title, perhaps in other words: a correction keeps the id, and the moment at which it took effect. */
+export function isSamePlay(one: TrackRecord, other: TrackRecord): boolean {
+  return one.id === other.id && one.effectAtMs === other.effectAtMs;
+}
+
 /** The title line as listeners see it: both parts with the separator, or the only non-empty part (src/metadata/README.md, "Title line"). */
 export function titleLine(track: Pick<Track, 'artist' | 'song' | 'separator'>): string {
   if (track.artist === '') return track.song;

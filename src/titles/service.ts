@@ -2,7 +2,7 @@
  * The one way for metadata to change: a push, a title of a source or a moment by the clock is decided by the state machine,
  * committed by the engine, and comes back through `deliver` to the tape and the readers (src/titles/README.md, "The walk of a change").
  *
- * Invariant: commit, then readers, then the answer. Owns its engine and scheduler; made by app/titles.ts.
+ * Invariant: commit, then readers (unless theirs is delayed), then the answer. Owns its engine and scheduler; made by app/titles.ts.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -27,6 +27,7 @@ import type { Change, ChannelState } from '../now-playing/state.js';
 import type { TrustRules } from '../now-playing/trust.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import type { Deliver, Engine } from './engine.js';
+import { ReaderDelay } from './reader-delay.js';
 import { TitleScheduler } from './scheduler.js';
 import { TitleRate } from './title-rate.js';
 
@@ -46,6 +47,8 @@ export interface TitleServiceParts {
   readonly textBytes: number;
   /** How often titles of encoders and upstreams are taken, by channel and origin. */
   readonly sourceTitleRate: Rate;
+  /** How much later than its effect the readers of a channel and its station get a title, milliseconds; 0 or less: at once. */
+  readerDelayMs(channel: string): number;
   /** Called with what should not happen. */
   onError(error: unknown): void;
 }
@@ -53,7 +56,7 @@ export interface TitleServiceParts {
 export interface AcceptedPush {
   /** The answer's. */
   readonly json: string;
-  /** Whether this node's readers were written to: not yet where it waits for its time, not at all where it repeats. */
+  /** Whether this node's readers were written to: not yet where it waits for its time or they get it later, not at all where it repeats. */
   readonly isPublished: boolean;
 }
 
@@ -68,6 +71,7 @@ export class TitleService {
   /** Titles of encoders and upstreams that came past the limit. */
   readonly #delayedTitles: ChannelCounter;
   readonly #titleRate: TitleRate;
+  readonly #readers: ReaderDelay;
 
   constructor(parts: TitleServiceParts) {
     const { clock, channels, log } = parts;
@@ -83,6 +87,12 @@ export class TitleService {
     this.#delayedTitles = new ChannelCounter(clock, (channel, titles) =>
       log.warn({ channel, titles }, 'titles of its source come past limits.pushesPerMinute: only the newest counts'),
     );
+    this.#readers = new ReaderDelay({
+      feed: parts.feed,
+      clock,
+      delayMs: parts.readerDelayMs,
+      most: parts.heldPushes,
+    });
     this.#titleRate = new TitleRate(clock, parts.sourceTitleRate, (channel) => this.#delayedTitles.count(channel));
     this.#scheduler = new TitleScheduler({
       engine,
@@ -143,7 +153,9 @@ export class TitleService {
     );
     const { answer, change, isFarAhead } = pushed!;
     if (isFarAhead) this.#farAhead.count(channel);
-    return { json: this.#view(answer).pushAnswer(), isPublished: change !== null && change.record !== null };
+    const record = change?.record ?? null;
+    const isPublished = record !== null && !this.#readers.isWaiting(channel, record.version);
+    return { json: this.#view(answer).pushAnswer(), isPublished };
   }
 
   /** Of an accepted push some fields were not taken. */
@@ -213,15 +225,22 @@ export class TitleService {
   }
 
   #takeEffect(channel: string, change: Change): void {
-    const { feed, listenerFeed, sessions, log } = this.#parts;
+    const { listenerFeed, sessions, log } = this.#parts;
     void this.#scheduler.check(channel);
-    if (change.state.next === null) feed.set(channel, 'next', null);
-    if (change.record === null) return;
+    const hasNext = change.state.next !== null;
+    if (change.record === null) {
+      if (!hasNext) this.#readers.dropNext(channel);
+      return;
+    }
     const view = this.#view(change.record);
     const { type, source } = change.record;
-    if (type === 'now') this.#putOnTape(channel, change.state, view);
-    feed.publish(view);
-    if (type === 'next') listenerFeed.next(view, sessions);
+    if (type === 'now') {
+      this.#putOnTape(channel, change.state, view);
+      this.#readers.now(view, !hasNext);
+    } else {
+      this.#readers.next(view);
+      listenerFeed.next(view, sessions);
+    }
     log.info({ channel, type, source, title: view.title }, 'title');
   }
 
@@ -246,7 +265,7 @@ export class TitleService {
       void this.#scheduler.check(channel);
       void this.#scheduler.checkSource(channel);
       if (feed.last(channel, 'next') == null) continue;
-      if (currentNext(this.#engine.state(channel), clock.wallMs()) === null) feed.set(channel, 'next', null);
+      if (currentNext(this.#engine.state(channel), clock.wallMs()) === null) this.#readers.dropNext(channel);
     }
   }
 

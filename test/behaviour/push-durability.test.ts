@@ -65,6 +65,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
     rules: config.titles,
     heldPushes: 64,
     sourceTitleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
+    readerDelayMs: () => 0,
     onError: () => undefined,
   });
   const proxies = new Proxies([], 'x-forwarded-for');

@@ -17,7 +17,13 @@ const ENV = {
   WAVE_CERT_FILE: TLS.certFile,
   WAVE_KEY_FILE: TLS.keyFile,
 };
-const RECORDS = ['stations', 'stations.*.channels', 'stations.*.channels.*.icy.etypes', 'streams.headers'];
+const RECORDS = [
+  'stations',
+  'stations.*.channels',
+  'stations.*.channels.*.icy.etypes',
+  'streams.headers',
+  'streams.showsOnReading',
+];
 
 type Json = Record<string, unknown>;
 

@@ -26,6 +26,8 @@ export class Feeder {
   answer = '';
   ended = false;
   closed = false;
+  /** What it sends, over and over. */
+  frames: readonly Buffer[];
   #at: number;
 
   /** @param headers lines that end with CRLF @param from the first frame that it will send */
@@ -33,9 +35,10 @@ export class Feeder {
     t: Test,
     port: number,
     path: string,
-    options: { headers?: string; password?: string; from?: number } = {},
+    options: { headers?: string; password?: string; from?: number; frames?: readonly Buffer[] } = {},
   ) {
     this.#at = options.from ?? 0;
+    this.frames = options.frames ?? DEMO_FRAMES;
     this.socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
     this.socket.on('data', (chunk) => {
       this.answer += chunk.toString('latin1');
@@ -66,9 +69,9 @@ export class Feeder {
     return this.status;
   }
 
-  /** The next frames of the demo, at once. Returns them. */
+  /** The next frames, at once. Returns them. */
   send(count: number): Buffer[] {
-    const frames = Array.from({ length: count }, () => DEMO_FRAMES[this.#at++ % DEMO_FRAMES.length]!);
+    const frames = Array.from({ length: count }, () => this.frames[this.#at++ % this.frames.length]!);
     this.socket.write(Buffer.concat(frames));
     return frames;
   }

@@ -41,6 +41,7 @@ export class Player {
       keep?: boolean;
       method?: string;
       headers?: string;
+      agent?: string;
       ca?: Buffer;
       onAudio?: (bytes: Uint8Array) => void;
     } = {},
@@ -56,7 +57,7 @@ export class Player {
     });
     this.socket.on('data', (chunk: Buffer) => this.#read(chunk));
     this.socket.write(
-      `${options.method ?? 'GET'} ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: test\r\n${icy}${options.headers ?? ''}\r\n`,
+      `${options.method ?? 'GET'} ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${options.agent ?? 'test'}\r\n${icy}${options.headers ?? ''}\r\n`,
     );
   }
 

@@ -34,6 +34,7 @@ async function start(
   store: MemoryStore,
   clock: FakeClock,
   options: Partial<ChannelConfig> = {},
+  readerDelayMs = 0,
 ): Promise<Started> {
   const path = join(tempFolder(t), 'config.yaml');
   writeFileSync(path, demoYaml());
@@ -56,6 +57,7 @@ async function start(
     heldPushes: 64,
     textBytes: 1024,
     sourceTitleRate: new Rate(clock, { perMinute: 1, burst: 2, remembered: 2 }),
+    readerDelayMs: () => readerDelayMs,
     onError: (error) => t.error(error),
   });
   await titles.restore();

@@ -1,7 +1,7 @@
 /**
  * Statistics as Icecast gives them: `/status-json.xsl` of 2.4 (members in its order, `source` an object for one, an array for several,
  * absent for none, `dummy` at the end), and the same as XML, as `/admin/publicstats` of 2.5. Monitoring scripts take them apart by exactly
- * these forms, so nothing is renamed; `connections` is the one member that is ours.
+ * these forms, so nothing is renamed; `connections` and `typical_lag` are ours.
  *
  * A channel is one source, named by its first configured mount, or by the one that was asked for.
  */
@@ -47,7 +47,7 @@ function sourcesOf({ channels }: StatusFacts, { base }: Reached, path: string | 
   });
 }
 
-function membersOf({ mount, counts, onAirSinceMs, title }: MountStatus, url: string): StatusMembers {
+function membersOf({ mount, counts, onAirSinceMs, title, typicalLagMs }: MountStatus, url: string): StatusMembers {
   const { facts, audio } = mount;
   const { bitrateKbps } = audio;
   const channels = facts.channels || audio.channels;
@@ -69,6 +69,7 @@ function membersOf({ mount, counts, onAirSinceMs, title }: MountStatus, url: str
     ...(facts.url === '' ? {} : { server_url: facts.url }),
     ...(onAirSinceMs === null ? {} : times('stream_start', onAirSinceMs)),
     ...(title === '' ? {} : { title }),
+    ...(typicalLagMs === null ? {} : { typical_lag: Math.round(typicalLagMs) / 1000 }),
   };
 }
 

@@ -19,6 +19,8 @@ export interface MountStatus {
   readonly nextTitle: string;
   readonly maxListeners: number;
   readonly counts: ListenerCounts;
+  /** How much later than the live edge the median listener hears, milliseconds; null: nobody plays. */
+  readonly typicalLagMs: number | null;
 }
 
 export interface StatusFacts {

@@ -12,6 +12,7 @@ import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
 import { streamHead } from '../../listener/head.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
+import { type ReadingPlayers, readAheadMs } from '../../listener/reading-players.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
 import { asRefusal } from '../problem.js';
 import { isMetaid } from '../reads.js';
@@ -28,6 +29,8 @@ const RETRY_SECONDS = 5;
 export interface StreamOptions {
   readonly burstMs: number;
   readonly startTimeoutMs: number;
+  /** Players that show a title when they read it. */
+  readonly showsOnReading: ReadingPlayers;
   readonly log: Log;
   /** Called with what went wrong where the client learns only that something did. */
   onError(error: unknown): void;
@@ -159,11 +162,12 @@ export class Stream implements AlarmHandler {
     const head = streamHead(mount.facts, audio, metaint, request.addressHeaders);
     const session = this.#session(request, mount);
     const counted = this.#stats.join(audio.key, request, session?.metaid ?? null);
-    const { burstMs, log } = this.#options;
+    const { burstMs, showsOnReading, log } = this.#options;
     this.#audience.join(request.take(), audio, head, {
       icy,
       burstMs,
       session,
+      readAheadMs: readAheadMs(showsOnReading, request.header('user-agent') ?? ''),
       limitMs: place.limitMs,
       onEnd: ({ ending, bytes, lastedMs }) => {
         place.end(lastedMs);

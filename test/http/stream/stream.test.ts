@@ -110,6 +110,7 @@ function faulty(access: Mount['access']) {
   const stream = new Stream(audience, sessions, new ListenerStats(clock, {} as never), admission, clock, {
     burstMs: 0,
     startTimeoutMs: 60_000,
+    showsOnReading: {},
     log: {} as never,
     onError: (error) => errors.push(error),
   });

@@ -1,0 +1,144 @@
+/**
+ * Titles on their way to the readers of channels and stations, who may get them later than the tape: when the listeners hear them, for apps and pages
+ * that know no metaid (README.md, "The delay of readers").
+ *
+ *   now ──► │ now 7 │ now 8 │ ──► feed        in order, each at its moment; a next passes at once
+ *
+ * Invariant: every now is published in its turn, and a correction of one that waits takes its place; a next that one of them has spent stays in
+ * force until that one is. What waits is committed: after a restart it is in force at once. Owned by service.ts.
+ */
+
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import type { Feed } from '../feed/feed.js';
+import { isSamePlay } from '../metadata/record.js';
+import type { RecordView } from '../metadata/view.js';
+
+export interface ReaderDelayParts {
+  readonly feed: Feed;
+  readonly clock: Clock;
+  /** How much later than a title's effect the channel's readers get it, milliseconds; 0 or less: at once. */
+  delayMs(channel: string): number;
+  /** How many titles of a channel wait at most: past it the first is published. */
+  readonly most: number;
+}
+
+interface DelayedTitle {
+  view: RecordView;
+  /** Whether the following track goes with it. */
+  spendsNext: boolean;
+  readonly dueMs: number;
+}
+
+export class ReaderDelay {
+  readonly #parts: ReaderDelayParts;
+  readonly #queues = new Map<string, DelayedChannel>();
+
+  constructor(parts: ReaderDelayParts) {
+    this.#parts = parts;
+  }
+
+  /** A now takes effect. @param spendsNext whether the channel has no following track any more */
+  now(view: RecordView, spendsNext: boolean): void {
+    this.#queue(view.record.channel).now(view, spendsNext);
+  }
+
+  /** A following track, which is published at once. */
+  next(view: RecordView): void {
+    this.#queue(view.record.channel).next(view);
+  }
+
+  /** The channel has no following track any more. */
+  dropNext(channel: string): void {
+    this.#queue(channel).dropNext();
+  }
+
+  /** Whether the record with this version waits. */
+  isWaiting(channel: string, version: number): boolean {
+    return this.#queues.get(channel)?.isWaiting(version) ?? false;
+  }
+
+  #queue(channel: string): DelayedChannel {
+    let queue = this.#queues.get(channel);
+    if (queue === undefined) this.#queues.set(channel, (queue = new DelayedChannel(channel, this.#parts)));
+    return queue;
+  }
+}
+
+/** The titles of one channel that wait. */
+class DelayedChannel implements AlarmHandler {
+  readonly #channel: string;
+  readonly #parts: ReaderDelayParts;
+  readonly #waiting: DelayedTitle[] = [];
+  #alarm: Alarm | null = null;
+
+  constructor(channel: string, parts: ReaderDelayParts) {
+    this.#channel = channel;
+    this.#parts = parts;
+  }
+
+  now(view: RecordView, spendsNext: boolean): void {
+    const { feed, clock, most } = this.#parts;
+    const last = this.#waiting.at(-1);
+    if (last !== undefined && isSamePlay(last.view.record, view.record)) {
+      feed.sequence.drop(stampOf(last.view));
+      last.view = view;
+      last.spendsNext ||= spendsNext;
+      feed.sequence.hold(stampOf(view));
+      return;
+    }
+    const dueMs = Math.max(clock.now() + this.#delayMs(view), last?.dueMs ?? 0);
+    if (last === undefined && dueMs <= clock.now()) {
+      this.#publish(view, spendsNext);
+      return;
+    }
+    this.#waiting.push({ view, spendsNext, dueMs });
+    feed.sequence.hold(stampOf(view));
+    if (this.#waiting.length > most) this.#publishFirst();
+    this.#alarm ??= clock.alarm(this.#waiting[0]!.dueMs, this);
+  }
+
+  next(view: RecordView): void {
+    // What they have spent is the one before it.
+    for (const title of this.#waiting) title.spendsNext = false;
+    this.#parts.feed.publish(view);
+  }
+
+  dropNext(): void {
+    const last = this.#waiting.at(-1);
+    if (last === undefined) this.#parts.feed.set(this.#channel, 'next', null);
+    else last.spendsNext = true;
+  }
+
+  isWaiting(version: number): boolean {
+    return this.#waiting.some(({ view }) => view.record.version === version);
+  }
+
+  onAlarm(nowMs: number): void {
+    this.#alarm = null;
+    while (this.#waiting.length > 0 && this.#waiting[0]!.dueMs <= nowMs) this.#publishFirst();
+    if (this.#waiting.length > 0) this.#alarm = this.#parts.clock.alarm(this.#waiting[0]!.dueMs, this);
+  }
+
+  /** What is in force already needs no delay to be put right. */
+  #delayMs(view: RecordView): number {
+    const { feed, delayMs } = this.#parts;
+    const inForce = feed.last(this.#channel, 'now');
+    return inForce != null && isSamePlay(inForce.record, view.record) ? 0 : delayMs(this.#channel);
+  }
+
+  #publishFirst(): void {
+    const { view, spendsNext } = this.#waiting.shift()!;
+    this.#publish(view, spendsNext);
+  }
+
+  #publish(view: RecordView, spendsNext: boolean): void {
+    const { feed } = this.#parts;
+    if (spendsNext) feed.set(this.#channel, 'next', null);
+    feed.publish(view);
+  }
+}
+
+/** A record without one comes before all others. */
+function stampOf(view: RecordView): number {
+  return view.record.stamp ?? 1;
+}
