@@ -224,8 +224,8 @@ export class Metrics {
       'How much later than the live edge the median listener hears; absent: nobody plays',
       ['channel'],
       (set) => {
-        for (const channel of channels.keys()) {
-          const lagMs = audience.typicalLagMs(channel);
+        for (const [channel, { audio }] of channels) {
+          const lagMs = audience.typicalLagMs(audio);
           if (lagMs !== null) set({ channel }, lagMs / 1000);
         }
       },

@@ -42,7 +42,7 @@ function statusOf(
       return channel.onAirSinceMs;
     },
     get typicalLagMs() {
-      return audience.typicalLagMs(key);
+      return audience.typicalLagMs(channel.audio);
     },
     get title() {
       return feed.last(key, 'now')?.title ?? '';

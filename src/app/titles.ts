@@ -28,7 +28,7 @@ export function makeTitles(core: Core, store: Store, parts: TitleParts): TitleSe
   const { feed, listenerFeed, sessions, audience, channels } = parts;
   const { channelDelay } = config.feed;
   const channelDelayMs = (channel: string) =>
-    channelDelay === 'typical' ? (audience.typicalLagMs(channel) ?? 0) : channelDelay * 1000;
+    channelDelay === 'typical' ? (audience.typicalLagMs(channels.get(channel)!.audio) ?? 0) : channelDelay * 1000;
   return new TitleService({
     feed,
     listenerFeed,
@@ -38,7 +38,7 @@ export function makeTitles(core: Core, store: Store, parts: TitleParts): TitleSe
     clock,
     log,
     onError,
-    readerDelayMs: (channel) => offsetMs(channel) + channelDelayMs(channel),
+    readerDelayMs: channelDelayMs,
     rules: titles,
     heldPushes: metadata.heldPushes,
     textBytes: limits.textBytes,
@@ -49,11 +49,6 @@ export function makeTitles(core: Core, store: Store, parts: TitleParts): TitleSe
       remembered: 2 * order.flatMap(({ channels }) => channels).length,
     }),
   });
-}
-
-/** How much later than its push a title's audio comes in, milliseconds. */
-function offsetMs(_channel: string): number {
-  return 0;
 }
 
 /** Changes are committed to the store; one that takes long, or fails, is logged. */

@@ -81,8 +81,9 @@ export class Audience implements AlarmHandler {
   }
 
   /** How much later than the live edge the median listener of a channel hears, milliseconds of audio; null: nobody plays. */
-  typicalLagMs(channel: string): number | null {
-    return this.#typicalLag.typicalLagMs(channel);
+  typicalLagMs({ key, delayedMs }: Pick<ChannelAudio, 'key' | 'delayedMs'>): number | null {
+    const lagMs = this.#typicalLag.typicalLagMs(key);
+    return lagMs === null ? null : lagMs + delayedMs;
   }
 
   /** Takes a place on the channel, before there is a tape: the first one wakes a source on demand. Balance with `leave`. */

@@ -16,8 +16,6 @@ import type { RecordView } from '../metadata/view.js';
 export interface ReaderDelayParts {
   readonly feed: Feed;
   readonly clock: Clock;
-  /** How much later than a title's effect the channel's readers get it, milliseconds; 0 or less: at once. */
-  delayMs(channel: string): number;
   /** How many titles of a channel wait at most: past it the first is published. */
   readonly most: number;
 }
@@ -37,9 +35,9 @@ export class ReaderDelay {
     this.#parts = parts;
   }
 
-  /** A now takes effect. @param spendsNext whether the channel has no following track any more */
-  now(view: RecordView, spendsNext: boolean): void {
-    this.#queue(view.record.channel).now(view, spendsNext);
+  /** A now takes effect. @param delayMs 0 or less: at once @param spendsNext whether the channel has no following track any more */
+  now(view: RecordView, delayMs: number, spendsNext: boolean): void {
+    this.#queue(view.record.channel).now(view, delayMs, spendsNext);
   }
 
   /** A following track, which is published at once. */
@@ -76,7 +74,7 @@ class DelayedChannel implements AlarmHandler {
     this.#parts = parts;
   }
 
-  now(view: RecordView, spendsNext: boolean): void {
+  now(view: RecordView, delayMs: number, spendsNext: boolean): void {
     const { feed, clock, most } = this.#parts;
     const last = this.#waiting.at(-1);
     if (last !== undefined && isSamePlay(last.view.record, view.record)) {
@@ -86,7 +84,7 @@ class DelayedChannel implements AlarmHandler {
       feed.sequence.hold(stampOf(view));
       return;
     }
-    const dueMs = Math.max(clock.now() + this.#delayMs(view), last?.dueMs ?? 0);
+    const dueMs = Math.max(clock.now() + (this.#isInForce(view) ? 0 : delayMs), last?.dueMs ?? 0);
     if (last === undefined && dueMs <= clock.now()) {
       this.#publish(view, spendsNext);
       return;
@@ -120,10 +118,9 @@ class DelayedChannel implements AlarmHandler {
   }
 
   /** What is in force already needs no delay to be put right. */
-  #delayMs(view: RecordView): number {
-    const { feed, delayMs } = this.#parts;
-    const inForce = feed.last(this.#channel, 'now');
-    return inForce != null && isSamePlay(inForce.record, view.record) ? 0 : delayMs(this.#channel);
+  #isInForce(view: RecordView): boolean {
+    const inForce = this.#parts.feed.last(this.#channel, 'now');
+    return inForce != null && isSamePlay(inForce.record, view.record);
   }
 
   #publishFirst(): void {

@@ -47,7 +47,7 @@ export interface TitleServiceParts {
   readonly textBytes: number;
   /** How often titles of encoders and upstreams are taken, by channel and origin. */
   readonly sourceTitleRate: Rate;
-  /** How much later than its effect the readers of a channel and its station get a title, milliseconds; 0 or less: at once. */
+  /** How much later than the live edge the readers of a channel and its station get a title, milliseconds. */
   readerDelayMs(channel: string): number;
   /** Called with what should not happen. */
   onError(error: unknown): void;
@@ -90,7 +90,6 @@ export class TitleService {
     this.#readers = new ReaderDelay({
       feed: parts.feed,
       clock,
-      delayMs: parts.readerDelayMs,
       most: parts.heldPushes,
     });
     this.#titleRate = new TitleRate(clock, parts.sourceTitleRate, (channel) => this.#delayedTitles.count(channel));
@@ -225,7 +224,7 @@ export class TitleService {
   }
 
   #takeEffect(channel: string, change: Change): void {
-    const { listenerFeed, sessions, log } = this.#parts;
+    const { listenerFeed, sessions, log, readerDelayMs } = this.#parts;
     void this.#scheduler.check(channel);
     const hasNext = change.state.next !== null;
     if (change.record === null) {
@@ -235,8 +234,9 @@ export class TitleService {
     const view = this.#view(change.record);
     const { type, source } = change.record;
     if (type === 'now') {
-      this.#putOnTape(channel, change.state, view);
-      this.#readers.now(view, !hasNext);
+      const agoMs = this.#agoMs(channel, change.state, source);
+      this.#putOnTape(channel, view, agoMs);
+      this.#readers.now(view, readerDelayMs(channel) - agoMs, !hasNext);
     } else {
       this.#readers.next(view);
       listenerFeed.next(view, sessions);
@@ -244,11 +244,16 @@ export class TitleService {
     log.info({ channel, type, source, title: view.title }, 'title');
   }
 
+  /** How long ago the audio of the title on air came in, milliseconds; less than 0: it will. */
+  #agoMs(channel: string, state: ChannelState, source: TrackRecord['source']): number {
+    const { channels, clock } = this.#parts;
+    return clock.wallMs() - placeMs(state, channels.get(channel)!.titleOffsetMs(source));
+  }
+
   /** Listeners who are past its place get a title at once, not with its block. */
-  #putOnTape(channel: string, state: ChannelState, view: RecordView): void {
+  #putOnTape(channel: string, view: RecordView, agoMs: number): void {
     const { channels, sessions, clock } = this.#parts;
-    const to = channels.get(channel)!;
-    const late = to.audio.title(view, clock.wallMs() - placeMs(state, to.titleOffsetMs(view.record.source)));
+    const late = channels.get(channel)!.audio.title(view, agoMs);
     if (late === null) return;
     for (const session of sessions.onChannel(channel)) session.late(late, clock.now());
   }

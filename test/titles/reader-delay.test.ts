@@ -23,7 +23,7 @@ class DelayedReader {
   constructor() {
     this.feed.addStation('demo', [FACE, { ...FACE, key: 'other' }]);
     const { feed, clock } = this;
-    this.delay = new ReaderDelay({ feed, clock, delayMs: () => this.delayMs, most: MOST });
+    this.delay = new ReaderDelay({ feed, clock, most: MOST });
     const onMessage = ({ json }: Message) => {
       const { song, type } = JSON.parse(json) as { song: string; type: string };
       this.sent.push({ song, type, atMs: clock.now() });
@@ -36,7 +36,7 @@ class DelayedReader {
     const stamp = this.feed.sequence.issue(this.clock.wallMs());
     const version = ++this.#version;
     const view = viewOf(song, { type, id: `id ${play}`, effectAtMs: play, version, stamp });
-    if (type === 'now') this.delay.now(view, spendsNext);
+    if (type === 'now') this.delay.now(view, this.delayMs, spendsNext);
     else this.delay.next(view);
     this.feed.sequence.settle(stamp);
     return version;
