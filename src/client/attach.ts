@@ -134,6 +134,7 @@ class AttachedPlayer implements Attachment {
     this.#stopWaking();
     if (this.#titles !== null) this.#arm();
     this.#clear();
+    this.#state = 'stopped';
     this.#system?.release();
   }
 

@@ -29,13 +29,11 @@ class MovedAudio extends EventTarget implements AudioElement {
   ended = false;
   buffered = { length: 0, end: () => 0 };
   readonly #port: number;
-  readonly #t: Test;
   #src = '';
   player: Player | null = null;
 
   constructor(t: Test, port: number) {
     super();
-    this.#t = t;
     this.#port = port;
     t.teardown(() => this.player?.close());
   }
@@ -99,11 +97,6 @@ class MovedAudio extends EventTarget implements AudioElement {
   get metaid(): string {
     return new URL(this.#src).searchParams.get('metaid')!;
   }
-
-  async written(title: string): Promise<void> {
-    await this.player!.until((player) => player.titles.at(-1)?.title === title, 15_000);
-    this.#t.pass(`written: ${title}`);
-  }
 }
 
 async function push(server: TestServer, song: string, more = ''): Promise<void> {
@@ -126,8 +119,8 @@ function moved(audio: MovedAudio, to: () => number, isReady: () => boolean): () 
 }
 
 /** Pushes a title, and waits until it is the one that listeners begin with. */
-async function pushFirst(server: TestServer, more = ''): Promise<void> {
-  await push(server, 'first', more);
+async function pushFirst(server: TestServer): Promise<void> {
+  await push(server, 'first');
   let joins = 0;
   const beginsWithIt = async () => {
     const metaid = `join-${joins++}`;

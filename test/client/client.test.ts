@@ -41,10 +41,11 @@ t.test('an app compiles against the package and runs with it', { timeout: 120_00
   const folder = tempFolder(t);
   const installed = join(folder, 'node_modules/airsplice');
   mkdirSync(installed, { recursive: true });
-  // As package.json has it built, wherever npm would put it.
+  // Built as package.json says, where npm would put it.
   cpSync(join(ROOT, 'package.json'), join(installed, 'package.json'));
-  const options = ['--emitDeclarationOnly', 'false', '--outDir', join(installed, 'dist')];
-  await tsc('-p', join(ROOT, 'tsconfig.client.json'), ...options);
+  const outDir = join(installed, 'dist');
+  const options = ['--emitDeclarationOnly', 'false', '--incremental', 'false', '--tsBuildInfoFile', 'null'];
+  await tsc('-p', join(ROOT, 'tsconfig.client.json'), ...options, '--outDir', outDir);
   for (const name of ['ws', '@types', 'undici-types'])
     symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
   const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
