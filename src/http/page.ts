@@ -36,7 +36,6 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 /** The page's modules; page.js takes the others in. */
 const SCRIPTS = ['page.js', 'card.js'];
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
-const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' };
 
 /** Hosts that a policy can name; an IPv6 address it cannot (CSP 3, host-source), there 'self' alone has to do. */
 const HOST = /^[A-Za-z0-9.-]+(?::\d{1,5})?$/;
@@ -74,11 +73,11 @@ function registerClient(app: FastifyInstance): void {
   for (const name of modules) {
     const source = readFileSync(new URL(`${name}${end}`, folder));
     const file = isBuilt ? fileOf(SCRIPT_TYPE, source) : () => fileOf(SCRIPT_TYPE, compiled(source));
-    serve(app, `/web/client/${name}.js`, file, ANY_ORIGIN);
+    serve(app, `/web/client/${name}.js`, file, true);
   }
   const imports = modules.map((name) => `import './web/client/${name}.js';\n`).join('');
   const entry = `${imports}export * from './web/client/client.js';\n`;
-  serve(app, '/client.js', fileOf(SCRIPT_TYPE, Buffer.from(entry)), ANY_ORIGIN);
+  serve(app, '/client.js', fileOf(SCRIPT_TYPE, Buffer.from(entry)), true);
 }
 
 /** Where the server runs from its sources, which only a development installation does: when it is asked for, as it takes a while. */
@@ -91,13 +90,8 @@ function fileOf(type: string, body: Buffer): File {
   return { type, body, etag: `"${contentTag(body)}"` };
 }
 
-/** @param made the file, or what makes it for the first request */
-function serve(
-  app: FastifyInstance,
-  url: string,
-  made: File | (() => File),
-  headers: Record<string, string> = {},
-): void {
+/** @param made the file, or what makes it for the first request @param isForAll a module that pages of any origin may import */
+function serve(app: FastifyInstance, url: string, made: File | (() => File), isForAll = false): void {
   let file = typeof made === 'function' ? null : made;
   app.route({
     method: ['GET', 'HEAD'],
@@ -105,14 +99,9 @@ function serve(
     exposeHeadRoute: false,
     handler: (request: FastifyRequest, reply: FastifyReply) => {
       file ??= (made as () => File)();
-      reply.headers({
-        ...headers,
-        ETag: file.etag,
-        'Cache-Control': 'no-cache',
-        'Content-Security-Policy': policy(request.headers.host),
-        'X-Content-Type-Options': 'nosniff',
-        'Referrer-Policy': 'no-referrer',
-      });
+      reply.headers({ ETag: file.etag, 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' });
+      if (isForAll) reply.header('Access-Control-Allow-Origin', '*');
+      else reply.headers({ 'Content-Security-Policy': policy(request.headers.host), 'Referrer-Policy': 'no-referrer' });
       if (matchesTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
       return reply.type(file.type).send(file.body);
     },
