@@ -63,7 +63,7 @@ export function registerPage(app: FastifyInstance, channels: readonly PageChanne
   registerClient(app);
 }
 
-/** The client's modules below `/web/client/`, and `/client.js`, which loads them side by side and exports what the first of them does. */
+/** The client's modules below `/web/client/`, and `/client.js`, which loads them side by side and exports what client.ts does. */
 function registerClient(app: FastifyInstance): void {
   const folder = new URL('../client/', import.meta.url);
   const isBuilt = existsSync(new URL('client.js', folder));
