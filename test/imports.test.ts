@@ -12,6 +12,8 @@ const SRC = new URL('../src', import.meta.url).pathname;
 
 /** In the order of that list: a folder imports from itself and from those earlier in it. Folders of one row never import one another. */
 const LAYERS: readonly (readonly string[])[] = [
+  // What browsers import: it stands alone.
+  ['client'],
   ['base'],
   ['config'],
   ['metadata'],
@@ -99,6 +101,14 @@ t.test('a folder imports only from layers earlier in the list', async (t) => {
     }
   }
   t.ok(seen > 500, 'imports were found');
+});
+
+t.test('what browsers import has nothing to do with the server, nor with Node', async (t) => {
+  for (const file of files()) {
+    const isClient = dirname(file) === 'client';
+    for (const { to } of importsOf(file)) if (isClient && !to.startsWith('./')) t.fail(`${file} imports ${to}`);
+    for (const target of targetsOf(file)) t.equal(dirname(target) === 'client', isClient, `${file} imports ${target}`);
+  }
 });
 
 t.test('no file imports itself, by way of whatever others', async (t) => {

@@ -21,7 +21,7 @@ export interface Finding {
 /** First path segments that are routes of ours; no mount may be or lie under one. */
 const RESERVED = new Set(
   `metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl
-  7.html stats statistics nextsongs web favicon.ico robots.txt`.split(/\s+/),
+  7.html stats statistics nextsongs web client.js favicon.ico robots.txt`.split(/\s+/),
 );
 
 interface RawChannel {

@@ -83,7 +83,9 @@ export function asyncApi(limits: PushLimits, version: string): Json {
     info: {
       title: 'airsplice',
       version,
-      description: 'The titles of radio streams, as they change. Polling and pushing are in /openapi.json.',
+      description:
+        'The titles of radio streams, as they change. Polling and pushing are in /openapi.json. The module /client.js ' +
+        '(airsplice/client) reads these for pages and apps.',
       license: { name: 'MIT' },
     },
     defaultContentType: 'application/json',

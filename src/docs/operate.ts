@@ -34,20 +34,35 @@ export function ownDocuments(): Json {
     'Cache-Control': header('To be asked for again, with its ETag.', { const: 'no-cache' }),
     ETag: header('A strong validator, for If-None-Match.', { type: 'string', pattern: '^"' }),
   };
-  const one = (operationId: string, summary: string) =>
-    read(
+  const one = (
+    operationId: string,
+    summary: string,
+    body = content(JSON_TYPE, { type: 'object' }),
+    more: Json = {},
+  ) => {
+    const all = { ...headers, ...more };
+    return read(
       operationId,
       'Documents',
       summary,
       {
-        '200': { description: 'OK', headers, content: content(JSON_TYPE, { type: 'object' }) },
-        '304': { description: 'Not changed since that ETag.', headers },
+        '200': { description: 'OK', headers: all, content: body },
+        '304': { description: 'Not changed since that ETag.', headers: all },
       },
       [ifNoneMatch],
     );
+  };
+  const script = content('text/javascript; charset=utf-8', { type: 'string' });
+  const nosniff = { 'X-Content-Type-Options': header('It is what its type says.', { const: 'nosniff' }) };
   return {
     '/openapi.json': one('openApi', 'This document; to be read by people at /docs'),
     '/asyncapi.json': one('asyncApi', 'What WebSocket and server-sent events send'),
     '/schemas/record.json': one('recordSchema', 'The JSON Schema of the channel record'),
+    '/client.js': one(
+      'client',
+      'An ES module for pages: follow() and attach(), as airsplice/client in Node',
+      script,
+      nosniff,
+    ),
   };
 }

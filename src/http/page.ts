@@ -1,10 +1,12 @@
 /**
- * The page a person opens at `/`: its files, the list of channels it shows, and an icon. Everything is read and rendered
- * once, when the routes are registered; a request costs a lookup. The page takes scripts, styles, audio and titles from this
- * host only (Content-Security-Policy); covers are the one thing that may come from elsewhere.
+ * The page a person opens at `/`: its files, the list of channels it shows, and an icon; and `/client.js`, the module for pages of any
+ * origin (client/README.md), which this page uses too. Everything is read and rendered once, when the routes are registered; a request
+ * costs a lookup. The page takes scripts, styles, audio and titles from this host only (Content-Security-Policy); covers are the one
+ * thing that may come from elsewhere.
  */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { contentTag } from '../metadata/etag.js';
 import { refuseWrites } from './methods.js';
@@ -32,13 +34,14 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 <path d="M7 13v6M12 9v14M17 12v8M22 7v18M27 14v4" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>`;
 
 /** The page's modules; page.js takes the others in. */
-const SCRIPTS = ['page.js', 'card.js', 'player.js', 'link.js'];
+const SCRIPTS = ['page.js', 'card.js'];
+const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
 
 /** Hosts that a policy can name; an IPv6 address it cannot (CSP 3, host-source), there 'self' alone has to do. */
 const HOST = /^[A-Za-z0-9.-]+(?::\d{1,5})?$/;
 
 /**
- * Registers `/`, what it is made of below `/web/`, `/web/channels.json` and `/favicon.ico`, for GET and HEAD.
+ * Registers `/`, what it is made of below `/web/`, `/web/channels.json`, `/favicon.ico` and `/client.js`, for GET and HEAD.
  * @throws Error when one of the files is not beside the code (a broken installation)
  */
 export function registerPage(app: FastifyInstance, channels: readonly PageChannel[]): void {
@@ -54,28 +57,51 @@ export function registerPage(app: FastifyInstance, channels: readonly PageChanne
   }));
   serve(app, '/', fileOf('text/html; charset=utf-8', read('index.html')));
   serve(app, '/web/page.css', fileOf('text/css; charset=utf-8', read('page.css')));
-  for (const name of SCRIPTS) serve(app, `/web/${name}`, fileOf('text/javascript; charset=utf-8', read(name)));
+  for (const name of SCRIPTS) serve(app, `/web/${name}`, fileOf(SCRIPT_TYPE, read(name)));
   serve(app, '/web/channels.json', fileOf('application/json; charset=utf-8', Buffer.from(JSON.stringify(list))));
   serve(app, '/favicon.ico', fileOf('image/svg+xml; charset=utf-8', Buffer.from(ICON)));
+  registerClient(app);
+}
+
+/** The client's modules below `/web/client/`, and `/client.js`, which loads them side by side and exports what client.ts does. */
+function registerClient(app: FastifyInstance): void {
+  const folder = new URL('../client/', import.meta.url);
+  const isBuilt = existsSync(new URL('client.js', folder));
+  const end = isBuilt ? '.js' : '.ts';
+  const names = readdirSync(folder).filter((name) => name.endsWith(end) && !name.endsWith('.d.ts'));
+  const modules = names.map((name) => name.slice(0, -end.length));
+  for (const name of modules) {
+    const source = readFileSync(new URL(`${name}${end}`, folder));
+    const file = isBuilt ? fileOf(SCRIPT_TYPE, source) : () => fileOf(SCRIPT_TYPE, compiled(source));
+    serve(app, `/web/client/${name}.js`, file, true);
+  }
+  const imports = modules.map((name) => `import './web/client/${name}.js';\n`).join('');
+  const entry = `${imports}export * from './web/client/client.js';\n`;
+  serve(app, '/client.js', fileOf(SCRIPT_TYPE, Buffer.from(entry)), true);
+}
+
+/** Where the server runs from its sources, which only a development installation does: when it is asked for, as it takes a while. */
+function compiled(source: Buffer): Buffer {
+  const { transformSync } = createRequire(import.meta.url)('esbuild');
+  return Buffer.from(transformSync(source, { loader: 'ts', format: 'esm', target: 'es2022' }).code);
 }
 
 function fileOf(type: string, body: Buffer): File {
   return { type, body, etag: `"${contentTag(body)}"` };
 }
 
-function serve(app: FastifyInstance, url: string, file: File): void {
+/** @param made the file, or what makes it for the first request @param isForAll a module that pages of any origin may import */
+function serve(app: FastifyInstance, url: string, made: File | (() => File), isForAll = false): void {
+  let file = typeof made === 'function' ? null : made;
   app.route({
     method: ['GET', 'HEAD'],
     url,
     exposeHeadRoute: false,
     handler: (request: FastifyRequest, reply: FastifyReply) => {
-      reply.headers({
-        ETag: file.etag,
-        'Cache-Control': 'no-cache',
-        'Content-Security-Policy': policy(request.headers.host),
-        'X-Content-Type-Options': 'nosniff',
-        'Referrer-Policy': 'no-referrer',
-      });
+      file ??= (made as () => File)();
+      reply.headers({ ETag: file.etag, 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' });
+      if (isForAll) reply.header('Access-Control-Allow-Origin', '*');
+      else reply.headers({ 'Content-Security-Policy': policy(request.headers.host), 'Referrer-Policy': 'no-referrer' });
       if (matchesTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
       return reply.type(file.type).send(file.body);
     },

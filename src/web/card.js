@@ -4,23 +4,30 @@
  * Whatever comes from outside is set by textContent; lines that will be filled keep their place while they are empty.
  */
 
-import { address, Link, socketAddress } from './link.js';
-import { Player } from './player.js';
+import { attach, follow } from '../client.js';
 
-/** @typedef {import('./link.js').Title} Title */
+/** @typedef {import('../client/client.js').ChannelRecord} Title */
+/** @typedef {import('../client/client.js').FollowState} FollowState */
+/** @typedef {import('../client/client.js').PlayState} PlayState */
 /** @typedef {{ station: string, key: string, name: string, description: string, mount: string }} Channel */
 
 /** What stands under "You hear" while no title does. */
-const WORDS = {
+const WORDS = /** @type {Record<Exclude<PlayState, 'paused'>, [text: string, hint: string]>} */ ({
   stopped: ['Not playing', 'Press play: each title stands here from the moment you hear it.'],
   connecting: ['Connecting …', ''],
-  untitled: ['No title yet', ''],
+  playing: ['No title yet', ''],
+  stalled: ['Waiting for audio …', ''],
   retrying: ['No audio at the moment', 'Trying again …'],
-  gone: ['No audio at the moment', 'Press play to try again.'],
-};
+  failed: ['No audio at the moment', 'Press play to try again.'],
+});
 
 /** Characters from which on a title line is set smaller. */
 const LONG = 70;
+
+/** From the page's own address: it may stand below a path of a proxy. @param {string} path */
+export function address(path) {
+  return new URL(path.replace(/^\//, ''), document.baseURI);
+}
 
 /** A copy of a template's only element. @param {string} id */
 export function stamp(id) {
@@ -38,19 +45,16 @@ export class Card {
 
   element = stamp('channel');
   #name;
+  #attachment;
+  #play = /** @type {keyof typeof WORDS} */ ('stopped');
   #air = /** @type {Title | null} */ (null);
   /** When the title on air came as news, on performance.now(); NaN: it was there before us. */
   #airMs = Number.NaN;
-  #next = /** @type {Title | null} */ (null);
-  #nowsSinceNext = 0;
-  /** Whether a connection that has just opened has sent a next: no message of one means that none is in force. */
-  #nextCame = false;
-  #heard = /** @type {Title | null} */ (null);
   /** How long after it had come on air it was heard; NaN where we have not seen both. */
   #lagSeconds = Number.NaN;
 
-  /** @param {Channel} channel */
-  constructor(channel) {
+  /** @param {Channel} channel @param {(state: FollowState) => void} onState of the connection that brings what is on air */
+  constructor(channel, onState) {
     const { key, description, mount } = channel;
     this.#name = channel.name || key;
     Card.#all.push(this);
@@ -64,11 +68,22 @@ export class Card {
     cover.onload = () => cover.removeAttribute('hidden');
     this.#addAddress('Stream', address(mount));
     this.#addAddress('JSON', address(`metadata/channel/${key}.json`));
-    this.#addAddress('WebSocket', socketAddress(`metadata/channel/${key}`));
+    const socket = address(`metadata/channel/${key}`);
+    socket.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
+    this.#addAddress('WebSocket', socket);
     const audio = /** @type {HTMLAudioElement} */ (this.#part('audio'));
     audio.setAttribute('aria-label', this.#name);
-    new Player(audio, mount, (play, heard) => this.#onPlay(play, heard));
-    new Link(`metadata/channel/${key}`, (title, first) => this.#onAir(title, first));
+    this.#attachment = attach(audio, mount, {
+      onNow: (title) => this.#onHeard(title),
+      onState: (state) => this.#onPlay(/** @type {keyof typeof WORDS} */ (state)),
+    });
+    follow({
+      channel: key,
+      onNow: (title, isNews) => this.#onAir(title, isNews),
+      onNext: (title) => this.#onNext(title),
+      onState,
+    });
+    this.#showPlay();
   }
 
   get #cover() {
@@ -94,56 +109,60 @@ export class Card {
     this.#part('dl').append(row);
   }
 
-  /** @param {Title} title @param {boolean} first */
-  #onAir(title, first) {
-    if (title.type === 'next') {
-      this.#next = title;
-      this.#nowsSinceNext = 0;
-      this.#nextCame = first;
-    } else if (title.type === 'now') {
-      if (first && !this.#nextCame) this.#next = null;
-      this.#nextCame = false;
-      if (!first && title.id !== this.#air?.id) this.#nowsSinceNext++;
-      // Its turn has come, or it was skipped (src/now-playing/README.md, "Next").
-      if (this.#next !== null && (isSameTrack(this.#next, title) || this.#nowsSinceNext >= 2)) this.#next = null;
-      if (!isSameTitle(this.#air, title)) this.#airMs = first ? Number.NaN : performance.now();
-      this.#air = title;
-      const both = title.artist !== '' && title.song !== '';
-      say(this.#part('.song'), (both ? title.song : title.rawdata) || 'No title');
-      say(this.#part('.artist'), both ? title.artist : '');
-      this.#part('.titles').classList.toggle('long', title.rawdata.length > LONG);
-      this.#showCover(title.cover);
-      if (this.#heard !== null) this.#compare(this.#heard);
-    }
-    say(this.#part('.next-title'), this.#next?.rawdata ?? '');
-    this.#part('.next').classList.toggle('none', !this.#next?.rawdata);
+  /** @param {Title} title @param {boolean} isNews */
+  #onAir(title, isNews) {
+    if (!isSameTitle(this.#air, title)) this.#airMs = isNews ? performance.now() : Number.NaN;
+    this.#air = title;
+    const both = title.artist !== '' && title.song !== '';
+    say(this.#part('.song'), (both ? title.song : title.title) || 'No title');
+    say(this.#part('.artist'), both ? title.artist : '');
+    this.#part('.titles').classList.toggle('long', title.title.length > LONG);
+    this.#showCover(title.cover);
+    if (this.#attachment.now !== null) this.#compare(this.#attachment.now);
   }
 
-  /** @param {string} url as pushed */
+  /** @param {Title | null} title */
+  #onNext(title) {
+    say(this.#part('.next-title'), title?.title ?? '');
+    this.#part('.next').classList.toggle('none', !title?.title);
+  }
+
+  /** @param {string} url */
   #showCover(url) {
     const cover = this.#cover;
     if ((cover.getAttribute('src') ?? '') === url) return;
     cover.hidden = true;
-    if (/^https?:\/\//i.test(url)) cover.src = url;
-    else cover.removeAttribute('src');
+    if (url === '') cover.removeAttribute('src');
+    else cover.src = url;
   }
 
-  /** @param {import('./player.js').Play} play @param {Title | null} heard */
-  #onPlay(play, heard) {
-    this.#heard = heard;
-    this.element.classList.toggle('playing', play === 'connecting' || play === 'untitled' || play === 'hearing');
+  get #isPlaying() {
+    return this.#play === 'connecting' || this.#play === 'playing' || this.#play === 'stalled';
+  }
+
+  /** @param {keyof typeof WORDS} play */
+  #onPlay(play) {
+    this.#play = play;
+    // One at a time.
+    if (play === 'connecting') for (const card of Card.#all) if (card !== this) card.#attachment.stop();
+    this.element.classList.toggle('playing', this.#isPlaying);
     // To a listener a screen reader reads the title that it hears, not what is on air everywhere.
-    for (const card of Card.#all) card.#part('.on-air').setAttribute('aria-live', Player.anyPlays ? 'off' : 'polite');
-    if (heard === null || play !== 'hearing') {
-      const [text, hint] = WORDS[/** @type {keyof typeof WORDS} */ (play)];
-      this.#showHeard(/** @type {string} */ (text), /** @type {string} */ (hint));
-      this.#updateSystem(null);
-      return;
-    }
-    const waited = isSameTitle(this.#air, heard) && Number(heard.position) > 0;
+    const live = Card.#all.some((card) => card.#isPlaying) ? 'off' : 'polite';
+    for (const card of Card.#all) card.#part('.on-air').setAttribute('aria-live', live);
+    if (this.#attachment.now === null) this.#showPlay();
+  }
+
+  #showPlay() {
+    this.#showHeard(...WORDS[this.#play]);
+    document.title = document.getElementById('heading')?.textContent ?? '';
+  }
+
+  /** @param {Title} heard */
+  #onHeard(heard) {
+    const waited = isSameTitle(this.#air, heard) && Number(heard.positionMs) > 0;
     this.#lagSeconds = waited ? Math.round((performance.now() - this.#airMs) / 1000) : Number.NaN;
     this.#compare(heard);
-    this.#updateSystem(heard);
+    if (heard.title !== '') document.title = `${heard.title} · ${this.#name}`;
   }
 
   /** Says how the title that is heard stands to the one on air. @param {Title} heard */
@@ -152,7 +171,7 @@ export class Card {
     let hint = 'The same as on air.';
     if (!isSameTitle(this.#air, heard)) hint = 'The title on air is on its way to you.';
     else if (lag > 0) hint = `It reached you ${lag} second${lag === 1 ? '' : 's'} after it came on air.`;
-    this.#showHeard(heard.rawdata || 'No title', hint);
+    this.#showHeard(heard.title || 'No title', hint);
   }
 
   /** @param {string} heard @param {string} hint */
@@ -160,25 +179,11 @@ export class Card {
     say(this.#part('.heard'), heard);
     say(this.#part('.hint'), hint);
   }
-
-  /** The lock screen and the tab show what is heard. @param {Title | null} heard */
-  #updateSystem(heard) {
-    const heading = document.getElementById('heading')?.textContent ?? '';
-    document.title = heard?.rawdata ? `${heard.rawdata} · ${this.#name}` : heading;
-    if (!('mediaSession' in navigator)) return;
-    navigator.mediaSession.metadata =
-      heard && new MediaMetadata({ title: heard.song || heard.rawdata, artist: heard.artist, album: this.#name });
-  }
-}
-
-/** @param {Title} a @param {Title} b */
-function isSameTrack(a, b) {
-  return a.id === b.id || (a.artist === b.artist && a.song === b.song);
 }
 
 /** A correction is another title. @param {Title | null} a @param {Title} b */
 function isSameTitle(a, b) {
-  return a !== null && a.id === b.id && a.rawdata === b.rawdata;
+  return a !== null && a.id === b.id && a.title === b.title;
 }
 
 /** A channel keeps its colour. @param {string} key @returns {number} degrees */

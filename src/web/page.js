@@ -4,15 +4,24 @@
  * Shows how the connections are doing.
  */
 
-import { Card, say, stamp } from './card.js';
-import { address, Link, waitMs } from './link.js';
+import { address, Card, say, stamp } from './card.js';
 
 /** @typedef {import('./card.js').Channel} Channel */
 
 /** @param {string} id */
 const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-/** @param {import('./link.js').State} state */
+/** By channel key. @type {Map<string, import('./card.js').FollowState>} */
+const states = new Map();
+
+/** The state of all connections together. */
+function showStates() {
+  const all = new Set(states.values());
+  const isBroken = all.has('reconnecting') || all.has('missing');
+  showState(isBroken ? 'reconnecting' : all.has('connecting') ? 'connecting' : 'connected');
+}
+
+/** @param {string} state */
 function showState(state) {
   element('state').dataset['state'] = state;
   say(element('state-text'), state);
@@ -20,7 +29,7 @@ function showState(state) {
 
 /** Asks until there is an answer: the server may just be starting. @returns {Promise<Channel[]>} */
 async function listChannels() {
-  for (let tries = 0; ; tries++) {
+  for (;;) {
     try {
       const answer = await fetch(address('web/channels.json'));
       if (answer.ok) return await answer.json();
@@ -28,8 +37,17 @@ async function listChannels() {
       // Not reachable: the same as any other answer than a good one.
     }
     showState('reconnecting');
-    await new Promise((done) => setTimeout(done, waitMs(tries)));
+    await new Promise((done) => setTimeout(done, 1000 + 4000 * Math.random()));
   }
+}
+
+/** @param {Channel} channel */
+function cardOf(channel) {
+  states.set(channel.key, 'connecting');
+  return new Card(channel, (state) => {
+    states.set(channel.key, state);
+    showStates();
+  });
 }
 
 /** @param {Channel[]} channels */
@@ -41,13 +59,11 @@ function show(channels) {
     const heading = /** @type {HTMLElement} */ (section.querySelector('h2'));
     say(heading, name);
     heading.hidden = names.length === 1;
-    section.querySelector('.channels')?.append(...members.map((channel) => new Card(channel).element));
+    section.querySelector('.channels')?.append(...members.map((channel) => cardOf(channel).element));
     element('stations').append(section);
   }
   if (names.length === 1) say(element('heading'), names.join());
   document.title = element('heading').textContent ?? '';
 }
 
-Link.onstate = showState;
-addEventListener('online', () => Link.hurry());
 show(await listChannels());

@@ -20,6 +20,8 @@ const TABLE: readonly (readonly [path: string, allow: string])[] = [
   ['/web/page.css', READ],
   ['/web/page.js', READ],
   ['/web/channels.json', READ],
+  ['/client.js', READ],
+  ['/web/client/client.js', READ],
   ['/docs', READ],
   ['/docs/', READ],
   ['/docs/json', READ],

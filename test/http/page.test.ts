@@ -76,12 +76,16 @@ t.test('the page and its files are served with the headers they need', async (t)
     '/web/page.js': 'text/javascript; charset=utf-8',
     '/web/channels.json': 'application/json; charset=utf-8',
     '/favicon.ico': 'image/svg+xml; charset=utf-8',
+    '/client.js': 'text/javascript; charset=utf-8',
+    '/web/client/attach.js': 'text/javascript; charset=utf-8',
   };
   for (const [path, type] of Object.entries(types)) {
     const got = await ask(port, path);
     t.equal(got.status, 200, path);
     t.equal(got.headers['content-type'], type, path);
     t.equal(got.headers['cache-control'], 'no-cache', path);
+    const origins = path.includes('client') ? '*' : undefined;
+    t.equal(got.headers['access-control-allow-origin'], origins, `${path}: modules are for pages of any origin`);
     t.equal(got.headers['x-content-type-options'], 'nosniff', path);
     const again = await ask(port, path, { headers: { 'If-None-Match': got.headers.etag! } });
     t.strictSame([again.status, again.body, again.headers.etag], [304, '', got.headers.etag], path);
@@ -159,7 +163,7 @@ t.test('in a browser', { skip }, async (t) => {
     await audio.evaluate((element: Playable) => element.play());
     const metaid = new URL((await asked).url()).searchParams.get('metaid')!;
     t.match(metaid, /^[0-9a-f]{32}$/);
-    t.ok(sockets.includes(`${server.ws}/metadata/listener/${metaid}`), 'the listener feed is open');
+    t.ok(sockets.includes(`${server.ws}/metadata/listener/${metaid}?sync=wire`), 'the listener feed is open');
     await shows(page, '.heard', 'A - on air before', 30_000);
 
     // B is heard a burst later: while it is on its way, the page says so.

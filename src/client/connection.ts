@@ -1,0 +1,150 @@
+/**
+ * One connection to a topic, by WebSocket or by server-sent events over fetch: opens, brings messages, ends once. follow.ts makes the
+ * next one.
+ */
+
+import type { SocketConstructor } from './browser.js';
+import { EventReader } from './event-reader.js';
+
+/** How a connection ended. */
+export interface ConnectionEnd {
+  readonly wasOpen: boolean;
+  /** Of a WebSocket that was closed (RFC 6455, 7.4.1); 0: not known. */
+  readonly code: number;
+  /** Of an answer other than 200; 0: there was none. */
+  readonly status: number;
+  /** For which the server asked with it. */
+  readonly retryAfterMs: number;
+}
+
+export interface ConnectionHandlers {
+  onOpen(): void;
+  onMessage(json: string): void;
+  /** Once, unless `close` was called. */
+  onEnd(end: ConnectionEnd): void;
+}
+
+export interface Connection {
+  /** Null: it cannot send. */
+  readonly send: ((text: string) => void) | null;
+  /** Ends it; no handler is called any more. */
+  close(): void;
+}
+
+const OPEN_MS = 15_000;
+/** Server-sent events have a sign of life every 25 s by default (`watch.pingSeconds`). */
+const SILENT_MS = 150_000;
+const UNKNOWN = { code: 0, status: 0, retryAfterMs: 0 };
+
+export class SocketConnection implements Connection {
+  readonly send: (text: string) => void;
+  readonly #close: () => void;
+  #handlers: ConnectionHandlers | null;
+
+  /** @param url http or https */
+  constructor(url: URL, Socket: SocketConstructor, handlers: ConnectionHandlers) {
+    this.#handlers = handlers;
+    const address = new URL(url);
+    address.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    const socket = new Socket(address.href);
+    let wasOpen = false;
+    const end = (code: number) => {
+      clearTimeout(timer);
+      const last = this.#handlers;
+      this.#handlers = null;
+      last?.onEnd({ ...UNKNOWN, wasOpen, code });
+    };
+    const timer = setTimeout(() => {
+      end(0);
+      socket.close();
+    }, OPEN_MS);
+    socket.addEventListener('open', () => {
+      clearTimeout(timer);
+      wasOpen = true;
+      this.#handlers?.onOpen();
+    });
+    socket.addEventListener('message', ({ data }) => {
+      if (typeof data === 'string') this.#handlers?.onMessage(data);
+    });
+    socket.addEventListener('error', () => undefined);
+    socket.addEventListener('close', ({ code }) => end(code ?? 0));
+    this.send = (text) => {
+      if (socket.readyState === OPEN) socket.send(text);
+    };
+    this.#close = () => {
+      clearTimeout(timer);
+      socket.close();
+    };
+  }
+
+  close(): void {
+    this.#handlers = null;
+    this.#close();
+  }
+}
+
+/** Of `readyState`. */
+const OPEN = 1;
+
+export class EventConnection implements Connection {
+  readonly send = null;
+  readonly #abort = new AbortController();
+  #handlers: ConnectionHandlers | null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(url: URL, handlers: ConnectionHandlers) {
+    this.#handlers = handlers;
+    void this.#run(url);
+  }
+
+  close(): void {
+    this.#handlers = null;
+    clearTimeout(this.#timer);
+    this.#abort.abort();
+  }
+
+  async #run(url: URL): Promise<void> {
+    let end: ConnectionEnd = { ...UNKNOWN, wasOpen: false };
+    try {
+      this.#expect(OPEN_MS);
+      const answer = await fetch(url, { headers: { Accept: 'text/event-stream' }, signal: this.#abort.signal });
+      if (answer.status !== 200 || answer.body === null) end = { ...end, ...(await refusalOf(answer)) };
+      else {
+        end = { ...end, wasOpen: true };
+        this.#handlers?.onOpen();
+        await this.#read(answer.body);
+      }
+    } catch {
+      // Not reachable, broken off, or silent for too long: an end like any other.
+    }
+    clearTimeout(this.#timer);
+    this.#abort.abort();
+    this.#handlers?.onEnd(end);
+    this.#handlers = null;
+  }
+
+  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
+    const events = new EventReader((data) => this.#handlers?.onMessage(data));
+    const decoder = new TextDecoder();
+    const reader = body.getReader();
+    for (;;) {
+      this.#expect(SILENT_MS);
+      const { done, value } = await reader.read();
+      if (done) return;
+      events.push(decoder.decode(value, { stream: true }));
+    }
+  }
+
+  /** Something has to come within this time. */
+  #expect(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#abort.abort(), ms);
+  }
+}
+
+/** What an answer that opens nothing says. */
+export async function refusalOf(answer: Response): Promise<Pick<ConnectionEnd, 'status' | 'retryAfterMs'>> {
+  await answer.body?.cancel();
+  const seconds = Number(answer.headers.get('Retry-After') ?? 0);
+  return { status: answer.status, retryAfterMs: seconds > 0 ? seconds * 1000 : 0 };
+}

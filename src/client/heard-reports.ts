@@ -1,0 +1,50 @@
+/**
+ * Reports to the server where the player is, so that `sync=audio`, polling and statistics follow its stalls and its drift
+ * (src/http/README.md, "Watching"). At most once a second, and only where the server could not know by itself: a player that goes on in
+ * real time is silent for ten seconds. By WebSocket a text frame, else a POST; a server that takes none is not asked again.
+ */
+
+import type { Follower } from './follow.js';
+
+/** Never sooner after the last. */
+const LEAST_MS = 1000;
+/** Never later. */
+const MOST_MS = 10_000;
+/** What the player may be away from where the last report has it by now. */
+const DRIFT_MS = 60;
+
+export class HeardReports {
+  readonly #feed: Follower;
+  readonly #url: URL;
+  #isRefused = false;
+  #sentMs = Number.NEGATIVE_INFINITY;
+  #heardMs = 0;
+
+  /** @param url for a POST */
+  constructor(feed: Follower, url: URL) {
+    this.#feed = feed;
+    this.#url = url;
+  }
+
+  /** @param heardMs of audio since the session's first byte @param nowMs monotonic */
+  update(heardMs: number, nowMs: number): void {
+    const sinceMs = nowMs - this.#sentMs;
+    if (sinceMs < LEAST_MS || this.#isRefused || this.#feed.hasSaidTooMuch || this.#feed.state !== 'connected') return;
+    if (sinceMs < MOST_MS && Math.abs(heardMs - this.#heardMs - sinceMs) < DRIFT_MS) return;
+    this.#sentMs = nowMs;
+    this.#heardMs = heardMs;
+    const report = JSON.stringify({ heardMs: Math.round(heardMs) });
+    if (this.#feed.canSend) this.#feed.send(report);
+    else void this.#post(report);
+  }
+
+  async #post(body: string): Promise<void> {
+    try {
+      const headers = { 'Content-Type': 'application/json' };
+      const { status } = await fetch(this.#url, { method: 'POST', headers, body });
+      this.#isRefused = status === 404 || status === 405;
+    } catch {
+      // The next one may get through.
+    }
+  }
+}

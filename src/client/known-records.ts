@@ -1,0 +1,101 @@
+/**
+ * What is in force on each channel of one topic, put together from messages: the same whatever the connections below do.
+ *
+ *   message ─► known already? ─► now ─► onNow      next: spent by its own now, or by the second other one ─► onNext(null)
+ *
+ * Invariant: no record is reported twice in a row, however often a connection that was made anew sends it.
+ */
+
+import { type ChannelRecord, readRecord } from './channel-record.js';
+
+export interface RecordHandlers {
+  /** @param isNews it took effect while this connection was open; else it was in force before */
+  onNow?: ((record: ChannelRecord, isNews: boolean) => void) | undefined;
+  /** @param record null: what followed has had its turn, or was dropped */
+  onNext?: ((record: ChannelRecord | null, channelkey: string) => void) | undefined;
+}
+
+interface KnownChannel {
+  session: string;
+  nowJson: string;
+  now: ChannelRecord | null;
+  nextJson: string;
+  next: ChannelRecord | null;
+  nowsSinceNext: number;
+  /** No now has come yet by this connection, in listener scope of this session. */
+  isFirst: boolean;
+  /** Before that a next has come: without one none is in force. */
+  nextCame: boolean;
+}
+
+export class KnownRecords {
+  readonly #handlers: RecordHandlers;
+  readonly #channels = new Map<string, KnownChannel>();
+
+  constructor(handlers: RecordHandlers) {
+    this.#handlers = handlers;
+  }
+
+  /** A connection has opened: it first sends what is in force, each next before its now. */
+  begin(): void {
+    for (const state of this.#channels.values()) expectFirst(state);
+  }
+
+  /** @param json one message; what is not a record is ignored */
+  take(json: string): void {
+    const record = readRecord(json);
+    if (record === null) return;
+    const state = this.#stateOf(record.channelkey);
+    if (record.session !== state.session) {
+      state.session = record.session;
+      expectFirst(state);
+    }
+    if (record.type === 'next') this.#takeNext(state, record, json);
+    else this.#takeNow(state, record, json);
+  }
+
+  #stateOf(channelkey: string): KnownChannel {
+    let state = this.#channels.get(channelkey);
+    if (state === undefined) {
+      state = { session: '', nowJson: '', now: null, nextJson: '', next: null, nowsSinceNext: 0, ...FIRST };
+      this.#channels.set(channelkey, state);
+    }
+    return state;
+  }
+
+  #takeNext(state: KnownChannel, record: ChannelRecord, json: string): void {
+    state.nextCame = state.isFirst;
+    if (state.next !== null && json === state.nextJson) return;
+    state.nowsSinceNext = 0;
+    state.nextJson = json;
+    state.next = record;
+    this.#handlers.onNext?.(record, record.channelkey);
+  }
+
+  #takeNow(state: KnownChannel, record: ChannelRecord, json: string): void {
+    const { isFirst, nextCame, now, next } = state;
+    state.isFirst = false;
+    state.nextCame = false;
+    if (!isFirst && record.id !== now?.id) state.nowsSinceNext++;
+    // Its turn has come, or it was skipped (src/now-playing/README.md, "Next").
+    const isSpent =
+      next !== null && ((isFirst && !nextCame) || isSameTrack(next, record) || state.nowsSinceNext >= SKIPPED_NOWS);
+    if (isSpent) state.next = null;
+    const isKnown = json === state.nowJson;
+    state.nowJson = json;
+    state.now = record;
+    if (!isKnown) this.#handlers.onNow?.(record, !isFirst);
+    if (isSpent) this.#handlers.onNext?.(null, record.channelkey);
+  }
+}
+
+const FIRST = { isFirst: true, nextCame: false };
+const SKIPPED_NOWS = 2;
+
+function expectFirst(state: KnownChannel): void {
+  Object.assign(state, FIRST);
+}
+
+function isSameTrack(a: ChannelRecord, b: ChannelRecord): boolean {
+  return a.id === b.id || (a.artist === b.artist && a.song === b.song);
+}

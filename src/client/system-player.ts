@@ -1,0 +1,71 @@
+/** The lock screen and the media keys (Media Session, W3C), where the browser has them. They belong to the player that began last. */
+
+import { browser, type SystemSession } from './browser.js';
+import type { ChannelRecord } from './channel-record.js';
+
+export interface SystemActions {
+  readonly play: () => void;
+  readonly pause: () => void;
+  readonly stop: () => void;
+}
+
+const ACTIONS = ['play', 'pause', 'stop'] as const;
+
+let owner: SystemPlayer | null = null;
+
+export class SystemPlayer {
+  readonly #actions: SystemActions;
+
+  constructor(actions: SystemActions) {
+    this.#actions = actions;
+  }
+
+  /** This player begins. */
+  claim(): void {
+    owner = this;
+    setActions(this.#session, this.#actions);
+  }
+
+  /** @param record null: nothing is known */
+  show(record: ChannelRecord | null): void {
+    const session = this.#session;
+    if (session === undefined || browser.MediaMetadata === undefined) return;
+    session.metadata = record && new browser.MediaMetadata(metadataOf(record));
+  }
+
+  setPlaying(isPlaying: boolean): void {
+    const session = this.#session;
+    if (session !== undefined) session.playbackState = isPlaying ? 'playing' : 'paused';
+  }
+
+  /** Takes everything back. */
+  release(): void {
+    const session = this.#session;
+    if (session !== undefined) {
+      session.metadata = null;
+      session.playbackState = 'none';
+      setActions(session, null);
+    }
+    if (owner === this) owner = null;
+  }
+
+  get #session(): SystemSession | undefined {
+    return owner === this ? browser.navigator?.mediaSession : undefined;
+  }
+}
+
+function setActions(session: SystemSession | undefined, actions: SystemActions | null): void {
+  for (const action of ACTIONS) {
+    try {
+      session?.setActionHandler(action, actions?.[action] ?? null);
+    } catch {
+      // Older browsers throw at an action that they do not know.
+    }
+  }
+}
+
+function metadataOf({ song, title, artist, channel, cover, images }: ChannelRecord) {
+  const sources = new Set([cover, images.small, images.medium, images.large].filter((src) => src !== ''));
+  const artwork = Array.from(sources, (src) => ({ src }));
+  return { title: song || title || channel, artist, album: channel, artwork };
+}
