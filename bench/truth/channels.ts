@@ -15,6 +15,7 @@ const CLIENTS = 100;
 const ICECAST_MOUNT = '/tones.mp3';
 
 export interface RunningChannel {
+  readonly key: string;
   readonly port: number;
   /** Of the mount. */
   readonly path: string;
@@ -41,7 +42,7 @@ export async function startChannels(
   const run = (plan: ChannelPlan, where: Omit<ConstructorParameters<typeof ToneEncoder>[0], 'file' | 'pushing'>) => {
     const encoder = new ToneEncoder({ ...where, file: files[plans.indexOf(plan)]!, pushing: plan.pushing });
     stops.push(() => encoder.stop());
-    running.set(plan, { port: where.port, path: where.path, encoder });
+    running.set(plan, { key: keys.get(plan)!, port: where.port, path: where.path, encoder });
   };
   for (const burstSeconds of new Set(plans.filter((one) => !one.isIcecast).map((one) => one.burstSeconds))) {
     const ours = plans.filter((plan) => plan.burstSeconds === burstSeconds && !plan.isIcecast);
@@ -51,17 +52,17 @@ export async function startChannels(
       Object.fromEntries(ours.map((plan) => [keys.get(plan)!, { codec: plan.codec, options: plan.options ?? {} }])),
     );
     stops.push(() => server.stop());
-    const { port, password } = server;
+    const { pid, port, password } = server;
     for (const plan of ours) {
       const key = keys.get(plan)!;
-      run(plan, { port, path: server.mountOf(key), password, push: pushTo(server.pushUrl(key)) });
+      run(plan, { pid, port, path: server.mountOf(key), password, push: pushTo(server.pushUrl(key)) });
     }
   }
   for (const plan of plans.filter((one) => one.isIcecast)) {
     const { server, origin, password } = await startIcecastServer(mkdtempSync(join(folder, 'icecast-')), CLIENTS);
     stops.push(() => server.stop());
     const push = updateAt(origin, ICECAST_MOUNT, password);
-    run(plan, { port: Number(new URL(origin).port), path: ICECAST_MOUNT, password, push });
+    run(plan, { pid: server.pid, port: Number(new URL(origin).port), path: ICECAST_MOUNT, password, push });
   }
   return running;
 }

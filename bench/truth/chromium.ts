@@ -14,7 +14,7 @@ import { BANDS, render, schedule } from './tones.js';
 const CHROMIUM = '/usr/bin/chromium';
 /** The last band is the reference's. */
 export const REFERENCE_BAND = BANDS - 1;
-const REFERENCE_RATE = 24_000;
+const REFERENCE_RATE = 44_100;
 const WAV_HEAD_BYTES = 44;
 
 export interface Spec {
@@ -23,6 +23,8 @@ export interface Spec {
   readonly port: number;
   readonly feedPort: number;
   readonly path: string;
+  /** Its channel, whose own feed is watched too; undefined: it is not. */
+  readonly channel?: string;
 }
 
 export interface DisplayedTitle {
@@ -35,6 +37,7 @@ export interface Seen {
     readonly name: string;
     readonly wire: readonly DisplayedTitle[];
     readonly audio: readonly DisplayedTitle[];
+    readonly channel: readonly DisplayedTitle[];
     readonly states: readonly { readonly type: string; readonly ms: number; readonly seconds: number }[];
   }[];
   /** When `currentTime` passed the changes of the reference's tones. */

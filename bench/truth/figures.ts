@@ -73,16 +73,21 @@ export function numberInOrder(
   return best === -1 ? [] : heard.map(({ ms }, i) => ({ number: best + i, ms }));
 }
 
-/** Titles that were never shown are counted as missing, unless their sound is the first or the last. */
+/**
+ * Titles that were never shown are counted as missing, unless their sound is the last.
+ * @param disturbed titles that do not count (disturbance.ts)
+ */
 export function compare(
   displayed: readonly DisplayedTitle[],
   heard: readonly HeardChange[],
+  disturbed: ReadonlySet<number>,
 ): { readonly mistakes: Mistake[]; readonly missing: number } {
   const moments = new Map(displayed.map(({ song, ms }) => [numberOf(song), ms]));
   const lastMs = Math.max(...heard.map(({ ms }) => ms));
   const mistakes: Mistake[] = [];
   let missing = 0;
   for (const { number, ms } of heard) {
+    if (disturbed.has(number)) continue;
     const displayedMs = moments.get(number);
     if (displayedMs !== undefined) mistakes.push({ number, ms, errorMs: displayedMs - ms });
     else if (ms < lastMs - EDGE_MS) missing++;

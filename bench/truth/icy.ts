@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { Player } from '../../test/kit/player.js';
 import { findChanges } from './changes.js';
 import { type Mistake, numberInOrder } from './figures.js';
-import { numberOf } from './tone-encoder.js';
+import { numberOf, type ToneEncoder } from './tone-encoder.js';
 import { decode, framesIn } from './tone-file.js';
 
 const RATE = 24_000;
@@ -49,13 +49,17 @@ export class IcyListener {
     this.#socket?.close();
   }
 
-  /** @param enteredMs see ToneEncoder; its intervals are those of the sound */
-  async mistakes(band: number, enteredMs: readonly number[]): Promise<IcyMistakes> {
+  /** @param encoder what it was sent comes from there */
+  async mistakes(encoder: Pick<ToneEncoder, 'file' | 'enteredMs' | 'disturbed'>): Promise<IcyMistakes> {
     const { audio, titles } = this.#player;
     const frames = framesIn(audio);
     const pcm = await decode(Buffer.concat(frames.map(({ bytes }) => bytes)), RATE);
-    const changes = findChanges(pcm, RATE, band).map((change) => ({ ...change, ms: (change.at * 1000) / RATE }));
-    const heard = numberInOrder(changes, enteredMs);
+    const changes = findChanges(pcm, RATE, encoder.file.band).map((change) => ({
+      ...change,
+      ms: (change.at * 1000) / RATE,
+    }));
+    const inOrder = numberInOrder(changes, encoder.enteredMs);
+    const heard = inOrder.filter(({ number }) => !encoder.disturbed.has(number));
     const blocks = new Map(titles.map(({ title, atByte }) => [numberOf(title), timeAt(frames, atByte)]));
     const against = (places: ReadonlyMap<number, number>): Mistake[] =>
       heard.flatMap(({ number, ms }) => {

@@ -7,17 +7,23 @@ const TICK_MS = 4;
 const now = () => performance.timeOrigin + performance.now();
 
 class Listener {
-  constructor({ name, port, feedPort, path }) {
+  constructor({ name, port, feedPort, path, channel }) {
     this.name = name;
     /** Shown by `sync=wire` and the media clock, and by `sync=audio`: a song and the moment. */
     this.wire = [];
     this.audio = [];
+    /** Sent by the channel's feed. */
+    this.channel = [];
     this.states = [];
     this.coming = [];
     const metaid = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join('');
     const feed = `ws://127.0.0.1:${feedPort}/metadata/listener/${metaid}`;
     this.watch(`${feed}?sync=wire`, (record) => this.coming.push(record));
-    this.watch(feed, (record) => this.audio.push({ song: record.song, ms: now() }));
+    this.watch(feed, ({ song }) => this.audio.push({ song, ms: now() }));
+    if (channel !== undefined)
+      this.watch(`ws://127.0.0.1:${feedPort}/metadata/channel/${channel}`, ({ song }) =>
+        this.channel.push({ song, ms: now() }),
+      );
     this.element = new Audio(`http://127.0.0.1:${port}${path}?metaid=${metaid}`);
     for (const type of ['playing', 'waiting', 'error', 'ended'])
       this.element.addEventListener(type, () =>
@@ -69,7 +75,7 @@ globalThis.truth = {
   end() {
     for (const one of listeners) one.end();
     reference?.element.pause();
-    const seen = listeners.map(({ name, wire, audio, states }) => ({ name, wire, audio, states }));
+    const seen = listeners.map(({ name, wire, audio, channel, states }) => ({ name, wire, audio, channel, states }));
     return { listeners: seen, passed: reference === null ? [] : reference.passed };
   },
 };

@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { missing } from '../../test/kit/program.js';
 import { stopAll } from '../process.js';
 import { path } from '../target.js';
-import { type ChannelPlan, SCENES, type Scene } from './cases.js';
+import { type ChannelPlan, NEEDED, SCENES, type Scene } from './cases.js';
 import { figuresOf, median } from './figures.js';
 import { missingPlayer } from './players.js';
 import { type CaseResult, runScene } from './scene.js';
@@ -24,7 +24,6 @@ const USAGE = `usage: npm run truth -- [--seconds 80]
   [--only TEXT]  only the channels whose name has this text, in any case; --list prints the names
   [--save NAME]  keep the errors in bench/results/DATE-NAME.json
   [--svg FILE]   default: bench/truth/truth.svg for a whole run, none with --only`;
-const NEEDED = ['ffmpeg', 'pulseaudio', 'parec', 'chromium', 'python3'] as const;
 
 const options = readArguments();
 const folder = mkdtempSync(join(tmpdir(), 'airsplice-truth-'));
@@ -50,6 +49,7 @@ async function run(): Promise<number> {
   const results: CaseResult[] = [];
   const lagMs: number[] = [];
   const notes: string[] = [];
+  let [titles, disturbed] = [0, 0];
   for (const scene of SCENES) {
     const channels = await possible(scene, only, notes);
     if (channels.length === 0) continue;
@@ -58,16 +58,19 @@ async function run(): Promise<number> {
     for (const each of result.cases) add(results, each);
     lagMs.push(...result.lagMs);
     notes.push(...result.faults);
+    titles += result.titles;
+    disturbed += result.disturbed;
   }
   const machine = `${cpus()[0]?.model.trim()}, ${cpus().length} cores, Node ${process.version}, kernel ${release()}, ${chromiumVersion()}; load ${loadavg()[0]!.toFixed(1)}`;
   const lag = figuresOf(lagMs.map((ms) => ms - median(lagMs)));
   process.stdout.write(`${machine}; ${seconds} s a scene
 
-Errors are title − sound in ms: the median, and the 95th percentile of their sizes.
+Errors are title − sound in ms: the median, and the 95th percentile of their sizes. Of ${titles} titles ${disturbed} do not count:
+the machine was too busy at their moments.
 ${
   lagMs.length === 0
     ? ''
-    : `Of Chromium the first two figures are without the player's own lag, the next two raw: its currentTime, held against
+    : `Of Chromium the first two figures are without the player's own lag, the next two raw: its currentTime, compared with
 a file whose changes are known, differs from what is heard by ${median(lagMs).toFixed(0)} ms (median), and that by ${lag.p95Ms.toFixed(0)} ms (p95).
 `
 }

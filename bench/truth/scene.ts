@@ -35,6 +35,8 @@ export interface CaseResult {
   readonly mistakes: readonly Mistake[];
   /** The same errors with the player's own lag taken out; null: there is no player whose lag is known. */
   readonly withoutLag: readonly number[] | null;
+  /** Not ours: shown beside. */
+  readonly isPeer?: true;
   /** Titles whose sound was heard and that were never shown. */
   readonly missing: number;
 }
@@ -44,6 +46,9 @@ export interface SceneResult {
   /** What `currentTime` says less what is heard; empty without a browser. */
   readonly lagMs: readonly number[];
   readonly faults: readonly string[];
+  /** Titles of all channels, and those that do not count since the machine was too busy at their moments. */
+  readonly titles: number;
+  readonly disturbed: number;
 }
 
 /** From, to: unix milliseconds. */
@@ -69,9 +74,10 @@ async function carryOut(
   const warmSeconds = WARM_SECONDS + Math.max(...channels.map(({ burstSeconds }) => burstSeconds));
   const inAll = warmSeconds + seconds + 20;
   const running = await startChannels(channels, { folder, seconds: inAll, quietSeconds: warmSeconds }, stops);
-  const names = channels.flatMap(({ players = [] }) => players.map(({ name }) => name));
+  const sinkOf = (plan: ChannelPlan, name: PlayerName) => `${name}-${channels.indexOf(plan)}`;
+  const playerSinks = channels.flatMap((plan) => (plan.players ?? []).map(({ name }) => sinkOf(plan, name)));
   const hasBrowser = channels.some(({ browser }) => browser !== undefined);
-  const sinks = [...(hasBrowser ? [CHROMIUM_SINK] : []), ...names];
+  const sinks = [...(hasBrowser ? [CHROMIUM_SINK] : []), ...playerSinks];
   const startMs = nowMs();
   const sound = sinks.length > 0 ? await Sound.start(folder, sinks) : undefined;
   if (sound !== undefined) stops.push(() => sound.stop());
@@ -84,25 +90,34 @@ async function carryOut(
   const players: { plan: ChannelPlan; name: PlayerName; goal: Goal | undefined; player: NativePlayer }[] = [];
   const icy: { plan: ChannelPlan; listener: IcyListener }[] = [];
   const endMs = nowMs() + seconds * 1000;
-  const doings: Promise<void>[] = [];
+  const troubled: Promise<void>[] = [];
   for (const plan of channels) {
-    const { port, path } = running.get(plan)!;
+    const { key, port, path } = running.get(plan)!;
     for (const { name, goal } of plan.players ?? [])
       players.push({
         plan,
         name,
         goal,
-        player: await startPlayer(name, sound!, name, `http://127.0.0.1:${port}${path}`),
+        player: await startPlayer(name, sound!, sinkOf(plan, name), `http://127.0.0.1:${port}${path}`),
       });
     if (plan.browser !== undefined) {
       const { trouble, linkKbits } = plan.browser;
       const needsLink = trouble?.kind === 'stall' || linkKbits !== undefined;
       const link = needsLink ? await Link.start(port, linkKbits) : undefined;
       if (link !== undefined) stops.push(() => link.stop());
-      await chromium!.play({ name: plan.name, port: link?.port ?? port, feedPort: port, path });
+      await chromium!.play({
+        name: plan.name,
+        port: link?.port ?? port,
+        feedPort: port,
+        path,
+        ...(plan.browser.channelFeed && { channel: key }),
+      });
       const spans: Span[] = [];
       troubles.set(plan, spans);
-      doings.push(makeTrouble(plan, chromium!, link, spans, endMs));
+      const doing = makeTrouble(plan, chromium!, link, spans, endMs);
+      // It is awaited when all have joined.
+      doing.catch(() => undefined);
+      troubled.push(doing);
       await sleep(JOIN_MS);
     }
     for (let i = 0; plan.icy !== undefined && i < ICY_JOINS; i++) {
@@ -110,7 +125,7 @@ async function carryOut(
       await sleep(JOIN_MS);
     }
   }
-  await Promise.all(doings);
+  await Promise.all(troubled);
   await sleep(Math.max(0, endMs - nowMs()));
   const seen = await chromium?.end();
   for (const { listener } of icy) listener.close();
@@ -125,11 +140,19 @@ async function carryOut(
     if (plan.browser !== undefined)
       cases.push(...browserCases(plan, encoder, recordings.get(CHROMIUM_SINK)!, seen!, lag, troubles.get(plan)!));
     for (const { name, goal, player } of players.filter((each) => each.plan === plan))
-      cases.push({ name, goal, withoutLag: null, ...against(player.displayed, recordings.get(name)!, encoder) });
+      cases.push({
+        name: plan.isIcecast ? `${name} on Icecast` : name,
+        ...(plan.isIcecast && { isPeer: true }),
+        goal,
+        withoutLag: null,
+        ...against(player.displayed, recordings.get(sinkOf(plan, name))!, encoder),
+      });
   }
   return {
     cases: [...cases, ...(await icyCases(icy, running))],
     lagMs: lag.map(({ errorMs }) => errorMs),
+    titles: sum([...running.values()].map(({ encoder }) => encoder.enteredMs.length)),
+    disturbed: sum([...running.values()].map(({ encoder }) => encoder.disturbed.size)),
     faults: [...running.values()].flatMap(({ encoder }) => encoder.faults),
   };
 }
@@ -161,7 +184,7 @@ function soundOf(recording: SoundRecording, band: number): (Change & { readonly 
 }
 
 function against(displayed: readonly DisplayedTitle[], recording: SoundRecording, encoder: ToneEncoder) {
-  return compare(displayed, numberChanges(soundOf(recording, encoder.file.band), encoder.enteredMs));
+  return compare(displayed, numberChanges(soundOf(recording, encoder.file.band), encoder.enteredMs), encoder.disturbed);
 }
 
 /** The reference in the browser: when `currentTime` passed a change, less when it was heard. */
@@ -178,7 +201,7 @@ function browserCases(
   lag: readonly Mistake[],
   spans: readonly Span[],
 ): CaseResult[] {
-  const { wire, audio } = seen.listeners.find(({ name }) => name === plan.name)!;
+  const { wire, audio, channel } = seen.listeners.find(({ name }) => name === plan.name)!;
   const heard = numberChanges(soundOf(recording, encoder.file.band), encoder.enteredMs);
   const lagAt = (ms: number) =>
     median(lag.filter((each) => Math.abs(each.ms - ms) < NEAR_MS).map(({ errorMs }) => errorMs));
@@ -188,7 +211,7 @@ function browserCases(
     displayed: readonly DisplayedTitle[],
     sounds: readonly HeardChange[],
   ) => {
-    const { mistakes, missing } = compare(displayed, sounds);
+    const { mistakes, missing } = compare(displayed, sounds, encoder.disturbed);
     const withoutLag = mistakes.map(({ ms, errorMs }) => errorMs - lagAt(ms));
     return { name: `${plan.name}: ${how}`, goal, mistakes, withoutLag, missing };
   };
@@ -197,6 +220,7 @@ function browserCases(
   return [
     ...(plan.browser!.wire === undefined ? [] : [result('wire + clock', plan.browser!.wire, wire, heard)]),
     ...(plan.browser!.audio === undefined ? [] : [result('sync=audio', plan.browser!.audio, audio, steady)]),
+    ...(plan.browser!.channelFeed ? [result('channel feed', undefined, channel, heard)] : []),
   ];
 }
 
@@ -204,19 +228,26 @@ async function icyCases(
   listeners: readonly { readonly plan: ChannelPlan; readonly listener: IcyListener }[],
   running: ReadonlyMap<ChannelPlan, { readonly encoder: ToneEncoder }>,
 ): Promise<CaseResult[]> {
-  const groups = new Map<string, { goal: Goal | undefined; blocks: Mistake[]; positions: Mistake[] }>();
+  const groups = new Map<
+    string,
+    Pick<ChannelPlan, 'isIcecast'> & { goal: Goal | undefined; blocks: Mistake[]; positions: Mistake[] }
+  >();
   for (const { plan, listener } of listeners) {
     const { group, goal } = plan.icy!;
-    if (!groups.has(group)) groups.set(group, { goal, blocks: [], positions: [] });
+    if (!groups.has(group)) groups.set(group, { ...plan, goal, blocks: [], positions: [] });
     const { encoder } = running.get(plan)!;
-    const { blocks, positions } = await listener.mistakes(encoder.file.band, encoder.enteredMs);
+    const { blocks, positions } = await listener.mistakes(encoder);
     groups.get(group)!.blocks.push(...blocks);
     groups.get(group)!.positions.push(...positions);
   }
-  return [...groups].flatMap(([name, { goal, blocks, positions }]) => [
-    { name, goal, mistakes: blocks, withoutLag: null, missing: 0 },
+  return [...groups].flatMap(([name, { goal, blocks, positions, isIcecast }]) => [
+    { name, ...(isIcecast && { isPeer: isIcecast }), goal, mistakes: blocks, withoutLag: null, missing: 0 },
     ...(positions.length === 0
       ? []
       : [{ name: name.replace('ICY', 'position'), goal: POSITION, mistakes: positions, withoutLag: null, missing: 0 }]),
   ]);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0);
 }

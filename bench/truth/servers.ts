@@ -14,6 +14,7 @@ import { CODECS, type CodecName } from './tone-file.js';
 export type ChannelOptions = Readonly<Record<string, number>>;
 
 export interface Server {
+  readonly pid: number;
   readonly port: number;
   readonly password: string;
   mountOf(channel: string): string;
@@ -51,7 +52,7 @@ export async function startServer(
   const origin = `http://127.0.0.1:${port}`;
   await server.ready(`${origin}/healthz`);
   const pushUrl = (key: string) => `${origin}/metapush/${key}/${password}`;
-  return { port, password, mountOf, pushUrl, stop: () => server.stop() };
+  return { pid: server.pid, port, password, mountOf, pushUrl, stop: () => server.stop() };
 }
 
 /** Whether this version knows an option of channels: one that does not refuses to start and names it. */

@@ -8,7 +8,7 @@ import type { CaseResult } from './scene.js';
 import { isCaseHeld, judged } from './table.js';
 
 const WIDTH = 960;
-const LEFT = 300;
+const LEFT = 290;
 const RIGHT = 150;
 const TOP = 66;
 const ROW = 24;
@@ -22,11 +22,11 @@ const STYLE = `
 text { font: 12px system-ui, sans-serif; fill: #24292f }
 .title { font-size: 15px; font-weight: 600 } .small { font-size: 11px; fill: #57606a } .held { fill: #1a7f37 } .not { fill: #cf222e }
 .grid { stroke: #d0d7de } .zero { stroke: #57606a } .goal { fill: #1a7f37; opacity: .14 }
-.dot { fill: #0969da; opacity: .4 } .median { stroke: #24292f; stroke-width: 2.5 }
+.dot { fill: #0969da; opacity: .4 } .peer { fill: #bc4c00 } .median { stroke: #24292f; stroke-width: 2.5 }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 } .small { fill: #9198a1 } .held { fill: #3fb950 } .not { fill: #f85149 }
   .grid { stroke: #3d444d } .zero { stroke: #9198a1 } .goal { fill: #3fb950; opacity: .2 }
-  .dot { fill: #4493f8; opacity: .55 } .median { stroke: #e6edf3 }
+  .dot { fill: #4493f8; opacity: .55 } .peer { fill: #f0883e } .median { stroke: #e6edf3 }
 }`;
 
 /** @param machine a line about where it was measured */
@@ -36,12 +36,12 @@ export function picture(results: readonly CaseResult[], machine: string): string
   const grid = TICKS_MS.map((ms) => {
     const x = place(ms);
     return `<line class="${ms === 0 ? 'zero' : 'grid'}" x1="${x}" y1="${TOP - 6}" x2="${x}" y2="${bottom}"/>
-<text class="small" x="${x}" y="${bottom + 16}" text-anchor="middle">${label(ms)}</text>`;
+<text class="small" x="${x}" y="${bottom + 16}" text-anchor="middle">${label(ms, Math.abs(ms) > LINEAR_MS)}</text>`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-labelledby="heading">
 <style>${STYLE}</style>
 <text id="heading" class="title" x="12" y="24">Title − sound: how far each title was from the change of the sound that it names</text>
-<text class="small" x="12" y="44">A dot is a title; left: the title came first; right: the sound did. The bar is the median, the band the goal of the median.</text>
+<text class="small" x="12" y="44">A dot is a title; left: the title came first; right: the sound did. The bar is the median, the band its goal. Orange: Icecast.</text>
 <text class="small" x="${WIDTH - 12}" y="${TOP - 4}" text-anchor="end">median / p95, ms</text>
 ${grid.join('\n')}
 ${results.map((result, index) => row(result, TOP + index * ROW)).join('\n')}
@@ -60,9 +60,10 @@ function row(result: CaseResult, top: number): string {
     const [from, to] = [place(-result.goal.medianMs), place(result.goal.medianMs)];
     parts.push(`<rect class="goal" x="${from}" y="${top + 2}" width="${to - from}" height="${ROW - 4}"/>`);
   }
+  const dot = result.isPeer ? 'dot peer' : 'dot';
   // Neighbours lie at different heights, so that many in one place are seen as many.
   for (const [index, error] of errors.entries())
-    parts.push(`<circle class="dot" cx="${place(error)}" cy="${middle + ((index % 5) - 2) * 2.4}" r="2.4"/>`);
+    parts.push(`<circle class="${dot}" cx="${place(error)}" cy="${middle + ((index % 5) - 2) * 2.4}" r="2.4"/>`);
   if (count > 0) {
     const x = place(medianMs);
     parts.push(`<line class="median" x1="${x}" y1="${top + 4}" x2="${x}" y2="${top + ROW - 4}"/>`);

@@ -5,6 +5,7 @@
 
 import net from 'node:net';
 import { request } from 'undici';
+import { Disturbance } from './disturbance.js';
 import { nowMs } from './sound.js';
 import { CODECS, type ToneFile } from './tone-file.js';
 import { hertzOf } from './tones.js';
@@ -36,6 +37,7 @@ export class ToneEncoder {
   /** Title number → when its frame entered the server, unix milliseconds. */
   readonly enteredMs: number[] = [];
   readonly faults: string[] = [];
+  readonly #disturbance: Disturbance;
   readonly #socket: net.Socket;
   readonly #pushing: Pushing;
   readonly #push: Push;
@@ -44,8 +46,9 @@ export class ToneEncoder {
   #pushed = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param path of the mount */
+  /** @param options pid: of the server; path: of the mount */
   constructor(options: {
+    readonly pid: number;
     readonly port: number;
     readonly path: string;
     readonly password: string;
@@ -55,6 +58,7 @@ export class ToneEncoder {
   }) {
     const { port, path, password, file } = options;
     this.file = file;
+    this.#disturbance = new Disturbance(options.pid);
     this.#pushing = options.pushing;
     this.#push = options.push;
     this.#socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
@@ -69,6 +73,11 @@ export class ToneEncoder {
     this.#socket.write(head);
   }
 
+  /** Titles whose moment was held up by a busy machine. */
+  get disturbed(): ReadonlySet<number> {
+    return this.#disturbance.numbers;
+  }
+
   stop(): void {
     clearInterval(this.#timer);
     this.#socket.destroy();
@@ -81,10 +90,14 @@ export class ToneEncoder {
 
   #tick(): void {
     const { frames, firstFrames } = this.file;
-    const passedMs = nowMs() - this.#startMs;
+    const moment = nowMs();
+    const passedMs = moment - this.#startMs;
+    this.#disturbance.tick(moment, EVERY_MS);
     for (; this.#frame < frames.length && frames[this.#frame]!.endMs <= passedMs; this.#frame++) {
       this.#socket.write(frames[this.#frame]!.bytes);
-      if (firstFrames[this.enteredMs.length] === this.#frame) this.enteredMs.push(nowMs());
+      if (firstFrames[this.enteredMs.length] !== this.#frame) continue;
+      this.#disturbance.begin(this.enteredMs.length, moment);
+      this.enteredMs.push(nowMs());
     }
     while (this.#pushed < firstFrames.length && this.#isDue(this.#pushed, passedMs)) this.#send(this.#pushed++);
   }
@@ -97,6 +110,7 @@ export class ToneEncoder {
   }
 
   #send(number: number): void {
+    this.#disturbance.begin(number, nowMs());
     const { firstFrames, frames, band } = this.file;
     const startMs = this.enteredMs[number] ?? this.#startMs + frames[firstFrames[number]!]!.endMs;
     this.#push(titleOf(band, number), this.#pushing.withTime ? startMs : undefined).catch((error: Error) =>
