@@ -1,6 +1,6 @@
 /**
  * The cases of the experiment and the goals that each is held to. A channel has an encoder of its own and one listener in the browser, at the
- * same time as all the others of its scene. Pure data; scene.ts carries it out.
+ * same time as all the others of its scene; a browser opens six connections to one server at most. Pure data; scene.ts carries it out.
  */
 
 import type { Goal } from './figures.js';
@@ -110,6 +110,8 @@ const PLAYERS: Scene = {
       icy: { group: ICY_GROUP, goal: ICY },
       players: [{ name: 'mpv' }, { name: 'VLC', goal: READS }, { name: 'ffplay', goal: READS }],
     }),
+    // More places of titles between two blocks: a median of few is a matter of luck.
+    ...[1, 2, 3, 4].map((n) => plan(`CBR ${n}`, { icy: { group: ICY_GROUP, goal: ICY } })),
     plan('with a delay of 4 s', {
       options: { delaySeconds: 4 },
       icy: { group: 'ICY, 128k CBR, delay 4 s', goal: ICY_DELAYED },

@@ -74,15 +74,23 @@ export function numberInOrder(
 }
 
 /**
- * Titles that were never shown are counted as missing, unless their sound is the last.
+ * A title counts when it is first shown. Titles that were never shown are missing, unless their sound is the last; those that came again, or
+ * behind a newer one, are repeated.
  * @param disturbed titles that do not count (disturbance.ts)
  */
 export function compare(
   displayed: readonly DisplayedTitle[],
   heard: readonly HeardChange[],
   disturbed: ReadonlySet<number>,
-): { readonly mistakes: Mistake[]; readonly missing: number } {
-  const moments = new Map(displayed.map(({ song, ms }) => [numberOf(song), ms]));
+): { readonly mistakes: Mistake[]; readonly missing: number; readonly repeated: number } {
+  const moments = new Map<number, number>();
+  let [newest, repeated] = [-1, 0];
+  for (const { song, ms } of displayed) {
+    const number = numberOf(song);
+    if (number <= newest) repeated++;
+    else moments.set(number, ms);
+    newest = Math.max(newest, number);
+  }
   const lastMs = Math.max(...heard.map(({ ms }) => ms));
   const mistakes: Mistake[] = [];
   let missing = 0;
@@ -92,7 +100,7 @@ export function compare(
     if (displayedMs !== undefined) mistakes.push({ number, ms, errorMs: displayedMs - ms });
     else if (ms < lastMs - EDGE_MS) missing++;
   }
-  return { mistakes, missing };
+  return { mistakes, missing, repeated };
 }
 
 export function figuresOf(errors: readonly number[]): Figures {

@@ -26,12 +26,17 @@ const USAGE = `usage: npm run truth -- [--seconds 80]
   [--svg FILE]   default: bench/truth/truth.svg for a whole run, none with --only`;
 
 const options = readArguments();
+/** For all scenes. */
+const MOST_MS = SCENES.length * (options.seconds + 120) * 1000;
 const folder = mkdtempSync(join(tmpdir(), 'airsplice-truth-'));
 // Icecast and VLC run as another user, and must get through to their folders.
 chmodSync(folder, 0o711);
 process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void stopAll().finally(() => process.exit(130)));
+// It hangs: a browser may.
+const patience = setTimeout(() => process.kill(process.pid, 'SIGTERM'), MOST_MS);
+patience.unref();
 
 try {
   process.exitCode = await run();
@@ -40,6 +45,8 @@ try {
   process.exitCode = 2;
 } finally {
   await stopAll();
+  // What failed may have left a timer or a socket.
+  process.exit();
 }
 
 async function run(): Promise<number> {
@@ -92,6 +99,7 @@ function add(results: CaseResult[], one: CaseResult): void {
   const index = results.findIndex(({ name }) => name === one.name);
   const same = results[index];
   if (same === undefined) results.push(one);
+  // Of players whose lag is known there is one of a name.
   else results[index] = { ...same, mistakes: [...same.mistakes, ...one.mistakes], missing: same.missing + one.missing };
 }
 

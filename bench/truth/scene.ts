@@ -39,6 +39,8 @@ export interface CaseResult {
   readonly isPeer?: true;
   /** Titles whose sound was heard and that were never shown. */
   readonly missing: number;
+  /** Titles that came again, or behind a newer one. */
+  readonly repeated: number;
 }
 
 export interface SceneResult {
@@ -62,7 +64,8 @@ export async function runScene(
   try {
     return await carryOut(scene, options, stops);
   } finally {
-    for (const stop of stops.reverse()) await stop();
+    // One that fails keeps no other from its end.
+    for (const stop of stops.reverse()) await Promise.resolve(stop()).catch(() => undefined);
   }
 }
 
@@ -93,13 +96,11 @@ async function carryOut(
   const troubled: Promise<void>[] = [];
   for (const plan of channels) {
     const { key, port, path } = running.get(plan)!;
-    for (const { name, goal } of plan.players ?? [])
-      players.push({
-        plan,
-        name,
-        goal,
-        player: await startPlayer(name, sound!, sinkOf(plan, name), `http://127.0.0.1:${port}${path}`),
-      });
+    for (const { name, goal } of plan.players ?? []) {
+      const player = await startPlayer(name, sound!, sinkOf(plan, name), `http://127.0.0.1:${port}${path}`);
+      stops.push(() => player.stop());
+      players.push({ plan, name, goal, player });
+    }
     if (plan.browser !== undefined) {
       const { trouble, linkKbits } = plan.browser;
       const needsLink = trouble?.kind === 'stall' || linkKbits !== undefined;
@@ -211,9 +212,9 @@ function browserCases(
     displayed: readonly DisplayedTitle[],
     sounds: readonly HeardChange[],
   ) => {
-    const { mistakes, missing } = compare(displayed, sounds, encoder.disturbed);
+    const { mistakes, missing, repeated } = compare(displayed, sounds, encoder.disturbed);
     const withoutLag = mistakes.map(({ ms, errorMs }) => errorMs - lagAt(ms));
-    return { name: `${plan.name}: ${how}`, goal, mistakes, withoutLag, missing };
+    return { name: `${plan.name}: ${how}`, goal, mistakes, withoutLag, missing, repeated };
   };
   // A player that is stalled or paused does not play in real time: `sync=audio` promises nothing then.
   const steady = heard.filter(({ ms }) => !spans.some(([from, to]) => ms >= from && ms <= to));
@@ -241,10 +242,27 @@ async function icyCases(
     groups.get(group)!.positions.push(...positions);
   }
   return [...groups].flatMap(([name, { goal, blocks, positions, isIcecast }]) => [
-    { name, ...(isIcecast && { isPeer: isIcecast }), goal, mistakes: blocks, withoutLag: null, missing: 0 },
+    {
+      name,
+      ...(isIcecast && { isPeer: isIcecast }),
+      goal,
+      mistakes: blocks,
+      withoutLag: null,
+      missing: 0,
+      repeated: 0,
+    },
     ...(positions.length === 0
       ? []
-      : [{ name: name.replace('ICY', 'position'), goal: POSITION, mistakes: positions, withoutLag: null, missing: 0 }]),
+      : [
+          {
+            name: name.replace('ICY', 'position'),
+            goal: POSITION,
+            mistakes: positions,
+            withoutLag: null,
+            missing: 0,
+            repeated: 0,
+          },
+        ]),
   ]);
 }
 

@@ -12,14 +12,15 @@ export function judged({ mistakes, withoutLag }: CaseResult): readonly number[] 
 
 /** undefined: it has no goal. */
 export function isCaseHeld(result: CaseResult): boolean | undefined {
-  return result.goal && isHeld(figuresOf(judged(result)), result.goal) && result.missing === 0;
+  return result.goal && isHeld(figuresOf(judged(result)), result.goal) && result.missing + result.repeated === 0;
 }
 
 export function table(results: readonly CaseResult[]): string {
   const rows = results.map((result) => {
     const [clean, raw] = [figuresOf(judged(result)), figuresOf(result.mistakes.map(({ errorMs }) => errorMs))];
-    const { goal, missing, withoutLag } = result;
-    const titles = missing > 0 ? `${clean.count} (${missing} missing)` : String(clean.count);
+    const { goal, missing, repeated, withoutLag } = result;
+    const wrong = [missing > 0 && `${missing} missing`, repeated > 0 && `${repeated} repeated`].filter(Boolean);
+    const titles = wrong.length > 0 ? `${clean.count} (${wrong.join(', ')})` : String(clean.count);
     const rawOf = (ms: number) => (withoutLag === null ? '' : round(ms));
     const held = isCaseHeld(result);
     return [

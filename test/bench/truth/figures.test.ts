@@ -41,8 +41,10 @@ t.test('what was never displayed is missing; what was disturbed does not count',
   const displayed = heard
     .filter(({ number }) => number !== 3)
     .map(({ number, ms }) => ({ song: titleOf(0, number), ms: ms + number }));
-  const { mistakes, missing } = compare(displayed, heard, new Set([2]));
+  const again = [...displayed.slice(0, 2), ...displayed];
+  const { mistakes, missing, repeated } = compare(again, heard, new Set([2]));
   t.equal(missing, 1);
+  t.equal(repeated, 2);
   t.same(
     mistakes.map(({ number, errorMs }) => [number, errorMs]),
     [1, 4, 5].map((number) => [number, number]),
