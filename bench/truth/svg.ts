@@ -60,10 +60,14 @@ function row(result: CaseResult, top: number): string {
     const [from, to] = [place(-result.goal.medianMs), place(result.goal.medianMs)];
     parts.push(`<rect class="goal" x="${from}" y="${top + 2}" width="${to - from}" height="${ROW - 4}"/>`);
   }
-  const dot = result.isPeer ? 'dot peer' : 'dot';
-  // Neighbours lie at different heights, so that many in one place are seen as many.
-  for (const [index, error] of errors.entries())
-    parts.push(`<circle class="${dot}" cx="${place(error)}" cy="${middle + ((index % 5) - 2) * 2.4}" r="2.4"/>`);
+  // Neighbours lie at different heights, so that many in one place are seen as many; listeners of one stream are one dot.
+  const dots = new Set(
+    errors.map(
+      (error) =>
+        `<circle cx="${place(error)}" cy="${middle + 2.4 * ((Math.round(Math.abs(error)) % 5) - 2)}" r="2.4"/>`,
+    ),
+  );
+  parts.push(`<g class="${result.isPeer ? 'dot peer' : 'dot'}">${[...dots].join('')}</g>`);
   if (count > 0) {
     const x = place(medianMs);
     parts.push(`<line class="median" x1="${x}" y1="${top + 4}" x2="${x}" y2="${top + ROW - 4}"/>`);
