@@ -22,11 +22,11 @@ const STYLE = `
 text { font: 12px system-ui, sans-serif; fill: #24292f }
 .title { font-size: 15px; font-weight: 600 } .small { font-size: 11px; fill: #57606a } .held { fill: #1a7f37 } .not { fill: #cf222e }
 .grid { stroke: #d0d7de } .zero { stroke: #57606a } .goal { fill: #1a7f37; opacity: .14 }
-.dot { fill: #0969da; opacity: .4 } .peer { fill: #bc4c00 } .median { stroke: #24292f; stroke-width: 2.5 }
+.dot { fill: #0969da; fill-opacity: .4 } .peer { fill: #bc4c00 } .median { stroke: #24292f; stroke-width: 2.5 }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 } .small { fill: #9198a1 } .held { fill: #3fb950 } .not { fill: #f85149 }
   .grid { stroke: #3d444d } .zero { stroke: #9198a1 } .goal { fill: #3fb950; opacity: .2 }
-  .dot { fill: #4493f8; opacity: .55 } .peer { fill: #f0883e } .median { stroke: #e6edf3 }
+  .dot { fill: #4493f8; fill-opacity: .55 } .peer { fill: #f0883e } .median { stroke: #e6edf3 }
 }`;
 
 /** @param machine a line about where it was measured */
