@@ -14,18 +14,23 @@ import type { Target } from './target.js';
 /** Debian's; a share folder is asked for even when no page is read. */
 const SHARE = '/usr/share/icecast2';
 
-/** `rate` should be low: its listen queue holds 5 connections, and who arrives too many comes again after one, three, seven seconds. */
-export async function startIcecast(folder: string, listeners: number, rate: number): Promise<Target> {
+/** The server alone; `password` is that of its sources, with which they set titles too. */
+export async function startIcecastServer(folder: string, clients: number) {
   const port = await freePort();
   const password = randomUUID();
   const config = join(folder, 'icecast.xml');
-  writeFileSync(config, icecastConfig({ folder, port, password, clients: listeners + 100 }));
+  writeFileSync(config, icecastConfig({ folder, port, password, clients }));
   giveToNobody(folder);
   const [command, ...args] = [...asNobody, 'icecast2', '-c', config];
   const server = new Started(command!, args);
   const origin = `http://127.0.0.1:${port}`;
   await server.ready(`${origin}/status-json.xsl`);
+  return { server, origin, port, password };
+}
 
+/** `rate` should be low: its listen queue holds 5 connections, and who arrives too many comes again after one, three, seven seconds. */
+export async function startIcecast(folder: string, listeners: number, rate: number): Promise<Target> {
+  const { server, origin, port, password } = await startIcecastServer(folder, listeners + 100);
   const tone = 'sine=frequency=440:sample_rate=44100';
   const format = ['-ac', '2', '-b:a', '128k', '-f', 'mp3', '-content_type', 'audio/mpeg'];
   const target = `icecast://source:${password}@127.0.0.1:${port}/x.mp3`;

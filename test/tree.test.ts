@@ -11,7 +11,7 @@ import t from 'tap';
 const ROOT = new URL('..', import.meta.url).pathname;
 const SPANNING: readonly string[] = ['behaviour', 'e2e', 'long'];
 /** Folders of test that are not rooms of src: what they hold is tested by its own name. */
-const OTHER_ROOTS: Readonly<Record<string, string>> = { bench: 'bench', kit: 'test/kit' };
+const OTHER_ROOTS: Readonly<Record<string, string>> = { bench: 'bench', 'bench/truth': 'bench/truth', kit: 'test/kit' };
 
 /** Tests of something that is no file of src, and what it is. */
 const NO_SOURCE: Readonly<Record<string, string>> = {

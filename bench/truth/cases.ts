@@ -1,0 +1,137 @@
+/**
+ * The cases of the experiment and the goals that each is held to. A channel has an encoder of its own and one listener in the browser, at the
+ * same time as all the others of its scene; a browser opens six connections to one server at most. Pure data; scene.ts carries it out.
+ */
+
+import type { Goal } from './figures.js';
+import type { PlayerName } from './players.js';
+import type { ChannelOptions } from './servers.js';
+import type { Pushing } from './tone-encoder.js';
+import type { CodecName } from './tone-file.js';
+
+/** Programs without which there is no experiment. */
+export const NEEDED = ['ffmpeg', 'pulseaudio', 'parec', 'chromium', 'python3'] as const;
+
+/** Something that happens to a listener again and again: so long, then for the rest of the period nothing. */
+export interface Trouble {
+  readonly kind: 'stall' | 'pause';
+  readonly everyMs: number;
+  readonly forMs: number;
+}
+
+export interface ChannelPlan {
+  readonly name: string;
+  readonly codec: CodecName;
+  readonly burstSeconds: number;
+  readonly pushing: Pushing;
+  /** Skipped where the server does not know them. */
+  readonly options?: ChannelOptions;
+  /** Its listener in the browser; undefined: none. */
+  readonly browser?: {
+    readonly wire?: Goal;
+    readonly audio?: Goal;
+    readonly trouble?: Trouble;
+    readonly linkKbits?: number;
+    /** The feed of the channel beside those of the listener: what apps show that know no metaid. */
+    readonly channelFeed?: true;
+  };
+  /** Its listeners without a player; undefined: none. */
+  readonly icy?: { readonly group: string; readonly goal?: Goal };
+  /** Players of other people. */
+  readonly players?: readonly { readonly name: PlayerName; readonly goal?: Goal }[];
+  /** The stream comes from Icecast. */
+  readonly isIcecast?: true;
+}
+
+export interface Scene {
+  readonly name: string;
+  readonly channels: readonly ChannelPlan[];
+}
+
+const CLOCK: Goal = { medianMs: 20, p95Ms: 60 };
+const PUNCTUAL: Goal = { medianMs: 60, p95Ms: 60 };
+const REAL_TIME: Goal = { medianMs: 60, p95Ms: 150 };
+const AFTER_TROUBLE: Goal = { medianMs: 250, p95Ms: 250 };
+const ICY: Goal = { medianMs: 130, p95Ms: 260 };
+const ICY_DELAYED: Goal = { medianMs: 70, p95Ms: 130 };
+const READS: Goal = { medianMs: 600, p95Ms: 600 };
+
+const PROMPT: Pushing = { offsetMs: 0, withTime: false };
+const late = (seconds: number): Pushing => ({ offsetMs: seconds * 1000, withTime: true });
+const BOTH = { wire: CLOCK, audio: REAL_TIME };
+
+const plan = (name: string, more: Partial<ChannelPlan>): ChannelPlan => ({
+  name,
+  codec: 'cbr',
+  burstSeconds: 5,
+  pushing: PROMPT,
+  ...more,
+});
+
+const ICY_GROUP = 'ICY, 128k CBR';
+
+const CODECS: Scene = {
+  name: 'codecs and bursts',
+  channels: [
+    plan('CBR', { browser: { ...BOTH, channelFeed: true }, icy: { group: ICY_GROUP, goal: ICY } }),
+    plan('VBR', { codec: 'vbr', browser: BOTH, icy: { group: 'ICY, VBR' } }),
+    plan('AAC', { codec: 'aac', browser: BOTH, icy: { group: 'ICY, AAC' } }),
+    plan('Opus', { codec: 'opus', browser: BOTH }),
+    // It starts with the first 32 KiB, which come in 2 s: no player in real time.
+    plan('CBR, burst 0 s', { burstSeconds: 0, browser: { wire: CLOCK }, icy: { group: ICY_GROUP, goal: ICY } }),
+    plan('CBR, burst 2 s', { burstSeconds: 2, browser: BOTH, icy: { group: ICY_GROUP, goal: ICY } }),
+    plan('CBR, burst 10 s', { burstSeconds: 10, browser: BOTH, icy: { group: ICY_GROUP, goal: ICY } }),
+  ],
+};
+
+const stall = (seconds: number): Trouble => ({ kind: 'stall', everyMs: 20_000, forMs: seconds * 1000 });
+const TROUBLE: Scene = {
+  name: 'links, pauses and pushes',
+  channels: [
+    plan('stalls of 4 s', { browser: { wire: CLOCK, audio: AFTER_TROUBLE, trouble: stall(4) } }),
+    plan('stalls of 8 s', { browser: { wire: CLOCK, audio: AFTER_TROUBLE, trouble: stall(8) } }),
+    plan('pauses of 3 s', { browser: { wire: CLOCK, trouble: { kind: 'pause', everyMs: 20_000, forMs: 3000 } } }),
+    plan('300 kb/s link', { browser: { wire: CLOCK, audio: AFTER_TROUBLE, linkKbits: 300 } }),
+    plan('pushed 2 s late', { pushing: late(2), browser: { wire: PUNCTUAL } }),
+    plan('pushed 4 s late', { pushing: late(4), browser: { wire: PUNCTUAL } }),
+    plan('pushed 3 s early, held', { pushing: late(-3), browser: { wire: PUNCTUAL } }),
+    plan('encoder 3 s late, offset', {
+      pushing: { offsetMs: -3000, withTime: false },
+      options: { titleOffsetMs: 3000 },
+      browser: { wire: PUNCTUAL },
+    }),
+  ],
+};
+
+const PLAYERS: Scene = {
+  name: 'players and ICY',
+  channels: [
+    plan('CBR', {
+      icy: { group: ICY_GROUP, goal: ICY },
+      players: [{ name: 'mpv' }, { name: 'VLC', goal: READS }, { name: 'ffplay', goal: READS }],
+    }),
+    // More places of titles between two blocks: a median of few is a matter of luck.
+    ...[1, 2, 3, 4].map((n) => plan(`CBR ${n}`, { icy: { group: ICY_GROUP, goal: ICY } })),
+    plan('with a delay of 4 s', {
+      options: { delaySeconds: 4 },
+      icy: { group: 'ICY, 128k CBR, delay 4 s', goal: ICY_DELAYED },
+    }),
+    plan('Icecast', { isIcecast: true, players: [{ name: 'mpv' }], icy: { group: 'ICY, 128k CBR, Icecast 2' } }),
+  ],
+};
+
+export const SCENES: readonly Scene[] = [CODECS, TROUBLE, PLAYERS];
+
+/** What test/long/truth.test.ts holds: the exact place of a title, by wire and clock, in ICY, and of late pushes. */
+export const SHORT: Scene = {
+  name: 'short form',
+  channels: [
+    plan('CBR', { browser: { wire: CLOCK }, icy: { group: ICY_GROUP, goal: ICY } }),
+    plan('VBR', { codec: 'vbr', browser: { wire: CLOCK }, icy: { group: 'ICY, VBR' } }),
+    plan('AAC', { codec: 'aac', browser: { wire: CLOCK }, icy: { group: 'ICY, AAC' } }),
+    plan('pushed 2 s late', { pushing: late(2), browser: { wire: PUNCTUAL } }),
+    plan('pushed 4 s late', { pushing: late(4), browser: { wire: PUNCTUAL } }),
+    plan('CBR, burst 0 s', { burstSeconds: 0, icy: { group: ICY_GROUP, goal: ICY } }),
+    plan('CBR, burst 2 s', { burstSeconds: 2, icy: { group: ICY_GROUP, goal: ICY } }),
+  ],
+};

@@ -1,0 +1,87 @@
+/**
+ * The page of the experiment: audio elements that play into one sink, each with the listener feed of its metaid by both timings, and when each
+ * title would be shown. `globalThis.truth` is what chromium.ts calls. Moments are unix milliseconds, as of all of the experiment.
+ */
+
+const TICK_MS = 4;
+const now = () => performance.timeOrigin + performance.now();
+
+class Listener {
+  constructor({ name, port, feedPort, path, channel }) {
+    this.name = name;
+    /** Shown by `sync=wire` and the media clock, and by `sync=audio`: a song and the moment. */
+    this.wire = [];
+    this.audio = [];
+    /** Sent by the channel's feed. */
+    this.channel = [];
+    this.states = [];
+    this.coming = [];
+    const metaid = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join('');
+    const feed = `ws://127.0.0.1:${feedPort}/metadata/listener/${metaid}`;
+    this.watch(`${feed}?sync=wire`, (record) => this.coming.push(record));
+    this.watch(feed, ({ song }) => this.audio.push({ song, ms: now() }));
+    if (channel !== undefined)
+      this.watch(`ws://127.0.0.1:${feedPort}/metadata/channel/${channel}`, ({ song }) =>
+        this.channel.push({ song, ms: now() }),
+      );
+    this.element = new Audio(`http://127.0.0.1:${port}${path}?metaid=${metaid}`);
+    for (const type of ['playing', 'waiting', 'error', 'ended'])
+      this.element.addEventListener(type, () =>
+        this.states.push({ type, ms: now(), seconds: this.element.currentTime }),
+      );
+    this.element.play().catch((error) => this.states.push({ type: String(error), ms: now(), seconds: 0 }));
+  }
+
+  watch(url, onNow) {
+    const socket = new WebSocket(url);
+    socket.onmessage = ({ data }) => {
+      const record = JSON.parse(data);
+      if (record.type === 'now') onNow(record);
+    };
+  }
+
+  tick() {
+    const { currentTime } = this.element;
+    if (currentTime === 0) return;
+    while (this.coming.length > 0 && Number(this.coming[0].position) <= currentTime * 1000) {
+      this.wire.push({ song: this.coming.shift().song, ms: now() });
+    }
+  }
+
+  end() {
+    this.element.removeAttribute('src');
+    this.element.load();
+  }
+}
+
+const listeners = [];
+let reference = null;
+
+globalThis.truth = {
+  play(spec) {
+    listeners.push(new Listener(spec));
+  },
+
+  /** Plays a file whose tones change at known seconds: how much later than `currentTime` says the sound comes. */
+  playReference(url, seconds) {
+    const element = new Audio(url);
+    reference = { element, seconds, passed: [] };
+    return element.play();
+  },
+
+  pause: (name) => listeners.find((one) => one.name === name).element.pause(),
+  resume: (name) => listeners.find((one) => one.name === name).element.play(),
+
+  end() {
+    for (const one of listeners) one.end();
+    reference?.element.pause();
+    const seen = listeners.map(({ name, wire, audio, channel, states }) => ({ name, wire, audio, channel, states }));
+    return { listeners: seen, passed: reference === null ? [] : reference.passed };
+  },
+};
+
+setInterval(() => {
+  for (const one of listeners) one.tick();
+  while (reference !== null && reference.element.currentTime >= reference.seconds[reference.passed.length])
+    reference.passed.push(now());
+}, TICK_MS);

@@ -1,0 +1,271 @@
+/**
+ * Carries out a scene: all its channels, encoders and listeners at the same time, for some time; then compares what was shown against what was
+ * heard. It ends what it started, also when it fails.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChannelPlan, Scene } from './cases.js';
+import { type Change, findChanges } from './changes.js';
+import { startChannels } from './channels.js';
+import { ChromiumPlayer, type DisplayedTitle, REFERENCE_BAND, type Seen } from './chromium.js';
+import { compare, type Goal, type HeardChange, type Mistake, median, numberChanges } from './figures.js';
+import { IcyListener } from './icy.js';
+import { Link } from './link.js';
+import { type NativePlayer, type PlayerName, startPlayer } from './players.js';
+import { nowMs, SAMPLE_RATE, Sound, type SoundRecording } from './sound.js';
+import type { ToneEncoder } from './tone-encoder.js';
+
+/** Encoders run so much longer than the longest burst before anyone listens. */
+const WARM_SECONDS = 3;
+/** Listeners come one after the other, at any place between two blocks. */
+const JOIN_MS = 170;
+const ICY_JOINS = 3;
+/** A trouble begins so long after the join, and its end is over when so much has passed. */
+const STEADY_MS = 6000;
+const SETTLE_MS = 1000;
+/** The player's lag at a moment: the median within so much time. */
+const NEAR_MS = 6000;
+/** Of what the feed says of a title's place, without a player. */
+const POSITION: Goal = { medianMs: 20, p95Ms: 60 };
+const CHROMIUM_SINK = 'chromium';
+
+export interface CaseResult {
+  readonly name: string;
+  readonly goal: Goal | undefined;
+  readonly mistakes: readonly Mistake[];
+  /** The same errors with the player's own lag taken out; null: there is no player whose lag is known. */
+  readonly withoutLag: readonly number[] | null;
+  /** Not ours: shown beside. */
+  readonly isPeer?: true;
+  /** Titles whose sound was heard and that were never shown. */
+  readonly missing: number;
+  /** Titles that came again, or behind a newer one. */
+  readonly repeated: number;
+}
+
+export interface SceneResult {
+  readonly cases: readonly CaseResult[];
+  /** What `currentTime` says less what is heard; empty without a browser. */
+  readonly lagMs: readonly number[];
+  readonly faults: readonly string[];
+  /** Titles of all channels, and those that do not count since the machine was too busy at their moments. */
+  readonly titles: number;
+  readonly disturbed: number;
+}
+
+/** From, to: unix milliseconds. */
+type Span = readonly [number, number];
+
+export async function runScene(
+  scene: Scene,
+  options: { readonly folder: string; readonly seconds: number },
+): Promise<SceneResult> {
+  const stops: (() => Promise<void> | void)[] = [];
+  try {
+    return await carryOut(scene, options, stops);
+  } finally {
+    // One that fails keeps no other from its end.
+    for (const stop of stops.reverse()) await Promise.resolve(stop()).catch(() => undefined);
+  }
+}
+
+async function carryOut(
+  { channels }: Scene,
+  { folder, seconds }: { readonly folder: string; readonly seconds: number },
+  stops: (() => Promise<void> | void)[],
+): Promise<SceneResult> {
+  const warmSeconds = WARM_SECONDS + Math.max(...channels.map(({ burstSeconds }) => burstSeconds));
+  const inAll = warmSeconds + seconds + 20;
+  const running = await startChannels(channels, { folder, seconds: inAll, quietSeconds: warmSeconds }, stops);
+  const sinkOf = (plan: ChannelPlan, name: PlayerName) => `${name}-${channels.indexOf(plan)}`;
+  const playerSinks = channels.flatMap((plan) => (plan.players ?? []).map(({ name }) => sinkOf(plan, name)));
+  const hasBrowser = channels.some(({ browser }) => browser !== undefined);
+  const sinks = [...(hasBrowser ? [CHROMIUM_SINK] : []), ...playerSinks];
+  const startMs = nowMs();
+  const sound = sinks.length > 0 ? await Sound.start(folder, sinks) : undefined;
+  if (sound !== undefined) stops.push(() => sound.stop());
+  const recordings = new Map(sinks.map((sink) => [sink, sound!.record(sink)]));
+  const chromium = hasBrowser ? await ChromiumPlayer.start(sound!, CHROMIUM_SINK, inAll) : undefined;
+  if (chromium !== undefined) stops.push(() => chromium.close());
+  await sleep(Math.max(0, warmSeconds * 1000 - (nowMs() - startMs)));
+
+  const troubles = new Map<ChannelPlan, Span[]>();
+  const players: { plan: ChannelPlan; name: PlayerName; goal: Goal | undefined; player: NativePlayer }[] = [];
+  const icy: { plan: ChannelPlan; listener: IcyListener }[] = [];
+  const endMs = nowMs() + seconds * 1000;
+  const troubled: Promise<void>[] = [];
+  for (const plan of channels) {
+    const { key, port, path } = running.get(plan)!;
+    for (const { name, goal } of plan.players ?? []) {
+      const player = await startPlayer(name, sound!, sinkOf(plan, name), `http://127.0.0.1:${port}${path}`);
+      stops.push(() => player.stop());
+      players.push({ plan, name, goal, player });
+    }
+    if (plan.browser !== undefined) {
+      const { trouble, linkKbits } = plan.browser;
+      const needsLink = trouble?.kind === 'stall' || linkKbits !== undefined;
+      const link = needsLink ? await Link.start(port, linkKbits) : undefined;
+      if (link !== undefined) stops.push(() => link.stop());
+      await chromium!.play({
+        name: plan.name,
+        port: link?.port ?? port,
+        feedPort: port,
+        path,
+        ...(plan.browser.channelFeed && { channel: key }),
+      });
+      const spans: Span[] = [];
+      troubles.set(plan, spans);
+      const doing = makeTrouble(plan, chromium!, link, spans, endMs);
+      // It is awaited when all have joined.
+      doing.catch(() => undefined);
+      troubled.push(doing);
+      await sleep(JOIN_MS);
+    }
+    for (let i = 0; plan.icy !== undefined && i < ICY_JOINS; i++) {
+      icy.push({ plan, listener: new IcyListener({ port, path, hasFeed: plan.isIcecast !== true }) });
+      await sleep(JOIN_MS);
+    }
+  }
+  await Promise.all(troubled);
+  await sleep(Math.max(0, endMs - nowMs()));
+  const seen = await chromium?.end();
+  for (const { listener } of icy) listener.close();
+  for (const { player } of players) await player.stop();
+  for (const { encoder } of running.values()) encoder.stop();
+  for (const recording of recordings.values()) await recording.stop();
+
+  const lag = seen === undefined ? [] : lagOf(recordings.get(CHROMIUM_SINK)!, seen);
+  const cases: CaseResult[] = [];
+  for (const plan of channels) {
+    const { encoder } = running.get(plan)!;
+    if (plan.browser !== undefined)
+      cases.push(...browserCases(plan, encoder, recordings.get(CHROMIUM_SINK)!, seen!, lag, troubles.get(plan)!));
+    for (const { name, goal, player } of players.filter((each) => each.plan === plan))
+      cases.push({
+        name: plan.isIcecast ? `${name} on Icecast` : name,
+        ...(plan.isIcecast && { isPeer: true }),
+        goal,
+        withoutLag: null,
+        ...against(player.displayed, recordings.get(sinkOf(plan, name))!, encoder),
+      });
+  }
+  return {
+    cases: [...cases, ...(await icyCases(icy, running))],
+    lagMs: lag.map(({ errorMs }) => errorMs),
+    titles: sum([...running.values()].map(({ encoder }) => encoder.enteredMs.length)),
+    disturbed: sum([...running.values()].map(({ encoder }) => encoder.disturbed.size)),
+    faults: [...running.values()].flatMap(({ encoder }) => encoder.faults),
+  };
+}
+
+async function makeTrouble(
+  { name, browser }: ChannelPlan,
+  chromium: ChromiumPlayer,
+  link: Link | undefined,
+  spans: Span[],
+  endMs: number,
+): Promise<void> {
+  const trouble = browser?.trouble;
+  if (trouble === undefined) return;
+  const { kind, everyMs, forMs } = trouble;
+  for (let waitMs = STEADY_MS; nowMs() + waitMs + forMs + SETTLE_MS < endMs; waitMs = everyMs - forMs) {
+    await sleep(waitMs);
+    const fromMs = nowMs();
+    if (kind === 'stall') link!.stall();
+    else await chromium.pause(name);
+    await sleep(forMs);
+    if (kind === 'stall') link!.go();
+    else await chromium.resume(name);
+    spans.push([fromMs, nowMs() + SETTLE_MS]);
+  }
+}
+
+function soundOf(recording: SoundRecording, band: number): (Change & { readonly ms: number })[] {
+  return findChanges(recording.pcm, SAMPLE_RATE, band).map((one) => ({ ...one, ms: recording.momentOf(one.at) }));
+}
+
+function against(displayed: readonly DisplayedTitle[], recording: SoundRecording, encoder: ToneEncoder) {
+  return compare(displayed, numberChanges(soundOf(recording, encoder.file.band), encoder.enteredMs), encoder.disturbed);
+}
+
+/** The reference in the browser: when `currentTime` passed a change, less when it was heard. */
+function lagOf(recording: SoundRecording, { passed }: Seen): Mistake[] {
+  const heard = numberChanges(soundOf(recording, REFERENCE_BAND), [passed[0]!, ...passed]);
+  return heard.flatMap(({ number, ms }) => (number === 0 ? [] : [{ number, ms, errorMs: passed[number - 1]! - ms }]));
+}
+
+function browserCases(
+  plan: ChannelPlan,
+  encoder: ToneEncoder,
+  recording: SoundRecording,
+  seen: Seen,
+  lag: readonly Mistake[],
+  spans: readonly Span[],
+): CaseResult[] {
+  const { wire, audio, channel } = seen.listeners.find(({ name }) => name === plan.name)!;
+  const heard = numberChanges(soundOf(recording, encoder.file.band), encoder.enteredMs);
+  const lagAt = (ms: number) =>
+    median(lag.filter((each) => Math.abs(each.ms - ms) < NEAR_MS).map(({ errorMs }) => errorMs));
+  const result = (
+    how: string,
+    goal: Goal | undefined,
+    displayed: readonly DisplayedTitle[],
+    sounds: readonly HeardChange[],
+  ) => {
+    const { mistakes, missing, repeated } = compare(displayed, sounds, encoder.disturbed);
+    const withoutLag = mistakes.map(({ ms, errorMs }) => errorMs - lagAt(ms));
+    return { name: `${plan.name}: ${how}`, goal, mistakes, withoutLag, missing, repeated };
+  };
+  // A player that is stalled or paused does not play in real time: `sync=audio` promises nothing then.
+  const steady = heard.filter(({ ms }) => !spans.some(([from, to]) => ms >= from && ms <= to));
+  return [
+    ...(plan.browser!.wire === undefined ? [] : [result('wire + clock', plan.browser!.wire, wire, heard)]),
+    ...(plan.browser!.audio === undefined ? [] : [result('sync=audio', plan.browser!.audio, audio, steady)]),
+    ...(plan.browser!.channelFeed ? [result('channel feed', undefined, channel, heard)] : []),
+  ];
+}
+
+async function icyCases(
+  listeners: readonly { readonly plan: ChannelPlan; readonly listener: IcyListener }[],
+  running: ReadonlyMap<ChannelPlan, { readonly encoder: ToneEncoder }>,
+): Promise<CaseResult[]> {
+  const groups = new Map<
+    string,
+    Pick<ChannelPlan, 'isIcecast'> & { goal: Goal | undefined; blocks: Mistake[]; positions: Mistake[] }
+  >();
+  for (const { plan, listener } of listeners) {
+    const { group, goal } = plan.icy!;
+    if (!groups.has(group)) groups.set(group, { ...plan, goal, blocks: [], positions: [] });
+    const { encoder } = running.get(plan)!;
+    const { blocks, positions } = await listener.mistakes(encoder);
+    groups.get(group)!.blocks.push(...blocks);
+    groups.get(group)!.positions.push(...positions);
+  }
+  return [...groups].flatMap(([name, { goal, blocks, positions, isIcecast }]) => [
+    {
+      name,
+      ...(isIcecast && { isPeer: isIcecast }),
+      goal,
+      mistakes: blocks,
+      withoutLag: null,
+      missing: 0,
+      repeated: 0,
+    },
+    ...(positions.length === 0
+      ? []
+      : [
+          {
+            name: name.replace('ICY', 'position'),
+            goal: POSITION,
+            mistakes: positions,
+            withoutLag: null,
+            missing: 0,
+            repeated: 0,
+          },
+        ]),
+  ]);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0);
+}
