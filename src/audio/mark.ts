@@ -7,7 +7,11 @@ import type { Tags } from '../metadata/icy.js';
 import { icyBlock } from '../metadata/title.js';
 import type { RecordView } from '../metadata/view.js';
 
+let made = 0;
+
 export class Mark {
+  /** Marks of one tape lie in the order in which they were made. */
+  readonly order = ++made;
   readonly view: RecordView;
   readonly block: Buffer;
   readonly tags: Tags;

@@ -102,7 +102,8 @@ export class Session implements AlarmHandler {
 
   /** The block with this title is written. @param atMs audio time on the tape at which it takes effect */
   written(mark: Mark, atMs: number, nowMs: number): void {
-    if (mark === this.#mark) return;
+    // A late title was given before the segment that carries it.
+    if (this.#mark !== null && mark.order <= this.#mark.order) return;
     this.#mark = mark;
     const title = { view: mark.view, positionMs: Math.max(0, atMs - this.#joinMs) };
     this.lastWritten = title;

@@ -95,6 +95,23 @@ t.test('where the title changes within the first segment, both are written and h
   );
 });
 
+t.test('two titles that come late are given once each, also where the segment behind carries both', async (t) => {
+  const { sessions, titlesOf } = setUp();
+  const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/x' });
+  session.player.begin(0);
+  session.begin(0, A, 0);
+  session.player.write(5000, 80_000, 0);
+  session.late({ before: A, mark: B, atMs: 3000 }, 100);
+  session.late({ before: B, mark: C, atMs: 4000 }, 200);
+  session.player.write(6000, 16_000, 300);
+  session.written(B, 3000, 300);
+  session.written(C, 4000, 300);
+  t.same(
+    titlesOf('written').map(([title]) => title),
+    ['A', 'B', 'C'],
+  );
+});
+
 t.test('a block that is written late moves the start: the player has stalled', async (t) => {
   const { sessions, clock, titlesOf } = setUp();
   const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/x' });
