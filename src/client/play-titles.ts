@@ -10,7 +10,7 @@
 import { type AudioElement, addressOf } from './browser.js';
 import { type ChannelRecord, readRecord } from './channel-record.js';
 import { Follower, type ServerOptions } from './follow.js';
-import { HeardReports } from './heard-reports.js';
+import { PlaceReporter } from './place-reporter.js';
 import { TitleQueue } from './title-queue.js';
 
 export interface PlayTitlesOptions extends ServerOptions {
@@ -34,7 +34,7 @@ export class PlayTitles {
   readonly #audio: AudioElement;
   readonly #options: PlayTitlesOptions;
   readonly #feed: Follower;
-  readonly #reports: HeardReports | null;
+  readonly #reports: PlaceReporter | null;
   readonly #queue = new TitleQueue();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
@@ -48,7 +48,9 @@ export class PlayTitles {
       onNow: (record, isNews) => this.#onWritten(record, isNews),
       onNext: (record) => options.onNext?.(record),
     });
-    this.#reports = reports ? new HeardReports(this.#feed, addressOf(root, `metadata/listener/${metaid}/heard`)) : null;
+    this.#reports = reports
+      ? new PlaceReporter(this.#feed, addressOf(root, `metadata/listener/${metaid}/heard`))
+      : null;
   }
 
   /** Reports what is heard by now, and asks to be called again when the next title is due. */

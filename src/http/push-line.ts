@@ -23,10 +23,10 @@ const PROTOCOL = 'HTTP/1.';
 const MOST_BLANKS = 256;
 
 /** At the `start`, in the `target` of a push and what follows it, or `past` its line; any other line is past at once. */
-type LinePlace = 'start' | 'target' | 'past';
+type LinePart = 'start' | 'target' | 'past';
 
 export class PushLine {
-  #place: LinePlace = 'start';
+  #place: LinePart = 'start';
   /** Of the line, as long as it may be that of a push. */
   #start = '';
   /** Kept until it is known what follows: blanks, and what may be a protocol behind them. */

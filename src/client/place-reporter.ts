@@ -13,7 +13,7 @@ const MOST_MS = 10_000;
 /** What the player may be away from where the last report has it by now. */
 const DRIFT_MS = 60;
 
-export class HeardReports {
+export class PlaceReporter {
   readonly #feed: Follower;
   readonly #url: URL;
   #isRefused = false;
