@@ -30,7 +30,9 @@ export class Arrivals {
       this.#ends[(this.#next - 1) & mask] = endMs;
       return;
     }
-    while (this.#first < this.#next && nowMs - this.#moments[this.#first & mask]! > this.#keepMs) this.#first++;
+    // The one before what is kept says where the tape ended when that begins.
+    while (this.#next - this.#first > 1 && nowMs - this.#moments[(this.#first + 1) & mask]! >= this.#keepMs)
+      this.#first++;
     if (this.#next - this.#first === this.#moments.length) this.#grow();
     const slot = this.#next++ & (this.#moments.length - 1);
     this.#moments[slot] = nowMs;

@@ -225,7 +225,7 @@ export class ChannelAudio {
     this.audioMs += durationMs;
     this.#spacing.count(bytes.length, durationMs, bitrateKbps);
     if (!this.#waiting.isEmpty) this.#putWaiting();
-    if (this.playing === 0 && this.tape !== undefined && this.#spacing.outgrows(this.tape.metaint)) this.#letGo();
+    if (this.playing === 0 && this.metaint !== null && this.#spacing.outgrows(this.metaint)) this.#letGo();
     if (link !== undefined) {
       this.#writePacket(bytes, durationMs, fresh, link, arrivedMs);
       return;

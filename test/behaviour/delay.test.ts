@@ -132,9 +132,15 @@ t.test('titleOffsetMs: a push stands at the audio that comes in so much later, o
     const { errorsOf, late } = await listen(t, port, ws);
     const momentMs = Date.now();
     await push(base, 'Moved', momentMs);
-    const now = (await (await fetch(`${base}/metadata/channel/air.json`)).json()) as { song: string };
-    t.equal(now.song, 'Moved', 'readers of the channel get it at once');
-    await pause(Math.max(0, offsetMs) + 100);
+    const isNow = async () => (await (await fetch(`${base}/metadata/channel/air.txt`)).text()) === 'Moved\n';
+    t.equal(await isNow(), offsetMs < 0, 'readers of the channel get it with its sound, and not before its push');
+    await until(isNow, Math.max(0, offsetMs) + 1000);
+    const sinceMs = Date.now() - momentMs;
+    t.ok(
+      sinceMs >= offsetMs && sinceMs < Math.max(0, offsetMs) + 500 + late.totalMs,
+      `${options}: ${sinceMs} ms after its push`,
+    );
+    await pause(100);
     const { blockMs, positionMs } = await errorsOf('Moved', encoder.byteAt(momentMs + offsetMs));
     t.ok(Math.abs(positionMs) <= CLOSE_MS + late.worstMs, `${options}: its position is ${positionMs} ms late`);
     t.ok(Math.abs(blockMs) <= mostMs + CLOSE_MS + late.worstMs, `${options}: its block is ${blockMs} ms late`);

@@ -52,6 +52,7 @@ t.test('a small file gives every default', async (t) => {
         ...{ name: '', genre: '', url: '', description: '', access: 'open', mounts: [], pushTokens: [] },
         titlesFrom: ['metapush', 'encoder', 'upstream'],
         icy: { charset: 'utf-8', apostrophe: 'keep', streamUrl: 'none', etypes: {}, inOgg: false },
+        pushDecodesEntities: false,
         delaySeconds: 0,
         titleOffsetMs: 0,
         sources: [{ type: 'file', path: join(file, '../tone.mp3') }],
