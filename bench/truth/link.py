@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-RECEIVE_BYTES = 8192
+RECEIVE_BYTES = 1024
 PIECE_BYTES = 1400
 port, server_port = int(sys.argv[1]), int(sys.argv[2])
 bytes_per_second = int(sys.argv[3]) * 125 if len(sys.argv) > 3 else None

@@ -11,6 +11,7 @@ import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { framerFor } from '../../src/audio/format.js';
 import { LAST, moveBack, type OggPage, PageWriter, pageBytes, readPage } from '../../src/audio/ogg-page.js';
 import type { OggTape } from '../../src/audio/ogg-tape.js';
+import { isLong } from '../kit/long.js';
 import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
@@ -121,6 +122,7 @@ for (const codec of Object.keys(CODECS) as Codec[]) {
       const skipped = codec === 'opus' ? pages[0]!.body.readUInt16LE(10) : lost;
       const end = own.at(-1)!.granule - skipped;
       if (Math.abs(end - wanted) > 1) t.fail(`from ${from}: ends at ${end}, not ${wanted}`);
+      if (!isLong && from % 4 > 0) continue;
       const head = isEnded ? tape.at(linkEnd)!.linkBytes : 0;
       const samples = decoded(bytes.subarray(0, bytes.length - head));
       if (Math.abs(samples - wanted) > 1) t.fail(`from ${from}: plays ${samples} samples, not ${wanted}`);

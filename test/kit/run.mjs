@@ -24,12 +24,13 @@ const LONG = [
     'e2e',
     'attacks clock crash darkice exception faults ffmpeg-ogg firefox libshout liquidsoap log ogg ogg-icy players store',
   ),
-  ...files('behaviour', 'churn decoders fuzz-front large-pieces large-station unread-answers'),
+  ...files('behaviour', 'churn decoders fuzz-front heard-places large-pieces large-station media-clock unread-answers'),
+  ...files('docs', 'playout'),
   ...files('store', 'pages'),
 ];
 /** In both: the long form tries more. */
 const LONGER = [
-  ...files('audio', 'framer ogg'),
+  ...files('audio', 'framer ogg ogg-rendering'),
   ...files('e2e', 'start'),
   ...files('net', 'connections'),
   ...files('store', 'store'),
@@ -37,7 +38,7 @@ const LONGER = [
 /** Load from other files would spoil what they measure. */
 const ALONE = files('behaviour', 'framing-budget');
 const LONG_ALONE = [
-  ...files('behaviour', 'unread-answers'),
+  ...files('behaviour', 'heard-places unread-answers'),
   ...files('e2e', 'attacks'),
   ...files('long', 'hostile truth'),
 ];
