@@ -69,6 +69,7 @@ export class ListenerBacklog {
   look(queuedBytes: number, nowMs: number, untilMs: number): number {
     const { player, bytes, socket, joinMs } = this.listener;
     if (joinMs < 0) return Number.POSITIVE_INFINITY;
+    this.listener.catchUp(nowMs);
     const { blockBytes } = player;
     const acknowledged = Math.max(0, bytes - queuedBytes - socket.writableLength);
     const partBytes = acknowledged % blockBytes;

@@ -78,7 +78,19 @@ export class Listener {
 
   /** How much later than the live edge its player hears, milliseconds of audio. Once it has begun. */
   heardLagMs(nowMs: number): number {
+    this.catchUp(nowMs);
     return this.#tape.endMs - this.joinMs - this.player.positionAt(nowMs);
+  }
+
+  /** Before its player is asked, and where writes have stood still: the clock of one without a metaid costs nothing with each write. */
+  catchUp(nowMs: number): void {
+    const last = this.#tape.at(this.cursor - 1);
+    if (!this.#isFollowed && last !== undefined) this.player.catchUp(last.endMs - this.joinMs, nowMs);
+  }
+
+  /** Whether its player's clock knows of each write. */
+  get #isFollowed(): boolean {
+    return this.session !== null || this.late !== null;
   }
 
   /** The head of the answer, and with it, in one go, the burst that lies on the tape. */
@@ -112,6 +124,7 @@ export class Listener {
     const due = Math.min(there, this.#mostAtOnce);
     if (due === 1) this.#write(nowMs);
     else if (due > 1) {
+      if (this.joinMs >= 0) this.catchUp(nowMs);
       this.socket.cork();
       for (let i = 0; i < due; i++) this.#write(nowMs);
       this.socket.uncork();
@@ -139,7 +152,7 @@ export class Listener {
       this.joinMs = segment.entryMs;
       this.player.begin(nowMs);
     }
-    this.player.write(segment.endMs - this.joinMs, this.bytes - before, nowMs);
+    if (this.#isFollowed) this.player.write(segment.endMs - this.joinMs, this.bytes - before, nowMs);
     if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
   }
 

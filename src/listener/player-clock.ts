@@ -49,6 +49,12 @@ export class PlayerClock {
     this.#writtenMs = positionMs;
   }
 
+  /** What was written meanwhile to a player whose silences nobody needs to know exactly: it is at most there. */
+  catchUp(positionMs: number, nowMs: number): void {
+    this.#writtenMs = this.#usableMs = positionMs;
+    this.limit(positionMs, nowMs);
+  }
+
   /** The player cannot have been further than this position at this moment. */
   limit(positionMs: number, atMs: number): void {
     if (atMs >= this.#trustedUntilMs) this.#startMs = Math.max(this.#startMs, atMs - positionMs);

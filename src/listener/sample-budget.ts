@@ -43,6 +43,7 @@ export class SampleBudget {
 
   /** From the last sample until the next one, milliseconds. @param wantedMs what would be best */
   pauseMs(wantedMs: number): number {
+    if (wantedMs >= this.#usualMs) return this.#mostMs;
     const affordedMs = (this.#costMs - this.#creditMs) / SHARE;
     return Math.min(Math.max(wantedMs, affordedMs), this.#mostMs);
   }
