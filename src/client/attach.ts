@@ -225,7 +225,8 @@ class AttachedPlayer implements Attachment {
     clearTimeout(this.#tryTimer);
     this.#tryTimer = undefined;
     this.play().catch((error: { readonly name?: string }) => {
-      if (error.name === 'NotAllowedError') this.#setState('failed');
+      // Closed meanwhile, it calls no handler.
+      if (error.name === 'NotAllowedError' && this.#state === 'retrying') this.#setState('failed');
     });
   }
 

@@ -64,7 +64,6 @@ export class LateBlocks implements AlarmHandler {
     this.#joinMs = segment.entryMs;
     const mark = inForceAt(segment, this.#joinMs);
     this.#said = mark?.block;
-    if (segment.marks.length === 0) return null;
     for (const placed of segment.marks) if (placed.atMs > this.#joinMs) this.#waiting.push(placed);
     return this.#slices(shared, segment, nowMs, mark);
   }

@@ -79,14 +79,21 @@ function partOf(headers: ReadonlyMap<string, string>, bytes: Buffer): FormPart {
 
 /** RFC 2045, 6.7. */
 function unquote(bytes: Buffer): Buffer {
-  const text = bytes
-    .toString('latin1')
-    .replace(/[ \t]+(?=\r\n|$)/g, '')
-    .replace(/=\r\n/g, '');
+  const lines = bytes.toString('latin1').split(LINE).map(withoutBlanksBehind);
   return Buffer.from(
-    text.replace(/=([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    lines
+      .join(LINE)
+      .replace(/=\r\n/g, '')
+      .replace(/=([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
     'latin1',
   );
+}
+
+/** Not a regular expression: from each blank of a run it would look for the run's end. */
+function withoutBlanksBehind(line: string): string {
+  let end = line.length;
+  while (line[end - 1] === ' ' || line[end - 1] === '\t') end--;
+  return line.slice(0, end);
 }
 
 /** A parameter of a header's value, or null. */

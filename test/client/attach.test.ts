@@ -433,6 +433,24 @@ t.test(
   },
 );
 
+t.test('a try that the browser refuses when it was closed meanwhile', async (t) => {
+  for (const end of ['none', 'close'] as const) {
+    const { audio, calls, attachment } = await attached(t, { reports: false });
+    await attachment.play();
+    let refuse: (() => void) | null = null;
+    audio.play = () =>
+      new Promise((_, reject) => {
+        refuse = () => reject(Object.assign(new Error('no'), { name: 'NotAllowedError' }));
+      });
+    audio.dispatchEvent(new Event('error'));
+    await until(() => refuse !== null, 10_000);
+    if (end === 'close') attachment.close();
+    refuse!();
+    await new Promise(setImmediate);
+    t.equal(calls.includes('(failed)'), end === 'none', end);
+  }
+});
+
 t.test('a mount may be a whole URL; closed is closed', async (t) => {
   const server = await startServer(t, demoYaml());
   const audio = new MovedAudio(t, server.port);

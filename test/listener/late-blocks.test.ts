@@ -203,6 +203,24 @@ t.test('a title in the segment with which it joins', async (t) => {
   t.ok(inFirst > 0, `${inFirst} in the first segment, behind its beginning`);
 });
 
+t.test('a title just behind the segment with which it joins, whose last block says it to others', async (t) => {
+  const one = new Story();
+  one.pass(19_900);
+  const placeMs = 20_050;
+  one.tape.put(new Mark(viewOf('title')), placeMs, (placeMs - one.tape.endMs) * BYTES_PER_MS);
+  one.pass(4500);
+  const reader = one.join(5000, Number.POSITIVE_INFINITY);
+  const { entryMs, endMs } = one.tape.at(reader.listener.firstSeq)!;
+  t.equal(endMs, 20_000);
+  one.pass(5000);
+  t.same(
+    reader.titles.map(({ title }) => title),
+    ['first', 'title'],
+  );
+  const { atMs } = reader.title('title');
+  t.ok(Math.abs(atMs - (placeMs - entryMs)) <= 550, `${atMs} of ${placeMs - entryMs} ms`);
+});
+
 t.test('the title of a player that stands still waits for it', async (t) => {
   const { one, plain, late } = story(5000, [Number.POSITIVE_INFINITY]);
   const [reader] = late as [Reader];
