@@ -77,11 +77,11 @@ function partOf(headers: ReadonlyMap<string, string>, bytes: Buffer): FormPart {
   return { bytes: encoding === 'quoted-printable' ? unquote(bytes) : bytes, charset };
 }
 
-/** RFC 2045, 6.7. */
+/** RFC 2045, 6.7. A run of blanks is looked at from its first one only: from each of them it would take the square of its length. */
 function unquote(bytes: Buffer): Buffer {
   const text = bytes
     .toString('latin1')
-    .replace(/[ \t]+(?=\r\n|$)/g, '')
+    .replace(/(?<![ \t])[ \t]+(?=\r\n|$)/g, '')
     .replace(/=\r\n/g, '');
   return Buffer.from(
     text.replace(/=([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),

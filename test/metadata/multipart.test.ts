@@ -46,6 +46,18 @@ t.test('parts', async (t) => {
   ]);
 });
 
+t.test('quoted-printable takes time in proportion to its length, whatever blanks it holds', async (t) => {
+  const bytes = (text: string) => {
+    const head = 'Content-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: quoted-printable';
+    return texts(parts(`--b\r\n${head}\r\n\r\n${text}\r\n--b--`));
+  };
+  t.same(bytes('a  b \t \r\n \tc\t'), [['a', 'a  b\r\n \tc']], 'those at the end of a line go');
+  const blanks = ' '.repeat(1_000_000);
+  const startMs = performance.now();
+  t.same(bytes(`${blanks}x`), [['a', `${blanks}x`]]);
+  t.ok(performance.now() - startMs < 2000, 'by the square of it, this takes minutes');
+});
+
 t.test('what is malformed, or too much', async (t) => {
   for (const body of [
     '',
