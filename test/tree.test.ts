@@ -46,7 +46,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/streams': ['app/app', 'http/stream/stream', 'http/stream/status', 'behaviour/reading-players'],
   'audio/header': ['audio/adts', 'audio/framer', 'audio/tape'],
   'audio/ogg-codec': ['audio/ogg', 'behaviour/framing-budget'],
-  'audio/ogg-comment': ['audio/ogg', 'audio/ogg-tape'],
   'audio/ogg-page': ['audio/ogg', 'audio/ogg-tape'],
   'audio/ogg-pages': ['audio/ogg', 'behaviour/framing-budget'],
   'audio/segment': ['audio/tape', 'audio/phase'],

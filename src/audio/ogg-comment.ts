@@ -13,6 +13,9 @@ import type { OggCodec } from './ogg-codec.js';
 
 /** As much of an encoder's vendor and comments as is sent on to every listener; a picture of the album does not fit. */
 const LIST_BYTES = 4096;
+/** As much of them is kept: some are left out where there is a title of ours. */
+const KEPT_BYTES = 4 * LIST_BYTES;
+const NONE = Buffer.alloc(0);
 /** No more are looked at. */
 const MOST_COMMENTS = 1000;
 /** A longer name is none that we know. */
@@ -41,7 +44,7 @@ export function readComments(packet: Buffer, codec: OggCodec): Comments {
     return packet.subarray(at - length, at);
   };
   const vendor = text();
-  if (vendor === null || at + 4 > packet.length) return { vendor: Buffer.alloc(0), list: [] };
+  if (vendor === null || at + 4 > packet.length) return { vendor: NONE, list: [] };
   const count = Math.min(MOST_COMMENTS, packet.readUInt32LE(at));
   at += 4;
   const list: Buffer[] = [];
@@ -53,6 +56,17 @@ export function readComments(packet: Buffer, codec: OggCodec): Comments {
   return { vendor, list };
 }
 
+/** Copies of what can be sent on: a link may be kept for a minute, and its packet, with a picture of a MB, must not be. */
+export function keptComments({ vendor, list }: Comments): Comments {
+  let roomBytes = KEPT_BYTES;
+  const fits = (comment: Buffer) => comment.length <= LIST_BYTES && (roomBytes -= comment.length) >= 0;
+  return { vendor: vendor.length <= LIST_BYTES ? Buffer.from(vendor) : NONE, list: list.filter(fits).map(copyOf) };
+}
+
+function copyOf(bytes: Buffer): Buffer {
+  return Buffer.from(bytes);
+}
+
 /** The value of the first comment of this name (in capitals), or `""`; of a longer one the first LIST_BYTES. */
 export function commentOf({ list }: Comments, name: string): string {
   const found = list.find((comment) => nameOf(comment) === name);
@@ -61,7 +75,7 @@ export function commentOf({ list }: Comments, name: string): string {
 
 /** A comment packet. @param tags in the place of the encoder's own; null: these stay */
 export function commentPacket(comments: Comments, tags: Tags | null, codec: OggCodec): Buffer {
-  const vendor = comments.vendor.length > LIST_BYTES ? Buffer.alloc(0) : comments.vendor;
+  const vendor = comments.vendor.length > LIST_BYTES ? NONE : comments.vendor;
   const ours =
     tags === null
       ? []

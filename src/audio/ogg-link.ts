@@ -11,7 +11,7 @@
 import type { Tags } from '../metadata/icy.js';
 import { cleanText } from '../metadata/text.js';
 import { type OggFacts, readIdentification } from './ogg-codec.js';
-import { type Comments, commentOf, commentPacket, readComments } from './ogg-comment.js';
+import { type Comments, commentOf, commentPacket, keptComments, readComments } from './ogg-comment.js';
 import { FIRST, PageWriter } from './ogg-page.js';
 
 /** Of Opus' identification (RFC 7845, section 5.1). */
@@ -33,10 +33,11 @@ export class OggLink {
     this.facts = readIdentification(identification!)!;
     const { codec } = this.facts;
     this.#identification = codec === 'flac' ? endlessFlac(identification!) : Buffer.from(identification!);
-    this.#comments = readComments(Buffer.from(comments!), codec);
+    const all = readComments(comments!, codec);
+    this.#comments = keptComments(all);
     this.#setup = codec === 'vorbis' ? Buffer.from(setup!) : null;
-    this.artist = cleanText(commentOf(this.#comments, 'ARTIST'));
-    this.title = cleanText(commentOf(this.#comments, 'TITLE'));
+    this.artist = cleanText(commentOf(all, 'ARTIST'));
+    this.title = cleanText(commentOf(all, 'TITLE'));
   }
 
   /** Its header packets. @param tags the title in force; null: the encoder's own stays @param preSkip see LinkHead */

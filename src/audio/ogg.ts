@@ -20,6 +20,8 @@ export const MAX_PACKET_BYTES = 1024 * 1024;
 
 /** Pages of header packets before the first audio. A stream has no more; a picture of some MB fits. */
 const MAX_HEADER_BYTES = 8 * 1024 * 1024;
+/** The longest is that of Opus with a table of 255 channels (RFC 7845, section 5.1). It is sent to every listener with every title. */
+const MOST_IDENTIFICATION_BYTES = 21 + 255;
 const NO_PAGE: OggPage = {
   flags: 0,
   granule: -1,
@@ -223,7 +225,9 @@ export class OggFramer implements PageSink {
   /** @param packet empty where it was too large: a picture among comments, which is not needed */
   #header(packet: Buffer, headers: Buffer[]): void {
     if (headers.length === 0) {
-      headers.push(Buffer.from(packet));
+      // The page began like one; its packet may end sooner, or never come to an end.
+      if (packet.length > MOST_IDENTIFICATION_BYTES || readIdentification(packet) === null) this.#leave();
+      else headers.push(Buffer.from(packet));
       return;
     }
     const { codec } = readIdentification(headers[0]!)!;

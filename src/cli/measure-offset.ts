@@ -11,12 +11,16 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { request } from 'undici';
 import { KEY } from '../base/key.js';
+import { cutBytes } from '../metadata/text.js';
 import { OffsetRecorder, type Recording } from './offset-recorder.js';
 
 const USAGE =
   'usage: airsplice measure-offset CHANNEL [--url http://127.0.0.1:8000] [--out .] [--seconds 30] [--before 0] [--count N]';
-/** Letters and digits of a title in a file's name. */
-const TITLE_CHARACTERS = 60;
+/** Letters and digits of a title in a file's name, in bytes: file systems take names of 255. */
+const TITLE_BYTES = 120;
+/** Of its time: as RFC 3339 has it. */
+const TIME_CHARACTERS = 16;
+const MOST_NAMESAKES = 1000;
 /** Longer events are none of ours. */
 const EVENT_CHARACTERS = 1024 * 1024;
 
@@ -145,11 +149,10 @@ async function follow(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<Push
 }
 
 function save({ channel, out, before }: Options, { title, audio, lengthMs }: Recording<PushedTitle>, codec = ''): void {
-  const name = [channel, title.time.replace(/[^0-9TZ]/g, ''), fileText(title.rawdata)]
+  const name = [channel, title.time.replace(/[^0-9TZ]/g, '').slice(0, TIME_CHARACTERS), fileText(title.rawdata)]
     .filter((part) => part !== '')
     .join('-');
-  const path = join(out, `${name}.${codec === 'aac' ? 'aac' : 'mp3'}`);
-  writeFileSync(path, audio);
+  const path = writeNew(join(out, name), codec === 'aac' ? 'aac' : 'mp3', audio);
   const at = before === 0 ? 'with its first sample' : `${before} s into it`;
   process.stdout.write(
     `${path}: ${(lengthMs / 1000).toFixed(1)} s; "${title.rawdata.replace(/\p{Cc}/gu, ' ')}" took effect ${at}. ` +
@@ -157,10 +160,23 @@ function save({ channel, out, before }: Options, { title, audio, lengthMs }: Rec
   );
 }
 
+/** A file that is there already, of a title with the same name or of another program, stays. @returns its path */
+function writeNew(base: string, end: string, audio: Buffer): string {
+  for (let number = 1; ; number++) {
+    const path = `${base}${number === 1 ? '' : `-${number}`}.${end}`;
+    try {
+      writeFileSync(path, audio, { flag: 'wx' });
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || number >= MOST_NAMESAKES) throw error;
+    }
+  }
+}
+
 /** Letters and digits, which any file system takes; all else is a `-`. */
 function fileText(title: string): string {
   const safe = title.normalize('NFC').replace(/[^\p{L}\p{N}]+/gu, '-');
-  return [...safe].slice(0, TITLE_CHARACTERS).join('').replace(/^-|-$/g, '');
+  return cutBytes(safe, TITLE_BYTES).replace(/^-|-$/g, '');
 }
 
 function messageOf(error: unknown): string {

@@ -76,10 +76,14 @@ export class Listener {
     return segment === undefined ? 0 : this.#tape.edgeMs - segment.startMs;
   }
 
-  /** How much later than the live edge its player hears, milliseconds of audio. Once it has begun. */
+  /**
+   * How much later than the live edge its player hears, milliseconds of audio, at most what the tape keeps: one that reports that it stands still
+   * would be hours behind, and readers with it. Once it has begun.
+   */
   heardLagMs(nowMs: number): number {
     this.catchUp(nowMs);
-    return this.#tape.endMs - this.joinMs - this.player.positionAt(nowMs);
+    const { endMs, lagMs } = this.#tape;
+    return Math.min(lagMs, endMs - this.joinMs - this.player.positionAt(nowMs));
   }
 
   /** Before its player is asked, and where writes have stood still: the clock of one without a metaid costs nothing with each write. */

@@ -49,9 +49,9 @@ export function queryText(value: string, decode: (bytes: Buffer) => string | nul
   return text;
 }
 
+/** Byte by byte into a buffer: a run may be longer than a call has arguments. */
 function wideDecode(escapes: string): string {
-  const units = escapes.slice(2).split(/%u/i);
-  return String.fromCharCode(...units.map((unit) => Number.parseInt(unit, 16)));
+  return Buffer.from(escapes.replace(/%u/gi, ''), 'hex').swap16().toString('utf16le');
 }
 
 function percentDecode(text: string): Buffer {

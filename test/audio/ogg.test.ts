@@ -25,6 +25,7 @@ import {
   readPage,
 } from '../../src/audio/ogg-page.js';
 import type { OggTape } from '../../src/audio/ogg-tape.js';
+import { OPUS_HEAD, OPUS_TAGS } from '../kit/forged.js';
 import { isLong } from '../kit/long.js';
 import { forgedHead } from '../kit/made-ogg.js';
 import { Random } from '../kit/random.js';
@@ -325,6 +326,28 @@ t.test(
     t.equal(skippedBytes, 0);
   },
 );
+
+t.test('a first page whose packet is no identification, or a longer one than there is, begins no stream', async (t) => {
+  const read = (...first: Buffer[]) => {
+    const writer = new PageWriter(7, 0, FIRST);
+    for (const packet of first) writer.packet(packet, 0);
+    writer.end();
+    writer.packet(OPUS_TAGS, 0);
+    writer.end();
+    writer.packet(Buffer.alloc(40, 0x18), 960);
+    writer.end();
+    const framer = new OggFramer({ onFrame: () => undefined });
+    const bytes = writer.take();
+    framer.push(bytes);
+    t.equal(framer.counters.frames === 0, framer.counters.links === 0);
+    return framer.counters.links;
+  };
+  const longest = Buffer.concat([OPUS_HEAD, Buffer.alloc(276 - OPUS_HEAD.length)]);
+  t.equal(read(longest), 1);
+  t.equal(read(Buffer.concat([longest, Buffer.alloc(1)])), 0);
+  t.equal(read(OPUS_HEAD.subarray(0, 8), OPUS_HEAD.subarray(8)), 0, 'only its packets together look like one');
+  t.equal(read(OPUS_HEAD.subarray(0, 18), Buffer.alloc(0), OPUS_HEAD.subarray(18)), 0);
+});
 
 t.test('pages in which no packet of audio is are counted, whole', async (t) => {
   const heads = opusHeads(new PageWriter(7, 0, FIRST));

@@ -1,7 +1,9 @@
 /** The command, as an operator runs it, beside a real server: an encoder's tone changes some time after each push. */
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Feeder } from '../kit/feeder.js';
@@ -9,7 +11,7 @@ import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { TYPESCRIPT } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
-import { startServer, type TestServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer, type TestServer, tempFolder } from '../kit/server.js';
 import { PITCHES, toneAt, toneFrames } from '../kit/tone-recorder.js';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
@@ -83,6 +85,37 @@ t.test(
     t.ok(existsSync(path), 'what is not whole yet is written at its end');
     const seconds = toneAt(path, PITCHES[2]!);
     t.ok(Math.abs(seconds - 1 - OFFSET_MS / 1000) < MOST_OFF_SECONDS, `${seconds} s, with a second before it`);
+  },
+);
+
+t.test(
+  'a server that makes up times and titles writes no file over another, and none with a name that is too long',
+  async (t) => {
+    const server = createServer(({ url }, response) => {
+      if (!url!.startsWith('/metadata/sse/')) {
+        response.writeHead(200, { 'Content-Type': 'audio/mpeg' });
+        response.write(readFileSync(DEMO_AUDIO));
+        return;
+      }
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      for (const position of ['0', '500', '900']) {
+        const title = { type: 'now', rawdata: '語'.repeat(200), time: '/1'.repeat(500), position };
+        response.write(`data: ${JSON.stringify(title)}\n\n`);
+      }
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    t.teardown(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const out = tempFolder(t);
+    const { port } = server.address() as AddressInfo;
+    const args = ['tone', '--url', `http://127.0.0.1:${port}`, '--out', out, '--seconds', '1', '--count', '2'];
+    const program = run(t, ...args);
+    await until(() => program.ended !== undefined, 20_000);
+    t.equal(program.ended, 0, program.said);
+    const name = `tone-1111111111111111-${'語'.repeat(40)}`;
+    t.same(readdirSync(out).sort(), [`${name}-2.mp3`, `${name}.mp3`]);
   },
 );
 

@@ -55,6 +55,17 @@ t.test('it is the burst with which they joined, and stays it', async (t) => {
   t.equal(crowd.lag.typicalLagMs('other'), null);
 });
 
+t.test('players that report that they stand still are as late as the tape is long, and no later', async (t) => {
+  const crowd = new Crowd();
+  crowd.pass(20);
+  const { player } = crowd.join(5);
+  for (let i = 0; i < 15; i++) {
+    crowd.pass(9);
+    t.ok(player.report(0, crowd.clock.now()));
+  }
+  t.equal(crowd.later(), 60_000);
+});
+
 t.test('it is the median, of each channel for itself', async (t) => {
   const crowd = new Crowd();
   crowd.pass(50);

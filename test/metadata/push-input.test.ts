@@ -188,6 +188,8 @@ t.test('GET: refused', async (t) => {
     ['etype=music', 'invalid', 'etype'],
     ['etype=-101', 'invalid', 'etype'],
     [`song=${'x'.repeat(5000)}`, 'too-large', 'song'],
+    // Longer than a call has arguments.
+    [`song=${'%u0041'.repeat(200_000)}`, 'too-large', 'song'],
     [`song=${'x'.repeat(5000)}&etype=7&duration=x&strict=1`, 'too-large', 'song', 'etype', 'duration'],
     [`song=${'x'.repeat(5000)}&artist=%E4&time=x&strict=1`, 'bad-request', 'song', 'artist', 'time'],
     [

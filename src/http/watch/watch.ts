@@ -85,7 +85,10 @@ export class Watch implements UpgradeService {
     const { scope, id } = watch.target;
     if (scope === 'listener') {
       const { reports } = this.#options;
-      ws.on('message', (data, isBinary) => void (isBinary || reports.take(id, data as Buffer)));
+      ws.on('message', (data, isBinary) => {
+        // What was read before it was closed for too many frames still comes.
+        if (!isBinary && ws.readyState === ws.OPEN) reports.take(id, data as Buffer);
+      });
     }
   }
 }

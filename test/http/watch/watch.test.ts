@@ -457,6 +457,18 @@ t.test('a reader that says more than limits.webSocketFrames is closed', { buffer
   t.equal(closeCode(patient), 0, 'at the limit it stays');
 });
 
+t.test('reports behind limits.webSocketFrames are not read', { buffered: true }, async (t) => {
+  const { port, base } = await startServer(t, yaml('limits: { webSocketFrames: 30 }'));
+  const wire = new Wire(t, port).send(`GET /metadata/listener/anybody HTTP/1.1\r\n${UPGRADE}`);
+  await until(() => wire.got.includes('\r\n\r\n'), 2000);
+  wire.send(Buffer.concat(Array.from({ length: 1000 }, () => frame(1, '{"heardMs":1}'))));
+  await until(() => closeCode(wire) === 1008, 5000);
+  await wire.untilClosed();
+  const metrics = await (await fetch(`${base}/metrics`)).text();
+  const count = Number(/heard_reports_total\{verdict="not-playing"\} (\d+)/.exec(metrics)?.[1]);
+  t.ok(count >= 30 && count <= 100, `${count} of 1000`);
+});
+
 t.test('what one packet holds is dealt with frame by frame, others between them', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml('limits: { webSocketFrames: 100000 }'));
   const wire = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
