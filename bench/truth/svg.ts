@@ -19,12 +19,13 @@ const MOST_MS = 10_000;
 const TICKS_MS = [-10_000, -1000, -100, -20, 0, 20, 100, 1000, 10_000];
 
 const STYLE = `
+.paper { fill: #ffffff }
 text { font: 12px system-ui, sans-serif; fill: #24292f }
 .title { font-size: 15px; font-weight: 600 } .small { font-size: 11px; fill: #57606a } .held { fill: #1a7f37 } .not { fill: #cf222e }
 .grid { stroke: #d0d7de } .zero { stroke: #57606a } .goal { fill: #1a7f37; opacity: .14 }
 .dot { fill: #0969da; fill-opacity: .4 } .peer { fill: #bc4c00 } .median { stroke: #24292f; stroke-width: 2.5 }
 @media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3 } .small { fill: #9198a1 } .held { fill: #3fb950 } .not { fill: #f85149 }
+  .paper { fill: #0d1117 } text { fill: #e6edf3 } .small { fill: #9198a1 } .held { fill: #3fb950 } .not { fill: #f85149 }
   .grid { stroke: #3d444d } .zero { stroke: #9198a1 } .goal { fill: #3fb950; opacity: .2 }
   .dot { fill: #4493f8; fill-opacity: .55 } .peer { fill: #f0883e } .median { stroke: #e6edf3 }
 }`;
@@ -40,6 +41,7 @@ export function picture(results: readonly CaseResult[], machine: string): string
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-labelledby="heading">
 <style>${STYLE}</style>
+<rect class="paper" width="100%" height="100%"/>
 <text id="heading" class="title" x="12" y="24">Title − sound: how far each title was from the change of the sound that it names</text>
 <text class="small" x="12" y="44">A dot is a title; left: the title came first; right: the sound did. The bar is the median, the band its goal. Orange: Icecast.</text>
 <text class="small" x="${WIDTH - 12}" y="${TOP - 4}" text-anchor="end">median / p95, ms</text>

@@ -17,9 +17,8 @@ export function banner(config: Config, ports: readonly number[]): string {
   if (best === undefined)
     return `\n  airsplice listens on ${addresses[0]!.url('http')}/ without a channel: add a station to the configuration.\n\n`;
   const [key, channel] = best;
-  const demo = channel.pushTokens.some((token) => token.demo);
   const mount = channel.mounts[0] ?? `/${key}`;
-  const token = demo ? `${key}-token` : 'TOKEN';
+  const token = channel.pushTokens.find(({ demo }) => demo !== null)?.demo ?? 'TOKEN';
   const lines: string[] = [];
   /** @param role null: every address has it */
   const show = (what: string, role: Role | null, line: (address: Reachable) => string) => {
@@ -39,8 +38,9 @@ export function banner(config: Config, ports: readonly number[]): string {
   });
   const encoder = encoderOf(channel);
   if (encoder !== undefined) {
-    const login = `${encoder.user}:${demo ? 'demo-source' : 'PASSWORD'}`;
-    const file = demo ? 'config/demo/airsplice.mp3' : 'YOUR.mp3';
+    const { demo } = encoder.password;
+    const login = `${encoder.user}:${demo ?? 'PASSWORD'}`;
+    const file = demo !== null ? 'config/demo/airsplice.mp3' : 'YOUR.mp3';
     const ffmpeg = `ffmpeg -re -stream_loop -1 -i ${file} -c copy -f mp3 -content_type audio/mpeg`;
     show('feed', 'encoder', (at) => `${ffmpeg} ${at.isTls ? '-tls 1 ' : ''}icecast://${login}@${at.host}${mount}`);
   }

@@ -102,8 +102,8 @@ async function measure(options: Options, stop: AbortSignal): Promise<void> {
   });
   const metaid = randomUUID();
   try {
-    const feed = await open(`${url}/metadata/sse/listener/${metaid}?sync=wire`, signal);
-    const stream = await open(`${url}/${channel}?metaid=${metaid}`, signal);
+    const feed = await open('the listener feed', `${url}/metadata/sse/listener/${metaid}?sync=wire`, signal);
+    const stream = await open(`the channel ${channel}`, `${url}/${channel}?metaid=${metaid}`, signal);
     const type = String(stream.headers['content-type']);
     if (type.includes('ogg')) throw new Error('the channel plays Ogg, which cannot be cut here: MP3 and AAC can');
     process.stdout.write(`${channel}: waiting for pushes; Ctrl-C ends it\n`);
@@ -117,12 +117,12 @@ async function measure(options: Options, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Rejects where the answer is not 200. */
-async function open(url: string, signal: AbortSignal) {
+/** Rejects where the answer is not 200. @param what is asked for, as the error names it */
+async function open(what: string, url: string, signal: AbortSignal) {
   const answer = await request(url, { signal, bodyTimeout: 0 });
   if (answer.statusCode === 200) return answer;
   await answer.body.dump();
-  throw new Error(`${new URL(url).pathname.split('/')[1]} is answered with the status ${answer.statusCode}`);
+  throw new Error(`the server at ${new URL(url).origin} answers ${answer.statusCode} for ${what}`);
 }
 
 async function play(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<PushedTitle>): Promise<void> {

@@ -167,7 +167,7 @@ function checkDemoSecrets(raw: unknown, channels: readonly RawChannel[], env: No
 
 function isDemoSecret(text: unknown, env: NodeJS.ProcessEnv): boolean {
   const secret = typeof text === 'string' ? parseSecret(text, env) : undefined;
-  return secret !== undefined && 'demo' in secret && secret.demo;
+  return secret !== undefined && 'demo' in secret && secret.demo !== null;
 }
 
 function isThisMachine(host: string): boolean {

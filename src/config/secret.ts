@@ -10,12 +10,11 @@ import { z } from 'zod';
 export interface Secret {
   /** SHA-256 of the secret's UTF-8 bytes: 32 bytes. */
   readonly sha256: Buffer;
-  /** Whether it is one of the words that anyone can read in config/demo.yaml. */
-  readonly demo: boolean;
+  /** The word of config/demo.yaml that it is, which anyone can read; null: none of them. */
+  readonly demo: string | null;
 }
 
 const DEMO_WORDS = ['demo-token', 'studio-token', 'relay-token', 'demo-source'];
-const DEMO_DIGESTS = DEMO_WORDS.map(digest);
 /** What `printf %s "$UNSET" | sha256sum` prints: anyone could send that token. */
 const EMPTY_DIGEST = digest('');
 const HASHED = /^sha256:([0-9a-f]{64})$/i;
@@ -46,7 +45,7 @@ export function parseSecret(
   if (problem !== null) return { problem };
   const sha256 = hashed === undefined ? digest(value) : Buffer.from(hashed, 'hex');
   if (sha256.equals(EMPTY_DIGEST)) return { problem: 'is the digest of an empty text' };
-  return { sha256, demo: DEMO_DIGESTS.some((demo) => demo.equals(sha256)) };
+  return { sha256, demo: DEMO_WORDS.find((word) => digest(word).equals(sha256)) ?? null };
 }
 
 /** The zod type of a secret: text in, Secret out. */
@@ -95,7 +94,7 @@ export function signingKeySchema(env: NodeJS.ProcessEnv) {
 }
 
 /** 256 random bits that no text is known to hash to. */
-const UNKNOWN_SECRET: Secret = { sha256: randomBytes(32), demo: false };
+const UNKNOWN_SECRET: Secret = { sha256: randomBytes(32), demo: null };
 /** A channel has at most this many push tokens. */
 const COMPARED = 2;
 

@@ -11,7 +11,7 @@ import { ask, Watching } from '../kit/wire.js';
 const STATIONS = `stations:
   house:
     channels:
-      demo:
+      wave:
         pushTokens: [demo-token]
         mounts: [/demo.mp3]
         sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }]
@@ -41,7 +41,7 @@ t.test('each line leads to an address that serves it', async (t) => {
   t.equal((await get('push')).status, 200);
   t.equal((await get('poll')).status, 200);
   await new Watching(t, /ws:[^']*/.exec(line('watch'))![0]).opened();
-  t.match(line('feed'), `@127.0.0.1:${app.ports[4]}/demo.mp3`);
+  t.match(line('feed'), `source:demo-source@127.0.0.1:${app.ports[4]}/demo.mp3`);
 });
 
 t.test('what no address serves is not shown', async (t) => {

@@ -132,8 +132,8 @@ t.test('what cannot be measured', async (t) => {
     ends(2, /--url must be/, 'tone', '--url', 'ftp://x'),
   ]);
   await Promise.all([
-    ends(1, /tone is answered with the status 503/, 'tone', '--url', base),
-    ends(1, /nobody is answered with the status 404/, 'nobody', '--url', base),
+    ends(1, /answers 503 for the channel tone/, 'tone', '--url', base),
+    ends(1, /answers 404 for the channel nobody/, 'nobody', '--url', base),
     ends(1, /ECONNREFUSED/, 'tone', '--url', 'http://127.0.0.1:9'),
   ]);
 });
