@@ -29,7 +29,7 @@ export interface PlacedMark {
   readonly mark: Mark;
   /** Audio time on the tape at which it takes effect, milliseconds. */
   readonly atMs: number;
-  /** Audio bytes of the segment before its place; of a title that came late, before it came. */
+  /** Audio bytes of the segment before its place; 0 also where that lies before the segment: the title came late. */
   readonly atByte: number;
   /** The block at or after this byte of the segment's audio carries it; 0: one before the segment has carried it. */
   readonly blockByte: number;

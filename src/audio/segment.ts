@@ -1,6 +1,6 @@
 /**
- * A segment: about a second of the tape's audio, with an ICY block after every `metaint` bytes of it. Never changes after it was closed, and
- * is rendered once for all listeners:
+ * A segment: about a second of the tape's audio, with an ICY block after every `metaint` bytes of it. Its audio never changes after it was closed,
+ * its titles only where one comes late. It is rendered once for all listeners:
  *
  *   bytes     │ audio … metaint │0│ audio … metaint │0│ …       no title takes effect in it: one buffer, made by the tape
  *   titled    │ audio … metaint │0│ audio … metaint │L│text│ …  one does; made on first use
@@ -66,8 +66,8 @@ export class Segment implements SegmentFacts, AudioSegment {
   readonly entryMs: number;
   readonly lastEntry: number;
   readonly before: Mark | null;
-  readonly mark: Mark | null;
-  readonly marks: readonly PlacedMark[];
+  mark: Mark | null;
+  marks: readonly PlacedMark[];
   readonly following: Mark | null;
   readonly linkBytes = 0;
   #plain: Buffer | undefined;
@@ -87,6 +87,21 @@ export class Segment implements SegmentFacts, AudioSegment {
     this.marks = facts.marks;
     this.following = facts.following;
     this.mark = facts.marks.at(-1)?.mark ?? facts.before;
+  }
+
+  /**
+   * A title has come late, whose place is in this segment or before it. It is in the first block from there on, for those who were not sent the segment
+   * yet: of a listener that joins it is the first, of one that is behind the next.
+   * @param atMs audio time on the tape, no less than that of the titles before it
+   */
+  revise(mark: Mark, atMs: number): void {
+    const { startMs, endMs, plain } = this;
+    const atByte = Math.floor((plain.length * Math.max(0, atMs - startMs)) / (endMs - startMs));
+    const blockByte = Math.max(1, atByte);
+    this.marks = [...this.marks.filter((placed) => placed.blockByte < blockByte), { mark, atMs, atByte, blockByte }];
+    this.mark = mark;
+    this.#titled = undefined;
+    this.#entered = undefined;
   }
 
   get plain(): Buffer {

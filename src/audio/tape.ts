@@ -98,6 +98,10 @@ export class Tape implements AudioTape {
   }
 
   put(mark: Mark, atMs: number, aheadBytes = 0): void {
+    if (atMs < this.#openStartMs) {
+      this.#putLate(mark, atMs);
+      return;
+    }
     const { metaint } = this;
     const last = this.#marks.at(-1);
     const atByte = Math.max(this.#fill + aheadBytes, last?.atByte ?? 0);
@@ -197,6 +201,16 @@ export class Tape implements AudioTape {
       atByte: atByte - segmentBytes,
       blockByte: Math.max(0, blockByte - segmentBytes),
     }));
+  }
+
+  /** Its place is behind that of all other titles: from there on the tape has this one, the open segment from its first block on. */
+  #putLate(mark: Mark, atMs: number): void {
+    this.#marks = [...this.#marks.filter(({ blockByte }) => blockByte === 0), { mark, atMs, atByte: 0, blockByte: 1 }];
+    for (let seq = this.head - 1; seq >= this.tail; seq--) {
+      const segment = this.at(seq)!;
+      if (segment.endMs <= atMs) return;
+      segment.revise(mark, atMs);
+    }
   }
 
   #forget(): void {

@@ -77,7 +77,7 @@ function partOf(headers: ReadonlyMap<string, string>, bytes: Buffer): FormPart {
   return { bytes: encoding === 'quoted-printable' ? unquote(bytes) : bytes, charset };
 }
 
-/** RFC 2045, 6.7. A run of blanks is looked at from its first one only: from each of them it would take the square of its length. */
+/** RFC 2045, 6.7. */
 function unquote(bytes: Buffer): Buffer {
   const lines = bytes.toString('latin1').split(LINE).map(withoutBlanksBehind);
   return Buffer.from(

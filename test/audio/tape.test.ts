@@ -273,6 +273,73 @@ t.test('AAC: a frame is an entry where it can be stretched, and where all of its
 });
 
 t.test(
+  'a title that comes late is in the first block that a listener was not sent, and nothing older behind it',
+  async (t) => {
+    const [a, b, c] = ['a', 'b', 'c'].map((song) => new Mark(viewOf(song))) as [Mark, Mark, Mark];
+    const tape = new Tape(METAINT, 4, 60_000, a);
+    // A segment takes 4 s here.
+    const seconds = (count: number) => {
+      for (let i = 0; i < count * 10; i++) tape.write(Buffer.alloc(METAINT / 10, 1), 100);
+    };
+    /** What the blocks of a segment say, for a listener that begins with it and for one that has come to it. */
+    const said = (seq: number) =>
+      [true, false].map((isFirst) => {
+        const bytes = isFirst ? tape.at(seq)!.entered(true) : tape.at(seq)!.titled;
+        const titles: string[] = [];
+        for (let at = METAINT; at < bytes.length; at += 1 + 16 * bytes[at]! + METAINT)
+          titles.push(bytes[at] === 0 ? '' : bytes.toString('latin1', at + 14, at + 15));
+        return titles;
+      });
+    seconds(18);
+    tape.at(1)!.titled;
+    tape.put(b, 5500);
+    seconds(4);
+    t.same(said(0), [
+      ['a', '', '', ''],
+      ['', '', '', ''],
+    ]);
+    t.same(
+      said(1),
+      [
+        ['a', 'b', '', ''],
+        ['', 'b', '', ''],
+      ],
+      'its place is in this one',
+    );
+    for (const seq of [2, 3, 4])
+      t.same(
+        said(seq),
+        [
+          ['b', '', '', ''],
+          ['b', '', '', ''],
+        ],
+        'at once where it has passed',
+      );
+    t.same(
+      [1, 2].map((seq) => inForceAt(tape.at(seq)!, tape.at(seq)!.startMs)?.view.title),
+      ['a', 'b'],
+    );
+    seconds(4);
+    tape.put(c, 13_500);
+    seconds(4);
+    t.same(said(2), [
+      ['b', '', '', ''],
+      ['b', '', '', ''],
+    ]);
+    t.same(said(3), [
+      ['b', 'c', '', ''],
+      ['b', 'c', '', ''],
+    ]);
+    for (const seq of [4, 5, 6]) t.same(said(seq)[0], ['c', '', '', ''], `segment ${seq} has nothing older`);
+    seconds(4);
+    t.same(said(7), [
+      ['c', '', '', ''],
+      ['', '', '', ''],
+    ]);
+  },
+);
+
+t.test(
   'a segment of several blocks: each title stands behind the block in which it took effect, and keeps its place',
   async (t) => {
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((song) => new Mark(viewOf(song)));

@@ -106,7 +106,7 @@ async function round(t: Test, random: Random): Promise<void> {
     if (random.chance(0.15)) {
       const title = `Title ${titles.length} ${'é'.repeat(random.int(0, 40))}`;
       titles.push({ title, byte: at });
-      channel.title(viewOf(title));
+      channel.title(viewOf(title, { id: title }));
     }
     if (channel.tape !== undefined && random.chance(0.15) && listeners.length < 12) await join();
     let frame = audio.subarray(at, at + random.int(1, longest));
