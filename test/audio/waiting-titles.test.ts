@@ -5,7 +5,6 @@ import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { framerFor } from '../../src/audio/format.js';
 import type { PlacedMark } from '../../src/audio/mark.js';
 import type { OggLink } from '../../src/audio/ogg-link.js';
-import type { AudioSegment } from '../../src/audio/segment.js';
 import { FakeClock } from '../kit/clock.js';
 import { readBack } from '../kit/icy.js';
 import { opusLink } from '../kit/made-ogg.js';
@@ -32,14 +31,15 @@ function channelOf(delayMs: number, metaint = METAINT) {
   });
   audio.playing = 1;
   const icy: Buffer[] = [];
-  const segments: AudioSegment[] = [];
+  /** Those that it gets, each once: one that comes late stands in every segment that was not sent. */
+  const placed: PlacedMark[] = [];
   let cursor = 0;
   /** What a listener gets who was there from the beginning. */
   const listen = () => {
     const { tape } = audio;
     for (; tape !== undefined && cursor < tape.head; cursor++) {
       const segment = tape.at(cursor)!;
-      segments.push(segment);
+      for (const one of segment.marks) if (placed.every(({ mark }) => mark !== one.mark)) placed.push(one);
       icy.push(cursor === 0 ? segment.entered(true) : segment.titled);
     }
   };
@@ -59,7 +59,7 @@ function channelOf(delayMs: number, metaint = METAINT) {
     readBack(Buffer.concat(icy), metaint)
       .titles.filter(({ title }) => title !== '')
       .map(({ title, byte }) => ({ song: title, byte }));
-  const marks = (): PlacedMark[] => segments.flatMap((segment) => segment.marks);
+  const marks = (): readonly PlacedMark[] => placed;
   let version = 0;
   const title = (song: string, agoMs = 0, id = song) => audio.title(viewOf(song, { id, version: ++version }), agoMs);
   return { audio, clock, icy, write, play, titles, marks, title, listen };
