@@ -12,11 +12,13 @@ const LEAST_MS = 1000;
 const MOST_MS = 10_000;
 /** What the player may be away from where the last report has it by now. */
 const DRIFT_MS = 60;
+const MOST_REFUSALS = 2;
 
 export class PlaceReporter {
   readonly #feed: Follower;
   readonly #url: URL;
-  #isRefused = false;
+  /** Answers in a row that no report is taken here. */
+  #refusals = 0;
   #sentMs = Number.NEGATIVE_INFINITY;
   #heardMs = 0;
 
@@ -26,14 +28,20 @@ export class PlaceReporter {
     this.#url = url;
   }
 
-  /** @param heardMs of audio since the session's first byte @param nowMs monotonic */
-  update(heardMs: number, nowMs: number): void {
+  /** @param heardMs of audio since the first byte of this session; "": it is not known yet @param nowMs monotonic */
+  update(heardMs: number, session: string, nowMs: number): void {
     const sinceMs = nowMs - this.#sentMs;
-    if (sinceMs < LEAST_MS || this.#isRefused || this.#feed.hasSaidTooMuch || this.#feed.state !== 'connected') return;
+    if (
+      sinceMs < LEAST_MS ||
+      this.#refusals >= MOST_REFUSALS ||
+      this.#feed.hasSaidTooMuch ||
+      this.#feed.state !== 'connected'
+    )
+      return;
     if (sinceMs < MOST_MS && Math.abs(heardMs - this.#heardMs - sinceMs) < DRIFT_MS) return;
     this.#sentMs = nowMs;
     this.#heardMs = heardMs;
-    const report = JSON.stringify({ heardMs: Math.round(heardMs) });
+    const report = JSON.stringify({ heardMs: Math.round(heardMs), ...(session === '' ? {} : { session }) });
     if (this.#feed.canSend) this.#feed.send(report);
     else void this.#post(report);
   }
@@ -42,7 +50,8 @@ export class PlaceReporter {
     try {
       const headers = { 'Content-Type': 'application/json' };
       const { status } = await fetch(this.#url, { method: 'POST', headers, body });
-      this.#isRefused = status === 404 || status === 405;
+      // 404 is also that of a session that has ended a moment ago.
+      this.#refusals = status === 405 ? MOST_REFUSALS : status === 404 ? this.#refusals + 1 : 0;
     } catch {
       // The next one may get through.
     }

@@ -72,7 +72,8 @@ export class PlayTitles {
 
   /** Lets the server know where the player is, where that is new to it. @param nowMs monotonic */
   report(nowMs: number): void {
-    if (this.#mediaMs > 0) this.#reports?.update(this.#mediaMs - this.#queue.anchorMs, nowMs);
+    const { session, anchorMs } = this.#queue;
+    if (this.#mediaMs > 0) this.#reports?.update(this.#mediaMs - anchorMs, session, nowMs);
   }
 
   close(): void {

@@ -21,6 +21,11 @@ export class TitleQueue {
   /** Of the last that left. */
   #heardMs = Number.NEGATIVE_INFINITY;
 
+  /** Of the newest title; "": none has come. */
+  get session(): string {
+    return this.#session;
+  }
+
   /** Milliseconds of media time at which the session's first byte sounds. */
   get anchorMs(): number {
     return this.#anchorMs;
