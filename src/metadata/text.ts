@@ -10,8 +10,8 @@
 import { isUtf8 } from 'node:buffer';
 import iconv from 'iconv-lite';
 
-/** C0, DEL and C1. */
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
+/** C0, DEL, C1, and characters that programs have for themselves (Unicode 23.7): ours mark places in shared texts. */
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\ufdd0-\ufdef]/g;
 /** Only lone ones: with the `u` flag a pair is one character. */
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 

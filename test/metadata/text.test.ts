@@ -17,6 +17,10 @@ t.test('a character has at most 30 combining marks, at the limit and one past it
   t.equal(cleanText('क्षत्रिय நிகழ்ச்சி བསྒྲུབས ไม่มีปัญหา'), 'क्षत्रिय நிகழ்ச்சி བསྒྲུབས ไม่มีปัญหา', 'languages that write many');
 });
 
+t.test('controls, and what programs have for themselves, are no part of a text', async (t) => {
+  t.equal(cleanText('a\0b\x1f\x7f\x9fc\ufdcf\ufdd0\ufdef\ufdf0'), 'abc\ufdcf\ufdf0');
+});
+
 t.test('any text is clean after one cleaning: a second one finds nothing', async (t) => {
   const random = new Random(7);
   for (let n = 0; n < 5000; n++) {

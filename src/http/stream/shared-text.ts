@@ -3,7 +3,7 @@
  * rendering: the URL under which a client reaches the server is put in for each answer, in the places that the rendering left for it.
  */
 
-/** No character of any text: a title that has it anyway gets a URL in it, escaped like the others. */
+/** No character of any text that came in (metadata/text.ts). */
 const BASE = '\ufdd0';
 const HOST = '\ufdd1';
 const FRESH_MS = 1000;
