@@ -17,7 +17,7 @@ import { Arrivals } from './arrivals.js';
 import type { AudioTape } from './audio-tape.js';
 import { BlockSpacing } from './block-spacing.js';
 import { type DelayedFrame, DelayLine, type LinePlace, type NextSource } from './delay-line.js';
-import { emptyHeader, HEADER_BYTES, readHeader } from './header.js';
+import { FrameFacts } from './frame-facts.js';
 import { Mark } from './mark.js';
 import type { OggLink } from './ogg-link.js';
 import { OggTape } from './ogg-tape.js';
@@ -86,9 +86,7 @@ export class ChannelAudio {
   /** Of the present tape. */
   #arrivals: Arrivals;
   readonly #spacing: BlockSpacing;
-  /** Of the first frame behind a start, a gap or a change of source. */
-  readonly #header = emptyHeader();
-  #isHeaderDue = true;
+  readonly #facts = new FrameFacts();
 
   constructor(options: ChannelAudioOptions) {
     this.#options = options;
@@ -131,12 +129,12 @@ export class ChannelAudio {
 
   /** Hertz, as the frames or the codec's headers say it; 0: not known. What a decoder plays of AAC may be twice as much (SBR). */
   get sampleRate(): number {
-    return this.#packets?.link.facts.sampleRate ?? this.#header.sampleRate;
+    return this.#packets?.link.facts.sampleRate ?? this.#facts.sampleRate;
   }
 
   /** How many audio channels, by the same; 0: not known. */
   get channels(): number {
-    return this.#packets?.link.facts.channels ?? this.#header.channels;
+    return this.#packets?.link.facts.channels ?? this.#facts.channels;
   }
 
   /** Undefined until there is audio, and again after it was let go. */
@@ -231,7 +229,7 @@ export class ChannelAudio {
       return;
     }
     if (fresh) this.#reservoir.cut();
-    if (fresh || this.#isHeaderDue) this.#readHeader(bytes);
+    if (fresh || this.#facts.isDue) this.#facts.read(bytes);
     if (this.#packets !== undefined) this.#turnOver(readsAsAdts(bytes) ? 'audio/aac' : 'audio/mpeg');
     this.#frames ??= new Tape(this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
     this.#frames.write(this.#reservoir.mend(bytes), durationMs);
@@ -271,7 +269,7 @@ export class ChannelAudio {
 
   #changeSource(contentType: string | undefined): void {
     this.#spacing.sourceChanged();
-    this.#isHeaderDue = true;
+    this.#facts.isDue = true;
     this.#reservoir.cut();
     if (contentType === undefined || contentType === this.contentType) return;
     this.contentType = contentType;
@@ -291,11 +289,6 @@ export class ChannelAudio {
     this.tape?.end();
     this.#letGo();
     this.contentType = contentType;
-  }
-
-  #readHeader(frame: Buffer): void {
-    this.#isHeaderDue = false;
-    if (frame.length >= HEADER_BYTES) readHeader(frame, 0, this.#header);
   }
 
   #writePacket(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink, arrivedMs: number): void {

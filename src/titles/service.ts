@@ -17,8 +17,6 @@ import type { ListenerFeed } from '../listener/listener-feed.js';
 import type { Sessions } from '../listener/sessions.js';
 import { type PushInput, withoutEntities } from '../metadata/push-input.js';
 import type { TrackRecord } from '../metadata/record.js';
-import { cleanText } from '../metadata/text.js';
-import { cutText, readEntities, splitTitle } from '../metadata/title.js';
 import { RecordView } from '../metadata/view.js';
 import type { Rate } from '../net/rate.js';
 import { currentNext, type Moment, placeMs } from '../now-playing/effect.js';
@@ -29,6 +27,7 @@ import type { Source, SourceTitle } from '../source/source.js';
 import type { Deliver, Engine } from './engine.js';
 import { ReaderDelay } from './reader-delay.js';
 import { TitleScheduler } from './scheduler.js';
+import { plainTitle, titleOriginOf } from './source-title.js';
 import { TitleRate } from './title-rate.js';
 
 export interface TitleServiceParts {
@@ -298,24 +297,4 @@ export class TitleService {
     const wallMs = this.#parts.clock.wallMs();
     return { channel, wallMs, newId: randomUUID, ageMs: (now) => this.#scheduler.ageMs(channel, now) };
   }
-}
-
-/** A source's title, each part cut at `textBytes`; null: sources of this kind have none. */
-function plainTitle(sourceTitle: SourceTitle, source: Source, textBytes: number): PlainTitle | null {
-  const origin = titleOriginOf(source);
-  if (origin === null) return null;
-  // Icecast writes as entities what its Latin-1 does not have.
-  const read = origin === 'upstream' ? readEntities : (text: string) => text;
-  const title =
-    typeof sourceTitle === 'string'
-      ? splitTitle(read(cleanText(sourceTitle)))
-      : { ...sourceTitle, artist: read(sourceTitle.artist), song: read(sourceTitle.song) };
-  const [artist, song] = [cutText(title.artist, textBytes), cutText(title.song, textBytes)];
-  return { ...title, artist, song, source: origin };
-}
-
-/** The origin of this source's titles; null: sources of this kind have none. */
-function titleOriginOf(source: Source): PlainTitle['source'] | null {
-  if (source.kind === 'file') return null;
-  return source.kind === 'pull' ? 'upstream' : 'encoder';
 }
