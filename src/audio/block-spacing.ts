@@ -9,6 +9,8 @@ const BLOCKS = 4;
 const DEFAULT_METAINT = 4096;
 const MIN_METAINT = 500;
 const MAX_METAINT = 65_535;
+/** Of metaint to whole bytes. */
+const ROUNDING = 0.01;
 /** Of the slowest audio seen: at most half a second may lie between two blocks; chosen less, so that a little slower changes nothing. */
 const SLOW_MS = { most: 500, chosen: 400 };
 /** When the mean bitrate of a source is known, and not that of its first frames; where it is near to what the frames say, those are right. */
@@ -73,10 +75,10 @@ export class BlockSpacing {
     return this.#options.metaint ?? Math.min(slow, metaintFor(this.#bitrateKbps));
   }
 
-  /** How many blocks of that metaint are about a second of audio. */
+  /** How many blocks of that metaint are a second of audio, or less: listeners are written to once a second, and then there is always something. */
   get blocks(): number {
     const bytes = bytesOf(this.#bitrateKbps, 1000);
-    return bytes > 0 ? Math.max(1, Math.round(bytes / this.metaint)) : BLOCKS;
+    return bytes > 0 ? Math.max(1, Math.floor(bytes / this.metaint + ROUNDING)) : BLOCKS;
   }
 
   get #bitrateKbps(): number {
