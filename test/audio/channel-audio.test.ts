@@ -31,6 +31,23 @@ t.test('about a quarter of a second of audio, within what the head can say to a 
   );
 });
 
+t.test(
+  'a segment is a second of audio or less, whatever the metaint: each visit of a listener finds one',
+  async (t) => {
+    for (const [metaint, blocks] of [
+      [2048, 7],
+      [4000, 4],
+      [4096, 3],
+      [15_999, 1],
+      [16_001, 1],
+    ] as const) {
+      const one = channel({ metaint, bitrateKbps: 128 });
+      write(one, 128, 100);
+      t.equal(one.tape!.segmentBytes, blocks * metaint, `${metaint}`);
+    }
+  },
+);
+
 t.test('fixed, else of the configured bitrate, else of the first frames', async (t) => {
   const fixed = channel({ metaint: 4096, bitrateKbps: 64 });
   const configured = channel({ bitrateKbps: 64 });
