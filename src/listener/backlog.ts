@@ -19,9 +19,12 @@ import { endpointsOf, readQueues, TABLES } from './proc-net-tcp.js';
 import { SampleBudget } from './sample-budget.js';
 
 const SAMPLE_MS = 5000;
-/** The same while something lies in the queue of a session, and while its player may have nothing to play. */
-const QUEUED_MS = 1000;
+/** While something lies in the queue of a session: so long before its player may have nothing to play, and so often then. */
 const SHORT_MS = 200;
+/** What has had nothing to play for a while is looked at after this part of that while, so that a long stall leaves something to spend. */
+const DRY_PART = 1 / 16;
+/** The same where a session has not begun yet. */
+const BEGINNING_MS = 1000;
 /** The first sample after a session has joined: its player begins when a first block is there. */
 const JOINED_MS = 80;
 /** A title waits for a sample no longer than this; where samples are rarer, it is taken for heard at its time. */
@@ -44,6 +47,8 @@ export class ListenerBacklog {
   #seenPositionMs = 0;
   /** Whether nothing was acknowledged between the last two samples. */
   #isStill = false;
+  /** Since when its player has had nothing to play; +∞ where it has. */
+  #drySinceMs = Number.POSITIVE_INFINITY;
 
   constructor(listener: Listener, tape: AudioTape, nowMs: number) {
     this.listener = listener;
@@ -64,7 +69,7 @@ export class ListenerBacklog {
    * Corrects the clock of its player, which cannot be further than the whole blocks that are acknowledged. The moment at which the next block was
    * whole is interpolated between two samples.
    * @param untilMs when another sample comes; at the latest then a title that may not have been heard is sent
-   * @returns milliseconds until its player may have nothing more to play
+   * @returns milliseconds until the next sample is worth its cost
    */
   look(queuedBytes: number, nowMs: number, untilMs: number): number {
     const { player, bytes, socket, joinMs } = this.listener;
@@ -90,7 +95,9 @@ export class ListenerBacklog {
     this.#seenBytes = acknowledged;
     this.#seenPositionMs = positionMs;
     this.listener.session?.release(nowMs);
-    return positionMs - player.positionAt(nowMs);
+    const leftMs = positionMs - player.positionAt(nowMs);
+    this.#drySinceMs = leftMs > 0 ? Number.POSITIVE_INFINITY : Math.min(this.#drySinceMs, nowMs);
+    return Math.max(SHORT_MS, leftMs > 0 ? leftMs - SHORT_MS : (nowMs - this.#drySinceMs) * DRY_PART);
   }
 
   /** Its queue is empty: the player has had all that was written. @param nowMs of the sample */
@@ -261,11 +268,11 @@ export class SocketBacklog implements AlarmHandler {
       return;
     }
     const nowMs = this.#clock.now();
-    const isInTime = this.#budget.pauseMs(QUEUED_MS) <= LONGEST_WAIT_MS;
-    const leftMs = backlog.look(bytes, nowMs, isInTime ? nowMs + LONGEST_WAIT_MS : nowMs);
+    const isInTime = this.#budget.pauseMs(SHORT_MS) <= LONGEST_WAIT_MS;
+    const wantedMs = backlog.look(bytes, nowMs, isInTime ? nowMs + LONGEST_WAIT_MS : nowMs);
     if (listener.session === null) return;
     this.#follow(backlog);
-    this.#wantedMs = Math.min(this.#wantedMs, QUEUED_MS, Math.max(SHORT_MS, leftMs));
+    this.#wantedMs = Math.min(this.#wantedMs, wantedMs);
   }
 
   /** Those that are followed, have begun, and were not in the table: their queues are empty. Where it could not be read nothing is known of them. */
@@ -274,7 +281,7 @@ export class SocketBacklog implements AlarmHandler {
     for (const backlog of this.#followed) {
       const isWaiting = backlog.sample === this.#begun || backlog.listener.joinMs < 0;
       if (isWaiting && this.known) {
-        this.#wantedMs = Math.min(this.#wantedMs, QUEUED_MS);
+        if (backlog.listener.joinMs < 0) this.#wantedMs = Math.min(this.#wantedMs, BEGINNING_MS);
         continue;
       }
       this.#followed.delete(backlog);

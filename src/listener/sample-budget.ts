@@ -1,15 +1,17 @@
 /**
- * What samples of the send queues may cost: the 250th part of a core on average. What was not used in the last minute may be spent at once, so
- * that samples come close together for the few seconds in which a player may run dry.
+ * What samples of the send queues may cost: the 250th part of a core on average. What was not used in the last five minutes may be spent at
+ * once, so that samples come close together for the seconds in which a player may run dry.
  *
- *   credit   ├── a minute's share ──┤ − what a sample costs     + 1 ms every 250 ms
+ *   credit   ├─ five minutes' share ─┤ − what a sample costs     + 1 ms every 250 ms
  *
  * A sample costs 3 µs for each line of the tables, and whatever the machine takes to walk through its hash table, however few connections there are (5 ms
  * where it has 262,144 buckets): the shortest of the last samples, since the others only show how busy the machine was. Pure.
  */
 
 const SHARE = 1 / 250;
-const MINUTE_MS = 60_000;
+/** Between two samples at the most. */
+const MOST_MS = 60_000;
+const MOST_CREDIT_MS = 300_000 * SHARE;
 /** A line of 150 bytes. */
 const MS_PER_BYTE = 0.003 / 150;
 /** As many samples say what one takes. */
@@ -18,7 +20,7 @@ const REMEMBERED = 8;
 export class SampleBudget {
   /** Between two samples where nothing asks for more, milliseconds. */
   readonly #usualMs: number;
-  #creditMs = MINUTE_MS * SHARE;
+  #creditMs = MOST_CREDIT_MS;
   #countedMs: number;
   #costMs = 0;
   /** Longest pause after the last sample. */
@@ -36,8 +38,8 @@ export class SampleBudget {
     if (this.#took.push(tookMs) > REMEMBERED) this.#took.shift();
     const linesMs = tableBytes * MS_PER_BYTE;
     this.#costMs = Math.max(linesMs, Math.min(...this.#took, this.#usualMs * SHARE));
-    this.#mostMs = Math.min(Math.max(this.#usualMs, linesMs / SHARE), MINUTE_MS);
-    this.#creditMs = Math.min(MINUTE_MS * SHARE, this.#creditMs + (nowMs - this.#countedMs) * SHARE) - this.#costMs;
+    this.#mostMs = Math.min(Math.max(this.#usualMs, linesMs / SHARE), MOST_MS);
+    this.#creditMs = Math.min(MOST_CREDIT_MS, this.#creditMs + (nowMs - this.#countedMs) * SHARE) - this.#costMs;
     this.#countedMs = nowMs;
   }
 

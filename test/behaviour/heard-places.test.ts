@@ -131,8 +131,7 @@ const CASES: readonly {
     seconds: 20,
     reader: { rate: FAST, pauseAt: 3, pauseSeconds: 8 },
     fromMs: 11_500,
-    // A block of the player more or less: with what samples may cost spent, they are 1.4 s apart (sample-budget.ts).
-    most: [2200, 2200],
+    most: [250, 250],
   },
 ];
 

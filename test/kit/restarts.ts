@@ -20,6 +20,8 @@ const MOST_OPEN_FRAMES = 41;
 const TITLE_EVERY = 5;
 /** More than the burst: nobody joins so early as to hear the file that played before the first encoder. */
 const FIRST_FRAMES = 200;
+/** The tape's last segment stays open: what is heard of this run still holds a place for the last title's block. */
+const LAST_FRAMES = MOST_OPEN_FRAMES + RUN_FRAMES;
 const ENDINGS = ['finish', 'half', 'reset', 'ghost'] as const;
 
 interface Run {
@@ -67,7 +69,8 @@ stations:
     if ((await feeder.answered()) !== 200) throw new Error(`run ${i} (seed ${random.seed}): ${feeder.answer}`);
     await ghost?.over();
     ghost = undefined;
-    const sent = feeder.send(i === 0 ? FIRST_FRAMES : RUN_FRAMES).map(keyOf);
+    const frames = i === 0 ? FIRST_FRAMES : i === restarts - 1 ? LAST_FRAMES : RUN_FRAMES;
+    const sent = feeder.send(frames).map(keyOf);
     const titled = i % TITLE_EVERY === 0;
     const ending = titled || i === restarts - 1 ? 'finish' : ENDINGS[random.int(0, ENDINGS.length - 1)]!;
     if (ending === 'half') feeder.socket.write(DEMO_FRAMES[0]!.subarray(0, random.int(1, 400)));
