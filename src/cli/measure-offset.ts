@@ -117,12 +117,15 @@ async function measure(options: Options, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Rejects where the answer is not 200. @param what is asked for, as the error names it */
+/** Rejects where nobody answers, or not with 200. @param what is asked for, as the error names it */
 async function open(what: string, url: string, signal: AbortSignal) {
-  const answer = await request(url, { signal, bodyTimeout: 0 });
+  const { origin } = new URL(url);
+  const answer = await request(url, { signal, bodyTimeout: 0 }).catch((error: unknown) => {
+    throw new Error(`the server at ${origin} cannot be reached: ${messageOf(error)}`, { cause: error });
+  });
   if (answer.statusCode === 200) return answer;
   await answer.body.dump();
-  throw new Error(`the server at ${new URL(url).origin} answers ${answer.statusCode} for ${what}`);
+  throw new Error(`the server at ${origin} answers ${answer.statusCode} for ${what}`);
 }
 
 async function play(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<PushedTitle>): Promise<void> {

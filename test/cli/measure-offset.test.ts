@@ -134,6 +134,6 @@ t.test('what cannot be measured', async (t) => {
   await Promise.all([
     ends(1, /answers 503 for the channel tone/, 'tone', '--url', base),
     ends(1, /answers 404 for the channel nobody/, 'nobody', '--url', base),
-    ends(1, /ECONNREFUSED/, 'tone', '--url', 'http://127.0.0.1:9'),
+    ends(1, /http:\/\/127.0.0.1:9 cannot be reached: .*ECONNREFUSED/, 'tone', '--url', 'http://127.0.0.1:9'),
   ]);
 });
