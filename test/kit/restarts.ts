@@ -20,7 +20,7 @@ const MOST_OPEN_FRAMES = 41;
 const TITLE_EVERY = 5;
 /** More than the burst: nobody joins so early as to hear the file that played before the first encoder. */
 const FIRST_FRAMES = 200;
-/** The tape's last segment stays open: what is heard of this run still holds a place for the last title's block. */
+/** The tape's last segment stays open: what listeners get of this run still holds a place for the last title's block. */
 const LAST_FRAMES = MOST_OPEN_FRAMES + RUN_FRAMES;
 const ENDINGS = ['finish', 'half', 'reset', 'ghost'] as const;
 

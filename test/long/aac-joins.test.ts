@@ -82,10 +82,10 @@ stations:
     writeFileSync(path, whole);
     return { path, frames: frames.length, hertz };
   };
-  // The tape holds a whole burst.
+  // The tape holds more than a burst, which is 32 KiB: 8 s of the mono one. Its first segment begins with a frame.
   const early = new Player(port, '/mono');
   const startMs = performance.now();
-  await until(() => performance.now() - startMs > 6000, 20_000);
+  await until(() => performance.now() - startMs > 12_000, 20_000);
   early.close();
   for (let i = 0; i < JOINS; i++) {
     const atMs = performance.now() + random.int(50, 400);
