@@ -1,4 +1,5 @@
 /** Where listeners come in: admission with its hook, their streams, playlists and statistics. */
+
 import type { FastifyInstance } from 'fastify';
 import { Counts } from '../base/counts.js';
 import type { Mount } from '../channel/mount.js';

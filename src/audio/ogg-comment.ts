@@ -60,11 +60,10 @@ export function readComments(packet: Buffer, codec: OggCodec): Comments {
 export function keptComments({ vendor, list }: Comments): Comments {
   let roomBytes = KEPT_BYTES;
   const fits = (comment: Buffer) => comment.length <= LIST_BYTES && (roomBytes -= comment.length) >= 0;
-  return { vendor: vendor.length <= LIST_BYTES ? Buffer.from(vendor) : NONE, list: list.filter(fits).map(copyOf) };
-}
-
-function copyOf(bytes: Buffer): Buffer {
-  return Buffer.from(bytes);
+  return {
+    vendor: vendor.length <= LIST_BYTES ? Buffer.from(vendor) : NONE,
+    list: list.filter(fits).map((comment) => Buffer.from(comment)),
+  };
 }
 
 /** The value of the first comment of this name (in capitals), or `""`; of a longer one the first LIST_BYTES. */
@@ -73,16 +72,15 @@ export function commentOf({ list }: Comments, name: string): string {
   return found === undefined ? '' : found.toString('utf8', name.length + 1, name.length + 1 + LIST_BYTES);
 }
 
-/** A comment packet. @param tags in the place of the encoder's own; null: these stay */
-export function commentPacket(comments: Comments, tags: Tags | null, codec: OggCodec): Buffer {
-  const vendor = comments.vendor.length > LIST_BYTES ? NONE : comments.vendor;
+/** A comment packet. @param comments as keptComments gives them @param tags in the place of the encoder's own; null: these stay */
+export function commentPacket({ vendor, list }: Comments, tags: Tags | null, codec: OggCodec): Buffer {
   const ours =
     tags === null
       ? []
       : [...field('TITLE', tags.title), ...field('ARTIST', tags.artist), ...field('ALBUM', tags.album)];
   const kept: Buffer[] = [];
   let roomBytes = LIST_BYTES - vendor.length;
-  for (const comment of comments.list) {
+  for (const comment of list) {
     if (4 + comment.length > roomBytes || (tags !== null && OF_A_TITLE.has(nameOf(comment)))) continue;
     roomBytes -= 4 + comment.length;
     kept.push(comment);
@@ -91,10 +89,10 @@ export function commentPacket(comments: Comments, tags: Tags | null, codec: OggC
   const parts = [sized(vendor), number(all.length), ...all.map(sized)];
   if (codec === 'vorbis') return Buffer.concat([SIGNATURES.vorbis, ...parts, Buffer.from([1])]);
   if (codec === 'opus') return Buffer.concat([SIGNATURES.opus, ...parts]);
-  const list = Buffer.concat(parts);
+  const block = Buffer.concat(parts);
   const head = Buffer.alloc(4);
-  head.writeUInt32BE(0x84000000 + list.length); // VORBIS_COMMENT, and the last block
-  return Buffer.concat([head, list]);
+  head.writeUInt32BE(0x84000000 + block.length); // VORBIS_COMMENT, and the last block
+  return Buffer.concat([head, block]);
 }
 
 /** They speak of one track, and a title of ours of another. */

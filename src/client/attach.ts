@@ -10,7 +10,7 @@
  */
 
 import { Backoff } from './backoff.js';
-import { type AudioElement, addressOf, makeMetaid, onWake, rootOf } from './browser.js';
+import { type AudioElement, addressOf, HAVE_FUTURE_DATA, makeMetaid, onWake, rootOf } from './browser.js';
 import type { ChannelRecord } from './channel-record.js';
 import type { ServerOptions } from './follow.js';
 import { PlayTitles } from './play-titles.js';
@@ -50,8 +50,6 @@ const MOST_TRIES = 5;
 /** An element that has stood still as long as this never goes on. */
 const STUCK_MS = 20_000;
 const TICK_MS = 1000;
-/** Of `readyState`. */
-const HAVE_FUTURE_DATA = 3;
 /** As the lock screen has it. */
 const PLAYING: ReadonlySet<PlayState> = new Set(['connecting', 'playing', 'stalled']);
 

@@ -20,6 +20,9 @@ export interface AudioElement {
   removeEventListener(type: string, listener: () => void): void;
 }
 
+/** Of an element's `readyState`. */
+export const HAVE_FUTURE_DATA = 3;
+
 /** What is used of the events of a WebSocket: `data` of a message, `code` of a close. */
 export interface SocketEvent {
   readonly type: string;

@@ -7,7 +7,7 @@
  * Owned by the attachment, which calls `look` whenever the clock may have moved.
  */
 
-import { type AudioElement, addressOf } from './browser.js';
+import { type AudioElement, addressOf, HAVE_FUTURE_DATA } from './browser.js';
 import { type ChannelRecord, readRecord } from './channel-record.js';
 import { Follower, type ServerOptions } from './follow.js';
 import { PlaceReporter } from './place-reporter.js';
@@ -27,8 +27,6 @@ export interface PlayTitlesOptions extends ServerOptions {
 const EXACT_MS = 4;
 /** Until the clock begins to move. */
 const BEGIN_MS = 15;
-/** Of `readyState`. */
-const HAVE_FUTURE_DATA = 3;
 
 export class PlayTitles {
   readonly #audio: AudioElement;

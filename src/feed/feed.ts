@@ -207,6 +207,6 @@ export class Feed {
 }
 
 /** A record that was stored by a version without stamps comes before all others. */
-function stampOf(view: RecordView): number {
+export function stampOf(view: RecordView): number {
   return view.record.stamp ?? 1;
 }

@@ -14,6 +14,7 @@ import {
   type PushLimits,
   parsePushBody,
   parsePushFields,
+  parsePushQuery,
   type ReadPush,
 } from '../metadata/push-input.js';
 import { type Judged, type Judges, judgeRequest } from '../net/judge.js';
@@ -189,7 +190,7 @@ function readPush(request: FastifyRequest, limits: PushLimits): ReadPush {
   // Without a body none of the parsers is asked.
   const body = request.body as Buffer | undefined;
   if (request.method === 'GET' || (query !== '' && (body?.length ?? 0) === 0)) {
-    return parsePushFields(urlFields(query, limits.parameters), limits);
+    return parsePushQuery(query, limits);
   }
   if (isForm(type)) {
     // What curl makes of JSON whose type was left out.

@@ -177,7 +177,7 @@ export class Audience implements AlarmHandler {
   }
 
   #showLate(listener: Listener, tape: AudioTape, { icy, readAheadMs = 0 }: JoinOptions): void {
-    if (!icy || readAheadMs === 0 || tape.rendering(true) !== null) return;
+    if (!icy || readAheadMs === 0 || !listener.isShared) return;
     const onDue = (nowMs: number) => void listener.advance(nowMs);
     listener.late = new LateBlocks(readAheadMs, tape.metaint, listener.player, this.#clock, onDue);
   }

@@ -22,12 +22,12 @@ const SAMPLE_MS = 5000;
 /** While something lies in the queue of a session: so long before its player may have nothing to play, and so often then. */
 const SHORT_MS = 200;
 /** What has had nothing to play for a while is looked at after this part of that while, so that a long stall leaves something to spend. */
-const DRY_PART = 1 / 16;
-/** The same where a session has not begun yet. */
+const DRY_PART = 1 / 32;
+/** While a session has not begun. */
 const BEGINNING_MS = 1000;
 /** The first sample after a session has joined: its player begins when a first block is there. */
 const JOINED_MS = 80;
-/** A title waits for a sample no longer than this; where samples are rarer, it is taken for heard at its time. */
+/** A title waits for a sample that is late no longer than this; where samples are rarer, it is taken for heard at its time. */
 const LONGEST_WAIT_MS = 2000;
 
 /** A listener's connection and what was in its send queue. */
@@ -68,10 +68,10 @@ export class ListenerBacklog {
   /**
    * Corrects the clock of its player, which cannot be further than the whole blocks that are acknowledged. The moment at which the next block was
    * whole is interpolated between two samples.
-   * @param untilMs when another sample comes; at the latest then a title that may not have been heard is sent
+   * @param waitMs for how long a title that may not have been heard waits, past its time, for the next sample
    * @returns milliseconds until the next sample is worth its cost
    */
-  look(queuedBytes: number, nowMs: number, untilMs: number): number {
+  look(queuedBytes: number, nowMs: number, waitMs: number): number {
     const { player, bytes, socket, joinMs } = this.listener;
     if (joinMs < 0) return Number.POSITIVE_INFINITY;
     this.listener.catchUp(nowMs);
@@ -84,25 +84,25 @@ export class ListenerBacklog {
     if (this.isFollowed && gained >= missing) {
       // What stood still has gone on at some moment since the last sample. All of a burst that came before the first one came soon.
       const fromMs = this.#isStill ? (this.#seenMs + nowMs) / 2 : this.#seenMs;
-      const isSoon = this.#seenBytes === 0 && untilMs === nowMs;
+      const isSoon = this.#seenBytes === 0 && waitMs === 0;
       const toMs = isSoon ? Math.min(nowMs, this.#seenMs + JOINED_MS) : nowMs;
       player.limit(this.#seenPositionMs, fromMs + (Math.max(0, toMs - fromMs) * missing) / gained);
     }
     player.limit(positionMs, nowMs);
-    player.had(positionMs, untilMs);
+    const leftMs = positionMs - player.positionAt(nowMs);
+    player.had(positionMs, waitMs === 0 ? nowMs : nowMs + leftMs + waitMs);
     this.#isStill = this.isFollowed && gained === 0;
     this.#seenMs = nowMs;
     this.#seenBytes = acknowledged;
     this.#seenPositionMs = positionMs;
     this.listener.session?.release(nowMs);
-    const leftMs = positionMs - player.positionAt(nowMs);
     this.#drySinceMs = leftMs > 0 ? Number.POSITIVE_INFINITY : Math.min(this.#drySinceMs, nowMs);
     return Math.max(SHORT_MS, leftMs > 0 ? leftMs - SHORT_MS : (nowMs - this.#drySinceMs) * DRY_PART);
   }
 
   /** Its queue is empty: the player has had all that was written. @param nowMs of the sample */
   drained(nowMs: number): void {
-    this.look(0, nowMs, nowMs);
+    this.look(0, nowMs, 0);
     this.isFollowed = false;
   }
 
@@ -269,7 +269,7 @@ export class SocketBacklog implements AlarmHandler {
     }
     const nowMs = this.#clock.now();
     const isInTime = this.#budget.pauseMs(SHORT_MS) <= LONGEST_WAIT_MS;
-    const wantedMs = backlog.look(bytes, nowMs, isInTime ? nowMs + LONGEST_WAIT_MS : nowMs);
+    const wantedMs = backlog.look(bytes, nowMs, isInTime ? LONGEST_WAIT_MS : 0);
     if (listener.session === null) return;
     this.#follow(backlog);
     this.#wantedMs = Math.min(this.#wantedMs, wantedMs);

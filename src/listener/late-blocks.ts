@@ -11,6 +11,7 @@
 import type { Mark, PlacedMark } from '../audio/mark.js';
 import { type AudioSegment, inForceAt } from '../audio/segment.js';
 import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../base/clock.js';
+import { BLOCK_UNIT_BYTES } from '../metadata/title.js';
 import type { PlayerClock } from './player-clock.js';
 
 /** Writes are a second apart: with these a title goes that comes up to half of it later. */
@@ -22,8 +23,6 @@ const HALF_TURN_MS = 500;
 const RESERVE_MS = 2500;
 const ENOUGH_MS = 1500;
 const NO_CHANGE = Buffer.alloc(1);
-/** The unit of a block's length byte. */
-const LENGTH_UNIT = 16;
 
 export class LateBlocks implements AlarmHandler {
   readonly #aheadMs: number;
@@ -100,7 +99,7 @@ export class LateBlocks implements AlarmHandler {
     let at = 0;
     for (let block = 1; at < shared.length; block++) {
       at += this.#metaint;
-      const lengthBytes = 1 + shared[at]! * LENGTH_UNIT;
+      const lengthBytes = 1 + shared[at]! * BLOCK_UNIT_BYTES;
       const isFirst = block === 1 && first !== undefined;
       const said = (isFirst ? first : this.#takeDue(nowMs, startMs + (block + 0.5) * blockMs))?.block;
       const isNew = said !== undefined && (isFirst || said !== this.#said);

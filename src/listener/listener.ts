@@ -70,6 +70,11 @@ export class Listener {
     this.startedMs = nowMs;
   }
 
+  /** Whether it is sent what all are, whose blocks stand where the segments have them. */
+  get isShared(): boolean {
+    return this.#rendering === null;
+  }
+
   /** Its distance from the live edge, milliseconds of audio. */
   get lagMs(): number {
     const segment = this.#tape.at(this.cursor);

@@ -12,6 +12,8 @@ import { cleanText, cutBytes, cutUnclean, decodeUndeclared, encodeLatin1, utf8By
 
 const BEFORE = "StreamTitle='";
 const AFTER = "';";
+/** What the first byte of an ICY block counts. */
+export const BLOCK_UNIT_BYTES = 16;
 /** 255 × 16, what one length byte can say. */
 const MAX_TEXT_BYTES = 4080;
 const MAX_TITLE_BYTES = MAX_TEXT_BYTES - BEFORE.length - AFTER.length;
@@ -43,8 +45,8 @@ export function icyBlock(title: string, options: BlockOptions = AS_IT_IS): Buffe
   const fieldBytes = isLatin ? field.length : utf8Bytes(field);
   const text = field + urlField(options.url, MAX_TEXT_BYTES - fieldBytes);
   const bytes = isLatin ? encodeLatin1(text) : Buffer.from(text);
-  const length = Math.ceil(bytes.length / 16);
-  const block = Buffer.alloc(1 + length * 16);
+  const length = Math.ceil(bytes.length / BLOCK_UNIT_BYTES);
+  const block = Buffer.alloc(1 + length * BLOCK_UNIT_BYTES);
   block[0] = length;
   bytes.copy(block, 1);
   return block;

@@ -6,7 +6,7 @@
  *   audio × metaint │ L │ L × 16 bytes: StreamTitle='…';StreamUrl='…'; NUL NUL │ audio × metaint │ 0 │ audio …
  */
 
-import { decodeIcyText } from '../metadata/title.js';
+import { BLOCK_UNIT_BYTES, decodeIcyText } from '../metadata/title.js';
 import { SLICE_BYTES } from './pacer.js';
 
 /** Either at most SLICE_BYTES of audio, valid until the next piece is taken, or the title of a block that has one. */
@@ -49,7 +49,7 @@ export class IcyStripper {
         else yield { audio: chunk.subarray(at, at + bytes) };
         at += bytes;
       } else if (this.#blockLeft === 0) {
-        this.#blockLeft = chunk[at++]! * 16;
+        this.#blockLeft = chunk[at++]! * BLOCK_UNIT_BYTES;
         this.#blockBytes = 0;
         if (this.#blockLeft === 0) this.#audioLeft = this.#metaint;
       } else {

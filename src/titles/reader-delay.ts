@@ -9,7 +9,7 @@
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import type { Feed } from '../feed/feed.js';
+import { type Feed, stampOf } from '../feed/feed.js';
 import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 
@@ -133,9 +133,4 @@ class DelayedChannel implements AlarmHandler {
     if (spendsNext) feed.set(this.#channel, 'next', null);
     feed.publish(view);
   }
-}
-
-/** A record without one comes before all others. */
-function stampOf(view: RecordView): number {
-  return view.record.stamp ?? 1;
 }

@@ -12,6 +12,7 @@ import { framerFor } from '../../src/audio/format.js';
 import { LAST, moveBack, type OggPage, PageWriter, pageBytes, readPage } from '../../src/audio/ogg-page.js';
 import type { OggTape } from '../../src/audio/ogg-tape.js';
 import { isLong } from '../kit/long.js';
+import { joinedAt } from '../kit/ogg-joins.js';
 import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
@@ -40,17 +41,6 @@ function tapeOf(codec: Codec): OggTape {
     },
   }).push(readFileSync(path));
   return channel.tape as OggTape;
-}
-
-/** What a listener gets who joins at this segment. */
-function heard(tape: OggTape, from: number, to: number): Buffer {
-  const rendering = tape.rendering(false);
-  const parts: Buffer[] = [];
-  for (let seq = from; seq < to; seq++) {
-    const segment = tape.at(seq)!;
-    parts.push(...rendering.next(seq === from ? segment.entered() : segment.plain, segment));
-  }
-  return Buffer.concat(parts);
 }
 
 /** All pages, with right CRCs. */
@@ -105,7 +95,7 @@ for (const codec of Object.keys(CODECS) as Codec[]) {
       const first = tape.at(from)!;
       let linkEnd = from;
       while (linkEnd < tape.head - 1 && tape.at(linkEnd)!.linkBytes === 0) linkEnd++;
-      const bytes = heard(tape, from, linkEnd + 1);
+      const bytes = joinedAt(tape, from, linkEnd + 1);
       const pages = pagesOf(bytes);
       if (pages.some((page) => page === null)) return void t.fail(`from ${from}: a wrong CRC`);
       const { serial } = pages[0]!;

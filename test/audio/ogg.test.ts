@@ -28,6 +28,7 @@ import type { OggTape } from '../../src/audio/ogg-tape.js';
 import { OPUS_HEAD, OPUS_TAGS } from '../kit/forged.js';
 import { isLong } from '../kit/long.js';
 import { forgedHead } from '../kit/made-ogg.js';
+import { joinedAt } from '../kit/ogg-joins.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 import { DEMO_AUDIO } from '../kit/server.js';
@@ -143,16 +144,6 @@ function tapeOf(
     channel.write(bytes, ms, 64, fresh, link);
   }
   return { tape: channel.tape as OggTape, titles };
-}
-
-function heard(tape: OggTape, from: number, to = tape.head): Buffer {
-  const rendering = tape.rendering(false);
-  const parts: Buffer[] = [];
-  for (let seq = from; seq < to; seq++) {
-    const segment = tape.at(seq)!;
-    parts.push(...rendering.next(seq === from ? segment.entered() : segment.plain, segment));
-  }
-  return Buffer.concat(parts);
 }
 
 /** What ffmpeg says; its samples at this rate where it says nothing. */
@@ -494,7 +485,7 @@ t.test('joins anywhere are accepted, with titles changing all the while', async 
     const { tape } = tapeOf(packets, random.int(20, 60));
     for (let i = 0; i < JOINS; i++) {
       const from = random.int(0, tape.head - 1);
-      const bytes = heard(tape, from);
+      const bytes = joinedAt(tape, from);
       const { said } = decode(bytes);
       if (said !== '') t.fail(`seed ${random.seed}: ${name} from ${from}: ${said}`);
       const found = complaints(bytes, name);
@@ -533,14 +524,14 @@ t.test('not a sample is lost at a title, and its link says it', async (t) => {
     const rate = packets[0]!.link.facts.sampleRate;
     const wanted =
       Math.round((msOf(packets.slice(0, count)) * rate) / 1000) - (name === 'opus' || name === 'long' ? 312 : 0);
-    const { samples, said } = decode(heard(many.tape, 0), rate);
+    const { samples, said } = decode(joinedAt(many.tape, 0), rate);
     t.equal(said, '');
     // ffmpeg's Vorbis drops a short block of the very first link when another follows; a packet for each title would be ten times that.
     const few = packets[0]!.link.facts.codec === 'vorbis' ? 576 : 2;
     t.ok(Math.abs(samples - wanted) <= few, `${name}: ${samples} of ${wanted}`);
-    t.equal(decode(heard(one.tape, 0)).said, '');
+    t.equal(decode(joinedAt(one.tape, 0)).said, '');
     if (many.titles.length < 2) continue;
-    const links = heard(many.tape, 0).toString('latin1').split('OggS').length;
+    const links = joinedAt(many.tape, 0).toString('latin1').split('OggS').length;
     t.ok(links > many.titles.length * 2, 'each title has a head of its own');
   }
 });
@@ -570,13 +561,13 @@ t.test('comments: ours in the place of theirs, the rest as it was, bounded', asy
   const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs: 60_000 });
   const write = () => packets.forEach(({ bytes, ms, fresh, link }) => void channel.write(bytes, ms, 64, fresh, link));
   write();
-  const before = tagsOf(heard(channel.tape as OggTape, 0));
+  const before = tagsOf(joinedAt(channel.tape as OggTape, 0));
   t.match(before, { title: 'Alt', artist: 'Anna', album: 'Berge', genre: 'Jodel' });
   t.notOk('comment' in before, 'too long to be sent to everybody');
   channel.title(viewOf('Neu'));
   write();
   const tape = channel.tape as OggTape;
-  const after = tagsOf(heard(tape, tape.head - 1));
+  const after = tagsOf(joinedAt(tape, tape.head - 1));
   t.match(after, { title: 'Neu', genre: 'Jodel', encoder: /libopus/ });
   t.notOk('album' in after, 'of another track');
 });

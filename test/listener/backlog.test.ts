@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Audience, type ListenerEnd } from '../../src/listener/audience.js';
+import { ListenerBacklog } from '../../src/listener/backlog.js';
+import type { Listener } from '../../src/listener/listener.js';
 import { endpointsOf, readQueues, TABLES } from '../../src/listener/proc-net-tcp.js';
 import { type HeardTitle, Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
@@ -123,6 +125,7 @@ class Fixture {
   readonly clock = new FakeClock();
   readonly endings: string[] = [];
   readonly heard: { title: string; atMs: number }[] = [];
+  readonly listeners: Listener[] = [];
   readonly channel: ChannelAudio;
   readonly audience: Audience;
   readonly #sessions: Sessions;
@@ -150,7 +153,7 @@ class Fixture {
         limitMs: Infinity,
         onEnd: ({ ending }: ListenerEnd) => this.endings.push(ending),
       };
-      this.audience.join(socket, this.channel, HEAD, options);
+      this.listeners.push(this.audience.join(socket, this.channel, HEAD, options));
     });
     t.teardown(() => {
       this.audience.endAll('broken');
@@ -195,7 +198,8 @@ t.test(
     t.ok(seconds > 20 && seconds <= 20 + 15 + 6 + left, `after ${seconds} s`);
     t.equal(fixture.channel.listeners, 1);
     await until(() => good.bytesRead - HEAD.length >= seconds * (METAINT + 1), 3000);
-    await fixture.audience.backlog.sample();
+    // The second one has begun after that.
+    for (let i = 0; i < 2; i++) await fixture.audience.backlog.sample();
     t.same(fixture.audience.backlog.lags([0, 1000, Infinity]), [1, 1, 1], 'a reader is not late');
     good.destroy();
     stuck.destroy();
@@ -227,13 +231,40 @@ t.test(
     const [late] = fixture.heard;
     t.equal(late?.title, 'Late');
     const dueMs = startMs + 30_000 + queuedBytes / 16 - 15_000;
-    // What lies there is looked at once a second, and so is the clock of this test.
+    // A second each: of the clock of this test, and between two looks at what lies there.
     t.ok(Math.abs(late!.atMs - dueMs) <= 2000, `heard ${late!.atMs - dueMs} ms off`);
     t.same(fixture.audience.backlog.bytesByChannel().get('demo'), 0, 'and nothing lies there');
     t.same(fixture.endings, []);
     player.destroy();
   },
 );
+
+t.test('a look comes before a player may have nothing to play, then often, then ever more rarely', async (t) => {
+  const fixture = new Fixture(t, 600_000);
+  const player = await fixture.connect();
+  const { clock, channel } = fixture;
+  for (let i = 0; i < 12; i++) channel.write(Buffer.alloc(METAINT, 1), 1000, 128);
+  clock.advance(1000);
+  const listener = fixture.listeners[0]!;
+  // The link has stopped when ten seconds were there.
+  const queuedBytes = listener.bytes - 10 * (METAINT + 1);
+  t.ok(queuedBytes > 0, `${listener.bytes} bytes are written`);
+  const backlog = new ListenerBacklog(listener, channel.tape!, clock.now());
+  const wantedMs = () => backlog.look(queuedBytes, clock.now(), 2000);
+  const leftMs = 10_000 - listener.player.positionAt(clock.now());
+  t.ok(leftMs > 5000, `${leftMs} ms are left`);
+  t.equal(Math.round(wantedMs()), Math.round(leftMs) - 200);
+  clock.advance(leftMs - 100);
+  t.equal(wantedMs(), 200, 'soon');
+  clock.advance(100);
+  t.equal(wantedMs(), 200, 'nothing is left');
+  clock.advance(3000);
+  t.equal(wantedMs(), 200);
+  clock.advance(13_000);
+  t.equal(wantedMs(), 500, 'a 32nd of 16 s');
+  t.equal(backlog.look(0, clock.now(), 0) > 200, true, 'all has come');
+  player.destroy();
+});
 
 t.test('the queues are sampled by the clock, again and again', { skip: OFF_LINUX }, async (t) => {
   const fixture = new Fixture(t, 600_000);

@@ -43,18 +43,21 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
   const shoutcastXml = new SharedText((reached) => serverXml(facts, reached), escapeMarkup);
   const streams = new SharedText((reached) => serverElement(facts, reached), escapeMarkup);
   const now = () => facts.clock.now();
+  /** Of the mount that is asked for, else of all. */
+  const ofIcecast = (all: SharedText, render: typeof statusJson, request: FastifyRequest, url: string) => {
+    const [path, reached] = [parameter(url, 'mount'), reachedBy(request)];
+    return path === null ? all.for(reached, now()) : render(facts, reached, path);
+  };
 
   const answers: Readonly<Record<string, (request: FastifyRequest, url: string) => Answer>> = {
-    '/status-json.xsl': (request, url) => {
-      const [path, reached] = [parameter(url, 'mount'), reachedBy(request)];
-      const text = path === null ? icecast.for(reached, now()) : statusJson(facts, reached, path);
-      return { type: isBare(request) ? XML_TYPE : JSON_TYPE, text };
-    },
-    '/admin/publicstats': (request, url) => {
-      const [path, reached] = [parameter(url, 'mount'), reachedBy(request)];
-      const text = path === null ? icecastXml.for(reached, now()) : publicStats(facts, reached, path);
-      return { type: XML_TYPE, text };
-    },
+    '/status-json.xsl': (request, url) => ({
+      type: isBare(request) ? XML_TYPE : JSON_TYPE,
+      text: ofIcecast(icecast, statusJson, request, url),
+    }),
+    '/admin/publicstats': (request, url) => ({
+      type: XML_TYPE,
+      text: ofIcecast(icecastXml, publicStats, request, url),
+    }),
     '/7.html': (_, url) => ({ type: 'text/html', text: sevenHtml(channelOf(channels, url)) }),
     '/stats': (request, url) => {
       const [channel, reached] = [channelOf(channels, url), reachedBy(request)];
