@@ -78,7 +78,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'http/watch/event-stream': ['http/watch/sse'],
   'http/watch/nes-session': ['http/watch/nes'],
   'http/watch/upgrader': ['http/watch/watch', 'http/watch/nes'],
-  'listener/listener': ['listener/audience', 'behaviour/splice'],
   'metadata/push-schema': ['metadata/push-input', 'http/push', 'http/push-refusals'],
   'net/judge': ['http/push-refusals', 'http/ingest/encoder', 'behaviour/push-tokens'],
   'net/outbound-connection': ['net/outbound'],

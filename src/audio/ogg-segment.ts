@@ -38,6 +38,7 @@ export class OggSegment implements AudioSegment {
   readonly startMs: number;
   readonly endMs: number;
   readonly entry = 0;
+  readonly late = null;
   readonly entryMs: number;
   readonly before: Mark | null;
   readonly mark: Mark | null;
@@ -64,6 +65,10 @@ export class OggSegment implements AudioSegment {
   }
 
   get titled(): Buffer {
+    return this.bytes;
+  }
+
+  titledFor(): Buffer {
     return this.bytes;
   }
 

@@ -3,7 +3,7 @@
  * its titles only where one comes late. It is rendered once for all listeners:
  *
  *   bytes     │ audio … metaint │0│ audio … metaint │0│ …       no title takes effect in it: one buffer, made by the tape
- *   titled    │ audio … metaint │0│ audio … metaint │L│text│ …  one does; made on first use
+ *   titled    │ audio … metaint │0│ audio … metaint │L│text│ …  one does; made on first use; another for who had a late one before
  *   plain     │ audio ………………………………………………………………… │           for players without ICY; made on first use
  *   entered   │ start │ audio … │L│text│ audio … metaint │0│ …  a listener's first (entry.ts); made on first use
  */
@@ -28,7 +28,11 @@ export interface AudioSegment {
   readonly bytes: Buffer;
   readonly plain: Buffer;
   readonly titled: Buffer;
+  /** The same for a listener. @param had the late title that it was sent in the segment before: it is not said again */
+  titledFor(had: Mark | null): Buffer;
   entered(icy: boolean): Buffer;
+  /** The late title that was put into it after it was closed; null: none. */
+  readonly late: Mark | null;
 }
 
 /** The title in force at an audio time within the segment. */
@@ -55,6 +59,8 @@ export interface SegmentFacts {
   readonly marks: readonly PlacedMark[];
   /** Takes effect behind its end, but stands in its last block, which is nearer than the next one; null: none does. */
   readonly following: Mark | null;
+  /** A late title of which the first block says that it is in force, since it came when the segment before was closed; null: none. */
+  readonly repeats: Mark | null;
 }
 
 export class Segment implements SegmentFacts, AudioSegment {
@@ -69,9 +75,12 @@ export class Segment implements SegmentFacts, AudioSegment {
   mark: Mark | null;
   marks: readonly PlacedMark[];
   readonly following: Mark | null;
+  repeats: Mark | null;
+  late: Mark | null = null;
   readonly linkBytes = 0;
   #plain: Buffer | undefined;
   #titled: Buffer | undefined;
+  #unrepeated: Buffer | undefined;
   #entered: Buffer | undefined;
   #enteredPlain: Buffer | undefined;
 
@@ -86,6 +95,7 @@ export class Segment implements SegmentFacts, AudioSegment {
     this.before = facts.before;
     this.marks = facts.marks;
     this.following = facts.following;
+    this.repeats = facts.repeats;
     this.mark = facts.marks.at(-1)?.mark ?? facts.before;
   }
 
@@ -100,7 +110,10 @@ export class Segment implements SegmentFacts, AudioSegment {
     const blockByte = Math.max(1, atByte);
     this.marks = [...this.marks.filter((placed) => placed.blockByte < blockByte), { mark, atMs, atByte, blockByte }];
     this.mark = mark;
+    this.late = mark;
+    if (atMs < startMs) this.repeats = mark;
     this.#titled = undefined;
+    this.#unrepeated = undefined;
     this.#entered = undefined;
   }
 
@@ -111,6 +124,11 @@ export class Segment implements SegmentFacts, AudioSegment {
   get titled(): Buffer {
     const isTitled = this.marks.length > 0 || this.following !== null;
     return (this.#titled ??= isTitled ? this.#withBlocks(this.plain, this.#said) : this.bytes);
+  }
+
+  titledFor(had: Mark | null): Buffer {
+    if (had === null || had !== this.repeats) return this.titled;
+    return (this.#unrepeated ??= this.#withBlocks(this.plain, had.block));
   }
 
   /** A listener's first segment, with its blocks or without; the latter may be shorter (entry.ts). Only where there is an entry. */

@@ -51,6 +51,8 @@ export class Tape implements AudioTape {
   #lastEntry = -1;
   /** In force where the open segment begins, and those that take effect in it or will behind it. */
   #before: Mark | null;
+  /** The latest title that came too late for the segment before. */
+  #repeats: Mark | null = null;
   #marks: PlacedMark[] = [];
 
   /** @param blocks of metaint bytes in a segment */
@@ -177,12 +179,14 @@ export class Tape implements AudioTape {
       lastEntry: this.#lastEntry,
       before: this.#before,
       marks: this.#marks.length === 0 ? NO_MARKS : this.#marks,
+      repeats: this.#repeats,
       following: ahead.findLast(({ blockByte }) => blockByte === 0)?.mark ?? null,
     });
     this.#slots[this.head & (this.#slots.length - 1)] = segment;
     this.head++;
     this.#before = segment.mark;
     this.#marks = ahead;
+    this.#repeats = null;
     this.#openStartMs = this.#nowMs;
     this.#open = this.#blank();
     this.#fill = 0;
@@ -205,6 +209,7 @@ export class Tape implements AudioTape {
 
   /** Its place is behind that of all other titles: from there on the tape has this one, the open segment from its first block on. */
   #putLate(mark: Mark, atMs: number): void {
+    this.#repeats = mark;
     this.#marks = [...this.#marks.filter(({ blockByte }) => blockByte === 0), { mark, atMs, atByte: 0, blockByte: 1 }];
     for (let seq = this.head - 1; seq >= this.tail; seq--) {
       const segment = this.at(seq)!;

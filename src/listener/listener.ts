@@ -10,6 +10,7 @@
 
 import type { Socket } from 'node:net';
 import type { AudioTape, Rendering } from '../audio/audio-tape.js';
+import type { Mark } from '../audio/mark.js';
 import { type AudioSegment, inForceAt } from '../audio/segment.js';
 import type { Ending } from './ending.js';
 import type { LateBlocks } from './late-blocks.js';
@@ -45,6 +46,8 @@ export class Listener {
   late: LateBlocks | null = null;
   readonly #tape: AudioTape;
   readonly #mostAtOnce: number;
+  /** The last late title that it was sent in a segment that was closed when it came. */
+  #late: Mark | null = null;
   /** Null: it is sent what all are. */
   #rendering: Rendering | null;
 
@@ -152,10 +155,11 @@ export class Listener {
     if (this.late !== null) this.#writeLate(this.late, segment, first, nowMs);
     else {
       const icy = this.icy;
-      const shared = first ? segment.entered(icy) : icy ? segment.titled : segment.plain;
+      const shared = first ? segment.entered(icy) : icy ? segment.titledFor(this.#late) : segment.plain;
       if (this.#rendering === null) this.#send(shared);
       else this.#sendOwn(this.#rendering.next(shared, segment));
       if (this.#rendering?.isShared) this.#rendering = null;
+      if (segment.late !== null) this.#late = segment.late;
     }
     if (first) {
       this.joinMs = segment.entryMs;

@@ -1,0 +1,87 @@
+/** A listener on a tape on which titles come late: whenever it is written to, its blocks say each title once, in order, and the last one. */
+
+import type { Socket } from 'node:net';
+import t from 'tap';
+import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { Listener } from '../../src/listener/listener.js';
+import { Random } from '../kit/random.js';
+import { viewOf } from '../kit/record.js';
+
+const METAINT = 1000;
+/** 32 kb/s: a segment is four blocks. */
+const FRAME_BYTES = 200;
+const FRAME_MS = 50;
+const STORIES = 60;
+const STEPS = 400;
+
+/** Takes all that it is given. */
+class Sink {
+  readonly writableLength = 0;
+  readonly #parts: Buffer[] = [];
+
+  cork(): void {}
+  uncork(): void {}
+
+  write(bytes: Buffer): void {
+    this.#parts.push(bytes);
+  }
+
+  /** What its blocks said, each that said something. */
+  titles(): string[] {
+    const all = Buffer.concat(this.#parts);
+    const said: string[] = [];
+    for (let at = METAINT; at < all.length; ) {
+      const end = at + 1 + all[at]! * 16;
+      const title = /^StreamTitle='([^']*)'/.exec(all.toString('latin1', at + 1, end))?.[1];
+      if (title !== undefined) said.push(title);
+      else if (end > at + 1) throw new Error(`no block at ${at}`);
+      at = end + METAINT;
+    }
+    return said;
+  }
+}
+
+t.test('titles that come late are said once, in order, to whoever is behind', async (t) => {
+  const random = new Random();
+  for (let story = 0; story < STORIES; story++) {
+    let nowMs = 0;
+    let pushed = 0;
+    const channel = new ChannelAudio({
+      key: 'demo',
+      now: () => nowMs,
+      lagMs: 60_000,
+      metaint: METAINT,
+      bitrateKbps: 32,
+    });
+    const listeners: { readonly listener: Listener; readonly sink: Sink; readonly from: number }[] = [];
+    const play = () => {
+      channel.write(Buffer.alloc(FRAME_BYTES, 1), FRAME_MS, 32);
+      nowMs += FRAME_MS;
+    };
+    while (nowMs < 5000) play();
+    for (let step = 0; step < STEPS; step++) {
+      play();
+      const isLast = step === STEPS - 1;
+      if (random.chance(0.05) || isLast) {
+        const agoMs = isLast || random.chance(0.3) ? 0 : random.int(0, 3000);
+        channel.title(viewOf(`T${++pushed}`, { id: `${pushed}`, version: pushed }), agoMs);
+      }
+      if (random.chance(0.03)) {
+        const sink = new Sink();
+        const cursor = channel.tape!.joinAt(random.int(0, 3000));
+        const listener = new Listener(sink as unknown as Socket, channel.tape!, 'demo', cursor, true, null, nowMs);
+        listener.advance(nowMs);
+        listeners.push({ listener, sink, from: pushed });
+      }
+      for (const { listener } of listeners) if (random.chance(0.05)) listener.advance(nowMs);
+    }
+    for (let i = 0; i < 100; i++) play();
+    for (const { listener } of listeners) while (listener.cursor < channel.tape!.head) listener.advance(nowMs);
+    for (const { sink } of listeners) {
+      const said = sink.titles().map((title) => Number(title.slice(1)));
+      const isInOrder = said.every((number, i) => i === 0 || number > said[i - 1]!);
+      if (!isInOrder || said.at(-1) !== pushed) t.fail(`seed ${random.seed}, story ${story}: ${said}, of ${pushed}`);
+    }
+  }
+  t.pass(`${STORIES} stories`);
+});
