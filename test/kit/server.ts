@@ -20,6 +20,9 @@ export const TWO_STATIONS = `stations:
       bravo: { bitrateKbps: 128, pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
 `;
 
+/** Longer than any test. */
+const LONG_TURN_MS = 600_000;
+
 export interface TestServer {
   readonly app: App;
   readonly port: number;
@@ -72,7 +75,10 @@ export async function startServer(
   const path = join(folder, 'config.yaml');
   writeFileSync(path, yaml);
   const config = loadConfig(path, process.env);
-  const app = await startApp({ ...config, data: { folder: join(folder, 'data') } }, log);
+  // That the machine stood still belongs into a test's log only where the test asks for it.
+  const longTurnMs = yaml.includes('longTurnMs') ? config.log.longTurnMs : LONG_TURN_MS;
+  const data = { folder: join(folder, 'data') };
+  const app = await startApp({ ...config, data, log: { ...config.log, longTurnMs } }, log);
   t.teardown(() => app.stop());
   const port = app.ports[0]!;
   return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder };
