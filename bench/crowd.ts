@@ -1,15 +1,19 @@
 /**
  * A crowd of stream listeners on raw sockets in this process, each checked by a Reader from its first byte to its last. It only goes to
- * loopback addresses, and ends by itself: ramp + at most JOIN_SECONDS + warm + window. Received bytes stand in one buffer that all
+ * loopback addresses, comes by an open-loop schedule, and ends by itself: ramp + at most JOIN_SECONDS + warm + window. Received bytes stand in one buffer that all
  * sockets share, since a Reader is done with them before the next read. Owned by its caller: bench/listeners.ts, a test.
  *
  *   ramp (rate per second) ─► all joined: 'full' ─► warm ─► 'window' (bytes and own CPU are counted) ─► end
  */
 
+import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { feedsReport, ListenerFeed } from './listener-feed.js';
+import { pace } from './pace.js';
 import { Reader } from './reader.js';
-import { type CrowdReport, count, needleReport, type Outcome, percentiles, spread } from './report.js';
+import { type CrowdReport, count, needleReport, type Outcome } from './report.js';
+import { percentiles, spread } from './statistics.js';
 
 const PER_LOCAL_ADDRESS = 20_000;
 const JOIN_SECONDS = 30;
@@ -32,6 +36,10 @@ export interface CrowdOptions {
   readonly icy?: boolean;
   /** Check that audio frames join (default true). */
   readonly frames?: boolean;
+  /** How many channels: `{n}` in the URL's path is the number of a listener modulo this. */
+  readonly channels?: number;
+  /** Each listener with a number that is a multiple of this has a metaid, and reads its feed by WebSocket or SSE, by turns. */
+  readonly feedEvery?: number;
   /** Text of a title: when did each listener get it? */
   readonly needle?: string;
   /** Ends the run early; the report is then marked as interrupted. */
@@ -45,7 +53,13 @@ export function loopbackTarget(url: string): { host: string; port: number; path:
   const host = hostname === 'localhost' ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
   if (protocol !== 'http:' || !(host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)))
     throw new RangeError(`${url}: only http:// and loopback addresses`);
-  return { host, port: Number(port || 80), path: pathname + search };
+  return { host, port: Number(port || 80), path: (pathname + search).replaceAll('%7Bn%7D', '{n}') };
+}
+
+/** Of this process's own: the ports that the last crowd had are not free for a minute. */
+function localAddress(index: number): string {
+  const { pid } = process;
+  return `127.${1 + ((pid >> 8) & 127)}.${pid & 255}.${1 + Math.floor(index / PER_LOCAL_ADDRESS)}`;
 }
 
 /** Runs one crowd and reports. Listener faults are in the report; it rejects only for a target that is not loopback. */
@@ -53,9 +67,10 @@ export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
   const target = loopbackTarget(options.url);
   const { listeners, signal } = options;
   const icy = options.icy ?? true;
-  const request =
-    `GET ${target.path} HTTP/1.1\r\nHost: ${target.host}:${target.port}\r\nUser-Agent: airsplice-bench\r\n` +
+  const heads =
+    `HTTP/1.1\r\nHost: ${target.host}:${target.port}\r\nUser-Agent: airsplice-bench\r\n` +
     `${icy ? 'Icy-MetaData: 1\r\n' : ''}\r\n`;
+  const feeds: ListenerFeed[] = [];
   const shared = Buffer.allocUnsafeSlow(RECEIVE_BYTES);
   const sockets: Socket[] = [];
   const outcomes: Outcome[] = [];
@@ -63,8 +78,15 @@ export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
   let settled = 0;
   let over = false;
 
-  function open(index: number): void {
-    const born = performance.now();
+  function request(index: number): string {
+    const path = target.path.replace('{n}', String(index % (options.channels ?? 1)));
+    if (options.feedEvery === undefined || index % options.feedEvery !== 0) return `GET ${path} ${heads}`;
+    const metaid = randomUUID();
+    feeds.push(new ListenerFeed(target, `listener/${metaid}`, feeds.length % 2 === 0 ? 'websocket' : 'sse'));
+    return `GET ${path}?metaid=${metaid} ${heads}`;
+  }
+
+  function open(index: number, dueAt: number): void {
     const outcome: Outcome = {
       reader: new Reader({ icy, frames: options.frames ?? true, onTitle }),
       connectMs: undefined,
@@ -79,12 +101,12 @@ export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
     const socket = connect({
       host: target.host,
       port: target.port,
-      ...(target.host !== '::1' && { localAddress: `127.0.0.${2 + Math.floor(index / PER_LOCAL_ADDRESS)}` }),
+      ...(target.host !== '::1' && { localAddress: localAddress(index) }),
       onread: { buffer: shared, callback: onRead },
     });
     socket.once('connect', () => {
-      outcome.connectMs = performance.now() - born;
-      socket.write(request);
+      outcome.connectMs = performance.now() - dueAt;
+      socket.write(request(index));
     });
     socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
     socket.once('close', () => end('closed by the server'));
@@ -104,7 +126,7 @@ export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
         end(reader.refusal);
         socket.destroy();
       } else if (reader.audioBytes > 0) {
-        outcome.firstByteMs = performance.now() - born;
+        outcome.firstByteMs = performance.now() - dueAt;
         settle();
       }
       return true;
@@ -126,11 +148,7 @@ export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
   }
 
   const started = performance.now();
-  while (sockets.length < listeners && !interrupted()) {
-    const due = Math.min(listeners, Math.ceil(((performance.now() - started + TICK_MS) / 1000) * options.rate));
-    while (sockets.length < due) open(sockets.length);
-    await pause(TICK_MS);
-  }
+  await pace(options.rate, listeners, open, signal);
   const deadline = performance.now() + JOIN_SECONDS * 1000;
   while (settled < sockets.length && performance.now() < deadline && !interrupted()) await pause(TICK_MS);
   const joinSeconds = (performance.now() - started) / 1000;
@@ -145,7 +163,9 @@ export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
   const used = process.cpuUsage(cpu);
   const windowSeconds = (performance.now() - windowAt) / 1000;
   over = true;
-  for (const socket of sockets) socket.destroy();
+  // With a reset: thousands of ports that wait for a minute would slow the next run's connecting.
+  for (const socket of sockets) socket.resetAndDestroy();
+  for (const feed of feeds) feed.close();
 
   return report();
 
@@ -186,6 +206,7 @@ export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
       faults,
       titles: Object.fromEntries(titles),
       ...(options.needle !== undefined && { needle: needleReport(outcomes.map(({ needleAt }) => needleAt)) }),
+      ...(feeds.length > 0 && { feeds: feedsReport(feeds) }),
       ownCores: windowSeconds > 0 ? (used.user + used.system) / 1e6 / windowSeconds : 0,
     };
   }

@@ -7,7 +7,10 @@
  */
 
 import { createServer, type Socket } from 'node:net';
+import { createHistogram } from 'node:perf_hooks';
 
+/** As often as airsplice's clock looks how late it is. */
+const TICK_MS = 40;
 const METAINT = 16_000;
 /** MPEG 1 layer III, 128 kb/s, 48 kHz, stereo, without CRC: always 384 bytes. */
 const FRAME_HEADER = [0xff, 0xfb, 0x94, 0x00];
@@ -22,12 +25,16 @@ const tagAt = frames * FRAME_BYTES;
 const padding = METAINT - tagAt - TAG_HEADER_BYTES;
 segment.set([...Buffer.from('ID3'), 4, 0, 0, 0, 0, padding >> 7, padding & 0x7f], tagAt);
 
+const lateMicros = createHistogram();
 const listeners = new Set<Socket>();
 const server = createServer((socket) => {
   socket.on('error', () => {});
   socket.once('close', () => listeners.delete(socket));
-  socket.once('data', () => {
+  socket.once('data', (request) => {
+    if (request.toString('latin1').startsWith('GET /metrics ')) return void socket.end(metrics());
     socket.write(HEAD);
+    // The first audio at once, as a server with a burst does: a join is measured up to it.
+    socket.write(segment);
     listeners.add(socket);
   });
 });
@@ -35,3 +42,19 @@ server.listen({ host: '127.0.0.1', port: Number(process.argv[2]), backlog: 4096 
 setInterval(() => {
   for (const socket of listeners) socket.write(segment);
 }, 1000);
+
+let dueAt = performance.now() + TICK_MS;
+setInterval(() => {
+  const now = performance.now();
+  lateMicros.record(Math.max(1, Math.round((now - dueAt) * 1000)));
+  dueAt = now + TICK_MS;
+}, TICK_MS);
+
+/** How late this loop's timers are, under airsplice's name for it. */
+function metrics(): string {
+  const lines = [0.5, 0.99, 0.999, 1].map((quantile) => {
+    const micros = quantile === 1 ? lateMicros.max : lateMicros.percentile(quantile * 100);
+    return `airsplice_event_loop_delay_seconds{quantile="${quantile}"} ${micros / 1e6}\n`;
+  });
+  return `HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n${lines.join('')}`;
+}

@@ -1,7 +1,7 @@
 /**
  * The peer: Icecast 2 out of the box but for its limits, fed by ffmpeg with a tone at 128 kb/s. Needs `icecast2` and `ffmpeg` on the PATH;
  * as root it also needs `setpriv`, since Icecast refuses to run as root. Config and logs stand in a folder that the owner removes. Owned by
- * bench/run.ts.
+ * bench/peers.ts, bench/truth/channels.ts.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -37,7 +37,7 @@ export async function startIcecast(folder: string, listeners: number, rate: numb
   const encoder = new Started('ffmpeg', ['-loglevel', 'error', '-re', '-f', 'lavfi', '-i', tone, ...format, target]);
   const url = `${origin}/x.mp3`;
   await encoder.ready(url);
-  return { name: 'icecast', url, pid: server.pid, rate };
+  return { name: 'Icecast 2', url, pids: [server.pid], rate };
 }
 
 function icecastConfig(options: { folder: string; port: number; password: string; clients: number }): string {

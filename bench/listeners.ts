@@ -1,6 +1,6 @@
 /**
  * A load script for any stream server on this machine: N listeners in this one process, each one's ICY phase and audio frames checked all
- * the time. Prints a table and one JSON line; progress goes to stderr (`full`, `window`: bench/run.ts waits for them). Ends by itself;
+ * the time. Prints a table and one JSON line; progress goes to stderr (`full`, `window`: bench/measure.ts waits for them). Ends by itself;
  * SIGINT ends it early and prints what it has. Exit 1: a listener was refused, dropped, or received something wrong.
  *
  *   tsx bench/listeners.ts --url http://127.0.0.1:8000/demo.mp3 --listeners 4000 --seconds 20 --rate 1000
@@ -8,13 +8,16 @@
 
 import { parseArgs } from 'node:util';
 import { loopbackTarget, runCrowd } from './crowd.js';
-import { type CrowdReport, isFaultless, type Percentiles, type Spread } from './report.js';
+import { type CrowdReport, isFaultless } from './report.js';
+import type { Percentiles, Spread } from './statistics.js';
 
 const USAGE = `usage: tsx bench/listeners.ts --url http://127.0.0.1:PORT/MOUNT
   [--listeners 1000] [--seconds 20] [--rate 1000]  how many, how long (the window), arrivals per second
   [--warm 2]        seconds between the last arrival and the window
   [--plain]         do not ask for ICY metadata
   [--no-frames]     do not check that audio frames join (Ogg, noise)
+  [--channels N]    {n} in the URL's path is a listener's number modulo N
+  [--feed-every N]  each Nth listener has a metaid and reads its feed
   [--needle TEXT]   print when each listener got a title with this text
   [--json]          only JSON on stdout`;
 
@@ -43,6 +46,8 @@ function readArguments() {
         warm: { type: 'string', default: '2' },
         plain: { type: 'boolean', default: false },
         'no-frames': { type: 'boolean', default: false },
+        channels: { type: 'string', default: '1' },
+        'feed-every': { type: 'string' },
         needle: { type: 'string' },
         json: { type: 'boolean', default: false },
       },
@@ -60,6 +65,10 @@ function readArguments() {
       icy: !values.plain,
       frames: !values['no-frames'],
       json: values.json,
+      channels: bounded('channels', values.channels, 1, 100_000),
+      ...(values['feed-every'] !== undefined && {
+        feedEvery: bounded('feed-every', values['feed-every'], 1, 100_000),
+      }),
       ...(values.needle !== undefined && { needle: values.needle }),
     };
   } catch (error) {

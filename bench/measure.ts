@@ -1,20 +1,20 @@
 /**
- * One party in one round: a crowd in its own process, and what the party's process used meanwhile. Memory is read before the crowd and with
- * it, CPU over the window only, when all have joined and settled. Owned by bench/run.ts, which calls it round by round.
+ * One target in one round: a crowd in its own process, and what the target's processes used meanwhile. Memory is read before the crowd and with
+ * it, CPU over the window only, when all have joined and settled. Owned by the scenarios, which call it round by round.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Started, usage } from './process.js';
-import type { CrowdReport } from './report.js';
+import { type CrowdReport, isFaultless, total } from './report.js';
+import type { Figures } from './result.js';
 import { path, type Target } from './target.js';
 
-const IDLE_SECONDS = 2;
+const IDLE_SECONDS = 1;
 /** How much longer than the window the crowd stays, so that it is whole until the last reading. */
 const MARGIN_SECONDS = 1;
 
 export interface Measurement {
-  readonly party: string;
-  /** CPU cores before the crowd came, and with it. */
+  /** CPU cores before the crowd came, and with it; NaN where the target's processes are not known. */
   readonly idleCores: number;
   readonly cores: number;
   /** How much of `cores` the kernel used for it. */
@@ -22,19 +22,31 @@ export interface Measurement {
   /** Resident memory before the crowd came, and with it. */
   readonly idleBytes: number;
   readonly bytes: number;
-  /** The server's own figure, p99.9, where it has one. */
-  readonly eventLoopDelaySeconds?: number;
   readonly crowd: CrowdReport;
 }
 
-/** `warmSeconds` pass between the last arrival and the window. Throws when the crowd's process ends without a report. */
-export async function measure(
-  party: Target,
-  options: { listeners: number; seconds: number; warmSeconds: number },
-): Promise<Measurement> {
-  const idle = await coresOver(party.pid, IDLE_SECONDS);
-  const { listeners, seconds, warmSeconds } = options;
-  const flags = { url: party.url, rate: party.rate, listeners, seconds: seconds + MARGIN_SECONDS, warm: warmSeconds };
+export interface CrowdPlan {
+  readonly listeners: number;
+  readonly seconds: number;
+  readonly warmSeconds: number;
+  readonly channels?: number;
+  readonly feedEvery?: number;
+  /** Called when all have joined and settled. */
+  readonly onWindow?: () => void;
+}
+
+/** Throws when the crowd's process ends without a report. */
+export async function measure(target: Target, plan: CrowdPlan): Promise<Measurement> {
+  const idle = await coresOver(target.pids, IDLE_SECONDS);
+  const flags = {
+    url: target.url,
+    rate: target.rate,
+    listeners: plan.listeners,
+    seconds: plan.seconds + MARGIN_SECONDS,
+    warm: plan.warmSeconds,
+    ...(plan.channels !== undefined && { channels: plan.channels }),
+    ...(plan.feedEvery !== undefined && { 'feed-every': plan.feedEvery }),
+  };
   const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const crowd = new Started(process.execPath, ['--import', 'tsx', path('listeners.ts'), '--json', ...args]);
   let json = '';
@@ -45,26 +57,39 @@ export async function measure(
     crowd.stderr.on('data', (text: Buffer) => text.includes('window') && resolve());
     void crowd.ended.then(() => reject(crowd.failure('no window')));
   });
-  const loaded = await coresOver(party.pid, seconds);
-  const delay = party.metricsUrl === undefined ? undefined : await eventLoopDelay(party.metricsUrl);
+  plan.onWindow?.();
+  const loaded = await coresOver(target.pids, plan.seconds);
   await crowd.ended;
   if (json === '') throw crowd.failure('no report');
   return {
-    party: party.name,
     idleCores: idle.cores,
     cores: loaded.cores,
     systemCores: loaded.systemCores,
     idleBytes: idle.bytes,
     bytes: loaded.bytes,
-    ...(delay !== undefined && { eventLoopDelaySeconds: delay }),
     crowd: JSON.parse(json) as CrowdReport,
   };
 }
 
-async function coresOver(pid: number, seconds: number): Promise<{ cores: number; systemCores: number; bytes: number }> {
-  const before = { ...usage(pid), at: performance.now() };
+/** Notes the bytes that a crowd has checked, and what was wrong in them. A peer's faults are remarks, not faults of ours. */
+export function judge(figures: Figures, name: string, crowd: CrowdReport, isPeer = false): void {
+  figures.checkedBytes += crowd.bytes.all + (crowd.feeds?.bytes ?? 0);
+  if (isFaultless(crowd) && crowd.connected === crowd.listeners && crowd.windowBytes.min > 0) return;
+  const { refused, dropped, icyErrors, breaks, connected, listeners, feeds } = crowd;
+  const counts = { refused: total(refused), dropped: total(dropped), 'ICY errors': icyErrors, breaks };
+  const wrong = Object.entries({ ...counts, 'feeds with faults': feeds?.faults ?? 0 }).filter(([, count]) => count > 0);
+  const reasons = [...Object.keys({ ...refused, ...dropped }), ...crowd.faults].slice(0, 3);
+  const said = `${name}: ${connected} of ${listeners} connected; ${wrong.map(([what, count]) => `${count} ${what}`).join(', ')} (${reasons.join('; ')})`;
+  (isPeer ? figures.notes : figures.faults).push(said);
+}
+
+export async function coresOver(
+  pids: readonly number[],
+  seconds: number,
+): Promise<{ cores: number; systemCores: number; bytes: number }> {
+  const before = { ...usage(...pids), at: performance.now() };
   await sleep(seconds * 1000);
-  const after = { ...usage(pid), at: performance.now() };
+  const after = { ...usage(...pids), at: performance.now() };
   const tookSeconds = (after.at - before.at) / 1000;
   return {
     cores: (after.cpuSeconds - before.cpuSeconds) / tookSeconds,
@@ -73,9 +98,10 @@ async function coresOver(pid: number, seconds: number): Promise<{ cores: number;
   };
 }
 
-async function eventLoopDelay(metricsUrl: string): Promise<number | undefined> {
+/** The quantiles of `airsplice_event_loop_delay_seconds` in milliseconds, by name ("0.99"); none where it is not there. */
+export async function loopDelayMs(metricsUrl: string): Promise<Map<string, number>> {
   const answer = await fetch(metricsUrl).catch(() => undefined);
   const text = answer?.ok ? await answer.text() : '';
-  const value = /^airsplice_event_loop_delay_seconds\{[^}]*quantile="0\.999"[^}]*\} (\S+)/m.exec(text)?.[1];
-  return value === undefined ? undefined : Number(value);
+  const lines = text.matchAll(/^airsplice_event_loop_delay_seconds\{[^}]*quantile="([\d.]+)"[^}]*\} (\S+)/gm);
+  return new Map([...lines].map(([, quantile, seconds]) => [quantile!, Number(seconds) * 1000]));
 }

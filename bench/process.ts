@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -101,10 +101,11 @@ export async function stopAll(): Promise<void> {
   for (const each of [...running].reverse()) await each.stop();
 }
 
-/** CPU and memory of a process and its present descendants; a process that is gone counts as nothing. */
-export function usage(pid: number): Usage {
+/** CPU and memory of processes and their present descendants, each once; one that is gone counts as nothing. NaN without a process. */
+export function usage(...pids: readonly number[]): Usage {
+  if (pids.length === 0) return { cpuSeconds: Number.NaN, systemSeconds: Number.NaN, bytes: Number.NaN };
   let [cpuSeconds, systemSeconds, bytes] = [0, 0, 0];
-  for (const each of family(pid)) {
+  for (const each of new Set(pids.flatMap(family))) {
     // Field 2, the name, may hold blanks: count from the last parenthesis. utime and stime are fields 14 and 15.
     const fields = (read(`/proc/${each}/stat`).split(') ').at(-1) ?? '').split(' ');
     const [user, system] = [Number(fields[11] ?? 0), Number(fields[12] ?? 0)];
@@ -115,16 +116,41 @@ export function usage(pid: number): Usage {
   return { cpuSeconds, systemSeconds, bytes };
 }
 
+/** Processes that listen at a TCP port of this machine, as far as we may see them. */
+export function listeningAt(port: number): number[] {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  const inodes = ['tcp', 'tcp6'].flatMap((kind) =>
+    [...read(`/proc/net/${kind}`).matchAll(new RegExp(`:${hex} \\S+ 0A (?:\\S+ +){5}(\\d+)`, 'g'))].map(
+      ([, inode]) => inode,
+    ),
+  );
+  const wanted = new Set(inodes.map((inode) => `socket:[${inode}]`));
+  return entries('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => entries(`/proc/${pid}/fd`).some((file) => wanted.has(link(`/proc/${pid}/fd/${file}`))))
+    .map(Number);
+}
+
 function family(pid: number): number[] {
-  const children = tasks(pid).flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean));
+  const children = entries(`/proc/${pid}/task`).flatMap((task) =>
+    read(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean),
+  );
   return [pid, ...children.flatMap((child) => family(Number(child)))];
 }
 
-function tasks(pid: number): string[] {
+function entries(path: string): string[] {
   try {
-    return readdirSync(`/proc/${pid}/task`);
+    return readdirSync(path);
   } catch {
     return [];
+  }
+}
+
+function link(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
   }
 }
 

@@ -1,15 +1,16 @@
 /**
- * What a crowd reports, and the small statistics in it. Plain data: it is printed, written as one JSON line and read by bench/run.ts.
+ * What a crowd reports. Plain data: it is printed, written as one JSON line and read by bench/measure.ts.
  * Owned by bench/crowd.ts, which fills it.
  */
 
 import type { Reader } from './reader.js';
+import { ascending, at, type Percentiles, type Spread } from './statistics.js';
 
 /** What is noted of one listener. Times in ms; `needleAt` epoch ms. */
 export interface Outcome {
   readonly reader: Reader;
   connectMs: number | undefined;
-  /** From the start of connecting to the first audio byte. */
+  /** From the moment at which it was due to come to the first audio byte. */
   firstByteMs: number | undefined;
   needleAt: number | undefined;
   /** Bytes received, head and blocks included. */
@@ -17,21 +18,6 @@ export interface Outcome {
   bytesAtWindow: number;
   /** Why it ended before we ended it. */
   ending: string | undefined;
-}
-
-export interface Percentiles {
-  readonly count: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly max: number;
-}
-
-export interface Spread {
-  readonly all: number;
-  readonly min: number;
-  readonly median: number;
-  readonly max: number;
 }
 
 export interface CrowdReport {
@@ -67,8 +53,21 @@ export interface CrowdReport {
   /** Title → blocks in which it came, over all listeners. */
   readonly titles: Readonly<Record<string, number>>;
   readonly needle?: NeedleReport;
+  /** Feeds of metaids, where there are any. */
+  readonly feeds?: FeedsReport;
   /** CPU cores that the crowd itself used in the window. Near 1 it measures itself. */
   readonly ownCores: number;
+}
+
+/** What the open feeds of metaids brought. */
+export interface FeedsReport {
+  readonly open: number;
+  readonly messages: number;
+  /** Messages of the feed that got the fewest. */
+  readonly fewest: number;
+  readonly bytes: number;
+  /** Feeds that failed, or got a title that is older than the one before. */
+  readonly faults: number;
 }
 
 /** When listeners got the needle: the first in epoch ms, the others in ms after it. */
@@ -82,7 +81,9 @@ export interface NeedleReport {
 
 /** Whether all listeners asked for were let in, stayed, and received what they should. */
 export function isFaultless(report: CrowdReport): boolean {
-  return total(report.refused) + total(report.dropped) + report.icyErrors + report.breaks === 0;
+  return (
+    total(report.refused) + total(report.dropped) + report.icyErrors + report.breaks + (report.feeds?.faults ?? 0) === 0
+  );
 }
 
 export function total(counts: Readonly<Record<string, number>>): number {
@@ -91,24 +92,6 @@ export function total(counts: Readonly<Record<string, number>>): number {
 
 export function count(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
-}
-
-/** Nearest rank; missing values are left out, zeros when there is none. */
-export function percentiles(values: readonly (number | undefined)[]): Percentiles {
-  const sorted = ascending(values);
-  return {
-    count: sorted.length,
-    p50: at(sorted, 0.5),
-    p90: at(sorted, 0.9),
-    p99: at(sorted, 0.99),
-    max: at(sorted, 1),
-  };
-}
-
-export function spread(values: readonly number[]): Spread {
-  const sorted = ascending(values);
-  const all = sorted.reduce((sum, value) => sum + value, 0);
-  return { all, min: at(sorted, 0), median: at(sorted, 0.5), max: at(sorted, 1) };
 }
 
 export function needleReport(times: readonly (number | undefined)[]): NeedleReport {
@@ -121,12 +104,4 @@ export function needleReport(times: readonly (number | undefined)[]): NeedleRepo
     p99Ms: at(sorted, 0.99) - first,
     lastMs: at(sorted, 1) - first,
   };
-}
-
-function ascending(values: readonly (number | undefined)[]): number[] {
-  return values.filter((value) => value !== undefined).sort((a, b) => a - b);
-}
-
-function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }

@@ -1,120 +1,115 @@
 /**
- * `npm run bench`: what a listener costs airsplice, measured in one run beside the floor (the least that Node can do) and, if asked, beside a
- * peer. All targets run at once; the rounds go A B A B, so that a noisy machine is noisy to each. Ratios count, seconds do not. It ends
- * only processes that it started, in any case; results are kept only with --save. Exit 1: airsplice or the floor let a listener down.
+ * `npm run bench`: measures what airsplice costs and how long it makes others wait, beside peers and floors in the same run, and reports: a table,
+ * JSON, plots. Rounds go A B A B, so that a noisy machine is noisy to each; ratios count, seconds do not. It stays on loopback, ends by itself, and
+ * ends only processes that it started. Exit 1: something that was received was wrong; 2: it could not be measured.
  */
 
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, release, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { startIcecast } from './icecast.js';
-import { type Measurement, measure } from './measure.js';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Options, readArguments, USAGE } from './arguments.js';
+import { runCommand } from './command.js';
+import { Context, type Scenario, type Subject } from './context.js';
+import { machine } from './machine.js';
+import { plots } from './plots.js';
 import { stopAll } from './process.js';
-import { isFaultless } from './report.js';
-import { table } from './table.js';
-import { path, startAirsplice, startFloor, type Target } from './target.js';
+import { merge, type Report, type Result } from './result.js';
+import { SCENARIOS } from './scenarios.js';
+import { text } from './table.js';
+import { path } from './target.js';
 
-const USAGE = `usage: npm run bench -- [--listeners 4000] [--seconds 30] [--rounds 3]
-  [--peer icecast]  also measure Icecast 2 (needs icecast2 and ffmpeg)
-  [--save NAME]     keep the figures in bench/results/DATE-NAME.json`;
-const RATE = 1000;
-/** Icecast's listen queue holds 5 connections: it takes no more without making them wait for seconds. */
-const ICECAST_RATE = 250;
-const WARM_SECONDS = 5;
-/** Files that a process needs beside its listeners' sockets. */
-const OTHER_FILES = 200;
+/** For one scenario, above what it says that it takes: after that it hangs. */
+const PATIENCE_FACTOR = 3;
+const SPARE_MINUTES = 3;
 
-const options = readArguments();
-const folder = mkdtempSync(join(tmpdir(), 'airsplice-bench-'));
-// Icecast runs as another user, and must get through to its folder.
-chmodSync(folder, 0o711);
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void stopAll().finally(() => process.exit(130)));
 
-try {
-  process.exitCode = await run();
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
-  process.exitCode = 2;
-} finally {
-  await stopAll();
+await runCommand(main, USAGE);
+
+async function main(): Promise<number> {
+  const names = SCENARIOS.map(({ name }) => name);
+  const options = readArguments(process.argv.slice(2), names);
+  if (options === 'help') return print(`${USAGE}\n`);
+  if (options === 'list') return print(SCENARIOS.map(describe).join(''));
+  const report = options.from === undefined ? await measureAll(options) : merge(options.from.map(readReport));
+  print(text(report, options.isMarkdown));
+  const folder = resolve(options.out ?? path('results'));
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${options.save}.json`);
+  writeFileSync(file, `${JSON.stringify(report, undefined, 1)}\n`);
+  for (const [name, svg] of plots(report)) writeFileSync(join(folder, `${options.save}-${name}.svg`), svg);
+  process.stderr.write(`\nkept: ${file} and its plots\n`);
+  return report.results.every(({ faults }) => faults.length === 0) ? 0 : 1;
 }
 
-async function run(): Promise<number> {
-  const { listeners, seconds, rounds, peer, save } = options;
-  const targets: Target[] = [await startAirsplice(subfolder('airsplice'), RATE), await startFloor(RATE)];
-  if (peer) targets.push(await startIcecast(subfolder('icecast'), listeners, ICECAST_RATE));
-
-  const measurements: Measurement[] = [];
-  for (let round = 1; round <= rounds; round++) {
-    for (const target of targets) {
-      process.stderr.write(`round ${round} of ${rounds}: ${target.name}\n`);
-      measurements.push(await measure(target, { listeners, seconds, warmSeconds: WARM_SECONDS }));
-    }
+async function measureAll(options: Options): Promise<Report> {
+  const scenarios = SCENARIOS.filter(({ name }) => options.only?.includes(name) ?? true);
+  const subjects = options.url === undefined ? subjectsOf(options) : [];
+  const nodes = subjects.length > 0 ? subjects.map(({ node }) => node) : [process.execPath];
+  const report = { date: new Date().toISOString(), machine: machine(nodes), results: [] as Result[] };
+  const folder = mkdtempSync(join(tmpdir(), 'airsplice-bench-'));
+  // Icecast and nginx may run as another user, and must get through to their folders.
+  chmodSync(folder, 0o711);
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const context = new Context(options, subjects, folder);
+  for (const scenario of scenarios) {
+    process.stderr.write(`${scenario.name}\n`);
+    const began = performance.now();
+    report.results.push(await runOne(scenario, context));
+    process.stderr.write(`  ${((performance.now() - began) / 1000).toFixed(0)} s\n`);
   }
-  const machine = { cpu: cpus()[0]?.model ?? '', cores: cpus().length, node: process.version, kernel: release() };
-  const { cpu, cores, node, kernel } = machine;
-  process.stdout.write(
-    `${cpu}, ${cores} cores, Node ${node}, kernel ${kernel}; ${listeners} listeners, ${rounds} × ${seconds} s\n\n` +
-      `${table(
-        targets.map(({ name }) => name),
-        measurements,
-      )}\n`,
+  return report;
+}
+
+/** One that fails leaves the others their figures. */
+async function runOne(scenario: Scenario, context: Context): Promise<Result> {
+  const { name, summary, minutes, takesUrl } = scenario;
+  const nothing = { scenario: name, summary, targets: [], rows: [], checkedBytes: 0, faults: [], notes: [] };
+  if (context.options.url !== undefined && !takesUrl) return { ...nothing, skipped: 'it measures our own server only' };
+  const { rounds } = context.options;
+  const share =
+    Math.max(1, rounds / 3) * Math.max(1, context.subjects.length) * Math.max(1, (context.options.seconds ?? 0) / 20);
+  const patience = setTimeout(
+    () => {
+      process.stderr.write(`${name} hangs\n`);
+      process.kill(process.pid, 'SIGTERM');
+    },
+    (minutes * PATIENCE_FACTOR * share + SPARE_MINUTES) * 60_000,
   );
-  if (save !== undefined) {
-    mkdirSync(path('results'), { recursive: true });
-    const file = path(`results/${new Date().toISOString().slice(0, 10)}-${save}.json`);
-    writeFileSync(file, `${JSON.stringify({ machine, listeners, seconds, rounds, measurements }, undefined, 2)}\n`);
-    process.stdout.write(`\nsaved: ${file}\n`);
-  }
-  return measurements.every(({ party, crowd }) => party === 'icecast' || isFaultless(crowd)) ? 0 : 1;
-}
-
-function subfolder(name: string): string {
-  const made = join(folder, name);
-  mkdirSync(made);
-  return made;
-}
-
-function readArguments() {
   try {
-    const { values } = parseArgs({
-      options: {
-        listeners: { type: 'string', default: '4000' },
-        seconds: { type: 'string', default: '30' },
-        rounds: { type: 'string', default: '3' },
-        peer: { type: 'string' },
-        save: { type: 'string' },
-      },
-    });
-    if (values.peer !== undefined && values.peer !== 'icecast') throw new RangeError('--peer knows icecast only');
-    if (values.save !== undefined && !/^[\w.-]+$/.test(values.save))
-      throw new RangeError('--save takes a plain file name');
-    return {
-      listeners: bounded('listeners', values.listeners, openFiles() - OTHER_FILES),
-      seconds: bounded('seconds', values.seconds, 600),
-      rounds: bounded('rounds', values.rounds, 20),
-      peer: values.peer !== undefined,
-      save: values.save,
-    };
+    return await scenario.run(context);
   } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${USAGE}\n`);
-    process.exit(2);
+    return { ...nothing, faults: [(error as Error).message] };
+  } finally {
+    clearTimeout(patience);
+    await stopAll();
   }
 }
 
-function bounded(name: string, text: string, most: number): number {
-  const value = Number(text);
-  if (!(Number.isInteger(value) && value >= 1 && value <= most))
-    throw new RangeError(`--${name} is a number from 1 to ${most}`);
-  return value;
+function subjectsOf({ nodes }: Options): Subject[] {
+  if (nodes.length === 0) return [{ name: 'airsplice', node: process.execPath }];
+  return nodes.map((node) => {
+    const { stdout, error } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+    if (error) throw new RangeError(`--node: ${node}: ${error.message}`);
+    return { name: `Node ${stdout.trim().replace(/^v/, '')}`, node };
+  });
 }
 
-/** How many files a process may open here. Node raises its soft limit to the hard one. */
-function openFiles(): number {
-  return Number(
-    /^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Number.POSITIVE_INFINITY,
-  );
+function readReport(file: string): Report {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Report;
+  } catch (error) {
+    throw new RangeError(`--from: ${file}: ${(error as Error).message}`);
+  }
+}
+
+function describe({ name, summary, minutes }: Scenario): string {
+  return `${name.padEnd(12)}${summary} (about ${minutes} min)\n`;
+}
+
+function print(said: string): number {
+  process.stdout.write(said);
+  return 0;
 }

@@ -1,6 +1,6 @@
 /**
- * What a message of the metadata benchmark carries as its song: its number and the moment of its push, always of one length, so that each
- * message has the same size. The moment is of the monotonic clock that all processes of a machine share. Pure.
+ * What a message of benchmarks carries as its song: its number and the moment of its push, always of one length, so that each
+ * message has the same size. The moment, that of the push or the one at which it was due, is of the monotonic clock that all processes of a machine share. Pure.
  */
 
 export const STAMP_CHARACTERS = 24;
@@ -10,8 +10,8 @@ export function nowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-export function stamp(number: number): string {
-  return `${String(number).padStart(7, '0')} ${nowMs().toFixed(3).padStart(16, '0')}`;
+export function stamp(number: number, dueMs = nowMs()): string {
+  return `${String(number).padStart(7, '0')} ${dueMs.toFixed(3).padStart(16, '0')}`;
 }
 
 /** The stamp in a record's `song`, or undefined where there is none. */

@@ -1,5 +1,5 @@
 /**
- * The reader process of the metadata benchmark: WebSocket readers on raw sockets, each checked. Every reader must get the messages 1, 2, 3 …
+ * The reader process of the fan-out: WebSocket readers on raw sockets, each checked. Every reader must get the messages 1, 2, 3 …
  * in order and of the same bytes as the others; anything else ends the process with 1. It goes to 127.0.0.1 only and ends by itself.
  * Prints `ready`, `got N` when the last reader has message N, and at the end a line of JSON. Owned by bench/fanout.ts.
  *
@@ -7,8 +7,8 @@
  */
 
 import { connect, type Socket } from 'node:net';
-import { percentiles } from './report.js';
 import { nowMs, readStamp } from './stamp.js';
+import { percentiles } from './statistics.js';
 import { UPGRADE_HEADS, Watcher } from './watcher.js';
 
 /** A server's listen queue is short, so only a few connect at once. */

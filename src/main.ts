@@ -1,7 +1,7 @@
 /**
  * The command's first lines: the signals that stop it are listened to before anything else is loaded. As process 1 of a container it would not
  * even die of a SIGTERM that comes before, since the kernel keeps signals without a handler from process 1.
- * Invariant: it imports nothing, so that these lines run as early as node lets them. What follows is in app/run.ts, or in cli/.
+ * Invariant: it imports nothing, so that these lines run as early as node lets them. What follows is in processes/, or in cli/.
  */
 
 const stop = new AbortController();
@@ -9,6 +9,7 @@ const ask = (signal: NodeJS.Signals): void => stop.abort(signal);
 process.on('SIGTERM', ask);
 process.on('SIGINT', ask);
 process.on('SIGHUP', () => undefined);
+process.on('SIGUSR2', () => undefined);
 // Nothing is open yet.
 const leave = (): void => process.exit(0);
 stop.signal.addEventListener('abort', leave);
@@ -17,8 +18,17 @@ if (command === 'measure-offset') {
   const { measureOffset } = await import('./cli/measure-offset.js');
   stop.signal.removeEventListener('abort', leave);
   process.exitCode = await measureOffset(args, stop.signal);
+} else if (command === 'restart') {
+  const { restart } = await import('./cli/restart.js');
+  stop.signal.removeEventListener('abort', leave);
+  process.exitCode = await restart(args, stop.signal);
+} else if (process.env['AIRSPLICE_PROCESS'] !== undefined && process.send !== undefined) {
+  // A child of a supervisor, which says when to stop: a terminal or a service manager may signal all of them.
+  const { runChild } = await import('./processes/child.js');
+  stop.signal.removeEventListener('abort', leave);
+  await runChild();
 } else {
-  const { run } = await import('./app/run.js');
+  const { run } = await import('./processes/run.js');
   stop.signal.removeEventListener('abort', leave);
   await run(stop.signal);
 }

@@ -25,10 +25,12 @@ const LAYERS: readonly (readonly string[])[] = [
   ['listener'],
   ['channel'],
   ['titles'],
+  ['link'],
   ['docs'],
   ['http'],
   ['http/ingest', 'http/stream', 'http/poll', 'http/watch'],
   ['app', 'cli'],
+  ['processes'],
 ];
 
 /** What may lie loose in src: the commands. */

@@ -11,7 +11,12 @@ import t from 'tap';
 const ROOT = new URL('..', import.meta.url).pathname;
 const SPANNING: readonly string[] = ['behaviour', 'e2e', 'long'];
 /** Folders of test that are not rooms of src: what they hold is tested by its own name. */
-const OTHER_ROOTS: Readonly<Record<string, string>> = { bench: 'bench', 'bench/truth': 'bench/truth', kit: 'test/kit' };
+const OTHER_ROOTS: Readonly<Record<string, string>> = {
+  bench: 'bench',
+  'bench/soak': 'bench/soak',
+  'bench/truth': 'bench/truth',
+  kit: 'test/kit',
+};
 
 /** Tests of something that is no file of src, and what it is. */
 const NO_SOURCE: Readonly<Record<string, string>> = {
@@ -40,22 +45,28 @@ const SHORT_LINES = 100;
 /** Longer sources without a test of their own → the tests that go through them. */
 const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/addresses': ['config/encoder', 'http/roles', 'net/opening'],
-  'app/metrics': ['source/health', 'http/ops'],
   'app/network': ['app/app', 'http/roles'],
-  'app/run': ['e2e/start', 'e2e/crash'],
+  'app/registry': ['app/kept-metrics', 'http/ops'],
   'app/streams': ['app/app', 'http/stream/stream', 'http/stream/status', 'behaviour/reading-players'],
+  'audio/closed-segments': ['audio/tape', 'audio/ogg-tape', 'audio/tape-readers'],
+  'audio/format': ['audio/framer', 'audio/ogg', 'source/intake'],
   'audio/header': ['audio/adts', 'audio/framer', 'audio/tape'],
   'audio/ogg-codec': ['audio/ogg', 'behaviour/framing-budget'],
   'audio/ogg-page': ['audio/ogg', 'audio/ogg-tape'],
   'audio/ogg-pages': ['audio/ogg', 'behaviour/framing-budget'],
+  'audio/ogg-segment': ['audio/ogg', 'audio/ogg-tape'],
   'audio/segment': ['audio/tape', 'audio/phase'],
+  'base/tallies': ['link/hub-tallies', 'behaviour/joined-limits'],
   'base/clock': ['base/watchdog', 'titles/scheduler', 'e2e/clock'],
   'client/browser': ['client/attach', 'client/follow'],
   'client/channel-record': ['client/follow'],
   'client/connection': ['client/follow'],
   'client/known-records': ['client/follow'],
   'client/play-titles': ['client/attach'],
+  'app/worker': ['app/app', 'app/housekeeping'],
+  'app/worker-metrics': ['source/health', 'http/ops'],
   'channel/channel': ['app/app', 'behaviour/push-durability', 'titles/service'],
+  'channel/served': ['app/app', 'http/ingest/title-updates', 'titles/service'],
   'cli/offset-recorder': ['cli/measure-offset'],
   'config/channel': ['config/load', 'config/bounds', 'config/encoder'],
   'config/checks': ['config/load'],
@@ -78,15 +89,41 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'http/watch/event-stream': ['http/watch/sse'],
   'http/watch/nes-session': ['http/watch/nes'],
   'http/watch/upgrader': ['http/watch/watch', 'http/watch/nes'],
+  'link/connection': ['link/tape-receiver', 'link/tape-sender'],
+  'link/linked-audio': ['link/tape-receiver', 'link/replica-tape'],
+  'link/linked-marks': ['link/tape-sender', 'link/replica-tape'],
+  'link/delayed-audio': ['link/tape-returns', 'e2e/rolling-restart'],
+  'link/open-segments': ['link/tape-returns'],
+  'link/message-writer': ['link/wire'],
+  'link/segment-message': ['link/replica-tape', 'link/tape-receiver'],
+  'link/tape-messages': ['link/tape-receiver', 'link/tape-sender'],
+  'link/tape-subscription': ['link/tape-sender', 'link/replica-tape'],
+  'listener/unique-tally': ['behaviour/joined-limits'],
   'metadata/push-schema': ['metadata/push-input', 'http/push', 'http/push-refusals'],
   'net/judge': ['http/push-refusals', 'http/ingest/encoder', 'behaviour/push-tokens'],
   'net/outbound-connection': ['net/outbound'],
   'net/secret-queue': ['net/secret-gate'],
   'now-playing/effect': ['now-playing/now-playing', 'now-playing/story'],
   'source/encoder-connection': ['source/encoder', 'http/ingest/encoder', 'behaviour/encoder-takeover'],
+  'source/file-player': ['source/file'],
   'source/input': ['source/switch', 'source/switch-steady', 'source/switch-titles'],
   'source/reception': ['source/pull', 'source/pull-stream', 'source/upstream'],
   'store/lmdb': ['store/store', 'store/disk'],
+  'feed/sequence': ['behaviour/record-order', 'link/link-engine'],
+  'link/channel-facts': ['e2e/workers'],
+  'link/control': ['link/link-engine'],
+  'link/hub-link': ['link/link-engine', 'e2e/workers'],
+  'link/hub-links': ['link/link-engine', 'e2e/workers'],
+  'link/session-messages': ['listener/shared-sessions'],
+  'link/worker-sessions': ['listener/shared-sessions', 'e2e/sessions'],
+  'listener/followed-sessions': ['listener/shared-sessions'],
+  'listener/session-copy': ['listener/shared-sessions'],
+  'link/worker-link': ['link/link-engine', 'e2e/workers'],
+  'processes/hub': ['e2e/workers', 'e2e/rolling-restart'],
+  'processes/managed-process': ['e2e/workers', 'e2e/rolling-restart'],
+  'processes/run': ['e2e/start', 'e2e/rolling-restart'],
+  'processes/supervisor': ['e2e/workers', 'e2e/rolling-restart'],
+  'processes/worker': ['e2e/workers', 'e2e/rolling-restart'],
 };
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })

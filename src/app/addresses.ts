@@ -60,10 +60,19 @@ export class Addresses {
     return ports;
   }
 
+  /** Takes no more connections; those that were accepted go on. Resolves when the last one has ended. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#allFronts.map((front) => front.drain()));
+  }
+
   /** Takes no more connections. Resolves when the last one has ended. */
   async close(): Promise<void> {
     for (const certificate of this.#certificates) certificate.stop();
-    await Promise.all([...this.#fronts, ...this.#shoutcast.map(({ front }) => front)].map((front) => front.close()));
+    await Promise.all(this.#allFronts.map((front) => front.close()));
+  }
+
+  get #allFronts(): readonly Front[] {
+    return [...this.#fronts, ...this.#shoutcast.map(({ front }) => front)];
   }
 
   #add(address: AddressConfig, config: Config, network: Network, clock: Clock, log: Log): void {

@@ -1,37 +1,33 @@
 /**
  * The composition root: builds every part from a configuration, wires them, starts them in order. The stop closes the ports, then ends
  * streams, watchers, requests and titles side by side, and access log and store last.
- * The two places where data crosses against the flow are wired here: a title onto the tape (titles/service.ts, "deliver"), and "written" and
- * "heard" from listeners to the feed (listener/listener-feed.ts).
+ * The audio's side is in hub.ts, the clients' in worker.ts. Between them data crosses against the flow in one place, wired here: what was committed
+ * goes to the clients.
  */
 
+import type { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { SystemClock } from '../base/clock.js';
-import { type Log, Repeats } from '../base/log.js';
-import { Output } from '../base/output.js';
-import { RefusalLog } from '../base/refusal-log.js';
-import { SecretMask } from '../base/secret-mask.js';
-import type { Channel } from '../channel/channel.js';
+import type { Log } from '../base/log.js';
+import type { Output } from '../base/output.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
-import { Audience } from '../listener/audience.js';
-import { HeardReports } from '../listener/heard-reports.js';
-import { ListenerFeed } from '../listener/listener-feed.js';
-import { ListenerStats } from '../listener/listener-stats.js';
-import { Sessions } from '../listener/sessions.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
-import type { TitleService } from '../titles/service.js';
+import { openAccessLog } from './access-log.js';
 import { Addresses, type AddressPorts } from './addresses.js';
-import { makeChannels } from './channels.js';
-import type { Core } from './core.js';
+import { Admissions, makePace } from './admissions.js';
+import { type Core, makeCore } from './core.js';
+import { makeFaces } from './faces.js';
 import { Housekeeping } from './housekeeping.js';
+import { Hub } from './hub.js';
+import { observeHub } from './hub-metrics.js';
 import { Metrics } from './metrics.js';
-import { mountStatuses } from './mount-statuses.js';
-import { Network } from './network.js';
+import type { Network } from './network.js';
 import { waitForEnd, waitForFiles } from './stop-steps.js';
-import { makeTitles } from './titles.js';
 import { storeWatch, turnWatch } from './watches.js';
+import { Worker } from './worker.js';
+import { observeWorker } from './worker-metrics.js';
 
 /** What is kept of the time to stop, at most, once connections and titles have been waited for. */
 const LAST_STEPS_MS = 500;
@@ -72,7 +68,7 @@ export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSig
 /** The same with a store that is open: it is closed at the stop, and where this rejects. */
 export async function startWith(config: LoadedConfig, store: Store, log: Log, signal?: AbortSignal): Promise<App> {
   const built = await build(config, store, log, signal);
-  const { clock, accessLog, channels, titles, network, addresses, housekeeping, ready } = built;
+  const { clock, accessLog, hub, network, admissions, addresses, housekeeping, ready } = built;
   const halt = async (limitMs: number): Promise<readonly unknown[]> => {
     const endMs = performance.now() + limitMs;
     ready.isListening = false;
@@ -80,8 +76,9 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log, si
     // First of all: no encoder is admitted only to be cut.
     const connections = addresses.close().then(() => network.streams.settled());
     network.drain();
-    for (const channel of channels.values()) channel.stop();
-    const steps = { titles: titles.close(), requests: network.close(), connections };
+    admissions.close();
+    hub.stop();
+    const steps = { titles: hub.titles.close(), requests: network.close(), connections };
     const errors = await waitForEnd(limitMs - lastMs, log, steps);
     network.terminate();
     housekeeping.stop();
@@ -93,9 +90,7 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log, si
 
   let ports: AddressPorts[];
   try {
-    for (const channel of channels.values()) {
-      channel.start({ onTitle: titles.streamTitle, onSourceChanged: titles.sourceChanged });
-    }
+    hub.start();
     ports = await addresses.listen();
   } catch (error) {
     await halt(FAILED_START_MS);
@@ -117,9 +112,9 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log, si
 interface Built {
   readonly clock: SystemClock;
   readonly accessLog: Output | null;
-  readonly channels: ReadonlyMap<string, Channel>;
-  readonly titles: TitleService;
+  readonly hub: Hub;
   readonly network: Network;
+  readonly admissions: Admissions;
   readonly addresses: Addresses;
   readonly housekeeping: Housekeeping;
   /** For /readyz. */
@@ -141,22 +136,6 @@ async function build(config: LoadedConfig, store: Store, log: Log, signal?: Abor
   }
 }
 
-function makeCore(config: LoadedConfig, clock: SystemClock, log: Log): Core {
-  const repeats = new Repeats(log);
-  return {
-    config,
-    clock,
-    log,
-    repeats,
-    refusals: new RefusalLog(log, {
-      perSecond: config.log.refusalsPerSecond,
-      remembered: config.limits.addressesRemembered,
-    }),
-    secrets: new SecretMask(config.log.secretNames),
-    onError: (error) => repeats.warn('internal', { err: error }, 'internal error'),
-  };
-}
-
 /** @param ends gets what has to be ended where a later part fails */
 async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() => unknown)[]): Promise<Built> {
   const { config, log, repeats } = core;
@@ -164,43 +143,33 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   ends.push(() => accessLog?.close());
 
   const feed = new Feed();
-  const listenerFeed = new ListenerFeed(feed);
-  const sessions = new Sessions(clock, listenerFeed, {
-    keepMs: config.sessions.keepSeconds * 1000,
-    max: config.sessions.max,
-  });
-  const reports = new HeardReports(sessions, clock, config.sessions.reportSeconds * 1000);
-  const channels = makeChannels(config, feed, { clock, log });
-  const audience = new Audience(clock, sessions);
-  const titles = makeTitles(core, store, { feed, listenerFeed, sessions, audience, channels });
+  const faces = makeFaces(config);
+  const hub = new Hub(core, { store, sequence: feed.sequence, faces });
+  const { engine, moments, titles } = hub;
   ends.push(() => titles.close());
-  await titles.restore();
+  const channels = new Map([...hub.channels].map(([key, { served }]) => [key, served]));
+  const pace = makePace(core);
+  const worker: Worker = new Worker(core, {
+    ...{ feed, faces, channels, engine, moments, history: store, accessLog, pace },
+    onPush: (channel) => titles.check(channel),
+    onProven: (encoder) => admissions.take(encoder),
+  });
+  const { network, readers, sessions, verdicts } = worker;
+  const places = new Map([...hub.channels].map(([key, { encoder }]) => [key, encoder]));
+  const onAdmitted = (socket: Socket) => network.guards.connections.admit(socket);
+  const admissions = new Admissions(core, places, { pace, onAdmitted, onVerdict: verdicts.onVerdict });
+  readers.restore(engine);
+  await hub.restore({
+    onChange: (channel, change, view) => readers.deliver(channel, change, view),
+    onLate: (channel, late) => sessions.late(channel, late),
+  });
 
-  const listenerStats = new ListenerStats(clock, {
-    togetherMs: config.sessions.togetherSeconds * 1000,
-    accessLog,
-    anonymize: config.accessLog.anonymize,
-    textCharacters: config.accessLog.textCharacters,
-    secrets: core.secrets,
-  });
-  const statuses = mountStatuses(channels, { feed, audience, listenerStats }, config);
-  const parts = { channels, titles, feed, store, sessions, reports, audience, listenerStats, statuses };
-  const network = new Network(core, parts);
-  const metrics = new Metrics({
-    clock,
-    channels,
-    audience,
-    listenerStats,
-    sessions,
-    reports,
-    titles,
-    requests: network.requests,
-    connections: network.guards.connections,
-    watchers: network.readers.watch,
-    secrets: network.guards.gate,
-  });
-  const silenceMs = config.streams.silenceSeconds * 1000;
-  const housekeeping = new Housekeeping({ clock, channels, audience, sessions, titles, silenceMs }, [
+  const metrics = new Metrics(clock);
+  observeHub(metrics.registry, { channels: hub.channels, titles });
+  observeWorker(metrics.registry, worker);
+  const housekeeping = new Housekeeping(clock, [
+    (nowMs) => worker.tidy(nowMs),
+    (nowMs) => hub.tidy(nowMs),
     () => metrics.turn(),
     () => accessLog?.flush(),
     turnWatch(clock.watchdog, log),
@@ -211,18 +180,9 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     get ready() {
       return ready.isListening && store.fault() === null;
     },
-    metricsType: metrics.contentType,
-    metrics: () => metrics.text(),
+    metricsType: metrics.registry.contentType,
+    metrics: () => metrics.registry.text(),
   });
   const addresses = new Addresses(config, network, clock, log);
-  return { clock, accessLog, channels, titles, network, addresses, housekeeping, ready };
-}
-
-/** Null: none is configured. */
-async function openAccessLog({ accessLog }: LoadedConfig, repeats: Repeats): Promise<Output | null> {
-  const { file, bufferBytes } = accessLog;
-  if (file === '') return null;
-  const onFailed = (error: unknown) =>
-    repeats.warn('access log', { err: error }, 'the access log could not be written');
-  return Output.to(file, { bufferBytes, onFailed });
+  return { clock, accessLog, hub, network, admissions, addresses, housekeeping, ready };
 }

@@ -1,9 +1,10 @@
-/** What every part of the server is given: the configuration, the time, and where problems go. Made by app.ts. */
+/** What every part of the server is given: the configuration, the time, and where problems go. Made once for each process. */
 
 import type { Clock } from '../base/clock.js';
-import type { Log, Repeats } from '../base/log.js';
-import type { RefusalLog } from '../base/refusal-log.js';
-import type { SecretMask } from '../base/secret-mask.js';
+import { type Log, Repeats } from '../base/log.js';
+import { RefusalLog } from '../base/refusal-log.js';
+import { SecretMask } from '../base/secret-mask.js';
+import { Tallies } from '../base/tallies.js';
 import type { LoadedConfig } from '../config/load.js';
 import type { HeadLimits } from '../net/head-reader.js';
 
@@ -17,6 +18,10 @@ export interface Core {
   readonly secrets: SecretMask;
   /** For problems that may come again and again. */
   readonly repeats: Repeats;
+  /** What is counted together with the other processes of this server, where there are any. */
+  readonly tallies: Tallies;
+  /** Which process this is; 0: there is one. */
+  readonly process: number;
   /** Something that should not happen. */
   onError(error: unknown): void;
 }
@@ -24,4 +29,22 @@ export interface Core {
 /** Of requests that are read by hand. */
 export function headLimits({ limits }: LoadedConfig, headBytes = limits.headBytes): HeadLimits {
   return { headBytes, headLines: limits.headLines, headMs: limits.headSeconds * 1000 };
+}
+
+export function makeCore(config: LoadedConfig, clock: Clock, log: Log, process = 0): Core {
+  const repeats = new Repeats(log);
+  return {
+    config,
+    clock,
+    log,
+    repeats,
+    process,
+    tallies: new Tallies(config.limits.addressesRemembered),
+    refusals: new RefusalLog(log, {
+      perSecond: config.log.refusalsPerSecond,
+      remembered: config.limits.addressesRemembered,
+    }),
+    secrets: new SecretMask(config.log.secretNames),
+    onError: (error) => repeats.warn('internal', { err: error }, 'internal error'),
+  };
 }

@@ -4,6 +4,8 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Log } from '../base/log.js';
+import type { LoadedConfig } from '../config/load.js';
 
 /** Beside what is open at the start: calls of the hook, files being read, a log that is opened anew, those being turned away. */
 const SPARE_FILES = 32;
@@ -34,4 +36,24 @@ export function fileLimit(sources: number): FileLimit | null {
 export function softLimit(limits: string): number | null {
   const found = /^Max open files\s+(\d+)\s/m.exec(limits);
   return found === null ? null : Number(found[1]);
+}
+
+/** What takes connections. */
+interface Restrictable {
+  /** Takes no more connections than these, as the process can have no more. */
+  restrict(connections: number): void;
+}
+
+/** Sockets that the system does not give cannot be refused politely, and what the radio itself opens would fail with them. */
+export function heedFileLimit(config: LoadedConfig, app: Restrictable, log: Log): void {
+  const channels = Object.values(config.stations).flatMap((station) => Object.values(station.channels));
+  const limit = fileLimit(channels.reduce((sum, { sources }) => sum + sources.length, 0));
+  const wanted = config.limits.connections;
+  if (limit === null || limit.connections >= wanted) return;
+  app.restrict(limit.connections);
+  const fields = { files: limit.files, connections: limit.connections, wanted };
+  log.warn(
+    fields,
+    'too few open files are allowed for limits.connections: there will be fewer (ulimit -n, LimitNOFILE)',
+  );
 }

@@ -13,7 +13,7 @@ export interface Guards {
   readonly gate: SecretGate;
 }
 
-export function makeGuards({ config, clock, refusals }: Core): Guards {
+export function makeGuards({ config, clock, refusals, tallies }: Core): Guards {
   const { limits } = config;
   const { connections, connectionsPerAddress, reservedConnections } = limits;
   const proxies = new Proxies(config.proxies.trusted, config.proxies.head);
@@ -25,13 +25,19 @@ export function makeGuards({ config, clock, refusals }: Core): Guards {
       reserved: reservedConnections ?? Math.min(100, Math.floor(connections / 10)),
       // From the proxies and from this machine itself come many that have nothing to do with each other.
       isShared: (address) => isLoopback(address) || proxies.isTrusted(address),
+      tallies,
       onRefused: (reason, address) => refusals.warn({ address, reason, status: 503 }, 'connection refused'),
     }),
-    gate: new SecretGate(clock, {
-      perMinute: limits.wrongSecretsPerMinute,
-      inAllPerMinute: limits.wrongSecretsInAllPerMinute,
-      mostOfOrigin: limits.secretQueue,
-      remembered: limits.addressesRemembered,
-    }),
+    gate: new SecretGate(
+      clock,
+      {
+        perMinute: limits.wrongSecretsPerMinute,
+        inAllPerMinute: limits.wrongSecretsInAllPerMinute,
+        mostOfOrigin: limits.secretQueue,
+        remembered: limits.addressesRemembered,
+      },
+      Math.random,
+      tallies,
+    ),
   };
 }

@@ -1,51 +1,49 @@
 /** Where encoders come in, with their audio (PUT and SOURCE, SHOUTcast v1) and with their titles. */
 
-import { Counts } from '../base/counts.js';
-import type { Channel } from '../channel/channel.js';
 import type { Mount } from '../channel/mount.js';
+import type { ServedChannel } from '../channel/served.js';
 import { EncoderAcceptor, type EncoderAcceptorOptions } from '../http/ingest/encoder.js';
 import { EncoderPreflight } from '../http/ingest/preflight.js';
-import { RefusalPace } from '../http/ingest/refusal-pace.js';
-import { ReturningEncoders } from '../http/ingest/returning.js';
+import type { ProvenEncoder } from '../http/ingest/proven.js';
+import type { RefusalPace } from '../http/ingest/refusal-pace.js';
 import { ShoutcastAcceptor } from '../http/ingest/shoutcast.js';
 import { TitleUpdateAcceptor } from '../http/ingest/title-acceptor.js';
 import { TitleUpdates, type TitleUpdateVerdict } from '../http/ingest/title-updates.js';
-import type { EncoderVerdict } from '../http/ingest/verdict.js';
 import type { HttpService } from '../http/service.js';
 import { NO_SECRET } from '../net/secret-gate.js';
 import { type Core, headLimits } from './core.js';
+import type { EncoderVerdicts } from './encoder-verdicts.js';
 import type { Guards } from './guards.js';
+
+export interface IngestParts {
+  readonly channels: ReadonlyMap<string, ServedChannel>;
+  readonly mounts: ReadonlyMap<string, Mount>;
+  readonly verdicts: EncoderVerdicts;
+  readonly pace: RefusalPace;
+  /** Its secret is right: its channel's process lets it in, or refuses it. */
+  onProven(encoder: ProvenEncoder): void;
+}
 
 export class Ingest {
   readonly encoders: EncoderAcceptor;
   readonly shoutcast: ShoutcastAcceptor;
   readonly titles: TitleUpdateAcceptor;
   readonly services: readonly HttpService[];
-  /** Connections of encoders by the status that they were answered. */
-  readonly counts = new Counts();
   readonly #core: Core;
-  readonly #mounts: ReadonlyMap<string, Mount>;
-  readonly #returning: ReturningEncoders;
 
-  constructor(core: Core, guards: Guards, channels: ReadonlyMap<string, Channel>, mounts: ReadonlyMap<string, Mount>) {
+  constructor(core: Core, guards: Guards, { channels, mounts, verdicts, pace, onProven }: IngestParts) {
     this.#core = core;
-    this.#mounts = mounts;
-    const { config, clock } = core;
+    const { config } = core;
     const { limits } = config;
-    this.#returning = new ReturningEncoders(clock);
     const encoders = [...channels.values()].flatMap(({ encoder }) => encoder ?? []);
     const options: EncoderAcceptorOptions = {
       ...guards,
       ...headLimits(config),
       server: config.streams.server,
-      pace: new RefusalPace(clock, {
-        perMinute: limits.encodersRefusedPerMinute,
-        remembered: limits.addressesRemembered,
-      }),
-      returning: this.#returning,
+      pace,
       mountAt: (path) => channels.get(mounts.get(path)?.audio.key ?? '')?.encoder,
-      onAdmitted: (socket) => guards.connections.admit(socket),
-      onVerdict: (verdict) => this.#onVerdict(verdict),
+      onProven,
+      onVerdict: verdicts.onVerdict,
     };
     this.encoders = new EncoderAcceptor(options);
     this.shoutcast = new ShoutcastAcceptor({ ...options, encoderMounts: encoders });
@@ -64,24 +62,11 @@ export class Ingest {
     this.services = [new EncoderPreflight(mounts), updates];
   }
 
-  /** Connections that were not admitted yet are closed. */
+  /** Connections that were not judged yet are closed. */
   close(): void {
     this.encoders.close();
     this.shoutcast.close();
     this.titles.close();
-    this.#returning.close();
-  }
-
-  #onVerdict({ status, address, path, channel: named, agent, why }: EncoderVerdict): void {
-    const { log, refusals, secrets } = this.#core;
-    this.counts.add(String(status));
-    // Only a path that is a mount: an encoder pointed at the push address shows its token in it.
-    const mount = this.#mounts.has(path) ? path : undefined;
-    const channel = named ?? this.#mounts.get(path)?.audio.key;
-    const fields = { mount, agent: secrets.mask(agent, 100) };
-    if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
-    else if (why === NO_SECRET) log.debug({ address, reason: why, status, ...fields }, 'encoder without credentials');
-    else refusals.warn({ address, reason: why, channel, status }, 'encoder refused', fields);
   }
 
   #onTitleVerdict({ status, address, channel, why }: TitleUpdateVerdict): void {

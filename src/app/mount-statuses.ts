@@ -3,7 +3,7 @@
  * asked for.
  */
 
-import type { Channel } from '../channel/channel.js';
+import type { ServedChannel } from '../channel/served.js';
 import type { LoadedConfig } from '../config/load.js';
 import type { Feed } from '../feed/feed.js';
 import type { MountStatus } from '../http/stream/mount-status.js';
@@ -18,7 +18,7 @@ export interface StatusParts {
 
 /** Every channel as playlists and statistics report it. */
 export function mountStatuses(
-  channels: ReadonlyMap<string, Channel>,
+  channels: ReadonlyMap<string, ServedChannel>,
   parts: StatusParts,
   config: LoadedConfig,
 ): readonly MountStatus[] {
@@ -26,7 +26,7 @@ export function mountStatuses(
 }
 
 function statusOf(
-  channel: Channel,
+  channel: ServedChannel,
   { feed, audience, listenerStats }: StatusParts,
   { limits }: LoadedConfig,
 ): MountStatus {
@@ -39,7 +39,7 @@ function statusOf(
     counts: listenerStats.counts(key),
     maxListeners: Math.min(mount.maxListeners, limits.listeners),
     get onAirSinceMs() {
-      return channel.onAirSinceMs;
+      return channel.live.onAirSinceMs;
     },
     get typicalLagMs() {
       return audience.typicalLagMs(channel.audio);

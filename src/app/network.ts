@@ -4,7 +4,8 @@
  */
 
 import { Counts, Durations } from '../base/counts.js';
-import type { Channel } from '../channel/channel.js';
+import type { Mount } from '../channel/mount.js';
+import type { ServedChannel } from '../channel/served.js';
 import type { LoadedConfig } from '../config/load.js';
 import { documents } from '../docs/documents.js';
 import { registerDocuments } from '../http/documents.js';
@@ -15,15 +16,18 @@ import { type PushAnswered, registerPush } from '../http/push.js';
 import { Router } from '../http/router.js';
 import type { MountStatus } from '../http/stream/mount-status.js';
 import { Rate } from '../net/rate.js';
+import type { Pushes } from '../titles/pushes.js';
 import type { Core } from './core.js';
 import { type Guards, makeGuards } from './guards.js';
-import { Ingest } from './ingest.js';
-import type { RequestCounts } from './metrics.js';
+import { Ingest, type IngestParts } from './ingest.js';
 import { type ReaderParts, Readers } from './readers.js';
+import type { RequestCounts } from './request-counts.js';
 import { type ListenerParts, Streams } from './streams.js';
 
-export interface NetworkParts extends ListenerParts, ReaderParts {
-  readonly channels: ReadonlyMap<string, Channel>;
+export interface NetworkParts extends ListenerParts, ReaderParts, IngestParts {
+  readonly channels: ReadonlyMap<string, ServedChannel>;
+  readonly mounts: ReadonlyMap<string, Mount>;
+  readonly pushes: Pushes;
   /** Each channel as playlists and statistics report it. */
   readonly statuses: readonly MountStatus[];
 }
@@ -46,16 +50,14 @@ export class Network {
     const { limits } = config;
     this.#core = core;
     this.#parts = parts;
-    const all = [...parts.channels.values()].flatMap(({ mounts }) => mounts);
-    const mounts = new Map(all.map((mount) => [mount.path, mount]));
     this.guards = makeGuards(core);
-    this.ingest = new Ingest(core, this.guards, parts.channels, mounts);
-    this.streams = new Streams(core, this.guards, mounts, parts);
+    this.ingest = new Ingest(core, this.guards, parts);
+    this.streams = new Streams(core, this.guards, parts.mounts, parts);
     this.readers = new Readers(core, this.guards, parts);
     this.requests = {
       pushes: new Counts(),
       pushDurations: new Durations(PUSH_SECONDS),
-      encoders: this.ingest.counts,
+      encoders: parts.verdicts.counts,
       hookVerdicts: this.streams.hookVerdicts,
     };
     this.router = new Router({
@@ -105,14 +107,14 @@ export class Network {
   }
 
   #registerPush(): void {
-    const { config, clock } = this.#core;
-    const { titles, channels } = this.#parts;
+    const { config, clock, tallies } = this.#core;
+    const { pushes, channels } = this.#parts;
     const { limits } = config;
     const rate = { perMinute: limits.pushesPerMinute, burst: limits.pushBurst, remembered: channels.size };
     const target = {
-      authorizes: (channel: string, token: string) => titles.authorizes(channel, token),
-      push: titles.push.bind(titles),
-      onIgnored: titles.ignored.bind(titles),
+      authorizes: (channel: string, token: string) => pushes.authorizes(channel, token),
+      push: pushes.push.bind(pushes),
+      onIgnored: pushes.ignored.bind(pushes),
       onPublished: (tookMs: number) => this.requests.pushDurations.add(tookMs / 1000),
       onAnswered: (answered: PushAnswered) => this.#onPushAnswered(answered),
     };
@@ -120,7 +122,11 @@ export class Network {
       this.router.app,
       target,
       { ...limits, bodyBytes: limits.pushBodyBytes },
-      { ...this.guards, pushes: new Rate(clock, rate), refusedPushes: new Rate(clock, rate) },
+      {
+        ...this.guards,
+        pushes: new Rate(clock, rate, tallies.notices('pushes')),
+        refusedPushes: new Rate(clock, rate, tallies.notices('refused pushes')),
+      },
     );
   }
 

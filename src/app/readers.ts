@@ -7,18 +7,19 @@ import type { HttpService, UpgradeService } from '../http/service.js';
 import { Nes } from '../http/watch/nes.js';
 import { Watch } from '../http/watch/watch.js';
 import type { HeardReports } from '../listener/heard-reports.js';
-import type { Sessions } from '../listener/sessions.js';
-import type { Store } from '../store/store.js';
-import type { TitleService } from '../titles/service.js';
+import type { SessionDirectory } from '../listener/readable-session.js';
+import type { HistoryStore } from '../store/store.js';
 import type { Core } from './core.js';
 import type { Guards } from './guards.js';
 
 export interface ReaderParts {
   readonly feed: Feed;
-  readonly sessions: Sessions;
+  /** Of this process and others. */
+  readonly directory: SessionDirectory;
   readonly reports: HeardReports;
-  readonly store: Store;
-  readonly titles: TitleService;
+  readonly history: HistoryStore;
+  /** The version of a channel's state: another number after each committed change. */
+  versionOf(channel: string): number;
 }
 
 export class Readers {
@@ -27,13 +28,13 @@ export class Readers {
   readonly services: readonly HttpService[];
   readonly upgrades: readonly UpgradeService[];
 
-  constructor({ config, clock, onError }: Core, { proxies, connections }: Guards, parts: ReaderParts) {
-    const { feed, sessions, reports, store, titles } = parts;
+  constructor({ config, clock, onError, tallies }: Core, { proxies, connections }: Guards, parts: ReaderParts) {
+    const { feed, directory, reports, history, versionOf } = parts;
     const { limits } = config;
     const pingMs = config.watch.pingSeconds * 1000;
     const frames = limits.webSocketFrames;
     this.polls = new PollAcceptor(feed, clock, connections);
-    this.watch = new Watch(feed, sessions, clock, {
+    this.watch = new Watch(feed, directory, clock, {
       pingMs,
       bufferBytes: config.watch.bufferBytes,
       drainMs: config.watch.drainSeconds * 1000,
@@ -41,15 +42,16 @@ export class Readers {
       watchersPerAddress: limits.watchersPerAddress,
       frames,
       proxies,
+      tallies,
       onError,
       reports,
     });
-    const poll = new Poll(feed, sessions, {
+    const poll = new Poll(feed, directory, {
       proxies,
       onError,
       history: {
-        read: (channel, page) => store.history(channel, page),
-        versionOf: (channel) => titles.versionOf(channel),
+        read: (channel, page) => history.history(channel, page),
+        versionOf,
         entries: limits.historyEntries,
         pageBytes: limits.historyPageBytes,
         cacheBytes: limits.historyCacheBytes,
@@ -57,6 +59,7 @@ export class Readers {
         waitingPerAddress: limits.historyWaitingPerAddress,
         bytesInFlight: limits.historyBytesInFlight,
         bytesInFlightPerAddress: limits.historyBytesInFlightPerAddress,
+        tallies,
       },
     });
     const subscriptions = limits.nesSubscriptions;

@@ -3,13 +3,24 @@
  * are scraped. Nothing on a hot path knows of metrics.
  */
 
-import { Counter, Gauge, type Histogram, Registry } from 'prom-client';
+import {
+  AggregatorRegistry,
+  Counter,
+  Gauge,
+  type Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client';
 import type { Counts, Durations } from '../base/counts.js';
 
 export type Labels = Readonly<Record<string, string | number>>;
 
 /** Sets one row. */
 export type SetRow = (labels: Labels, value: number) => void;
+
+/** Types of metrics that only rise. */
+const COUNTING: readonly string[] = ['counter', 'histogram'];
 
 export class MetricRegistry {
   readonly #registry = new Registry();
@@ -23,10 +34,41 @@ export class MetricRegistry {
     return this.#registry.metrics();
   }
 
-  /** Rows that are not set at a scrape are not there. */
-  gauge(name: string, help: string, labelNames: string[], read: (set: SetRow) => void): void {
+  /** The same as plain data, for a process that adds up those of several. */
+  plain(): Promise<unknown> {
+    return this.#registry.getMetricsAsJSON();
+  }
+
+  /**
+   * All metrics of several processes as Prometheus reads them: rows with the same labels are added up, of gauges for which that would be wrong the
+   * largest counts. @param all as `plain` makes them
+   */
+  static sum(all: readonly unknown[]): Promise<string> {
+    return AggregatorRegistry.aggregate(all as object[]).metrics();
+  }
+
+  /** The same, as `plain` would make them. */
+  static async added(all: readonly unknown[]): Promise<unknown> {
+    return AggregatorRegistry.aggregate(all as object[]).getMetricsAsJSON();
+  }
+
+  /** Of one process's metrics those that count, without rows that are of this process alone. @param metrics as `plain` makes them */
+  static countersOf(metrics: unknown): unknown {
+    return (metrics as MetricObjectWithValues<MetricValue<string>>[])
+      .filter(({ type }) => COUNTING.includes(String(type)))
+      .map((metric) => ({ ...metric, values: metric.values.filter(({ labels }) => !('process' in labels)) }));
+  }
+
+  /** Rows that are not set at a scrape are not there. @param among several processes that say it of all of them: `max` */
+  gauge(
+    name: string,
+    help: string,
+    labelNames: string[],
+    read: (set: SetRow) => void,
+    among: 'sum' | 'max' = 'sum',
+  ): void {
     const gauge: Gauge = new Gauge({
-      ...{ name, help, labelNames },
+      ...{ name, help, labelNames, aggregator: among },
       registers: [this.#registry],
       collect: () => {
         gauge.reset();
@@ -65,7 +107,7 @@ export class MetricRegistry {
         { metricName: `${name}_sum`, labels: {}, value: sum },
         { metricName: `${name}_count`, labels: {}, value: total },
       ];
-      return { name, help, type: 'histogram', values: [...values, ...plain] };
+      return { name, help, type: 'histogram', values: [...values, ...plain], aggregator: 'sum' };
     };
     this.#registry.registerMetric({ name, get } as unknown as Histogram);
   }

@@ -19,6 +19,9 @@ import type { Sessions } from '../listener/sessions.js';
 import { type Core, headLimits } from './core.js';
 import type { Guards } from './guards.js';
 
+/** No process has as many listeners. */
+const CLIENTS_OF_PROCESS = 1_000_000_000;
+
 export interface ListenerParts {
   readonly audience: Audience;
   readonly sessions: Sessions;
@@ -37,7 +40,7 @@ export class Streams {
   readonly #hook: ListenerHook | null;
 
   constructor(core: Core, guards: Guards, mounts: ReadonlyMap<string, Mount>, parts: ListenerParts) {
-    const { config, clock, log } = core;
+    const { config, clock, log, tallies } = core;
     const { audience, sessions, listenerStats } = parts;
     const { burstSeconds, startTimeoutSeconds, showsOnReading } = config.streams;
     const { proxies, connections } = guards;
@@ -49,6 +52,7 @@ export class Streams {
       listenersPerAddress: config.limits.listenersPerAddress ?? Number.POSITIVE_INFINITY,
       keys: config.signedUrls?.keys ?? [],
       retrySeconds: Math.ceil(config.listenerHook?.breakSeconds ?? 1),
+      tallies,
     });
     this.#stream = new Stream(audience, sessions, listenerStats, admission, clock, {
       burstMs: burstSeconds * 1000,
@@ -83,7 +87,7 @@ export class Streams {
   }
 
   #makeHook(): ListenerHook | null {
-    const { config, clock, log } = this.#core;
+    const { config, clock, log, tallies, process } = this.#core;
     const { listenerHook } = config;
     if (listenerHook === undefined) return null;
     const { whenDown } = listenerHook;
@@ -92,6 +96,8 @@ export class Streams {
       timeoutMs: listenerHook.timeoutSeconds * 1000,
       cacheMs: listenerHook.cacheSeconds * 1000,
       breakMs: listenerHook.breakSeconds * 1000,
+      firstClient: process * CLIENTS_OF_PROCESS,
+      tallies,
       onVerdict: (verdict) => this.hookVerdicts.add(verdict),
       onTroubleChanged: (trouble) => {
         // Never with its URL, which may hold a secret.

@@ -1,46 +1,35 @@
-/** The title service, with its engine on the store. */
+/** How titles change: the engine on the store, and what decides and delivers. */
 
 import type { Channel } from '../channel/channel.js';
-import type { Feed } from '../feed/feed.js';
-import type { Audience } from '../listener/audience.js';
-import type { ListenerFeed } from '../listener/listener-feed.js';
-import type { Sessions } from '../listener/sessions.js';
+import type { Sequence } from '../feed/sequence.js';
+import type { ChannelFace } from '../metadata/view.js';
 import { Rate } from '../net/rate.js';
 import type { Store } from '../store/store.js';
 import { timed } from '../store/timed.js';
 import type { Deliver, Engine } from '../titles/engine.js';
 import { LocalEngine } from '../titles/local.js';
-import { TitleService } from '../titles/service.js';
+import type { Moments } from '../titles/moments.js';
+import { TitleService, type TitleServiceParts } from '../titles/service.js';
 import { stamped } from '../titles/stamped.js';
 import type { Core } from './core.js';
 
 export interface TitleParts {
-  readonly feed: Feed;
-  readonly listenerFeed: ListenerFeed;
-  readonly sessions: Sessions;
-  readonly audience: Audience;
+  readonly engine: Engine;
+  readonly moments: Moments;
   readonly channels: ReadonlyMap<string, Channel>;
+  readonly faces: ReadonlyMap<string, ChannelFace>;
+  readonly onLate: TitleServiceParts['onLate'];
 }
 
-export function makeTitles(core: Core, store: Store, parts: TitleParts): TitleService {
-  const { config, clock, log, onError } = core;
-  const { limits, metadata, titles, order } = config;
-  const { feed, listenerFeed, sessions, audience, channels } = parts;
-  const { channelDelay } = config.feed;
-  const channelDelayMs = (channel: string) =>
-    channelDelay === 'typical' ? (audience.typicalLagMs(channels.get(channel)!.audio) ?? 0) : channelDelay * 1000;
+/** What is decided where the channels are. */
+export function makeTitles({ config, clock, log, onError }: Core, parts: TitleParts): TitleService {
+  const { limits, titles, order } = config;
   return new TitleService({
-    feed,
-    listenerFeed,
-    sessions,
-    channels,
-    engine: (onChange) => makeEngine(core, store, feed, onChange),
+    ...parts,
     clock,
     log,
     onError,
-    readerDelayMs: channelDelayMs,
     rules: titles,
-    heldPushes: metadata.heldPushes,
     textBytes: limits.textBytes,
     sourceTitleRate: new Rate(clock, {
       perMinute: limits.pushesPerMinute,
@@ -52,10 +41,10 @@ export function makeTitles(core: Core, store: Store, parts: TitleParts): TitleSe
 }
 
 /** Changes are committed to the store; one that takes long, or fails, is logged. */
-function makeEngine({ clock, repeats }: Core, store: Store, feed: Feed, onChange: Deliver): Engine {
+export function makeEngine({ clock, repeats }: Core, store: Store, sequence: Sequence, onChange: Deliver): Engine {
   const onSlow = (channel: string, tookMs: number) =>
     repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it');
   const onUnsaved = (error: unknown) =>
     repeats.warn('unsaved', { err: error }, 'a title could not be saved: it was refused');
-  return stamped(new LocalEngine(timed(store, onSlow), onChange, onUnsaved), feed.sequence, () => clock.wallMs());
+  return stamped(new LocalEngine(timed(store, onSlow), onChange, onUnsaved), sequence, () => clock.wallMs());
 }

@@ -4,11 +4,13 @@
  *   moment     │ 0 ms    │ 250 ms       │ 500 ms       pieces of a stream come in bursts: one entry each
  *   audio ends │ 261 ms  │ 522 ms       │ 757 ms
  *
- * Invariant: moments and audio times rise; what is older than the tape keeps is forgotten. Per frame it costs a comparison; an entry only
- * where a frame comes later than the one before. Owned by ChannelAudio.
+ * Invariant: moments and audio times rise; what is older than the lag is forgotten. Per frame it costs a comparison; an entry only
+ * where a frame comes later than the one before, by what a clock with milliseconds shows. Owned by ChannelAudio.
  */
 
 const FIRST_SLOTS = 256;
+/** What comes in so shortly after an entry's moment came in with it. */
+const TOGETHER_MS = 1;
 
 export class Arrivals {
   readonly #keepMs: number;
@@ -26,7 +28,7 @@ export class Arrivals {
   /** Audio has come in. @param nowMs the moment, monotonic; @param endMs audio time at the tape's end, milliseconds */
   note(nowMs: number, endMs: number): void {
     const mask = this.#moments.length - 1;
-    if (this.#next > this.#first && this.#moments[(this.#next - 1) & mask] === nowMs) {
+    if (this.#next > this.#first && nowMs - this.#moments[(this.#next - 1) & mask]! < TOGETHER_MS) {
       this.#ends[(this.#next - 1) & mask] = endMs;
       return;
     }
@@ -50,6 +52,18 @@ export class Arrivals {
       else high = middle;
     }
     return this.#ends[Math.max(low - 1, this.#first) & mask]!;
+  }
+
+  /** When the tape's end had come to this audio time, or past it; of what is known no more, the earliest moment that is, of none +∞. */
+  momentOf(endMs: number): number {
+    const mask = this.#moments.length - 1;
+    let [low, high] = [this.#first, this.#next];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#ends[middle & mask]! < endMs) low = middle + 1;
+      else high = middle;
+    }
+    return low === this.#next ? Number.POSITIVE_INFINITY : this.#moments[low & mask]!;
   }
 
   #grow(): void {

@@ -32,18 +32,39 @@ export interface AudioTape {
    * @param icy with the blocks that stand in it, which say nothing new
    */
   rest(seq: number, icy: boolean): Buffer;
+  /** How much of the open segment, without blocks, `rest(head)` has. */
+  readonly openRestBytes: number;
   /** The number of the newest segment up to this one that has an entry; less than `tail`: none has. */
   lastEntry(seq: number): number;
-  /** The first segment of a listener that shall get `burstMs` of audio at once (burst.ts). */
-  joinAt(burstMs: number): number;
+  /** The first segment of a listener that shall get `burstMs` of audio at once, and `moreMs`, if that is there beside it (burst.ts). */
+  joinAt(burstMs: number, moreMs?: number): number;
+  /** No listener begins before this segment. */
+  readonly joinFrom: number;
+  /**
+   * To be called by a reader that goes on using bytes of the tape when it returns, such as one whose socket has not taken all at once: nothing that is
+   * there now is written over.
+   */
+  held(): void;
   /** Of a new listener; null: it is sent what all are, whose blocks stand where the segments have them. */
   rendering(icy: boolean): Rendering | null;
+}
+
+/** As its channel's audio writes it. */
+export interface WritableTape extends AudioTape {
   /**
    * The title takes effect at this audio time, of which listeners may have been sent more: then the next block that is closed carries it. Where
    * the place is known ahead, it is the block next to it, before or behind.
    * @param atMs no less than that of the mark before @param aheadBytes of audio that will be written before the place; 0: `atMs` ≤ `endMs`
    */
   put(mark: Mark, atMs: number, aheadBytes?: number): void;
+  /** What lies on the tape so far is nothing for listeners that join from here on. */
   fence(): void;
+  /**
+   * How much is kept: while the tape is read, as it is at first, all of its lag; else what a listener begins with that gets `burstMs` at once.
+   * A listener that comes later is sent what it would have been in any case.
+   * @param burstMs null: the tape is read
+   */
+  keep(burstMs: number | null): void;
+  /** The audio goes on in a format that this tape's listeners were not promised. */
   end(): void;
 }

@@ -5,7 +5,8 @@
  *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │ 48 │ 49 │ 50 │ 51 │ 52 │ 53 │ open
  *         └──── READ_BLOCK_BYTES ───────────┘└──── LATE_MS ─────┘
  *
- * Invariant: the burst's seconds are given wherever the tape has them; for the block no listener begins where the tape soon ends. Pure.
+ * Invariant: the burst's seconds are given wherever the tape has them; for the block, or for what is written more rarely, no listener begins where
+ * the tape soon ends. Pure.
  */
 
 import type { AudioTape } from './audio-tape.js';
@@ -17,24 +18,48 @@ import type { AudioTape } from './audio-tape.js';
 export const READ_BLOCK_BYTES = 32 * 1024;
 /** How late the next bytes may be: a segment of a second, and the second until its listeners are written to. */
 const LATE_MS = 2000;
+/** What a listener gets beside its burst that is written to each two seconds in place of one: so much later comes what is next. */
+export const MORE_MS = 1000;
 /** For the sake of a block no listener begins nearer to the tape's end: what lagSeconds leaves beyond burstSeconds at least. */
 const SPARE_MS = 5000;
 
 /**
  * The newest segment with an entry that has `burstMs` and a block behind it, else the oldest with an entry; `head` when the burst is 0 or
  * nothing is closed yet.
- * @param fence the number of the first segment with which a listener may begin
  * @param burstMs of audio
+ * @param moreMs it shall begin so much audio before; where there is a burst, but not as much, it begins as with 0
  */
-export function joinAt(tape: AudioTape, fence: number, burstMs: number): number {
-  let found = Math.max(tape.head, fence);
+export function joinAt(tape: AudioTape, burstMs: number, moreMs = 0): number {
+  const found = joinWith(tape, burstMs, LATE_MS);
+  const entryMs = tape.at(found)?.entryMs;
+  if (moreMs === 0 || entryMs === undefined) return found;
+  const wantedMs = tape.edgeMs - entryMs + moreMs;
+  const earlier = joinWith(tape, wantedMs, LATE_MS + moreMs);
+  const givenMs = tape.edgeMs - tape.at(earlier)!.entryMs;
+  return givenMs >= wantedMs && givenMs <= tape.lagMs - SPARE_MS ? earlier : found;
+}
+
+/** The first segment that any listener may begin with whose burst is `burstMs` or less, with `moreMs` or without. */
+export function neededFrom(tape: AudioTape, burstMs: number, moreMs: number): number {
+  const found = joinWith(tape, burstMs, LATE_MS);
+  const entryMs = tape.at(found)?.entryMs;
+  if (entryMs === undefined) return found;
+  let seq = joinWith(tape, tape.edgeMs - entryMs + moreMs, LATE_MS + moreMs);
+  // So far back none begins for the sake of more.
+  while (seq < found && tape.edgeMs - tape.at(seq)!.entryMs > tape.lagMs - SPARE_MS) seq++;
+  return Math.min(found, seq);
+}
+
+/** @param lateMs how late the next bytes may be */
+function joinWith(tape: AudioTape, burstMs: number, lateMs: number): number {
+  let found = Math.max(tape.head, tape.joinFrom);
   if (burstMs <= 0) return found;
   let [burst, blockBytes] = [0, 0];
   let before = found;
-  for (let seq = tape.lastEntry(found - 1); seq >= tape.tail && seq >= fence; seq = tape.lastEntry(seq - 1)) {
+  for (let seq = tape.lastEntry(found - 1); seq >= tape.tail && seq >= tape.joinFrom; seq = tape.lastEntry(seq - 1)) {
     const { entryMs, startMs, bytes } = tape.at(seq)!;
     // Where there are segments without an entry, all are of one length.
-    if (tape.edgeMs - startMs > LATE_MS) blockBytes += (before - seq) * bytes.length;
+    if (tape.edgeMs - startMs > lateMs) blockBytes += (before - seq) * bytes.length;
     before = seq;
     const ms = tape.edgeMs - entryMs;
     if (burst >= burstMs && ms > tape.lagMs - SPARE_MS) break;

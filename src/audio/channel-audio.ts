@@ -14,16 +14,19 @@ import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
 import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { Arrivals } from './arrivals.js';
-import type { AudioTape } from './audio-tape.js';
+import type { WritableTape } from './audio-tape.js';
 import { BlockSpacing } from './block-spacing.js';
-import { type DelayedFrame, DelayLine, type LinePlace, type NextSource } from './delay-line.js';
+import { type DelayedFrame, DelayLine, type DelayLineState, type LinePlace, type NextSource } from './delay-line.js';
 import { FrameFacts } from './frame-facts.js';
+import { isAdts } from './header.js';
 import { Mark } from './mark.js';
 import type { OggLink } from './ogg-link.js';
-import { OggTape } from './ogg-tape.js';
+import { OggTape, type OpenOgg } from './ogg-tape.js';
+import type { LateTitle, PlayableAudio, TapeObserver } from './playable-audio.js';
 import { Reservoir } from './reservoir.js';
-import { Tape } from './tape.js';
-import { WaitingTitles } from './waiting-titles.js';
+import { type OpenSegment, Tape } from './tape.js';
+import { TapeReaders } from './tape-readers.js';
+import { type AwaitedTitle, WaitingTitles } from './waiting-titles.js';
 
 /** Of every codec in Ogg (RFC 5334). */
 const OGG_TYPE = 'audio/ogg';
@@ -36,6 +39,8 @@ const START: LinePlace = { atMs: 0, atByte: 0 };
 export interface ChannelAudioOptions {
   readonly key: string;
   readonly lagMs: number;
+  /** The most that a listener is given at once: while nobody listens the tape keeps no more than that takes. Undefined: all of the lag. */
+  readonly burstMs?: number | undefined;
   /** Monotonic milliseconds. */
   now(): number;
   /** Fixed by the configuration, bytes. */
@@ -51,25 +56,20 @@ export interface ChannelAudioOptions {
   readonly onWanted?: ((isWanted: boolean) => void) | undefined;
 }
 
-/** Where on the tape a title took effect that came late. */
-export interface LateTitle {
-  /** The title before it. */
-  readonly before: Mark | null;
-  readonly mark: Mark;
-  /** Audio time on the tape, milliseconds. */
-  readonly atMs: number;
+/** What a channel with a delay has that is not on its tape. */
+export interface DelayedAudio {
+  readonly line: DelayLineState;
+  /** Places are counted from the first frame in the line. */
+  readonly titles: readonly AwaitedTitle[];
 }
 
-export class ChannelAudio {
+export class ChannelAudio implements PlayableAudio {
   readonly key: string;
   /** Of the source on air. */
   bitrateKbps: number;
   contentType = 'audio/mpeg';
-  /** Milliseconds of audio that went onto the tape, for metrics. */
   audioMs = 0;
-  /** How many listeners are on this channel, and how many of them have begun to play (the audience writes both). */
   listeners = 0;
-  /** Only while none plays may the tape be replaced. */
   playing = 0;
   readonly #options: ChannelAudioOptions;
   readonly #reservoir = new Reservoir();
@@ -87,6 +87,7 @@ export class ChannelAudio {
   #arrivals: Arrivals;
   readonly #spacing: BlockSpacing;
   readonly #facts = new FrameFacts();
+  readonly #readers = new TapeReaders();
 
   constructor(options: ChannelAudioOptions) {
     this.#options = options;
@@ -97,12 +98,10 @@ export class ChannelAudio {
     this.#line = options.delay === undefined ? null : this.#makeLine(options.delay);
   }
 
-  /** How much later listeners hear what is written, milliseconds. */
   get delayMs(): number {
     return this.#options.delay?.ms ?? 0;
   }
 
-  /** How much audio waits, milliseconds: a source that was lost has shortened it. */
   get delayedMs(): number {
     return this.#line?.levelMs ?? 0;
   }
@@ -117,35 +116,85 @@ export class ChannelAudio {
     return this.#line?.emptySinceMs ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Whether anybody listens; called by the audience when that changes. */
   want(isWanted: boolean): void {
+    this.#readers.isWanted = isWanted;
+    this.#keep();
     this.#options.onWanted?.(isWanted);
   }
 
-  /** Whether a listener could be given audio from the tape right now. */
+  arrivedMs(atMs: number): number {
+    return this.#arrivals.momentOf(atMs);
+  }
+
+  observe(observer: TapeObserver): void {
+    this.#readers.add(observer);
+    this.#keep();
+  }
+
+  unobserve(observer: TapeObserver): void {
+    this.#readers.remove(observer);
+    this.#keep();
+  }
+
   get hasSegments(): boolean {
     return this.tape !== undefined && this.tape.head > this.tape.tail;
   }
 
-  /** Hertz, as the frames or the codec's headers say it; 0: not known. What a decoder plays of AAC may be twice as much (SBR). */
   get sampleRate(): number {
     return this.#packets?.link.facts.sampleRate ?? this.#facts.sampleRate;
   }
 
-  /** How many audio channels, by the same; 0: not known. */
   get channels(): number {
     return this.#packets?.link.facts.channels ?? this.#facts.channels;
   }
 
-  /** Undefined until there is audio, and again after it was let go. */
-  get tape(): AudioTape | undefined {
+  get tape(): WritableTape | undefined {
     return this.#frames ?? this.#packets;
   }
 
-  /** Bytes between two ICY blocks; null: there is no tape, or its titles stand in the stream itself (Ogg) and nowhere else. */
   get metaint(): number | null {
     const tape = this.#options.icyInOgg ? this.tape : this.#frames;
     return tape?.metaint ?? null;
+  }
+
+  /**
+   * Goes on with a tape that another process has fed until now. Before all else.
+   * @param open its open segment, where all of that is known
+   * @returns it, as its own
+   */
+  goOn(from: PlayableAudio, open?: OpenSegment | OpenOgg): WritableTape {
+    const tape =
+      from.tape!.rendering(false) === null
+        ? (this.#frames = Tape.goOn(from.tape!, open as OpenSegment))
+        : (this.#packets = OggTape.goOn(from.tape!, open as OpenOgg));
+    const { mark, atMs } = tape.lastTitle;
+    this.#mark = mark;
+    this.#markMs = atMs;
+    this.contentType = from.contentType;
+    for (let seq = tape.tail; seq < tape.head; seq++) {
+      const { endMs } = tape.at(seq)!;
+      this.#arrivals.note(from.arrivedMs(endMs), endMs);
+    }
+    if (open === undefined) this.#reservoir.cut();
+    return tape;
+  }
+
+  /** Gives away what waits: another process goes on with it. Nothing goes onto the tape any more. @returns null: the channel has no delay */
+  leaveDelayed(): DelayedAudio | null {
+    const line = this.#line;
+    if (line === null) return null;
+    const { atMs, atByte } = line.out;
+    const titles = this.#waiting.all.map(({ view, momentMs, place }) => ({
+      ...{ view, momentMs },
+      place: place === null ? null : { atMs: place.atMs - atMs, atByte: place.atByte - atByte },
+    }));
+    return { line: line.leave(), titles };
+  }
+
+  /** Goes on with what waited in another process. Behind `goOn`. */
+  goOnDelayed({ line, titles }: DelayedAudio): void {
+    this.#line?.goOn(line);
+    this.#waiting.goOn(titles);
   }
 
   /**
@@ -181,6 +230,8 @@ export class ChannelAudio {
     // A title in the stream is never found before the audio in front of it.
     const momentMs = nowMs - (agoMs > 0 ? Math.max(0, agoMs - CLOCK_STEP_MS) : agoMs);
     const isCorrection = last === undefined && this.#mark !== null && isSamePlay(this.#mark.view.record, view.record);
+    // The process before this one has put it there.
+    if (isCorrection && this.#mark?.view.json === view.json) return null;
     if (isCorrection) return this.#put(view, this.#markMs);
     const place = momentMs > nowMs ? null : (this.#line?.placeAt(momentMs) ?? START);
     if (place === START && last === undefined) return this.#put(view, this.#arrivals.endAt(momentMs));
@@ -224,16 +275,9 @@ export class ChannelAudio {
     this.#spacing.count(bytes.length, durationMs, bitrateKbps);
     if (!this.#waiting.isEmpty) this.#putWaiting();
     if (this.playing === 0 && this.metaint !== null && this.#spacing.outgrows(this.metaint)) this.#letGo();
-    if (link !== undefined) {
-      this.#writePacket(bytes, durationMs, fresh, link, arrivedMs);
-      return;
-    }
-    if (fresh) this.#reservoir.cut();
-    if (fresh || this.#facts.isDue) this.#facts.read(bytes);
-    if (this.#packets !== undefined) this.#turnOver(readsAsAdts(bytes) ? 'audio/aac' : 'audio/mpeg');
-    this.#frames ??= new Tape(this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
-    this.#frames.write(this.#reservoir.mend(bytes), durationMs);
-    this.#arrivals.note(arrivedMs, this.#frames.endMs);
+    if (link !== undefined) this.#writePacket(bytes, durationMs, fresh, link, arrivedMs);
+    else this.#writeFrame(bytes, durationMs, fresh, arrivedMs);
+    this.#readers.onGrown();
   }
 
   /** Titles whose place is at the tape's end, or near behind it. */
@@ -264,7 +308,10 @@ export class ChannelAudio {
     if (tape === undefined) return null;
     this.#markMs = Math.max(this.#markMs, atMs);
     tape.put(mark, this.#markMs, aheadBytes);
-    return this.#markMs < tape.edgeMs ? { before, mark, atMs: this.#markMs } : null;
+    if (this.#markMs >= tape.edgeMs) return null;
+    const late = { before, mark, atMs: this.#markMs };
+    this.#readers.onLate(late);
+    return late;
   }
 
   #changeSource(contentType: string | undefined): void {
@@ -275,6 +322,7 @@ export class ChannelAudio {
     this.contentType = contentType;
     // A burst must be what the head says that it is.
     this.tape?.fence();
+    this.#readers.onFence();
   }
 
   #letGo(): void {
@@ -282,6 +330,7 @@ export class ChannelAudio {
     this.#packets = undefined;
     this.#markMs = 0;
     this.#arrivals = new Arrivals(this.#options.lagMs);
+    this.#readers.onTape();
   }
 
   /** What comes is nothing that this tape's listeners can go on with: they are sent away, and another begins. */
@@ -291,16 +340,30 @@ export class ChannelAudio {
     this.contentType = contentType;
   }
 
+  #writeFrame(frame: Buffer, durationMs: number, fresh: boolean, arrivedMs: number): void {
+    if (fresh) this.#reservoir.cut();
+    if (fresh || this.#facts.isDue) this.#facts.read(frame);
+    if (this.#packets !== undefined) this.#turnOver(isAdts(frame, 0) ? 'audio/aac' : 'audio/mpeg');
+    if (this.#frames === undefined) {
+      this.#frames = new Tape(this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
+      this.#keep();
+    }
+    this.#frames.write(this.#reservoir.mend(frame), durationMs);
+    this.#arrivals.note(arrivedMs, this.#frames.endMs);
+  }
+
+  /** The tape keeps what its readers need, or who comes next. */
+  #keep(): void {
+    this.tape?.keep(this.#readers.isNone ? (this.#options.burstMs ?? null) : null);
+  }
+
   #writePacket(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink, arrivedMs: number): void {
     if (this.#packets?.link.facts.codec !== link.facts.codec) {
       this.#turnOver(OGG_TYPE);
       this.#packets = new OggTape(link, this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
+      this.#keep();
     }
     this.#packets!.write(packet, durationMs, fresh, link);
     this.#arrivals.note(arrivedMs, this.#packets!.endMs);
   }
-}
-
-function readsAsAdts(frame: Buffer): boolean {
-  return (frame[1]! & 0xf6) === 0xf0;
 }

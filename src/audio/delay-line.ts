@@ -45,9 +45,19 @@ export interface LinePlace {
   readonly atByte: number;
 }
 
-interface LineFrame extends LinePlace {
+/** A frame, and when it came in, monotonic milliseconds. */
+export interface LineFrame {
   readonly frame: DelayedFrame;
   readonly arrivedMs: number;
+}
+
+interface FrameInLine extends LineFrame, LinePlace {}
+
+/** What waits, in order, and the pace at which it leaves. */
+export interface DelayLineState {
+  readonly frames: readonly LineFrame[];
+  /** When what has left will have been played, monotonic milliseconds. */
+  readonly playedMs: number;
 }
 
 export interface DelayOptions {
@@ -59,7 +69,7 @@ export interface DelayOptions {
 
 export class DelayLine implements AlarmHandler {
   readonly #options: DelayOptions;
-  #frames: (LineFrame | undefined)[] = new Array(FIRST_SLOTS).fill(undefined);
+  #frames: (FrameInLine | undefined)[] = new Array(FIRST_SLOTS).fill(undefined);
   /** Numbers of the first frame and of the next one. */
   #first = 0;
   #next = 0;
@@ -90,25 +100,38 @@ export class DelayLine implements AlarmHandler {
     return this.#end.atMs - this.#out.atMs;
   }
 
+  /** Gives away all that waits. Nothing leaves any more. */
+  leave(): DelayLineState {
+    const mask = this.#frames.length - 1;
+    const frames: LineFrame[] = [];
+    for (let i = this.#first; i < this.#next; i++) frames.push(this.#frames[i & mask]!);
+    this.#first = this.#next;
+    this.#alarm?.cancel();
+    return { frames, playedMs: this.#playedMs };
+  }
+
+  /** Goes on with what waits in another one. Before all else. */
+  goOn({ frames, playedMs }: DelayLineState): void {
+    for (const { frame, arrivedMs } of frames) this.#add(frame, arrivedMs);
+    this.#playedMs = playedMs;
+    this.#watch(this.#options.clock.now());
+  }
+
   push(frame: DelayedFrame): void {
     const { clock, delayMs } = this.#options;
     const nowMs = clock.now();
     if (Number.isNaN(this.#playedMs)) this.#playedMs = nowMs + delayMs;
     else if (this.#next === this.#first) this.#playedMs = Math.max(this.#playedMs, nowMs);
-    if (this.#next - this.#first === this.#frames.length) this.#grow();
-    const { atMs, atByte } = this.#end;
-    this.#frames[this.#next++ & (this.#frames.length - 1)] = { frame, arrivedMs: nowMs, atMs, atByte };
-    this.#end = { atMs: atMs + frame.durationMs, atByte: atByte + frame.bytes.length };
-    this.emptySinceMs = Number.POSITIVE_INFINITY;
+    this.#add(frame, nowMs);
     this.#release(nowMs);
-    if (this.#next > this.#first) this.#alarm ??= clock.alarm(nowMs + CHECK_MS, this);
+    this.#watch(nowMs);
   }
 
   /** Audio goes on by itself. */
   onAlarm(nowMs: number): void {
     this.#alarm = null;
     this.#release(nowMs);
-    if (this.#next > this.#first) this.#alarm = this.#options.clock.alarm(nowMs + CHECK_MS, this);
+    this.#watch(nowMs);
   }
 
   /** The place of the audio that came in up to that moment, behind its last frame; null: all of that has left. */
@@ -130,6 +153,18 @@ export class DelayLine implements AlarmHandler {
   /** What comes next into an empty line is a beginning: it waits for the whole delay again. */
   begin(): void {
     if (this.#next === this.#first) this.#playedMs = Number.NaN;
+  }
+
+  #add(frame: DelayedFrame, arrivedMs: number): void {
+    if (this.#next - this.#first === this.#frames.length) this.#grow();
+    const { atMs, atByte } = this.#end;
+    this.#frames[this.#next++ & (this.#frames.length - 1)] = { frame, arrivedMs, atMs, atByte };
+    this.#end = { atMs: atMs + frame.durationMs, atByte: atByte + frame.bytes.length };
+    this.emptySinceMs = Number.POSITIVE_INFINITY;
+  }
+
+  #watch(nowMs: number): void {
+    if (this.#next > this.#first) this.#alarm ??= this.#options.clock.alarm(nowMs + CHECK_MS, this);
   }
 
   #release(nowMs: number): void {
@@ -154,7 +189,7 @@ export class DelayLine implements AlarmHandler {
 
   #grow(): void {
     const mask = this.#frames.length - 1;
-    const bigger: (LineFrame | undefined)[] = new Array(2 * (mask + 1)).fill(undefined);
+    const bigger: (FrameInLine | undefined)[] = new Array(2 * (mask + 1)).fill(undefined);
     for (let i = this.#first; i < this.#next; i++) bigger[i & (bigger.length - 1)] = this.#frames[i & mask];
     this.#frames = bigger;
   }

@@ -3,8 +3,9 @@
  * another (ogg.ts). Invariant: what the chosen one would hand on and count, it hands on and counts. Owned by one source.
  */
 
-import { type Codec, Framer, type FrameSink } from './framer.js';
+import { type Codec, Framer, type FramerState, type FrameSink } from './framer.js';
 import { OggFramer } from './ogg.js';
+import type { OggFramerState } from './ogg-state.js';
 
 /** What a stream is, as far as its content type goes. */
 export type Format = Codec | 'ogg';
@@ -67,6 +68,22 @@ class AnyFramer {
   /** Links of Ogg whose headers were read. */
   get links(): number {
     return this.#framer instanceof OggFramer ? this.#framer.counters.links : 0;
+  }
+
+  /** Where it stands; null: it does not know yet what comes. */
+  get state(): FramerState | OggFramerState | null {
+    return this.#matched >= CAPTURE.length ? this.#framer.state : null;
+  }
+
+  /** Goes on where another one stood. Before the first `push`. */
+  goOnFrom(state: FramerState | OggFramerState): void {
+    this.#matched = CAPTURE.length;
+    if (state.format === 'frames') (this.#framer as Framer).goOnFrom(state);
+    else {
+      const framer = new OggFramer(this.#sink);
+      framer.goOnFrom(state);
+      this.#framer = framer;
+    }
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */

@@ -20,6 +20,7 @@ import {
   readHeader,
   tagBytes,
 } from './header.js';
+import { MeanBitrate, type MeanBitrateState } from './mean-bitrate.js';
 import type { OggLink } from './ogg-link.js';
 
 export type { Codec } from './header.js';
@@ -41,6 +42,22 @@ export interface FrameSink {
   onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void;
   /** A title stands in the stream here, before the next frame. */
   onTitle?(title: { readonly artist: string; readonly song: string; readonly cover: string }): void;
+}
+
+/** Where a framer stands in its stream, as plain data: another one goes on with it. */
+export interface FramerState {
+  readonly format: 'frames';
+  readonly facts: Pick<Framer, 'codec' | 'sampleRate' | 'channels' | 'bitrateKbps'>;
+  /** What waits for its rest. */
+  readonly kept: Buffer;
+  readonly neededBytes: number;
+  readonly tagLeftBytes: number;
+  readonly tagsBytes: number;
+  readonly key: number;
+  readonly atBoundary: boolean;
+  readonly atFirst: boolean;
+  readonly fresh: boolean;
+  readonly mean: MeanBitrateState;
 }
 
 export class Framer {
@@ -71,9 +88,7 @@ export class Framer {
   /** Only the first frame behind a tag or a new sync can be an info frame. */
   #atFirst = false;
   #fresh = true;
-  #windowBytes = 0;
-  #windowSamples = 0;
-  #windowFull = false;
+  readonly #mean = new MeanBitrate();
   #isPaused = false;
 
   constructor(sink: FrameSink) {
@@ -88,6 +103,37 @@ export class Framer {
     this.#tagsBytes = 0;
     this.#key = 0;
     this.#atBoundary = true;
+  }
+
+  get state(): FramerState {
+    const { codec, sampleRate, channels, bitrateKbps } = this;
+    return {
+      format: 'frames',
+      facts: { codec, sampleRate, channels, bitrateKbps },
+      kept: Buffer.from(this.#scratch.subarray(0, this.#keptBytes)),
+      neededBytes: this.#neededBytes,
+      tagLeftBytes: this.#tagLeftBytes,
+      tagsBytes: this.#tagsBytes,
+      key: this.#key,
+      atBoundary: this.#atBoundary,
+      atFirst: this.#atFirst,
+      fresh: this.#fresh,
+      mean: this.#mean.state,
+    };
+  }
+
+  /** Goes on where another one stood. Before the first `push`. */
+  goOnFrom(state: FramerState): void {
+    Object.assign(this, state.facts);
+    this.#keptBytes = state.kept.copy(this.#scratch);
+    this.#neededBytes = state.neededBytes;
+    this.#tagLeftBytes = state.tagLeftBytes;
+    this.#tagsBytes = state.tagsBytes;
+    this.#key = state.key;
+    this.#atBoundary = state.atBoundary;
+    this.#atFirst = state.atFirst;
+    this.#fresh = state.fresh;
+    this.#mean.goOnFrom(state.mean);
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */
@@ -202,38 +248,21 @@ export class Framer {
   }
 
   #handOn(bytes: Buffer, at: number, header: FrameHeader): void {
-    this.#count(header);
-    this.#tagsBytes = 0;
     const durationMs = (header.samples * 1000) / header.sampleRate;
+    this.#count(header, durationMs);
+    this.#tagsBytes = 0;
     const fresh = this.#fresh;
     this.#fresh = false;
     this.#sink.onFrame(bytes.subarray(at, at + header.lengthBytes), durationMs, fresh);
   }
 
-  #count(header: FrameHeader): void {
+  #count(header: FrameHeader, durationMs: number): void {
     this.counters.frames++;
-    if (header.codec !== this.codec || header.sampleRate !== this.sampleRate) {
-      this.#windowBytes = 0;
-      this.#windowSamples = 0;
-      this.#windowFull = false;
-    }
+    if (header.codec !== this.codec || header.sampleRate !== this.sampleRate) this.#mean.reset();
     this.codec = header.codec;
     this.sampleRate = header.sampleRate;
     this.channels = header.channels;
-    if (header.codec === 'mp3') {
-      this.bitrateKbps = header.bitrateKbps;
-      return;
-    }
-    this.#windowBytes += header.lengthBytes;
-    this.#windowSamples += header.samples;
-    const full = this.#windowSamples >= header.sampleRate;
-    if (full || !this.#windowFull) {
-      this.bitrateKbps = Math.round((this.#windowBytes * 8 * header.sampleRate) / (this.#windowSamples * 1000));
-    }
-    if (full) {
-      this.#windowFull = true;
-      this.#windowBytes = 0;
-      this.#windowSamples = 0;
-    }
+    this.bitrateKbps =
+      header.codec === 'mp3' ? header.bitrateKbps : this.#mean.count(header.lengthBytes, durationMs, this.bitrateKbps);
   }
 }

@@ -9,18 +9,27 @@ import type { RecordView } from '../metadata/view.js';
 
 let made = 0;
 
+/** Marks that are made from here on come behind this one. @param order of a mark of the process before this one */
+export function numberMarksFrom(order: number): void {
+  made = Math.max(made, order);
+}
+
 export class Mark {
   /** Marks of one tape lie in the order in which they were made. */
-  readonly order = ++made;
+  readonly order: number;
   readonly view: RecordView;
   readonly block: Buffer;
   readonly tags: Tags;
 
-  /** @param block, tags what of it stands in the stream, or in an Ogg one; the channel's options decide (icy.ts) */
-  constructor(view: RecordView, block: Buffer = icyBlock(view.title), tags: Tags = tagsOf(view)) {
+  /**
+   * @param block, tags what of it stands in the stream, or in an Ogg one; the channel's options decide (icy.ts)
+   * @param order of a mark that was made in another process
+   */
+  constructor(view: RecordView, block: Buffer = icyBlock(view.title), tags: Tags = tagsOf(view), order = ++made) {
     this.view = view;
     this.block = block;
     this.tags = tags;
+    this.order = order;
   }
 }
 

@@ -97,7 +97,8 @@ export class PacketClock {
   /** Of FLAC: the largest block, by its header and by what it may play; and how many bytes a sample of it may take. */
   readonly #mostSamples: number;
   readonly #sampleBytes: number;
-  #lastSize = 0;
+  /** Of the Vorbis block before the next packet, samples; 0: there is none. */
+  lastSize = 0;
 
   /** @param headers the header packets, the first one first */
   constructor(codec: OggCodec, headers: readonly Buffer[]) {
@@ -113,7 +114,7 @@ export class PacketClock {
 
   /** The packet behind a gap or at a start has none before it. */
   cut(): void {
-    this.#lastSize = 0;
+    this.lastSize = 0;
   }
 
   /** How many samples this packet plays; -1: it is not an audio packet of this codec. */
@@ -134,8 +135,8 @@ export class PacketClock {
     if ((first & 1) === 1 || isLong === undefined) return -1;
     const size = this.#sizes[isLong ? 1 : 0];
     if (this.#isTooLarge(packet, size)) return -1;
-    const samples = this.#lastSize === 0 ? 0 : (this.#lastSize + size) / 4;
-    this.#lastSize = size;
+    const samples = this.lastSize === 0 ? 0 : (this.lastSize + size) / 4;
+    this.lastSize = size;
     return samples;
   }
 

@@ -206,8 +206,17 @@ export class PageWriter {
   }
 
   /** Ends the page; nothing to end is nothing. */
-  end(flags = 0): void {
-    if (this.#count === 0) return;
+  end(): void {
+    if (this.#count > 0) this.#end(0);
+  }
+
+  /** Ends the stream, with an empty page where none is open. @param granule its position then */
+  finish(granule: number): void {
+    if (this.#count === 0) this.#granule = granule;
+    this.#end(LAST);
+  }
+
+  #end(flags: number): void {
     const bytes = PAGE_HEADER_BYTES + this.#count + this.#bodyBytes;
     this.#reserve(bytes);
     const [out, at] = [this.#out, this.#outBytes];

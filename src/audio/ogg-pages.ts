@@ -36,6 +36,15 @@ export interface PageCounters {
   checkedBytes: number;
 }
 
+/** Where a reader of pages stands, as plain data. */
+export interface OggPagesState {
+  /** What waits for its rest. */
+  readonly kept: Buffer;
+  readonly neededBytes: number;
+  readonly vainBytes: number;
+  readonly isUnderWay: boolean;
+}
+
 export class OggPages {
   /** Nothing more is handed on until the next `push`. Set by the sink. */
   isPaused = false;
@@ -61,6 +70,19 @@ export class OggPages {
     this.#at = this.#end = 0;
     this.#isUnderWay = false;
     this.#neededBytes = PAGE_HEADER_BYTES;
+  }
+
+  get state(): OggPagesState {
+    const kept = Buffer.from(this.#scratch.subarray(this.#at, this.#end));
+    return { kept, neededBytes: this.#neededBytes, vainBytes: this.#vainBytes, isUnderWay: this.#isUnderWay };
+  }
+
+  /** Goes on where another one stood. Before the first `push`. */
+  goOnFrom({ kept, neededBytes, vainBytes, isUnderWay }: OggPagesState): void {
+    this.#end = kept.copy(this.#scratch);
+    this.#neededBytes = neededBytes;
+    this.#vainBytes = vainBytes;
+    this.#isUnderWay = isUnderWay;
   }
 
   /**

@@ -8,9 +8,8 @@
  */
 
 import type { Mark, PlacedMark } from './mark.js';
-import type { LinkHead } from './ogg-link.js';
 import { headerBytes, moveBack } from './ogg-page.js';
-import type { AudioSegment } from './segment.js';
+import { type AudioSegment, NOTHING } from './segment.js';
 
 /** Where a listener's own link begins, as the pages of the shared one count: the position that becomes 0, and the number of its first page. */
 export interface LinkPlace {
@@ -18,11 +17,17 @@ export interface LinkPlace {
   readonly page: number;
 }
 
+/** The head of a link, and how many pages it takes. */
+export interface LinkPages {
+  readonly bytes: Buffer;
+  readonly pages: number;
+}
+
 export interface OggSegmentFacts {
   readonly bytes: Buffer;
   readonly linkBytes: number;
   /** Of the link to which its pages belong. */
-  readonly head: LinkHead;
+  readonly head: LinkPages;
   /** Where the link of a listener begins that joins here, and the audio time of the first sample that its decoder plays. */
   readonly joinPlace: LinkPlace;
   readonly entryMs: number;
@@ -44,7 +49,7 @@ export class OggSegment implements AudioSegment {
   readonly mark: Mark | null;
   readonly marks: readonly PlacedMark[];
   readonly joinPlace: LinkPlace;
-  readonly #head: LinkHead;
+  readonly head: LinkPages;
   #entered: Buffer | undefined;
 
   constructor(facts: OggSegmentFacts) {
@@ -57,7 +62,7 @@ export class OggSegment implements AudioSegment {
     this.before = facts.before;
     this.marks = facts.marks;
     this.mark = facts.marks.at(-1)?.mark ?? facts.before;
-    this.#head = facts.head;
+    this.head = facts.head;
   }
 
   get plain(): Buffer {
@@ -72,14 +77,19 @@ export class OggSegment implements AudioSegment {
     return this.bytes;
   }
 
+  /** It ends with whole pages. */
+  rest(): Buffer {
+    return NOTHING;
+  }
+
   entered(): Buffer {
-    return (this.#entered ??= Buffer.concat([this.#head.bytes, ...this.movedBack(this.joinPlace)]));
+    return (this.#entered ??= Buffer.concat([this.head.bytes, ...this.movedBack(this.joinPlace)]));
   }
 
   /** In pieces, with its pages as if the link had begun at this place: each header made anew, each body shared. */
   movedBack({ granule, page }: LinkPlace): Buffer[] {
     const { bytes } = this;
-    const pages = page - this.#head.pages;
+    const pages = page - this.head.pages;
     if (granule === 0 && pages === 0) return [bytes];
     const pieces: Buffer[] = [];
     const end = bytes.length - this.linkBytes;

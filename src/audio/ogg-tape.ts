@@ -12,13 +12,15 @@
  */
 
 import { randomInt } from 'node:crypto';
-import type { AudioTape } from './audio-tape.js';
-import { joinAt } from './burst.js';
+import type { AudioTape, WritableTape } from './audio-tape.js';
+import { joinAt, MORE_MS, neededFrom } from './burst.js';
+import { ClosedSegments } from './closed-segments.js';
 import { type Mark, NO_MARKS, type PlacedMark } from './mark.js';
 import { LinkHead, type OggLink } from './ogg-link.js';
-import { LAST, PageWriter } from './ogg-page.js';
+import { linkEndOf } from './ogg-link-end.js';
+import { PageWriter } from './ogg-page.js';
 import { OggRendering } from './ogg-rendering.js';
-import { OggSegment } from './ogg-segment.js';
+import { type LinkPages, OggSegment } from './ogg-segment.js';
 import { Phase } from './phase.js';
 
 const SEGMENT_MS = 1000;
@@ -36,21 +38,47 @@ const PREROLL_SAMPLES = 3840;
 /** A second of anything that is heard over a network has less. */
 const MOST_SEGMENT_BYTES = 512 * 1024;
 
-export class OggTape implements AudioTape {
+/** Links may follow one another with next to no audio in between, and what plays no time would never grow old. */
+export function mostOggSegments(lagMs: number): number {
+  return Math.ceil(lagMs / LEAST_SEGMENT_MS) + 1;
+}
+
+/** A packet, and what it plays. */
+interface RecentPacket {
+  readonly packet: Buffer;
+  readonly samples: number;
+}
+
+/** What another process needs beside the closed segments to go on as if nothing had been. */
+export interface OpenOgg {
+  /** The latest packets of Opus. */
+  readonly recent: readonly RecentPacket[];
+  /** Titles whose place is still to come, in order. */
+  readonly ahead: readonly TitleAhead[];
+}
+
+interface TitleAhead {
+  readonly mark: Mark;
+  readonly atMs: number;
+}
+
+/** As AudioTape has it: one whose link ends too soon is none to begin with. */
+export function lastOggEntry(tape: AudioTape, seq: number): number {
+  let found = seq;
+  for (let at = tape.at(found); at !== undefined && at.endMs - at.startMs < LEAST_SEGMENT_MS - LEAST_PACKET_MS; ) {
+    at = tape.at(--found);
+  }
+  return found;
+}
+
+export class OggTape implements WritableTape {
   readonly metaint: number;
   readonly segmentBytes: number;
-  readonly lagMs: number;
-  /** Links may follow one another with next to no audio in between, and what plays no time would never grow old. */
-  readonly #mostSegments: number;
-  tail = 0;
-  head = 0;
-  isOver = false;
-  #fence = 0;
-  readonly #segments: OggSegment[] = [];
+  readonly #closed: ClosedSegments<OggSegment>;
   #link: OggLink;
-  #head: LinkHead;
+  #head: LinkPages;
+  #preSkip: number;
   #pages: PageWriter;
-  #openStartMs = 0;
   #nowMs = 0;
   #granule = 0;
   /** Where the link of a listener begins that joins with the open segment (LinkPlace), and what its decoder does not play of that. */
@@ -58,43 +86,104 @@ export class OggTape implements AudioTape {
   #joinPage = 0;
   #unplayedMs = 0;
   /** The latest packets of Opus. */
-  readonly #recent: { readonly packet: Buffer; readonly samples: number }[] = [];
+  readonly #recent: RecentPacket[] = [];
   #recentSamples = 0;
   /** In force where the open segment begins, those that take effect in it, and the latest that has. */
   #before: Mark | null;
   #marks: PlacedMark[] = [];
   #mark: Mark | null;
   /** Those whose place is still to come, in order. */
-  readonly #ahead: { readonly mark: Mark; readonly atMs: number }[] = [];
+  readonly #ahead: TitleAhead[] = [];
   /** The mark that stands in the present link. */
   #linkMark: Mark | null;
+  /** Null: the tape is read. */
+  #burstMs: number | null = null;
+  /** The link is one of another process: it ends with the first packet of this one. */
+  #isTakenOver = false;
 
-  /** @param metaint for listeners that get ICY all the same; @param blocks of metaint bytes in a second, about */
-  constructor(link: OggLink, metaint: number, blocks: number, lagMs: number, mark: Mark | null) {
+  /**
+   * @param metaint for listeners that get ICY all the same; @param blocks of metaint bytes in a second, about
+   * @param begin the number of the first segment, and its audio time
+   */
+  constructor(
+    link: OggLink,
+    metaint: number,
+    blocks: number,
+    lagMs: number,
+    mark: Mark | null,
+    begin: { readonly first?: number; readonly startMs?: number } = {},
+  ) {
     this.metaint = metaint;
     this.segmentBytes = metaint * blocks;
-    this.lagMs = lagMs;
-    this.#mostSegments = Math.ceil(lagMs / LEAST_SEGMENT_MS) + 1;
+    this.#closed = new ClosedSegments({ lagMs, most: mostOggSegments(lagMs), ...begin });
+    this.#nowMs = this.edgeMs;
     this.#link = link;
     this.#before = mark;
     this.#mark = mark;
     this.#linkMark = mark;
-    this.#head = this.#makeHead(0);
-    this.#pages = new PageWriter(this.#head.serial, this.#head.pages, 0);
+    const head = this.#makeHead(0);
+    this.#head = head;
+    this.#preSkip = head.preSkip;
+    this.#pages = new PageWriter(head.serial, head.pages, 0);
     this.#open(0);
+  }
+
+  /**
+   * A tape that goes on where another process has left it, with another link: behind its closed segments, of which there is one at least.
+   * @param open what that process has left (`leave`), where it is known
+   */
+  static goOn(from: AudioTape, open?: OpenOgg): OggTape {
+    const { metaint, segmentBytes, lagMs, tail, head } = from;
+    const last = from.at(head - 1) as OggSegment;
+    const end = linkEndOf(last);
+    const begin = { first: tail, startMs: from.at(tail)!.startMs };
+    const tape = new OggTape(end.link, metaint, segmentBytes / metaint, lagMs, last.mark, begin);
+    for (let seq = tail; seq < head; seq++) tape.#closed.append(from.at(seq) as OggSegment);
+    tape.#closed.joinFrom = from.joinFrom;
+    tape.#nowMs = tape.edgeMs;
+    tape.#head = end.head;
+    tape.#pages = new PageWriter(end.serial, end.page, 0);
+    tape.#granule = end.granule;
+    tape.#open(0);
+    for (const { packet, samples } of open?.recent ?? []) tape.#remember(packet, samples);
+    tape.#ahead.push(...(open?.ahead ?? []));
+    tape.#isTakenOver = true;
+    return tape;
   }
 
   get link(): OggLink {
     return this.#link;
   }
 
+  get lagMs(): number {
+    return this.#closed.lagMs;
+  }
+
+  get tail(): number {
+    return this.#closed.tail;
+  }
+
+  get head(): number {
+    return this.#closed.head;
+  }
+
+  get isOver(): boolean {
+    return this.#closed.isOver;
+  }
+
+  get joinFrom(): number {
+    return this.#closed.joinFrom;
+  }
+
   get edgeMs(): number {
-    return this.#openStartMs;
+    return this.#closed.edgeMs;
   }
 
   at(seq: number): OggSegment | undefined {
-    return this.#segments[seq - this.tail];
+    return this.#closed.at(seq);
   }
+
+  readonly openRestBytes = 0;
 
   /** Its segments end with whole pages. */
   rest(): Buffer {
@@ -107,6 +196,18 @@ export class OggTape implements AudioTape {
 
   get endMs(): number {
     return this.#nowMs;
+  }
+
+  /** Closes the open segment, so that another process can go on behind it. Nothing is written any more. */
+  leave(): OpenOgg {
+    if (this.#pages.bytes > 0) this.#close(null);
+    return { recent: this.#recent, ahead: this.#ahead };
+  }
+
+  /** The last title on it, and its audio time. */
+  get lastTitle(): { readonly mark: Mark | null; readonly atMs: number } {
+    const last = this.#ahead.at(-1) ?? this.#marks.at(-1);
+    return { mark: last?.mark ?? this.#mark, atMs: last?.atMs ?? this.#closed.lastPlaced?.atMs ?? 0 };
   }
 
   /** Its link follows where the open segment is long enough; where the place is known ahead, the segment is long enough there. */
@@ -127,10 +228,13 @@ export class OggTape implements AudioTape {
       const { mark, atMs } = this.#ahead.shift()!;
       this.#take(mark, atMs);
     }
-    if (this.#pages.bytes > 0) {
+    if (this.#isTakenOver) {
+      this.#isTakenOver = false;
+      this.#closeLink(link, !fresh);
+    } else if (this.#pages.bytes > 0) {
       const isTitled = this.#mark?.block === this.#linkMark?.block;
       const goesOn = !fresh && link === this.#link;
-      const openMs = this.#nowMs - this.#openStartMs;
+      const openMs = this.#nowMs - this.edgeMs;
       if (!goesOn || (!isTitled && openMs >= LEAST_SEGMENT_MS)) this.#closeLink(link, goesOn);
       else if (openMs >= this.#segmentMs() || this.#pages.bytes >= MOST_SEGMENT_BYTES) {
         this.#close(null);
@@ -148,27 +252,33 @@ export class OggTape implements AudioTape {
   }
 
   lastEntry(seq: number): number {
-    return seq;
+    return lastOggEntry(this, seq);
   }
 
-  joinAt(burstMs: number): number {
-    return joinAt(this, this.#fence, burstMs);
+  joinAt(burstMs: number, moreMs?: number): number {
+    return joinAt(this, burstMs, moreMs);
   }
 
   fence(): void {
-    this.#fence = this.#pages.bytes === 0 ? this.head : this.head + 1;
+    this.#closed.joinFrom = this.#pages.bytes === 0 ? this.head : this.head + 1;
+  }
+
+  /** Nothing of it ever is. */
+  held(): void {}
+
+  keep(burstMs: number | null): void {
+    this.#burstMs = burstMs;
+    this.#trim();
   }
 
   end(): void {
-    this.isOver = true;
-    this.tail = Number.POSITIVE_INFINITY;
-    this.#segments.length = 0;
+    this.#closed.end();
   }
 
   /** A segment that a title ends soon is not ended just before it: the title's link could not begin at its place. */
   #segmentMs(): number {
     const next = this.#ahead[0];
-    return next !== undefined && next.atMs - this.#openStartMs < SEGMENT_MS + LEAST_SEGMENT_MS
+    return next !== undefined && next.atMs - this.edgeMs < SEGMENT_MS + LEAST_SEGMENT_MS
       ? SEGMENT_MS + LEAST_SEGMENT_MS
       : SEGMENT_MS;
   }
@@ -185,6 +295,7 @@ export class OggTape implements AudioTape {
     this.#pages = new PageWriter(head.serial, head.pages, 0);
     this.#granule = 0;
     this.#head = head;
+    this.#preSkip = head.preSkip;
     this.#open(this.#recentSamples);
     for (const { packet, samples } of this.#recent) this.#pages.packet(packet, (this.#granule += samples));
   }
@@ -193,36 +304,34 @@ export class OggTape implements AudioTape {
   #open(again: number): void {
     this.#joinGranule = this.#granule;
     this.#joinPage = this.#pages.sequence;
-    this.#unplayedMs = (this.#head.preSkip - again) / OPUS_KHZ;
+    this.#unplayedMs = (this.#preSkip - again) / OPUS_KHZ;
   }
 
   /** @param next the head of the link that follows; null: the present one goes on */
   #close(next: LinkHead | null): void {
-    this.#pages.end(next === null ? 0 : LAST);
+    if (next === null) this.#pages.end();
+    else this.#pages.finish(this.#granule);
     const pages = this.#pages.take();
     const segment = new OggSegment({
       bytes: next === null ? pages : Buffer.concat([pages, next.bytes]),
       linkBytes: next?.bytes.length ?? 0,
       head: this.#head,
       joinPlace: { granule: this.#joinGranule, page: this.#joinPage },
-      entryMs: this.#openStartMs + this.#unplayedMs,
-      startMs: this.#openStartMs,
+      entryMs: this.edgeMs + this.#unplayedMs,
+      startMs: this.edgeMs,
       endMs: this.#nowMs,
       before: this.#before,
       marks: this.#marks.length === 0 ? NO_MARKS : this.#marks,
     });
-    this.#segments.push(segment);
-    this.head++;
+    this.#closed.append(segment);
+    this.#trim();
     this.#before = this.#mark;
     if (this.#marks.length > 0) this.#marks = [];
-    this.#openStartMs = this.#nowMs;
-    while (
-      this.#segments.length > this.#mostSegments ||
-      (this.#segments.length > 1 && this.#nowMs - this.#segments[0]!.endMs > this.lagMs)
-    ) {
-      this.#segments.shift();
-      this.tail++;
-    }
+  }
+
+  /** As tape.ts does. */
+  #trim(): void {
+    if (this.#burstMs !== null) this.#closed.forgetBefore(neededFrom(this, this.#burstMs, MORE_MS));
   }
 
   #remember(packet: Buffer, samples: number): void {

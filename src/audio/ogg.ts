@@ -10,10 +10,12 @@
  */
 
 import type { FrameSink } from './framer.js';
+import { MeanBitrate } from './mean-bitrate.js';
 import { nextHeader, PacketClock, readIdentification } from './ogg-codec.js';
 import { OggLink } from './ogg-link.js';
 import { CONTINUED, FIRST, isFilled, LAST, MOST_LACINGS, type OggPage, PAGE_HEADER_BYTES } from './ogg-page.js';
 import { OggPages, type PageSink } from './ogg-pages.js';
+import type { OggFramerState } from './ogg-state.js';
 
 /** A larger packet is not a stream's audio; comments that hold a picture may come near. */
 export const MAX_PACKET_BYTES = 1024 * 1024;
@@ -74,9 +76,7 @@ export class OggFramer implements PageSink {
   #pieces: Buffer[] = [];
   #piecesBytes = 0;
   #isLost = false;
-  #windowBytes = 0;
-  #windowMs = 0;
-  #windowFull = false;
+  readonly #mean = new MeanBitrate();
 
   constructor(sink: FrameSink) {
     this.#sink = sink;
@@ -87,6 +87,65 @@ export class OggFramer implements PageSink {
     this.#pages.reset();
     this.#page = NO_PAGE;
     this.#leave();
+  }
+
+  get state(): OggFramerState {
+    const { frames, skippedBytes } = this.counters;
+    return {
+      format: 'ogg',
+      pages: this.#pages.state,
+      page: {
+        ...{ ...this.#page, lacings: Buffer.from(this.#page.lacings), body: Buffer.from(this.#page.body) },
+        ...{ lacing: this.#lacing, packetAt: this.#packetAt, bodyAt: this.#bodyAt, leftSamples: this.#leftSamples },
+        ...{ isHead: this.#isHead, frames: frames - this.#framesBefore, skipped: skippedBytes - this.#skippedBefore },
+      },
+      stream: {
+        ...{ serial: this.#serial, sequence: this.#sequence, granule: this.#granule, fresh: this.#fresh },
+        ...{ isFilled: this.#isFilled, packetMs: this.#packetMs, pageMs: this.pageMs },
+        ...{ headers: this.#headers, headerBytes: this.#headerBytes },
+      },
+      link: this.link?.packets(null, 0) ?? null,
+      lastSize: this.#clock?.lastSize ?? 0,
+      open: this.#isOpen
+        ? { piece: Buffer.concat(this.#pieces), bytes: this.#piecesBytes, isLost: this.#isLost }
+        : null,
+      ...{ bitrateKbps: this.bitrateKbps, mean: this.#mean.state },
+    };
+  }
+
+  /** Goes on where another one stood. Before the first `push`. */
+  goOnFrom({ pages, page, stream, link, lastSize, open, bitrateKbps, mean }: OggFramerState): void {
+    this.#pages.goOnFrom(pages);
+    this.#page = page;
+    this.#lacing = page.lacing;
+    this.#packetAt = page.packetAt;
+    this.#bodyAt = page.bodyAt;
+    this.#leftSamples = page.leftSamples;
+    this.#isHead = page.isHead;
+    this.#framesBefore = -page.frames;
+    this.#skippedBefore = -page.skipped;
+    this.#serial = stream.serial;
+    this.#sequence = stream.sequence;
+    this.#granule = stream.granule;
+    this.#fresh = stream.fresh;
+    this.#isFilled = stream.isFilled;
+    this.#packetMs = stream.packetMs;
+    this.pageMs = stream.pageMs;
+    this.#headers = stream.headers === null ? null : [...stream.headers];
+    this.#headerBytes = stream.headerBytes;
+    if (link !== null) {
+      this.link = new OggLink(link);
+      this.#clock = new PacketClock(this.link.facts.codec, link);
+      this.#clock.lastSize = lastSize;
+    }
+    if (open !== null) {
+      this.#isOpen = true;
+      this.#pieces = [open.piece];
+      this.#piecesBytes = open.bytes;
+      this.#isLost = open.isLost;
+    }
+    this.bitrateKbps = bitrateKbps;
+    this.#mean.goOnFrom(mean);
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */
@@ -258,22 +317,9 @@ export class OggFramer implements PageSink {
     this.#headerBytes = 0;
     this.#packetMs = Math.max(this.#packetMs, durationMs);
     this.pageMs = this.#isFilled ? MOST_LACINGS * this.#packetMs : 0;
-    this.#count(packet.length, durationMs);
+    this.counters.frames++;
+    this.bitrateKbps = this.#mean.count(packet.length, durationMs, this.bitrateKbps);
     this.#sink.onFrame(packet, durationMs, fresh, link);
     return samples;
-  }
-
-  #count(bytes: number, durationMs: number): void {
-    this.counters.frames++;
-    this.#windowBytes += bytes;
-    this.#windowMs += durationMs;
-    const isFull = this.#windowMs >= 1000;
-    if ((isFull || !this.#windowFull) && this.#windowMs > 0) {
-      this.bitrateKbps = Math.round((this.#windowBytes * 8) / this.#windowMs);
-    }
-    if (!isFull) return;
-    this.#windowFull = true;
-    this.#windowBytes = 0;
-    this.#windowMs = 0;
   }
 }

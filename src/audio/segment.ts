@@ -33,6 +33,15 @@ export interface AudioSegment {
   entered(icy: boolean): Buffer;
   /** The late title that was put into it after it was closed; null: none. */
   readonly late: Mark | null;
+  /** What stands in it before its entry: of a frame that began in the segment before. @param icy with the blocks that stand in it */
+  rest(icy: boolean): Buffer;
+}
+
+export const NOTHING = Buffer.alloc(0);
+
+/** Bytes of so much of a segment's audio with the blocks before its end, which say nothing new. */
+export function withBlocksBytes(audioBytes: number, metaint: number): number {
+  return audioBytes + Math.max(0, Math.ceil(audioBytes / metaint) - 1);
 }
 
 /** The title in force at an audio time within the segment. */
@@ -62,6 +71,9 @@ export interface SegmentFacts {
   /** A late title of which the first block says that it is in force, since it came when the segment before was closed; null: none. */
   readonly repeats: Mark | null;
 }
+
+/** What of a closed segment a late title changes. */
+export type SegmentTitles = Pick<SegmentFacts, 'marks' | 'repeats'> & Pick<AudioSegment, 'late'>;
 
 export class Segment implements SegmentFacts, AudioSegment {
   readonly bytes: Buffer;
@@ -108,10 +120,19 @@ export class Segment implements SegmentFacts, AudioSegment {
     const { startMs, endMs, plain } = this;
     const atByte = Math.floor((plain.length * Math.max(0, atMs - startMs)) / (endMs - startMs));
     const blockByte = Math.max(1, atByte);
-    this.marks = [...this.marks.filter((placed) => placed.blockByte < blockByte), { mark, atMs, atByte, blockByte }];
-    this.mark = mark;
-    this.late = mark;
-    if (atMs < startMs) this.repeats = mark;
+    this.retitle({
+      marks: [...this.marks.filter((placed) => placed.blockByte < blockByte), { mark, atMs, atByte, blockByte }],
+      late: mark,
+      repeats: atMs < startMs ? mark : this.repeats,
+    });
+  }
+
+  /** What a late title has made of its titles. */
+  retitle({ marks, late, repeats }: SegmentTitles): void {
+    this.marks = marks;
+    this.mark = marks.at(-1)?.mark ?? this.before;
+    this.late = late;
+    this.repeats = repeats;
     this.#titled = undefined;
     this.#unrepeated = undefined;
     this.#entered = undefined;
@@ -129,6 +150,12 @@ export class Segment implements SegmentFacts, AudioSegment {
   titledFor(had: Mark | null): Buffer {
     if (had === null || had !== this.repeats) return this.titled;
     return (this.#unrepeated ??= this.#withBlocks(this.plain, had.block));
+  }
+
+  rest(icy: boolean): Buffer {
+    const { entry } = this;
+    if (entry <= 0) return NOTHING;
+    return icy ? this.bytes.subarray(0, withBlocksBytes(entry, this.metaint)) : this.plain.subarray(0, entry);
   }
 
   /** A listener's first segment, with its blocks or without; the latter may be shorter (entry.ts). Only where there is an entry. */

@@ -12,37 +12,40 @@
  * does; a chunk is copied once and never kept. Owned and written by one channel's ChannelAudio.
  */
 
-import type { AudioTape } from './audio-tape.js';
-import { joinAt } from './burst.js';
+import type { AudioTape, WritableTape } from './audio-tape.js';
+import { joinAt, MORE_MS, neededFrom } from './burst.js';
+import { ClosedSegments, type ForgottenHandler } from './closed-segments.js';
 import { canEnter } from './entry.js';
 import { type Mark, NO_MARKS, type PlacedMark } from './mark.js';
-import { Segment } from './segment.js';
+import { Segment, withBlocksBytes } from './segment.js';
 
-const FIRST_SLOTS = 64;
-const NOTHING = Buffer.alloc(0);
+/** Buffers of forgotten segments that wait to be written over: each one that is closed makes the tape forget about one. */
+const MOST_SPARES = 4;
 
-export class Tape implements AudioTape {
+/** The open segment, between two frames. */
+export interface OpenSegment {
+  /** Without its blocks. */
+  readonly audio: Buffer;
+  readonly endMs: number;
+  readonly entry: number;
+  readonly entryMs: number;
+  readonly before: Mark | null;
+  readonly repeats: Mark | null;
+  readonly marks: readonly PlacedMark[];
+}
+
+export class Tape implements WritableTape, ForgottenHandler<Segment> {
   /** Audio bytes between two ICY blocks; promised to every listener, so it never changes. */
   readonly metaint: number;
   /** Audio bytes in a segment. */
   readonly segmentBytes: number;
-  /** How much audio is kept, milliseconds. */
-  readonly lagMs: number;
-  /** Sequence number of the oldest segment that can be read, and of the one that will be closed next. */
-  tail = 0;
-  head = 0;
-  isOver = false;
-
-  /** No listener joins before this segment. */
-  #fence = 0;
-  #slots: (Segment | undefined)[] = new Array(FIRST_SLOTS).fill(undefined);
+  readonly #closed: ClosedSegments<Segment>;
   /** Its zero bytes stand already; the audio goes between them. */
   #open: Buffer;
   /** Audio bytes in it. */
   #fill = 0;
   /** What `rest` gave of it without blocks, for all who ask. */
   #openRest: Buffer | undefined;
-  #openStartMs = 0;
   #nowMs = 0;
   /** Where in the open segment a listener may begin; -1: no such frame has begun yet. */
   #entry = -1;
@@ -54,41 +57,86 @@ export class Tape implements AudioTape {
   /** The latest title that came too late for the segment before. */
   #repeats: Mark | null = null;
   #marks: PlacedMark[] = [];
+  /** Null: the tape is read. */
+  #burstMs: number | null = null;
+  /** Nobody holds anything of this segment or those behind it. */
+  #freeFrom = 0;
+  /** Of forgotten segments that nobody holds: the next ones are written over them. */
+  readonly #spares: Buffer[] = [];
 
-  /** @param blocks of metaint bytes in a segment */
-  constructor(metaint: number, blocks: number, lagMs: number, mark: Mark | null) {
+  /** @param blocks of metaint bytes in a segment @param begin the number of the first one, and its audio time */
+  constructor(
+    metaint: number,
+    blocks: number,
+    lagMs: number,
+    mark: Mark | null,
+    begin: { readonly first?: number; readonly startMs?: number } = {},
+  ) {
     this.metaint = metaint;
     this.segmentBytes = metaint * blocks;
-    this.lagMs = lagMs;
+    this.#closed = new ClosedSegments({ lagMs, ...begin }, this);
     this.#before = mark;
+    this.#nowMs = this.edgeMs;
     this.#open = this.#blank();
   }
 
-  /** Audio time at the end of the last closed segment, milliseconds since the tape began. */
-  get edgeMs(): number {
-    return this.#openStartMs;
+  /**
+   * A tape that goes on where another process has left it: with its closed segments, at least one, and of the open one what is left there of the frame
+   * that their end cuts. What came behind it no listener was sent.
+   * @param open all of the open segment, where it is known
+   */
+  static goOn(from: AudioTape, open?: OpenSegment): Tape {
+    const { metaint, segmentBytes, lagMs, tail, head } = from;
+    const begin = { first: tail, startMs: from.at(tail)!.startMs };
+    const tape = new Tape(metaint, segmentBytes / metaint, lagMs, null, begin);
+    for (let seq = tail; seq < head; seq++) tape.#closed.append(from.at(seq) as Segment);
+    tape.#closed.joinFrom = from.joinFrom;
+    const last = from.at(head - 1) as Segment;
+    if (open === undefined) tape.#goOn(last, from.rest(head, false));
+    else tape.#goOnOpen(last, open);
+    // Their memory is not the tape's own.
+    tape.held();
+    return tape;
   }
 
-  /** The segment with this number; undefined when it is not (or no longer) on the tape. */
+  get lagMs(): number {
+    return this.#closed.lagMs;
+  }
+
+  get tail(): number {
+    return this.#closed.tail;
+  }
+
+  get head(): number {
+    return this.#closed.head;
+  }
+
+  get isOver(): boolean {
+    return this.#closed.isOver;
+  }
+
+  get joinFrom(): number {
+    return this.#closed.joinFrom;
+  }
+
+  get edgeMs(): number {
+    return this.#closed.edgeMs;
+  }
+
   at(seq: number): Segment | undefined {
-    return seq >= this.tail && seq < this.head ? this.#slots[seq & (this.#slots.length - 1)] : undefined;
+    return this.#closed.at(seq);
+  }
+
+  get openRestBytes(): number {
+    return this.#entry < 0 ? this.#fill : this.#entry;
   }
 
   /** Of the open segment too: frames come whole, so what its first bytes are is known at once. Also after the tape's end. */
   rest(seq: number, icy: boolean): Buffer {
-    if (seq === this.head) {
-      const length = this.#entry < 0 ? this.#fill : this.#entry;
-      return icy ? this.#open.subarray(0, this.#withBlocks(length)) : (this.#openRest ??= this.#audio(length));
-    }
-    const slots = this.#slots;
-    const segment = seq < this.head && seq >= this.head - slots.length ? slots[seq & (slots.length - 1)] : undefined;
-    if (segment === undefined || segment.entry <= 0) return NOTHING;
-    return icy ? segment.bytes.subarray(0, this.#withBlocks(segment.entry)) : segment.plain.subarray(0, segment.entry);
-  }
-
-  /** Bytes of so much of a segment's audio with the blocks before its end. */
-  #withBlocks(audioBytes: number): number {
-    return audioBytes + Math.max(0, Math.ceil(audioBytes / this.metaint) - 1);
+    if (seq !== this.head) return this.#closed.rest(seq, icy);
+    const length = this.openRestBytes;
+    if (icy) return this.#open.subarray(0, withBlocksBytes(length, this.metaint));
+    return (this.#openRest ??= this.#audio(length));
   }
 
   rendering(): null {
@@ -99,8 +147,25 @@ export class Tape implements AudioTape {
     return this.#nowMs;
   }
 
+  get open(): OpenSegment {
+    return {
+      audio: this.#audio(this.#fill),
+      endMs: this.#nowMs,
+      entry: this.#entry,
+      entryMs: this.#entryMs,
+      before: this.#before,
+      repeats: this.#repeats,
+      marks: this.#marks,
+    };
+  }
+
+  /** The last title on it, and its audio time. */
+  get lastTitle(): { readonly mark: Mark | null; readonly atMs: number } {
+    return this.#marks.at(-1) ?? { mark: this.#before, atMs: this.#closed.lastPlaced?.atMs ?? 0 };
+  }
+
   put(mark: Mark, atMs: number, aheadBytes = 0): void {
-    if (atMs < this.#openStartMs) {
+    if (atMs < this.edgeMs) {
       this.#putLate(mark, atMs);
       return;
     }
@@ -122,6 +187,10 @@ export class Tape implements AudioTape {
    * takes effect exactly at its end still goes into its last block.
    */
   write(frame: Buffer, durationMs: number): void {
+    this.#append(frame, durationMs, true);
+  }
+
+  #append(frame: Buffer, durationMs: number, isFrame: boolean): void {
     const { metaint, segmentBytes } = this;
     const msPerByte = durationMs / frame.length;
     const frameMs = this.#nowMs;
@@ -129,7 +198,7 @@ export class Tape implements AudioTape {
     let from = 0;
     while (from < frame.length) {
       if (this.#fill === segmentBytes) this.#close();
-      if (from === 0) this.#enter(frame);
+      if (from === 0 && isFrame) this.#enter(frame);
       const blocks = Math.floor(this.#fill / metaint);
       const n = Math.min((blocks + 1) * metaint - this.#fill, frame.length - from);
       frame.copy(this.#open, this.#fill + blocks, from, from + n);
@@ -143,19 +212,57 @@ export class Tape implements AudioTape {
     return this.at(seq)?.lastEntry ?? -1;
   }
 
-  joinAt(burstMs: number): number {
-    return joinAt(this, this.#fence, burstMs);
+  joinAt(burstMs: number, moreMs?: number): number {
+    return joinAt(this, burstMs, moreMs);
   }
 
-  /** What lies on the tape so far is nothing for listeners that join from here on. */
   fence(): void {
-    this.#fence = this.#fill === 0 ? this.head : this.head + 1;
+    this.#closed.joinFrom = this.#fill === 0 ? this.head : this.head + 1;
   }
 
-  /** The audio goes on in a format that this tape's listeners were not promised. */
+  keep(burstMs: number | null): void {
+    this.#burstMs = burstMs;
+    this.#trim();
+  }
+
+  held(): void {
+    // The open one too, of which there is `rest`.
+    this.#freeFrom = this.head + 1;
+  }
+
+  onForgotten({ bytes }: Segment, seq: number): void {
+    if (seq >= this.#freeFrom && this.#spares.length < MOST_SPARES) this.#spares.push(bytes);
+  }
+
   end(): void {
-    this.isOver = true;
-    this.tail = Number.POSITIVE_INFINITY;
+    this.#closed.end();
+  }
+
+  /** @param last the last closed segment, as the other process has it @param rest behind it */
+  #goOn(last: Segment, rest: Buffer): void {
+    const { edgeMs } = this;
+    const { late, following, marks, before, lastEntry, startMs, endMs } = last;
+    this.#lastEntry = lastEntry;
+    this.#before = last.mark;
+    if (late !== null) {
+      // It came while the open segment was open: some were sent the last one without it.
+      const place = marks.find(({ mark }) => mark === late)!;
+      this.#repeats = late;
+      this.#before = marks.findLast(({ mark }) => mark !== late)?.mark ?? before;
+      this.#marks = [{ mark: late, atMs: place.atMs, atByte: 0, blockByte: 1 }];
+    } else if (following !== null) this.#marks = [{ mark: following, atMs: edgeMs, atByte: 0, blockByte: 0 }];
+    this.#append(rest, ((endMs - startMs) / this.segmentBytes) * rest.length, false);
+  }
+
+  #goOnOpen(last: Segment, { audio, endMs, entry, entryMs, before, repeats, marks }: OpenSegment): void {
+    this.#lastEntry = last.lastEntry;
+    this.#before = before;
+    this.#repeats = repeats;
+    this.#marks = [...marks];
+    this.#append(audio, endMs - this.#nowMs, false);
+    this.#nowMs = endMs;
+    this.#entry = entry;
+    this.#entryMs = entryMs;
   }
 
   /** A frame begins here. */
@@ -166,13 +273,12 @@ export class Tape implements AudioTape {
   }
 
   #close(): void {
-    if (this.head - this.tail === this.#slots.length) this.#grow();
     if (this.#entry >= 0) this.#lastEntry = this.head;
     const ahead = this.#marks.length === 0 ? this.#marks : this.#takeAhead();
     const segment = new Segment({
       bytes: this.#open,
       metaint: this.metaint,
-      startMs: this.#openStartMs,
+      startMs: this.edgeMs,
       endMs: this.#nowMs,
       entry: this.#entry,
       entryMs: this.#entryMs,
@@ -182,16 +288,20 @@ export class Tape implements AudioTape {
       repeats: this.#repeats,
       following: ahead.findLast(({ blockByte }) => blockByte === 0)?.mark ?? null,
     });
-    this.#slots[this.head & (this.#slots.length - 1)] = segment;
-    this.head++;
+    this.#closed.append(segment);
+    this.#trim();
     this.#before = segment.mark;
     this.#marks = ahead;
     this.#repeats = null;
-    this.#openStartMs = this.#nowMs;
     this.#open = this.#blank();
     this.#fill = 0;
     this.#entry = -1;
-    this.#forget();
+  }
+
+  /** Where nobody reads: what is older than the place at which the next listener would begin, who can only come later, is of no use. */
+  #trim(): void {
+    if (this.#burstMs === null) return;
+    this.#closed.forgetBefore(neededFrom(this, this.#burstMs, MORE_MS));
   }
 
   /** Takes the marks that will take effect behind the open segment out of those in it, as the next one has them. */
@@ -211,28 +321,8 @@ export class Tape implements AudioTape {
   #putLate(mark: Mark, atMs: number): void {
     this.#repeats = mark;
     this.#marks = [...this.#marks.filter(({ blockByte }) => blockByte === 0), { mark, atMs, atByte: 0, blockByte: 1 }];
-    for (let seq = this.head - 1; seq >= this.tail; seq--) {
-      const segment = this.at(seq)!;
-      if (segment.endMs <= atMs) return;
-      segment.revise(mark, atMs);
-    }
-  }
-
-  #forget(): void {
-    const mask = this.#slots.length - 1;
-    while (this.tail < this.head - 1 && this.#nowMs - this.#slots[this.tail & mask]!.endMs > this.lagMs) {
-      this.#slots[this.tail & mask] = undefined;
-      this.tail++;
-    }
-  }
-
-  #grow(): void {
-    const old = this.#slots;
-    const bigger: (Segment | undefined)[] = new Array(old.length * 2).fill(undefined);
-    for (let seq = this.tail; seq < this.head; seq++) {
-      bigger[seq & (bigger.length - 1)] = old[seq & (old.length - 1)];
-    }
-    this.#slots = bigger;
+    const { head } = this;
+    for (let seq = this.#closed.firstAfter(atMs); seq < head; seq++) this.at(seq)!.revise(mark, atMs);
   }
 
   /** Of the open segment, without its blocks. */
@@ -249,6 +339,8 @@ export class Tape implements AudioTape {
   /** A buffer of its own, not of Node's pool: sockets may hold it long after the tape forgot it. Behind each block of it is a 0. */
   #blank(): Buffer {
     const { metaint, segmentBytes } = this;
+    const spare = this.#spares.pop();
+    if (spare !== undefined) return spare;
     const bytes = Buffer.allocUnsafeSlow(segmentBytes + segmentBytes / metaint);
     for (let at = metaint; at < bytes.length; at += metaint + 1) bytes[at] = 0;
     return bytes;

@@ -34,6 +34,15 @@ export class WaitingTitles {
     return this.#titles.at(-1);
   }
 
+  get all(): readonly AwaitedTitle[] {
+    return this.#titles;
+  }
+
+  /** Those that waited in another process. Before all else. */
+  goOn(titles: readonly AwaitedTitle[]): void {
+    this.#titles.push(...titles);
+  }
+
   /** Not before the last one. @param place null: the audio of that moment has not come in */
   add(view: RecordView, momentMs: number, place: LinePlace | null, nowMs: number): void {
     const titles = this.#titles;

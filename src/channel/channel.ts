@@ -1,26 +1,23 @@
 /**
- * One channel put together: its audio and tape, the switch and sources that feed it, and what mounts and encoders see of it. Built by
- * app/app.ts from the configuration; owns its sources from start to stop. What its sources say goes to the output given at `start`, so that
+ * One channel put together: its audio and tape, the switch and sources that feed it, and what clients see of it (served.ts). Built by
+ * app/channels.ts from the configuration; owns its sources from start to stop. What its sources say goes to the output given at `start`, so that
  * channels can be built before the service that takes their titles.
  */
 
+import type { Socket } from 'node:net';
 import { ChannelAudio } from '../audio/channel-audio.js';
 import type { Clock } from '../base/clock.js';
 import { type Log, Repeats } from '../base/log.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
-import { secretMatches } from '../config/secret.js';
-import { type HeadFacts, mergeFacts } from '../listener/head.js';
-import type { TrackRecord } from '../metadata/record.js';
-import { cleanText } from '../metadata/text.js';
-import type { FallbackRules } from '../now-playing/fallback.js';
-import type { TitleOrigin } from '../now-playing/trust.js';
 import { type EncoderOptions, EncoderSource } from '../source/encoder.js';
+import type { ConnectionPlace } from '../source/encoder-connection.js';
 import { FileSource } from '../source/file.js';
 import type { SourceEvent } from '../source/health.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import { Switch } from '../source/switch.js';
-import type { EncoderMount, Mount } from './mount.js';
+import type { EncoderPlace } from './mount.js';
 import { makePull } from './pulled.js';
+import { type ChannelLive, ServedChannel } from './served.js';
 
 export interface ChannelParts {
   readonly clock: Clock;
@@ -34,28 +31,29 @@ export interface ChannelOutput {
   onSourceChanged(channel: string): void;
 }
 
+/** Where a channel's sources stand, as plain data: another process goes on with them. */
+export interface ChannelPlace {
+  /** Which of them is on air; -1: none. */
+  readonly onAir: number;
+  readonly contentType: string | undefined;
+  /** Unix milliseconds. */
+  readonly onAirSinceMs: number | null;
+  readonly lastTitle: SourceTitle | undefined;
+}
+
 export class Channel {
   readonly key: string;
   readonly audio: ChannelAudio;
   readonly switch: Switch;
-  readonly mounts: readonly Mount[];
-  /** Which titles are taken, in order of trust. */
-  readonly titlesFrom: readonly TitleOrigin[];
-  /** Entities of HTML in pushed texts are decoded. */
-  readonly pushDecodesEntities: boolean;
-  /** How far ahead pushes are held. */
-  readonly holdSeconds: number;
-  /** Its own title, for when there is no better one. */
-  readonly fallback: FallbackRules | null;
+  /** As clients meet it. */
+  readonly served: ServedChannel;
   /** Undefined: the channel takes no encoder. */
-  readonly encoder: EncoderMount | undefined;
+  readonly encoder: EncoderPlace | undefined;
   /** Since when something has fed it without a gap, unix milliseconds; null: nothing does. */
-  onAirSinceMs: number | null = null;
+  #onAirSinceMs: number | null = null;
   /** Since when no source has been on air, monotonic milliseconds; +∞ while one is. */
   #offAirSinceMs: number;
   readonly #config: ChannelConfig;
-  /** The `titleOffsetMs` of those sources that have one. */
-  readonly #ownOffsetsMs = new Map<Source, number>();
   readonly #log: Log;
   readonly #repeats: Repeats;
   /** Null until `start`. */
@@ -64,10 +62,6 @@ export class Channel {
   constructor(key: string, config: ChannelConfig, all: Config, parts: ChannelParts) {
     this.key = key;
     this.#config = config;
-    this.titlesFrom = config.titlesFrom;
-    this.pushDecodesEntities = config.pushDecodesEntities;
-    this.holdSeconds = config.holdSeconds ?? all.metadata.holdSeconds;
-    this.fallback = fallbackRules(config);
     const { clock, log } = parts;
     this.#log = log;
     this.#repeats = new Repeats(log);
@@ -75,6 +69,7 @@ export class Channel {
     this.audio = new ChannelAudio({
       key,
       lagMs: all.streams.lagSeconds * 1000,
+      burstMs: all.streams.burstSeconds * 1000,
       now: () => clock.now(),
       metaint: config.metaint,
       bitrateKbps: config.bitrateKbps,
@@ -92,7 +87,7 @@ export class Channel {
         onSourceChanged: (source, reason) => {
           log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
           this.#offAirSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
-          this.onAirSinceMs = source === null ? null : (this.onAirSinceMs ?? clock.wallMs());
+          this.#onAirSinceMs = source === null ? null : (this.#onAirSinceMs ?? clock.wallMs());
           audio.sourceChanged(source?.contentType);
           this.#output?.onSourceChanged(key);
         },
@@ -109,8 +104,9 @@ export class Channel {
       },
     );
     for (const source of config.sources) this.#addSource(source, all, parts);
-    this.encoder = this.#encoderMount();
-    this.mounts = this.#makeMounts(all);
+    this.encoder = this.#encoderPlace();
+    const sendTitle = (title: SourceTitle) => this.#sendTitle(title);
+    this.served = new ServedChannel(key, config, all, { audio, live: this.#makeLive(), sendTitle });
   }
 
   /** Lets its sources run. Once. */
@@ -119,30 +115,42 @@ export class Channel {
     this.switch.start();
   }
 
+  /** Stops its sources between two frames, its encoder's connection apart, which is let go. Nothing more goes onto its tape but what waits (`flush`). */
+  letGo(): { readonly place: ChannelPlace; readonly encoder: ReturnType<EncoderSource['letGo']> } {
+    const { placeOnAir: onAir, titleOnAir: lastTitle } = this.switch;
+    const contentType = this.switch.onAir?.contentType;
+    const encoder = this.#encoderSource?.letGo() ?? null;
+    this.switch.stop();
+    return { place: { onAir, contentType, onAirSinceMs: this.#onAirSinceMs, lastTitle }, encoder };
+  }
+
+  /** Its encoder was on air in another process, and goes on here. Before `start`. */
+  goOn({ onAir, contentType, onAirSinceMs, lastTitle }: ChannelPlace): void {
+    if (contentType === undefined || !(this.switch.sources[onAir] instanceof EncoderSource)) return;
+    this.switch.goOn(onAir, contentType, lastTitle);
+    this.#onAirSinceMs = onAirSinceMs;
+    this.#offAirSinceMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Goes on with an encoder's connection of another process. After `start`. */
+  takeEncoder(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
+    const source = this.#encoderSource;
+    if (source === undefined) socket.destroy();
+    else source.goOn(socket, ahead, place, aheadMs);
+  }
+
+  get #encoderSource(): EncoderSource | undefined {
+    return this.switch.sources.find((candidate) => candidate instanceof EncoderSource);
+  }
+
   /** Lets go of all sources. Idempotent. */
   stop(): void {
     this.switch.stop();
   }
 
-  authorizesPush(token: string): boolean {
-    return secretMatches(this.#config.pushTokens, token);
-  }
-
   /** Since when listeners have had nothing from it, monotonic milliseconds; +∞ while there is audio, if only in the delay line. */
   get silentSinceMs(): number {
     return Math.max(this.#offAirSinceMs, this.audio.emptySinceMs);
-  }
-
-  /**
-   * How much later than its sender says the audio of a title of this origin comes in, milliseconds: as the source on air has it, else the channel.
-   * What stands in a stream stands at its place.
-   */
-  titleOffsetMs(origin: TrackRecord['source']): number {
-    const { onAir } = this.switch;
-    const own = onAir === null ? undefined : this.#ownOffsetsMs.get(onAir);
-    if (origin === 'fallback') return 0;
-    const standsInStream = origin === 'upstream' || (origin === 'encoder' && onAir?.contentType === 'audio/ogg');
-    return own ?? (standsInStream ? 0 : this.#config.titleOffsetMs);
   }
 
   /** Whether the first of its sources is not the one on air. */
@@ -171,7 +179,6 @@ export class Channel {
         onEvent,
       });
     });
-    if (config.titleOffsetMs !== undefined) this.#ownOffsetsMs.set(this.switch.sources[place]!, config.titleOffsetMs);
   }
 
   /** One line a second at most for each source and event. */
@@ -181,16 +188,11 @@ export class Channel {
     else this.#repeats.warn(`${place} ${event}`, all, 'source event');
   }
 
-  #encoderMount(): EncoderMount | undefined {
-    const source = this.switch.sources.find((candidate) => candidate instanceof EncoderSource);
-    const config = this.#config.sources.find((candidate) => candidate.type === 'encoder');
-    if (source === undefined || config === undefined) return undefined;
+  #encoderPlace(): EncoderPlace | undefined {
+    const source = this.#encoderSource;
+    if (source === undefined) return undefined;
     return {
       channelKey: this.key,
-      hasPassword: (sha256) => secretMatches([config.password], sha256),
-      hasUser: (user) => user === 'source' || user === config.user,
-      // Both are always compared, so that a wrong user name takes the same time as a wrong password.
-      authorizes: (user, password) => secretMatches([config.password], password) && user === config.user,
       get isBusy() {
         return source.busy;
       },
@@ -201,63 +203,41 @@ export class Channel {
         return source.quietMs;
       },
       attach: (socket, first, headers) => source.attach(socket, first, headers),
-      takesTitles: this.titlesFrom.includes('encoder'),
-      get isFed() {
-        return config.titlesWhileAway || source.state === 'up';
-      },
-      title: (title) => this.switch.title(source, title),
     };
   }
 
-  #makeMounts(all: Config): Mount[] {
-    const configured = headFacts(this.key, this.#config, all);
-    const { audio, switch: sources } = this;
-    const hasAudio = () => this.silentSinceMs === Number.POSITIVE_INFINITY;
-    return [`/${this.key}`, ...this.#config.mounts].map((path) => ({
-      path,
-      audio,
-      takesEncoder: this.encoder !== undefined,
-      get facts() {
-        return mergeFacts(configured, sources.onAir?.facts);
+  /** As EncoderMount has it. */
+  async #sendTitle(title: SourceTitle): Promise<boolean> {
+    const source = this.#encoderSource;
+    const config = this.#config.sources.find((candidate) => candidate.type === 'encoder');
+    if (source === undefined || config === undefined) return false;
+    if (!config.titlesWhileAway && source.state !== 'up') return false;
+    if (this.#config.titlesFrom.includes('encoder')) await this.switch.title(source, title);
+    return true;
+  }
+
+  #makeLive(): ChannelLive {
+    const channel = this;
+    return {
+      get onAirSinceMs() {
+        return channel.#onAirSinceMs;
       },
-      access: this.#config.access,
-      maxListeners: this.#config.maxListeners ?? Number.POSITIVE_INFINITY,
-      maxListenMs: (this.#config.maxListenSeconds ?? all.streams.maxListenSeconds ?? Number.POSITIVE_INFINITY) * 1000,
-      overflowUrl: this.#config.overflowUrl ?? all.streams.overflowUrl,
-      get hasAudio() {
-        return hasAudio();
+      get silentSinceMs() {
+        return channel.silentSinceMs;
+      },
+      get onAir() {
+        const { onAir, sources } = channel.switch;
+        return onAir === null ? null : sources.indexOf(onAir);
+      },
+      get contentType() {
+        return channel.switch.onAir?.contentType;
+      },
+      get facts() {
+        return channel.switch.onAir?.facts;
       },
       get hopeful() {
-        return sources.hopeful || audio.delayedMs > 0;
+        return channel.switch.hopeful || channel.audio.delayedMs > 0;
       },
-      onDemand: sources.onDemand,
-    }));
+    };
   }
-}
-
-function fallbackRules({ fallback }: ChannelConfig): FallbackRules | null {
-  if (fallback === undefined) return null;
-  const { artist, song, graceSeconds, whenSourceLost } = fallback;
-  return { title: { artist: cleanText(artist), song: cleanText(song) }, graceSeconds, whenSourceLost };
-}
-
-function headFacts(key: string, config: ChannelConfig, all: Config): HeadFacts {
-  const headers = Object.entries(all.streams.headers).map(([name, value]) => [
-    name,
-    value.replaceAll('{channelkey}', key),
-  ]);
-  return {
-    key,
-    name: config.name,
-    genre: config.genre,
-    url: config.url,
-    description: config.description,
-    public: config.public,
-    bitrateKbps: config.bitrateKbps ?? 0,
-    audioInfo: '',
-    sampleRate: 0,
-    channels: 0,
-    server: all.streams.server,
-    headers: Object.fromEntries(headers),
-  };
 }

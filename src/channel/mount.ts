@@ -1,10 +1,10 @@
 /**
  * A channel as the outside meets it: where listeners play it, and where an encoder feeds it and sends its titles. Values that are read
- * when they are needed; the channel makes them (channel.ts), HTTP takes them.
+ * when they are needed; the channel makes them (served.ts, channel.ts), HTTP takes them.
  */
 
 import type { Socket } from 'node:net';
-import type { ChannelAudio } from '../audio/channel-audio.js';
+import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Access } from '../config/access.js';
 import type { HeadFacts } from '../listener/head.js';
 import type { SourceTitle } from '../source/source.js';
@@ -22,7 +22,7 @@ export interface ListenPolicy {
 /** A mount as a listener meets it. */
 export interface Mount extends ListenPolicy {
   readonly path: string;
-  readonly audio: ChannelAudio;
+  readonly audio: PlayableAudio;
   readonly facts: HeadFacts;
   /** Whether there is audio, if only in the delay line, and whether waiting for some makes sense. */
   readonly hasAudio: boolean;
@@ -33,7 +33,7 @@ export interface Mount extends ListenPolicy {
   readonly onDemand: boolean;
 }
 
-/** A channel as its encoder meets it: which logins may feed it and send its titles, which encoder feeds it now. */
+/** A channel as its encoder logs in: whose audio it may feed and whose titles it may send. */
 export interface EncoderMount {
   readonly channelKey: string;
   /** Constant time. @param sha256 of the password, taken once for all channels: a client that is not trusted chooses how long it is */
@@ -42,6 +42,15 @@ export interface EncoderMount {
   hasUser(user: string): boolean;
   /** Whether this name and password may feed the channel; constant time. */
   authorizes(user: string, password: string): boolean;
+  /** Whether the channel takes encoders' titles at all. */
+  readonly takesTitles: boolean;
+  /** Resolves when the title is accepted or ignored: false where no encoder feeds the channel. Rejects where nobody could be asked. */
+  sendTitle(title: SourceTitle): Promise<boolean>;
+}
+
+/** Where a channel's encoder feeds it, and which one does now. */
+export interface EncoderPlace {
+  readonly channelKey: string;
   /** An encoder feeds it that may not be replaced by one that knows the password (`takeover` in the configuration). */
   readonly isBusy: boolean;
   /** What that encoder calls itself; "": it does not say, or none is there. */
@@ -50,10 +59,4 @@ export interface EncoderMount {
   readonly quietMs: number;
   /** From here on the connection is the channel's; the encoder that fed it before is cut. @param headers what the encoder says of itself */
   attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>): void;
-  /** Whether the channel takes encoders' titles at all. */
-  readonly takesTitles: boolean;
-  /** Whether an encoder feeds it now, or its titles are taken all the same. */
-  readonly isFed: boolean;
-  /** Resolves when the title is accepted or ignored; never rejects. */
-  title(title: SourceTitle): Promise<void>;
 }

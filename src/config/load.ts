@@ -30,9 +30,10 @@ export class ConfigError extends Error {
 /**
  * Loads the configuration at `path` (YAML; `${NAME}` and `${NAME:-default}` in values are taken from `env`).
  * Synchronous, for the start of the process. Throws ConfigError.
+ * @param text what the file says, where it was read before
  */
-export function loadConfig(path: string, env: NodeJS.ProcessEnv): LoadedConfig {
-  const document = new ConfigDocument(read(path), env);
+export function loadConfig(path: string, env: NodeJS.ProcessEnv, text = read(path)): LoadedConfig {
+  const document = new ConfigDocument(text, env);
   if (document.broken) throw new ConfigError(path, document.problems);
   const result = configSchema({ env, folder: dirname(resolve(path)) }).safeParse(document.value);
   const found = [

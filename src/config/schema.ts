@@ -112,6 +112,9 @@ export function configSchema(context: ConfigContext) {
         error: 'must not be before legacy.deprecatedOn',
       })
       .optional(),
+    workers: z
+      .union([whole(0, 256), z.literal('auto')], { error: 'must be a whole number from 0 to 256, or auto' })
+      .default(0),
     demoSecretsInPublic: choice(['', DEMO_SECRETS_CONSENT]).default(''),
     data: section({
       folder: text(1, 4096).default('./data'), // relative to the working directory
@@ -131,6 +134,7 @@ export function configSchema(context: ConfigContext) {
     }).prefault({}),
     shutdown: section({
       graceSeconds: seconds(1, 600).default(8),
+      drainSeconds: seconds(0, 86_400).default(300),
     }).prefault({}),
     sessions: section({
       keepSeconds: seconds(0, 86_400).default(60),
@@ -209,6 +213,9 @@ export function configSchema(context: ConfigContext) {
     streams: section({
       burstSeconds: seconds(0, 60).default(5),
       lagSeconds: seconds(5, 600).default(30),
+      writeSeconds: z
+        .union([z.literal('auto'), z.literal(1), z.literal(2)], { error: 'must be auto, 1 or 2' })
+        .default('auto'),
       startTimeoutSeconds: seconds(0.1, 300).default(10),
       silenceSeconds: seconds(0.1, 600).default(15),
       maxListenSeconds: seconds(1, 604_800).optional(),

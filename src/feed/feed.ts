@@ -71,6 +71,8 @@ export class Feed {
   readonly #topics = new Map<string, Set<Watcher>>();
   /** The order of all that is published here. */
   readonly sequence = new Sequence();
+  /** Called with a listener's first watcher, and when the last one has gone, in whatever timing. Null: nobody wants to know. */
+  onListenerWatched: ((metaid: string, isWatched: boolean) => void) | null = null;
   #turn = 0;
 
   /** Declares a station and its channels, in configured order. */
@@ -155,12 +157,26 @@ export class Feed {
 
   /** A metaid need not play yet; the first messages are up to the caller, which has the session. */
   watchListener(metaid: string, sync: Sync, watcher: Watcher): () => void {
-    return this.#subscribe(`listener ${sync} ${metaid}`, watcher);
+    const wasWatched = this.onListenerWatched !== null && this.#hasWatchers(metaid);
+    const end = this.#subscribe(`listener ${sync} ${metaid}`, watcher);
+    if (this.onListenerWatched === null) return end;
+    if (!wasWatched) this.onListenerWatched(metaid, true);
+    let hasEnded = false;
+    return () => {
+      if (hasEnded) return;
+      hasEnded = true;
+      end();
+      if (!this.#hasWatchers(metaid)) this.onListenerWatched?.(metaid, false);
+    };
   }
 
   /** Whether this listener has watchers in this timing: what no watcher reads is not rendered. */
   isWatched(metaid: string, sync: Sync): boolean {
     return this.#topics.has(`listener ${sync} ${metaid}`);
+  }
+
+  #hasWatchers(metaid: string): boolean {
+    return this.isWatched(metaid, 'audio') || this.isWatched(metaid, 'wire');
   }
 
   #begin(channels: readonly string[], watcher: Watcher, seen: string | undefined): void {

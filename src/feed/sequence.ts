@@ -23,6 +23,8 @@ export class Sequence {
   readonly #open = new Set<number>();
   /** Of the open ones, those that are committed and wait to be published. */
   readonly #held = new Set<number>();
+  /** Open in the process from which the records come. */
+  #remote: readonly number[] = [];
   #text: string | undefined;
 
   /** The highest stamp issued, published or not. To be stored with every change: the clock may stand further back after a restart. */
@@ -70,12 +72,29 @@ export class Sequence {
     if (this.#open.delete(stamp)) this.#text = undefined;
   }
 
+  /** Stamps that were issued and not published yet, for processes that read this one's records. */
+  get open(): readonly number[] {
+    return [...this.#open];
+  }
+
+  /** Where the records come from another process: the stamps that are open there, as of the record that is published next. */
+  setRemote(open: readonly number[]): void {
+    this.#remote = open;
+    this.#text = undefined;
+  }
+
   /** What has been published by now. */
   get text(): string {
     if (this.#text !== undefined) return this.#text;
     let text = this.#published.toString(36);
-    for (const stamp of this.#open) if (stamp < this.#published) text += `-${(this.#published - stamp).toString(36)}`;
+    for (const stamp of this.#open) text += this.#missing(stamp);
+    for (const stamp of this.#remote) if (!this.#open.has(stamp)) text += this.#missing(stamp);
     return (this.#text = text);
+  }
+
+  /** As the text names what is open below the highest published stamp. */
+  #missing(stamp: number): string {
+    return stamp < this.#published ? `-${(this.#published - stamp).toString(36)}` : '';
   }
 }
 

@@ -38,7 +38,7 @@ export function registerHeard(app: FastifyInstance, reports: Pick<HeardReports, 
     handler: async ({ params, body }: FastifyRequest, reply: FastifyReply) => {
       const { metaid } = params as { readonly metaid: string };
       if (!isMetaid(metaid)) throw notFound();
-      const verdict = reports.take(metaid, (body as Buffer | undefined) ?? Buffer.alloc(0));
+      const verdict = await reports.take(metaid, (body as Buffer | undefined) ?? Buffer.alloc(0));
       if (verdict !== 'taken') throw refusalOf(verdict, retrySeconds);
       return reply.code(204).headers(NO_STORE).send();
     },

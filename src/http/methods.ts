@@ -21,6 +21,9 @@ export interface RouteRole {
   readonly role?: Role;
 }
 
+/** What a request must be, beside its path, for a route to be its own: by the strategies that were added to fastify. */
+export type RouteConstraints = Readonly<Record<string, string>>;
+
 /** Answers every method but these for this path. @param allowed a list of allow.ts @param detail for a person */
 export function refuseOthers(
   app: FastifyInstance,
@@ -28,10 +31,12 @@ export function refuseOthers(
   allowed: string,
   detail: string,
   config: RouteRole = {},
+  constraints: RouteConstraints = {},
 ): void {
   const taken = allowed.split(', ');
   app.route({
     config,
+    constraints,
     method: app.supportedMethods.filter((method) => !taken.includes(method)),
     url,
     onRequest: async () => {
@@ -47,7 +52,12 @@ export function refuseWrites(app: FastifyInstance, url: string, config: RouteRol
 }
 
 /** The same for what pages of other origins may read too: OPTIONS answers their preflight. */
-export function allowPreflight(app: FastifyInstance, url: string, config: RouteRole): void {
-  app.options(url, { config }, async (_request, reply) => reply.code(204).headers(READ_PREFLIGHT).send());
-  refuseOthers(app, url, READ_METHODS, READ_ONLY, config);
+export function allowPreflight(
+  app: FastifyInstance,
+  url: string,
+  config: RouteRole,
+  constraints: RouteConstraints = {},
+): void {
+  app.options(url, { config, constraints }, async (_request, reply) => reply.code(204).headers(READ_PREFLIGHT).send());
+  refuseOthers(app, url, READ_METHODS, READ_ONLY, config, constraints);
 }

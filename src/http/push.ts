@@ -21,7 +21,7 @@ import { type Judged, type Judges, judgeRequest } from '../net/judge.js';
 import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';
-import type { AcceptedPush } from '../titles/service.js';
+import type { AcceptedPush } from '../titles/pushes.js';
 import { PUSH_METHODS } from './allow.js';
 import { type RouteRole, refuseOthers } from './methods.js';
 

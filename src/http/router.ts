@@ -61,6 +61,7 @@ export class Router {
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
   /** The roles of the address at which a request came in, for fastify's part. */
   readonly #roles = new WeakMap<http.IncomingMessage, Roles>();
+  #isLeaving = false;
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
@@ -99,6 +100,11 @@ export class Router {
     });
   }
 
+  /** Clients are to come again elsewhere: each connection ends with its next answer. */
+  leave(): void {
+    this.#isLeaving = true;
+  }
+
   /** An HTTP server for one address; it never listens, the front hands it connections. */
   server(roles: Roles): http.Server {
     const server = http.createServer({
@@ -120,6 +126,7 @@ export class Router {
       this.#pipelines.set(socket, new Pipeline(socket, this.#parts.watchdog)),
     );
     server.on('request', (request, response) => {
+      if (this.#isLeaving) response.shouldKeepAlive = false;
       if (this.#begins(request, response)) this.#request(request, response, roles);
     });
     server.on('upgrade', (request, socket, head) => {

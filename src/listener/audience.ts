@@ -1,29 +1,35 @@
 /**
- * All listeners of this process. Each is written to once a second, in one of 25 slots, so that a crowd's writes are spread over
- * the second and never block the loop.
+ * All listeners of this process. Each is written to once a second, and in a crowd each two seconds (pace.ts), where it was given as much more
+ * audio when it joined: so no player ever holds less than before.
  *
- *   tick 40 ms ─► slot 0 │ slot 1 │ … │ slot 24 │ slot 0 …      a late tick makes up for the slots it missed, each once
+ *   1 s          │ burst │ w   w   w   w   w        w: a write of all that is there
+ *   2 s   │ burst │ more   w       w       w        it begins earlier on the tape, by a second at least: that comes later
  *
  * Owns every listener's socket from `join` until its ending, which is reported once (src/listener/README.md, "Endings"). The one writer of
- * ChannelAudio's `listeners` and `playing`.
+ * PlayableAudio's `listeners` and `playing`.
  */
 
 import type { Socket } from 'node:net';
 import type { AudioTape } from '../audio/audio-tape.js';
-import type { ChannelAudio } from '../audio/channel-audio.js';
+import { MORE_MS } from '../audio/burst.js';
+import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { AlarmHandler, Clock } from '../base/clock.js';
-import { TICK_MS } from '../base/clock.js';
+import type { Tallies } from '../base/tallies.js';
 import { SocketBacklog } from './backlog.js';
 import { ENDINGS, type Ending } from './ending.js';
 import { LateBlocks } from './late-blocks.js';
 import { Listener } from './listener.js';
+import { Pace, type WriteSeconds } from './pace.js';
+import { Runs } from './runs.js';
 import type { Session, Sessions } from './sessions.js';
+import { Slots, type TurnHandler } from './slots.js';
 import { TypicalLag } from './typical-lag.js';
 
-/** One turn takes a second, the playing time of a usual segment. */
-const SLOTS = 1000 / TICK_MS;
 /** The last bytes of a polite ending may take this long. */
 const LINGER_MS = 10_000;
+
+/** A listener gets no more than its burst before it has been there for this time: where many join at once, that second costs enough. */
+const SETTLED_MS = 10_000;
 
 /** How a listener's stream ended. */
 export interface ListenerEnd {
@@ -46,14 +52,18 @@ export interface JoinOptions {
   onEnd(end: ListenerEnd): void;
 }
 
-export class Audience implements AlarmHandler {
+export class Audience implements AlarmHandler, TurnHandler<Listener> {
   readonly #clock: Clock;
   readonly #sessions: Sessions;
   /** What the listeners' sockets hold that their players have not taken. */
   readonly backlog: SocketBacklog;
-  readonly #slots: Listener[][] = Array.from({ length: SLOTS }, () => []);
+  readonly #pace: Pace;
+  /** By seconds between two writes, and all of them. */
+  readonly #turns: Readonly<Record<WriteSeconds, Slots<Listener>>>;
+  readonly #slots: readonly (readonly Listener[])[];
+  readonly #runs = new WeakMap<AudioTape, Runs>();
   readonly #typicalLag: TypicalLag;
-  #doneTick: number;
+  #tapes = 0;
   #count = 0;
   /** Bytes that were given to sockets of listeners that have ended; live ones carry their own count. */
   #endedBytes = new Map<string, number>();
@@ -67,12 +77,15 @@ export class Audience implements AlarmHandler {
     shutdown: 0,
   };
 
-  constructor(clock: Clock, sessions: Sessions) {
+  /** @param writeSeconds `streams.writeSeconds` @param tallies with other processes */
+  constructor(clock: Clock, sessions: Sessions, writeSeconds: 'auto' | WriteSeconds = 'auto', tallies?: Tallies) {
     this.#clock = clock;
     this.#sessions = sessions;
     this.backlog = new SocketBacklog(clock, (listener) => listener.end('lagged'));
-    this.#typicalLag = new TypicalLag(clock, this.#slots);
-    this.#doneTick = Math.floor(clock.now() / TICK_MS);
+    this.#pace = new Pace(writeSeconds);
+    this.#turns = { 1: new Slots(1, clock.now()), 2: new Slots(2, clock.now()) };
+    this.#slots = [...this.#turns[1].slots, ...this.#turns[2].slots];
+    this.#typicalLag = new TypicalLag(clock, this.#slots, tallies);
     clock.everyTick(this);
   }
 
@@ -81,19 +94,19 @@ export class Audience implements AlarmHandler {
   }
 
   /** How much later than the live edge the median listener of a channel hears, milliseconds of audio; null: nobody plays. */
-  typicalLagMs({ key, delayedMs }: Pick<ChannelAudio, 'key' | 'delayedMs'>): number | null {
+  typicalLagMs({ key, delayedMs }: Pick<PlayableAudio, 'key' | 'delayedMs'>): number | null {
     const lagMs = this.#typicalLag.typicalLagMs(key);
     return lagMs === null ? null : lagMs + delayedMs;
   }
 
   /** Takes a place on the channel, before there is a tape: the first one wakes a source on demand. Balance with `leave`. */
-  enter(channel: ChannelAudio): void {
-    this.#count++;
+  enter(channel: PlayableAudio): void {
+    this.#pace.count(++this.#count);
     if (channel.listeners++ === 0) channel.want(true);
   }
 
-  leave(channel: ChannelAudio): void {
-    this.#count--;
+  leave(channel: PlayableAudio): void {
+    this.#pace.count(--this.#count);
     if (--channel.listeners === 0) channel.want(false);
   }
 
@@ -101,14 +114,19 @@ export class Audience implements AlarmHandler {
    * Begins to play: `head` is the answer's head, the channel has a tape, `enter` was called for this socket. The audience leaves
    * the channel when the listener ends.
    */
-  join(socket: Socket, channel: ChannelAudio, head: Buffer, options: JoinOptions): Listener {
+  join(socket: Socket, channel: PlayableAudio, head: Buffer, options: JoinOptions): Listener {
     const tape = channel.tape!;
     channel.playing++;
     const nowMs = this.#clock.now();
     const cursor = tape.joinAt(options.burstMs);
-    const listener = new Listener(socket, tape, channel.key, cursor, options.icy, options.session, nowMs);
+    const earlier = this.#joinEarlier(tape, cursor, options);
+    const listener = new Listener(socket, tape, channel.key, earlier, options.icy, options.session, nowMs);
+    listener.hasMore = earlier < cursor;
+    if (listener.hasMore) listener.staysMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
+    listener.runs = this.#runsOf(tape);
+    listener.runs.enter();
     this.#showLate(listener, tape, options);
-    this.#place(listener);
+    this.#turns[listener.writeSeconds].add(listener, listener.runs.group);
     const backlog = this.backlog.watch(listener, tape);
     const onAlarm = () => listener.end('overtime');
     const hasLimit = options.limitMs < Number.POSITIVE_INFINITY;
@@ -133,10 +151,21 @@ export class Audience implements AlarmHandler {
 
   /** Writes to the listeners of the slots that are due. */
   onAlarm(nowMs: number): void {
-    const tick = Math.floor(nowMs / TICK_MS);
-    for (let t = Math.max(this.#doneTick + 1, tick - SLOTS + 1); t <= tick; t++)
-      this.#advance(this.#slots[t % SLOTS]!, nowMs);
-    this.#doneTick = tick;
+    this.#turns[1].turn(nowMs, this);
+    this.#turns[2].turn(nowMs, this);
+  }
+
+  /** Writes to it what is due; after that its next turn may come whenever it likes. */
+  onTurn(listener: Listener, nowMs: number): void {
+    if (listener.staysMs > 0 && nowMs - listener.startedMs >= SETTLED_MS) listener.staysMs = 0;
+    if (!listener.advance(nowMs)) {
+      listener.end(listener.fallen);
+      return;
+    }
+    // While some of that second stays on the tape it has no more than others.
+    const hasMore = listener.hasMore && listener.staysMs === 0;
+    const seconds = hasMore && listener.isAtEdge ? this.#pace.seconds : 1;
+    if (seconds !== listener.writeSeconds) this.#move(listener, seconds);
   }
 
   /** Ends every listener of a channel (all channels: undefined). */
@@ -158,12 +187,10 @@ export class Audience implements AlarmHandler {
     return bytes;
   }
 
-  /** Backwards: an ending moves the last listener of the slot into the gap. */
-  #advance(slot: Listener[], nowMs: number): void {
-    for (let i = slot.length - 1; i >= 0; i--) {
-      const listener = slot[i]!;
-      if (!listener.advance(nowMs)) listener.end(listener.fallen);
-    }
+  #move(listener: Listener, seconds: WriteSeconds): void {
+    this.#turns[listener.writeSeconds].remove(listener);
+    listener.writeSeconds = seconds;
+    this.#turns[seconds].add(listener, listener.runs!.group);
   }
 
   #closeSocket(socket: Socket, ending: Ending): void {
@@ -182,23 +209,22 @@ export class Audience implements AlarmHandler {
     listener.late = new LateBlocks(readAheadMs, tape.metaint, listener.player, this.#clock, onDue);
   }
 
-  /** Into the emptiest slot. */
-  #place(listener: Listener): void {
-    let best = 0;
-    for (let i = 1; i < SLOTS; i++) if (this.#slots[i]!.length < this.#slots[best]!.length) best = i;
-    listener.slot = best;
-    listener.place = this.#slots[best]!.push(listener) - 1;
+  /** Where it begins that shall be written to each two seconds; `cursor` where it shall not. */
+  #joinEarlier(tape: AudioTape, cursor: number, { icy, burstMs, readAheadMs = 0 }: JoinOptions): number {
+    const hasMoments = icy && readAheadMs > 0;
+    return this.#pace.seconds === 1 || hasMoments ? cursor : tape.joinAt(burstMs, MORE_MS);
   }
 
-  #end(listener: Listener, channel: ChannelAudio, options: JoinOptions, ending: Ending): void {
+  #runsOf(tape: AudioTape): Runs {
+    let runs = this.#runs.get(tape);
+    if (runs === undefined) this.#runs.set(tape, (runs = new Runs(tape, this.#tapes++)));
+    return runs;
+  }
+
+  #end(listener: Listener, channel: PlayableAudio, options: JoinOptions, ending: Ending): void {
     if (listener.slot < 0) return;
-    const slot = this.#slots[listener.slot]!;
-    const last = slot.pop()!;
-    if (last !== listener) {
-      slot[listener.place] = last;
-      last.place = listener.place;
-    }
-    listener.slot = -1;
+    this.#turns[listener.writeSeconds].remove(listener);
+    listener.runs?.leave();
     if (!ENDINGS[ending].abrupt) listener.finish();
     const { bytes } = listener;
     this.#endedBytes.set(channel.key, (this.#endedBytes.get(channel.key) ?? 0) + bytes);

@@ -2,6 +2,8 @@
  * What players report about themselves: `{"heardMs": 12345}`, how much audio they have played since the first byte of their stream. It comes by
  * WebSocket (http/watch) or POST (http/heard.ts), is read here, and corrects the clock of the session that plays with that metaid.
  *
+ * Where another process has that session the report is passed on to it.
+ *
  * Invariant: a report that is not taken changes nothing, and is counted by its reason. A client that
  * knows a metaid may report for it: it is a secret.
  */
@@ -27,8 +29,23 @@ interface HeardReport {
   readonly session: string | undefined;
 }
 
+/** How often one session may be corrected. */
+export interface ReportBudget {
+  /** Until when there were reports enough. */
+  reportableMs: number;
+}
+
+/** Sessions of other processes. */
+export interface OtherReports {
+  /** Of the session of this metaid. Null: it is here, or nowhere. */
+  budgetOf(metaid: string): ReportBudget | 'not-playing' | null;
+  /** Does not reject. */
+  report(metaid: string, bytes: Buffer): Promise<ReportVerdict>;
+}
+
 export class HeardReports {
   readonly #sessions: Sessions;
+  readonly #others: OtherReports | null;
   readonly #clock: Clock;
   readonly #everyMs: number;
   readonly counts: Record<ReportVerdict, number> = {
@@ -41,31 +58,46 @@ export class HeardReports {
     former: 0,
   };
 
-  /** @param everyMs how often a session may be corrected, on average: two reports may come at once */
-  constructor(sessions: Sessions, clock: Clock, everyMs: number) {
+  /** @param everyMs how often a session may be corrected, on average: two reports may come at once @param others null: there are none */
+  constructor(sessions: Sessions, clock: Clock, everyMs: number, others: OtherReports | null = null) {
     this.#sessions = sessions;
+    this.#others = others;
     this.#clock = clock;
     this.#everyMs = everyMs;
   }
 
-  /** @param bytes JSON, at most REPORT_BYTES */
-  take(metaid: string, bytes: Buffer): ReportVerdict {
-    const verdict = this.#judge(metaid, bytes);
-    this.counts[verdict]++;
-    return verdict;
+  /** @param bytes JSON, at most REPORT_BYTES @returns at once where the session is of this process; does not reject */
+  take(metaid: string, bytes: Buffer): ReportVerdict | Promise<ReportVerdict> {
+    const budget = this.#others?.budgetOf(metaid) ?? null;
+    if (budget === null) return this.#count(this.judge(metaid, bytes));
+    if (budget === 'not-playing') return this.#count(budget);
+    // Strangers must not make other processes work: what comes too often goes no further.
+    if (!this.#spend(budget)) return this.#count('too-often');
+    return this.#others!.report(metaid, bytes).then((verdict) => this.#count(verdict));
   }
 
-  #judge(metaid: string, bytes: Buffer): ReportVerdict {
+  /** What another process has passed on, which counts it. */
+  judge(metaid: string, bytes: Buffer): ReportVerdict {
     const session = this.#sessions.playing(metaid);
     if (session === undefined) return 'not-playing';
-    const nowMs = this.#clock.now();
     // Looked at before anything is read.
-    if (session.reportableMs > nowMs + this.#everyMs) return 'too-often';
-    session.reportableMs = Math.max(session.reportableMs, nowMs) + this.#everyMs;
+    if (!this.#spend(session)) return 'too-often';
     const report = readReport(bytes);
     if (typeof report === 'string') return report;
     if (report.session !== undefined && report.session !== session.id) return 'former';
-    return session.report(report.heardMs, nowMs) ? 'taken' : 'impossible';
+    return session.report(report.heardMs, this.#clock.now()) ? 'taken' : 'impossible';
+  }
+
+  #spend(budget: ReportBudget): boolean {
+    const nowMs = this.#clock.now();
+    if (budget.reportableMs > nowMs + this.#everyMs) return false;
+    budget.reportableMs = Math.max(budget.reportableMs, nowMs) + this.#everyMs;
+    return true;
+  }
+
+  #count(verdict: ReportVerdict): ReportVerdict {
+    this.counts[verdict]++;
+    return verdict;
   }
 }
 

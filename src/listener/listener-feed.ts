@@ -7,11 +7,15 @@
 
 import type { Feed, Sync } from '../feed/feed.js';
 import type { RecordView } from '../metadata/view.js';
+import type { ReadableSession } from './readable-session.js';
 import type { HeardTitle, Session, SessionOutput, Sessions } from './sessions.js';
+import type { SharedSessions } from './shared-sessions.js';
 
 const TIMINGS: readonly Sync[] = ['audio', 'wire'];
 
 export class ListenerFeed implements SessionOutput {
+  /** Sessions of other processes. Null: there are none. */
+  shared: SharedSessions | null = null;
   readonly #feed: Feed;
 
   constructor(feed: Feed) {
@@ -26,15 +30,19 @@ export class ListenerFeed implements SessionOutput {
 
   onWritten(session: Session, title: HeardTitle): void {
     this.#now(session, title, 'wire');
+    this.shared?.onWritten(session, title);
   }
 
   onHeard(session: Session, title: HeardTitle): void {
     this.#now(session, title, 'audio');
+    this.shared?.onHeard(session, title);
   }
 
   /** A `next` goes out on arrival, without a position. */
   next(view: RecordView, sessions: Sessions): void {
-    for (const session of sessions.onChannel(view.record.channel)) this.#next(session, view);
+    const { channel } = view.record;
+    for (const session of sessions.onChannel(channel)) this.#next(session, view);
+    if (this.shared !== null) for (const session of this.shared.onChannel(channel)) this.#next(session, view);
   }
 
   #now(session: Session, title: HeardTitle, sync: Sync): void {
@@ -43,7 +51,7 @@ export class ListenerFeed implements SessionOutput {
     }
   }
 
-  #next(session: Session, view: RecordView): void {
+  #next(session: ReadableSession & { readonly metaid: string }, view: RecordView): void {
     const watched = TIMINGS.filter((sync) => this.#feed.isWatched(session.metaid, sync));
     if (watched.length === 0) return;
     const message = session.nextMessage(view);

@@ -5,14 +5,19 @@
  *
  *   connection ─► metaid? playback session? address + agent, joined together? ─► unique listener ─► counts of the channel
  *
- * Invariant: nothing is kept of a connection that has ended; there are never more unique listeners than connections. Made by app/app.ts.
+ * Several processes find the same by what they say of theirs: whose connections are in two of them is one listener. Where both came before either was
+ * known to the other, the later one takes the time of the first (unique-tally.ts).
+ *
+ * Invariant: nothing is kept of a connection that has ended; there are never more unique listeners than connections. Made by app/worker.ts.
  */
 
 import type { Clock } from '../base/clock.js';
 import { anonymized, plainAddress } from '../base/ip.js';
 import type { Output } from '../base/output.js';
 import type { SecretMask } from '../base/secret-mask.js';
+import { Tallies } from '../base/tallies.js';
 import { quoted, stamp } from './access-line.js';
+import { type NamedListener, UniqueTally } from './unique-tally.js';
 
 /** User agents are compared up to this length. */
 const AGENT_CHARACTERS = 200;
@@ -37,14 +42,8 @@ export interface ListenerCounts {
   readonly peakConnections: number;
 }
 
-type MutableCounts = { -readonly [Name in keyof ListenerCounts]: ListenerCounts[Name] };
-
-/** One listener, with all its connections. */
-interface UniqueListener {
-  readonly key: string;
-  readonly sinceMs: number;
-  readonly counts: MutableCounts;
-  connections: number;
+interface UniqueListener extends NamedListener {
+  readonly counts: ChannelCounts;
 }
 
 /** The parts of an access line that are known from the beginning. */
@@ -72,18 +71,77 @@ export interface ListenerStatsOptions {
   readonly textCharacters: number;
   /** Takes secrets out of the three. */
   readonly secrets: SecretMask;
+  /** With the other processes; absent: there are none. */
+  readonly tallies?: Tallies;
 }
+
+/** Of one channel: its own figures, and what the other processes have. */
+class ChannelCounts implements ListenerCounts {
+  ownListeners = 0;
+  ownConnections = 0;
+  readonly #channel: string;
+  readonly #tallies: Tallies;
+  readonly #unique: UniqueTally;
+  #peakListeners = 0;
+  #peakConnections = 0;
+
+  constructor(channel: string, tallies: Tallies, unique: UniqueTally) {
+    this.#channel = channel;
+    this.#tallies = tallies;
+    this.#unique = unique;
+  }
+
+  get listeners(): number {
+    return this.ownListeners + this.#unique.elsewhere;
+  }
+
+  get connections(): number {
+    return this.ownConnections + this.#tallies.tally(PLAYING).others(this.#channel);
+  }
+
+  get peakListeners(): number {
+    return Math.max(this.#peakListeners, this.#tallies.peak(`listeners ${this.#channel}`));
+  }
+
+  get peakConnections(): number {
+    return Math.max(this.#peakConnections, this.#tallies.peak(`connections ${this.#channel}`));
+  }
+
+  look(): void {
+    this.#tallies.tally(PLAYING).set(this.#channel, this.ownConnections);
+    this.raise();
+    this.#tallies.raise(`listeners ${this.#channel}`, this.#peakListeners);
+    this.#tallies.raise(`connections ${this.#channel}`, this.#peakConnections);
+  }
+
+  raise(): void {
+    this.#peakListeners = Math.max(this.#peakListeners, this.listeners);
+    this.#peakConnections = Math.max(this.#peakConnections, this.connections);
+  }
+}
+
+/** Connections that play, by channel. */
+const PLAYING = 'playing';
 
 export class ListenerStats {
   readonly #clock: Clock;
   readonly #options: ListenerStatsOptions;
   /** Those that another connection can still join, by channel and identity. */
   readonly #unique = new Map<string, UniqueListener>();
-  readonly #counts = new Map<string, MutableCounts>();
+  readonly #counts = new Map<string, ChannelCounts>();
+  readonly #elsewhere = new Map<string, UniqueTally>();
+  readonly #tallies: Tallies;
 
   constructor(clock: Clock, options: ListenerStatsOptions) {
     this.#clock = clock;
     this.#options = options;
+    this.#tallies = options.tallies ?? new Tallies();
+    this.#tallies.onLook(() => {
+      for (const counts of this.#counts.values()) counts.look();
+    });
+    this.#tallies.onHeard(() => {
+      for (const counts of this.#counts.values()) counts.raise();
+    });
   }
 
   /** Lines of the access log that were not written. */
@@ -106,17 +164,19 @@ export class ListenerStats {
     const agent = request.header('user-agent') ?? '';
     const nowMs = this.#clock.now();
     const { identity, isLasting } = identify(request, agent, metaid);
-    const key = `${channel} ${identity}`;
+    const elsewhere = this.#uniqueOf(channel);
+    const key = `${channel} ${this.#tallies.isShared ? elsewhere.digest(identity) : identity}`;
     let unique = this.#unique.get(key);
     if (unique === undefined || (!isLasting && nowMs - unique.sinceMs > this.#options.togetherMs)) {
       const counts = this.#countsOf(channel);
-      unique = { key, sinceMs: nowMs, counts, connections: 0 };
+      unique = { key, channel, counts, isLasting, sinceMs: nowMs, connections: 0, name: '' };
       this.#unique.set(key, unique);
-      counts.peakListeners = Math.max(counts.peakListeners, ++counts.listeners);
+      counts.ownListeners++;
     }
-    const { counts } = unique;
     unique.connections++;
-    counts.peakConnections = Math.max(counts.peakConnections, ++counts.connections);
+    unique.counts.ownConnections++;
+    if (this.#tallies.isShared) elsewhere.add(unique);
+    unique.counts.raise();
     return { unique, entry: this.#options.accessLog === null ? null : this.#entry(request, agent) };
   }
 
@@ -131,20 +191,31 @@ export class ListenerStats {
   }
 
   #uncount(unique: UniqueListener): void {
-    unique.counts.connections--;
+    unique.counts.ownConnections--;
+    if (unique.name !== '') this.#uniqueOf(unique.channel).remove(unique);
     if (--unique.connections > 0) return;
-    unique.counts.listeners--;
+    unique.counts.ownListeners--;
     // A later one with the same key may have taken its place.
     if (this.#unique.get(unique.key) === unique) this.#unique.delete(unique.key);
   }
 
-  #countsOf(channel: string): MutableCounts {
+  #countsOf(channel: string): ChannelCounts {
     let counts = this.#counts.get(channel);
     if (counts === undefined) {
-      counts = { listeners: 0, peakListeners: 0, connections: 0, peakConnections: 0 };
+      counts = new ChannelCounts(channel, this.#tallies, this.#uniqueOf(channel));
       this.#counts.set(channel, counts);
     }
     return counts;
+  }
+
+  #uniqueOf(channel: string): UniqueTally {
+    let tally = this.#elsewhere.get(channel);
+    if (tally === undefined) {
+      const ownOf = (digest: string) => this.#unique.get(`${channel} ${digest}`);
+      tally = new UniqueTally(this.#clock, this.#tallies.tally(`unique ${channel}`), this.#options.togetherMs, ownOf);
+      this.#elsewhere.set(channel, tally);
+    }
+    return tally;
   }
 
   /** The answer is HTTP/1.0 whatever version was asked for, so the line says that. */

@@ -5,7 +5,7 @@
  * Every listener with ICY begins at a segment's first byte (entry.ts makes a whole frame or a tag of what stands there), so every block
  * that it is owed falls where the segment has one, and the shared renderings are right for it from its first byte. (Of Ogg each has a
  * rendering of its own until its first link ends, and all along with ICY;
- * players that show a title when they read it get late blocks.) Owned by the audience.
+ * players that show a title when they read it get late blocks.) Owned by the audience, which writes to it each second or each two.
  */
 
 import type { Socket } from 'node:net';
@@ -14,16 +14,19 @@ import type { Mark } from '../audio/mark.js';
 import { type AudioSegment, inForceAt } from '../audio/segment.js';
 import type { Ending } from './ending.js';
 import type { LateBlocks } from './late-blocks.js';
+import type { WriteSeconds } from './pace.js';
 import { PlayerClock } from './player-clock.js';
+import type { Runs } from './runs.js';
 import type { Session } from './sessions.js';
+import type { Slotted } from './slots.js';
 
 /**
- * At most about this much is handed to the socket in one go; the rest stays on the tape until it is taken. Writes are a second
- * apart, so this is also the fastest that a listener catches up: 2 Mb/s, whatever the metaint.
+ * For each second between two writes at most about this much is handed to the socket in one go; the rest stays on the tape until it is taken.
+ * So this is also the fastest that a listener catches up: 2 Mb/s, whatever the metaint.
  */
-const MOST_BYTES_AT_ONCE = 256 * 1024;
+const MOST_BYTES_PER_SECOND = 256 * 1024;
 
-export class Listener {
+export class Listener implements Slotted {
   readonly socket: Socket;
   readonly channel: string;
   readonly icy: boolean;
@@ -31,9 +34,14 @@ export class Listener {
   /** The segment with which it began (or will, if it has an entry), and the next one to be written. */
   firstSeq: number;
   cursor: number;
-  /** Place in its slot of the audience, for removal in constant time. */
   slot = -1;
   place = -1;
+  /** Between two writes to it; set by the audience. */
+  writeSeconds: WriteSeconds = 1;
+  /** Whether it begins so early that it can be written to each two seconds, once it has that audio. */
+  hasMore = false;
+  /** At most as much audio stays on the tape for now. */
+  staysMs = 0;
   bytes = 0;
   /** Ends it; set by the audience that owns it. Idempotent. */
   end: (ending: Ending) => void = () => undefined;
@@ -44,8 +52,11 @@ export class Listener {
   joinMs = -1;
   /** Its blocks, where its player shows titles when it reads them: set before `start`, and on a tape that gives it no phase. */
   late: LateBlocks | null = null;
+  /** Of its tape; null: it shares none. */
+  runs: Runs | null = null;
   readonly #tape: AudioTape;
-  readonly #mostAtOnce: number;
+  /** Segments in one go, for each second between two writes. */
+  readonly #mostPerSecond: number;
   /** The last late title that it was sent in a segment that was closed when it came. */
   #late: Mark | null = null;
   /** Null: it is sent what all are. */
@@ -62,7 +73,7 @@ export class Listener {
   ) {
     this.socket = socket;
     this.#tape = tape;
-    this.#mostAtOnce = Math.ceil(MOST_BYTES_AT_ONCE / tape.segmentBytes);
+    this.#mostPerSecond = Math.ceil(MOST_BYTES_PER_SECOND / tape.segmentBytes);
     this.channel = channel;
     this.firstSeq = cursor;
     this.cursor = cursor;
@@ -105,12 +116,20 @@ export class Listener {
     return this.session !== null || this.late !== null;
   }
 
-  /** The head of the answer, and with it, in one go, the burst that lies on the tape. */
+  /**
+   * The head of the answer, and with it, in one go, the burst that lies on the tape.
+   */
   start(head: Buffer, nowMs: number): void {
     this.socket.cork();
     this.socket.write(head);
     this.#writeDue(nowMs);
     this.socket.uncork();
+    if (this.socket.writableLength > 0) this.#tape.held();
+  }
+
+  /** Whether it was given all that there is. */
+  get isAtEdge(): boolean {
+    return this.cursor === this.#tape.head;
   }
 
   /** Why its cursor is off the tape, once it is. */
@@ -121,7 +140,10 @@ export class Listener {
   /** Writes what is due, if the socket has taken all that it was given. False: the cursor has fallen off the tape. */
   advance(nowMs: number): boolean {
     if (this.cursor < this.#tape.tail) return false;
-    if (this.socket.writableLength === 0) this.#writeDue(nowMs);
+    const { socket } = this;
+    if (socket.writableLength > 0) return true;
+    this.#writeDue(nowMs);
+    if (socket.writableLength > 0) this.#tape.held();
     return true;
   }
 
@@ -129,18 +151,82 @@ export class Listener {
   finish(): void {
     if (this.joinMs < 0) return;
     this.#send(this.#tape.rest(this.cursor, this.icy));
+    this.#tape.held();
   }
 
   #writeDue(nowMs: number): void {
-    const there = this.#tape.head - this.cursor - (this.late?.reserve(nowMs) ?? 0);
-    const due = Math.min(there, this.#mostAtOnce);
+    const stays = this.staysMs > 0 ? this.#staying() : (this.late?.reserve(nowMs) ?? 0);
+    const there = this.#tape.head - this.cursor - stays;
+    const due = Math.min(there, this.#mostPerSecond * this.writeSeconds);
     if (due === 1) this.#write(nowMs);
     else if (due > 1) {
       if (this.joinMs >= 0) this.catchUp(nowMs);
+      if (this.runs?.isShared(due) && this.#isInRun(due)) {
+        this.#writeRun(this.runs, due, nowMs);
+        return;
+      }
+      if (this.joinMs < 0 && this.#writeBurst(this.cursor + due, nowMs)) return;
       this.socket.cork();
       for (let i = 0; i < due; i++) this.#write(nowMs);
       this.socket.uncork();
     }
+  }
+
+  /** False: it is not one that others are sent too. */
+  #writeBurst(to: number, nowMs: number): boolean {
+    if (this.runs === null || !this.#isPlain) return false;
+    // No frame begins there with which a player could start.
+    while (this.cursor < to && this.#tape.at(this.cursor)!.entry < 0) this.firstSeq = ++this.cursor;
+    if (this.cursor === to) return true;
+    const bytes = this.runs.burst(this.cursor, to, this.icy);
+    if (bytes === null) return false;
+    this.#send(bytes);
+    while (this.cursor < to) this.#written(this.#tape.at(this.cursor++)!, nowMs);
+    return true;
+  }
+
+  /** It was sent the segment with others. */
+  #written(segment: AudioSegment, nowMs: number): void {
+    const first = this.joinMs < 0;
+    if (first) {
+      this.joinMs = segment.entryMs;
+      this.player.begin(nowMs);
+    }
+    if (this.session !== null) this.#follow(this.session, segment, first, nowMs);
+    if (segment.late !== null) this.#late = segment.late;
+  }
+
+  /** Segments that stay on the tape. */
+  #staying(): number {
+    const tape = this.#tape;
+    let seq = tape.head;
+    while (seq > this.cursor && tape.edgeMs - tape.at(seq - 1)!.startMs <= this.staysMs) seq--;
+    return tape.head - seq;
+  }
+
+  /** Whether it is sent the same as others that are due as many segments. */
+  #isInRun(due: number): boolean {
+    return this.#isPlain && this.joinMs >= 0 && this.cursor + due === this.#tape.head;
+  }
+
+  get #isPlain(): boolean {
+    return this.#rendering === null && this.late === null;
+  }
+
+  #writeRun(runs: Runs, due: number, nowMs: number): void {
+    this.#send(runs.upToEdge(due, this.icy, this.#late));
+    for (let i = 0; i < due; i++) this.#written(this.#tape.at(this.cursor++)!, nowMs);
+  }
+
+  #follow(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
+    const { length } = this.#bytesOf(segment, first);
+    this.player.write(segment.endMs - this.joinMs, length, nowMs);
+    this.#progress(session, segment, first, nowMs);
+  }
+
+  #bytesOf(segment: AudioSegment, first: boolean): Buffer {
+    if (first) return segment.entered(this.icy);
+    return this.icy ? segment.titledFor(this.#late) : segment.plain;
   }
 
   #write(nowMs: number): void {
@@ -154,8 +240,7 @@ export class Listener {
     const before = this.bytes;
     if (this.late !== null) this.#writeLate(this.late, segment, first, nowMs);
     else {
-      const icy = this.icy;
-      const shared = first ? segment.entered(icy) : icy ? segment.titledFor(this.#late) : segment.plain;
+      const shared = this.#bytesOf(segment, first);
       if (this.#rendering === null) this.#send(shared);
       else this.#sendOwn(this.#rendering.next(shared, segment));
       if (this.#rendering?.isShared) this.#rendering = null;

@@ -6,23 +6,34 @@
  *        └ first byte written    written │── not yet ─┘
  *
  * When that is, the player's clock says (player-clock.ts), which stalls and reports move.
- * Of several connections with one metaid the newest still playing is the current session; it alone publishes to the feed.
+ * Of several connections with one metaid the newest still playing is the current session; it alone publishes to the feed. With workers it may
+ * play in another process (shared-sessions.ts).
  */
 
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { LateTitle } from '../audio/channel-audio.js';
 import type { Mark } from '../audio/mark.js';
+import type { LateTitle } from '../audio/playable-audio.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import { Message } from '../feed/feed.js';
+import { Message, type Sync } from '../feed/feed.js';
 import type { RecordView } from '../metadata/view.js';
 import { PlayerClock } from './player-clock.js';
+import {
+  differs,
+  nextMessageOf,
+  type PublishedSession,
+  type ReadableSession,
+  type SessionDirectory,
+} from './readable-session.js';
+import type { SessionTimes } from './session-place.js';
 
 /** A title at its place in one listener's stream. */
 export interface HeardTitle {
   readonly view: RecordView;
   /** Milliseconds of audio between the listener's first byte and the place where the title takes effect. */
   readonly positionMs: number;
+  /** Rises with every title of a session. */
+  readonly order: number;
 }
 
 /** Where the titles go: the feed's listener topics. Wired in app/app.ts. */
@@ -33,6 +44,15 @@ export interface SessionOutput {
   onHeard(session: Session, title: HeardTitle): void;
 }
 
+/** Other processes, which may have sessions with the same metaids. */
+export interface SessionPeers {
+  onOpened(session: Session): void;
+  /** What this process has of a metaid is another session now, or none. */
+  onChanged(metaid: string): void;
+  /** Whether a newer one plays in another process. */
+  isOutranked(session: Session): boolean;
+}
+
 export interface SessionFacts {
   readonly metaid: string;
   readonly channel: string;
@@ -41,11 +61,13 @@ export interface SessionFacts {
   readonly blockBytes?: number | undefined;
 }
 
-export class Session implements AlarmHandler {
+export class Session implements AlarmHandler, ReadableSession, SessionTimes {
   readonly id = randomUUID();
   readonly metaid: string;
   readonly channel: string;
   readonly mount: string;
+  readonly sinceMs: number;
+  endedMs = Number.POSITIVE_INFINITY;
   lastWritten: HeardTitle | null = null;
   lastHeard: HeardTitle | null = null;
   /** Whether it is the newest still playing of its metaid. */
@@ -63,8 +85,15 @@ export class Session implements AlarmHandler {
   readonly #clock: Clock;
   readonly #output: SessionOutput;
 
-  constructor({ metaid, channel, mount, blockBytes }: SessionFacts, clock: Clock, output: SessionOutput) {
+  /** @param sinceMs when it was opened, by a clock that all processes share */
+  constructor(
+    { metaid, channel, mount, blockBytes }: SessionFacts,
+    sinceMs: number,
+    clock: Clock,
+    output: SessionOutput,
+  ) {
     this.metaid = metaid;
+    this.sinceMs = sinceMs;
     this.channel = channel;
     this.mount = mount;
     this.player = new PlayerClock(blockBytes);
@@ -82,10 +111,22 @@ export class Session implements AlarmHandler {
     return new Message('now', `${this.id}~${Math.round(title.positionMs)}`, this.json(title));
   }
 
-  /** A following track, which has no position. */
+  now(sync: Sync): Message | null {
+    const title = this.#last(sync);
+    return title && this.nowMessage(title);
+  }
+
+  version(sync: Sync): number | null {
+    return this.#last(sync)?.view.record.version ?? null;
+  }
+
   nextMessage(view: RecordView): Message {
-    const id = `${this.id}~${(view.record.stamp ?? 0).toString(36)}`;
-    return new Message('next', id, view.listenerJson(this.id, '', this.mount));
+    return nextMessageOf(this, view);
+  }
+
+  /** What readers have to be given of it: the last title that was heard, those that wait, the last one that was written. */
+  get titles(): readonly HeardTitle[] {
+    return [...new Set([this.lastHeard, ...this.#unheard, this.lastWritten])].filter((title) => title !== null);
   }
 
   /** The first audio byte is written. @param joinMs its audio time on the tape; @param mark in force there */
@@ -105,7 +146,7 @@ export class Session implements AlarmHandler {
     // A late title was given before the segment that carries it.
     if (this.#mark !== null && mark.order <= this.#mark.order) return;
     this.#mark = mark;
-    const title = { view: mark.view, positionMs: Math.max(0, atMs - this.#joinMs) };
+    const title = { view: mark.view, positionMs: Math.max(0, atMs - this.#joinMs), order: mark.order };
     this.lastWritten = title;
     if (this.isCurrent) this.#output.onWritten(this, title);
     this.#unheard.push(title);
@@ -147,6 +188,10 @@ export class Session implements AlarmHandler {
     this.#unheard.length = 0;
   }
 
+  #last(sync: Sync): HeardTitle | null {
+    return sync === 'audio' ? this.lastHeard : this.lastWritten;
+  }
+
   /** An alarm that comes too early looks again, and +∞ needs none. */
   #wake(dueMs: number): void {
     if (dueMs === Number.POSITIVE_INFINITY || (this.#alarm !== null && this.#alarm.dueMs <= dueMs)) return;
@@ -155,19 +200,33 @@ export class Session implements AlarmHandler {
   }
 }
 
-export class Sessions {
+export interface SessionsOptions {
+  /** How long a session can be read after its connection has ended. */
+  readonly keepMs: number;
+  /** How many such are kept. */
+  readonly max: number;
+  /** The time, by a clock that all processes share; absent: there are no others. */
+  readonly sharedMs?: () => number;
+}
+
+export class Sessions implements SessionDirectory {
+  /** Null: this is the only process. */
+  peers: SessionPeers | null = null;
   readonly #live = new Map<string, Session[]>();
   /** Current sessions by channel: a `next` goes to all of them. */
   readonly #current = new Map<string, Set<Session>>();
   readonly #gone: LRUCache<string, Session>;
   readonly #clock: Clock;
   readonly #output: SessionOutput;
+  readonly #sharedMs: () => number;
+  #count = 0;
 
-  /** @param keepMs how long a session can be read after its connection has ended; @param max how many such are kept */
-  constructor(clock: Clock, output: SessionOutput, options: { keepMs: number; max: number }) {
+  constructor(clock: Clock, output: SessionOutput, options: SessionsOptions) {
     this.#clock = clock;
     this.#output = output;
+    this.#sharedMs = options.sharedMs ?? (() => clock.now());
     this.#gone = new LRUCache({
+      disposeAfter: (_session, metaid) => this.peers?.onChanged(metaid),
       max: options.max,
       ttl: Math.max(1, options.keepMs),
       // Our clock, without the cache's own debounce: tests move it.
@@ -178,7 +237,7 @@ export class Sessions {
 
   /** A connection with this metaid begins to play; it is the current session now. */
   open(facts: SessionFacts): Session {
-    const session = new Session(facts, this.#clock, this.#output);
+    const session = new Session(facts, this.#sharedMs(), this.#clock, this.#output);
     const { metaid } = facts;
     const stack = this.#live.get(metaid);
     if (stack === undefined) this.#live.set(metaid, [session]);
@@ -188,6 +247,7 @@ export class Sessions {
     }
     this.#setCurrent(session, true);
     this.#output.onBegan(session);
+    this.peers?.onOpened(session);
     return session;
   }
 
@@ -198,19 +258,30 @@ export class Sessions {
     const index = stack?.indexOf(session) ?? -1;
     if (stack === undefined || index < 0) return;
     stack.splice(index, 1);
-    const wasNewest = session.isCurrent;
+    session.endedMs = this.#sharedMs();
+    const wasCurrent = session.isCurrent;
     this.#setCurrent(session, false);
     const newest = stack.at(-1);
     if (newest === undefined) {
       this.#live.delete(session.metaid);
       this.#gone.set(session.metaid, session);
-    } else if (wasNewest) {
-      this.#setCurrent(newest, true);
-      if (newest.channel !== session.channel) this.#output.onBegan(newest);
-      // What was published last for this metaid is not repeated.
-      if (differs(newest.lastWritten, session.lastWritten)) this.#output.onWritten(newest, newest.lastWritten);
-      if (differs(newest.lastHeard, session.lastHeard)) this.#output.onHeard(newest, newest.lastHeard);
     }
+    this.peers?.onChanged(session.metaid);
+    if (newest !== undefined && wasCurrent && this.peers?.isOutranked(newest) !== true) this.resume(newest, session);
+  }
+
+  /** A session of another process has become the current one of its metaid. */
+  yield(session: Session): void {
+    this.#setCurrent(session, false);
+  }
+
+  /** It is the current session again. @param last the one before; what that has published is not repeated */
+  resume(session: Session, last: PublishedSession | null): void {
+    this.#setCurrent(session, true);
+    const { lastWritten, lastHeard, channel } = session;
+    if (channel !== last?.channel) this.#output.onBegan(session);
+    if (lastWritten !== null && differs(session, last, 'wire')) this.#output.onWritten(session, lastWritten);
+    if (lastHeard !== null && differs(session, last, 'audio')) this.#output.onHeard(session, lastHeard);
   }
 
   /** The session of this metaid: playing, or ended less than `keepMs` ago. */
@@ -223,13 +294,24 @@ export class Sessions {
     return this.#live.get(metaid)?.at(-1);
   }
 
+  /** The metaids of all sessions, also of those that have ended. */
+  metaids(): readonly string[] {
+    return [...new Set([...this.#live.keys(), ...this.#gone.keys()])];
+  }
+
   /** All sessions that play on this channel, one per metaid. */
   onChannel(channel: string): Iterable<Session> {
     return this.#current.get(channel) ?? [];
   }
 
+  /** A title came late: listeners who are past its place get it at once, not with its block. */
+  late(channel: string, late: LateTitle): void {
+    for (const session of this.onChannel(channel)) session.late(late, this.#clock.now());
+  }
+
+  /** How many play, one per metaid of all processes. */
   get count(): number {
-    return this.#live.size;
+    return this.#count;
   }
 
   /** Drops those that ended too long ago; the cache runs no timer of its own. */
@@ -238,17 +320,12 @@ export class Sessions {
   }
 
   #setCurrent(session: Session, isCurrent: boolean): void {
+    if (session.isCurrent === isCurrent) return;
     session.isCurrent = isCurrent;
+    this.#count += isCurrent ? 1 : -1;
     let current = this.#current.get(session.channel);
     if (current === undefined) this.#current.set(session.channel, (current = new Set()));
     if (isCurrent) current.add(session);
     else current.delete(session);
   }
-}
-
-/** Whether `title` is another record than `last`. */
-function differs(title: HeardTitle | null, last: HeardTitle | null): title is HeardTitle {
-  if (title === null) return false;
-  const [a, b] = [title.view.record, last?.view.record];
-  return a.channel !== b?.channel || a.version !== b.version;
 }

@@ -22,7 +22,7 @@ export interface ChannelFace {
 
 export class RecordView {
   readonly record: TrackRecord;
-  readonly #channel: ChannelFace;
+  readonly channel: ChannelFace;
   #pieces: readonly [string, string, string] | undefined;
   #json: string | undefined;
   #title: string | undefined;
@@ -32,7 +32,7 @@ export class RecordView {
 
   constructor(record: TrackRecord, channel: ChannelFace) {
     this.record = record;
-    this.#channel = channel;
+    this.channel = channel;
   }
 
   /** The channel record (src/metadata/README.md, "The channel record"). */
@@ -75,14 +75,14 @@ export class RecordView {
     const { record } = this;
     return (this.#pushAnswer = JSON.stringify({
       time: utcTime(record.startSeconds),
-      start: localTime(record.startSeconds, this.#channel.timezone),
+      start: localTime(record.startSeconds, this.channel.timezone),
       start_timestamp: Math.floor(record.startSeconds),
       duration: record.durationSeconds,
       song: record.song,
       artist: record.artist,
-      code: this.#channel.key,
-      channelkey: this.#channel.key,
-      channel: this.#channel.key,
+      code: this.channel.key,
+      channelkey: this.channel.key,
+      channel: this.channel.key,
       timezone: record.timezone,
       id: record.id,
       userplayout: false,
@@ -101,7 +101,7 @@ export class RecordView {
 
   #render(): readonly [string, string, string] {
     const { record } = this;
-    const channel = this.#channel;
+    const channel = this.channel;
     const time = utcTime(record.startSeconds);
     const head = members({ rawdata: this.title, userplayout: false, channel: channel.name || channel.key });
     const middle = members({ marker: '', id: record.id });

@@ -14,11 +14,23 @@
  * Invariant: every connection that was accepted and has not closed is counted once, in all and for its address. No step looks at more
  * than a few entries. Sockets that were never entered (tests) may do anything. Made by app/guards.ts; fronts enter, acceptors and the router
  * report (src/net/README.md, "Connections").
+ *
+ * Several processes have one limit: each counts its own and adds what the others have, and makes room among its own.
  */
 
 import type { Socket } from 'node:net';
 import { originOf, plainAddress } from '../base/ip.js';
-import { Queue, type QueueLink } from './queue.js';
+import { Tallies } from '../base/tallies.js';
+import type { Tally } from '../base/tally.js';
+import { Queue } from './queue.js';
+import {
+  type ConnectionOrigin,
+  type ConnectionState,
+  ENTRY,
+  type Entered,
+  sideOf,
+  TrackedConnection,
+} from './tracked-connection.js';
 
 /** Why a connection was not served: labels of the metric. */
 export type ConnectionRefusal = 'full' | 'reserved' | 'address' | 'files';
@@ -32,55 +44,23 @@ export interface ConnectionLimits {
   readonly reserved: number;
   /** Whether many unrelated clients come from there: it is not limited. */
   isShared(address: string): boolean;
+  /** With the other processes; absent: there are none. */
+  readonly tallies?: Tallies;
   /** @param address as plainAddress writes it; "" where it is not known */
   onRefused(why: ConnectionRefusal, address: string): void;
 }
 
-/** What is counted of one address. */
-interface Origin {
-  readonly key: string;
-  count: number;
-  /** Those of its connections that may be closed, and those that may be beyond half of what it may have. */
-  loose: Queue<TrackedConnection> | null;
-  pending: Queue<TrackedConnection> | null;
-}
-
-/** Where an entry stands that may be closed; null: it may not. */
-type State = 'silent' | 'speaking' | 'kept' | 'idle' | 'pending' | null;
-
-function sideOf(state: State): 'pending' | 'loose' {
-  return state === 'pending' ? 'pending' : 'loose';
-}
-
-class TrackedConnection {
-  socket: Socket;
-  origin: Origin | null = null;
-  /** As its peer or its proxy says. */
-  address = '';
-  isStranger = false;
-  isGone = false;
-  /** It has shown a right secret with what it asks for now. */
-  isProven = false;
-  /** Answers that it is owed. */
-  owed = 0;
-  state: State = null;
-  inAll: QueueLink<TrackedConnection> | null = null;
-  inOrigin: QueueLink<TrackedConnection> | null = null;
-
-  constructor(socket: Socket) {
-    this.socket = socket;
-  }
-}
-
-const ENTRY = Symbol('connection');
-type Entered = Socket & { [ENTRY]?: TrackedConnection };
-
 export class Connections {
   readonly #limits: ConnectionLimits;
+  /** Of this process. */
   #most: number;
   #reserved: number;
-  readonly #origins = new Map<string, Origin>();
-  readonly #queues: Readonly<Record<Exclude<State, null>, Queue<TrackedConnection>>> = {
+  readonly #reservedInAll: number;
+  readonly #all: Tally;
+  readonly #byOrigin: Tally;
+  readonly #pendingByOrigin: Tally;
+  readonly #origins = new Map<string, ConnectionOrigin>();
+  readonly #queues: Readonly<Record<Exclude<ConnectionState, null>, Queue<TrackedConnection>>> = {
     silent: new Queue(),
     speaking: new Queue(),
     kept: new Queue(),
@@ -97,6 +77,12 @@ export class Connections {
     this.#limits = limits;
     this.#most = limits.connections;
     this.#reserved = Math.min(limits.reserved, limits.connections);
+    this.#reservedInAll = this.#reserved;
+    const tallies = limits.tallies ?? new Tallies();
+    this.#all = tallies.all;
+    this.#byOrigin = tallies.tally('connections');
+    this.#pendingByOrigin = tallies.tally('pending connections');
+    tallies.onLook(() => this.#look());
     const leave = (entry: TrackedConnection) => this.#leave(entry);
     this.#onClose = function () {
       leave(this[ENTRY]!);
@@ -139,7 +125,7 @@ export class Connections {
     this.#place(entry, 'silent');
     socket.on('close', this.#onClose);
     if (address !== null && !this.#claim(entry, address)) return false;
-    if (this.#count <= this.#most || this.#makeRoomFor(entry, address)) return true;
+    if (this.#hasRoom || this.#makeRoomFor(entry, address)) return true;
     return this.#refuse(entry, 'full');
   }
 
@@ -173,7 +159,7 @@ export class Connections {
     if (entry === undefined) return true;
     if (entry.isGone) return false;
     if (!entry.isStranger && !isReserved) {
-      if (this.#strangers >= this.#most - this.#reserved && !this.#close(this.#queues.idle.oldest)) {
+      if (!this.#hasRoomForStranger && !this.#close(this.#queues.idle.oldest)) {
         return this.#report('reserved', entry.address);
       }
       entry.isStranger = true;
@@ -221,15 +207,33 @@ export class Connections {
     this.#report('files', '');
   }
 
+  get #hasRoom(): boolean {
+    return this.#count <= this.#most && this.#count + this.#all.others('connections') <= this.#limits.connections;
+  }
+
+  get #hasRoomForStranger(): boolean {
+    const inAll = this.#strangers + this.#all.others('strangers');
+    return this.#strangers < this.#most - this.#reserved && inAll < this.#limits.connections - this.#reservedInAll;
+  }
+
+  #look(): void {
+    this.#all.set('connections', this.#count);
+    this.#all.set('strangers', this.#strangers);
+    this.#all.set('undecided', this.loose.undecided);
+    this.#all.set('pending', this.#queues.pending.size);
+  }
+
   #claim(entry: TrackedConnection, address: string): boolean {
     entry.address = address;
     const key = originOf(address);
     let origin = this.#origins.get(key);
     if (origin === undefined) origin = { key, count: 0, loose: null, pending: null };
     // Before it is one of them, so that it does not make room for itself.
-    const isFull = origin.count >= this.#limits.perAddress && !this.#limits.isShared(address);
+    const inAll = origin.count + this.#byOrigin.others(key);
+    const isFull = inAll >= this.#limits.perAddress && !this.#limits.isShared(address);
     const hasRoom = !isFull || this.#close(origin.loose?.oldest) || this.#closePendingOf(origin);
     origin.count++;
+    this.#byOrigin.add(key, 1);
     this.#origins.set(key, origin);
     entry.origin = origin;
     if (!hasRoom) return this.#refuse(entry, 'address');
@@ -237,8 +241,9 @@ export class Connections {
     return true;
   }
 
-  #closePendingOf({ pending }: Origin): boolean {
-    return pending !== null && pending.size > this.#limits.perAddress / 2 && this.#close(pending.oldest);
+  #closePendingOf({ key, pending }: ConnectionOrigin): boolean {
+    if (pending === null) return false;
+    return this.#pendingByOrigin.count(key) > this.#limits.perAddress / 2 && this.#close(pending.oldest);
   }
 
   /** A silent crowd must not drive out the idle connections of others: beyond the reserve it makes room itself. */
@@ -247,9 +252,10 @@ export class Connections {
     // The largest crowd of them makes room: one that has only just come is not the oldest of it.
     const largest = [silent, speaking, kept].reduce((most, queue) => (queue.size > most.size ? queue : most));
     const undecided = largest.oldest === except ? (speaking.oldest ?? kept.oldest) : largest.oldest;
-    const isCrowd = silent.size + speaking.size + kept.size > this.#reserved;
+    const inAll = this.loose.undecided + this.#all.others('undecided');
+    const isCrowd = inAll > this.#reserved;
     if (this.#close(isCrowd ? undecided : idle.oldest) || this.#close(isCrowd ? idle.oldest : undecided)) return true;
-    return pending.size > this.#reserved / 2 && this.#close(pending.oldest);
+    return pending.size + this.#all.others('pending') > this.#reserved / 2 && this.#close(pending.oldest);
   }
 
   #makeRoomFor(entry: TrackedConnection, address: string | null): boolean {
@@ -267,13 +273,14 @@ export class Connections {
   }
 
   /** From here on it stands there, as the newest, in all and of its address. */
-  #place(entry: TrackedConnection, state: State): void {
+  #place(entry: TrackedConnection, state: ConnectionState): void {
     const { origin } = entry;
     if (entry.inOrigin !== null) {
       const side = sideOf(entry.state);
       const queue = origin![side]!;
       queue.remove(entry.inOrigin);
       if (queue.size === 0) origin![side] = null;
+      if (side === 'pending') this.#pendingByOrigin.add(origin!.key, -1);
       entry.inOrigin = null;
     }
     if (entry.inAll !== null) this.#queues[entry.state!].remove(entry.inAll);
@@ -281,6 +288,7 @@ export class Connections {
     entry.state = state;
     if (state === null || origin === null) return;
     entry.inOrigin = (origin[sideOf(state)] ??= new Queue()).add(entry);
+    if (state === 'pending') this.#pendingByOrigin.add(origin.key, 1);
   }
 
   /** Not counted any more, whenever its socket closes. */
@@ -291,7 +299,9 @@ export class Connections {
     this.#count--;
     if (entry.isStranger) this.#strangers--;
     const { origin } = entry;
-    if (origin !== null && --origin.count === 0) this.#origins.delete(origin.key);
+    if (origin === null) return;
+    this.#byOrigin.add(origin.key, -1);
+    if (--origin.count === 0) this.#origins.delete(origin.key);
   }
 
   #refuse(entry: TrackedConnection, why: ConnectionRefusal): false {

@@ -21,6 +21,9 @@ import { verdict } from './first-bytes.js';
 import { Opening, type OpeningOptions } from './opening.js';
 import { addressOf } from './peer.js';
 
+/** Of connections that were not accepted yet: more than come in a second. The system may allow fewer (Linux: net.core.somaxconn, 4,096). */
+const BACKLOG = 16_384;
+
 export interface FrontOptions extends Omit<OpeningOptions, 'onReady'> {
   readonly watchdog: Watchdog;
   readonly host: string;
@@ -60,7 +63,7 @@ export class Front {
   listen(): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host: this.#options.host, port: this.#options.port, backlog: 4096 }, () => {
+      this.#server.listen({ host: this.#options.host, port: this.#options.port, backlog: BACKLOG }, () => {
         this.#server.off('error', reject);
         // Of an accept: libuv keeps a descriptor to turn newcomers away with, unless even that one could not be had.
         this.#server.on('error', () => this.#options.connections.outOfFiles());
@@ -80,6 +83,11 @@ export class Front {
   close(): Promise<void> {
     this.#opening.close();
     for (const socket of this.#undecided) socket.destroy();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  /** Takes no more connections, but decides those that were accepted. Resolves when the last of all has ended. `close` may follow. */
+  drain(): Promise<void> {
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 

@@ -5,9 +5,13 @@
  *   buckets, oldest use first:  a(3, 12:00:01) · b(59.5, 12:00:40) · c(0, 12:00:41)      full after at most burst / rate
  *
  * When there are too many keys the longest unused is forgotten, that is, forgiven: memory counts for more than one stranger's due.
+ *
+ * Several processes have one rate: what is taken in one is reported to the others, and taken there too. A bucket may owe tokens then, as all may take before
+ * they hear of each other: over a minute they have no more than one would have.
  */
 
 import type { Clock } from '../base/clock.js';
+import { Notices } from '../base/tally.js';
 
 export interface RateLimits {
   readonly perMinute: number;
@@ -27,11 +31,15 @@ export class Rate {
   readonly #limits: RateLimits;
   readonly #perMs: number;
   readonly #buckets = new Map<string, Bucket>();
+  readonly #notices: Notices;
 
-  constructor(clock: Clock, limits: RateLimits) {
+  /** @param notices of what is taken, from and to the other processes */
+  constructor(clock: Clock, limits: RateLimits, notices = new Notices()) {
     this.#clock = clock;
     this.#limits = limits;
     this.#perMs = limits.perMinute / 60_000;
+    this.#notices = notices;
+    notices.onNotice = (key, amount) => this.#change(key, -amount);
   }
 
   /** The number of keys remembered now. */
@@ -53,7 +61,9 @@ export class Rate {
 
   /** Takes a token, or as much of one as there is, for something that has happened whether it might or not. */
   takeWhatIsThere(key: string): void {
-    this.#keep(key, { tokens: Math.max(0, this.#tokens(key) - 1), atMs: this.#clock.now() });
+    const amount = Math.min(1, Math.max(0, this.#tokens(key)));
+    this.#change(key, -amount);
+    this.#notices.add(key, amount);
   }
 
   /** In how many milliseconds this key may, if no token is taken before; 0: now. */
@@ -64,7 +74,9 @@ export class Rate {
   /** Gives a token back that was taken for something that did not happen after all. */
   giveBack(key: string): void {
     const bucket = this.#buckets.get(key);
-    if (bucket !== undefined) bucket.tokens++;
+    if (bucket === undefined) return;
+    bucket.tokens++;
+    this.#notices.add(key, -1);
   }
 
   #tokens(key: string): number {
@@ -75,11 +87,15 @@ export class Rate {
       : Math.min(burst, bucket.tokens + (this.#clock.now() - bucket.atMs) * this.#perMs);
   }
 
+  #change(key: string, change: number): void {
+    this.#keep(key, { tokens: this.#tokens(key) + change, atMs: this.#clock.now() });
+  }
+
   #keep(key: string, bucket: Bucket): void {
     // Deleted first: the map stays in the order of last use.
     this.#buckets.delete(key);
-    for (const [oldest, { atMs }] of this.#buckets) {
-      const full = (bucket.atMs - atMs) * this.#perMs >= this.#limits.burst;
+    for (const [oldest, { tokens, atMs }] of this.#buckets) {
+      const full = (bucket.atMs - atMs) * this.#perMs >= this.#limits.burst - Math.min(0, tokens);
       if (!full && this.#buckets.size < this.#limits.remembered) break;
       this.#buckets.delete(oldest);
     }

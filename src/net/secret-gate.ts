@@ -10,9 +10,14 @@
  * oldest. So wrong ones are counted in all too: past that limit the addresses that have never sent a right secret share one queue,
  * where each has its turn after the others. Invariant: in a minute addresses that never sent a right one have at most twice
  * `inAllPerMinute` secrets looked at, and those that waited in queues of their own when that limit was reached.
+ *
+ * The limits are of all processes of a server. Where several have a queue of one address, or of all, its turns come as much later in each; who was
+ * right in one is known to all.
  */
 
 import type { Clock } from '../base/clock.js';
+import { Tallies } from '../base/tallies.js';
+import type { Notices, Tally } from '../base/tally.js';
 import { Rate } from './rate.js';
 import { type OnVerdict, SecretQueue, type SecretVerdict, type WaitingSecret } from './secret-queue.js';
 
@@ -48,17 +53,30 @@ export class SecretGate {
   readonly #proven = new Set<string>();
   /** A queue stays for one turn after its last: a secret that comes at once after it has to wait as well. */
   readonly #queues = new Map<string, SecretQueue>();
+  /** In how many processes there is one of a name. */
+  readonly #queuesInAll: Tally;
+  readonly #all: Tally;
+  readonly #right: Notices;
   readonly #random: () => number;
   #waiting = 0;
 
-  /** @param random in [0, 1): draws which one waits where more ask than may */
-  constructor(clock: Clock, limits: SecretLimits, random: () => number = Math.random) {
+  /** @param random in [0, 1): draws which one waits where more ask than may @param tallies with other processes */
+  constructor(clock: Clock, limits: SecretLimits, random: () => number = Math.random, tallies = new Tallies()) {
     const { perMinute, inAllPerMinute, remembered } = limits;
     this.#clock = clock;
     this.#limits = limits;
     this.#random = random;
-    this.#wrong = new Rate(clock, { perMinute, burst: perMinute, remembered });
-    this.#wrongInAll = new Rate(clock, { perMinute: inAllPerMinute, burst: inAllPerMinute, remembered: 1 });
+    this.#wrong = new Rate(clock, { perMinute, burst: perMinute, remembered }, tallies.notices('wrong secrets'));
+    this.#wrongInAll = new Rate(
+      clock,
+      { perMinute: inAllPerMinute, burst: inAllPerMinute, remembered: 1 },
+      tallies.notices('wrong secrets in all'),
+    );
+    this.#queuesInAll = tallies.tally('secret queues');
+    this.#all = tallies.all;
+    this.#right = tallies.notices('right secrets');
+    this.#right.onNotice = (origin) => this.#prove(origin);
+    tallies.onLook(() => this.#all.set('secrets', this.#waiting));
   }
 
   /** How many wait for their verdict. */
@@ -76,7 +94,7 @@ export class SecretGate {
       onVerdict(this.#look(origin, compare), 0);
       return null;
     }
-    if (queue.most === 0 || this.#waiting >= this.#limits.remembered) {
+    if (queue.most === 0 || this.#waiting + this.#all.others('secrets') >= this.#limits.remembered) {
       onVerdict('too-many', queue.retrySeconds);
       return null;
     }
@@ -108,18 +126,21 @@ export class SecretGate {
     const onCount = (change: number) => (this.#waiting += change);
     const queue = new SecretQueue({ everyMs, most, mostOfOrigin, random: this.#random, onCount });
     this.#queues.set(name, queue);
+    this.#queuesInAll.add(name, 1);
     this.#turnAfter(name, queue);
     return queue;
   }
 
   #turnAfter(name: string, queue: SecretQueue): void {
-    this.#clock.alarm(this.#clock.now() + queue.everyMs, { onAlarm: () => this.#turn(name, queue) });
+    const everyMs = queue.everyMs * this.#queuesInAll.count(name);
+    this.#clock.alarm(this.#clock.now() + everyMs, { onAlarm: () => this.#turn(name, queue) });
   }
 
   #turn(name: string, queue: SecretQueue): void {
     const next = queue.turn();
     if (next === null) {
       this.#queues.delete(name);
+      this.#queuesInAll.add(name, -1);
       return;
     }
     this.#turnAfter(name, queue);
@@ -128,16 +149,20 @@ export class SecretGate {
 
   #look(origin: string, compare: () => boolean): SecretVerdict {
     if (compare()) {
-      this.#proven.delete(origin);
-      this.#proven.add(origin);
-      if (this.#proven.size > this.#limits.remembered) {
-        const [oldest] = this.#proven;
-        this.#proven.delete(oldest!);
-      }
+      this.#prove(origin);
+      this.#right.add(origin, 1);
       return 'right';
     }
     this.#wrong.takeWhatIsThere(origin);
     this.#wrongInAll.takeWhatIsThere(ALL);
     return 'wrong';
+  }
+
+  #prove(origin: string): void {
+    this.#proven.delete(origin);
+    this.#proven.add(origin);
+    if (this.#proven.size <= this.#limits.remembered) return;
+    const [oldest] = this.#proven;
+    this.#proven.delete(oldest!);
   }
 }

@@ -12,11 +12,32 @@ export type BodyState = 'more' | 'end' | 'broken';
 
 /** Takes the bytes as they came, and gives the audio in them to `onAudio`, in as many pieces as there are. */
 export interface EncoderBody {
+  /** Where it stands, for `bodyThatGoesOn`. */
+  readonly place: BodyPlace;
   push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState;
+}
+
+/** Where a body stands, as plain data. */
+export type BodyPlace =
+  | { readonly kind: 'bare' }
+  | { readonly kind: 'sized'; readonly left: number }
+  | ({ readonly kind: 'chunked' } & ChunkPlace);
+
+type ChunkedState = 'size' | 'extension' | 'data' | 'gap' | 'trailers' | BodyState;
+
+interface ChunkPlace {
+  readonly state: ChunkedState;
+  readonly size: number;
+  readonly digits: number;
+  readonly lineBytes: number;
+  readonly blank: boolean;
+  readonly closed: boolean;
 }
 
 /** As long as the connection lasts. */
 export class BareBody implements EncoderBody {
+  readonly place: BodyPlace = { kind: 'bare' };
+
   push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
     onAudio(bytes);
     return 'more';
@@ -29,6 +50,10 @@ class SizedBody implements EncoderBody {
 
   constructor(length: number) {
     this.#left = length;
+  }
+
+  get place(): BodyPlace {
+    return { kind: 'sized', left: this.#left };
   }
 
   push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
@@ -48,7 +73,7 @@ const MOST_DIGITS = 8;
 const MOST_LINE_BYTES = 4096;
 
 class ChunkedBody implements EncoderBody {
-  #state: 'size' | 'extension' | 'data' | 'gap' | 'trailers' | BodyState = 'size';
+  #state: ChunkedState = 'size';
   #size = 0;
   #digits = 0;
   /** Since the last piece of audio. */
@@ -57,6 +82,23 @@ class ChunkedBody implements EncoderBody {
   #blank = true;
   /** A blank after digits: no more of them may come. */
   #closed = false;
+
+  constructor(place?: ChunkPlace) {
+    if (place === undefined) return;
+    this.#state = place.state;
+    this.#size = place.size;
+    this.#digits = place.digits;
+    this.#lineBytes = place.lineBytes;
+    this.#blank = place.blank;
+    this.#closed = place.closed;
+  }
+
+  get place(): BodyPlace {
+    return {
+      ...{ kind: 'chunked', state: this.#state, size: this.#size, digits: this.#digits },
+      ...{ lineBytes: this.#lineBytes, blank: this.#blank, closed: this.#closed },
+    };
+  }
 
   push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
     for (let at = 0; at < bytes.length; ) {
@@ -134,4 +176,10 @@ export function bodyOf(headers: ReadonlyMap<string, string>): EncoderBody | null
   const length = headers.get('content-length');
   if (length === undefined) return new BareBody();
   return /^\d{1,15}$/.test(length) ? new SizedBody(Number(length)) : null;
+}
+
+/** The rest of one that was read so far in another process. */
+export function bodyThatGoesOn(place: BodyPlace): EncoderBody {
+  if (place.kind === 'chunked') return new ChunkedBody(place);
+  return place.kind === 'sized' ? new SizedBody(place.left) : new BareBody();
 }

@@ -9,10 +9,10 @@ import type { Socket } from 'node:net';
 import { contentTypeOf, type Format, formatOf } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../base/clock.js';
-import { BareBody, type BodyState, bodyOf, type EncoderBody } from './dechunk.js';
+import { BareBody, type BodyPlace, type BodyState, bodyOf, bodyThatGoesOn, type EncoderBody } from './dechunk.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import type { SourceEvent } from './health.js';
-import { Intake, type IntakeOwner } from './intake.js';
+import { Intake, type IntakeOwner, type IntakePlace } from './intake.js';
 import { MAGIC_BYTES, nameOfFormat } from './magic.js';
 import { type Pacer, SLICE_BYTES } from './pacer.js';
 import type { SourceInput, SourceTitle } from './source.js';
@@ -35,6 +35,19 @@ export interface EncoderConnectionOptions {
   onEvent(event: SourceEvent, fields: Readonly<Record<string, unknown>>): void;
 }
 
+/** Where it stands, as plain data: another process goes on with it. */
+export interface ConnectionPlace {
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: BodyPlace;
+  readonly intake: IntakePlace;
+}
+
+/** A connection that was let go. */
+export interface FreeConnection {
+  readonly socket: Socket;
+  readonly place: ConnectionPlace;
+}
+
 export interface EncoderConnectionOwner {
   readonly input: SourceInput;
   readonly pacer: Pacer;
@@ -47,6 +60,7 @@ export class EncoderConnection implements IntakeOwner {
   readonly agent: string;
   readonly facts: SourceFacts;
   readonly #socket: Socket;
+  readonly #headers: ReadonlyMap<string, string>;
   readonly #owner: EncoderConnectionOwner;
   readonly #clock: Clock;
   readonly #options: EncoderConnectionOptions;
@@ -73,6 +87,7 @@ export class EncoderConnection implements IntakeOwner {
    * @param socket its head is read and answered
    * @param first body bytes that came with the head
    * @param headers names in lower case
+   * @param place where it stood in another process
    */
   constructor(
     socket: Socket,
@@ -81,7 +96,9 @@ export class EncoderConnection implements IntakeOwner {
     owner: EncoderConnectionOwner,
     clock: Clock,
     options: EncoderConnectionOptions,
+    place?: ConnectionPlace,
   ) {
+    this.#headers = headers;
     this.agent = headers.get('user-agent') ?? '';
     this.facts = readFacts(headers, options.facts);
     this.#socket = socket;
@@ -90,7 +107,7 @@ export class EncoderConnection implements IntakeOwner {
     this.#options = options;
     const { channel, framelessBytes } = options;
     this.#intake = new Intake(this, clock, { part: 'encoder', channel, framelessBytes });
-    this.#body = bodyOf(headers) ?? new BareBody();
+    this.#body = place === undefined ? (bodyOf(headers) ?? new BareBody()) : bodyThatGoesOn(place.body);
     this.#expectsContinue = headers.get('expect')?.toLowerCase() === '100-continue';
     this.#lastByteMs = this.#lastNewMs = this.#lastAudioMs = clock.now();
     this.#bytesRead = socket.bytesRead;
@@ -103,7 +120,8 @@ export class EncoderConnection implements IntakeOwner {
     socket.pause();
     if (first.length > 0) socket.unshift(first);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    socket.resume();
+    if (place !== undefined) this.#intake.goOn(place.intake);
+    if (!this.#intake.isPaused) socket.resume();
   }
 
   /** Of the latest frame. */
@@ -134,6 +152,17 @@ export class EncoderConnection implements IntakeOwner {
   /** For how long there should have been audio, milliseconds; bytes without any are not a sign of life. */
   get overdueMs(): number {
     return this.#clock.now() - Math.max(this.#lastAudioMs, this.#intake.resumedMs, this.#owner.input.dueMs);
+  }
+
+  /** Lets go of its socket, which nothing reads any more; null: nobody could go on with what it sends. It ends here, silently. */
+  letGo(): FreeConnection | null {
+    const intake = this.#intake.place;
+    if (!this.#isOpen || intake === null || this.#bodyState !== 'more') return null;
+    this.#isOpen = false;
+    this.#intake.close();
+    this.#socket.setTimeout(0);
+    this.#socket.pause();
+    return { socket: this.#socket, place: { headers: this.#headers, body: this.#body.place, intake } };
   }
 
   /** Hands on nothing more. Idempotent. @param abrupt at once, whatever it still sends; else with a FIN */

@@ -7,7 +7,13 @@
 import type { Socket } from 'node:net';
 import { contentTypeOf } from '../audio/format.js';
 import type { Clock } from '../base/clock.js';
-import { EncoderConnection, type EncoderConnectionOptions, type EncoderConnectionOwner } from './encoder-connection.js';
+import {
+  type ConnectionPlace,
+  EncoderConnection,
+  type EncoderConnectionOptions,
+  type EncoderConnectionOwner,
+  type FreeConnection,
+} from './encoder-connection.js';
 import type { SourceFacts } from './facts.js';
 import { Pacer } from './pacer.js';
 import type { Source, SourceInput, SourceState } from './source.js';
@@ -104,6 +110,25 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
       socket.destroy();
       return;
     }
+    this.#take(socket, first, headers);
+  }
+
+  /** Goes on with a connection that another process has let go. @param ahead body bytes that were read of it @param aheadMs see Pacer */
+  goOn(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
+    if (this.#isOpen) this.#take(socket, ahead, place.headers, place);
+    else socket.destroy();
+    this.pacer.book(aheadMs, this.#clock.now());
+  }
+
+  /** Lets go of its connection, which another process goes on with; null: there is none, or none that can go on. */
+  letGo(): (FreeConnection & { readonly aheadMs: number }) | null {
+    const free = this.#connection?.letGo() ?? null;
+    if (free === null) return null;
+    this.#connection = null;
+    return { ...free, aheadMs: this.pacer.aheadMs(this.#clock.now()) };
+  }
+
+  #take(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>, place?: ConnectionPlace): void {
     const before = this.#connection;
     if (before !== null) {
       const silentMs = Math.round(before.silentMs);
@@ -111,7 +136,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
       this.#options.onEvent('takeover', { silentMs });
     }
     this.pacer.reconnect(this.#clock.now());
-    this.#connection = new EncoderConnection(socket, first, headers, this, this.#clock, this.#options);
+    this.#connection = new EncoderConnection(socket, first, headers, this, this.#clock, this.#options, place);
     this.#latest = this.#connection;
   }
 

@@ -147,6 +147,17 @@ export class Input implements SourceInput, AlarmHandler {
     void title.then(() => this.#waiting === waiting && this.#write());
   }
 
+  /** It delivered until now, in another process. */
+  goOn(lastTitle: SourceTitle | undefined): void {
+    this.lastTitle = lastTitle;
+    this.#due.add(0, this.#clock.now(), 0);
+  }
+
+  /** Writes what waits, at once. */
+  flush(): void {
+    this.#write(Number.POSITIVE_INFINITY);
+  }
+
   /** The next waiting frames. */
   onAlarm(): void {
     this.#alarm = null;

@@ -11,8 +11,9 @@
  */
 
 import { type AnyFramer, type Format, framerFor } from '../audio/format.js';
-import type { FrameSink } from '../audio/framer.js';
+import type { FramerState, FrameSink } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
+import type { OggFramerState } from '../audio/ogg-state.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { SLICE_BYTES } from './pacer.js';
 import type { OnFrame, SourceTitle } from './source.js';
@@ -33,6 +34,14 @@ export interface IntakeOwner {
   onNoAudio(): void;
   /** The connection's bytes have ended, and all of them are taken. */
   onFinished(): void;
+}
+
+/** Where it stands, as plain data. */
+export interface IntakePlace {
+  readonly framer: FramerState | OggFramerState;
+  /** Of a slice that was not taken. */
+  readonly left: Buffer;
+  readonly noiseBytes: number;
 }
 
 export interface IntakeOptions {
@@ -78,6 +87,23 @@ export class Intake implements FrameSink, AlarmHandler {
     this.#owner = owner;
     this.#clock = clock;
     this.#options = options;
+  }
+
+  /** Null: another one cannot go on with it. */
+  get place(): IntakePlace | null {
+    const framer = this.#framer.state;
+    const left = Buffer.from(this.#left.subarray(0, this.#leftBytes));
+    return framer === null ? null : { framer, left, noiseBytes: this.#noiseBytes };
+  }
+
+  /** Goes on where another one stood. Before all else. */
+  goOn({ framer, left, noiseBytes }: IntakePlace): void {
+    this.#framer.goOnFrom(framer);
+    this.#noiseBytes = noiseBytes;
+    this.#leftBytes = left.copy(this.#left);
+    if (left.length === 0) return;
+    this.#pause(0);
+    this.#wait();
   }
 
   /** Of the latest frame. */

@@ -26,6 +26,11 @@ export class Pacer {
     return Math.max(0, this.#paidUntilMs - nowMs - this.#mostMs);
   }
 
+  /** How far the source is ahead of real time, milliseconds. */
+  aheadMs(nowMs: number): number {
+    return Math.max(0, this.#paidUntilMs - nowMs);
+  }
+
   /**
    * Another connection: what the one before owed beyond `mostMs` ends with it. The rest stays: a crowd of short connections must not run
    * the tape past the listeners either.

@@ -59,6 +59,11 @@ export class Switch implements AlarmHandler {
     return this.#inputs[this.#onAir]?.source ?? null;
   }
 
+  /** Its place among all; -1: none. */
+  get placeOnAir(): number {
+    return this.#onAir;
+  }
+
   /** The title that stands in the stream of that source; undefined: none has come. */
   get titleOnAir(): SourceTitle | undefined {
     return this.#inputs[this.#onAir]?.lastTitle;
@@ -78,6 +83,18 @@ export class Switch implements AlarmHandler {
     this.#open = true;
     this.#clock.alarm(this.#clock.now() + CHECK_MS, this);
     this.check('start');
+  }
+
+  /** Goes on with the source that was on air in another process, as if it had just delivered. Before `start`. */
+  goOn(index: number, contentType: string, lastTitle: SourceTitle | undefined): void {
+    this.#onAir = index;
+    this.#type = contentType;
+    this.#inputs[index]!.goOn(lastTitle);
+  }
+
+  /** Frames that wait for a title are written at once. */
+  flush(): void {
+    for (const input of this.#inputs) input.flush();
   }
 
   stop(): void {

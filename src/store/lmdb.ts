@@ -12,11 +12,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, open as openFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
+import { retryLater } from '../base/refusal.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 import { checkFile, mustBeWritable } from './check.js';
 import { Disk } from './disk.js';
 import { type FolderLock, lockFolder } from './lock.js';
-import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP, type Store } from './store.js';
+import { type HistoryBounds, type HistoryPage, type HistoryStore, isTooOld, PRUNE_STEP, type Store } from './store.js';
 import { entryText, type HistoryKey, historyKey, parseEntry, parseState, stateText } from './stored.js';
 
 const FILE = 'airsplice.mdb';
@@ -77,6 +78,31 @@ export async function openLmdbStore(
   }
 }
 
+/** The history of a store that another process has open, to read it only. A read throws a Refusal as long as the store is not there. */
+export function openLmdbHistory(
+  folder: string,
+  bounds: HistoryBounds = DEFAULT_BOUNDS,
+  onError: (error: Error) => void = () => undefined,
+): HistoryStore & { close(): Promise<void> } {
+  let root: RootDatabase | null = null;
+  let history: LmdbHistory | null = null;
+  return {
+    history: (channel, page) => {
+      try {
+        root ??= open({ path: join(folder, FILE), ...OPTIONS, readOnly: true });
+        history ??= new LmdbHistory(root, bounds, onError);
+      } catch (error) {
+        onError(error as Error);
+        throw retryLater('unavailable', 'The store cannot be read.', RETRY_SECONDS);
+      }
+      return history.read(channel, page);
+    },
+    close: async () => root?.close(),
+  };
+}
+
+const RETRY_SECONDS = 2;
+
 /** Under another name first: a start that is killed must not leave a file that looks truncated. */
 async function make(file: string): Promise<void> {
   const fresh = `${file}-new`;
@@ -89,10 +115,53 @@ async function make(file: string): Promise<void> {
   await rename(fresh, file);
 }
 
+/** The history of a store, as it is read. */
+class LmdbHistory {
+  readonly database: Database<string, HistoryKey>;
+  readonly #bounds: HistoryBounds;
+  readonly #onError: (error: Error) => void;
+  /** Channels whose unreadable entry has been reported. */
+  readonly #reported = new Set<string>();
+
+  constructor(root: RootDatabase, bounds: HistoryBounds, onError: (error: Error) => void) {
+    this.database = root.openDB({ name: 'history', encoding: 'string' });
+    this.#bounds = bounds;
+    this.#onError = onError;
+  }
+
+  read(channel: string, { limit, beforeMs }: HistoryPage): HistoryEntry[] {
+    const wallMs = Date.now();
+    const start = beforeMs === undefined ? [channel, AFTER_ALL] : [channel, beforeMs];
+    const range = { start: start as unknown as HistoryKey, end: [channel] as unknown as HistoryKey, reverse: true };
+    const page: HistoryEntry[] = [];
+    for (const { key, value } of this.database.getRange(range)) {
+      if (page.length === limit) break;
+      // A reverse range begins at its start, which is not wanted.
+      if (beforeMs !== undefined && key[1] >= beforeMs) continue;
+      const entry = this.entry(channel, value);
+      if (entry === null) continue;
+      // An entry that began earlier ended earlier.
+      if (isTooOld(entry, this.#bounds, wallMs)) break;
+      page.push(entry);
+    }
+    return page;
+  }
+
+  /** Null: it cannot be read. One damaged entry must not hide the others. */
+  entry(channel: string, text: string): HistoryEntry | null {
+    const entry = parseEntry(text);
+    if (entry === null && !this.#reported.has(channel)) {
+      this.#reported.add(channel);
+      this.#onError(new Error(`An entry of the stored history of channel ${channel} cannot be read, and is skipped`));
+    }
+    return entry;
+  }
+}
+
 class LmdbStore implements Store {
   readonly #root: RootDatabase;
   readonly #channels: Database<string, string>;
-  readonly #history: Database<string, HistoryKey>;
+  readonly #history: LmdbHistory;
   /** Loaded or committed last, for a rollback: the engine's own objects, which are immutable. */
   readonly #committed = new Map<string, ChannelState>();
   /** Number of a channel's entries; counted on first use. */
@@ -100,20 +169,16 @@ class LmdbStore implements Store {
   readonly #bounds: HistoryBounds;
   readonly #disk: Disk;
   readonly #lock: FolderLock;
-  readonly #onError: (error: Error) => void;
-  /** Channels whose unreadable entry has been reported. */
-  readonly #reported = new Set<string>();
   readonly #underWay = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
   constructor(file: string, lock: FolderLock, bounds: HistoryBounds, onError: (error: Error) => void) {
     this.#root = open({ path: file, ...OPTIONS });
     this.#channels = this.#root.openDB({ name: 'channels', encoding: 'string' });
-    this.#history = this.#root.openDB({ name: 'history', encoding: 'string' });
+    this.#history = new LmdbHistory(this.#root, bounds, onError);
     this.#bounds = bounds;
     this.#disk = new Disk(file);
     this.#lock = lock;
-    this.#onError = onError;
   }
 
   /** Throws an Error that names the channel when what is stored cannot be read. */
@@ -185,7 +250,7 @@ class LmdbStore implements Store {
     let added = 0;
     for (const entry of history) {
       const key = historyKey(channel, entry);
-      const text = this.#history.get(key);
+      const text = this.#history.database.get(key);
       // An entry that ends may have been pruned, and is stored again with its end.
       if (text === undefined) added++;
       wanted.push([key, entryText(entry)]);
@@ -208,7 +273,7 @@ class LmdbStore implements Store {
       this.#root.batch(() => {
         writes.push(state === undefined ? this.#channels.remove(channel) : this.#channels.put(channel, state));
         for (const [key, text] of history) {
-          writes.push(text === undefined ? this.#history.remove(key) : this.#history.put(key, text));
+          writes.push(text === undefined ? this.#history.database.remove(key) : this.#history.database.put(key, text));
         }
       }),
     );
@@ -229,8 +294,8 @@ class LmdbStore implements Store {
     const range = { start: [channel] as unknown as HistoryKey, end: [channel, AFTER_ALL] as unknown as HistoryKey };
     const expired: [HistoryKey, string][] = [];
     const wallMs = Date.now();
-    for (const { key, value } of this.#history.getRange({ ...range, limit: PRUNE_STEP })) {
-      const entry = expired.length < surplus ? null : this.#read(channel, value);
+    for (const { key, value } of this.#history.database.getRange({ ...range, limit: PRUNE_STEP })) {
+      const entry = expired.length < surplus ? null : this.#history.entry(channel, value);
       if (entry !== null && !isTooOld(entry, this.#bounds, wallMs)) break;
       expired.push([key, value]);
     }
@@ -241,35 +306,15 @@ class LmdbStore implements Store {
     const known = this.#counts.get(channel);
     if (known !== undefined) return known;
     const range = { start: [channel] as unknown as HistoryKey, end: [channel, AFTER_ALL] as unknown as HistoryKey };
-    return this.#history.getKeysCount(range);
+    return this.#history.database.getKeysCount(range);
   }
 
-  history(channel: string, { limit, beforeMs }: HistoryPage): HistoryEntry[] {
-    const wallMs = Date.now();
-    const start = beforeMs === undefined ? [channel, AFTER_ALL] : [channel, beforeMs];
-    const range = { start: start as unknown as HistoryKey, end: [channel] as unknown as HistoryKey, reverse: true };
-    const page: HistoryEntry[] = [];
-    for (const { key, value } of this.#history.getRange(range)) {
-      if (page.length === limit) break;
-      // A reverse range begins at its start, which is not wanted.
-      if (beforeMs !== undefined && key[1] >= beforeMs) continue;
-      const entry = this.#read(channel, value);
-      if (entry === null) continue;
-      // An entry that began earlier ended earlier.
-      if (isTooOld(entry, this.#bounds, wallMs)) break;
-      page.push(entry);
-    }
-    return page;
+  history(channel: string, page: HistoryPage): HistoryEntry[] {
+    return this.#history.read(channel, page);
   }
 
-  /** Null: it cannot be read. One damaged entry must not hide the others. */
-  #read(channel: string, text: string): HistoryEntry | null {
-    const entry = parseEntry(text);
-    if (entry === null && !this.#reported.has(channel)) {
-      this.#reported.add(channel);
-      this.#onError(new Error(`An entry of the stored history of channel ${channel} cannot be read, and is skipped`));
-    }
-    return entry;
+  checkReaders(): void {
+    this.#root.readerCheck();
   }
 
   close(): Promise<void> {

@@ -20,7 +20,13 @@ export interface HistoryPage {
   readonly beforeMs?: number | undefined;
 }
 
-export interface Store {
+/** What readers need of a store. */
+export interface HistoryStore {
+  /** What was on air, newest first; nothing that is older than the bounds. Unknown channel: empty. */
+  history(channel: string, page: HistoryPage): HistoryEntry[];
+}
+
+export interface Store extends HistoryStore {
   /** The last committed state of a channel, or undefined when nothing was ever saved. Read at start. */
   load(channel: string): ChannelState | undefined;
   /**
@@ -30,10 +36,10 @@ export interface Store {
    * Rejects when it cannot be made durable; nothing of it is visible then. One save at a time per channel (the caller's duty).
    */
   save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void>;
-  /** What was on air, newest first; nothing that is older than the bounds. Unknown channel: empty. */
-  history(channel: string, page: HistoryPage): HistoryEntry[];
   /** Why no save can succeed at this moment: the store is not where it was. Null: it is. Some microseconds. */
   fault(): string | null;
+  /** Another process that read it was killed: what it held is free again. */
+  checkReaders?(): void;
   /** Waits for saves under way, then releases the folder. Idempotent. */
   close(): Promise<void>;
 }

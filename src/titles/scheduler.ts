@@ -10,14 +10,15 @@
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Refusal } from '../base/refusal.js';
-import type { Track, TrackRecord } from '../metadata/record.js';
-import { type Moment, realNow } from '../now-playing/effect.js';
+import type { Track } from '../metadata/record.js';
+import { realNow } from '../now-playing/effect.js';
 import { type FallbackRules, reword, runOut, sourceFound, sourceLost } from '../now-playing/fallback.js';
 import { takeHeld } from '../now-playing/held.js';
 import { type PlainTitle, returnTitle } from '../now-playing/now-playing.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import { holdMs, type TrustRules } from '../now-playing/trust.js';
 import type { Engine } from './engine.js';
+import type { Moments } from './moments.js';
 
 /** How far ahead an alarm is set; what is further off is found by a later check. */
 const ALARM_WITHIN_MS = 1500;
@@ -27,7 +28,7 @@ const SLACK_MS = 1000;
 export interface TitleSchedulerParts {
   readonly engine: Engine;
   readonly clock: Clock;
-  moment(channel: string): Moment;
+  readonly moments: Moments;
   /** How far ahead pushes are held, seconds. */
   holdSeconds(channel: string): number;
   fallback(channel: string): FallbackRules | null;
@@ -55,11 +56,6 @@ export class TitleScheduler {
     return this.#schedule(channel).check();
   }
 
-  /** For how long the real now of a channel has been in force, milliseconds. */
-  ageMs(channel: string, now: TrackRecord): number {
-    return this.#schedule(channel).ageMs(now);
-  }
-
   /**
    * Puts the fallback title in force where the channel's own source is lost, and takes it back when that is on air again.
    * Never rejects.
@@ -69,12 +65,12 @@ export class TitleScheduler {
   }
 
   async #checkSource(channel: string): Promise<void> {
-    const { engine, fallback, isSourceLost, moment } = this.#parts;
+    const { engine, fallback, isSourceLost, moments } = this.#parts;
     const rules = fallback(channel);
     const isLost = rules?.whenSourceLost === true && isSourceLost(channel);
     if (isLost === engine.state(channel).lost) return;
     const decide = (state: ChannelState) =>
-      isLost ? sourceLost(state, rules.title, moment(channel)) : sourceFound(state, moment(channel));
+      isLost ? sourceLost(state, rules.title, moments.of(channel)) : sourceFound(state, moments.of(channel));
     await engine.update(channel, decide);
   }
 
@@ -91,8 +87,6 @@ class ChannelSchedule implements AlarmHandler {
   readonly #parts: TitleSchedulerParts;
   /** Held push, by name since engines may give a new object each time → when it is due at the latest, monotonic milliseconds. */
   readonly #latestMs = new Map<string, number>();
-  /** The real now: which, and since when it has been in force, monotonic milliseconds. */
-  #play = { effectAtMs: Number.NaN, id: '', sinceMs: 0 };
   #alarm: Alarm | null = null;
 
   constructor(channel: string, parts: TitleSchedulerParts) {
@@ -110,7 +104,7 @@ class ChannelSchedule implements AlarmHandler {
   }
 
   async #check(): Promise<void> {
-    const { engine, clock, fallback, moment, streamTitle, trust } = this.#parts;
+    const { engine, clock, fallback, moments, streamTitle, trust } = this.#parts;
     const channel = this.#channel;
     const state = engine.state(channel);
     const rules = fallback(channel);
@@ -123,22 +117,22 @@ class ChannelSchedule implements AlarmHandler {
     };
     this.#forget(state.held);
     for (const track of state.held) {
-      due(this.#waitMs(track), (fresh) => takeHeld(fresh, (one) => this.#waitMs(one) <= 0, moment(channel)));
+      due(this.#waitMs(track), (fresh) => takeHeld(fresh, (one) => this.#waitMs(one) <= 0, moments.of(channel)));
     }
     if (now !== null) {
       // Always asked for: its first call notes since when the title has been in force.
-      const ageMs = this.ageMs(now);
+      const ageMs = moments.ageMs(channel, now);
       const stream = now.source === 'metapush' ? streamTitle(channel) : null;
       if (stream !== null) {
         const trustRules = trust(channel);
-        due(holdMs(now, trustRules) - ageMs, (fresh) => returnTitle(fresh, stream, moment(channel), trustRules));
+        due(holdMs(now, trustRules) - ageMs, (fresh) => returnTitle(fresh, stream, moments.of(channel), trustRules));
       }
       if (rules !== null && now.durationSeconds > 0) {
         const lastsMs = (now.durationSeconds + rules.graceSeconds) * 1000;
-        due(lastsMs - ageMs, (fresh) => runOut(fresh, now.effectAtMs, rules.title, moment(channel)));
+        due(lastsMs - ageMs, (fresh) => runOut(fresh, now.effectAtMs, rules.title, moments.of(channel)));
       }
     }
-    if (rules !== null) due(0, (fresh) => reword(fresh, rules.title, moment(channel)));
+    if (rules !== null) due(0, (fresh) => reword(fresh, rules.title, moments.of(channel)));
     this.#alarm?.cancel();
     this.#alarm = soonMs <= ALARM_WITHIN_MS ? clock.alarm(clock.now() + soonMs, this) : null;
     await Promise.all(updates.map((update) => settle(update, this.#parts)));
@@ -161,16 +155,6 @@ class ChannelSchedule implements AlarmHandler {
     if (this.#latestMs.size <= held.length) return;
     const names = new Set(held.map(nameOf));
     for (const name of this.#latestMs.keys()) if (!names.has(name)) this.#latestMs.delete(name);
-  }
-
-  ageMs(now: TrackRecord): number {
-    const { clock } = this.#parts;
-    if (this.#play.effectAtMs !== now.effectAtMs || this.#play.id !== now.id) {
-      // Just now, unless it was loaded from the store. A clock that was set back meanwhile counts as no time.
-      const ageMs = Math.max(0, clock.wallMs() - now.effectAtMs);
-      this.#play = { effectAtMs: now.effectAtMs, id: now.id, sinceMs: clock.now() - ageMs };
-    }
-    return clock.now() - this.#play.sinceMs;
   }
 }
 

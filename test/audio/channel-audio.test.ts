@@ -167,7 +167,7 @@ t.test('the title in force goes from tape to tape, and was there before any', as
   write(one, 128, 1100);
   t.equal(titleAt(0), 'A - One');
   one.release();
-  one.title(new RecordView(makeRecord({ artist: 'A', song: 'Two' }), FACE));
+  one.title(new RecordView(makeRecord({ artist: 'A', song: 'Two', version: 2 }), FACE));
   write(one, 128, 1100);
   t.equal(titleAt(0), 'A - Two');
 });

@@ -7,8 +7,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Framer, MAX_TAGS_BYTES, SCRATCH_BYTES } from '../../src/audio/framer.js';
+import { Framer, type FrameSink, MAX_TAGS_BYTES, SCRATCH_BYTES } from '../../src/audio/framer.js';
 import { isLong } from '../kit/long.js';
+import { Random } from '../kit/random.js';
 
 /** A third of the seeds, but for the long form. */
 const rounds = (count: number) => (isLong ? count : Math.ceil(count / 3));
@@ -473,3 +474,36 @@ t.test('random bytes: never throws, keeps no more than its scratch', async (t) =
   t.equal(got.framer.counters.frames, frames.length);
   t.equal(SCRATCH_BYTES, 8198);
 });
+
+t.test('another framer goes on wherever the first one stood', async (t) => {
+  for (const name of names) {
+    const random = new Random();
+    const stream = Buffer.concat([random.bytes(50), data[name], data.aac, data[name]]);
+    const whole = record(stream);
+    for (let round = 0; round < rounds(20); round++) {
+      const seen: string[] = [];
+      const sink: FrameSink = {
+        onFrame: (bytes, durationMs, fresh) => void seen.push(`${bytes.toString('base64')} ${durationMs} ${fresh}`),
+      };
+      let framer = new Framer(sink);
+      for (let at = 0; at < stream.length; ) {
+        const chunk = stream.subarray(at, at + random.int(1, 3000));
+        framer.push(chunk);
+        at += chunk.length;
+        const next = new Framer(sink);
+        next.goOnFrom(framer.state);
+        t.equal(next.bitrateKbps, framer.bitrateKbps);
+        framer = next;
+      }
+      t.ok(seen.length > 100 && seen.join() === whole, `${name}, seed ${random.seed}`);
+    }
+  }
+});
+
+function record(stream: Buffer): string {
+  const seen: string[] = [];
+  const onFrame: FrameSink['onFrame'] = (bytes, durationMs, fresh) =>
+    void seen.push(`${bytes.toString('base64')} ${durationMs} ${fresh}`);
+  new Framer({ onFrame }).push(stream);
+  return seen.join();
+}

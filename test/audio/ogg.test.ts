@@ -7,6 +7,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { framerFor } from '../../src/audio/format.js';
@@ -16,7 +17,6 @@ import {
   CONTINUED,
   FIRST,
   isFilled,
-  LAST,
   MAX_PAGE_BYTES,
   PAGE_HEADER_BYTES,
   PageWriter,
@@ -254,7 +254,7 @@ t.test('a packet larger than any is dropped at the limit', async (t) => {
     writer.end();
     writer.packet(Buffer.alloc(bytes), 480);
     writer.packet(Buffer.alloc(100), 960);
-    writer.end(LAST);
+    writer.finish(0);
     const { packets } = read(writer.take());
     t.strictSame(
       packets.map((one) => one.bytes.length),
@@ -283,7 +283,7 @@ t.test(
       const heads = opusHeads(new PageWriter(7, 0, FIRST), tagsAt);
       const writer = new PageWriter(7, tagsAt + 1, 0);
       for (let n = 1; n <= 5; n++) writer.packet(Buffer.alloc(100, 0xfc), n * 960);
-      writer.end(LAST);
+      writer.finish(0);
       return Buffer.concat([heads, writer.take()]);
     };
     const whole = read(stream(1));
@@ -305,7 +305,7 @@ t.test(
     const before = writer.take();
     // More than a page holds; half of it is to be played.
     writer.packet(Buffer.alloc(MAX_PAGE_BYTES, 0xfc), 3 * 960 + 480);
-    writer.end(LAST);
+    writer.finish(0);
     const last = writer.take();
     const bytes = pageBytes(last, 0, last.length);
     t.strictSame([readPage(last.subarray(0, bytes))!.granule, readPage(last.subarray(bytes))!.granule], [-1, 3360]);
@@ -629,3 +629,45 @@ t.test('another format is another tape, and the old one says that it is over', a
   channel.write(mp3, 26, 128);
   t.strictSame([channel.contentType, channel.tape!.isOver], ['audio/mpeg', false]);
 });
+
+t.test(
+  'another framer goes on wherever the first one stood, also behind a packet of which more stand in the page',
+  async (t) => {
+    for (const name of [...names, 'chain'] as const) {
+      const random = new Random();
+      const stream = Buffer.concat([name === 'chain' ? chains['vorbis']! : files[name], random.bytes(50), files.long]);
+      const line = ({ bytes, ms, fresh, link }: Packet) => `${bytes.toString('base64')} ${ms} ${fresh} ${link.title}`;
+      const whole = read(stream);
+      const seen: string[] = [];
+      let skippedBytes = 0;
+      let isPausing = false;
+      const make = () => {
+        const framer = framerFor({
+          onFrame: (bytes, ms, fresh, link) => {
+            seen.push(line({ bytes, ms, fresh, link: link! }));
+            if (isPausing) framer.pause();
+          },
+        });
+        return framer;
+      };
+      let framer = make();
+      for (let at = 0; at < stream.length; ) {
+        isPausing = random.chance(0.5);
+        at += framer.push(stream.subarray(at, at + random.int(1, 20_000)));
+        const { state } = framer;
+        if (state === null) continue;
+        const next = make();
+        // As between two processes.
+        next.goOnFrom(deserialize(serialize(state)));
+        t.equal(next.bitrateKbps, framer.bitrateKbps);
+        skippedBytes += framer.counters.skippedBytes;
+        framer = next;
+      }
+      isPausing = false;
+      framer.push(Buffer.alloc(0));
+      t.same(seen.length, whole.packets.length, `${name}, seed ${random.seed}`);
+      t.ok(seen.join() === whole.packets.map(line).join(), `${name}, seed ${random.seed}`);
+      t.equal(skippedBytes + framer.counters.skippedBytes, whole.skippedBytes, `${name}, seed ${random.seed}`);
+    }
+  },
+);

@@ -63,8 +63,12 @@ t.test('in seconds', async (t) => {
     t.same(songs, ['next One', 'now One']);
     t.ok(atMs[1]! - pushedMs >= 1950, `${atMs[1]! - pushedMs} ms`);
   }
-  t.same([await songOf(channel), await songOf(`${base}/metadata/station/demo.json`)], ['One', 'One']);
-  t.equal((await fetch(`${channel}?type=next`, { headers: { 'If-None-Match': etag! } })).status, 204);
+  // Each worker waits for itself: the one that answers may be a little later than that of the watchers.
+  for (const url of [channel, `${base}/metadata/station/demo.json`]) {
+    await until(async () => (await songOf(url)) === 'One', 1000);
+  }
+  const next = async () => (await fetch(`${channel}?type=next`, { headers: { 'If-None-Match': etag! } })).status;
+  await until(async () => (await next()) === 204, 1000);
   t.equal(await published(base), before, 'its push is not counted as one that was written to readers');
 
   await push(t, base, 'song=Two');
@@ -88,12 +92,17 @@ t.test('typical: when the listener hears it', async (t) => {
     const metrics = await (await fetch(`${base}/metrics`)).text();
     return Number(/^airsplice_typical_lag_seconds\{channel="demo"\} ([\d.]+)/m.exec(metrics)?.[1]);
   };
-  await until(async () => (await lag()) > 3, 15_000);
-  const seconds = await lag();
-  const status = (await (await fetch(`${base}/status-json.xsl`)).json()) as {
-    icestats: { source: { typical_lag: number } };
+  const listed = async () => {
+    const status = (await (await fetch(`${base}/status-json.xsl`)).json()) as {
+      icestats: { source: { typical_lag: number } };
+    };
+    return status.icestats.source.typical_lag;
   };
-  t.ok(Math.abs(status.icestats.source.typical_lag - seconds) < 1.5, `${seconds} s`);
+  // Asked at once they are answered by all processes, each of which hears of the others' listeners once a second.
+  const listedByAll = () => Promise.all(Array.from({ length: 16 }, listed));
+  await until(async () => (await listedByAll()).every((one) => one > 3), 15_000);
+  const seconds = await lag();
+  for (const one of new Set(await listedByAll())) t.ok(Math.abs(one - seconds) < 1.5, `${one}, ${seconds} s`);
   const pushedMs = performance.now();
   await push(t, base, 'song=Two');
   await until(async () => (await songOf(`${base}/metadata/channel/demo.json`)) === 'Two', 15_000);

@@ -8,11 +8,11 @@ import { DEMO_FRAMES, Feeder } from '../kit/feeder.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause, quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
-import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { atOnce, DEMO_AUDIO, startServer } from '../kit/server.js';
 import { Watching } from '../kit/wire.js';
 
 // They wait more than they compute.
-t.jobs = 5;
+t.jobs = atOnce(5);
 
 const FRAME_MS = 1152 / 44.1;
 const BYTES_PER_MS = 16;
@@ -39,8 +39,15 @@ class Encoder {
   readonly sentMs: number[] = [];
   #timer: NodeJS.Timeout;
 
-  constructor(t: Test, port: number) {
-    this.feeder = new Feeder(t, port, '/air');
+  /** Once it has been let in: who listens then waits for it. */
+  static async start(t: Test, port: number): Promise<Encoder> {
+    const feeder = new Feeder(t, port, '/air');
+    if ((await feeder.answered()) !== 200) throw new Error(feeder.answer);
+    return new Encoder(t, feeder);
+  }
+
+  private constructor(t: Test, feeder: Feeder) {
+    this.feeder = feeder;
     const startMs = performance.now();
     this.#timer = setInterval(() => {
       while (this.sentMs.length * FRAME_MS < performance.now() - startMs) {
@@ -104,7 +111,7 @@ async function push(base: string, song: string, momentMs: number): Promise<void>
 
 t.test('delaySeconds: pushes that come two seconds late stand at the right byte', async (t) => {
   const { port, ws, base } = await startServer(t, yaml('delaySeconds: 4'));
-  const encoder = new Encoder(t, port);
+  const encoder = await Encoder.start(t, port);
   const { errorsOf, late } = await listen(t, port, ws);
   const errors = [];
   for (const song of ['One', 'Two', 'Three']) {
@@ -128,7 +135,7 @@ t.test('titleOffsetMs: a push stands at the audio that comes in so much later, o
   ];
   const runs = cases.map(async ([options, offsetMs, mostMs]) => {
     const { port, ws, base } = await startServer(t, yaml(options));
-    const encoder = new Encoder(t, port);
+    const encoder = await Encoder.start(t, port);
     const { errorsOf, late } = await listen(t, port, ws);
     const momentMs = Date.now();
     await push(base, 'Moved', momentMs);
@@ -151,7 +158,7 @@ t.test('titleOffsetMs: a push stands at the audio that comes in so much later, o
 t.test('titleOffsetMs of the source on air counts in place of the channel’s', async (t) => {
   const source = '{ type: encoder, password: demo-source, titleOffsetMs: 1000 }';
   const { port, ws, base } = await startServer(t, yaml('titleOffsetMs: 5000, delaySeconds: 1', source));
-  const encoder = new Encoder(t, port);
+  const encoder = await Encoder.start(t, port);
   const { errorsOf, late } = await listen(t, port, ws);
   const momentMs = Date.now();
   await push(base, 'Moved', momentMs);
@@ -167,7 +174,7 @@ t.test('an encoder stalls: the fallback file goes on without a gap, and fills th
     const metrics = await (await fetch(`${base}/metrics`)).text();
     return Number(/^airsplice_delay_seconds\{channel="air"\} (.*)$/m.exec(metrics)?.[1]);
   };
-  const encoder = new Encoder(t, port);
+  const encoder = await Encoder.start(t, port);
   let mostBehindMs = 0;
   let firstMs = 0;
   let bytes = 0;
@@ -206,8 +213,7 @@ t.test('who comes while the line fills waits; who is there when the last source 
     t,
     `streams: { startTimeoutSeconds: 2, silenceSeconds: 0.5 }\n${yaml('delaySeconds: 3')}`,
   );
-  const encoder = new Encoder(t, port);
-  await encoder.feeder.answered();
+  const encoder = await Encoder.start(t, port);
   const began = performance.now();
   const player = new Player(port, '/air', { icy: false, keep: true });
   t.teardown(() => player.close());

@@ -12,10 +12,10 @@ import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { Player, until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { atOnce, DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
 
 // They wait more than they compute.
-t.jobs = 4;
+t.jobs = atOnce(4);
 
 const FRAME_MS = 1152 / 44.1;
 

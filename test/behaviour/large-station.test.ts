@@ -5,7 +5,7 @@ import t from 'tap';
 import { preferred } from '../../src/http/poll/compression.js';
 import { Events } from '../kit/events.js';
 import { until } from '../kit/player.js';
-import { startServer } from '../kit/server.js';
+import { startServer, WORKERS } from '../kit/server.js';
 import { ask, peerOf, Watching, Wire } from '../kit/wire.js';
 
 const COUNT = 1000;
@@ -132,7 +132,8 @@ t.test(`a station of ${COUNT} channels`, async (t) => {
     t.equal(events.seen.length, 2 * COUNT + 1);
   });
 
-  t.test('a reader that does not read holds next to nothing', async (t) => {
+  const isOutside = WORKERS > 0 && 'looks into the process: what waits there for a reader';
+  t.test('a reader that does not read holds next to nothing', { skip: isOutside }, async (t) => {
     const wire = new Wire(t, port, { halfOpen: true });
     wire.socket.pause();
     wire.send('GET /metadata/sse/station/big HTTP/1.1\r\nHost: x\r\n\r\n');

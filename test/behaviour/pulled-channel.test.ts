@@ -5,11 +5,11 @@ import { LoopDelay } from '../kit/loop-delay.js';
 import { quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { startServer } from '../kit/server.js';
+import { atOnce, startServer } from '../kit/server.js';
 import { audioOf, isOnAir, relayYaml, streamHead, Upstream } from '../kit/upstream.js';
 
 // They wait more than they compute.
-t.jobs = 5;
+t.jobs = atOnce(5);
 
 t.test('on demand: 503 with Retry-After when the upstream never answers; connected only while asked for', async (t) => {
   const upstream = await Upstream.open(t);
@@ -61,15 +61,16 @@ t.test('an upstream that comes back does not bring back old audio', async (t) =>
   const upstream = await Upstream.open(t);
   const random = new Random();
   const [old, fresh] = [audioOf(random, 200), audioOf(random, 200)];
-  upstream.answer = (socket) => void socket.end(Buffer.concat([Buffer.from(streamHead()), old]));
+  upstream.answer = (socket) => {
+    upstream.answer = (again) => again.destroy();
+    socket.end(Buffer.concat([Buffer.from(streamHead()), old]));
+  };
   const server = await startServer(
     t,
     relayYaml(upstream.url).replace('startTimeoutSeconds: 1', 'startTimeoutSeconds: 30, silenceSeconds: 1'),
   );
-  await until(() => upstream.requestHeads.length === 1, 2000);
-  upstream.answer = (socket) => socket.destroy();
   // It has heard the end, and has come back.
-  await until(() => upstream.requestHeads.length === 2, 2000);
+  await until(() => upstream.requestHeads.length >= 2, 2000);
   // A listener that waits all the time must not get the tape of before.
   const player = new Player(server.port, '/relay.mp3', { keep: true });
   t.teardown(() => player.close());

@@ -6,11 +6,11 @@ import t, { type Test } from 'tap';
 import { pause, quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { startServer } from '../kit/server.js';
+import { atOnce, startServer } from '../kit/server.js';
 import { audioOf, FRAME_BYTES, icyBody, isOnAir, relayYaml, streamHead, Upstream } from '../kit/upstream.js';
 
 // They wait more than they compute.
-t.jobs = 5;
+t.jobs = atOnce(5);
 
 const now = async (base: string) =>
   (await fetch(`${base}/metadata/channel/relay.json`)).json() as Promise<Record<string, unknown>>;

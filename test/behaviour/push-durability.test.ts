@@ -11,15 +11,12 @@ import { Feed } from '../../src/feed/feed.js';
 import { Poll } from '../../src/http/poll/poll.js';
 import { registerPush } from '../../src/http/push.js';
 import { Watch } from '../../src/http/watch/watch.js';
-import { ListenerFeed } from '../../src/listener/listener-feed.js';
-import { Sessions } from '../../src/listener/sessions.js';
 import { Proxies } from '../../src/net/peer.js';
 import { Rate } from '../../src/net/rate.js';
 import { SecretGate } from '../../src/net/secret-gate.js';
 import type { ChannelState } from '../../src/now-playing/state.js';
 import { MemoryStore } from '../../src/store/memory.js';
-import { LocalEngine } from '../../src/titles/local.js';
-import { TitleService } from '../../src/titles/service.js';
+
 import { roomyTable } from '../kit/front-harness.js';
 import { HISTORY } from '../kit/history.js';
 import { FULL, get, isProblem, now, PATH, post, YAML } from '../kit/http-push.js';
@@ -29,6 +26,7 @@ import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { startRouted, WATCH_OPTIONS } from '../kit/routed.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { TitleParts } from '../kit/title-parts.js';
 import { Watching, Wire } from '../kit/wire.js';
 
 t.test('a store that fails: 503, nothing sent, and it goes on when the store does', async (t) => {
@@ -48,26 +46,19 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   const clock = new SystemClock();
   const log = openLog('silent', 0).log;
   const feed = new Feed();
-  feed.addStation('house', [{ key: 'demo', name: 'Demo', station: 'house', timezone: 'UTC' }]);
-  const sessions = new Sessions(clock, new ListenerFeed(feed), { keepMs: 1, max: 1 });
+  const face = { key: 'demo', name: 'Demo', station: 'house', timezone: 'UTC' };
+  feed.addStation('house', [face]);
   const channel = new Channel('demo', config.stations['house']!.channels['demo']!, config, { clock, log });
   const store = new FailingStore();
-  const channels = new Map([['demo', channel]]);
-  const titles = new TitleService({
-    engine: (onChange) => new LocalEngine(store, onChange, (error) => errors.push(error)),
-    feed,
-    listenerFeed: new ListenerFeed(feed),
-    sessions,
-    clock,
-    textBytes: 1024,
-    log,
-    channels,
-    rules: config.titles,
-    heldPushes: 64,
-    sourceTitleRate: new Rate(clock, { perMinute: 600, burst: 100, remembered: 2 }),
-    readerDelayMs: () => 0,
+  const titles = new TitleParts({
+    ...{ config, clock, log, store, feed },
+    faces: new Map([['demo', face]]),
+    channels: new Map([['demo', channel]]),
+    sourceTitles: { perMinute: 600, burst: 100 },
+    onUnsaved: (error) => errors.push(error),
     onError: () => undefined,
   });
+  const { sessions } = titles;
   const proxies = new Proxies([], 'x-forwarded-for');
   const counted: number[] = [];
   const limited = { perMinute: 600, burst: 100, remembered: 10 };
@@ -79,8 +70,8 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
       registerPush(
         app,
         {
-          authorizes: (channel, token) => titles.authorizes(channel, token),
-          push: (channel, input) => titles.push(channel, input),
+          authorizes: (channel, token) => titles.pushes.authorizes(channel, token),
+          push: (channel, input) => titles.pushes.push(channel, input),
           onIgnored: () => undefined,
           onPublished: () => undefined,
           onAnswered: ({ status }) => counted.push(status),
@@ -133,7 +124,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   t.equal(titles.versionOf('demo'), 11);
   t.equal(store.load('demo')?.version, 11);
 
-  await titles.close();
+  await titles.titles.close();
   const late = await get(t, port, '?song=Late');
   isProblem(t, late, 503);
   t.ok(late.headers.has('retry-after'));

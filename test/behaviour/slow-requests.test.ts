@@ -5,11 +5,11 @@ import tls from 'node:tls';
 import t from 'tap';
 import { PEM } from '../kit/certificate.js';
 import { until } from '../kit/player.js';
-import { DEMO_AUDIO, startServer } from '../kit/server.js';
-import { accepted, ask, Wire } from '../kit/wire.js';
+import { atOnce, DEMO_AUDIO, startServer } from '../kit/server.js';
+import { ask, connectionsAt, Wire } from '../kit/wire.js';
 
 // They wait more than they compute.
-t.jobs = 4;
+t.jobs = atOnce(4);
 
 const TLS = `tls: { certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem, sharePort: true }`;
 const HEAD_MS = 1000;
@@ -105,8 +105,7 @@ t.test('a byte now and then does not prolong it', { timeout: 60_000 }, async (t)
         if (drip !== '' && socket.writable) socket.write(Buffer.from(drip[at++ % drip.length]!, 'latin1'));
       }, 60);
       t.teardown(() => clearInterval(timer));
-      const isHeld = () =>
-        accepted(ports[proxied ? 1 : 0]).some(({ remotePort }) => remotePort === wire.socket.localPort);
+      const isHeld = () => connectionsAt(ports[proxied ? 1 : 0]).includes(wire.socket.localPort!);
       await until(
         () => isHeld() || wire.closed,
         5000,

@@ -11,11 +11,11 @@ import { LoopDelay } from '../kit/loop-delay.js';
 import { quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { startServer } from '../kit/server.js';
+import { atOnce, startServer } from '../kit/server.js';
 import { audioOf, FRAME_BYTES, icyBody, setUp, streamHead, type Tap, Upstream } from '../kit/upstream.js';
 import { arrived } from '../kit/wire.js';
 
-t.jobs = 4;
+t.jobs = atOnce(4);
 
 const FRAME_MS = 26.122;
 

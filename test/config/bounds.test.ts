@@ -27,7 +27,9 @@ interface NumberAt {
 }
 
 function* numbersOf(schema: JsonSchema, path: Path, beside: NumberAt['beside']): Generator<NumberAt> {
-  if (schema.type === 'number' || schema.type === 'integer') yield { path, beside };
+  const isNumber = schema.type === 'number' || schema.type === 'integer';
+  // One of a few that are named has no bounds.
+  if (isNumber && schema.const === undefined) yield { path, beside };
   const fixed = Object.entries(schema.properties ?? {})
     .filter(([, { const: value }]) => value !== undefined)
     .map(([name, { const: value }]) => ({ path: [...path, name], value }));

@@ -43,7 +43,7 @@ t.test('a small file gives every default', async (t) => {
   const config = loadConfig(file, {});
   t.strictSame(config.addresses, [{ host: '127.0.0.1', port: 8000 }]);
   t.equal(config.limits.connections, 25_000);
-  t.match(config.streams, { burstSeconds: 5, lagSeconds: 30, server: 'airsplice', headers: {} });
+  t.match(config.streams, { burstSeconds: 5, lagSeconds: 30, writeSeconds: 'auto', server: 'airsplice', headers: {} });
   t.strictSame(config.stations['st'], {
     name: '',
     timezone: 'UTC',
@@ -256,6 +256,11 @@ t.test('limits: at the bound and one past it', async (t) => {
   }
   t.strictSame(problems(t, 'streams:\n  burstSeconds: 2.5\n  lagSeconds: 7.5\n'), []);
   t.match(problems(t, 'streams:\n  burstSeconds: 26\n'), [/^1:1 streams.lagSeconds: must be at least 5 more/]);
+  for (const value of ['auto', 1, 2]) t.strictSame(problems(t, `streams:\n  writeSeconds: ${value}\n`), []);
+  for (const value of [0, 3, 1.5, '"2"', 'true', 'often']) {
+    const expected = ['2:17 streams.writeSeconds: must be auto, 1 or 2'];
+    t.strictSame(problems(t, `streams:\n  writeSeconds: ${value}\n`), expected, `${value}`);
+  }
   t.strictSame(problems(t, channel('', 'k'.repeat(64))), []);
   t.match(problems(t, channel('', 'k'.repeat(65))), [/^4:7 .*: a key is 1 to 64/]);
 });

@@ -10,7 +10,7 @@ import { registerHeard } from '../../src/http/heard.js';
 import { registerOps } from '../../src/http/ops.js';
 import { registerPage } from '../../src/http/page.js';
 import { registerPush } from '../../src/http/push.js';
-import { registerPlaylists } from '../../src/http/stream/playlists.js';
+import { PLAYLIST_EXTENSIONS, registerPlaylists } from '../../src/http/stream/playlists.js';
 import { registerStatus } from '../../src/http/stream/status.js';
 import { operations } from '../kit/documents.js';
 
@@ -39,6 +39,12 @@ t.test('paths and methods are those of the router', async (t) => {
     // Those that are only refused (http/methods.ts) have nothing but that hook; HEAD of a push is described, since people ask.
     const methods = [method].flat();
     const isRefusal = methods.includes('DELETE') && onRequest !== undefined;
+    // One route for all of them.
+    if (path === '/*') {
+      for (const each of isRefusal ? [] : methods)
+        for (const extension of PLAYLIST_EXTENSIONS) served.add(`${each} /{mount}.${extension}`);
+      return;
+    }
     for (const each of methods) {
       if (!PAGES.test(path) && (!isRefusal || (each === 'HEAD' && path.startsWith('/metapush'))))
         served.add(`${each} ${path}`);

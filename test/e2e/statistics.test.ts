@@ -12,11 +12,13 @@ import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { otherOrigin } from '../kit/browser.js';
 import { stationInfo } from '../kit/internet-radio.js';
-import { until } from '../kit/player.js';
+import { Player, until } from '../kit/player.js';
 import { missing, Program } from '../kit/program.js';
 import { startServer } from '../kit/server.js';
 
 const PATIENCE_MS = 15_000;
+/** More than `burstSeconds` and 32 KiB (src/audio/burst.ts), and two seconds in which a segment may lie open. */
+const BURST_BYTES = 9 * 8000;
 const SOURCES = 'sources: [{ type: encoder, password: demo-source }], pushTokens: [demo-token]';
 const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]
@@ -35,6 +37,14 @@ const IN_HTML = 'Sigur Rós - Rock &amp; &lt;Roll&gt;';
 interface Station {
   readonly base: string;
   push(channel: string, query: string): Promise<void>;
+}
+
+/** Who joins from here on begins with this title: what lies before it on the tape is in nobody's burst. */
+async function behindBurst(t: Test, base: string, title: string): Promise<void> {
+  const player = new Player(Number(new URL(base).port), '/first.mp3');
+  t.teardown(() => player.close());
+  const seen = () => player.titles.at(-1);
+  await until(() => seen()?.title === title && player.audioBytes - seen()!.atByte > BURST_BYTES, 2 * PATIENCE_MS);
 }
 
 /** Three channels on air, each with the title and with one to follow. */
@@ -146,6 +156,7 @@ t.test('readers of streams and statistics', { skip: missing('ffmpeg'), timeout: 
     t.same(changed.seen, [TITLE, 'C - later']);
     await push('first', PUSHED);
     await push('first', 'tracktype=next&artist=B&song=next+%26+last');
+    await behindBurst(t, base, TITLE);
   });
 
   await t.test('node-internet-radio: each of its modes, and none', async (t) => {

@@ -8,11 +8,14 @@ import http from 'node:http';
 import type net from 'node:net';
 import { Duplex } from 'node:stream';
 import { Watchdog } from '../../src/base/watchdog.js';
-import type { EncoderMount } from '../../src/channel/mount.js';
+import type { EncoderMount, EncoderPlace } from '../../src/channel/mount.js';
 import { EncoderAcceptor } from '../../src/http/ingest/encoder.js';
+import { EncoderAdmission } from '../../src/http/ingest/encoder-admission.js';
+import type { ProvenEncoder } from '../../src/http/ingest/proven.js';
 import { RefusalPace } from '../../src/http/ingest/refusal-pace.js';
 import { ReturningEncoders } from '../../src/http/ingest/returning.js';
 import { ShoutcastAcceptor } from '../../src/http/ingest/shoutcast.js';
+import { ShoutcastAdmission } from '../../src/http/ingest/shoutcast-admission.js';
 import { TitleUpdateAcceptor } from '../../src/http/ingest/title-acceptor.js';
 import type { EncoderVerdict } from '../../src/http/ingest/verdict.js';
 import { NO_HEADERS } from '../../src/http/legacy.js';
@@ -66,6 +69,8 @@ export class FrontHarness {
   readonly #encoders: EncoderAcceptor;
   readonly #shoutcast: ShoutcastAcceptor;
   readonly #titles: TitleUpdateAcceptor;
+  readonly #encoderAdmission: EncoderAdmission;
+  readonly #shoutcastAdmission: ShoutcastAdmission;
 
   constructor(headMs = 5000, wrongSecretsPerMinute = 1_000_000, secretQueue = 0) {
     const limits = {
@@ -84,12 +89,15 @@ export class FrontHarness {
       pace: new RefusalPace(this.clock, { perMinute: 1_000_000, remembered: 10 }),
       returning: new ReturningEncoders(this.clock),
       mountAt: (path: string) => mounts.get(path),
+      onProven: (encoder: ProvenEncoder) => this.#admit(encoder),
       onAdmitted: () => undefined,
       onVerdict: ({ status, path, why }: EncoderVerdict) => void this.judged.push({ status, path, why }),
     };
     this.#encoders = new EncoderAcceptor(options);
     this.#shoutcast = new ShoutcastAcceptor({ ...options, encoderMounts: [...mounts.values()] });
     this.#titles = new TitleUpdateAcceptor(options);
+    this.#encoderAdmission = new EncoderAdmission(options);
+    this.#shoutcastAdmission = new ShoutcastAdmission(options);
     const nobody: http.RequestListener = (_, response) => response.writeHead(404, { Connection: 'close' }).end();
     // As the router does: no 100 to what is refused.
     this.#http = http.createServer(nobody).on('checkContinue', nobody);
@@ -111,19 +119,34 @@ export class FrontHarness {
     this.#encoders.close();
     this.#shoutcast.close();
     this.#titles.close();
+    this.#shoutcastAdmission.close();
     for (const { socket } of this.fed) socket.destroy();
     this.#http.closeAllConnections();
     await this.front.close();
   }
 
+  #admit(encoder: ProvenEncoder): void {
+    const place = this.#place(encoder.channel);
+    if (encoder.kind === 'http') this.#encoderAdmission.take(encoder, place);
+    else this.#shoutcastAdmission.take(encoder, place);
+  }
+
   #mount(channel: string): EncoderMount {
     const sha256 = createHash('sha256').update(PASSWORDS[channel]!).digest();
-    const harness = this;
     return {
       channelKey: channel,
       hasPassword: (given) => given.equals(sha256),
       hasUser: (user) => user === 'source' || user === 'dj',
       authorizes: (user, password) => user === 'source' && password === PASSWORDS[channel],
+      takesTitles: false,
+      sendTitle: async () => false,
+    };
+  }
+
+  #place(channel: string): EncoderPlace {
+    const harness = this;
+    return {
+      channelKey: channel,
       get isBusy() {
         return harness.busy;
       },
@@ -142,9 +165,6 @@ export class FrontHarness {
         if (first.length > 0) socket.unshift(first);
         socket.resume();
       },
-      takesTitles: false,
-      isFed: false,
-      title: async () => undefined,
     };
   }
 }

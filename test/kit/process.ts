@@ -104,7 +104,7 @@ export class ServerProcess {
   async ready(): Promise<void> {
     const ask = () => {
       if (this.ended !== undefined) throw new Error(`the server ended with ${this.ended}: ${this.err}`);
-      return fetch(`${this.base}/readyz`, { signal: AbortSignal.timeout(2000) }).then(
+      return fetch(`${this.base}/readyz`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(2000) }).then(
         (response) => response.ok,
         () => false,
       );

@@ -3,10 +3,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
 import { type App, startApp } from '../../src/app/app.js';
 import { type Log, openLog } from '../../src/base/log.js';
 import { loadConfig } from '../../src/config/load.js';
+import { until } from './player.js';
+import { freePorts, ServerProcess } from './process.js';
+import { Random } from './random.js';
 
 export const DEMO_AUDIO = new URL('../../config/demo/airsplice.mp3', import.meta.url).pathname;
 /** Of a configuration: two stations for readers. `zulu` and `alpha`, in this order, have no audio by themselves; `bravo` plays. */
@@ -20,6 +24,22 @@ export const TWO_STATIONS = `stations:
       bravo: { bitrateKbps: 128, pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
 `;
 
+/**
+ * How many workers each server has: TEST_WORKERS of the environment. 0: it runs in this process. Then tests see it from outside only: what looks into
+ * the process, or moves its clock, is not for this.
+ */
+export const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
+
+/** How many subtests of a file run at a time, each with a server: of processes two are enough for two cores. */
+export function atOnce(jobs: number): number {
+  return WORKERS > 0 ? Math.min(2, jobs) : jobs;
+}
+
+/** Spreads connections among the workers by a seed. */
+export const SPREAD = new URL('spread.mjs', import.meta.url).pathname;
+
+/** In which four processes start, however busy the machine is. */
+const STARTED_MS = 60_000;
 /** Longer than any test. */
 const LONG_TURN_MS = 600_000;
 
@@ -65,21 +85,70 @@ ${extra}
 `;
 }
 
-/** @param log `silent` unless something has to be looked at */
-export async function startServer(
-  t: Test,
-  yaml: string,
-  folder = tempFolder(t),
-  log: Log = openLog('silent', 0).log,
-): Promise<TestServer> {
+/** @param log gets the server's lines, of all levels; of processes a moment later. Nothing is logged without */
+export async function startServer(t: Test, yaml: string, folder = tempFolder(t), log?: Log): Promise<TestServer> {
   const path = join(folder, 'config.yaml');
   writeFileSync(path, yaml);
+  if (WORKERS > 0) return startProcesses(t, yaml, folder, log);
   const config = loadConfig(path, process.env);
   // That the machine stood still belongs into a test's log only where the test asks for it.
   const longTurnMs = yaml.includes('longTurnMs') ? config.log.longTurnMs : LONG_TURN_MS;
   const data = { folder: join(folder, 'data') };
-  const app = await startApp({ ...config, data, log: { ...config.log, longTurnMs } }, log);
+  const app = await startApp({ ...config, data, log: { ...config.log, longTurnMs } }, log ?? openLog('silent', 0).log);
   t.teardown(() => app.stop());
   const port = app.ports[0]!;
   return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder };
+}
+
+/** The same as processes of its own: the command that an operator starts. */
+async function startProcesses(t: Test, yaml: string, folder: string, log: Log | undefined): Promise<TestServer> {
+  const [port, ports] = await portsFor(yaml);
+  const path = join(folder, 'config.yaml');
+  let next = 0;
+  const level = log === undefined ? 'silent' : 'debug';
+  const named = yaml
+    .replace(/\bport: 0\b/g, () => `port: ${ports[next++]}`)
+    .replace(/^log: \{/m, `log: { level: ${level},`);
+  const data = /^data:/m.test(yaml) ? '' : `data: { folder: ${join(folder, 'data')} }\n`;
+  const logged = /^log:/m.test(yaml) ? '' : `log: { level: ${level} }\n`;
+  writeFileSync(path, `workers: ${WORKERS}\n${data}${logged}${named}`);
+  const { seed } = new Random();
+  t.teardown(() => {
+    if (!t.passing()) process.stderr.write(`connections were spread with SEED=${seed}\n`);
+  });
+  const server = new ServerProcess(t, port, [path], { TMPDIR: folder, TEST_SPREAD: String(seed) }, [], SPREAD);
+  const lines = createInterface(server.child.stderr!).on('line', (line) => log !== undefined && passOn(line, log));
+  const logEnds = new Promise((resolve) => lines.once('close', resolve));
+  await until(() => {
+    if (server.ended !== undefined) throw new Error(`the server ended with ${server.ended}: ${server.err}`);
+    return server.out.includes('plays');
+  }, STARTED_MS);
+  const app: App = {
+    ports,
+    shoutcastPorts: ports.map((each) => each + 1),
+    restrict: () => t.fail('not from outside'),
+    reopen: () => void server.child.kill('SIGHUP'),
+    stop: async () => {
+      if (server.ended === undefined) await server.end('SIGTERM');
+      await logEnds;
+      return [];
+    },
+  };
+  return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder };
+}
+
+/** A line of a process. What none of its log has written is a warning. */
+function passOn(line: string, log: Log): void {
+  if (!line.startsWith('{')) return void log.warn({}, line);
+  const { level, time: _, msg, ...fields } = JSON.parse(line);
+  log[LEVELS[level] ?? 'error'](fields, msg);
+}
+const LEVELS: Readonly<Record<number, keyof Log>> = { 20: 'debug', 30: 'info', 40: 'warn' };
+
+/** A port for each address, and the one behind it for SHOUTcast. */
+async function portsFor(yaml: string): Promise<[number, number[]]> {
+  const count = yaml.match(/\bport: 0\b/g)?.length ?? 0;
+  const ports: number[] = [];
+  while (ports.length < Math.max(1, count)) ports.push(await freePorts(2));
+  return [ports[0]!, ports];
 }

@@ -8,6 +8,8 @@ import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { answerProblems, messageProblems } from './documents.js';
 import { until } from './player.js';
+import { heldAt, isRead } from './process-sockets.js';
+import { WORKERS } from './server.js';
 
 /** For answers: how soon they come is the machine's affair, unless a test says so. An ending may be too late, and has a bound of its own. */
 const PATIENCE_MS = 20_000;
@@ -200,9 +202,19 @@ export class Watching {
 
 /** Waits until the other end, in this process too, has read all that was written; what is written then comes apart from it. */
 export async function arrived(socket: net.Socket): Promise<void> {
-  const isRead = () =>
-    socket.destroyed || (!socket.connecting && (peerOf(socket)?.bytesRead ?? -1) >= socket.bytesWritten);
-  await until(isRead, PATIENCE_MS, () => 'the other end does not read', 2);
+  const hasCome = () => {
+    if (socket.destroyed) return true;
+    if (socket.connecting) return false;
+    const peer = peerOf(socket);
+    if (peer !== undefined) return peer.bytesRead >= socket.bytesWritten;
+    return WORKERS > 0 && isRead(socket);
+  };
+  await until(hasCome, PATIENCE_MS, () => 'the other end does not read', 2);
+}
+
+/** The connections that a server has at its port, by their ports at the client. */
+export function connectionsAt(port: number): number[] {
+  return WORKERS > 0 ? heldAt(port) : accepted(port).map(({ remotePort }) => remotePort!);
 }
 
 /** The connections that this process has accepted on a port. */

@@ -1,7 +1,7 @@
 /** The framings of an encoder's body: the audio in them whatever the pieces, their ends, and what is broken. */
 
 import t from 'tap';
-import { type BodyState, bodyOf, type EncoderBody } from '../../src/source/dechunk.js';
+import { type BodyState, bodyOf, bodyThatGoesOn, type EncoderBody } from '../../src/source/dechunk.js';
 import { Random } from '../kit/random.js';
 
 const CHUNKED = { 'transfer-encoding': 'chunked' };
@@ -16,6 +16,16 @@ function read(headers: Record<string, string>, pieces: readonly Buffer[]): [stri
   let audio = '';
   let state: BodyState = 'more';
   for (const piece of pieces) state = reader.push(piece, (bytes) => (audio += bytes.toString('latin1')));
+  return [audio, state];
+}
+
+/** The same where another process goes on with the second piece. */
+function readOn(headers: Record<string, string>, [first, second]: readonly [Buffer, Buffer]): [string, BodyState] {
+  let audio = '';
+  const take = (bytes: Buffer) => (audio += bytes.toString('latin1'));
+  const before = body(headers);
+  before.push(first, take);
+  const state = bodyThatGoesOn(JSON.parse(JSON.stringify(before.place))).push(second, take);
   return [audio, state];
 }
 
@@ -48,7 +58,9 @@ t.test('chunks, at every split point', async (t) => {
     const name = JSON.stringify(text.slice(0, 40));
     t.same(readText(text), [audio, state], name);
     for (let cut = 1; cut < bytes.length; cut++) {
-      t.same(read(CHUNKED, [bytes.subarray(0, cut), bytes.subarray(cut)]), [audio, state], `${name} cut at ${cut}`);
+      const pieces = [bytes.subarray(0, cut), bytes.subarray(cut)] as const;
+      t.same(read(CHUNKED, pieces), [audio, state], `${name} cut at ${cut}`);
+      t.same(readOn(CHUNKED, pieces), [audio, state], `${name} goes on at ${cut}`);
     }
     if (text !== '')
       t.same(
@@ -116,4 +128,13 @@ t.test('whatever is sent in whatever chunks comes out as it was', async (t) => {
     if (state !== 'end' || came !== audio.toString('latin1')) return void t.fail(`seed ${random.seed}, run ${run}`);
   }
   t.pass('2,000 bodies');
+});
+
+t.test('a body of a length, and one without, go on anywhere', async (t) => {
+  const bytes = Buffer.from('abcdefgh');
+  for (let cut = 0; cut < bytes.length; cut++) {
+    const pieces = [bytes.subarray(0, cut), bytes.subarray(cut)] as const;
+    t.same(readOn({ 'content-length': '6' }, pieces), ['abcdef', 'end']);
+    t.same(readOn({}, pieces), ['abcdefgh', 'more']);
+  }
 });

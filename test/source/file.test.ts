@@ -4,8 +4,18 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { framerFor } from '../../src/audio/format.js';
 import { SystemClock } from '../../src/base/clock.js';
@@ -13,7 +23,7 @@ import { FileSource } from '../../src/source/file.js';
 import type { SourceInput } from '../../src/source/source.js';
 import { FakeClock } from '../kit/clock.js';
 import { LoopDelay } from '../kit/loop-delay.js';
-import { pause, quietFor } from '../kit/pause.js';
+import { quietFor } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { DEMO_AUDIO } from '../kit/server.js';
 
@@ -58,6 +68,7 @@ class Tap implements SourceInput {
   mostAheadMs = 0;
   firstMs = 0;
   onFrames: () => void = () => undefined;
+  onLosses: () => void = () => undefined;
 
   onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
     if (this.parts.length === 0) this.firstMs = performance.now();
@@ -72,6 +83,7 @@ class Tap implements SourceInput {
   }
   onLost(reason: string): void {
     this.losses.push(reason);
+    this.onLosses();
   }
   get bytes(): Buffer {
     return Buffer.concat(this.parts);
@@ -89,10 +101,10 @@ function isLoopOf(got: Buffer, once: Buffer): boolean {
     .equals(got);
 }
 
-const openFiles = () =>
+const openFiles = (path: string) =>
   readdirSync('/proc/self/fd').filter((fd) => {
     try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(path);
     } catch {
       return false;
     }
@@ -158,7 +170,7 @@ t.test('plays for ever at its own bitrate, and catches up after a hiccup', async
     'nothing after stop',
   );
   await until(
-    () => openFiles() === 0,
+    () => [...taps.keys()].every((path) => openFiles(path) === 0),
     2000,
     () => 'no file stays open',
   );
@@ -262,16 +274,16 @@ t.test('losses are reported and tried again every 5 s', async (t) => {
   await quietFor(30);
   t.equal(tap.losses.length, 6, 'nothing after stop');
   await until(
-    () => openFiles() === 0,
+    () => openFiles(path) === 0,
     2000,
     () => 'files closed',
   );
 });
 
-t.test('stopped by its input, and started again', async (t) => {
+t.test('stopped by its input', async (t) => {
   const clock = new FakeClock();
   const tap = new Tap();
-  // a tag behind each frame, so that one slice makes several calls
+  // a tag behind each frame, so that the framer makes several calls for one piece
   const path = join(folder, 'tagged.mp3');
   const frame = round(slow).bytes.subarray(0, 104);
   const tag = Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1');
@@ -290,40 +302,146 @@ t.test('stopped by its input, and started again', async (t) => {
   await quietFor(30);
   t.equal(tap.parts.length, 2);
   await until(
-    () => openFiles() === 0,
-    2000,
-    () => 'files closed',
-  );
-
-  // stop and start in one breath, in every state: one player remains, from the beginning
-  for (const waitMs of [0, 0, 1, 5, 30]) {
-    source.stop();
-    tap.parts.length = 0;
-    tap.audioMs = 0;
-    tap.onFrames = () => undefined;
-    source.start();
-    await pause(waitMs);
-    source.stop();
-    tap.parts.length = 0;
-    tap.audioMs = 0;
-    source.start();
-    await until(
-      () => tap.audioMs >= 400,
-      2000,
-      () => 'audio',
-    );
-    clock.advance(200);
-    await quietFor(40);
-    t.ok(isLoopOf(tap.bytes, round(path).bytes), `after ${waitMs} ms`);
-    t.ok(tap.audioMs < 550, `one player: ${tap.audioMs} ms passed on`);
-  }
-  source.stop();
-  await until(
-    () => openFiles() === 0,
+    () => openFiles(path) === 0,
     2000,
     () => 'files closed',
   );
   t.strictSame(tap.losses, []);
+});
+
+t.test('stopped and started in one breath, wherever it is: one player remains', async (t) => {
+  const clock = new FakeClock();
+  const tap = new Tap();
+  // six seconds, two reads: what another player would pass on of one piece is seconds
+  const path = join(folder, 'long.mp3');
+  const once = round(slow);
+  writeFileSync(path, Buffer.concat(Array(5).fill(once.bytes)));
+  const other = new FileSource(new Tap(), clock, path);
+  const source = new FileSource(tap, clock, path);
+  t.teardown(() => source.stop());
+  const restart = (times: number) => {
+    for (let i = 0; i < times; i++) {
+      source.stop();
+      source.start();
+      other.start();
+      other.stop();
+    }
+    tap.parts.length = 0;
+    tap.audioMs = 0;
+  };
+  const turns = async (count: number) => {
+    for (let i = 0; i < count; i++) await setImmediate();
+  };
+  const playTo = async (audioMs: number) => {
+    const sinceMs = performance.now();
+    while (tap.audioMs < audioMs) {
+      if (performance.now() - sinceMs > 5000) throw new Error(`${tap.audioMs} of ${audioMs} ms`);
+      clock.advance(40);
+      await setImmediate();
+    }
+  };
+  /** What was passed on since `restart` is what one player passes on; `stop` ends it. */
+  const isAlone = async (where: string) => {
+    await until(
+      () => tap.audioMs >= 400,
+      2000,
+      () => `${where}: ${tap.audioMs} ms of audio, ${tap.losses}`,
+    );
+    // Files that a player before has still to close.
+    await until(
+      () => openFiles(path) === 1,
+      2000,
+      () => `${where}: ${openFiles(path)} files are open`,
+    );
+    // It goes on when 150 ms are left, and another one would, too; all that they could pass on without another read comes at once.
+    clock.advance(300);
+    await until(
+      () => tap.audioMs >= 700,
+      2000,
+      () => `${where}: ${tap.audioMs} ms of audio after a pause`,
+    );
+    await turns(20);
+    const wrong = tap.audioMs > 780 || !isLoopOf(tap.bytes, once.bytes);
+    if (wrong) t.fail(`${where}: ${tap.audioMs} ms were passed on`);
+    source.stop();
+    const passedMs = tap.audioMs;
+    await until(
+      () => openFiles(path) === 0,
+      2000,
+      () => `${where}: a file stays open`,
+    );
+    clock.advance(2000);
+    await turns(5);
+    if (tap.audioMs !== passedMs) t.fail(`${where}: ${tap.audioMs - passedMs} ms were passed on after stop`);
+  };
+
+  // stat, open and read take a few turns of the event loop each
+  for (const times of [1, 5])
+    for (let count = 0; count < 25; count++) {
+      source.start();
+      await turns(count);
+      restart(times);
+      await isAlone(`${count} turns after start, ${times} times`);
+    }
+  // the file is open, and nothing was passed on: it is being read
+  for (let i = 0; i < 25; i++) {
+    tap.parts.length = 0;
+    source.start();
+    while (openFiles(path) === 0 && tap.parts.length === 0) await setImmediate();
+    restart(1);
+    await isAlone('while it is opened or read');
+  }
+  // a pause behind the first frames, then in the next pieces; the end of the file is near after 6 s
+  for (let playedMs = 0; playedMs < 9000; playedMs += 900) {
+    restart(1);
+    await playTo(playedMs + 400);
+    restart(2);
+    await isAlone(`after ${playedMs} ms`);
+  }
+  // the next read, the close behind the last one and what follows it
+  for (const endMs of [4000, 7000])
+    for (let count = 0; count < 25; count++) {
+      restart(1);
+      await playTo(endMs - 500);
+      clock.advance(1000);
+      await turns(count);
+      restart(2);
+      await isAlone(`${count} turns about ${endMs} ms`);
+    }
+  // by its own input, in the middle of a piece
+  for (const nth of [1, 2, 10]) {
+    restart(1);
+    let left = nth;
+    tap.onFrames = () => {
+      if (--left === 0) restart(1);
+    };
+    await isAlone(`by its input, at frame ${nth}`);
+    tap.onFrames = () => undefined;
+  }
+  t.strictSame(tap.losses, []);
+  // when the file is lost, in the call that says so and in the pause behind it
+  const away = `${path}.away`;
+  renameSync(path, away);
+  tap.onLosses = () => {
+    renameSync(away, path);
+    tap.onLosses = () => undefined;
+    restart(1);
+  };
+  restart(1);
+  await isAlone('when it is lost');
+  renameSync(path, away);
+  restart(1);
+  await until(
+    () => tap.losses.length === 2,
+    2000,
+    () => 'the second loss',
+  );
+  renameSync(away, path);
+  restart(3);
+  await isAlone('in the pause behind a loss');
+  clock.advance(6000);
+  await quietFor(30);
+  t.equal(tap.losses.length, 2);
 });
 
 t.test('a process that stood still for long does not play it all', async (t) => {

@@ -4,26 +4,12 @@ import t from 'tap';
 import { Sequence } from '../../src/feed/sequence.js';
 import { takeNow } from '../../src/now-playing/effect.js';
 import { makeTrack } from '../../src/now-playing/repeat.js';
-import type { ChannelState, HistoryEntry } from '../../src/now-playing/state.js';
+import type { ChannelState } from '../../src/now-playing/state.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { LocalEngine } from '../../src/titles/local.js';
 import { stamped } from '../../src/titles/stamped.js';
-import { pause } from '../kit/pause.js';
+import { SlowStore } from '../kit/slow-store.js';
 import { type Bench, engineContract } from './engine-contract.js';
-
-/** Commits take their time, differently long; they can be made to wait, or to fail. */
-class SlowStore extends MemoryStore {
-  gate: Promise<void> = Promise.resolve();
-  failing = false;
-  #saves = 0;
-
-  override async save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void> {
-    await pause([3, 0, 1][this.#saves++ % 3]!);
-    await this.gate;
-    if (this.failing) throw new Error('no');
-    await super.save(channel, state, history);
-  }
-}
 
 function open(): Bench {
   const store = new SlowStore();
@@ -35,13 +21,7 @@ function open(): Bench {
     engine: new LocalEngine(store, deliver, () => undefined),
     delivered: [],
     committed: (channel) => store.load(channel)?.version ?? 0,
-    pause: () => {
-      let go = () => {};
-      store.gate = new Promise((done) => {
-        go = done;
-      });
-      return go;
-    },
+    pause: () => store.pause(),
     fail: (failing) => {
       store.failing = failing;
     },

@@ -10,6 +10,7 @@ import type { TrustRules } from '../../src/now-playing/trust.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import type { Engine } from '../../src/titles/engine.js';
 import { LocalEngine } from '../../src/titles/local.js';
+import { Moments } from '../../src/titles/moments.js';
 import { TitleScheduler } from '../../src/titles/scheduler.js';
 import { FakeClock } from '../kit/clock.js';
 
@@ -42,6 +43,7 @@ class Harness {
   /** What was published to readers, with the second (since the beginning) in which it was. */
   published: string[] = [];
   readonly #startMs = this.clock.now();
+  #moments = new Moments(this.clock);
   #alive = 0;
   onError = (error: unknown): void => {
     throw error;
@@ -66,11 +68,12 @@ class Harness {
       },
       () => undefined,
     );
+    this.#moments = new Moments(this.clock);
     const scheduler = new TitleScheduler({
       // Another engine may make the state anew each time it is asked.
       engine: { ...bound(engine), state: (channel) => structuredClone(engine.state(channel)) },
       clock: this.clock,
-      moment: () => this.#at,
+      moments: this.#moments,
       holdSeconds: () => this.holdSeconds,
       fallback: () => this.fallback,
       isSourceLost: () => this.sourceLost,
@@ -96,7 +99,7 @@ class Harness {
       channel: 'a',
       wallMs: this.clock.wallMs(),
       newId: () => 'made',
-      ageMs: (now) => this.scheduler.ageMs('a', now),
+      ageMs: (now) => this.#moments.ageMs('a', now),
     };
   }
 

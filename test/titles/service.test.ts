@@ -10,19 +10,15 @@ import { Channel } from '../../src/channel/channel.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { ChannelConfig } from '../../src/config/schema.js';
 import { Feed } from '../../src/feed/feed.js';
-import { ListenerFeed } from '../../src/listener/listener-feed.js';
-import { Sessions } from '../../src/listener/sessions.js';
-import { Rate } from '../../src/net/rate.js';
 import type { Source } from '../../src/source/source.js';
 import { MemoryStore } from '../../src/store/memory.js';
-import { LocalEngine } from '../../src/titles/local.js';
-import { TitleService } from '../../src/titles/service.js';
 import { FakeClock } from '../kit/clock.js';
 import { keepLines, type LogLine } from '../kit/log-lines.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
+import { TitleParts } from '../kit/title-parts.js';
 
 interface Started {
-  readonly titles: TitleService;
+  readonly titles: TitleParts;
   readonly channel: Channel;
   readonly feed: Feed;
   readonly lines: readonly LogLine[];
@@ -43,21 +39,13 @@ async function start(
   const channelConfig = { ...config.stations['demo']!.channels['demo']!, ...options };
   const channel = new Channel('demo', channelConfig, config, { clock, log });
   const feed = new Feed();
-  feed.addStation('demo', [{ key: 'demo', name: 'Demo', station: 'demo', timezone: 'UTC' }]);
-  const listenerFeed = new ListenerFeed(feed);
-  const titles = new TitleService({
-    engine: (onChange) => new LocalEngine(store, onChange, () => undefined),
-    feed,
-    listenerFeed,
-    sessions: new Sessions(clock, listenerFeed, { keepMs: 1, max: 1 }),
-    clock,
-    log,
+  const face = { key: 'demo', name: 'Demo', station: 'demo', timezone: 'UTC' };
+  feed.addStation('demo', [face]);
+  const titles = new TitleParts({
+    ...{ config, clock, log, store, feed, readerDelayMs },
+    faces: new Map([['demo', face]]),
     channels: new Map([['demo', channel]]),
-    rules: config.titles,
-    heldPushes: 64,
-    textBytes: 1024,
-    sourceTitleRate: new Rate(clock, { perMinute: 1, burst: 2, remembered: 2 }),
-    readerDelayMs: () => readerDelayMs,
+    sourceTitles: { perMinute: 1, burst: 2 },
     onError: (error) => t.error(error),
   });
   await titles.restore();
@@ -73,9 +61,9 @@ t.test('a restart brings back now and next; a next whose time has passed by 60 s
     const clock = new FakeClock();
     const timeSeconds = Math.floor(clock.wallMs() / 1000);
     const { titles } = await start(t, store, clock);
-    await titles.push('demo', { type: 'now', artist: '', song: 'Now' });
-    await titles.push('demo', { type: 'next', artist: '', song: 'Next', timeSeconds });
-    await titles.close();
+    await titles.pushes.push('demo', { type: 'now', artist: '', song: 'Now' });
+    await titles.pushes.push('demo', { type: 'next', artist: '', song: 'Next', timeSeconds });
+    await titles.titles.close();
     clock.advance(passedMs);
     const { titles: again, channel, feed } = await start(t, store, clock);
     t.equal(feed.last('demo', 'now')?.record.song, 'Now');
@@ -83,7 +71,7 @@ t.test('a restart brings back now and next; a next whose time has passed by 60 s
     t.equal(again.versionOf('demo'), 2);
     channel.audio.write(Buffer.alloc(100_000), 1000, 128);
     t.equal(channel.audio.tape?.at(0)?.before?.view.title, 'Now', 'and in the stream from its first byte');
-    await again.close();
+    await again.titles.close();
   }
 });
 
@@ -92,8 +80,8 @@ t.test('a push whose time came while the server was down is in force at its star
   const clock = new FakeClock();
   const { titles } = await start(t, store, clock);
   const timeSeconds = Math.floor(clock.wallMs() / 1000) + 10;
-  await titles.push('demo', { type: 'now', artist: '', song: 'Held', timeSeconds });
-  await titles.close();
+  await titles.pushes.push('demo', { type: 'now', artist: '', song: 'Held', timeSeconds });
+  await titles.titles.close();
   clock.advance(20_000);
   const { feed } = await start(t, store, clock);
   t.equal(feed.last('demo', 'now')?.record.song, 'Held');
@@ -103,12 +91,12 @@ t.test('a next is taken away by its now, and when its time has passed by 60 s', 
   const clock = new FakeClock();
   const { titles, feed } = await start(t, new MemoryStore(), clock);
   const song = () => feed.last('demo', 'next')?.record.song;
-  await titles.push('demo', { type: 'next', artist: '', song: 'One' });
+  await titles.pushes.push('demo', { type: 'next', artist: '', song: 'One' });
   t.equal(song(), 'One');
-  await titles.push('demo', { type: 'now', artist: '', song: 'One' });
+  await titles.pushes.push('demo', { type: 'now', artist: '', song: 'One' });
   t.equal(song(), undefined);
   const timeSeconds = Math.floor(clock.wallMs() / 1000);
-  await titles.push('demo', { type: 'next', artist: '', song: 'Two', timeSeconds });
+  await titles.pushes.push('demo', { type: 'next', artist: '', song: 'Two', timeSeconds });
   clock.advance(59_960);
   titles.tidy();
   t.equal(song(), 'Two');
@@ -122,8 +110,8 @@ t.test('where a push gives way to the fallback title, the title in the stream co
   const fallback = { artist: '', song: 'Own', graceSeconds: 0, whenSourceLost: false };
   const { titles, channel, feed } = await start(t, new MemoryStore(), clock, { fallback });
   const onAir = { kind: 'encoder', state: 'up' } as Source;
-  Object.defineProperty(channel, 'switch', { value: { onAir, titleOnAir: 'Live' } });
-  await titles.push('demo', { type: 'now', artist: '', song: 'Pushed', durationSeconds: 30 });
+  Object.defineProperty(channel, 'switch', { value: { onAir, titleOnAir: 'Live', sources: [onAir] } });
+  await titles.pushes.push('demo', { type: 'now', artist: '', song: 'Pushed', durationSeconds: 30 });
   clock.advance(29_960);
   titles.tidy();
   await new Promise((next) => setImmediate(next));
@@ -137,13 +125,13 @@ const now = (song: string) => ({ type: 'now', artist: '', song }) as const;
 
 t.test('only the channel’s own tokens, and only where it takes pushes', async (t) => {
   const { titles } = await start(t, new MemoryStore(), new FakeClock());
-  t.equal(titles.authorizes('demo', 'demo-token'), true);
-  t.equal(titles.authorizes('demo', 'studio-token'), false);
-  t.equal(titles.authorizes('none', 'demo-token'), false);
-  await titles.push('demo', now('taken'));
+  t.equal(titles.pushes.authorizes('demo', 'demo-token'), true);
+  t.equal(titles.pushes.authorizes('demo', 'studio-token'), false);
+  t.equal(titles.pushes.authorizes('none', 'demo-token'), false);
+  await titles.pushes.push('demo', now('taken'));
 
   const { titles: others } = await start(t, new MemoryStore(), new FakeClock(), { titlesFrom: ['encoder'] });
-  await t.rejects(others.push('demo', now('refused')), {
+  await t.rejects(others.pushes.push('demo', now('refused')), {
     kind: 'invalid',
     message: /metapush is not in its titlesFrom/,
   });
@@ -155,19 +143,19 @@ t.test('a push with a time too far ahead is taken as it comes, counted, and logg
   const { titles, feed, lines } = await start(t, new MemoryStore(), clock);
   const far = Math.floor(clock.wallMs() / 1000) + 86_400;
   const warned = () => lines.filter(({ level }) => level === 'warn').map(({ channel, pushes }) => [channel, pushes]);
-  await titles.push('demo', { ...now('one'), timeSeconds: far });
-  await titles.push('demo', { ...now('two'), timeSeconds: far + 1 });
+  await titles.pushes.push('demo', { ...now('one'), timeSeconds: far });
+  await titles.pushes.push('demo', { ...now('two'), timeSeconds: far + 1 });
   t.match(feed.last('demo', 'now')?.record, { song: 'two', startSeconds: far - 86_400 });
   clock.advance(59_999);
-  await titles.push('demo', { ...now('three'), timeSeconds: far + 2 });
+  await titles.pushes.push('demo', { ...now('three'), timeSeconds: far + 2 });
   t.same(warned(), [['demo', 1]]);
   clock.advance(1);
-  await titles.push('demo', { ...now('four'), timeSeconds: far + 3 });
+  await titles.pushes.push('demo', { ...now('four'), timeSeconds: far + 3 });
   t.same(warned(), [
     ['demo', 1],
     ['demo', 4],
   ]);
-  t.equal(titles.farAhead.get('demo')?.count, 4);
+  t.equal(titles.pushes.farAhead.get('demo')?.count, 4);
 });
 
 t.test('titles of a source: which are taken, and one that cannot be saved', async (t) => {
@@ -183,22 +171,22 @@ t.test('titles of a source: which are taken, and one that cannot be saved', asyn
   const source = (kind: Source['kind'], state: Source['state']) => ({ kind, state }) as Source;
   // None is on air. An encoder may name its title before its stream.
   for (const other of [source('pull', 'up'), source('encoder', 'up'), source('file', 'up')]) {
-    await titles.streamTitle('demo', 'Other', other);
+    await titles.titles.streamTitle('demo', 'Other', other);
     t.equal(song(), undefined, other.kind);
   }
   store.isFull = true;
-  await titles.streamTitle('demo', 'Lost', source('encoder', 'idle'));
+  await titles.titles.streamTitle('demo', 'Lost', source('encoder', 'idle'));
   t.equal(song(), undefined, 'nothing is published that is not saved');
   t.match(
     lines.filter(({ level }) => level === 'warn'),
     [{ channel: 'demo', message: 'a title from the stream was not taken', err: { kind: 'unavailable' } }],
   );
   store.isFull = false;
-  await titles.streamTitle('demo', 'Kept', source('encoder', 'idle'));
+  await titles.titles.streamTitle('demo', 'Kept', source('encoder', 'idle'));
   t.equal(song(), 'Kept');
-  await titles.streamTitle('demo', 'Waits', source('encoder', 'idle'));
+  await titles.titles.streamTitle('demo', 'Waits', source('encoder', 'idle'));
   t.equal(song(), 'Kept', 'the one that could not be saved has cost what it costs');
-  t.equal(titles.delayedTitles.get('demo')?.count, 1);
-  await titles.close();
+  t.equal(titles.titles.delayedTitles.get('demo')?.count, 1);
+  await titles.titles.close();
   t.equal(song(), 'Waits', 'and none is lost at the end');
 });

@@ -8,6 +8,7 @@
 
 import type { Socket } from 'node:net';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
+import type { Notices } from '../../base/tally.js';
 import { Rate } from '../../net/rate.js';
 
 export interface RefusalPaceLimits {
@@ -32,9 +33,10 @@ export class RefusalPace implements AlarmHandler {
   /** The first to be answered first. */
   readonly #waiting = new Set<PacedRefusal>();
 
-  constructor(clock: Clock, { perMinute, remembered }: RefusalPaceLimits) {
+  /** @param notices of refusals, from and to the other processes */
+  constructor(clock: Clock, { perMinute, remembered }: RefusalPaceLimits, notices?: Notices) {
     this.#clock = clock;
-    this.#rate = new Rate(clock, { perMinute, burst: perMinute, remembered });
+    this.#rate = new Rate(clock, { perMinute, burst: perMinute, remembered }, notices);
     clock.everyTick(this);
   }
 

@@ -9,12 +9,12 @@
  *
  * Invariant: it waits no longer than the other may be silent (`takeover`, `sources.bodyTimeoutSeconds`). Its secret was right, and what it
  * sends meanwhile is kept up to a bound. At a mount only a few wait, the newest: none that waits is closed for others (net/connections.ts), so
- * past the bound the oldest is refused. Used by EncoderAcceptor.
+ * past the bound the oldest is refused. Used by EncoderAdmission.
  */
 
 import type { Socket } from 'node:net';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
-import type { EncoderMount } from '../../channel/mount.js';
+import type { EncoderPlace } from '../../channel/mount.js';
 import { ReadAhead } from '../../net/judge.js';
 
 /** What the other sent before it was cut may still arrive this long after the newcomer: that is not a sign of life. */
@@ -23,7 +23,7 @@ const UNDER_WAY_MS = 500;
 const MOST_WAITING = 4;
 
 /** The encoder that feeds a mount, if there is one. */
-type Present = Pick<EncoderMount, 'isBusy' | 'agent' | 'quietMs'>;
+type Present = Pick<EncoderPlace, 'isBusy' | 'agent' | 'quietMs'>;
 
 /** Whether a newcomer with the right password may be the encoder that is there, on its way back. @param agent its User-Agent */
 export function isReturning(agent: string, present: Present): boolean {

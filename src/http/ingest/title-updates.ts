@@ -196,9 +196,9 @@ export class TitleUpdates implements HttpService {
 
   async #apply(mount: EncoderMount, fields: Fields): Promise<TitleUpdateAnswer> {
     if (textOf(fields, 'mode') !== 'updinfo') return new TitleUpdateAnswer(400, 'Only mode=updinfo is known here');
-    if (!mount.isFed) return new TitleUpdateAnswer(400, 'No encoder feeds this mount');
+    const isFed = await mount.sendTitle(this.#title(fields));
+    if (!isFed) return new TitleUpdateAnswer(400, 'No encoder feeds this mount');
     if (!mount.takesTitles) return new TitleUpdateAnswer(200, 'Mountpoint will not accept this information update');
-    await mount.title(this.#title(fields));
     return new TitleUpdateAnswer(200, 'Metadata update successful');
   }
 

@@ -9,15 +9,26 @@ import type { HeadLimits } from '../../net/head-reader.js';
 import type { Judged, Judges } from '../../net/judge.js';
 import { SECRET_REASONS } from '../../net/secret-gate.js';
 import type { SecretVerdict } from '../../net/secret-queue.js';
+import type { ProvenEncoder } from './proven.js';
 import type { RefusalPace } from './refusal-pace.js';
 
+/** Of the acceptors, which judge secrets. */
 export interface IngestOptions extends HeadLimits, Judges {
   readonly pace: RefusalPace;
   /** The channel behind a path that takes an encoder; undefined: none does. */
   mountAt(path: string): EncoderMount | undefined;
+  /** Its secret is right: from here on it is admitted, or refused, where its channel is. */
+  onProven(encoder: ProvenEncoder): void;
+  /** Every verdict, for the log and the metrics; never with credentials. */
+  onVerdict(verdict: EncoderVerdict): void;
+}
+
+/** Of what lets proven encoders onto their channels. */
+export interface AdmissionParts extends HeadLimits {
+  readonly pace: RefusalPace;
   /** It is let in, and is the channel's from here on. */
   onAdmitted(socket: Socket): void;
-  /** Every verdict, for the log and the metrics; never with credentials. */
+  /** As IngestOptions has it. */
   onVerdict(verdict: EncoderVerdict): void;
 }
 

@@ -12,6 +12,8 @@
 import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { Refusal, retryLater } from '../../base/refusal.js';
+import { Tallies } from '../../base/tallies.js';
+import type { Tally } from '../../base/tally.js';
 import type { Feed } from '../../feed/feed.js';
 import { PiecewiseTag } from '../../metadata/etag.js';
 import { HISTORY_FORMS } from '../../now-playing/history.js';
@@ -50,6 +52,8 @@ export interface HistoryOptions {
   /** Of pages that answers hold, with their compressed forms (in-flight.ts). */
   readonly bytesInFlight: number;
   readonly bytesInFlightPerAddress: number;
+  /** With the other processes; absent: there are none. */
+  readonly tallies?: Tallies;
 }
 
 /** A client that asks. */
@@ -88,7 +92,8 @@ export class HistoryPages {
   /** By the page's name and version, in the order in which they are rendered. */
   readonly #jobs = new Map<string, Job>();
   /** By origin, how many of the jobs. */
-  readonly #waiting = new Map<string, number>();
+  readonly #waiting: Tally;
+  readonly #all: Tally;
   #restsUntilMs = 0;
   /** A timer will call #render. */
   #isDue = false;
@@ -101,7 +106,11 @@ export class HistoryPages {
       sizeCalculation: ({ body }) => weightOf(body),
       ttl: FRESH_MS,
     });
-    this.#inFlight = new InFlight({ bytes: options.bytesInFlight, bytesPerAddress: options.bytesInFlightPerAddress });
+    const { bytesInFlight, bytesInFlightPerAddress, tallies = new Tallies() } = options;
+    this.#inFlight = new InFlight({ bytes: bytesInFlight, bytesPerAddress: bytesInFlightPerAddress }, tallies);
+    this.#waiting = tallies.tally('history pages');
+    this.#all = tallies.all;
+    tallies.onLook(() => this.#all.set('history pages', this.#jobs.size));
   }
 
   /**
@@ -132,11 +141,12 @@ export class HistoryPages {
       return known;
     }
     const { waiting, waitingPerAddress } = this.#options;
-    const own = this.#waiting.get(origin) ?? 0;
-    if (this.#jobs.size >= waiting || own >= waitingPerAddress || !this.#inFlight.fits(1, origin)) throw tooMany();
+    const inAll = this.#jobs.size + this.#all.others('history pages');
+    const isFull = inAll >= waiting || this.#waiting.count(origin) >= waitingPerAddress;
+    if (isFull || !this.#inFlight.fits(1, origin)) throw tooMany();
     const job = makeJob(page, version, asker);
     this.#jobs.set(name, job);
-    this.#waiting.set(origin, own + 1);
+    this.#waiting.add(origin, 1);
     this.#goOn();
     return job;
   }
@@ -199,9 +209,7 @@ export class HistoryPages {
 
   #end(name: string, job: Job, settle: () => void): void {
     this.#jobs.delete(name);
-    const left = this.#waiting.get(job.origin)! - 1;
-    if (left === 0) this.#waiting.delete(job.origin);
-    else this.#waiting.set(job.origin, left);
+    this.#waiting.add(job.origin, -1);
     settle();
   }
 }

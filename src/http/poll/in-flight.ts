@@ -7,6 +7,8 @@
  */
 
 import type { ServerResponse } from 'node:http';
+import { Tallies } from '../../base/tallies.js';
+import type { Tally } from '../../base/tally.js';
 import type { CompressibleBody } from './compression.js';
 
 /** A body is kept with its compressed forms, which are smaller than itself. */
@@ -32,11 +34,16 @@ interface BodyInFlight {
 export class InFlight {
   readonly #limits: InFlightLimits;
   readonly #bodies = new Map<CompressibleBody, BodyInFlight>();
-  readonly #bytesOf = new Map<string, number>();
+  readonly #all: Tally;
+  readonly #bytesOf: Tally;
   #bytes = 0;
 
-  constructor(limits: InFlightLimits) {
+  /** @param tallies with the other processes */
+  constructor(limits: InFlightLimits, tallies = new Tallies()) {
     this.#limits = limits;
+    this.#all = tallies.all;
+    this.#bytesOf = tallies.tally('history bytes');
+    tallies.onLook(() => this.#all.set('history bytes', this.#bytes));
   }
 
   /** Of all of them, as they weigh. */
@@ -46,9 +53,10 @@ export class InFlight {
 
   /** Whether there is room for one of this weight, at least 1. */
   fits(weight: number, origin: string): boolean {
-    const own = this.#bytesOf.get(origin) ?? 0;
+    const own = this.#bytesOf.count(origin);
+    const inAll = this.#bytes + this.#all.others('history bytes');
     const { bytes, bytesPerAddress } = this.#limits;
-    return (this.#bytes === 0 || this.#bytes + weight <= bytes) && (own === 0 || own + weight <= bytesPerAddress);
+    return (inAll === 0 || inAll + weight <= bytes) && (own === 0 || own + weight <= bytesPerAddress);
   }
 
   /** The body is about to be answered with, by a response that is open. False: there is no room. */
@@ -72,8 +80,6 @@ export class InFlight {
 
   #add(weight: number, origin: string): void {
     this.#bytes += weight;
-    const own = (this.#bytesOf.get(origin) ?? 0) + weight;
-    if (own === 0) this.#bytesOf.delete(origin);
-    else this.#bytesOf.set(origin, own);
+    this.#bytesOf.add(origin, weight);
   }
 }

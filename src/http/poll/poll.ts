@@ -8,7 +8,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../../base/refusal.js';
 import type { Feed } from '../../feed/feed.js';
-import type { Sessions } from '../../listener/sessions.js';
+import type { ReadableSession, SessionDirectory } from '../../listener/readable-session.js';
 import { contentTag } from '../../metadata/etag.js';
 import type { Proxies } from '../../net/peer.js';
 import { asRefusal, sendProblem } from '../problem.js';
@@ -52,13 +52,13 @@ export interface PollOptions {
 export class Poll implements HttpService {
   readonly role = 'poll';
   readonly #feed: Feed;
-  readonly #sessions: Sessions;
+  readonly #sessions: SessionDirectory;
   readonly #history: HistoryPages;
   readonly #options: PollOptions;
   /** Station and types → what was rendered last, and of which changes. */
   readonly #stations = new Map<string, { readonly changes: number; readonly body: CompressibleBody }>();
 
-  constructor(feed: Feed, sessions: Sessions, options: PollOptions) {
+  constructor(feed: Feed, sessions: SessionDirectory, options: PollOptions) {
     this.#feed = feed;
     this.#sessions = sessions;
     this.#history = new HistoryPages(feed, options.history);
@@ -78,8 +78,12 @@ export class Poll implements HttpService {
       }
       const target = readHistoryTarget(request.url!) ?? readTarget(request.url!, true);
       if (method !== 'GET' && method !== 'HEAD') throw readOnly();
-      if ('scope' in target) this.#send(request, response, this.#answer(target));
-      else void this.#sendHistory(request, response, target);
+      if (!('scope' in target)) void this.#sendHistory(request, response, target);
+      else {
+        const answer = this.#answer(target);
+        if (answer instanceof Promise) void this.#sendLater(request, response, answer);
+        else this.#send(request, response, answer);
+      }
     } catch (error) {
       this.#refuse(response, error);
     }
@@ -89,7 +93,8 @@ export class Poll implements HttpService {
     sendProblem(response, asRefusal(error, this.#options.onError), READ_CORS);
   }
 
-  #answer(target: ReadTarget): ReadAnswer {
+  /** A promise where another process has to be asked. */
+  #answer(target: ReadTarget): ReadAnswer | Promise<ReadAnswer> {
     if (target.form === null) {
       if (target.scope !== 'listener') this.#checkExists(target);
       throw new Refusal('upgrade-required', 'Connect by WebSocket, or add .json to poll.', {
@@ -121,19 +126,29 @@ export class Poll implements HttpService {
     return { body: kept.body, type: JSON_TYPE, cache: SHARED };
   }
 
-  #listener(target: ReadTarget): ReadAnswer {
+  #listener(target: ReadTarget): ReadAnswer | Promise<ReadAnswer> {
     const session = this.#sessions.get(target.id);
+    return session instanceof Promise
+      ? session.then((found) => this.#listenerAnswer(found, target))
+      : this.#listenerAnswer(session, target);
+  }
+
+  #listenerAnswer(session: ReadableSession | undefined, target: ReadTarget): ReadAnswer {
     if (session === undefined) throw notFound('No listener has played with this metaid lately.');
     const [type] = readTypes(target.query, false);
-    const title = readSync(target.query) === 'audio' ? session.lastHeard : session.lastWritten;
+    const sync = readSync(target.query);
     const next = type === 'next' ? this.#feed.last(session.channel, 'next') : undefined;
-    const body =
-      type === 'next'
-        ? (next?.listenerJson(session.id, '', session.mount) ?? null)
-        : title === null
-          ? null
-          : session.json(title);
+    const message = type === 'next' ? next && session.nextMessage(next) : session.now(sync);
+    const body = message?.json ?? null;
     return { body, type: JSON_TYPE, etag: body === null ? '' : tagOf(body), cache: PRIVATE };
+  }
+
+  async #sendLater(request: IncomingMessage, response: ServerResponse, answer: Promise<ReadAnswer>): Promise<void> {
+    try {
+      this.#send(request, response, await answer);
+    } catch (error) {
+      this.#refuse(response, error);
+    }
   }
 
   async #sendHistory(request: IncomingMessage, response: ServerResponse, target: HistoryTarget): Promise<void> {

@@ -7,11 +7,13 @@
  */
 
 import type { KeyObject } from 'node:crypto';
-import type { ChannelAudio } from '../../audio/channel-audio.js';
+import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { Clock } from '../../base/clock.js';
 import { originOf } from '../../base/ip.js';
 import { Refusal, retryLater } from '../../base/refusal.js';
 import { queryOf } from '../../base/request-target.js';
+import { Tallies } from '../../base/tallies.js';
+import type { Tally } from '../../base/tally.js';
 import type { ListenPolicy, Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
 import { basicCredentials } from '../../net/request-head.js';
@@ -33,6 +35,8 @@ export interface AdmissionOptions {
   readonly keys: readonly KeyObject[];
   /** Seconds to wait when the hook is down. */
   readonly retrySeconds: number;
+  /** With the other processes; absent: there are none. */
+  readonly tallies?: Tallies;
 }
 
 /** A listener's place, from before it is known whether it may listen. Given back once, by `leave` or `end`. */
@@ -40,11 +44,11 @@ export class Place {
   limitMs: number;
   readonly #onFreed: () => void;
   readonly #audience: Audience;
-  readonly #audio: ChannelAudio;
+  readonly #audio: PlayableAudio;
   /** Called when the listener has gone; set when the hook knows it. */
   onEnd: ((lastedMs: number) => void) | null = null;
 
-  constructor(audience: Audience, audio: ChannelAudio, limitMs: number, onFreed: () => void) {
+  constructor(audience: Audience, audio: PlayableAudio, limitMs: number, onFreed: () => void) {
     this.#audience = audience;
     this.#audio = audio;
     this.limitMs = limitMs;
@@ -70,13 +74,20 @@ export class Admission {
   readonly #clock: Clock;
   readonly #hook: ListenerHook | null;
   readonly #options: AdmissionOptions;
-  readonly #byOrigin = new Map<string, number>();
+  readonly #all: Tally;
+  readonly #byChannel: Tally;
+  readonly #byOrigin: Tally;
 
   constructor(audience: Audience, clock: Clock, hook: ListenerHook | null, options: AdmissionOptions) {
     this.#audience = audience;
     this.#clock = clock;
     this.#hook = hook;
     this.#options = options;
+    const tallies = options.tallies ?? new Tallies();
+    this.#all = tallies.all;
+    this.#byChannel = tallies.tally('listeners of channels');
+    this.#byOrigin = tallies.tally('listeners');
+    tallies.onLook(() => this.#all.set('listeners', audience.count));
   }
 
   /** @throws Refusal not-admitted, where the URL has to be signed and is not */
@@ -90,21 +101,17 @@ export class Admission {
   enter(request: StreamRequest, mount: GuardedMount): Place | string {
     const { audio, maxListeners, overflowUrl } = mount;
     const { listeners, listenersPerAddress } = this.#options;
-    const isFull = this.#audience.count >= listeners;
-    if (isFull || audio.listeners >= maxListeners) {
+    const isFull = this.#audience.count + this.#all.others('listeners') >= listeners;
+    if (isFull || audio.listeners + this.#byChannel.others(audio.key) >= maxListeners) {
       if (overflowUrl !== undefined) return elsewhere(overflowUrl, mount.path, request.url);
       throw retryLater('unavailable', `This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
     }
     const origin = originOf(request.address);
-    const others = this.#byOrigin.get(origin) ?? 0;
-    if (others >= listenersPerAddress) throw retryLater('unavailable', 'Too many listeners from this address.', 30);
-    this.#byOrigin.set(origin, others + 1);
+    if (this.#byOrigin.count(origin) >= listenersPerAddress)
+      throw retryLater('unavailable', 'Too many listeners from this address.', 30);
+    this.#byOrigin.add(origin, 1);
     const limitMs = mount.maxListenMs * (1 - SPREAD * Math.random());
-    return new Place(this.#audience, audio, limitMs, () => {
-      const left = this.#byOrigin.get(origin)! - 1;
-      if (left > 0) this.#byOrigin.set(origin, left);
-      else this.#byOrigin.delete(origin);
-    });
+    return new Place(this.#audience, audio, limitMs, () => this.#byOrigin.add(origin, -1));
   }
 
   /** Asks the hook; resolves with why it may not listen, or null. Never rejects. The place stays taken. */

@@ -11,6 +11,8 @@
 
 import { lookup } from 'node:dns';
 import type { Clock } from '../../base/clock.js';
+import { Tallies } from '../../base/tallies.js';
+import type { Tally } from '../../base/tally.js';
 import { Outbound } from '../../net/outbound.js';
 import { Target } from '../../net/target.js';
 import { Breaker, ORDINARY } from './breaker.js';
@@ -29,6 +31,10 @@ export interface HookOptions {
   readonly whenDown: 'deny' | 'allow';
   readonly breakAfter: number;
   readonly breakMs: number;
+  /** Where the numbers of its listeners begin: other processes have others. */
+  readonly firstClient?: number;
+  /** With the other processes: they share the calls. Absent: there are none. */
+  readonly tallies?: Tallies;
   /** The outcome of each question, for metrics. */
   onVerdict(verdict: 'allowed' | 'denied' | 'down' | 'remembered'): void;
   /** It is left alone, and why; or it answers again (null). */
@@ -83,14 +89,19 @@ export class ListenerHook {
   readonly #notices = new Set<Call>();
   /** What was, or is being, answered; oldest first. */
   readonly #remembered = new Map<string, { readonly pending: Promise<HookVerdict>; readonly untilMs: number }>();
+  readonly #all: Tally;
   #running = 0;
-  #clients = 0;
+  #clients: number;
   #closed = false;
   #onIdle: (() => void) | null = null;
 
   constructor(clock: Clock, options: HookOptions) {
     this.#clock = clock;
     this.#options = options;
+    const { firstClient = 0, tallies = new Tallies() } = options;
+    this.#clients = firstClient;
+    this.#all = tallies.all;
+    tallies.onLook(() => this.#all.set('hooks', 1));
     this.#target = Target.named(options.url, undefined, true);
     this.#breaker = new Breaker(clock, options.breakAfter, options.breakMs);
   }
@@ -116,7 +127,7 @@ export class ListenerHook {
 
   /** Notifies the hook of a listener's end. @param lastedMs how long it listened */
   gone(caller: HookListener, client: string, lastedMs: number): void {
-    if (this.#breaker.isOpen || this.#notices.size >= this.#options.waiting) return;
+    if (this.#breaker.isOpen || this.#notices.size >= this.#shareOf(this.#options.waiting)) return;
     const form = formOf('listener_remove', caller, client, lastedMs);
     this.#notices.add({ form, untilMs: Number.POSITIVE_INFINITY, trial: ORDINARY, onDone: () => undefined });
     this.#turn();
@@ -140,7 +151,7 @@ export class ListenerHook {
 
   #question(caller: HookListener): Promise<HookVerdict> {
     const { parallel, waiting, timeoutMs } = this.#options;
-    const isFull = this.#running >= parallel && this.#questions.size >= waiting;
+    const isFull = this.#running >= this.#shareOf(parallel) && this.#questions.size >= this.#shareOf(waiting);
     const trial = this.#closed || isFull ? null : this.#breaker.admit();
     if (trial === null) return Promise.resolve(DOWN);
     const client = String(++this.#clients);
@@ -168,9 +179,15 @@ export class ListenerHook {
     });
   }
 
+  /** Of what all processes may have together each has the same part, at least one. */
+  #shareOf(limit: number): number {
+    return Math.max(1, Math.floor(limit / (1 + this.#all.others('hooks'))));
+  }
+
   /** Makes as many calls as may run. */
   #turn(): void {
-    while (this.#running < this.#options.parallel) {
+    const most = this.#shareOf(this.#options.parallel);
+    while (this.#running < most) {
       const queue = this.#questions.size > 0 ? this.#questions : this.#notices;
       const [call] = queue;
       if (call === undefined) break;

@@ -5,7 +5,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { pathOf } from '../../base/request-target.js';
-import { allowPreflight, type RouteRole } from '../methods.js';
+import { allowPreflight, type RouteConstraints, type RouteRole } from '../methods.js';
 import { escapeMarkup } from './markup.js';
 import type { MountStatus } from './mount-status.js';
 import type { PublicUrl } from './public-url.js';
@@ -27,30 +27,66 @@ const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
   xspf: { type: 'application/xspf+xml; charset=utf-8', write: xspf },
 };
 
+/** Each behind the path of a mount. */
+export const PLAYLIST_EXTENSIONS = Object.keys(PLAYLISTS);
+
 const ROLE: RouteRole = { role: 'stream' };
+/** Among the routes of any path, that of a playlist's. */
+const OF_PLAYLIST: RouteConstraints = { path: 'playlist' };
+/** Of an address, or its very end. */
+const PATH_END = /[?#]|$/;
 /** What a query may hold (RFC 3986, 3.4), blanks and quotes percent-encoded. */
 const QUERY = /^\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*$/;
 
+interface MountPlaylist {
+  /** Of the mount that it leads to. */
+  readonly path: string;
+  readonly format: PlaylistFormat;
+  readonly channel: MountStatus;
+}
+
+/**
+ * One route for the playlists of all mounts, which a request has when its path is one of theirs: with a route each, a thousand channels would
+ * start seconds later. A mount of that very name is served before this.
+ */
 export function registerPlaylists(app: FastifyInstance, channels: readonly MountStatus[], publicUrl: PublicUrl): void {
+  const playlists = new Map<string, MountPlaylist>();
   for (const channel of channels) {
     for (const path of channel.paths) {
       for (const [extension, format] of Object.entries(PLAYLISTS)) {
-        // A mount of that very name is served before this.
-        const url = `${path}.${extension}`;
-        app.route({
-          method: ['GET', 'HEAD'],
-          url,
-          config: ROLE,
-          handler: async (request, reply) =>
-            reply
-              .headers({ ...NO_STORE, 'Content-Type': format.type })
-              .send(
-                Buffer.from(format.write(`${publicUrl.of(request.raw)}${path}${queryOf(request.raw.url!)}`, channel)),
-              ),
-        });
-        allowPreflight(app, url, ROLE);
+        playlists.set(`${path}.${extension}`, { path, format, channel });
       }
     }
+  }
+  app.addConstraintStrategy({
+    name: 'path',
+    storage: () => {
+      const routes = new Map();
+      return { get: (path) => routes.get(path) ?? null, set: (path, route) => void routes.set(path, route) };
+    },
+    deriveConstraint: ({ url }) => (playlists.has(decodedPath(url!)) ? OF_PLAYLIST.path : undefined),
+  });
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/*',
+    config: ROLE,
+    constraints: OF_PLAYLIST,
+    handler: async ({ raw }, reply) => {
+      const { path, format, channel } = playlists.get(decodedPath(raw.url!))!;
+      const url = `${publicUrl.of(raw)}${path}${queryOf(raw.url!)}`;
+      return reply.headers({ ...NO_STORE, 'Content-Type': format.type }).send(Buffer.from(format.write(url, channel)));
+    },
+  });
+  allowPreflight(app, '/*', ROLE, OF_PLAYLIST);
+}
+
+/** As fastify's router finds a route by it; of broken percent-encoding nothing is found, and fastify says so. */
+function decodedPath(url: string): string {
+  const path = url.slice(0, url.search(PATH_END));
+  try {
+    return path.includes('%') ? decodeURI(path) : path;
+  } catch {
+    return '';
   }
 }
 

@@ -10,10 +10,10 @@ import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
-import { streamHead } from '../../listener/head.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
 import { type ReadingPlayers, readAheadMs } from '../../listener/reading-players.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
+import { StreamHeads } from '../../listener/stream-heads.js';
 import { asRefusal } from '../problem.js';
 import { isMetaid } from '../reads.js';
 import type { Admission, Place } from './admission.js';
@@ -51,6 +51,7 @@ export class Stream implements AlarmHandler {
   readonly #admission: Admission;
   readonly #clock: Clock;
   readonly #options: StreamOptions;
+  readonly #heads = new StreamHeads();
   #waiting: WaitingListener[] = [];
   #closed = false;
 
@@ -129,8 +130,8 @@ export class Stream implements AlarmHandler {
   /** Plays, or waits for audio. Never throws: whatever goes wrong, the place is given back and the other listeners have their turn. */
   #begin(request: StreamRequest, mount: Mount, place: Place): void {
     try {
-      if (canBegin(mount)) this.#play(request, mount, place);
-      else if (mount.hopeful) {
+      if (canBegin(mount) && isHere(mount)) this.#play(request, mount, place);
+      else if (isWorthWaiting(mount)) {
         request.wait();
         // A delay line that fills is waited for besides.
         const waitMs = this.#options.startTimeoutMs + mount.audio.delayMs;
@@ -149,8 +150,8 @@ export class Stream implements AlarmHandler {
   /** True: it waits no more. */
   #settle({ request, mount, place, untilMs }: WaitingListener, nowMs: number): boolean {
     if (request.gone) place.leave();
-    else if (canBegin(mount) && !this.#closed) this.#begin(request, mount, place);
-    else if (nowMs >= untilMs || !mount.hopeful || this.#closed) this.#turnAway(request, place, noAudio());
+    else if (canBegin(mount) && isHere(mount) && !this.#closed) this.#begin(request, mount, place);
+    else if (nowMs >= untilMs || !isWorthWaiting(mount) || this.#closed) this.#turnAway(request, place, noAudio());
     else return false;
     return true;
   }
@@ -159,7 +160,7 @@ export class Stream implements AlarmHandler {
     const { audio } = mount;
     const metaint = wantsIcy(request) ? audio.metaint : null;
     const icy = metaint !== null;
-    const head = streamHead(mount.facts, audio, metaint, request.addressHeaders);
+    const head = this.#heads.head(mount.facts, audio, metaint, request.addressHeaders);
     const session = this.#session(request, mount);
     const counted = this.#stats.join(audio.key, request, session?.metaid ?? null);
     const { burstMs, showsOnReading, log } = this.#options;
@@ -183,7 +184,7 @@ export class Stream implements AlarmHandler {
     // An on-demand source is not woken for a HEAD: its metaint is not known yet.
     if (!canBegin(mount) && !mount.onDemand) throw noAudio();
     const metaint = wantsIcy(request) ? mount.audio.metaint : null;
-    request.answer(streamHead(mount.facts, mount.audio, metaint, request.addressHeaders));
+    request.answer(this.#heads.head(mount.facts, mount.audio, metaint, request.addressHeaders));
   }
 
   /** A malformed metaid plays, without a session. `sabcsid` is its older name (src/http/README.md, "Deprecated host"). */
@@ -199,6 +200,16 @@ export class Stream implements AlarmHandler {
 /** Whether a listener can be sent a burst. */
 function canBegin({ hasAudio, audio }: Mount): boolean {
   return hasAudio && audio.hasSegments;
+}
+
+/** Whether the tape is in this process: it comes when the first listener has taken a place. */
+function isHere({ audio: { tape } }: Mount): boolean {
+  return tape !== undefined && tape.head > tape.tail;
+}
+
+/** Whether audio may come. What another process still has comes, though no source does while an encoder is waited for. */
+function isWorthWaiting(mount: Mount): boolean {
+  return mount.hopeful || canBegin(mount);
 }
 
 /** Asked for with a non-zero integer (src/http/stream/README.md, "Answers"). */

@@ -14,7 +14,7 @@ import type { WebSocket } from 'ws';
 import type { Clock } from '../../base/clock.js';
 import type { Feed } from '../../feed/feed.js';
 import { type HeardReports, REPORT_BYTES } from '../../listener/heard-reports.js';
-import type { Sessions } from '../../listener/sessions.js';
+import type { SessionDirectory } from '../../listener/readable-session.js';
 import type { AddressHeaders } from '../legacy.js';
 import { asRefusal, endWithProblem } from '../problem.js';
 import { READ_CORS, readSync, readTarget } from '../reads.js';
@@ -37,7 +37,7 @@ export class Watch implements UpgradeService {
   readonly #upgrader: Upgrader;
   readonly #options: WebSocketOptions;
 
-  constructor(feed: Feed, sessions: Sessions, clock: Clock, options: WebSocketOptions) {
+  constructor(feed: Feed, sessions: SessionDirectory, clock: Clock, options: WebSocketOptions) {
     this.#options = options;
     this.watchers = new Watchers(feed, sessions, clock, options);
     this.sse = new Sse(this.watchers, options.onError);
@@ -87,7 +87,7 @@ export class Watch implements UpgradeService {
       const { reports } = this.#options;
       ws.on('message', (data, isBinary) => {
         // What was read before it was closed for too many frames still comes.
-        if (!isBinary && ws.readyState === ws.OPEN) reports.take(id, data as Buffer);
+        if (!isBinary && ws.readyState === ws.OPEN) void reports.take(id, data as Buffer);
       });
     }
   }

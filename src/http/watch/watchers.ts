@@ -9,8 +9,10 @@
 import type { IncomingMessage } from 'node:http';
 import { type AlarmHandler, type Clock, TICK_MS } from '../../base/clock.js';
 import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
+import { Tallies } from '../../base/tallies.js';
+import type { Tally } from '../../base/tally.js';
 import type { Feed, Message, Sync, Watcher } from '../../feed/feed.js';
-import type { Sessions } from '../../listener/sessions.js';
+import type { SessionDirectory } from '../../listener/readable-session.js';
 import type { Proxies } from '../../net/peer.js';
 import { notFound, type ReadTarget } from '../reads.js';
 import { type Transport, WatchConnection, type WatchConnectionLimits } from './connection.js';
@@ -28,6 +30,8 @@ export interface WatchOptions extends WatchConnectionLimits {
   /** That one WebSocket may send, at once and in ten seconds. */
   readonly frames: number;
   readonly proxies: Proxies;
+  /** With the other processes; absent: there are none. */
+  readonly tallies?: Tallies;
   /** Called with what went wrong, where the client learns only that something did. */
   onError(error: unknown): void;
 }
@@ -57,7 +61,7 @@ export interface OpenWatcher {
 
 export class Watchers implements AlarmHandler {
   readonly #feed: Feed;
-  readonly #sessions: Sessions;
+  readonly #sessions: SessionDirectory;
   readonly #clock: Clock;
   readonly #options: WatchOptions;
   readonly #groups = Array.from({ length: GROUPS }, () => new Set<WatchConnection>());
@@ -65,15 +69,20 @@ export class Watchers implements AlarmHandler {
   #entered = 0;
   /** The tick whose group was looked at last. */
   #tick: number;
-  readonly #byAddress = new Map<string, number>();
+  readonly #all: Tally;
+  readonly #byAddress: Tally;
   #closed = false;
 
-  constructor(feed: Feed, sessions: Sessions, clock: Clock, options: WatchOptions) {
+  constructor(feed: Feed, sessions: SessionDirectory, clock: Clock, options: WatchOptions) {
     this.#feed = feed;
     this.#sessions = sessions;
     this.#clock = clock;
     this.#options = options;
     this.#tick = tickOf(clock.now());
+    const tallies = options.tallies ?? new Tallies();
+    this.#all = tallies.all;
+    this.#byAddress = tallies.tally('watchers');
+    tallies.onLook(() => this.#all.set('watchers', this.#count));
     clock.everyTick(this);
   }
 
@@ -96,10 +105,9 @@ export class Watchers implements AlarmHandler {
   /** @throws Refusal unavailable */
   checkRoom(address: string): void {
     if (this.#closed) throw shuttingDown(RETRY_SECONDS);
-    if (this.#count >= this.#options.watchers) throw busy('Too many watchers on this server.');
-    if ((this.#byAddress.get(address) ?? 0) >= this.#options.watchersPerAddress) {
-      throw busy('Too many watchers from this address.');
-    }
+    const { watchers, watchersPerAddress } = this.#options;
+    if (this.#count + this.#all.others('watchers') >= watchers) throw busy('Too many watchers on this server.');
+    if (this.#byAddress.count(address) >= watchersPerAddress) throw busy('Too many watchers from this address.');
   }
 
   /** Takes a connection that was admitted. `onGone` is to be called when it has gone; idempotent. */
@@ -109,13 +117,11 @@ export class Watchers implements AlarmHandler {
     const group = this.#groups[place % GROUPS]!;
     group.add(reader);
     this.#count++;
-    this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
+    this.#byAddress.add(address, 1);
     const onGone = () => {
       if (!group.delete(reader)) return;
       this.#count--;
-      const left = (this.#byAddress.get(address) ?? 1) - 1;
-      if (left > 0) this.#byAddress.set(address, left);
-      else this.#byAddress.delete(address);
+      this.#byAddress.add(address, -1);
     };
     return { reader, onGone };
   }
@@ -142,8 +148,18 @@ export class Watchers implements AlarmHandler {
   subscribe(watcher: Watcher, { target: { scope, id }, sync, seen, seenOfListener }: WatchRequest): () => void {
     if (scope === 'channel') return this.#feed.watchChannel(id, watcher, seen);
     if (scope === 'station') return this.#feed.watchStation(id, watcher, seen);
-    for (const message of this.#firstOfListener(id, sync, seenOfListener)) watcher.onMessage(message);
-    return this.#feed.watchListener(id, sync, watcher);
+    let end: (() => void) | null = null;
+    const begin = () => {
+      for (const message of this.#firstOfListener(id, sync, seenOfListener)) watcher.onMessage(message);
+      end = this.#feed.watchListener(id, sync, watcher);
+    };
+    // What plays in another process is asked for first.
+    const stopWaiting = this.#sessions.await?.(id, begin) ?? null;
+    if (stopWaiting === null) begin();
+    return () => {
+      stopWaiting?.();
+      end?.();
+    };
   }
 
   onAlarm(nowMs: number): void {
@@ -175,8 +191,7 @@ export class Watchers implements AlarmHandler {
     if (session === undefined) return [];
     const view = this.#feed.last(session.channel, 'next') ?? null;
     const next = view === null ? null : session.nextMessage(view);
-    const record = sync === 'audio' ? session.lastHeard : session.lastWritten;
-    const now = record === null ? null : session.nowMessage(record);
+    const now = session.now(sync);
     const messages: Message[] = [];
     if (next !== null && next.id !== seen?.next) messages.push(next);
     if (now !== null && now.id !== seen?.now) messages.push(now);

@@ -443,8 +443,7 @@ t.test('a fault of ours is answered 500 and reported, and harms no other client'
     hasPassword: () => true,
     hasUser: () => true,
     takesTitles: true,
-    isFed: true,
-    title: () => Promise.reject(fault),
+    sendTitle: () => Promise.reject(fault),
   };
   const errors: unknown[] = [];
   const statuses: number[] = [];

@@ -54,6 +54,18 @@ t.test('every mount has three, with type, CORS and without caching', async (t) =
   }
 });
 
+t.test('its path is read as every path is', async (t) => {
+  const { port } = await startServer(t, demoYaml());
+  for (const [path, got] of [
+    ['/d%65mo%2em3u?x=%zz', 'http://x/demo'],
+    ['/demo.m3u#x', 'http://x/demo'],
+    ['/demo%2Em3u/', 'not-found'],
+    ['/demo.m3u%zz', 'bad-request'],
+  ] as const) {
+    t.match(await get(t, port, path), got, path);
+  }
+});
+
 t.test('m3u is byte for byte what Icecast sends', { skip: noIcecast }, async (t) => {
   const [icecast, { port }] = await Promise.all([startIcecast(t), startServer(t, demoYaml())]);
   const headers = 'Host: radio.example:8000\r\n';

@@ -114,7 +114,14 @@ function faulty(access: Mount['access']) {
     log: {} as never,
     onError: (error) => errors.push(error),
   });
-  const audio = { key: 'demo', listeners: 0, hasSegments: true, metaint: null, want: () => undefined };
+  const audio = {
+    key: 'demo',
+    listeners: 0,
+    hasSegments: true,
+    metaint: null,
+    tape: { tail: 0, head: 1 },
+    want: () => undefined,
+  };
   const mount = {
     ...{ access, path: '/demo', maxListeners: 10, maxListenMs: Number.POSITIVE_INFINITY, overflowUrl: undefined },
     ...{ audio, hasAudio: true, hopeful: true, takesEncoder: false, onDemand: false },

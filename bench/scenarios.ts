@@ -1,0 +1,26 @@
+/** All scenarios, in the order in which they run. */
+
+import type { Scenario } from './context.js';
+import { channels } from './scenarios/channels.js';
+import { fanout } from './scenarios/fanout.js';
+import { joins } from './scenarios/joins.js';
+import { listeners } from './scenarios/listeners.js';
+import { loopDelay } from './scenarios/loop-delay.js';
+import { polling } from './scenarios/polling.js';
+import { profile } from './scenarios/profile.js';
+import { pushing } from './scenarios/pushing.js';
+import { titled } from './scenarios/titled.js';
+import { workers } from './scenarios/workers.js';
+
+export const SCENARIOS: readonly Scenario[] = [
+  listeners,
+  titled,
+  workers,
+  joins,
+  fanout,
+  pushing,
+  polling,
+  channels,
+  loopDelay,
+  profile,
+];

@@ -1,0 +1,31 @@
+/** What became of encoders that came: one line of the log and one count each, whether their secret was judged here or they were let in. */
+
+import { Counts } from '../base/counts.js';
+import type { Mount } from '../channel/mount.js';
+import type { EncoderVerdict } from '../http/ingest/verdict.js';
+import { NO_SECRET } from '../net/secret-gate.js';
+import type { Core } from './core.js';
+
+export class EncoderVerdicts {
+  /** Connections of encoders by the status that they were answered. */
+  readonly counts = new Counts();
+  readonly #core: Core;
+  readonly #mounts: ReadonlyMap<string, Mount>;
+
+  constructor(core: Core, mounts: ReadonlyMap<string, Mount>) {
+    this.#core = core;
+    this.#mounts = mounts;
+  }
+
+  readonly onVerdict = ({ status, address, path, channel: named, agent, why }: EncoderVerdict): void => {
+    const { log, refusals, secrets } = this.#core;
+    this.counts.add(String(status));
+    // Only a path that is a mount: an encoder pointed at the push address shows its token in it.
+    const mount = this.#mounts.has(path) ? path : undefined;
+    const channel = named ?? this.#mounts.get(path)?.audio.key;
+    const fields = { mount, agent: secrets.mask(agent, 100) };
+    if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
+    else if (why === NO_SECRET) log.debug({ address, reason: why, status, ...fields }, 'encoder without credentials');
+    else refusals.warn({ address, reason: why, channel, status }, 'encoder refused', fields);
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * What carries the audio: channels with their sources and tapes, and the titles, which are decided and committed here. It knows no client; what
+ * clients reach is the worker's (worker.ts), in this process.
+ */
+
+import type { LateTitle } from '../audio/playable-audio.js';
+import type { Channel } from '../channel/channel.js';
+import type { Sequence } from '../feed/sequence.js';
+import { EngineHost } from '../link/engine-host.js';
+import { type ChannelFace, RecordView } from '../metadata/view.js';
+import type { Change } from '../now-playing/state.js';
+import type { Store } from '../store/store.js';
+import { Moments } from '../titles/moments.js';
+import type { TitleService } from '../titles/service.js';
+import { makeChannels } from './channels.js';
+import type { Core } from './core.js';
+import { makeEngine, makeTitles } from './titles.js';
+
+export interface HubParts {
+  readonly store: Store;
+  /** The order of all records. */
+  readonly sequence: Sequence;
+  readonly faces: ReadonlyMap<string, ChannelFace>;
+}
+
+/** What clients are to know, in this order. */
+export interface HubOutput {
+  /** A committed change, after it took effect on the tape. @param view of its record, where it has one */
+  onChange(channel: string, change: Change, view: RecordView | null): void;
+  /** Listeners may have been sent the place of a title. */
+  onLate(channel: string, late: LateTitle): void;
+  /** Another source of a channel is on air, or none. */
+  onSourceChanged?(channel: string): void;
+}
+
+/** A tape that has had no audio for this long is let go, if nobody plays. */
+const RELEASE_MS = 1000;
+
+export class Hub {
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly engine: EngineHost;
+  readonly moments: Moments;
+  readonly titles: TitleService;
+  readonly #core: Core;
+  readonly #faces: ReadonlyMap<string, ChannelFace>;
+  #output: HubOutput = { onChange: () => undefined, onLate: () => undefined };
+
+  constructor(core: Core, { store, sequence, faces }: HubParts) {
+    const { config, clock, log } = core;
+    this.#core = core;
+    this.#faces = faces;
+    this.channels = makeChannels(config, { clock, log });
+    this.moments = new Moments(clock);
+    const engine = makeEngine(core, store, sequence, (channel, change) => this.#deliver(channel, change));
+    this.engine = new EngineHost(engine);
+    const { moments, channels } = this;
+    const onLate = (channel: string, late: LateTitle) => this.#output.onLate(channel, late);
+    this.titles = makeTitles(core, { engine: this.engine, moments, channels, faces, onLate });
+  }
+
+  /** What was committed before is on the tapes again; from here on changes go to the output. Before anybody can read. */
+  restore(output: HubOutput): Promise<void> {
+    this.#output = output;
+    return this.titles.restore();
+  }
+
+  /** Lets the sources run. Once. */
+  start(): void {
+    const { streamTitle, sourceChanged } = this.titles;
+    const onSourceChanged = (channel: string) => {
+      sourceChanged(channel);
+      this.#output.onSourceChanged?.(channel);
+    };
+    for (const channel of this.channels.values()) channel.start({ onTitle: streamTitle, onSourceChanged });
+  }
+
+  /** Lets go of all sources. Idempotent. */
+  stop(): void {
+    for (const channel of this.channels.values()) channel.stop();
+  }
+
+  /** Once a second: tapes that nothing needs are dropped, and titles that are due happen. */
+  tidy(nowMs: number): void {
+    for (const { audio, silentSinceMs } of this.channels.values()) {
+      if (nowMs - silentSinceMs > RELEASE_MS) audio.release();
+    }
+    this.titles.tidy();
+  }
+
+  /** The tape first, then the readers. */
+  #deliver(channel: string, change: Change): void {
+    const { watchdog } = this.#core.clock;
+    const startMs = watchdog.begin();
+    const view = change.record === null ? null : new RecordView(change.record, this.#faces.get(channel)!);
+    this.titles.deliver(channel, change, view);
+    this.#output.onChange(channel, change, view);
+    if (watchdog.end('change', startMs)) watchdog.blame(channel);
+  }
+}

@@ -1,0 +1,45 @@
+/** The mean bitrate of about the last second of what is counted, where frames do not say it. Owned by one framer. */
+
+/** As plain data. */
+export interface MeanBitrateState {
+  readonly bytes: number;
+  readonly ms: number;
+  readonly isKnown: boolean;
+}
+
+export class MeanBitrate {
+  #bytes = 0;
+  #ms = 0;
+  /** A whole second was counted: less than that says less. */
+  #isKnown = false;
+
+  get state(): MeanBitrateState {
+    return { bytes: this.#bytes, ms: this.#ms, isKnown: this.#isKnown };
+  }
+
+  goOnFrom({ bytes, ms, isKnown }: MeanBitrateState): void {
+    this.#bytes = bytes;
+    this.#ms = ms;
+    this.#isKnown = isKnown;
+  }
+
+  /** Something else comes. */
+  reset(): void {
+    this.#bytes = 0;
+    this.#ms = 0;
+    this.#isKnown = false;
+  }
+
+  /** @param kbps the mean so far @returns the mean now, rounded */
+  count(bytes: number, durationMs: number, kbps: number): number {
+    this.#bytes += bytes;
+    this.#ms += durationMs;
+    const isWhole = this.#ms >= 1000;
+    const mean = (isWhole || !this.#isKnown) && this.#ms > 0 ? Math.round((this.#bytes * 8) / this.#ms) : kbps;
+    if (!isWhole) return mean;
+    this.#isKnown = true;
+    this.#bytes = 0;
+    this.#ms = 0;
+    return mean;
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * All that one process counts, or reports once, together with the others of its server: limits and statistics look at it, a link exchanges it
+ * (link/README.md, "Tallies").
+ *
+ *   tallies   by name: numbers by key, added up over the processes
+ *   peaks     by key: the largest that any process has seen
+ *   notices   by name: what happened, reported once
+ *
+ * A process that is alone makes the same and exchanges nothing. Made in app/core.ts.
+ */
+
+import { Notices, Tally, type TallyRow } from './tally.js';
+
+/** Plain data, for a link. */
+export interface TallyRows {
+  readonly counts: readonly (readonly [name: string, rows: readonly TallyRow[]])[];
+  readonly peaks: readonly TallyRow[];
+  readonly notices: readonly (readonly [name: string, rows: readonly TallyRow[]])[];
+}
+
+/** Of one tally in one message: a crowd in one does not hold up the others. */
+const SHARE = 8;
+
+export class Tallies {
+  readonly #remembered: number;
+  readonly #tallies = new Map<string, Tally>();
+  readonly #notices = new Map<string, Notices>();
+  readonly #peaks = new Map<string, number>();
+  /** Peaks that are to be said. */
+  readonly #raised = new Set<string>();
+  readonly #onLook: (() => void)[] = [];
+  readonly #onHeard: (() => void)[] = [];
+  #isShared = false;
+  /** Numbers that are looked at, by what they are of: said before all others. */
+  readonly all = this.tally('all');
+  /** Which tally is the first of the next message. */
+  #next = 0;
+
+  /** @param remembered addresses of which notices wait, at most */
+  constructor(remembered = 1) {
+    this.#remembered = remembered;
+  }
+
+  /** Whether there are other processes. */
+  get isShared(): boolean {
+    return this.#isShared;
+  }
+
+  /** The same one for a name, always. */
+  tally(name: string): Tally {
+    let tally = this.#tallies.get(name);
+    if (tally === undefined) {
+      this.#tallies.set(name, (tally = new Tally()));
+      if (this.#isShared) tally.share();
+    }
+    return tally;
+  }
+
+  notices(name: string): Notices {
+    let notices = this.#notices.get(name);
+    if (notices === undefined) {
+      this.#notices.set(name, (notices = new Notices(this.#remembered)));
+      if (this.#isShared) notices.share();
+    }
+    return notices;
+  }
+
+  peak(key: string): number {
+    return this.#peaks.get(key) ?? 0;
+  }
+
+  raise(key: string, count: number): void {
+    if (count <= this.peak(key)) return;
+    this.#peaks.set(key, count);
+    if (this.#isShared) this.#raised.add(key);
+  }
+
+  /** Before what has changed is said: numbers that are counted in plain fields are set. */
+  onLook(look: () => void): void {
+    this.#onLook.push(look);
+  }
+
+  /** Something of the others has come. */
+  onHeard(heard: () => void): void {
+    this.#onHeard.push(heard);
+  }
+
+  /** There are others, or others than before: all that is there is to be said. */
+  share(): void {
+    this.#isShared = true;
+    for (const tally of this.#tallies.values()) tally.share();
+    for (const notices of this.#notices.values()) notices.share();
+    for (const key of this.#peaks.keys()) this.#raised.add(key);
+  }
+
+  /** What has changed since the last time; the rest comes with the next. Null: nothing. @param most rows, about */
+  take(most: number): TallyRows | null {
+    for (const look of this.#onLook) look();
+    const peaks = [...this.#raised].map((key): TallyRow => [key, this.peak(key)]);
+    this.#raised.clear();
+    const share = Math.ceil(most / SHARE);
+    const notices = [...this.#notices]
+      .map(([name, each]) => [name, each.take(share)] as const)
+      .filter(([, rows]) => rows.length > 0);
+    const counts = this.#takeCounts(most, share);
+    return counts.length + notices.length + peaks.length === 0 ? null : { counts, peaks, notices };
+  }
+
+  /** What others say. @param isFirst of their link: what was known of others before holds no more */
+  apply({ counts, peaks, notices }: TallyRows, isFirst: boolean): void {
+    if (isFirst) for (const tally of this.#tallies.values()) tally.forgetOthers();
+    for (const [name, rows] of counts) {
+      const tally = this.tally(name);
+      for (const [key, count] of rows) tally.setOthers(key, count);
+    }
+    for (const [key, count] of peaks) if (count > this.peak(key)) this.#peaks.set(key, count);
+    for (const [name, rows] of notices) {
+      const { onNotice } = this.notices(name);
+      if (onNotice !== null) for (const [key, amount] of rows) onNotice(key, amount);
+    }
+    for (const heard of this.#onHeard) heard();
+  }
+
+  #takeCounts(most: number, share: number): (readonly [string, readonly TallyRow[]])[] {
+    const all = [...this.#tallies];
+    const counts: (readonly [string, readonly TallyRow[]])[] = [];
+    const take = ([name, tally]: readonly [string, Tally], room: number) => {
+      const rows = tally.take(room);
+      if (rows.length > 0) counts.push([name, rows]);
+      return rows.length;
+    };
+    let left = most - take(all[0]!, most);
+    const from = this.#next;
+    for (let i = 0; i < all.length && left > 0; i++) {
+      left -= take(all[(from + i) % all.length]!, Math.min(share, left));
+      this.#next = (from + i + 1) % all.length;
+    }
+    return counts;
+  }
+}

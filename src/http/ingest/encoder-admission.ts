@@ -1,0 +1,86 @@
+/**
+ * Lets an encoder that speaks HTTP, and whose secret was right, onto its channel: whether it may feed it now, whether what it sends is taken, and
+ * only then 100 or 200, since some encoders look for the refusal in the same read (src/http/ingest/README.md, "Answers"). After that the
+ * connection belongs to the channel's encoder source.
+ */
+
+import { originOf } from '../../base/ip.js';
+import type { EncoderPlace } from '../../channel/mount.js';
+import { refuse } from '../../net/refuse.js';
+import type { RequestHead } from '../../net/request-head.js';
+import { bodyOf } from '../../source/dechunk.js';
+import { answerHead, answerRefusal, corkTurn } from './encoder-answer.js';
+import type { ProvenHttpEncoder } from './proven.js';
+import { isReturning, type ReturningEncoders } from './returning.js';
+import { type AdmissionParts, type EncoderRefusal, typeRefusal } from './verdict.js';
+
+export interface EncoderAdmissionOptions extends AdmissionParts {
+  /** As the Server header says. */
+  readonly server: string;
+  readonly returning: ReturningEncoders;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+export class EncoderAdmission {
+  readonly #options: EncoderAdmissionOptions;
+
+  constructor(options: EncoderAdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** Takes an encoder whose secret is right for this place's channel; its socket is paused. */
+  take(encoder: ProvenHttpEncoder, place: EncoderPlace): void {
+    const { head, socket } = encoder;
+    const { returning, headBytes } = this.#options;
+    const onClear = (more: Buffer) => this.#place(encoder, Buffer.concat([head.rest, more]), place);
+    if (isReturning(agentOf(head), place)) returning.wait(socket, place, headBytes, onClear);
+    else onClear(NOTHING);
+  }
+
+  /** @param first bytes of its body */
+  #place(encoder: ProvenHttpEncoder, first: Buffer, place: EncoderPlace): void {
+    const refused = placeRefusal(encoder.head, place);
+    if (refused === null) this.#admit(encoder, first, place);
+    else {
+      const { pace } = this.#options;
+      pace.refuse(originOf(encoder.address), encoder.socket, () => this.#refuse(encoder, refused));
+    }
+  }
+
+  #admit({ socket, address, path, head }: ProvenHttpEncoder, first: Buffer, place: EncoderPlace): void {
+    const { server, onVerdict, onAdmitted } = this.#options;
+    socket.on('error', () => undefined);
+    if (head.headers.get('content-length') === '0') {
+      // The password is right, but there is no audio to come: no other encoder is cut for it.
+      refuse(socket, answerHead(server, 200, { 'Content-Length': '0' }));
+      return;
+    }
+    const expects = head.headers.get('expect')?.toLowerCase() === '100-continue';
+    corkTurn(socket);
+    // The status must be 100 even over HTTP/1.0 (Liquidsoap); without Expect the encoder waits for a 200 before it sends.
+    socket.write(expects ? 'HTTP/1.1 100 Continue\r\n\r\n' : answerHead(server, 200));
+    onVerdict({ address, path, agent: agentOf(head), status: expects ? 100 : 200, why: place.channelKey });
+    onAdmitted(socket);
+    place.attach(socket, first, head.headers);
+  }
+
+  #refuse({ socket, address, path, head }: ProvenHttpEncoder, refusal: EncoderRefusal): void {
+    const { server, onVerdict } = this.#options;
+    onVerdict({ address, path, agent: agentOf(head), status: refusal.status, why: refusal.why });
+    answerRefusal(socket, server, refusal);
+  }
+}
+
+function agentOf({ headers }: RequestHead): string {
+  return headers.get('user-agent') ?? '';
+}
+
+/** Why an encoder with the right password is refused all the same; null: it is not. */
+function placeRefusal(head: RequestHead, place: EncoderPlace): EncoderRefusal | null {
+  if (place.isBusy) return { status: 409, why: 'another encoder feeds this mount' };
+  if (bodyOf(head.headers) !== null) return typeRefusal(head.headers);
+  return head.headers.get('transfer-encoding') === undefined
+    ? { status: 400, why: 'the content length is not a number' }
+    : { status: 501, why: 'of the transfer codings only chunked is known' };
+}

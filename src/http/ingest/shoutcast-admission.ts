@@ -1,0 +1,79 @@
+/**
+ * Lets a SHOUTcast v1 encoder, whose password names this channel alone, onto it: OK2, its headers, audio. Some encoders send all of it in one go
+ * and some wait for the OK2, so it is said as soon as the channel is free. The answers are exactly the two that such encoders know.
+ */
+
+import { originOf } from '../../base/ip.js';
+import type { EncoderPlace } from '../../channel/mount.js';
+import { HeadReader } from '../../net/head-reader.js';
+import { refuse } from '../../net/refuse.js';
+import { type RequestHead, type RequestHeadFault, RequestHeadParser } from '../../net/request-head.js';
+import { corkTurn } from './encoder-answer.js';
+import type { ProvenShoutcastEncoder } from './proven.js';
+import { type AdmissionParts, type EncoderRefusal, typeRefusal } from './verdict.js';
+
+/** To every refusal. */
+export const INVALID = 'invalid password\r\n';
+const WELCOME = 'OK2\r\nicy-caps:11\r\n\r\n';
+const IN_USE: EncoderRefusal = { status: 409, why: 'another encoder feeds this channel' };
+
+/** Where the headers begin there has been no request line. */
+const NO_REQUEST = { method: '', path: '', query: '', protocol: '' };
+
+export class ShoutcastAdmission {
+  readonly #options: AdmissionParts;
+  readonly #heads: HeadReader;
+
+  constructor(options: AdmissionParts) {
+    this.#options = options;
+    this.#heads = new HeadReader(options);
+  }
+
+  /** Takes an encoder whose password is right for this place's channel; its socket is paused. */
+  take(encoder: ProvenShoutcastEncoder, place: EncoderPlace): void {
+    const { socket, address, rest } = encoder;
+    const { pace } = this.#options;
+    if (place.isBusy) {
+      pace.refuse(originOf(address), socket, () => this.#refuse(encoder, IN_USE, INVALID));
+      return;
+    }
+    corkTurn(socket);
+    socket.write(WELCOME);
+    const parser = new RequestHeadParser(this.#options, NO_REQUEST);
+    this.#heads.readWith(parser, socket, rest, (head) => this.#admit(encoder, place, head));
+  }
+
+  /** Connections whose headers have not come are closed. */
+  close(): void {
+    this.#heads.close();
+  }
+
+  /** OK2 was sent already: an encoder that cannot stay after all is closed without an answer. */
+  #admit(encoder: ProvenShoutcastEncoder, place: EncoderPlace, head: RequestHead | RequestHeadFault): void {
+    const { socket, address, path } = encoder;
+    const refused = headRefusal(place, head);
+    if (refused !== null || 'kind' in head) {
+      this.#refuse(encoder, refused ?? { status: 400, why: '' }, '');
+      return;
+    }
+    socket.on('error', () => undefined);
+    const agent = head.headers.get('user-agent') ?? '';
+    const { channelKey } = place;
+    this.#options.onVerdict({ path, channel: channelKey, address, status: 200, agent, why: channelKey });
+    this.#options.onAdmitted(socket);
+    place.attach(socket, head.rest, head.headers);
+  }
+
+  #refuse(encoder: ProvenShoutcastEncoder, { status, why }: EncoderRefusal, answer: string): void {
+    const { socket, address, path, channel } = encoder;
+    this.#options.onVerdict({ status, path, channel, agent: '', why, address });
+    refuse(socket, answer);
+  }
+}
+
+/** Null: it may stay. */
+function headRefusal(place: EncoderPlace, head: RequestHead | RequestHeadFault): EncoderRefusal | null {
+  if ('kind' in head) return { status: 400, why: head.message };
+  // Another one may have come while this one sent its headers.
+  return typeRefusal(head.headers) ?? (place.isBusy ? IN_USE : null);
+}

@@ -1,0 +1,143 @@
+/**
+ * One end of a link: a stream of messages both ways, over a local socket, behind the version of each end (version.ts). Messages are gathered until `flush`, which hands them to the
+ * stream together. Handlers take ranges of types.
+ *
+ * Invariant: whatever the other end sends, the link works or is closed. Owns its stream.
+ */
+
+import type { Duplex } from 'node:stream';
+import { MessageWriter } from './message-writer.js';
+import { GreetingReader, greeting, OtherVersion } from './version.js';
+import { type MessageReader, WireError, WireReader } from './wire.js';
+
+/** What may wait in the stream: more stays where it comes from. */
+const MOST_QUEUED_BYTES = 1024 * 1024;
+/** A write of its own costs as much as copying some KiB. */
+const MOST_COPIED_BYTES = 2048;
+
+export interface MessageHandler {
+  /** @throws WireError, which closes the link */
+  onMessage(type: number, message: MessageReader): void;
+  /** The stream has taken what it was given. */
+  onDrain(): void;
+  /** No message comes any more. Called once. */
+  onClosed(): void;
+}
+
+export class LinkConnection {
+  readonly #stream: Duplex;
+  readonly #writer = new MessageWriter();
+  readonly #handlers: { readonly first: number; readonly last: number; readonly handler: MessageHandler }[] = [];
+  readonly #onBroken: (error: unknown) => void;
+  readonly #mostQueuedBytes: number;
+  #isClosed = false;
+
+  /**
+   * @param onBroken called with why the link is closed, where that is a fault: OtherVersion before any message of the other end was read
+   * @param mostQueuedBytes that wait in the stream, and a message
+   */
+  constructor(stream: Duplex, onBroken: (error: unknown) => void, mostQueuedBytes = MOST_QUEUED_BYTES) {
+    this.#stream = stream;
+    this.#onBroken = onBroken;
+    this.#mostQueuedBytes = mostQueuedBytes;
+    const greetings = new GreetingReader();
+    const reader = new WireReader((type, message) => this.#dispatch(type, message));
+    stream.write(greeting());
+    stream.on('data', (chunk: Buffer) => {
+      if (this.#isClosed) return;
+      try {
+        const taken = greetings.take(chunk);
+        reader.push(taken === 0 ? chunk : chunk.subarray(taken));
+      } catch (error) {
+        this.#onBroken(error);
+        if (error instanceof OtherVersion) this.#part();
+        else this.close();
+      }
+    });
+    stream.on('drain', () => {
+      for (const { handler } of this.#handlers) handler.onDrain();
+    });
+    // That the other process is gone is its supervisor's to say.
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (!this.#isClosed && error.code !== 'ECONNRESET' && error.code !== 'EPIPE') this.#onBroken(error);
+    });
+    stream.on('end', () => this.close());
+    stream.on('close', () => this.close());
+  }
+
+  /** From here on this one takes the messages of these types. */
+  handle(first: number, last: number, handler: MessageHandler): void {
+    this.#handlers.push({ first, last, handler });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Whether the other end does not keep up: wait for `onDrain`. */
+  get isFull(): boolean {
+    return this.#stream.writableLength + this.#writer.waitingBytes >= this.#mostQueuedBytes;
+  }
+
+  /** A message begins; `end` follows. */
+  begin(type: number): MessageWriter {
+    return this.#writer.begin(type);
+  }
+
+  /** The message that was begun ends with these bytes, which are not copied where they are many. Between `cork` and `uncork`. */
+  endWith(bytes: Buffer): void {
+    if (bytes.length <= MOST_COPIED_BYTES) {
+      this.#writer.bytes(bytes).end();
+      return;
+    }
+    this.#writer.end(bytes.length);
+    this.flush();
+    if (!this.#isClosed) this.#stream.write(bytes);
+  }
+
+  /** Hands what was gathered to the stream. */
+  flush(): void {
+    const bytes = this.#writer.take();
+    if (bytes !== null && !this.#isClosed) this.#stream.write(bytes);
+  }
+
+  /** Idempotent. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stream.destroy();
+    this.#sayClosed();
+  }
+
+  /** What is written up to `uncork` goes out in one go. */
+  cork(): void {
+    this.#stream.cork();
+  }
+
+  uncork(): void {
+    this.flush();
+    this.#stream.uncork();
+  }
+
+  /** The other end must get to read our version, whatever it writes: a write behind our close would cost it what waits there. */
+  #part(): void {
+    this.#isClosed = true;
+    this.#stream.end();
+    this.#sayClosed();
+  }
+
+  #sayClosed(): void {
+    for (const { handler } of this.#handlers) handler.onClosed();
+  }
+
+  #dispatch(type: number, message: MessageReader): void {
+    if (this.#isClosed) return;
+    for (const { first, last, handler } of this.#handlers) {
+      if (type >= first && type <= last) {
+        handler.onMessage(type, message);
+        return;
+      }
+    }
+    throw new WireError(`a message of type ${type}`);
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The messages of a link that are not of tapes: plain data as JSON, in order. Both ends run the same version of the program: what cannot be read
+ * closes the link, and nothing more is made of it. What each says: README.md.
+ */
+
+import type { Change, ChannelState } from '../now-playing/state.js';
+import type { SourceFacts } from '../source/facts.js';
+import type { SourceTitle } from '../source/source.js';
+import type { LinkConnection, MessageHandler } from './connection.js';
+import type { LastMetrics, TallyMessage } from './tally-messages.js';
+import { type MessageReader, WireError } from './wire.js';
+
+/** Behind those of tapes (message-types.ts). */
+const CONTROL = 32;
+
+/** What a channel's sources make of it, and what a head says of its audio, for processes that do not feed it. */
+export interface ChannelFacts {
+  readonly onAirSinceMs: number | null;
+  /** Milliseconds of the system's clock, which all processes share; null: there is audio. */
+  readonly silentSinceMs: number | null;
+  readonly onAir: number | null;
+  readonly onAirType: string | null;
+  readonly facts: SourceFacts | null;
+  readonly hopeful: boolean;
+  readonly contentType: string;
+  readonly bitrateKbps: number;
+  readonly sampleRate: number;
+  readonly channels: number;
+  readonly delayMs: number;
+  readonly delayedMs: number;
+  readonly metaint: number | null;
+  readonly hasSegments: boolean;
+}
+
+/** What a worker asks the hub to do, and what that answers. */
+export interface Questions {
+  /** An encoder's title; whether an encoder feeds the channel. */
+  title: { readonly ask: { readonly channel: string; readonly title: SourceTitle }; readonly answer: boolean };
+  /** The metrics of all processes, as Prometheus reads them. */
+  metrics: { readonly ask: null; readonly answer: string };
+  /** A change that was decided on the state with this version; the version that it made, or that of the newer state. */
+  change: {
+    readonly ask: { readonly channel: string; readonly version: number; readonly change: Change };
+    readonly answer: { readonly isStale: boolean; readonly version: number };
+  };
+}
+export type Question = keyof Questions;
+
+/** What the hub asks a worker. */
+export interface WorkerQuestions {
+  /** What prom-client makes of its metrics. */
+  metrics: { readonly ask: null; readonly answer: unknown };
+}
+
+/** A refusal, as plain data. */
+export interface RefusedAnswer {
+  readonly kind: string;
+  readonly detail: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type FromWorker =
+  | TallyMessage
+  | LastMetrics
+  | { readonly type: 'hello'; readonly worker: number }
+  | { readonly type: 'ask'; readonly id: number; readonly question: Question; readonly ask: unknown }
+  | { readonly type: 'answer'; readonly id: number; readonly answer: unknown }
+  /** All changes up to this number are in force here. */
+  | { readonly type: 'applied'; readonly turn: number }
+  /** A push is about to be decided. */
+  | { readonly type: 'push'; readonly channel: string };
+
+export type FromHub =
+  | TallyMessage
+  /** A channel's state when the link begins; behind the last one: `ready`. */
+  | { readonly type: 'state'; readonly channel: string; readonly state: ChannelState }
+  | { readonly type: 'ready'; readonly turn: number; readonly open: readonly number[] }
+  | {
+      readonly type: 'change';
+      readonly turn: number;
+      readonly channel: string;
+      readonly change: Pick<Change, 'state' | 'record'>;
+      /** Who has decided it: a worker and the id of what it asked. */
+      readonly by: readonly [worker: number, id: number] | null;
+      /** Stamps that were given but not published yet (feed/sequence.ts). */
+      readonly open: readonly number[];
+    }
+  | { readonly type: 'facts'; readonly channel: string; readonly facts: ChannelFacts }
+  /** Why the store cannot be used; null: it can. */
+  | { readonly type: 'store'; readonly fault: string | null }
+  | { readonly type: 'ask'; readonly id: number; readonly question: keyof WorkerQuestions; readonly ask: unknown }
+  | { readonly type: 'answer'; readonly id: number; readonly answer: unknown }
+  | { readonly type: 'refused'; readonly id: number; readonly refusal: RefusedAnswer };
+
+export interface ControlHandler<In> {
+  /** @throws WireError, which closes the link */
+  onControl(message: In): void;
+  /** No message comes any more. Called once. */
+  onClosed(): void;
+}
+
+/** The control messages of one end. */
+export class Control<In, Out> implements MessageHandler {
+  readonly #connection: LinkConnection;
+  readonly #handler: ControlHandler<In>;
+
+  constructor(connection: LinkConnection, handler: ControlHandler<In>) {
+    this.#connection = connection;
+    this.#handler = handler;
+    connection.handle(CONTROL, CONTROL, this);
+  }
+
+  send(message: Out): void {
+    if (this.#connection.isClosed) return;
+    this.#connection.begin(CONTROL).text(JSON.stringify(message)).end();
+    this.#connection.flush();
+  }
+
+  onMessage(_type: number, message: MessageReader): void {
+    let read: In;
+    try {
+      read = JSON.parse(message.text());
+    } catch (error) {
+      throw new WireError('a control message cannot be read', { cause: error });
+    }
+    this.#handler.onControl(read);
+  }
+
+  onDrain(): void {}
+
+  onClosed(): void {
+    this.#handler.onClosed();
+  }
+}

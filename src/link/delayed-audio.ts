@@ -1,0 +1,102 @@
+/**
+ * What waits in a channel's delay line as plain data, in pieces that a message takes: from the hub that stops feeding it to the one that goes on.
+ * Moments are the system's, which both share.
+ */
+
+import type { DelayedAudio } from '../audio/channel-audio.js';
+import { OggLink } from '../audio/ogg-link.js';
+import type { AwaitedTitle } from '../audio/waiting-titles.js';
+import type { Clock } from '../base/clock.js';
+import type { TrackRecord } from '../metadata/record.js';
+import { type ChannelFace, RecordView } from '../metadata/view.js';
+
+/** Of frames in one piece; each is at most a packet of Ogg. */
+const PIECE_BYTES = 512 * 1024;
+
+interface PlainFrame {
+  /** In base64. */
+  readonly bytes: string;
+  readonly durationMs: number;
+  readonly bitrateKbps: number;
+  readonly fresh: boolean;
+  /** Its place among the links; -1: it is not out of Ogg. */
+  readonly link: number;
+  /** As DelayedFrame has it; no content type: it is not known yet. */
+  readonly source: { readonly contentType?: string } | null;
+  /** Unix milliseconds. */
+  readonly arrivedMs: number;
+}
+
+interface PlainAwaitedTitle extends Omit<AwaitedTitle, 'view'> {
+  readonly record: TrackRecord;
+  readonly channel: ChannelFace;
+}
+
+/** One of several, in order. The first has all but the frames; each has some of these. */
+export interface PlainDelayedAudio {
+  /** Unix milliseconds; null: nothing has come yet. */
+  readonly playedMs: number | null;
+  readonly titles: readonly PlainAwaitedTitle[];
+  /** Header packets in base64. */
+  readonly links: readonly (readonly string[])[];
+  readonly frames: readonly PlainFrame[];
+}
+
+export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock): PlainDelayedAudio[] {
+  const wallMs = clock.wallMs() - clock.now();
+  const links: OggLink[] = [];
+  const numberOf = (link: OggLink | undefined) => {
+    if (link === undefined) return -1;
+    if (links.at(-1) !== link) links.push(link);
+    return links.length - 1;
+  };
+  const pieces: PlainFrame[][] = [[]];
+  let bytes = 0;
+  for (const { frame, arrivedMs } of line.frames) {
+    if (bytes > PIECE_BYTES) {
+      pieces.push([]);
+      bytes = 0;
+    }
+    bytes += frame.bytes.length;
+    const { contentType } = frame.source ?? {};
+    pieces.at(-1)!.push({
+      bytes: frame.bytes.toString('base64'),
+      ...{ durationMs: frame.durationMs, bitrateKbps: frame.bitrateKbps, fresh: frame.fresh },
+      link: numberOf(frame.link),
+      source: frame.source === null ? null : contentType === undefined ? {} : { contentType },
+      arrivedMs: arrivedMs + wallMs,
+    });
+  }
+  const all = {
+    playedMs: Number.isNaN(line.playedMs) ? null : line.playedMs + wallMs,
+    titles: titles.map(({ view, momentMs, place }) => ({
+      ...{ record: view.record, channel: view.channel, momentMs: momentMs + wallMs, place },
+    })),
+    links: links.map((link) => link.packets(null, 0).map((packet) => packet.toString('base64'))),
+  };
+  return pieces.map((frames, i) => (i === 0 ? { ...all, frames } : { playedMs: null, titles: [], links: [], frames }));
+}
+
+/** @param pieces all of them */
+export function readDelayedAudio(pieces: readonly PlainDelayedAudio[], clock: Clock): DelayedAudio | null {
+  const [first] = pieces;
+  if (first === undefined) return null;
+  const wallMs = clock.wallMs() - clock.now();
+  const links = first.links.map((packets) => new OggLink(packets.map((packet) => Buffer.from(packet, 'base64'))));
+  const frames = pieces.flatMap((piece) => piece.frames);
+  return {
+    line: {
+      playedMs: first.playedMs === null ? Number.NaN : first.playedMs - wallMs,
+      frames: frames.map(({ bytes, durationMs, bitrateKbps, fresh, link, source, arrivedMs }) => ({
+        frame: {
+          ...{ bytes: Buffer.from(bytes, 'base64'), durationMs, bitrateKbps, fresh, link: links[link] },
+          source: source === null ? null : { contentType: source.contentType },
+        },
+        arrivedMs: arrivedMs - wallMs,
+      })),
+    },
+    titles: first.titles.map(({ record, channel, momentMs, place }) => ({
+      ...{ view: new RecordView(record, channel), momentMs: momentMs - wallMs, place },
+    })),
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * One worker's link, at the hub: sends its tapes, the channels' states and facts, and every change; answers what it asks. Owned by HubLinks.
+ */
+
+import type { Duplex } from 'node:stream';
+import { Refusal } from '../base/refusal.js';
+import type { ChannelState } from '../now-playing/state.js';
+import { LinkConnection } from './connection.js';
+import {
+  type ChannelFacts,
+  Control,
+  type ControlHandler,
+  type FromHub,
+  type FromWorker,
+  type Question,
+  type Questions,
+} from './control.js';
+import { HubSessions } from './hub-sessions.js';
+import { OpenQuestions, refusedAnswer } from './questions.js';
+import type { SessionRegistry } from './session-registry.js';
+import type { TallyMessage } from './tally-messages.js';
+import { TapeSender, type TapeSenderParts } from './tape-sender.js';
+import { WireError } from './wire.js';
+
+export interface HubLinkParts extends TapeSenderParts {
+  /** The channels' states, in configured order. */
+  states(): Iterable<readonly [channel: string, state: ChannelState]>;
+  facts(): Iterable<readonly [channel: string, facts: ChannelFacts]>;
+  /** The number of the last change, and the stamps that are open. */
+  readonly turn: number;
+  openStamps(): readonly number[];
+  readonly storeFault: string | null;
+  readonly sessions: SessionRegistry;
+  /** Rejects with a Refusal. @param worker that asks @param id of what it asks */
+  onQuestion<Q extends Question>(
+    question: Q,
+    ask: Questions[Q]['ask'],
+    worker: number,
+    id: number,
+  ): Promise<Questions[Q]['answer']>;
+  onPush(channel: string): void;
+  /** It has said who it is. */
+  onGreeted(link: HubLink): void;
+  onTallies(link: HubLink, message: TallyMessage): void;
+  onLastMetrics(link: HubLink, metrics: unknown): void;
+  onApplied(link: HubLink): void;
+  /** It is over. */
+  onEnded(link: HubLink): void;
+  /** What should not happen: what a link breaks on, or a question. */
+  onBroken(error: unknown): void;
+}
+
+export class HubLink implements ControlHandler<FromWorker> {
+  /** 0: it has not said yet. */
+  worker = 0;
+  /** All changes up to this one are in force there. */
+  applied = 0;
+  readonly tapes: TapeSender;
+  readonly #parts: HubLinkParts;
+  readonly #connection: LinkConnection;
+  readonly #control: Control<FromWorker, FromHub>;
+  readonly #questions = new OpenQuestions();
+  readonly #sessions: HubSessions;
+
+  constructor(stream: Duplex, parts: HubLinkParts) {
+    this.#parts = parts;
+    this.#connection = new LinkConnection(stream, parts.onBroken);
+    this.tapes = new TapeSender(this.#connection, parts);
+    this.#control = new Control(this.#connection, this);
+    this.#sessions = new HubSessions(this.#connection, parts.sessions);
+  }
+
+  send(message: FromHub): void {
+    if (this.worker !== 0) this.#control.send(message);
+  }
+
+  /** Whether the worker does not keep up. */
+  get isFull(): boolean {
+    return this.#connection.isFull;
+  }
+
+  /** What prom-client makes of the worker's metrics. Rejects where it goes meanwhile. */
+  metrics(): Promise<unknown> {
+    return this.#questions.ask((id) => this.send({ type: 'ask', id, question: 'metrics', ask: null }));
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  onControl(message: FromWorker): void {
+    if (message.type === 'hello') this.#greet(message.worker);
+    else if (this.worker === 0) throw new WireError('a worker must say first who it is');
+    else if (message.type === 'tallies') this.#parts.onTallies(this, message);
+    else if (message.type === 'metrics') this.#parts.onLastMetrics(this, message.metrics);
+    else if (message.type === 'applied') {
+      this.applied = message.turn;
+      this.#parts.onApplied(this);
+    } else if (message.type === 'push') this.#parts.onPush(message.channel);
+    else if (message.type === 'ask') void this.#answer(message.id, message.question, message.ask);
+    else this.#questions.answer(message.id, message.answer);
+  }
+
+  onClosed(): void {
+    this.#questions.drop();
+    this.#parts.onEnded(this);
+  }
+
+  #greet(worker: number): void {
+    const { turn, storeFault } = this.#parts;
+    this.worker = worker;
+    this.applied = turn;
+    this.#connection.cork();
+    for (const [channel, state] of this.#parts.states()) this.send({ type: 'state', channel, state });
+    for (const [channel, facts] of this.#parts.facts()) this.send({ type: 'facts', channel, facts });
+    this.send({ type: 'store', fault: storeFault });
+    this.send({ type: 'ready', turn, open: this.#parts.openStamps() });
+    this.#sessions.begin(worker);
+    this.#connection.uncork();
+    this.#parts.onGreeted(this);
+  }
+
+  async #answer(id: number, question: Question, ask: unknown): Promise<void> {
+    try {
+      const answer = await this.#parts.onQuestion(question, ask as never, this.worker, id);
+      this.send({ type: 'answer', id, answer });
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.#parts.onBroken(error);
+      this.send({ type: 'refused', id, refusal: refusedAnswer(error) });
+    }
+  }
+}

@@ -1,0 +1,265 @@
+/**
+ * The links of all workers, at the hub. Every committed change goes to all of them in one order; what a worker has changed is answered when all
+ * workers have it, so that its pusher finds it wherever it reads.
+ *
+ *   change ──► turn 8 ──► worker 1, worker 2 ──applied 8──► answer        one that does not say so holds it up no longer than APPLY_MS
+ */
+
+import type { Duplex } from 'node:stream';
+import type { PlayableAudio } from '../audio/playable-audio.js';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import type { Tallies } from '../base/tallies.js';
+import type { Channel } from '../channel/channel.js';
+import type { Sequence } from '../feed/sequence.js';
+import type { Change, ChannelState } from '../now-playing/state.js';
+import { areSame, factsOf } from './channel-facts.js';
+import type { ChannelFacts, FromHub, Question, Questions } from './control.js';
+import type { EngineHost } from './engine-host.js';
+import { HubLink, type HubLinkParts } from './hub-link.js';
+import { HubTallies } from './hub-tallies.js';
+import type { Proposed } from './link-engine.js';
+import { SessionRegistry } from './session-registry.js';
+import { TALLY_PASS_MS } from './tally-messages.js';
+import { TapeNames } from './tape-names.js';
+
+/** How long an answer waits for workers. */
+const APPLY_MS = 250;
+/** How long the metrics of a worker are waited for. */
+const METRICS_MS = 1000;
+/** How often facts are looked at that change by themselves; after a change of source sooner, until there is audio, or for SOON_FOR_MS. */
+const LOOK_MS = 250;
+const SOON_MS = 40;
+const SOON_FOR_MS = 2000;
+
+export interface HubLinksParts {
+  readonly clock: Clock;
+  readonly channels: ReadonlyMap<string, Channel>;
+  /** Those whose titles workers must know, in configured order. */
+  readonly keys: readonly string[];
+  readonly engine: EngineHost;
+  readonly sequence: Sequence;
+  /** Of tapes that others have fed before. */
+  readonly names?: TapeNames;
+  /** What this process counts together with the workers. */
+  readonly tallies: Tallies;
+  /** Addresses of which something is remembered for a worker that does not keep up. */
+  readonly remembered: number;
+  storeFault(): string | null;
+  /** A worker is gone. */
+  onGone?(): void;
+  /** A push is about to be decided. */
+  onPush(channel: string): void;
+  /** The metrics of all processes. @param workers what prom-client makes of theirs, of those that answered */
+  metrics(workers: ReadonlyMap<number, unknown>): Promise<string>;
+  /** A worker that ends says what it has counted. */
+  onLastMetrics(worker: number, metrics: unknown): void;
+  onError(error: unknown): void;
+}
+
+/** An answer that waits until all workers have a change. */
+interface WaitingAnswer {
+  readonly turn: number;
+  readonly resolve: () => void;
+  readonly alarm: Alarm;
+}
+
+export class HubLinks implements AlarmHandler {
+  /** Of all workers. */
+  readonly sessions = new SessionRegistry();
+  readonly #parts: HubLinksParts;
+  readonly #links = new Set<HubLink>();
+  readonly #linkParts: HubLinkParts;
+  readonly #facts = new Map<string, ChannelFacts>();
+  readonly #waiting = new Set<WaitingAnswer>();
+  /** Channels whose audio is about to begin → until when that is looked for, monotonic milliseconds. */
+  readonly #beginning = new Map<string, number>();
+  #turn = 0;
+  #storeFault: string | null = null;
+  readonly #tallies: HubTallies;
+  #alarm: Alarm;
+  #tallyAlarm: Alarm;
+
+  constructor(parts: HubLinksParts) {
+    this.#parts = parts;
+    const { clock, channels, engine, sequence } = parts;
+    for (const [key, channel] of channels) this.#facts.set(key, factsOf(channel, clock));
+    this.#alarm = clock.alarm(clock.now() + LOOK_MS, this);
+    this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock.now());
+    this.#tallyAlarm = this.#passTallies(clock.now());
+    const links = this;
+    this.#linkParts = {
+      clock,
+      names: parts.names ?? new TapeNames(),
+      sessions: this.sessions,
+      audioOf: (channel): PlayableAudio | undefined => channels.get(channel)?.audio,
+      states: () => this.#states(engine),
+      facts: () => {
+        for (const channel of channels.keys()) this.look(channel);
+        return this.#facts;
+      },
+      get turn() {
+        return links.#turn;
+      },
+      get storeFault() {
+        return links.#storeFault;
+      },
+      openStamps: () => sequence.open,
+      onQuestion: (question, ask, worker, id) => this.#onQuestion(question, ask, worker, id),
+      onPush: parts.onPush,
+      onGreeted: (link) => this.#tallies.enter(link),
+      onLastMetrics: ({ worker }, metrics) => parts.onLastMetrics(worker, metrics),
+      onTallies: (link, message) => this.#tallies.hear(link, message),
+      onApplied: () => this.#release(),
+      onEnded: (link) => {
+        this.#links.delete(link);
+        parts.onGone?.();
+        this.#tallies.leave(link);
+        this.#release();
+      },
+      onBroken: parts.onError,
+    };
+  }
+
+  /** How many workers are linked. */
+  get count(): number {
+    let count = 0;
+    for (const { worker } of this.#links) if (worker !== 0) count++;
+    return count;
+  }
+
+  /** Takes a worker's connection. */
+  take(stream: Duplex): void {
+    this.#links.add(new HubLink(stream, this.#linkParts));
+  }
+
+  /** A committed change, while it is delivered. */
+  onChange(channel: string, { state, record }: Change): void {
+    const { engine, sequence } = this.#parts;
+    this.#turn++;
+    if (record?.stamp !== undefined) sequence.publish(record.stamp);
+    const by = engine.proposerOf(channel);
+    const change = { state, record };
+    this.#send({ type: 'change', turn: this.#turn, channel, change, by, open: sequence.open });
+  }
+
+  /** Another source is on air, or comes: what changes is sent at once. */
+  sourceChanged(channel: string): void {
+    this.look(channel);
+    const { clock } = this.#parts;
+    if (this.#beginning.size === 0) clock.alarm(clock.now() + SOON_MS, { onAlarm: (nowMs) => this.#lookAgain(nowMs) });
+    this.#beginning.set(channel, clock.now() + SOON_FOR_MS);
+  }
+
+  /** Sends at once what has changed of a channel. */
+  look(channel: string): void {
+    const facts = factsOf(this.#parts.channels.get(channel)!, this.#parts.clock);
+    const last = this.#facts.get(channel);
+    if (last !== undefined && areSame(last, facts)) return;
+    this.#facts.set(channel, facts);
+    this.#send({ type: 'facts', channel, facts });
+  }
+
+  onAlarm(nowMs: number): void {
+    for (const channel of this.#parts.channels.keys()) this.look(channel);
+    const fault = this.#parts.storeFault();
+    if (fault !== this.#storeFault) {
+      this.#storeFault = fault;
+      this.#send({ type: 'store', fault });
+    }
+    this.#alarm = this.#parts.clock.alarm(nowMs + LOOK_MS, this);
+  }
+
+  #lookAgain(nowMs: number): void {
+    for (const [channel, untilMs] of this.#beginning) {
+      this.look(channel);
+      if (this.#facts.get(channel)!.hasSegments || nowMs > untilMs) this.#beginning.delete(channel);
+    }
+    const again: AlarmHandler = { onAlarm: (laterMs) => this.#lookAgain(laterMs) };
+    if (this.#beginning.size > 0) this.#parts.clock.alarm(nowMs + SOON_MS, again);
+  }
+
+  close(): void {
+    this.#beginning.clear();
+    this.#alarm.cancel();
+    this.#tallyAlarm.cancel();
+    for (const link of [...this.#links]) link.close();
+  }
+
+  *#states(engine: EngineHost): Iterable<readonly [string, ChannelState]> {
+    for (const channel of this.#parts.keys) yield [channel, engine.state(channel)];
+  }
+
+  #passTallies(nowMs: number): Alarm {
+    this.#tallies.pass(nowMs);
+    const onAlarm = (laterMs: number) => {
+      this.#tallyAlarm = this.#passTallies(laterMs);
+    };
+    return this.#parts.clock.alarm(nowMs + TALLY_PASS_MS, { onAlarm });
+  }
+
+  #send(message: FromHub): void {
+    for (const link of this.#links) link.send(message);
+  }
+
+  async #onQuestion<Q extends Question>(
+    question: Q,
+    ask: Questions[Q]['ask'],
+    worker: number,
+    id: number,
+  ): Promise<Questions[Q]['answer']> {
+    if (question === 'change') return (await this.#propose(ask as Questions['change']['ask'], worker, id)) as never;
+    if (question === 'metrics') return (await this.#metrics()) as never;
+    const { channel, title } = ask as Questions['title']['ask'];
+    const encoder = this.#parts.channels.get(channel)?.served.encoder;
+    return ((await encoder?.sendTitle(title)) ?? false) as never;
+  }
+
+  async #propose(
+    { channel, version, change }: Questions['change']['ask'],
+    worker: number,
+    id: number,
+  ): Promise<Proposed> {
+    const proposed = await this.#parts.engine.propose(channel, version, change, [worker, id]);
+    if (!proposed.isStale) await this.#applied(this.#turn);
+    return proposed;
+  }
+
+  async #metrics(): Promise<string> {
+    const { clock } = this.#parts;
+    const answers = new Map<number, unknown>();
+    let alarm: Alarm | undefined;
+    const tooLong = new Promise<void>((resolve) => {
+      alarm = clock.alarm(clock.now() + METRICS_MS, { onAlarm: () => resolve() });
+    });
+    const greeted = [...this.#links].filter(({ worker }) => worker !== 0);
+    const asked = greeted.map((link) => link.metrics().then((metrics) => void answers.set(link.worker, metrics)));
+    await Promise.race([Promise.allSettled(asked), tooLong]);
+    alarm?.cancel();
+    return this.#parts.metrics(new Map(answers));
+  }
+
+  /** Resolves when all workers have this change, or after APPLY_MS. */
+  #applied(turn: number): Promise<void> {
+    if (this.#isApplied(turn)) return Promise.resolve();
+    const { clock } = this.#parts;
+    return new Promise((resolve) => {
+      const end = () => {
+        this.#waiting.delete(waiting);
+        waiting.alarm.cancel();
+        resolve();
+      };
+      const alarm = clock.alarm(clock.now() + APPLY_MS, { onAlarm: end });
+      const waiting = { turn, resolve: end, alarm };
+      this.#waiting.add(waiting);
+    });
+  }
+
+  #isApplied(turn: number): boolean {
+    for (const link of this.#links) if (link.worker !== 0 && link.applied < turn) return false;
+    return true;
+  }
+
+  #release(): void {
+    for (const waiting of this.#waiting) if (this.#isApplied(waiting.turn)) waiting.resolve();
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * What all processes count together, at the hub: adds up what each says of its own, and says to each what the others have. The hub counts itself, as one
+ * of them.
+ *
+ *   worker 1: a 3 ──►┐                    ┌──► worker 2: a 4 (3 + 1)
+ *   hub:      a 1 ───┴── of each ── sums ─┴──► worker 1: a 1 + …
+ *
+ * Numbers are absolute, so that none is counted twice; what an ended process had is taken back. Invariant: what is known of a process is what it has
+ * said on the link that it has now. Owned by HubLinks.
+ */
+
+import { Tallies, type TallyRows } from '../base/tallies.js';
+import { MOST_TALLY_ROWS, TALLY_MS, type TallyMessage } from './tally-messages.js';
+import type { TallySender } from './worker-tallies.js';
+
+/** A new hub lets all workers say what they have before it says to the first what others have: until then they go on with what they know. */
+const SETTLE_MS = 2 * TALLY_MS;
+
+/** One process. */
+interface Participant {
+  /** What it has: by name, by key. */
+  readonly own: Map<string, Map<string, number>>;
+  /** What the others have, as it is to be said. */
+  readonly others: Tallies;
+  readonly sender: TallySender;
+  isFirst: boolean;
+}
+
+export class HubTallies {
+  readonly #tallies: Tallies;
+  readonly #participants = new Map<TallySender, Participant>();
+  readonly #peaks = new Map<string, number>();
+  readonly #hub: Participant;
+  readonly #settledMs: number;
+  readonly #remembered: number;
+
+  /** @param tallies the hub's own @param remembered addresses of which notices wait for a worker, at most */
+  constructor(tallies: Tallies, remembered: number, nowMs: number) {
+    this.#tallies = tallies;
+    this.#remembered = remembered;
+    this.#settledMs = nowMs + SETTLE_MS;
+    tallies.share();
+    this.#hub = this.#enter({
+      isFull: false,
+      send: ({ rows, isFirst }) => tallies.apply(rows, isFirst),
+    });
+  }
+
+  /** A worker's link. */
+  enter(sender: TallySender): void {
+    this.#enter(sender);
+  }
+
+  /** It has ended. */
+  leave(sender: TallySender): void {
+    const gone = this.#participants.get(sender);
+    if (gone === undefined) return;
+    this.#participants.delete(sender);
+    for (const [name, keys] of gone.own) for (const [key, count] of keys) this.#add(gone, name, key, -count);
+  }
+
+  /** What a worker says. */
+  hear(sender: TallySender, { rows }: TallyMessage): void {
+    const participant = this.#participants.get(sender);
+    if (participant !== undefined) this.#hear(participant, rows);
+  }
+
+  /** Says to all what has changed. Called every TALLY_PASS_MS. */
+  pass(nowMs: number): void {
+    const own = this.#tallies.take(MOST_TALLY_ROWS);
+    if (own !== null) this.#hear(this.#hub, own);
+    for (const { sender, others, isFirst } of this.#participants.values()) {
+      if (sender.isFull || (isFirst && nowMs < this.#settledMs)) continue;
+      const rows = others.take(MOST_TALLY_ROWS);
+      if (rows === null && !isFirst) continue;
+      sender.send({ type: 'tallies', rows: rows ?? { counts: [], peaks: [], notices: [] }, isFirst });
+      this.#participants.get(sender)!.isFirst = false;
+    }
+  }
+
+  #enter(sender: TallySender): Participant {
+    const others = new Tallies(this.#remembered);
+    others.share();
+    for (const { own } of this.#participants.values()) {
+      for (const [name, keys] of own) for (const [key, count] of keys) others.tally(name).add(key, count);
+    }
+    for (const [key, count] of this.#peaks) others.raise(key, count);
+    const participant = { own: new Map(), others, sender, isFirst: true };
+    this.#participants.set(sender, participant);
+    return participant;
+  }
+
+  #hear(from: Participant, { counts, peaks, notices }: TallyRows): void {
+    for (const [name, rows] of counts) {
+      let keys = from.own.get(name);
+      if (keys === undefined) from.own.set(name, (keys = new Map()));
+      for (const [key, count] of rows) {
+        this.#add(from, name, key, count - (keys.get(key) ?? 0));
+        if (count === 0) keys.delete(key);
+        else keys.set(key, count);
+      }
+    }
+    for (const [key, count] of peaks) {
+      if (count <= (this.#peaks.get(key) ?? 0)) continue;
+      this.#peaks.set(key, count);
+      for (const each of this.#participants.values()) if (each !== from) each.others.raise(key, count);
+    }
+    for (const [name, rows] of notices) {
+      for (const each of this.#participants.values()) {
+        if (each === from) continue;
+        const others = each.others.notices(name);
+        for (const [key, amount] of rows) others.add(key, amount);
+      }
+    }
+  }
+
+  #add(from: Participant, name: string, key: string, change: number): void {
+    if (change === 0) return;
+    for (const each of this.#participants.values()) if (each !== from) each.others.tally(name).add(key, change);
+  }
+}

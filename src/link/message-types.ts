@@ -1,0 +1,23 @@
+/** The numbers of the messages of a link, and what each says: README.md. 1 to 31 are those of tapes; 32 and above are free for others. */
+
+export const FIRST_TAPE_TYPE = 1;
+export const LAST_TAPE_TYPE = 31;
+
+/** From a worker. */
+export const SUBSCRIBE = 1;
+export const UNSUBSCRIBE = 2;
+export const LISTENING = 3;
+
+/** From the hub. */
+export const TAPE = 8;
+export const NO_TAPE = 9;
+export const FALLEN = 10;
+export const FACTS = 11;
+export const MARK = 12;
+export const LINK_HEAD = 13;
+export const FRAMES_SEGMENT = 14;
+export const OGG_SEGMENT = 15;
+export const REVISION = 16;
+export const LATE = 17;
+export const GROWTH = 18;
+export const FENCE = 19;

@@ -1,0 +1,147 @@
+/**
+ * A tape in another process than the one that feeds it: the closed segments that came over the link, and of the open one its first bytes,
+ * with which a stream ends as it began, with a whole frame. What a listener reads of it is what it would read of the tape. Written by one channel's
+ * LinkedAudio.
+ */
+
+import type { AudioTape } from '../audio/audio-tape.js';
+import { joinAt } from '../audio/burst.js';
+import { ClosedSegments } from '../audio/closed-segments.js';
+import { OggRendering } from '../audio/ogg-rendering.js';
+import { OggSegment } from '../audio/ogg-segment.js';
+import { lastOggEntry, mostOggSegments } from '../audio/ogg-tape.js';
+import { Phase } from '../audio/phase.js';
+import { Segment, type SegmentTitles, withBlocksBytes } from '../audio/segment.js';
+import type { TapeFacts } from './tape-messages.js';
+import type { TapeName } from './tape-names.js';
+import { WireError } from './wire.js';
+
+export class ReplicaTape implements AudioTape {
+  readonly name: TapeName;
+  readonly metaint: number;
+  readonly segmentBytes: number;
+  readonly isOgg: boolean;
+  readonly #closed: ClosedSegments<Segment | OggSegment>;
+  #endMs: number;
+  /** Of the open segment, without blocks, and with them. */
+  #rest: Buffer = Buffer.alloc(0);
+  #restWithBlocks: Buffer | undefined;
+
+  constructor({ name, metaint, segmentBytes, isOgg, lagMs, first, startMs, joinFrom }: TapeFacts) {
+    this.name = name;
+    this.metaint = metaint;
+    this.segmentBytes = segmentBytes;
+    this.isOgg = isOgg;
+    this.#closed = new ClosedSegments({ lagMs, first, startMs, ...(isOgg ? { most: mostOggSegments(lagMs) } : {}) });
+    this.#closed.joinFrom = joinFrom;
+    this.#endMs = startMs;
+  }
+
+  get lagMs(): number {
+    return this.#closed.lagMs;
+  }
+
+  get tail(): number {
+    return this.#closed.tail;
+  }
+
+  get head(): number {
+    return this.#closed.head;
+  }
+
+  get isOver(): boolean {
+    return this.#closed.isOver;
+  }
+
+  get joinFrom(): number {
+    return this.#closed.joinFrom;
+  }
+
+  set joinFrom(seq: number) {
+    this.#closed.joinFrom = seq;
+  }
+
+  get edgeMs(): number {
+    return this.#closed.edgeMs;
+  }
+
+  get endMs(): number {
+    return this.#endMs;
+  }
+
+  at(seq: number): Segment | OggSegment | undefined {
+    return this.#closed.at(seq);
+  }
+
+  rest(seq: number, icy: boolean): Buffer {
+    if (seq !== this.head) return this.#closed.rest(seq, icy);
+    return icy ? (this.#restWithBlocks ??= this.#withBlocks(this.#rest)) : this.#rest;
+  }
+
+  get openRestBytes(): number {
+    return this.#rest.length;
+  }
+
+  lastEntry(seq: number): number {
+    if (this.isOgg) return lastOggEntry(this, seq);
+    const segment = this.at(seq);
+    return segment instanceof Segment ? segment.lastEntry : -1;
+  }
+
+  joinAt(burstMs: number, moreMs?: number): number {
+    return joinAt(this, burstMs, moreMs);
+  }
+
+  rendering(icy: boolean): OggRendering | null {
+    return this.isOgg ? new OggRendering(icy ? new Phase(this.metaint) : null) : null;
+  }
+
+  /** Nothing of it is written over. */
+  held(): void {}
+
+  /** A segment was closed. @param rest what its end cuts of a frame @throws WireError where it is not the next one */
+  append(seq: number, segment: Segment | OggSegment, rest: Buffer): void {
+    if (seq !== this.head) throw new WireError(`segment ${seq} in place of ${this.head}`);
+    if (segment instanceof OggSegment !== this.isOgg) throw new WireError(`segment ${seq} is none of this tape`);
+    this.#closed.append(segment);
+    this.#endMs = Math.max(this.#endMs, segment.endMs);
+    this.#setRest(rest);
+  }
+
+  /** A title has come late. */
+  retitle(seq: number, titles: SegmentTitles): void {
+    const segment = this.at(seq);
+    if (segment instanceof Segment) segment.retitle(titles);
+  }
+
+  /** @param open the number of the open segment @param rest of it, the bytes from `restFrom` on: over another link also those that are there */
+  grow(endMs: number, open: number, restFrom: number, rest: Buffer): void {
+    if (open !== this.head) throw new WireError(`segment ${open} is not open, but ${this.head}`);
+    this.#endMs = endMs;
+    if (rest.length === 0) return;
+    if (restFrom > this.#rest.length) throw new WireError(`the rest of segment ${open} has a gap`);
+    this.#setRest(Buffer.concat([this.#rest.subarray(0, restFrom), rest]));
+  }
+
+  /** It goes on in a format that its listeners were not promised, or there is none any more. */
+  end(): void {
+    this.#closed.end();
+  }
+
+  /** What follows on the tape is there no more: its listeners have fallen off. */
+  lose(): void {
+    this.#closed.tail = Number.POSITIVE_INFINITY;
+  }
+
+  #setRest(rest: Buffer): void {
+    this.#rest = rest;
+    this.#restWithBlocks = undefined;
+  }
+
+  #withBlocks(audio: Buffer): Buffer {
+    const { metaint } = this;
+    const out = Buffer.alloc(withBlocksBytes(audio.length, metaint));
+    for (let at = 0; at < audio.length; at += metaint) audio.copy(out, at + at / metaint, at, at + metaint);
+    return out;
+  }
+}

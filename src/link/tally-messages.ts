@@ -1,0 +1,23 @@
+/** What processes say to each other of what they count together (base/tallies.ts), as control messages of a link, both ways. */
+
+import type { TallyRows } from '../base/tallies.js';
+
+export interface TallyMessage {
+  readonly type: 'tallies';
+  /** From a worker: of what it has itself. From the hub: of what all other processes have. */
+  readonly rows: TallyRows;
+  /** From the hub: the first of this link. */
+  readonly isFirst: boolean;
+}
+
+/** From a worker that is about to end: its metrics, as prom-client makes them. */
+export interface LastMetrics {
+  readonly type: 'metrics';
+  readonly metrics: unknown;
+}
+
+/** How often a worker says what has changed; the hub passes it on at its next look. Together well below a second. */
+export const TALLY_MS = 250;
+export const TALLY_PASS_MS = 80;
+/** How many rows one message has, about: a flood of addresses takes several. */
+export const MOST_TALLY_ROWS = 4096;

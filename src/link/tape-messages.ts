@@ -1,0 +1,147 @@
+/** The small messages of tapes, field by field: what each says is in README.md. All of them begin with the number of the subscription. */
+
+import type { MessageWriter } from './message-writer.js';
+import type { TapeName } from './tape-names.js';
+import { type MessageReader, WireError } from './wire.js';
+
+/** What a worker has when it asks for a channel. */
+export interface Subscribe {
+  readonly channel: string;
+  /** Its tape, and the number of the segment that it wants next. */
+  readonly name: TapeName;
+  readonly next: number;
+}
+
+export function writeSubscribe(message: MessageWriter, { channel, name, next }: Subscribe): void {
+  message.text(channel);
+  writeName(message, name);
+  message.whole(next);
+}
+
+export function readSubscribe(message: MessageReader): Subscribe {
+  const subscribe = { channel: message.text(), name: readName(message), next: message.whole() };
+  message.end();
+  return subscribe;
+}
+
+export interface Listening {
+  readonly listeners: number;
+  readonly playing: number;
+}
+
+export function readListening(message: MessageReader): Listening {
+  const listening = { listeners: message.whole(), playing: message.whole() };
+  message.end();
+  if (listening.playing > listening.listeners) throw new WireError('more play than listen');
+  return listening;
+}
+
+/** What a tape is, as it begins or goes on at the other end. */
+export interface TapeFacts {
+  readonly name: TapeName;
+  /** The first segment that will be sent is the next one of what the worker has of this tape. */
+  readonly goesOn: boolean;
+  readonly isOgg: boolean;
+  /** Whether its listeners may have ICY blocks. */
+  readonly hasIcy: boolean;
+  readonly metaint: number;
+  readonly segmentBytes: number;
+  readonly lagMs: number;
+  /** The number of the first segment that will be sent, its audio time, and the first with which a listener may begin. */
+  readonly first: number;
+  readonly startMs: number;
+  readonly joinFrom: number;
+}
+
+const [GOES_ON, IS_OGG, HAS_ICY] = [1, 2, 4];
+const MOST_METAINT = 65_535;
+
+export function writeTape(message: MessageWriter, facts: TapeFacts): void {
+  writeName(message, facts.name);
+  message.byte((facts.goesOn ? GOES_ON : 0) | (facts.isOgg ? IS_OGG : 0) | (facts.hasIcy ? HAS_ICY : 0));
+  message.whole(facts.metaint).whole(facts.segmentBytes).number(facts.lagMs);
+  message.whole(facts.first).number(facts.startMs).whole(facts.joinFrom);
+}
+
+export function readTape(message: MessageReader): TapeFacts {
+  const name = readName(message);
+  const flags = message.byte();
+  const facts: TapeFacts = {
+    name,
+    goesOn: (flags & GOES_ON) !== 0,
+    isOgg: (flags & IS_OGG) !== 0,
+    hasIcy: (flags & HAS_ICY) !== 0,
+    metaint: message.whole(),
+    segmentBytes: message.whole(),
+    lagMs: message.number(),
+    first: message.whole(),
+    startMs: message.number(),
+    joinFrom: message.whole(),
+  };
+  message.end();
+  const { metaint, segmentBytes } = facts;
+  const isWhole = segmentBytes > 0 && segmentBytes % metaint === 0;
+  if (metaint < 1 || metaint > MOST_METAINT || !isWhole) throw new WireError(`a metaint of ${metaint} bytes`);
+  return facts;
+}
+
+/** What heads and statistics say of a channel. */
+export interface AudioStats {
+  readonly contentType: string;
+  readonly sampleRate: number;
+  readonly channels: number;
+  readonly delayMs: number;
+}
+
+export function writeFacts(message: MessageWriter, { contentType, sampleRate, channels, delayMs }: AudioStats): void {
+  message.text(contentType).number(sampleRate).number(channels).number(delayMs);
+}
+
+export function readFacts(message: MessageReader): AudioStats {
+  const contentType = message.text();
+  const facts = {
+    contentType,
+    sampleRate: message.number(),
+    channels: message.number(),
+    delayMs: message.number(),
+  };
+  message.end();
+  return facts;
+}
+
+/** How far the tape's end has come, and of the open segment what a listener that is sent away there still gets. */
+export interface Growth {
+  readonly endMs: number;
+  readonly audioMs: number;
+  readonly delayedMs: number;
+  readonly bitrateKbps: number;
+  /** The number of the open segment, and how much of its rest was sent before. */
+  readonly open: number;
+  readonly restFrom: number;
+  readonly rest: Buffer;
+}
+
+export function readGrowth(message: MessageReader): Growth {
+  return {
+    endMs: message.number(),
+    audioMs: message.number(),
+    delayedMs: message.number(),
+    bitrateKbps: message.number(),
+    open: message.whole(),
+    restFrom: message.whole(),
+    rest: message.rest(),
+  };
+}
+
+export function writeGrowth(message: MessageWriter, growth: Omit<Growth, 'rest'>): void {
+  const { endMs, audioMs, delayedMs, bitrateKbps, open, restFrom } = growth;
+  message.number(endMs).number(audioMs).number(delayedMs).number(bitrateKbps).whole(open).whole(restFrom);
+}
+
+function writeName(message: MessageWriter, { hub, number }: TapeName): void {
+  message.text(hub).whole(number);
+}
+
+function readName(message: MessageReader): TapeName {
+  return { hub: message.text(), number: message.whole() };
+}

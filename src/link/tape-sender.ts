@@ -1,0 +1,150 @@
+/**
+ * The tapes that one worker takes, at the hub: reads what it asks for, and sends what there is to send together, once a tick.
+ *
+ * Invariant: a worker that does not keep up costs what the stream may hold (connection.ts), and loses its own listeners only. Owned by what accepts
+ * the worker's link.
+ */
+
+import type { PlayableAudio } from '../audio/playable-audio.js';
+import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../base/clock.js';
+import type { LinkConnection, MessageHandler } from './connection.js';
+import { FIRST_TAPE_TYPE, LAST_TAPE_TYPE, LISTENING, NO_TAPE, SUBSCRIBE, UNSUBSCRIBE } from './message-types.js';
+import { readListening, readSubscribe } from './tape-messages.js';
+import type { TapeNames } from './tape-names.js';
+import { TapeSubscription } from './tape-subscription.js';
+import { type MessageReader, WireError } from './wire.js';
+
+/** Of one worker: one for each channel, and those whose end is not known yet. */
+const MOST_SUBSCRIPTIONS = 100_000;
+/** How far a tape's end has come is said no more often, unless there is more to say. */
+const GROWTH_MS = 250;
+
+export interface TapeSenderParts {
+  readonly clock: Clock;
+  readonly names: TapeNames;
+  /** Undefined: there is no such channel. */
+  audioOf(channel: string): PlayableAudio | undefined;
+}
+
+export class TapeSender implements AlarmHandler, MessageHandler {
+  readonly #connection: LinkConnection;
+  readonly #parts: TapeSenderParts;
+  readonly #subscriptions = new Map<number, TapeSubscription>();
+  /** Those with something to send, in turn. */
+  #due: TapeSubscription[] = [];
+  #alarm: Alarm | null = null;
+  /** Those of which only the end has come further. */
+  #grown: TapeSubscription[] = [];
+  #growthAlarm: Alarm | null = null;
+  readonly #growth: AlarmHandler = { onAlarm: () => this.#sendGrown() };
+
+  constructor(connection: LinkConnection, parts: TapeSenderParts) {
+    this.#connection = connection;
+    this.#parts = parts;
+    connection.handle(FIRST_TAPE_TYPE, LAST_TAPE_TYPE, this);
+  }
+
+  /** How many channels the worker takes. */
+  get count(): number {
+    return this.#subscriptions.size;
+  }
+
+  onMessage(type: number, message: MessageReader): void {
+    const id = message.whole();
+    if (type === SUBSCRIBE) this.#subscribe(id, message);
+    else if (type === UNSUBSCRIBE) this.#unsubscribe(id, message);
+    else if (type === LISTENING) this.#subscriptions.get(id)?.listening(readListening(message));
+    else throw new WireError(`a message of type ${type} from a worker`);
+  }
+
+  onAlarm(): void {
+    this.#alarm = null;
+    this.#send();
+  }
+
+  onDrain(): void {
+    this.#send();
+  }
+
+  onClosed(): void {
+    this.#alarm?.cancel();
+    this.#growthAlarm?.cancel();
+    for (const subscription of this.#subscriptions.values()) subscription.close();
+    this.#subscriptions.clear();
+    this.#due.length = 0;
+    this.#grown.length = 0;
+  }
+
+  #subscribe(id: number, message: MessageReader): void {
+    const subscribe = readSubscribe(message);
+    if (this.#subscriptions.has(id)) throw new WireError(`subscription ${id} is there`);
+    if (this.#subscriptions.size >= MOST_SUBSCRIPTIONS) throw new WireError('too many subscriptions');
+    const audio = this.#parts.audioOf(subscribe.channel);
+    if (audio === undefined) {
+      this.#connection.begin(NO_TAPE).whole(id).end();
+      this.#connection.flush();
+      return;
+    }
+    const { clock, names } = this.#parts;
+    const onDue = (subscription: TapeSubscription) => this.#note(subscription);
+    const onGrown = (subscription: TapeSubscription) => this.#noteGrown(subscription);
+    const parts = { connection: this.#connection, clock, names, onDue, onGrown };
+    this.#subscriptions.set(id, new TapeSubscription(id, audio, subscribe, parts));
+    // A listener waits for it.
+    this.#send();
+  }
+
+  #unsubscribe(id: number, message: MessageReader): void {
+    message.end();
+    const subscription = this.#subscriptions.get(id);
+    if (subscription === undefined) return;
+    subscription.close();
+    this.#subscriptions.delete(id);
+    this.#due = this.#due.filter((due) => due !== subscription);
+    this.#grown = this.#grown.filter((grown) => grown !== subscription);
+  }
+
+  #note(subscription: TapeSubscription): void {
+    if (subscription.isDue) return;
+    subscription.isDue = true;
+    this.#due.push(subscription);
+    this.#wake();
+  }
+
+  #noteGrown(subscription: TapeSubscription): void {
+    const { clock } = this.#parts;
+    subscription.isGrown = true;
+    this.#grown.push(subscription);
+    this.#growthAlarm ??= clock.alarm(clock.now() + GROWTH_MS, this.#growth);
+  }
+
+  #sendGrown(): void {
+    this.#growthAlarm = null;
+    for (const subscription of this.#grown) {
+      subscription.isGrown = false;
+      this.#note(subscription);
+    }
+    this.#grown.length = 0;
+    this.#send();
+  }
+
+  #wake(): void {
+    this.#alarm ??= this.#parts.clock.alarm(this.#parts.clock.now() + TICK_MS, this);
+  }
+
+  #send(): void {
+    const connection = this.#connection;
+    if (connection.isClosed || this.#due.length === 0) return;
+    const due = this.#due;
+    let left = 0;
+    connection.cork();
+    for (let i = 0; i < due.length; i++) {
+      const subscription = due[i]!;
+      if (subscription.send()) subscription.isDue = false;
+      else due[left++] = subscription;
+    }
+    connection.uncork();
+    due.length = left;
+    if (left > 0) this.#wake();
+  }
+}

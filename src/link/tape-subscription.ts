@@ -1,0 +1,320 @@
+/**
+ * One channel that one worker takes, at the hub: follows the channel's audio and sends what the worker does not have. It has no queue: what the
+ * link does not take stays on the tape, and the subscription is a cursor there, like a listener's.
+ *
+ *   tape     │ 41 │ 42 │ 43 │ 44 │ open      the worker has 41 and 42; a late title has changed 42
+ *                    ▲ revised ▲ cursor      next: the titles of 42, then 43, 44 and how far the open one has come
+ *
+ * Invariant: a worker gets each segment of a tape once, in order, as it is when it is sent, and its later titles behind it. A worker that
+ * does not follow until the tape has forgotten what comes next is notified, and begins anew. Owned by a TapeSender.
+ */
+
+import type { AudioTape } from '../audio/audio-tape.js';
+import type { Mark } from '../audio/mark.js';
+import { type LinkPages, OggSegment } from '../audio/ogg-segment.js';
+import type { LateTitle, PlayableAudio, TapeObserver } from '../audio/playable-audio.js';
+import type { AudioSegment } from '../audio/segment.js';
+import { Segment } from '../audio/segment.js';
+import type { Clock } from '../base/clock.js';
+import type { LinkConnection } from './connection.js';
+import { numberOf, SentMarks } from './linked-marks.js';
+import {
+  FACTS,
+  FALLEN,
+  FENCE,
+  FRAMES_SEGMENT,
+  GROWTH,
+  LATE,
+  LINK_HEAD,
+  MARK,
+  NO_TAPE,
+  OGG_SEGMENT,
+  REVISION,
+  TAPE,
+} from './message-types.js';
+import type { MessageWriter } from './message-writer.js';
+import { writeFramesSegment, writeOggSegment, writeTitles } from './segment-message.js';
+import {
+  type AudioStats,
+  type Listening,
+  type Subscribe,
+  writeFacts,
+  writeGrowth,
+  writeTape,
+} from './tape-messages.js';
+import { isSameTape, type TapeNames } from './tape-names.js';
+
+const NOTHING = Buffer.alloc(0);
+
+export interface SubscriptionParts {
+  readonly connection: LinkConnection;
+  readonly clock: Clock;
+  readonly names: TapeNames;
+  /** There is something to send. */
+  onDue(subscription: TapeSubscription): void;
+  /** Only how far the tape's end has come, which can wait. */
+  onGrown(subscription: TapeSubscription): void;
+}
+
+export class TapeSubscription implements TapeObserver {
+  readonly #id: number;
+  readonly #audio: PlayableAudio;
+  readonly #parts: SubscriptionParts;
+  readonly #marks = new SentMarks();
+  /** What the worker has: the tape, and its segments before `#cursor`; undefined: none. */
+  #tape: AudioTape | undefined;
+  #cursor = 0;
+  /** Of those from here on titles have changed since they were sent; `#cursor`: of none. */
+  #revised = 0;
+  /** The title that came late since, as sessions must know it. */
+  #late: LateTitle | null = null;
+  #joinFrom = 0;
+  #facts: AudioStats | null = null;
+  #head: LinkPages | null = null;
+  #headNumber = 0;
+  /** What the worker has of the rest of the open segment, and how far its tape goes. */
+  #restBytes = 0;
+  #endMs = Number.NaN;
+  /** A worker that has nothing yet is answered, if only that there is no tape. */
+  #isAnswered = false;
+  #listening: Listening = { listeners: 0, playing: 0 };
+  /** Whether it stands in its sender's lists: of those with something to send, and of those that can wait. */
+  isDue = false;
+  isGrown = false;
+
+  constructor(id: number, audio: PlayableAudio, { name, next }: Subscribe, parts: SubscriptionParts) {
+    this.#id = id;
+    this.#audio = audio;
+    this.#parts = parts;
+    // The tape keeps what is read: before anything of it is.
+    audio.observe(this);
+    const { tape } = audio;
+    const isTheirs = tape !== undefined && isSameTape(parts.names.nameOf(tape), name);
+    if (isTheirs && next >= tape.tail && next <= tape.head) this.#goOn(tape, next);
+    else if (isTheirs) this.#begin(FALLEN).end();
+    this.#note();
+  }
+
+  /** How many listen at the worker's: a source on demand comes for them, not for a tape that lingers. */
+  listening(listening: Listening): void {
+    this.#count(listening);
+  }
+
+  /** The worker wants it no more. */
+  close(): void {
+    this.#audio.unobserve(this);
+    this.#count({ listeners: 0, playing: 0 });
+  }
+
+  onGrown(): void {
+    if (this.isDue) return;
+    const tape = this.#audio.tape!;
+    if (tape !== this.#tape || tape.head > this.#cursor || tape.openRestBytes !== this.#restBytes) this.#note();
+    else if (!this.isGrown) this.#parts.onGrown(this);
+  }
+
+  onLate(late: LateTitle): void {
+    const tape = this.#audio.tape!;
+    if (tape !== this.#tape) return;
+    let revised = this.#revised;
+    while (revised > tape.tail && tape.at(revised - 1)!.endMs > late.atMs) revised--;
+    this.#revised = revised;
+    // Where the link stands still: who still has the title before both of them goes on with the last.
+    this.#late = { ...late, before: this.#late === null ? late.before : this.#late.before };
+    this.#note();
+  }
+
+  onFence(): void {
+    this.#note();
+  }
+
+  onTape(): void {
+    this.#note();
+  }
+
+  /** Sends what the worker does not have. False: the link is full. Between `cork` and `uncork`. */
+  send(): boolean {
+    const { connection } = this.#parts;
+    if (connection.isFull) return false;
+    this.#sendTape();
+    this.#sendFacts();
+    const tape = this.#tape;
+    if (tape === undefined) return true;
+    if (this.#revised < this.#cursor) this.#sendRevised(tape);
+    if (this.#late !== null) this.#sendLate(this.#late);
+    while (this.#cursor < tape.head) {
+      if (connection.isFull) return false;
+      this.#sendSegment(tape, this.#cursor);
+    }
+    if (tape.joinFrom !== this.#joinFrom) this.#sendFence(tape);
+    if (tape.endMs !== this.#endMs) this.#sendGrowth(tape);
+    return true;
+  }
+
+  /** Where the tape that the worker has is not the channel's, or has forgotten what the worker needs next. */
+  #sendTape(): void {
+    const { tape } = this.#audio;
+    if (this.#tape !== undefined && this.#tape === tape && this.#cursor < tape.tail) {
+      this.#begin(FALLEN).end();
+      this.#tape = undefined;
+    }
+    if (tape === this.#tape && this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#head = null;
+    this.#late = null;
+    this.#tape = tape;
+    if (tape === undefined) this.#begin(NO_TAPE).end();
+    else this.#announce(tape, tape.tail, false);
+  }
+
+  /** The worker has the segments before `next` of this tape. */
+  #goOn(tape: AudioTape, next: number): void {
+    this.#isAnswered = true;
+    this.#tape = tape;
+    this.#announce(tape, next, true);
+    // Which titles came late meanwhile is not known.
+    this.#revised = tape.tail;
+  }
+
+  #announce(tape: AudioTape, first: number, goesOn: boolean): void {
+    const { metaint, segmentBytes, lagMs, joinFrom } = tape;
+    this.#cursor = this.#revised = first;
+    this.#joinFrom = joinFrom;
+    this.#restBytes = 0;
+    this.#endMs = Number.NaN;
+    const message = this.#begin(TAPE);
+    writeTape(message, {
+      name: this.#parts.names.nameOf(tape),
+      goesOn,
+      isOgg: tape.rendering(false) !== null,
+      hasIcy: this.#audio.metaint !== null,
+      ...{ metaint, segmentBytes, lagMs, joinFrom, first },
+      startMs: tape.at(first)?.startMs ?? tape.edgeMs,
+    });
+    message.end();
+  }
+
+  #sendFacts(): void {
+    const { contentType, sampleRate, channels, delayMs } = this.#audio;
+    const sent = this.#facts;
+    const isSame =
+      sent?.contentType === contentType &&
+      sent.sampleRate === sampleRate &&
+      sent.channels === channels &&
+      sent.delayMs === delayMs;
+    if (isSame) return;
+    this.#facts = { contentType, sampleRate, channels, delayMs };
+    const message = this.#begin(FACTS);
+    writeFacts(message, this.#facts);
+    message.end();
+  }
+
+  #sendRevised(tape: AudioTape): void {
+    for (let seq = Math.max(this.#revised, tape.tail); seq < this.#cursor; seq++) {
+      const segment = tape.at(seq);
+      if (!(segment instanceof Segment) || segment.late === null) continue;
+      this.#introduceAll(segment);
+      const message = this.#begin(REVISION).whole(seq);
+      writeTitles(message, segment);
+      message.end();
+    }
+    this.#revised = this.#cursor;
+  }
+
+  #sendLate({ before, mark, atMs }: LateTitle): void {
+    this.#late = null;
+    this.#introduce(before);
+    this.#introduce(mark);
+    this.#begin(LATE).whole(numberOf(before)).whole(mark.order).number(atMs).end();
+  }
+
+  #sendSegment(tape: AudioTape, seq: number): void {
+    const { connection, clock } = this.#parts;
+    const segment = tape.at(seq)!;
+    this.#introduceAll(segment);
+    const { endMs } = segment;
+    // A moment that is not known any more is the present one.
+    const agoMs = clock.now() - Math.min(clock.now(), this.#audio.arrivedMs(endMs));
+    const beside = { seq, arrivedMs: clock.wallMs() - agoMs, rest: tape.rest(seq + 1, false) };
+    if (segment instanceof OggSegment) {
+      if (segment.head !== this.#head) this.#sendHead(segment.head);
+      writeOggSegment(this.#begin(OGG_SEGMENT), segment, beside, this.#headNumber);
+    } else if (segment instanceof Segment) writeFramesSegment(this.#begin(FRAMES_SEGMENT), segment, beside);
+    connection.endWith(segment.bytes);
+    tape.held();
+    this.#restBytes = beside.rest.length;
+    this.#cursor++;
+    if (this.#revised === seq) this.#revised++;
+  }
+
+  #sendHead(head: LinkPages): void {
+    this.#head = head;
+    this.#begin(LINK_HEAD)
+      .whole(++this.#headNumber)
+      .whole(head.pages);
+    this.#parts.connection.endWith(head.bytes);
+  }
+
+  #sendFence({ joinFrom }: AudioTape): void {
+    this.#joinFrom = joinFrom;
+    this.#begin(FENCE).whole(joinFrom).end();
+  }
+
+  #sendGrowth(tape: AudioTape): void {
+    const { connection } = this.#parts;
+    const { endMs, head, openRestBytes } = tape;
+    const { audioMs, delayedMs, bitrateKbps } = this.#audio;
+    const restFrom = this.#restBytes;
+    const rest = openRestBytes === restFrom ? NOTHING : tape.rest(head, false).subarray(restFrom);
+    writeGrowth(this.#begin(GROWTH), { endMs, audioMs, delayedMs, bitrateKbps, open: head, restFrom });
+    connection.endWith(rest);
+    this.#restBytes = openRestBytes;
+    this.#endMs = endMs;
+  }
+
+  /** Makes known the marks that a segment names. */
+  #introduceAll(segment: AudioSegment): void {
+    this.#introduce(segment.before);
+    if (segment instanceof Segment) this.#introduce(segment.repeats);
+    for (let i = 0; i < segment.marks.length; i++) this.#introduce(segment.marks[i]!.mark);
+    if (segment instanceof Segment) this.#introduce(segment.following);
+  }
+
+  #introduce(mark: Mark | null): void {
+    if (mark === null || this.#marks.has(mark)) return;
+    if (this.#marks.isLong) this.#forgetMarks(mark);
+    const message = this.#begin(MARK);
+    this.#marks.write(mark, message);
+    message.end();
+  }
+
+  /** Those that no segment names any more. @param mark the one that is about to be sent */
+  #forgetMarks(mark: Mark): void {
+    const tape = this.#tape!;
+    let least = mark.order;
+    for (let seq = tape.tail; seq < tape.head; seq++) {
+      const { before, marks } = tape.at(seq)!;
+      if (before !== null) least = Math.min(least, before.order);
+      else for (const placed of marks) least = Math.min(least, placed.mark.order);
+    }
+    this.#marks.keepFrom(least);
+  }
+
+  #begin(type: number): MessageWriter {
+    return this.#parts.connection.begin(type).whole(this.#id);
+  }
+
+  #note(): void {
+    this.#parts.onDue(this);
+  }
+
+  #count(listening: Listening): void {
+    const audio = this.#audio;
+    const before = audio.listeners;
+    audio.listeners += listening.listeners - this.#listening.listeners;
+    audio.playing += listening.playing - this.#listening.playing;
+    this.#listening = listening;
+    if (before === 0 && audio.listeners > 0) audio.want(true);
+    else if (before > 0 && audio.listeners === 0) audio.want(false);
+  }
+}

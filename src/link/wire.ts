@@ -1,0 +1,146 @@
+/**
+ * How messages lie in a stream of bytes, and how one is read. All numbers are little-endian.
+ *
+ *   │ length of the payload, 4 │ type, 1 │ payload … │ length │ type │ …
+ *
+ * Invariant: a message is handed on once, whole, in order, wherever the stream is cut into chunks; nothing is allocated for more than
+ * `MOST_MESSAGE_BYTES`. Owned by one connection (connection.ts).
+ */
+
+export const HEADER_BYTES = 5;
+/** A second of anything that is heard over a network, the head of an Ogg link, and plenty. */
+export const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
+
+const NOTHING = Buffer.alloc(0);
+
+/** The other end does not speak this protocol: the link is closed. */
+export class WireError extends Error {
+  override readonly name = 'WireError';
+}
+
+export type OnMessage = (type: number, message: MessageReader) => void;
+
+export class WireReader {
+  readonly #onMessage: OnMessage;
+  readonly #header = Buffer.alloc(HEADER_BYTES);
+  #headerFill = 0;
+  /** The message of which a part has come. */
+  #payload: Buffer | null = null;
+  #fill = 0;
+
+  constructor(onMessage: OnMessage) {
+    this.#onMessage = onMessage;
+  }
+
+  /** The next bytes of the stream. @throws WireError, and what `onMessage` throws; there is no going on then */
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#payload !== null) at += this.#more(chunk, at);
+      else {
+        const copied = chunk.copy(this.#header, this.#headerFill, at, at + HEADER_BYTES - this.#headerFill);
+        at += copied;
+        this.#headerFill += copied;
+        if (this.#headerFill === HEADER_BYTES) at += this.#begin(chunk, at);
+      }
+    }
+  }
+
+  /** A header is whole. Returns how much of the chunk behind it was taken. */
+  #begin(chunk: Buffer, at: number): number {
+    const length = this.#header.readUInt32LE(0);
+    if (length > MOST_MESSAGE_BYTES) throw new WireError(`a message of ${length} bytes`);
+    this.#headerFill = 0;
+    if (chunk.length - at >= length) {
+      this.#onMessage(this.#header[4]!, new MessageReader(chunk.subarray(at, at + length), false));
+      return length;
+    }
+    // Not of Node's pool: of a segment it is kept for as long as that is on the tape.
+    this.#payload = Buffer.allocUnsafeSlow(length);
+    this.#fill = 0;
+    return 0;
+  }
+
+  #more(chunk: Buffer, at: number): number {
+    const payload = this.#payload!;
+    const taken = chunk.copy(payload, this.#fill, at);
+    this.#fill += taken;
+    if (this.#fill === payload.length) {
+      this.#payload = null;
+      this.#onMessage(this.#header[4]!, new MessageReader(payload, true));
+    }
+    return taken;
+  }
+}
+
+/** Reads a message's fields in turn. Each throws WireError where the message is too short. */
+export class MessageReader {
+  readonly #bytes: Buffer;
+  readonly #isOwn: boolean;
+  #at = 0;
+
+  /** @param isOwn whether the bytes may be kept as they are; else what is kept is copied */
+  constructor(bytes: Buffer, isOwn: boolean) {
+    this.#bytes = bytes;
+    this.#isOwn = isOwn;
+  }
+
+  byte(): number {
+    return this.#bytes[this.#take(1)]!;
+  }
+
+  /** Of 4 bytes, 0 to 2³² - 1. */
+  whole(): number {
+    return this.#bytes.readUInt32LE(this.#take(4));
+  }
+
+  /** Of 4 bytes, with a sign. */
+  signed(): number {
+    return this.#bytes.readInt32LE(this.#take(4));
+  }
+
+  /** Of 8 bytes, finite. */
+  number(): number {
+    const value = this.#bytes.readDoubleLE(this.#take(8));
+    if (!Number.isFinite(value)) throw new WireError(`${value}`);
+    return value;
+  }
+
+  text(): string {
+    const length = this.whole();
+    const from = this.#take(length);
+    return this.#bytes.toString('utf8', from, from + length);
+  }
+
+  /** Bytes with their length before them; to keep. */
+  blob(): Buffer {
+    return this.#keep(this.whole());
+  }
+
+  /** All that is left; to keep. */
+  rest(): Buffer {
+    return this.#keep(this.#bytes.length - this.#at);
+  }
+
+  /** @throws WireError where something is left */
+  end(): void {
+    if (this.#at < this.#bytes.length) throw new WireError('a message is longer than what it says');
+  }
+
+  #keep(length: number): Buffer {
+    const from = this.#take(length);
+    if (length === 0) return NOTHING;
+    const bytes = this.#bytes.subarray(from, from + length);
+    if (this.#isOwn) return bytes;
+    const copy = Buffer.allocUnsafeSlow(length);
+    bytes.copy(copy);
+    return copy;
+  }
+
+  #take(length: number): number {
+    const from = this.#at;
+    if (length > this.#bytes.length - from) throw new WireError('a message is too short');
+    this.#at = from + length;
+    return from;
+  }
+}

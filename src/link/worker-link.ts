@@ -1,0 +1,269 @@
+/**
+ * The link to the hub, at a worker: its channels' audio and facts, its engine, what it asks. It outlives the hub: where the link ends it waits for the
+ * next, and goes on where it was.
+ *
+ *   connected ──► hello ──► states, facts ──► ready ──► subscriptions, changes …        ready: clients may come
+ */
+
+import type { Duplex } from 'node:stream';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import type { Tallies } from '../base/tallies.js';
+import type { Sequence } from '../feed/sequence.js';
+import type { Change } from '../now-playing/state.js';
+import type { Deliver } from '../titles/engine.js';
+import { LinkedLive } from './channel-facts.js';
+import { LinkConnection } from './connection.js';
+import {
+  type ChannelFacts,
+  Control,
+  type ControlHandler,
+  type FromHub,
+  type FromWorker,
+  type Question,
+  type Questions,
+} from './control.js';
+import { LinkEngine, PATIENCE_MS } from './link-engine.js';
+import type { LinkedAudio } from './linked-audio.js';
+import { LinkLost, OpenQuestions, refusalOfLost } from './questions.js';
+import { TALLY_MS } from './tally-messages.js';
+import { offerTapes } from './tape-offer.js';
+import { TapeReceiver } from './tape-receiver.js';
+import { OtherVersion } from './version.js';
+import { WorkerSessions } from './worker-sessions.js';
+import { WorkerTallies } from './worker-tallies.js';
+
+/** How long a tape comes after its last listener has gone: who comes back finds it. */
+const LINGER_MS = 10_000;
+
+export interface WorkerLinkParts {
+  /** Its number, which no other process of this server has had. */
+  readonly worker: number;
+  readonly clock: Clock;
+  readonly sequence: Sequence;
+  /** What this process counts together with the others. */
+  readonly tallies: Tallies;
+  deliver: Deliver;
+  /** The hub's states are known: the first time, or of another hub. */
+  onReady(): void;
+  /** What prom-client makes of this process's metrics. */
+  metrics(): Promise<unknown>;
+  /** This hub cannot be understood, and the connection ends. */
+  onOtherVersion(error: OtherVersion): void;
+  onError(error: unknown): void;
+}
+
+export class WorkerLink implements ControlHandler<FromHub> {
+  readonly engine: LinkEngine;
+  readonly sessions: WorkerSessions;
+  /** Why the store cannot be used; null: it can. */
+  storeFault: string | null = null;
+  readonly #parts: WorkerLinkParts;
+  readonly #tapes: TapeReceiver;
+  readonly #tallies: WorkerTallies;
+  readonly #lives = new Map<string, LinkedLive>();
+  readonly #questions = new OpenQuestions();
+  /** By the number of what was asked: called with a change of ours as it was committed. */
+  readonly #proposed = new Map<number, (change: Change) => void>();
+  #control: Control<FromHub, FromWorker> | null = null;
+  #connection: LinkConnection | null = null;
+  #isReady = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(parts: WorkerLinkParts) {
+    this.#parts = parts;
+    this.sessions = new WorkerSessions(parts.clock);
+    this.#tapes = new TapeReceiver(parts.clock, LINGER_MS);
+    this.#tallies = new WorkerTallies(parts.tallies);
+    this.#sayTallies(parts.clock.now());
+    this.engine = new LinkEngine({
+      propose: async (channel, version, change, onDelivered) => {
+        let asked = 0;
+        try {
+          return await this.#askWith('change', { channel, version, change }, (id) => {
+            asked = id;
+            this.#proposed.set(id, onDelivered);
+          });
+        } finally {
+          this.#proposed.delete(asked);
+        }
+      },
+      isConnected: (withinMs) => this.#isConnected(withinMs),
+      deliver: parts.deliver,
+    });
+  }
+
+  /** Whether there is a hub whose states are known. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Resolves when there is a hub whose states are known. */
+  async ready(): Promise<void> {
+    while (!this.#isReady) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** The audio of a channel, always the same one. */
+  audio(channel: string): LinkedAudio {
+    return this.#tapes.audio(channel);
+  }
+
+  /** A channel's facts, always the same object. */
+  live(channel: string): LinkedLive {
+    let live = this.#lives.get(channel);
+    if (live === undefined) this.#lives.set(channel, (live = new LinkedLive(this.#parts.clock)));
+    return live;
+  }
+
+  /** A connection to the hub; the one before has ended. @param onEnded called once */
+  connect(stream: Duplex, onEnded: () => void): void {
+    const { onError, onOtherVersion } = this.#parts;
+    const connection = new LinkConnection(stream, (error) =>
+      error instanceof OtherVersion ? onOtherVersion(error) : onError(error),
+    );
+    this.#control = new Control<FromHub, FromWorker>(connection, {
+      onControl: (message) => this.onControl(message),
+      onClosed: () => {
+        this.onClosed();
+        onEnded();
+      },
+    });
+    this.#connection = connection;
+    this.sessions.connect(connection);
+    const control = this.#control;
+    control.send({ type: 'hello', worker: this.#parts.worker });
+    this.#tallies.connect({
+      get isFull() {
+        return connection.isFull;
+      },
+      send: (message) => control.send(message),
+    });
+  }
+
+  /** A new hub takes back what is here of the tapes of the one before. @param stream where it does */
+  offerTapes(stream: Duplex): void {
+    offerTapes(stream, this.#tapes.offered(), this.#parts.clock, this.#parts.onError);
+  }
+
+  /** Rejects with a Refusal, also where the hub is away and no other one comes. Asked again there: what it asks can be done twice. */
+  async ask<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']> {
+    const endMs = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const isConnected = await this.#isConnected(endMs - performance.now());
+      try {
+        return await this.#askWith(question, ask);
+      } catch (error) {
+        if (!(error instanceof LinkLost) || !isConnected) throw refusalOfLost(error);
+      }
+    }
+  }
+
+  /** This process ends: what it has counted stays counted. */
+  async leave(): Promise<void> {
+    const metrics = await this.#parts.metrics();
+    this.#control?.send({ type: 'metrics', metrics });
+  }
+
+  /** A push is about to be decided. */
+  push(channel: string): void {
+    this.#control?.send({ type: 'push', channel });
+  }
+
+  onControl(message: FromHub): void {
+    switch (message.type) {
+      case 'state':
+        this.engine.onState(message.channel, message.state);
+        break;
+      case 'facts':
+        this.#onFacts(message.channel, message.facts);
+        break;
+      case 'store':
+        this.storeFault = message.fault;
+        break;
+      case 'ready':
+        this.#onReady(message.open);
+        break;
+      case 'change':
+        this.#onChange(message);
+        break;
+      case 'answer':
+        this.#questions.answer(message.id, message.answer);
+        break;
+      case 'refused':
+        this.#questions.refuse(message.id, message.refusal);
+        break;
+      case 'tallies':
+        this.#tallies.onMessage(message);
+        break;
+      case 'ask':
+        void this.#answer(message.id);
+    }
+  }
+
+  onClosed(): void {
+    this.#control = null;
+    this.#connection = null;
+    this.#tallies.lose();
+    this.#isReady = false;
+    this.#questions.drop();
+    this.engine.onLost();
+  }
+
+  #sayTallies(nowMs: number): void {
+    this.#tallies.say();
+    this.#parts.clock.alarm(nowMs + TALLY_MS, { onAlarm: (laterMs) => this.#sayTallies(laterMs) });
+  }
+
+  #onFacts(channel: string, facts: ChannelFacts): void {
+    this.live(channel).set(facts, this.#parts.clock);
+    this.audio(channel).setFacts(facts);
+  }
+
+  #onReady(open: readonly number[]): void {
+    this.#parts.sequence.setRemote(open);
+    this.#isReady = true;
+    this.#tapes.connect(this.#connection!);
+    this.#parts.onReady();
+    this.sessions.onReady();
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  #onChange({ turn, channel, change, by, open }: Extract<FromHub, { type: 'change' }>): void {
+    const { worker, sequence } = this.#parts;
+    sequence.setRemote(open);
+    const whole: Change = { ...change, history: [] };
+    if (by !== null && by[0] === worker) this.#proposed.get(by[1])?.(whole);
+    this.engine.onChange(channel, whole);
+    this.#control?.send({ type: 'applied', turn });
+  }
+
+  async #answer(id: number): Promise<void> {
+    const answer = await this.#parts.metrics();
+    this.#control?.send({ type: 'answer', id, answer });
+  }
+
+  #askWith<Q extends Question>(
+    question: Q,
+    ask: Questions[Q]['ask'],
+    onAsked: (id: number) => void = () => undefined,
+  ): Promise<Questions[Q]['answer']> {
+    return this.#questions.ask((id) => {
+      onAsked(id);
+      if (this.#control === null) this.#questions.drop();
+      else this.#control.send({ type: 'ask', id, question, ask });
+    });
+  }
+
+  async #isConnected(withinMs: number): Promise<boolean> {
+    if (this.#isReady) return true;
+    if (withinMs <= 0) return false;
+    const { clock } = this.#parts;
+    let alarm: Alarm | undefined;
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      const handler: AlarmHandler = { onAlarm: () => resolve() };
+      alarm = clock.alarm(clock.now() + withinMs, handler);
+    });
+    alarm?.cancel();
+    return this.#isReady;
+  }
+}

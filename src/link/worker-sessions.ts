@@ -1,0 +1,181 @@
+/** What a worker says to the others of its sessions, by the hub, and what it hears of theirs. Outlives the hub, as WorkerLink does. */
+
+import type { Alarm, Clock } from '../base/clock.js';
+import type { HeardReports, ReportVerdict } from '../listener/heard-reports.js';
+import type { SessionTimes } from '../listener/session-place.js';
+import type { HeardTitle, Session } from '../listener/sessions.js';
+import type { SessionLink, SharedSessions } from '../listener/shared-sessions.js';
+import type { LinkConnection, MessageHandler } from './connection.js';
+import {
+  ASK,
+  FIRST_SESSION_TYPE,
+  FOLLOW,
+  HEARD,
+  LAST_SESSION_TYPE,
+  PLACE,
+  REPORT,
+  readState,
+  readTimes,
+  readTitle,
+  SessionWriter,
+  STATE,
+  TITLE,
+  VERDICT,
+  writeState,
+  writeTimes,
+  writeTitle,
+} from './session-messages.js';
+import { type MessageReader, WireError } from './wire.js';
+
+/** How long a report waits for its verdict: where the process has gone, so has the session. */
+const VERDICT_MS = 2000;
+
+/** Who hears of theirs. */
+export interface SessionTarget {
+  readonly shared: SharedSessions;
+  readonly reports: Pick<HeardReports, 'judge'>;
+}
+
+interface WaitingReport {
+  resolve(verdict: ReportVerdict): void;
+  readonly alarm: Alarm;
+}
+
+export class WorkerSessions implements SessionLink, MessageHandler {
+  readonly #clock: Clock;
+  readonly #reports = new Map<number, WaitingReport>();
+  #target: SessionTarget | null = null;
+  #writer: SessionWriter | null = null;
+  #isReady = false;
+  #lastReport = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get isOpen(): boolean {
+    return this.#isReady;
+  }
+
+  /** Who hears of them, from here on. */
+  attach(target: SessionTarget): void {
+    this.#target = target;
+    if (this.#isReady) target.shared.onLinked();
+  }
+
+  /** A connection to the hub. */
+  connect(connection: LinkConnection): void {
+    this.#writer = new SessionWriter(connection);
+    connection.handle(FIRST_SESSION_TYPE, LAST_SESSION_TYPE, this);
+  }
+
+  /** The hub knows who this is. */
+  onReady(): void {
+    this.#isReady = true;
+    this.#target?.shared.onLinked();
+  }
+
+  place(metaid: string, session: SessionTimes | null): void {
+    if (!this.#isReady) return;
+    const message = this.#writer!.begin(PLACE, 0, metaid);
+    writeTimes(message, session);
+    message.end();
+  }
+
+  follow(metaid: string, isFollowed: boolean): void {
+    if (!this.#isReady) return;
+    this.#writer!.begin(FOLLOW, 0, metaid)
+      .byte(isFollowed ? 1 : 0)
+      .end();
+  }
+
+  ask(metaid: string): void {
+    if (this.#isReady) this.#writer!.begin(ASK, 0, metaid).end();
+  }
+
+  state(session: Session, isNew: boolean, to: number): void {
+    if (!this.#isReady) return;
+    const message = this.#writer!.begin(STATE, to, session.metaid).number(session.sinceMs);
+    writeState(message, session, isNew);
+    message.end();
+  }
+
+  written(session: Session, title: HeardTitle): void {
+    if (!this.#isReady) return;
+    const message = this.#writer!.begin(TITLE, 0, session.metaid).number(session.sinceMs);
+    writeTitle(message, session, title);
+    message.end();
+  }
+
+  heard({ metaid, sinceMs }: Session, { order }: HeardTitle): void {
+    if (this.#isReady) this.#writer!.begin(HEARD, 0, metaid).number(sinceMs).number(order).end();
+  }
+
+  report(metaid: string, bytes: Buffer): Promise<ReportVerdict> {
+    if (!this.#isReady) return Promise.resolve('not-playing');
+    const id = ++this.#lastReport;
+    return new Promise((resolve) => {
+      const onAlarm = () => this.#settle(id, 'not-playing');
+      const alarm = this.#clock.alarm(this.#clock.now() + VERDICT_MS, { onAlarm });
+      this.#reports.set(id, { resolve, alarm });
+      this.#writer!.begin(REPORT, 0, metaid).whole(id).bytes(bytes).end();
+    });
+  }
+
+  onMessage(type: number, message: MessageReader): void {
+    const worker = message.whole();
+    const metaid = message.text();
+    if (type === VERDICT) {
+      this.#settle(message.whole(), message.text() as ReportVerdict);
+      return;
+    }
+    if (this.#target === null) return;
+    const { shared, reports } = this.#target;
+    switch (type) {
+      case PLACE: {
+        const times = readTimes(message);
+        shared.onPlace(metaid, times && { worker, ...times });
+        break;
+      }
+      case FOLLOW:
+        shared.onFollow(metaid, message.byte() === 1);
+        break;
+      case ASK:
+        shared.onAsk(metaid, worker);
+        break;
+      case STATE:
+        shared.onState(metaid, worker, message.number(), readState(message));
+        break;
+      case TITLE:
+        shared.onTitle(metaid, worker, message.number(), readTitle(message));
+        break;
+      case HEARD:
+        shared.onHeardTitle(metaid, worker, message.number(), message.number());
+        break;
+      case REPORT: {
+        const id = message.whole();
+        const verdict = reports.judge(metaid, message.rest());
+        this.#writer?.begin(VERDICT, worker, '').whole(id).text(verdict).end();
+        break;
+      }
+      default:
+        throw new WireError(`a message of type ${type}`);
+    }
+  }
+
+  onDrain(): void {}
+
+  onClosed(): void {
+    this.#isReady = false;
+    this.#writer = null;
+    this.#target?.shared.onLost();
+    for (const id of [...this.#reports.keys()]) this.#settle(id, 'not-playing');
+  }
+
+  #settle(id: number, verdict: ReportVerdict): void {
+    const waiting = this.#reports.get(id);
+    this.#reports.delete(id);
+    waiting?.alarm.cancel();
+    waiting?.resolve(verdict);
+  }
+}

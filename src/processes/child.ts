@@ -1,0 +1,78 @@
+/**
+ * A child process: says that it runs, gets what it needs to begin, and from then on says that it is alive. It ends when it is asked to, or when its
+ * supervisor is gone.
+ */
+
+import type { Socket } from 'node:net';
+import { type OpenLog, openLog } from '../base/log.js';
+import type { ChildParts, ChildWork } from './child-work.js';
+import { readConfig } from './configuration.js';
+import { startHub } from './hub.js';
+import { leave, stopWhenBroken } from './leaving.js';
+import { ALIVE_MS, type Boot, type FromChild, MESSAGES_VERSION, type ProcessRole, type ToChild } from './messages.js';
+import { startWorker } from './worker.js';
+
+/** Runs what this process is for; resolves at once, and ends the process when the work has ended. */
+export async function runChild(): Promise<void> {
+  const role = process.env['AIRSPLICE_PROCESS'] as ProcessRole;
+  process.title = `airsplice ${role}`;
+  // Said by the supervisor, in the right order; a terminal says it to all.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  let work: ChildWork | null = null;
+  const inbox: ChildParts['inbox'] = { onMessage: (_message, socket) => socket?.destroy() };
+  const end = async (close: () => Promise<void>, graceMs?: number): Promise<void> => {
+    if (graceMs !== undefined) setTimeout(leave, graceMs, 0, 'SIGKILL');
+    const errors = (await work?.stop(graceMs).catch((error: unknown) => [error])) ?? [];
+    await close();
+    leave(errors.length > 0 ? 1 : 0, 'SIGKILL');
+  };
+  process.on('message', (message: ToChild, socket?: Socket) => {
+    if (message.type === 'boot') {
+      void begin(role, message.boot, inbox, (graceMs) => void end(close, graceMs)).then((begun) => {
+        work = begun.work;
+        close = begun.close;
+      });
+    } else if (message.type === 'stop') void end(close, message.graceMs);
+    else if (work === null) inbox.onMessage(message, socket);
+    else work.onMessage(message, socket);
+  });
+  let close = async (): Promise<void> => undefined;
+  process.once('disconnect', () => void end(close));
+  // It may have gone while this program was being loaded.
+  if (!process.connected) void end(close);
+  send({ type: 'waiting', version: MESSAGES_VERSION });
+  setInterval(() => {
+    if (process.connected) send({ type: 'alive' });
+    // Node does not say so itself where a socket is on its way to the supervisor that is gone. Where it has, nobody listens any more.
+    else process.emit('disconnect');
+  }, ALIVE_MS);
+}
+
+async function begin(
+  role: ProcessRole,
+  boot: Boot,
+  inbox: ChildParts['inbox'],
+  end: (graceMs: number) => void,
+): Promise<{ work: ChildWork | null; close(): Promise<void> }> {
+  let opened: OpenLog | null = null;
+  try {
+    const config = readConfig(boot.source);
+    opened = openLog(config.log.level, config.log.bufferBytes);
+    let work: ChildWork | null = null;
+    const graceMs = config.shutdown.graceSeconds * 1000;
+    stopWhenBroken(opened, graceMs, () => work);
+    const parts = { boot, config, opened, inbox, send, end: () => end(graceMs) };
+    work = role === 'hub' ? await startHub(parts) : await startWorker(parts);
+    return { work, close: opened.close };
+  } catch (error) {
+    send({ type: 'failed', reason: error instanceof Error ? error.message : String(error) }, undefined, () =>
+      leave(1, 'SIGKILL'),
+    );
+    return { work: null, close: async () => opened?.close() };
+  }
+}
+
+function send(message: FromChild, socket?: Socket, onSent: () => void = () => undefined): void {
+  if (process.connected) process.send!(message, socket, {}, () => onSent());
+  else onSent();
+}

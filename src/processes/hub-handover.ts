@@ -1,0 +1,81 @@
+/**
+ * A hub hands over to the next one, which waits: its sources stop between two frames, what was decided is committed, and tapes and encoders'
+ * connections go over. Nothing of it is left open then.
+ *
+ *   sources, links stop ──► titles committed ──► tapes offered, connections sent ──► store closed ──► released
+ */
+
+import net, { type Socket } from 'node:net';
+import type { ChannelAudio } from '../audio/channel-audio.js';
+import { OggTape } from '../audio/ogg-tape.js';
+import type { TapeObserver } from '../audio/playable-audio.js';
+import { Tape } from '../audio/tape.js';
+import type { Clock } from '../base/clock.js';
+import type { Channel, ChannelPlace } from '../channel/channel.js';
+import type { TapeNames } from '../link/tape-names.js';
+import { type OfferedTape, offerTapes } from '../link/tape-offer.js';
+import { LINK_VERSION } from '../link/version.js';
+import { letGo } from '../net/handover.js';
+import type { FromChild } from './messages.js';
+
+export interface HandoverParts {
+  readonly clock: Clock;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly names: TapeNames;
+  /** Ends the links: workers wait for the next hub. */
+  closeLinks(): void;
+  /** Commits what was decided. */
+  closeTitles(): Promise<void>;
+  closeStore(): Promise<void>;
+  send(message: FromChild, socket?: Socket, onSent?: () => void): void;
+  onError(error: unknown): void;
+}
+
+/** Nothing of a tape is forgotten while it is observed. */
+const OBSERVER: TapeObserver = {
+  onGrown: () => undefined,
+  onLate: () => undefined,
+  onFence: () => undefined,
+  onTape: () => undefined,
+};
+
+/** Resolves when the other one has all of it. @param path where that takes tapes */
+export async function handOver(path: string, parts: HandoverParts): Promise<void> {
+  const { clock, channels, names, send, onError } = parts;
+  // While links are there it is known who listens.
+  const wanted = new Set([...channels.values()].filter(({ audio }) => audio.listeners > 0).map(({ key }) => key));
+  // Their tapes stay as they are when the links end.
+  for (const key of wanted) channels.get(key)!.audio.observe(OBSERVER);
+  const left = [...channels.values()].map((channel) => ({ channel, ...channel.letGo() }));
+  parts.closeLinks();
+  await parts.closeTitles();
+  const offered = new Map<string, OfferedTape>();
+  for (const { channel, place } of left) {
+    channel.switch.flush();
+    const tape = wanted.has(channel.key) ? offeredTape(channel.audio, place, names) : null;
+    if (tape !== null) offered.set(channel.key, tape);
+  }
+  const taken = new Promise<void>((resolve) => {
+    const stream = net.connect(path);
+    stream.once('error', () => resolve());
+    stream.once('connect', () => offerTapes(stream, offered, clock, onError, resolve));
+  });
+  for (const { channel, encoder } of left) {
+    if (encoder === null) continue;
+    const { socket, place, aheadMs } = encoder;
+    const ahead = letGo(socket);
+    const connection = { channel: channel.key, place, ahead, aheadMs };
+    send({ type: 'connection', connection, version: LINK_VERSION }, socket, () => socket.destroy());
+  }
+  await parts.closeStore();
+  send({ type: 'released' });
+  await taken;
+}
+
+/** Null: there is none. */
+function offeredTape(audio: ChannelAudio, place: ChannelPlace, names: TapeNames): OfferedTape | null {
+  const { tape } = audio;
+  const open = tape instanceof Tape ? tape.open : tape instanceof OggTape ? tape.leave() : null;
+  if (open === null || tape === undefined || tape.head === tape.tail) return null;
+  return { audio, name: names.nameOf(tape), fed: { open, delayed: audio.leaveDelayed(), place } };
+}

@@ -1,0 +1,88 @@
+/**
+ * What a new hub takes over from those before it: their tapes, from the processes that have them, before any source plays; and after a hub that has handed over,
+ * encoders' connections, and sources that go on where they were.
+ */
+
+import net, { type Server, type Socket } from 'node:net';
+import type { ChannelAudio } from '../audio/channel-audio.js';
+import { numberMarksFrom } from '../audio/mark.js';
+import type { Clock } from '../base/clock.js';
+import type { Channel, ChannelPlace } from '../channel/channel.js';
+import type { TapeNames } from '../link/tape-names.js';
+import { TapeReturns, type TapeReturnsParts } from '../link/tape-returns.js';
+import { takeOver } from '../net/handover.js';
+import { listen } from './listen.js';
+import type { SentConnection } from './messages.js';
+
+/** How long a tape that goes on is kept for those who play it. */
+const HOLD_MS = 2000;
+/** Marks of the hub before this one that nobody was sent. */
+const MARKS_UNSEEN = 1000;
+/** Marks are numbered by the seconds since 2025 began. */
+const MARKS_SINCE = 1_735_689_600;
+
+export class HubReturns {
+  readonly #clock: Clock;
+  readonly #path: string;
+  readonly #tapes: TapeReturns;
+  readonly #server: Server;
+  readonly #held: ChannelAudio[] = [];
+
+  /** @param path where tapes come */
+  constructor(path: string, parts: TapeReturnsParts) {
+    this.#path = path;
+    this.#clock = parts.clock;
+    this.#tapes = new TapeReturns(parts);
+    this.#server = net.createServer((socket) => this.#tapes.take(socket));
+  }
+
+  listen(): Promise<void> {
+    return listen(this.#server, this.#path);
+  }
+
+  /** Puts what comes back onto its channels. Before any title is put there. @param expected how many processes offer theirs @returns how many */
+  async collect(expected: number, channels: ReadonlyMap<string, Channel>, names: TapeNames): Promise<number> {
+    const tapes = await this.#tapes.collect(expected);
+    numberMarksFrom(Math.max(firstMark(this.#clock), this.#tapes.lastMark + MARKS_UNSEEN));
+    for (const [key, { audio, name, fed }] of tapes) {
+      const channel = channels.get(key)!;
+      names.set(channel.audio.goOn(audio, fed?.open), name);
+      if (fed?.delayed != null) channel.audio.goOnDelayed(fed.delayed);
+      if (fed !== null) channel.goOn(fed.place as ChannelPlace);
+      this.#held.push(channel.audio);
+    }
+    this.#server.close();
+    this.#tapes.close();
+    return tapes.size;
+  }
+
+  /** Until workers have said who plays them, tapes that go on are played: nobody replaces them. */
+  hold(): void {
+    const count = (by: 1 | -1) => {
+      for (const audio of this.#held) {
+        audio.listeners += by;
+        audio.playing += by;
+        if (audio.listeners === (by > 0 ? 1 : 0)) audio.want(by > 0);
+      }
+    };
+    count(1);
+    this.#clock.alarm(this.#clock.now() + HOLD_MS, { onAlarm: () => count(-1) });
+  }
+}
+
+/** An encoder's connection of the hub before this one. After the sources have started. */
+export function takeConnection(
+  channels: ReadonlyMap<string, Channel>,
+  { channel, place, ahead, aheadMs }: SentConnection,
+  socket: Socket,
+): void {
+  takeOver(socket);
+  const taker = channels.get(channel);
+  if (taker === undefined) socket.destroy();
+  else taker.takeEncoder(socket, ahead, place, aheadMs);
+}
+
+/** Marks of a later hub have higher numbers, also where nobody is left to say which were given: of each second there is a mark or two at most. */
+function firstMark(clock: Clock): number {
+  return Math.max(0, Math.floor(clock.wallMs() / 1000) - MARKS_SINCE);
+}

@@ -1,0 +1,197 @@
+/** The hub as a process of its own: store, titles, sources and tapes, and the links of the workers. Nothing that a stranger says comes here. */
+
+import net, { type Socket } from 'node:net';
+import { resolve } from 'node:path';
+import { Admissions, makePace } from '../app/admissions.js';
+import { makeCore } from '../app/core.js';
+import { EncoderVerdicts } from '../app/encoder-verdicts.js';
+import { makeFaces } from '../app/faces.js';
+import { Housekeeping } from '../app/housekeeping.js';
+import { Hub } from '../app/hub.js';
+import { HubConnections } from '../app/hub-connections.js';
+import { observeHub, observeProcesses } from '../app/hub-metrics.js';
+import { KeptMetrics } from '../app/kept-metrics.js';
+import { Metrics } from '../app/metrics.js';
+import { MetricRegistry } from '../app/registry.js';
+import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
+import { storeWatch, turnWatch } from '../app/watches.js';
+import { ENCODER_CONNECTIONS } from '../app/worker-metrics.js';
+import { SystemClock } from '../base/clock.js';
+import { Sequence } from '../feed/sequence.js';
+import type { ProvenEncoder } from '../http/ingest/proven.js';
+import { HubLinks } from '../link/hub-links.js';
+import { TapeNames } from '../link/tape-names.js';
+import { LINK_VERSION, OtherVersion } from '../link/version.js';
+import { takeOver } from '../net/handover.js';
+import { openLmdbStore } from '../store/lmdb.js';
+import type { ChildParts, ChildWork } from './child-work.js';
+import { EncoderPipeServer } from './encoder-pipe.js';
+import { handOver } from './hub-handover.js';
+import { HubReturns, takeConnection } from './hub-returns.js';
+import { leave } from './leaving.js';
+import { listen } from './listen.js';
+import type { ToChild } from './messages.js';
+
+/** What is left for the store, once titles and encoders have been waited for. */
+const STORE_MS = 500;
+
+/** Starts it; resolves when workers can come. Rejects when the data folder is in use, or a source cannot be made. */
+export async function startHub({ boot, config, opened: { log }, inbox, send }: ChildParts): Promise<ChildWork> {
+  const clock = new SystemClock();
+  clock.watchdog.longMs = config.log.longTurnMs;
+  const core = makeCore(config, clock, log, boot.number);
+  const onLinkError = (error: unknown) => {
+    if (!(error instanceof OtherVersion)) core.onError(error);
+    else log.warn({ version: error.version, ownVersion: LINK_VERSION }, `${error.message}: it is refused`);
+  };
+  const returns = new HubReturns(boot.hub.tapes, {
+    ...{ clock, onError: onLinkError },
+    has: (channel) => hub.channels.has(channel),
+  });
+  await returns.listen();
+  const waiting = new HubMessages(inbox);
+  send({ type: boot.offers === null ? 'standby' : 'taking' });
+  const offers = boot.offers ?? (await waiting.go());
+  const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
+  const store = await openLmdbStore(resolve(config.data.folder), config.history, onStoreError);
+  const sequence = new Sequence();
+  const faces = makeFaces(config);
+  const hub: Hub = new Hub(core, { store, sequence, faces });
+  const { channels, engine, titles } = hub;
+
+  const metrics = new Metrics(clock, 'hub');
+  observeHub(metrics.registry, { channels, titles });
+  const names = new TapeNames();
+  const gone = { isSome: false };
+  const kept = new KeptMetrics();
+  const links = new HubLinks({
+    ...{ clock, channels, engine, sequence, names, keys: [...channels.keys()], tallies: core.tallies },
+    ...{ remembered: config.limits.addressesRemembered, onError: onLinkError },
+    storeFault: () => store.fault(),
+    onGone: () => {
+      gone.isSome = true;
+    },
+    onPush: (channel) => titles.check(channel),
+    metrics: async (workers) => MetricRegistry.sum([...(await kept.with(workers)), await metrics.registry.plain()]),
+    onLastMetrics: (worker, last) => kept.keep(worker, last),
+  });
+  const restarts = { hub: 0, worker: 0 };
+  observeProcesses(metrics.registry, { workers: links, restarts });
+  const connections = new HubConnections(core.tallies);
+  connections.observe(metrics.registry);
+  const mounts = new Map(
+    [...channels.values()].flatMap(({ served }) => served.mounts.map((mount) => [mount.path, mount])),
+  );
+  const verdicts = new EncoderVerdicts(core, mounts);
+  metrics.registry.counts(...ENCODER_CONNECTIONS, verdicts.counts);
+  const admissions = new Admissions(core, new Map([...channels].map(([key, { encoder }]) => [key, encoder])), {
+    pace: makePace(core),
+    onAdmitted: () => undefined,
+    onVerdict: verdicts.onVerdict,
+  });
+  const admit = (encoder: ProvenEncoder) => {
+    admissions.take(encoder);
+    links.sourceChanged(encoder.channel);
+  };
+
+  const tapes = await returns.collect(offers, channels, names);
+  if (offers > 0) log.info({ tapes }, 'tapes of the hub before this one go on');
+  await hub.restore({
+    onChange: (channel, change) => links.onChange(channel, change),
+    // Workers hear of it over the link, where it stands among the segments.
+    onLate: () => undefined,
+    onSourceChanged: (channel) => links.sourceChanged(channel),
+  });
+  const housekeeping = new Housekeeping(clock, [
+    (nowMs) => hub.tidy(nowMs),
+    () => metrics.turn(),
+    turnWatch(clock.watchdog, log),
+    storeWatch(store, log),
+    () => {
+      // By now the system has let go of what it held.
+      if (gone.isSome) store.checkReaders?.();
+      gone.isSome = false;
+    },
+  ]);
+  const pipes = new EncoderPipeServer(boot.hub.encoders, admit);
+  const server = net.createServer((socket) => links.take(socket));
+  await Promise.all([pipes.listen(), listen(server, boot.hub.link)]);
+  returns.hold();
+  hub.start();
+  const onMessage: ChildWork['onMessage'] = (message, socket) => {
+    if (message.type === 'handover') {
+      server.close();
+      pipes.close();
+      admissions.close();
+      housekeeping.stop();
+      void handOver(message.hub.tapes, {
+        ...{ clock, channels, names, send, onError: core.onError },
+        closeLinks: () => links.close(),
+        closeTitles: () => titles.close(),
+        closeStore: () => store.close(),
+      }).then(() => leave(0, 'SIGKILL'));
+    } else if (message.type === 'restarts') Object.assign(restarts, message.restarts);
+    else if (socket === undefined) return;
+    // Of a process of another version: its encoder comes again.
+    else if ('version' in message && message.version !== LINK_VERSION) socket.destroy();
+    else if (message.type === 'encoder') {
+      takeOver(socket);
+      connections.take(socket, message.encoder.address);
+      admit({ ...message.encoder, socket });
+    } else if (message.type === 'connection') {
+      // Over TLS it is counted where that is spoken.
+      if (socket.remoteAddress !== undefined) connections.take(socket, socket.remoteAddress);
+      takeConnection(channels, message.connection, socket);
+    } else socket.destroy();
+  };
+  waiting.deliver(onMessage);
+  for (const channel of channels.keys()) links.sourceChanged(channel);
+  send({ type: 'ready', ports: [], shoutcastPorts: [] });
+
+  return {
+    onMessage,
+    stop: async (graceMs = config.shutdown.graceSeconds * 1000) => {
+      const endMs = performance.now() + graceMs;
+      server.close();
+      pipes.close();
+      admissions.close();
+      hub.stop();
+      const errors = await waitForEnd(graceMs - STORE_MS, log, { titles: titles.close() });
+      links.close();
+      housekeeping.stop();
+      clock.stop();
+      return [...errors, ...(await waitForFiles(endMs - performance.now(), log, { store: store.close() }))];
+    },
+  };
+}
+
+/** What comes to a hub while it cannot act on it yet. */
+class HubMessages {
+  readonly #inbox: ChildParts['inbox'];
+  readonly #kept: (readonly [ToChild, Socket | undefined])[] = [];
+  readonly #go: Promise<number>;
+
+  constructor(inbox: ChildParts['inbox']) {
+    this.#inbox = inbox;
+    this.#go = new Promise((resolve) => {
+      inbox.onMessage = (message, socket) => {
+        if (message.type === 'go') resolve(message.offers);
+        else {
+          socket?.on('error', () => undefined);
+          this.#kept.push([message, socket]);
+        }
+      };
+    });
+  }
+
+  /** Resolves when the hub before it has let go of all. @returns how many offer their tapes */
+  go(): Promise<number> {
+    return this.#go;
+  }
+
+  /** From here on all goes there. */
+  deliver(onMessage: ChildWork['onMessage']): void {
+    this.#inbox.onMessage = onMessage;
+    for (const [message, socket] of this.#kept.splice(0)) onMessage(message, socket);
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What the supervisor and its children say to each other, over the channel that Node makes between them. Plain data; a socket may go with it.
+ * A child says first which version of it it speaks; with another one than its own a supervisor, which no restart replaces, ends it.
+ */
+
+import type { ProvenHttpEncoder, ProvenShoutcastEncoder } from '../http/ingest/proven.js';
+import type { ConnectionPlace } from '../source/encoder-connection.js';
+import type { ConfigSource } from './configuration.js';
+
+/**
+ * Raised with every change of these messages, but for what only hubs and workers read of them: that has the version of the link (link/version.ts).
+ * A supervisor with another one must be stopped and started.
+ */
+export const MESSAGES_VERSION = 1;
+
+/** What a child process is. */
+export type ProcessRole = 'hub' | 'worker';
+
+/** What a child needs to begin. */
+export interface Boot {
+  readonly source: ConfigSource;
+  /** Its own, which no other process of this server has had. */
+  readonly number: number;
+  /** Where the hub takes the links of workers, and encoders' bytes. */
+  readonly hub: HubPaths;
+  /** Of a hub: how many processes may have tapes of the one before it; null: that one is still there, and hands over (`go`). */
+  readonly offers: number | null;
+}
+
+/** Local sockets of one hub. */
+export interface HubPaths {
+  readonly link: string;
+  readonly encoders: string;
+  readonly tapes: string;
+}
+
+/** An encoder without its socket. */
+export type SentEncoder = Omit<ProvenHttpEncoder, 'socket'> | Omit<ProvenShoutcastEncoder, 'socket'>;
+
+/** An encoder's connection that its hub has let go, without its socket. */
+export interface SentConnection {
+  readonly channel: string;
+  readonly place: ConnectionPlace;
+  /** Read of the socket on the way. */
+  readonly ahead: Buffer;
+  /** How far it is ahead of real time, milliseconds. */
+  readonly aheadMs: number;
+}
+
+export type ToChild =
+  | { readonly type: 'boot'; readonly boot: Boot }
+  /** A new hub takes back the tapes of the one before it. */
+  | { readonly type: 'offer'; readonly hub: HubPaths }
+  /** There is another hub. */
+  | { readonly type: 'hub'; readonly hub: HubPaths }
+  /** To a hub: it hands over to the one with these paths. */
+  | { readonly type: 'handover'; readonly hub: HubPaths }
+  /** To a hub that waits: the one before it has let go of all. @param offers as Boot has it */
+  | { readonly type: 'go'; readonly offers: number }
+  /** To a hub, with its socket: it goes on with it. */
+  | { readonly type: 'connection'; readonly connection: SentConnection; readonly version: number }
+  /** To a worker: it takes no more connections, serves those that it has, and says when the last has ended. */
+  | { readonly type: 'drain' }
+  /** For the hub: how often processes were started again. */
+  | { readonly type: 'restarts'; readonly restarts: Readonly<Record<ProcessRole, number>> }
+  | { readonly type: 'stop'; readonly graceMs: number }
+  | { readonly type: 'reopen' }
+  /** With its socket, to the hub. @param version of the link, at the process that sends it: the supervisor passes it on as it is */
+  | { readonly type: 'encoder'; readonly encoder: SentEncoder; readonly version: number };
+
+export type FromChild =
+  /** It runs, and can begin. The first message: its type and version never change. */
+  | { readonly type: 'waiting'; readonly version: number }
+  | { readonly type: 'alive' }
+  /** A hub: it takes back tapes. */
+  | { readonly type: 'taking' }
+  /** A hub that waits for the one before it; a worker that cannot speak with the hub, and waits for one of its own version. */
+  | { readonly type: 'standby' }
+  /** A hub has handed over. */
+  | { readonly type: 'released' }
+  /** With its socket: for the next hub. */
+  | { readonly type: 'connection'; readonly connection: SentConnection; readonly version: number }
+  /** A worker has no connection any more. */
+  | { readonly type: 'drained' }
+  | { readonly type: 'ready'; readonly ports: readonly number[]; readonly shoutcastPorts: readonly (number | null)[] }
+  /** It cannot start, and ends. */
+  | { readonly type: 'failed'; readonly reason: string }
+  /** With its socket: for the hub. */
+  | { readonly type: 'encoder'; readonly encoder: SentEncoder; readonly version: number };
+
+/** How often a child says that it is alive, and after how long without it is taken for hanging, milliseconds. */
+export const ALIVE_MS = 500;
+export const HANGING_MS = 2000;

@@ -1,0 +1,170 @@
+/**
+ * Plays a file round after round at its own bitrate. Read in small pieces, never as a whole, and opened anew for every round, so that
+ * a replaced file is played from the next round on.
+ *
+ *   stat ─► open ─► read ─► frames … pause … frames ─► read … ─► close ─► stat        `end` may come at each of them
+ *
+ * Invariants: the audio passed on since the start is at most MOST_AHEAD_MS (and a frame) ahead of the monotonic clock, and after a
+ * hiccup of the process catches up with it: the pace never drifts. Only while the channel's delay line has room, which another source
+ * has left, it plays a tenth faster. After `end` nothing is passed on, whatever was under way: nothing is shared with the next player.
+ * Owned by a file source (file.ts), which makes one for each start.
+ */
+
+import { open, stat } from 'node:fs/promises';
+import { contentTypeOf, framerFor } from '../audio/format.js';
+import type { FrameSink } from '../audio/framer.js';
+import type { OggLink } from '../audio/ogg-link.js';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import type { SourceInput } from './source.js';
+
+/** One read: a second at 128 kb/s. A read costs about as much as all that is done with a second of audio, however short it is. */
+const READ_BYTES = 16_384;
+const MOST_AHEAD_MS = 400;
+/** After a pause it goes on from here, so that it wakes four times a second. */
+const LEAST_AHEAD_MS = 150;
+/** Further behind than this (a stopped process) the clock starts anew: that audio is of no use any more. */
+const MOST_BEHIND_MS = 10_000;
+/** A file with this many bytes in one place that are neither frame nor tag is not MP3, AAC or Ogg; reading all of it would cost seconds. */
+const MOST_GARBAGE_BYTES = 1024 * 1024;
+const RETRY_MS = 5_000;
+/** Less room than this is what its own pieces leave. */
+const LEAST_ROOM_MS = 500;
+/** Of what it plays while there is room, this share takes no time. */
+const SURPLUS = 0.1;
+
+export class FilePlayer implements FrameSink, AlarmHandler {
+  /** Audio flows: frames came since the start or the last loss. */
+  isUp = false;
+  readonly #input: SourceInput;
+  readonly #clock: Clock;
+  readonly #path: string;
+  readonly #roomMs: () => number;
+  readonly #piece = Buffer.allocUnsafeSlow(READ_BYTES);
+  #framer = framerFor(this);
+  #hasEnded = false;
+  /** Set while waiting; `#wake` ends the wait. */
+  #alarm: Alarm | null = null;
+  #wake: () => void = () => undefined;
+  /** When, on the clock, the first frame was passed on, and how much audio since. */
+  #startMs = 0;
+  #audioMs = 0;
+  #skippedAtFrame = 0;
+  /** Enough audio is ahead: the framer hands on nothing more of what it was given. */
+  #isPaused = false;
+
+  /**
+   * @param path absolute, or relative to the process; looked at only by `play`
+   * @param roomMs how much audio the channel's delay line lacks, milliseconds
+   */
+  constructor(input: SourceInput, clock: Clock, path: string, roomMs: () => number) {
+    this.#input = input;
+    this.#clock = clock;
+    this.#path = path;
+    this.#roomMs = roomMs;
+  }
+
+  get contentType(): string | undefined {
+    return contentTypeOf(this.#framer.codec);
+  }
+
+  /** Round after round; every failure is a loss, tried again after RETRY_MS. Once. Resolves after `end`; never rejects. */
+  async play(): Promise<void> {
+    while (!this.#hasEnded) {
+      this.#framer = framerFor(this);
+      this.#skippedAtFrame = 0;
+      let reason = '';
+      try {
+        while (!this.#hasEnded) await this.#round();
+      } catch (error) {
+        reason = error instanceof Error ? error.message : String(error);
+      }
+      if (this.#hasEnded) return;
+      this.isUp = false;
+      this.#input.onLost(reason);
+      await this.#pause(RETRY_MS);
+    }
+  }
+
+  /** For good: nothing is passed on from now on; the file is closed when what is under way is done. Idempotent. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#alarm?.cancel();
+    this.#wake();
+  }
+
+  onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
+    if (this.#hasEnded) {
+      // by the input, in the middle of a piece
+      this.#framer.pause();
+      return;
+    }
+    if (!this.isUp) {
+      this.isUp = true;
+      this.#startMs = this.#clock.now();
+      this.#audioMs = 0;
+    }
+    this.#audioMs += durationMs;
+    if (this.#roomMs() > LEAST_ROOM_MS) this.#startMs -= durationMs * SURPLUS;
+    this.#skippedAtFrame = this.#framer.counters.skippedBytes;
+    const aheadMs = this.#aheadMs;
+    if (aheadMs >= MOST_AHEAD_MS) {
+      this.#isPaused = true;
+      this.#framer.pause();
+    } else if (aheadMs < -MOST_BEHIND_MS) this.#startMs -= aheadMs;
+    this.#input.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
+  }
+
+  onAlarm(): void {
+    this.#wake();
+  }
+
+  /** How much more was passed on than has been played since, milliseconds. */
+  get #aheadMs(): number {
+    return this.#audioMs - (this.#clock.now() - this.#startMs);
+  }
+
+  /** The file once, from its first frame to its last; throws where it cannot be read or has no frames. */
+  async #round(): Promise<void> {
+    // opening a pipe would hang until something is written to it
+    if (!(await stat(this.#path)).isFile()) throw new Error(`${this.#path} is not a file`);
+    if (this.#hasEnded) return;
+    const file = await open(this.#path);
+    try {
+      const framesBefore = this.#framer.counters.frames;
+      while (!this.#hasEnded) {
+        const { bytesRead } = await file.read(this.#piece, 0, READ_BYTES);
+        if (bytesRead === 0) break;
+        await this.#pass(this.#piece.subarray(0, bytesRead));
+      }
+      if (this.#hasEnded) return;
+      if (this.#framer.counters.frames === framesBefore) throw new Error(`${this.#path} has no MP3, AAC or Ogg audio`);
+      this.#framer.reset();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Passes a piece on, waiting whenever enough audio is ahead. */
+  async #pass(piece: Buffer): Promise<void> {
+    let at = 0;
+    while (!this.#hasEnded) {
+      this.#isPaused = false;
+      at += this.#framer.push(piece.subarray(at));
+      if (this.#framer.counters.skippedBytes - this.#skippedAtFrame > MOST_GARBAGE_BYTES) {
+        throw new Error(`${this.#path} is not MP3, AAC or Ogg`);
+      }
+      // Of a page of Ogg the framer has taken more than it has handed on: it goes on with nothing.
+      if (!this.#isPaused) return;
+      await this.#pause(this.#aheadMs - LEAST_AHEAD_MS);
+    }
+  }
+
+  /** Waits so long, or until `end`. */
+  #pause(ms: number): Promise<void> | undefined {
+    if (this.#hasEnded) return;
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      this.#alarm = this.#clock.alarm(this.#clock.now() + ms, this);
+    });
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Where and when something is decided: the state machine is pure, and gets time, ids and the age of the title in force from here. The age goes by
+ * the monotonic clock, across a restart by the wall clock.
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../base/clock.js';
+import type { TrackRecord } from '../metadata/record.js';
+import type { Moment } from '../now-playing/effect.js';
+
+/** Since when the real now of a channel has been in force, monotonic milliseconds. */
+interface Play {
+  readonly effectAtMs: number;
+  readonly id: string;
+  readonly sinceMs: number;
+}
+
+export class Moments {
+  readonly #clock: Clock;
+  readonly #plays = new Map<string, Play>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** This moment, on a channel. */
+  of(channel: string): Moment {
+    const wallMs = this.#clock.wallMs();
+    return { channel, wallMs, newId: randomUUID, ageMs: (now) => this.ageMs(channel, now) };
+  }
+
+  /** For how long the real now of a channel has been in force, milliseconds. The first call with it notes since when. */
+  ageMs(channel: string, now: TrackRecord): number {
+    let play = this.#plays.get(channel);
+    if (play?.effectAtMs !== now.effectAtMs || play.id !== now.id) {
+      // Just now, unless it was loaded from the store. A clock that was set back meanwhile counts as no time.
+      const ageMs = Math.max(0, this.#clock.wallMs() - now.effectAtMs);
+      play = { effectAtMs: now.effectAtMs, id: now.id, sinceMs: this.#clock.now() - ageMs };
+      this.#plays.set(channel, play);
+    }
+    return this.#clock.now() - play.sinceMs;
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Committed changes on their way to the readers of this process: watchers and polls of channels and stations, who may get a title later than the
+ * tape (reader-delay.ts), and listeners' watchers, who get a following track. What a change puts on the tape is not done here (service.ts).
+ */
+
+import type { Clock } from '../base/clock.js';
+import type { Feed } from '../feed/feed.js';
+import type { ListenerFeed } from '../listener/listener-feed.js';
+import type { Sessions } from '../listener/sessions.js';
+import type { TrackRecord } from '../metadata/record.js';
+import { type ChannelFace, RecordView } from '../metadata/view.js';
+import { currentNext, placeMs, realNow } from '../now-playing/effect.js';
+import type { Change } from '../now-playing/state.js';
+import type { Engine } from './engine.js';
+import type { Moments } from './moments.js';
+import { ReaderDelay } from './reader-delay.js';
+
+export interface TitleReaderParts {
+  readonly feed: Feed;
+  readonly listenerFeed: ListenerFeed;
+  readonly sessions: Sessions;
+  readonly moments: Moments;
+  readonly faces: ReadonlyMap<string, ChannelFace>;
+  readonly clock: Clock;
+  /** How many titles of a channel may wait for their readers. */
+  readonly most: number;
+  /** How much later than the live edge the readers of a channel and its station get a title, milliseconds. */
+  delayMs(channel: string): number;
+  /** How much later than its sender says the audio of a title of this origin comes in, milliseconds. */
+  offsetMs(channel: string, source: TrackRecord['source']): number;
+}
+
+export class TitleReaders {
+  readonly #parts: TitleReaderParts;
+  readonly #delay: ReaderDelay;
+
+  constructor(parts: TitleReaderParts) {
+    this.#parts = parts;
+    const { feed, clock, most } = parts;
+    this.#delay = new ReaderDelay({ feed, clock, most });
+  }
+
+  /** What was committed before is in force again, before anybody can read. */
+  restore(engine: Engine): void {
+    const { feed, faces, clock, moments } = this.#parts;
+    for (const [key, face] of faces) {
+      const state = engine.state(key);
+      const real = realNow(state);
+      if (real !== null) moments.ageMs(key, real);
+      if (state.now !== null) feed.set(key, 'now', new RecordView(state.now, face));
+      const next = currentNext(state, clock.wallMs());
+      if (next !== null) feed.set(key, 'next', new RecordView(next, face));
+    }
+  }
+
+  /** What was committed while there was no link: readers get it as they get any change. */
+  catchUp(engine: Engine): void {
+    const { feed, faces, clock } = this.#parts;
+    for (const [key, face] of faces) {
+      const state = engine.state(key);
+      for (const record of [state.now, currentNext(state, clock.wallMs())]) {
+        if (record === null || this.isWaiting(key, record.version)) continue;
+        const last = feed.last(key, record.type)?.record.version ?? 0;
+        if (record.version > last) this.deliver(key, { state, record, history: [] }, new RecordView(record, face));
+      }
+      if (state.next === null && feed.last(key, 'next') != null) this.#delay.dropNext(key);
+    }
+  }
+
+  /** A committed change. @param view of its record, where it has one */
+  deliver(channel: string, { record, state }: Change, view: RecordView | null): void {
+    const { clock, moments, listenerFeed, sessions, delayMs, offsetMs } = this.#parts;
+    const real = realNow(state);
+    if (real !== null) moments.ageMs(channel, real);
+    const hasNext = state.next !== null;
+    if (record === null || view === null) {
+      if (!hasNext) this.#delay.dropNext(channel);
+    } else if (record.type === 'now') {
+      const agoMs = clock.wallMs() - placeMs(state, offsetMs(channel, record.source));
+      this.#delay.now(view, delayMs(channel) - agoMs, !hasNext);
+    } else {
+      this.#delay.next(view);
+      listenerFeed.next(view, sessions);
+    }
+  }
+
+  /** Whether the record with this version waits. */
+  isWaiting(channel: string, version: number): boolean {
+    return this.#delay.isWaiting(channel, version);
+  }
+
+  /** Once a second: a next whose time has passed is dropped. */
+  tidy(engine: Engine): void {
+    const { feed, faces, clock } = this.#parts;
+    for (const channel of faces.keys()) {
+      if (feed.last(channel, 'next') == null) continue;
+      if (currentNext(engine.state(channel), clock.wallMs()) === null) this.#delay.dropNext(channel);
+    }
+  }
+}

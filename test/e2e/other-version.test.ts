@@ -1,0 +1,159 @@
+/**
+ * Processes of two versions of the program beside each other, as an upgrade makes them (src/processes/README.md): another version of the link costs
+ * those who are with old workers their connection, another one of the supervisor's messages is no restart at all. Real processes, of a program in which
+ * the version is raised.
+ */
+
+import t, { type Test } from 'tap';
+import { Feeder } from '../kit/feeder.js';
+import { Machine, onePerWorker, RESTARTED_MS, strayBytes, WORKERS } from '../kit/machine.js';
+import { type Player, until } from '../kit/player.js';
+import { ProgramCopy } from '../kit/program-copy.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { Watching } from '../kit/wire.js';
+
+// They wait more than they compute.
+t.jobs = 2;
+
+const LINK = ['link/version.js', 'LINK_VERSION'] as const;
+const MESSAGES = ['processes/messages.js', 'MESSAGES_VERSION'] as const;
+/** What a worker logs of a hub of another version. */
+const WAITS = 'this worker waits for the next hub';
+const ENDS = 'this worker ends, and its clients come again';
+
+/** Old workers would serve for an hour. */
+const yaml = (port: number) => `
+addresses: [{ host: 127.0.0.1, port: ${port} }]
+shutdown: { drainSeconds: 3600 }
+stations:
+  demo:
+    channels:
+      studio:
+        pushTokens: [studio-token]
+        sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }]
+`;
+
+const start = (t: Test, program: ProgramCopy) => Machine.start(t, yaml, program.launcher);
+const watch = (t: Test, { port }: Machine) =>
+  new Watching(t, `ws://127.0.0.1:${port}/metadata/channel/studio`).opened();
+const pids = (machine: Machine) => machine.children.map(({ pid }) => pid);
+
+/** Each of them hears more. */
+async function goOn(players: Iterable<Player>): Promise<void> {
+  for (const player of players) {
+    const { audioBytes } = player;
+    await player.until((p) => p.audioBytes > audioBytes + 32_000);
+  }
+}
+
+/** All processes are others and ready, and whoever comes is served by each worker. */
+async function servesAnew(t: Test, machine: Machine, before: readonly number[]): Promise<void> {
+  await until(
+    () => {
+      const now = pids(machine);
+      const isReady = (pid: number) => machine.logged(`"pid":${pid},"msg":"process ready"`) > 0;
+      return now.length === 1 + WORKERS && now.every((pid) => !before.includes(pid) && isReady(pid));
+    },
+    RESTARTED_MS,
+    () => machine.news,
+  );
+  const players = await onePerWorker(t, machine, '/studio');
+  const watching = await watch(t, machine);
+  t.equal(await machine.push('anew', 'studio'), 200);
+  await until(() => watching.songs.includes('now anew'), RESTARTED_MS);
+  for (const player of players.values()) await player.until((p) => p.titles.at(-1)?.title === 'anew');
+}
+
+t.test('a restart with another version of the link: who is with an old worker comes again', async (t) => {
+  const program = new ProgramCopy(t);
+  const machine = await start(t, program);
+  const encoder = new Feeder(t, machine.port, '/studio');
+  t.equal(await encoder.answered(), 200);
+  encoder.stream(t);
+  const players = [...(await onePerWorker(t, machine, '/studio')).values()];
+  const watching = await Promise.all([watch(t, machine), watch(t, machine), watch(t, machine)]);
+  t.equal(await machine.push('before', 'studio'), 200);
+  const before = pids(machine);
+
+  program.raise(...LINK);
+  t.match(await program.restart(machine.config), { code: 0 });
+  for (const player of players) {
+    await player.until(({ closed }) => closed);
+    t.equal(strayBytes(player.audio), 0, 'whole frames up to the end');
+  }
+  await until(
+    () => watching.every(({ code }) => code !== 0),
+    RESTARTED_MS,
+    () => `${watching.map(({ code }) => code)}`,
+  );
+  t.strictSame(
+    watching.map(({ code }) => code),
+    Array(3).fill(1001),
+    'as in a stop',
+  );
+  await until(() => encoder.closed, RESTARTED_MS);
+  await servesAnew(t, machine, before);
+  const again = new Feeder(t, machine.port, '/studio');
+  t.equal(await again.answered(), 200);
+
+  t.equal(machine.logged(WAITS), WORKERS, 'new workers at the old hub');
+  t.equal(machine.logged(ENDS), WORKERS, 'old workers at the new hub');
+  // What the old hub offers is refused too.
+  const refused = machine.logged('speaks version 1 of the link, this one version 2: it is refused');
+  t.equal(refused, WORKERS + 1, 'a line for each');
+  t.equal(machine.logged('speaks version 2 of the link, this one version 1: it is refused'), WORKERS);
+  t.equal(machine.logged('it is started again'), 0);
+  t.notMatch(machine.server.err, /internal error/);
+  t.notMatch(machine.server.err, /the hub has not handed over/);
+});
+
+t.test('a restart with another version of the messages is none', async (t) => {
+  const program = new ProgramCopy(t);
+  const machine = await start(t, program);
+  const players = await onePerWorker(t, machine, '/studio');
+  const watching = await watch(t, machine);
+  const before = pids(machine);
+  program.raise(...MESSAGES);
+  const { code, said } = await program.restart(machine.config);
+  t.equal(code, 1);
+  t.match(
+    said,
+    /not restarted: the program speaks version 2 .* this supervisor version 1: the server must be stopped and started/,
+  );
+  await until(() => machine.children.length === 1 + WORKERS, RESTARTED_MS);
+  t.strictSame(pids(machine), before, 'the old ones go on');
+  await goOn(players.values());
+  t.equal(await machine.push('still', 'studio'), 200);
+  await watching.has(1);
+  t.equal(machine.logged('the restart has failed: the processes that ran go on'), 1);
+
+  program.mend(MESSAGES[0]);
+  t.match(await program.restart(machine.config), { code: 0 }, 'and the next one is one');
+  await goOn(players.values());
+  t.notOk([...players.values()].some(({ closed }) => closed));
+  t.equal(watching.code, 0);
+});
+
+t.test('a program that was replaced without a restart: what dies comes as the new one', async (t) => {
+  const program = new ProgramCopy(t);
+  const machine = await start(t, program);
+  const players = await onePerWorker(t, machine, '/studio');
+  const before = pids(machine);
+  program.raise(...LINK);
+  // The new worker cannot speak with the hub: the others go on.
+  const [killed, other] = players.keys();
+  process.kill(killed!, 'SIGKILL');
+  await until(
+    () => machine.logged('the program on the disk is not that of the hub') === 1,
+    RESTARTED_MS,
+    () => machine.news,
+  );
+  await goOn([players.get(other!)!]);
+  t.equal(await machine.push('still', 'studio'), 200);
+  t.equal(machine.logged(WAITS), 1);
+  // The new hub can: the other worker ends, and comes as the new one.
+  process.kill(machine.pidsOf('hub')[0]!, 'SIGKILL');
+  await players.get(other!)!.until(({ closed }) => closed);
+  await servesAnew(t, machine, before);
+  t.equal(machine.logged(ENDS), 1);
+});

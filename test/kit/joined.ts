@@ -1,0 +1,92 @@
+/** Processes that count together, in this one: their tallies and a hub's, with what they say to each other as it would go over a link. */
+
+import { Tallies } from '../../src/base/tallies.js';
+import { HubTallies } from '../../src/link/hub-tallies.js';
+import type { TallyMessage } from '../../src/link/tally-messages.js';
+import { type TallySender, WorkerTallies } from '../../src/link/worker-tallies.js';
+import { FakeClock } from './clock.js';
+
+const REMEMBERED = 100;
+/** A new hub waits that long until all have said what they have. */
+const SETTLE_MS = 500;
+
+export class JoinedProcess {
+  readonly tallies = new Tallies(REMEMBERED);
+  readonly own = new WorkerTallies(this.tallies);
+  isFull = false;
+  /** At the hub. */
+  link: TallySender | null = null;
+}
+
+export class JoinedProcesses {
+  readonly clock = new FakeClock();
+  readonly all = new Set<JoinedProcess>();
+  /** The hub's own. */
+  tallies = new Tallies(REMEMBERED);
+  /** The rows of the largest message so far. */
+  largest = 0;
+  #hub = new HubTallies(this.tallies, REMEMBERED, this.clock.now() - SETTLE_MS);
+
+  constructor(count: number) {
+    for (let i = 0; i < count; i++) this.start();
+  }
+
+  /** Another process. */
+  start(): JoinedProcess {
+    const process = new JoinedProcess();
+    this.all.add(process);
+    this.#connect(process);
+    return process;
+  }
+
+  end(process: JoinedProcess): void {
+    this.all.delete(process);
+    if (process.link !== null) this.#hub.leave(process.link);
+  }
+
+  /** The hub dies with all it knew, and another one begins. */
+  restartHub(): void {
+    this.tallies = new Tallies(REMEMBERED);
+    this.#hub = new HubTallies(this.tallies, REMEMBERED, this.clock.now());
+    for (const process of this.all) {
+      process.own.lose();
+      this.#connect(process);
+    }
+  }
+
+  /** What has changed anywhere is known everywhere. @param turns messages each way */
+  exchange(turns = 1): void {
+    for (let i = 0; i < turns; i++) {
+      for (const { own } of this.all) own.say();
+      this.#hub.pass(this.clock.now());
+    }
+  }
+
+  /** Time passes, and each quarter of a second the processes hear of each other. */
+  pass(ms: number): void {
+    for (let left = ms; left > 0; left -= 250) {
+      this.clock.advance(Math.min(250, left));
+      this.exchange();
+    }
+  }
+
+  #connect(process: JoinedProcess): void {
+    const link: TallySender = {
+      get isFull() {
+        return process.isFull;
+      },
+      send: (message) => process.own.onMessage(this.#sent(message)),
+    };
+    process.link = link;
+    const hub = this.#hub;
+    hub.enter(link);
+    process.own.connect({ isFull: false, send: (message) => hub.hear(link, this.#sent(message)) });
+  }
+
+  #sent(message: TallyMessage): TallyMessage {
+    const { counts, notices, peaks } = message.rows;
+    const rows = [...counts, ...notices].reduce((sum, [, each]) => sum + each.length, peaks.length);
+    this.largest = Math.max(this.largest, rows);
+    return JSON.parse(JSON.stringify(message));
+  }
+}

@@ -1,0 +1,90 @@
+/** A channel at a hub, a worker that takes it over a link without a socket, and a clock that stands still. */
+
+import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-audio.js';
+import { LinkConnection } from '../../src/link/connection.js';
+import { TapeNames } from '../../src/link/tape-names.js';
+import { TapeReceiver } from '../../src/link/tape-receiver.js';
+import { TapeSender } from '../../src/link/tape-sender.js';
+import { FakeClock } from './clock.js';
+import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';
+import { viewOf } from './record.js';
+
+export const FRAME_MS = 26;
+export const FRAME_BYTES = 200;
+/** Until all that a sender has to say is said. */
+export const SETTLE_MS = 400;
+
+export class LinkHarness {
+  readonly clock = new FakeClock();
+  readonly audio: ChannelAudio;
+  readonly receiver: TapeReceiver;
+  names = new TapeNames();
+  pipe: LinkPipe = linkPipe();
+  sender: TapeSender | null = null;
+  /** Why links were closed. */
+  readonly broken: unknown[] = [];
+  #titles = 0;
+
+  constructor(options: Partial<ChannelAudioOptions> = {}, lingerMs = 1000) {
+    const { clock } = this;
+    this.audio = new ChannelAudio({ key: 'demo', lagMs: 30_000, now: () => clock.now(), metaint: 500, ...options });
+    this.receiver = new TapeReceiver(clock, lingerMs);
+  }
+
+  get linked() {
+    return this.receiver.audio('demo');
+  }
+
+  connect(mostQueuedBytes?: number): this {
+    this.pipe = linkPipe();
+    const onBroken = (error: unknown) => void this.broken.push(error);
+    const { clock, names, audio } = this;
+    const parts = { clock, names, audioOf: (key: string) => (key === audio.key ? audio : undefined) };
+    this.sender = new TapeSender(new LinkConnection(asStream(this.pipe.hub), onBroken, mostQueuedBytes), parts);
+    this.receiver.connect(new LinkConnection(asStream(this.pipe.worker), onBroken));
+    return this;
+  }
+
+  /** A listener comes to the worker. */
+  enter(): this {
+    if (this.linked.listeners++ === 0) this.linked.want(true);
+    return this;
+  }
+
+  leave(): void {
+    if (--this.linked.listeners === 0) this.linked.want(false);
+  }
+
+  /** So much audio comes in, in real time: ADTS frames whose bytes count. */
+  play(ms: number): this {
+    for (let doneMs = 0; doneMs < ms; doneMs += FRAME_MS) {
+      this.write();
+      this.clock.advance(FRAME_MS);
+    }
+    return this;
+  }
+
+  write(): void {
+    const frame = Buffer.alloc(FRAME_BYTES, this.clock.now() & 0xff);
+    Buffer.from('fff15080191ffc', 'hex').copy(frame);
+    this.audio.write(frame, FRAME_MS, 64);
+  }
+
+  title(agoMs = 0) {
+    const number = ++this.#titles;
+    return this.audio.title(viewOf(`T${number}`, { id: `${number}`, version: number }), agoMs);
+  }
+
+  /** All that there is to say goes over. */
+  settle(): this {
+    this.flow();
+    this.clock.advance(SETTLE_MS);
+    return this.flow();
+  }
+
+  flow(): this {
+    const { hub, worker } = this.pipe;
+    while (worker.deliver(100_000) + hub.deliver(100_000) > 0);
+    return this;
+  }
+}

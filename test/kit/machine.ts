@@ -1,0 +1,150 @@
+/** The server with a hub and workers, as an operator starts it: its processes, and which of them has whose connection. Linux only. */
+
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { framesIn } from './feeder.js';
+import { Player, until } from './player.js';
+import { freePorts, ServerProcess } from './process.js';
+import { demoYaml, tempFolder } from './server.js';
+
+/** Of each machine. */
+export const WORKERS = 2;
+/** HANGING_MS of src/processes/messages.ts, and the time in which a process starts on a busy machine. */
+export const RESTARTED_MS = 20_000;
+
+interface Child {
+  readonly pid: number;
+  /** `hub` or `worker`. */
+  readonly role: string;
+}
+
+export class Machine {
+  readonly server: ServerProcess;
+  readonly folder: string;
+
+  private constructor(server: ServerProcess, folder: string) {
+    this.server = server;
+    this.folder = folder;
+  }
+
+  /** @param yaml makes the configuration @param launcher as ServerProcess has it */
+  static async start(
+    t: Test,
+    yaml: (port: number) => string = (port) => demoYaml('', port),
+    launcher: readonly string[] = [],
+  ): Promise<Machine> {
+    const folder = tempFolder(t);
+    const first = await freePorts(2);
+    const path = join(folder, 'config.yaml');
+    writeFileSync(path, `workers: ${WORKERS}\ndata: { folder: ${join(folder, 'data')} }\n${yaml(first)}`);
+    const server = new ServerProcess(t, first, [path], { TMPDIR: folder }, launcher);
+    await server.ready();
+    const machine = new Machine(server, folder);
+    await until(
+      () => server.out.includes('plays') && machine.children.length === 1 + WORKERS,
+      RESTARTED_MS,
+      () => server.err.slice(-1000),
+    );
+    // The supervisor is killed at the end: its children end by themselves.
+    return machine;
+  }
+
+  get port(): number {
+    return this.server.port;
+  }
+
+  get config(): string {
+    return join(this.folder, 'config.yaml');
+  }
+
+  /** Its processes but for the supervisor, by what they call themselves. */
+  get children(): Child[] {
+    const out = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(this.server.child.pid)], { encoding: 'utf8' });
+    return out
+      .split('\n')
+      .map((line) => /^\s*(\d+)\s+airsplice (hub|worker)/.exec(line))
+      .flatMap((found) => (found === null ? [] : [{ pid: Number(found[1]), role: found[2]! }]));
+  }
+
+  pidsOf(role: string): number[] {
+    return this.children.flatMap((child) => (child.role === role ? [child.pid] : []));
+  }
+
+  /** How often its log says this. */
+  logged(text: string): number {
+    return this.server.err.split(text).length - 1;
+  }
+
+  /** The end of its log, without titles. */
+  get news(): string {
+    const lines = this.server.err.split('\n').filter((line) => !/"msg":"(title|the event loop)/.test(line));
+    return lines.join('\n').slice(-3000);
+  }
+
+  /** The process that has the other end of a connection. */
+  ownerOf(player: Player): number {
+    return this.ownersOf([player])[0]!;
+  }
+
+  /** Of each of them. */
+  ownersOf(players: readonly Player[]): number[] {
+    const inodes = new Map<string, string>();
+    for (const line of readFileSync('/proc/net/tcp', 'latin1').split('\n')) {
+      const [, local, remote, ...rest] = line.trim().split(/\s+/);
+      inodes.set(`${local} ${remote}`, `socket:[${rest[6]}]`);
+    }
+    const owners = new Map<string, number>();
+    for (const { pid } of this.children) {
+      for (const file of readdirSync(`/proc/${pid}/fd`)) owners.set(linkOf(`/proc/${pid}/fd/${file}`), pid);
+    }
+    return players.map(({ socket }) => {
+      const inode = inodes.get(`0100007F:${hex(this.port)} 0100007F:${hex(socket.localPort!)}`) ?? '';
+      const owner = owners.get(inode);
+      if (owner === undefined) throw new Error('no process has the connection');
+      return owner;
+    });
+  }
+
+  async push(song: string, channel = 'demo'): Promise<number> {
+    // A connection that is kept would be with one worker.
+    const headers = { connection: 'close' };
+    const response = await fetch(`${this.server.base}/metapush/${channel}/${channel}-token?song=${song}`, { headers });
+    await response.text();
+    return response.status;
+  }
+}
+
+function hex(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, '0');
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+/** Bytes that belong to no frame, behind the tag in the place of the first one (audio/entry.ts) and before the last one, which may be cut. */
+export function strayBytes(audio: Buffer): number {
+  const tag = audio.toString('latin1', 0, 3) === 'ID3' ? 10 + audio[8]! * 128 + audio[9]! : 0;
+  return framesIn(audio.subarray(tag)).skippedBytes;
+}
+
+/** Listeners until each worker has one; the first of each. */
+export async function onePerWorker(t: Test, machine: Machine, path = '/demo.mp3'): Promise<Map<number, Player>> {
+  const players = new Map<number, Player>();
+  await until(async () => {
+    const player = new Player(machine.port, path, { keep: true });
+    t.teardown(() => player.close());
+    await player.until(({ audioBytes }) => audioBytes > 0);
+    const pid = machine.ownerOf(player);
+    if (players.has(pid)) player.close();
+    else players.set(pid, player);
+    return players.size === WORKERS;
+  }, 20_000);
+  return players;
+}

@@ -1,0 +1,73 @@
+// Preloaded into a server of several processes: its connections are spread among the workers by a seed (TEST_SPREAD), in the order in which they were
+// accepted. Without it the system gives nearly all to one worker of a machine at rest. What a worker accepts goes to the supervisor before anything
+// has been read of it, and from there to the worker that is drawn.
+import { ChildProcess } from 'node:child_process';
+import net from 'node:net';
+
+// Node keeps messages of this prefix from the program's own listeners.
+const CMD = 'NODE_SPREAD';
+const isWorker = process.env.AIRSPLICE_PROCESS === 'worker';
+if (isWorker) work();
+else if (process.env.AIRSPLICE_PROCESS === undefined) supervise(Number(process.env.TEST_SPREAD));
+
+function work() {
+  /** How connections are taken, by the port. */
+  const taking = new Map();
+  const { listen } = net.Server.prototype;
+  net.Server.prototype.listen = function (...args) {
+    this.once('listening', () => {
+      const { port } = this.address();
+      // A socket of the link has none.
+      if (port === undefined) return;
+      const handle = this._handle;
+      const { onconnection } = handle;
+      if (typeof onconnection !== 'function') throw new Error('this Node takes connections in another way');
+      taking.set(port, (connection) => onconnection.call(handle, 0, connection));
+      handle.onconnection = (status, connection) => {
+        if (status !== 0 || !process.connected) return onconnection.call(handle, status, connection);
+        process.send({ cmd: CMD, port }, connection, () => connection.close());
+      };
+      process.send({ cmd: CMD, port, isTaking: true });
+      this.once('close', () => {
+        taking.delete(port);
+        if (process.connected) process.send({ cmd: CMD, port, isTaking: false });
+      });
+    });
+    return listen.apply(this, args);
+  };
+  process.on('internalMessage', (message, connection) => {
+    if (message.cmd !== CMD) return;
+    const take = taking.get(message.port);
+    if (take === undefined) connection.close();
+    else take(connection);
+  });
+}
+
+function supervise(seed) {
+  /** The workers that take connections at a port. */
+  const taking = new Map();
+  let state = seed >>> 0;
+  const { emit } = ChildProcess.prototype;
+  ChildProcess.prototype.emit = function (event, ...args) {
+    const [message, connection] = args;
+    if (event !== 'internalMessage' || message?.cmd !== CMD) return emit.call(this, event, ...args);
+    const { port } = message;
+    const workers = (taking.get(port) ?? []).filter((worker) => worker.connected);
+    if (message.isTaking !== undefined) {
+      const others = workers.filter((worker) => worker !== this);
+      // By age, whichever was ready first.
+      taking.set(port, message.isTaking ? [...others, this].sort((a, b) => a.pid - b.pid) : others);
+    } else if (workers.length === 0) connection.close();
+    else workers[draw(workers.length)].send({ cmd: CMD, port }, connection, () => connection.close());
+    return true;
+  };
+
+  /** Below `count`. As kit/random.ts. */
+  function draw(count) {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let x = state;
+    x = Math.imul(x ^ (x >>> 15), x | 1);
+    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
+    return Math.floor((((x ^ (x >>> 14)) >>> 0) / 2 ** 32) * count);
+  }
+}

@@ -1,0 +1,132 @@
+/** What several processes count together, against one model: exact once they have heard of each other, whatever dies and begins again. */
+
+import t from 'tap';
+import { MOST_TALLY_ROWS } from '../../src/link/tally-messages.js';
+import { type JoinedProcess, JoinedProcesses } from '../kit/joined.js';
+import { Random } from '../kit/random.js';
+
+const NAMES = ['connections', 'listeners', 'unique demo'];
+
+/** What each process has: by name and key. */
+type Model = Map<JoinedProcess, Map<string, number>>;
+
+function sumOf(model: Model, row: string): number {
+  let sum = 0;
+  for (const rows of model.values()) sum += rows.get(row) ?? 0;
+  return sum;
+}
+
+function check(joined: JoinedProcesses, model: Model, hint: string): void {
+  const rows = new Set([...model.values()].flatMap((own) => [...own.keys()]));
+  for (const row of rows) {
+    const [name, key] = row.split('/') as [string, string];
+    const sum = sumOf(model, row);
+    for (const { tallies } of [...joined.all, joined]) {
+      const counted = tallies.tally(name).count(key);
+      if (counted !== sum) throw new Error(`${row}: ${counted} instead of ${sum}, ${hint}`);
+    }
+  }
+  for (const name of NAMES) {
+    const keys = new Set([...rows].filter((row) => row.startsWith(`${name}/`) && sumOf(model, row) > 0));
+    for (const { tallies } of joined.all) {
+      const tally = tallies.tally(name);
+      const all = tally.keys().length + tally.elsewhere;
+      if (all !== keys.size) throw new Error(`keys of ${name}: ${all} instead of ${keys.size}, ${hint}`);
+    }
+  }
+}
+
+t.test('by seed: crowds come and go, processes end and begin, and so does the hub', async (t) => {
+  for (let story = 0; story < 20; story++) {
+    const random = new Random();
+    const joined = new JoinedProcesses(random.int(1, 4));
+    const model: Model = new Map([...joined.all].map((process) => [process, new Map()]));
+    const pick = () => [...joined.all][random.int(0, joined.all.size - 1)]!;
+    for (let step = 0; step < 400; step++) {
+      const process = pick();
+      const what = random.next();
+      if (what < 0.9) {
+        const row = `${NAMES[random.int(0, 2)]}/${random.int(0, 15)}`;
+        const [name, key] = row.split('/') as [string, string];
+        const own = model.get(process)!;
+        const change = random.chance(0.5) || (own.get(row) ?? 0) === 0 ? 1 : -1;
+        process.tallies.tally(name).add(key, change);
+        own.set(row, (own.get(row) ?? 0) + change);
+      } else if (what < 0.92 && joined.all.size > 1) {
+        joined.end(process);
+        model.delete(process);
+      } else if (what < 0.94 && joined.all.size < 5) model.set(joined.start(), new Map());
+      else if (what < 0.95) joined.restartHub();
+      else if (what < 0.97) process.isFull = !process.isFull;
+      else joined.exchange();
+      if (!random.chance(0.05)) continue;
+      for (const each of joined.all) each.isFull = false;
+      // A hub that has just begun lets them wait a little.
+      joined.pass(750);
+      check(joined, model, `step ${step}, SEED=${random.seed}`);
+    }
+  }
+  t.pass('all were exact');
+});
+
+t.test('until a new hub has heard from all, they go on with what they know', async (t) => {
+  const joined = new JoinedProcesses(2);
+  const [one, two] = [...joined.all] as [JoinedProcess, JoinedProcess];
+  one.tallies.tally('listeners').add('a', 7);
+  joined.exchange();
+  t.equal(two.tallies.tally('listeners').others('a'), 7);
+  joined.restartHub();
+  joined.exchange();
+  t.equal(two.tallies.tally('listeners').others('a'), 7, 'nothing is forgotten meanwhile');
+  one.tallies.tally('listeners').add('a', -7);
+  joined.pass(750);
+  t.equal(two.tallies.tally('listeners').others('a'), 0, 'and nothing stays that is not there any more');
+});
+
+t.test(
+  'numbers that are looked at come before a flood of addresses, and a flood does not hold up other tallies',
+  async (t) => {
+    const joined = new JoinedProcesses(2);
+    const [one, two] = [...joined.all] as [JoinedProcess, JoinedProcess];
+    const flood = one.tallies.tally('connections');
+    const others = one.tallies.tally('watchers');
+    let count = 0;
+    one.tallies.onLook(() => one.tallies.all.set('connections', count));
+    for (let i = 0; i < 50_000; i++) flood.add(`address ${i}`, 1);
+    count = 50_000;
+    others.add('a', 3);
+    joined.exchange();
+    t.equal(two.tallies.all.others('connections'), 50_000);
+    t.equal(two.tallies.tally('watchers').others('a'), 3);
+    joined.exchange(2 * Math.ceil(50_000 / (MOST_TALLY_ROWS / 8)));
+    t.equal(two.tallies.tally('connections').elsewhere, 50_000);
+    t.ok(joined.largest <= MOST_TALLY_ROWS, `${joined.largest} rows in one message`);
+  },
+);
+
+t.test('peaks are the largest that any process has seen, and outlive it and the hub', async (t) => {
+  const joined = new JoinedProcesses(2);
+  const [one, two] = [...joined.all] as [JoinedProcess, JoinedProcess];
+  one.tallies.raise('listeners demo', 9);
+  two.tallies.raise('listeners demo', 5);
+  joined.exchange();
+  t.equal(two.tallies.peak('listeners demo'), 9);
+  joined.end(one);
+  joined.restartHub();
+  const three = joined.start();
+  joined.pass(750);
+  t.equal(three.tallies.peak('listeners demo'), 9);
+});
+
+t.test('notices reach all others once, the hub too', async (t) => {
+  const joined = new JoinedProcesses(3);
+  const heard: string[] = [];
+  const processes = [...joined.all];
+  for (const [i, { tallies }] of [...processes, joined].entries()) {
+    tallies.notices('pushes').onNotice = (key, amount) => heard.push(`${i} ${key} ${amount}`);
+  }
+  processes[1]!.tallies.notices('pushes').add('demo', 2);
+  joined.tallies.notices('pushes').add('other', 1);
+  joined.exchange(3);
+  t.same(heard.sort(), ['0 demo 2', '0 other 1', '1 other 1', '2 demo 2', '2 other 1', '3 demo 2']);
+});

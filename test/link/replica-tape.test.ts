@@ -1,0 +1,312 @@
+/**
+ * Whatever happens to a tape and to the link, a replica reads as the tape does, and a listener there is sent the same bytes. Random stories: audio of
+ * every kind, titles at their place, ahead, late and corrected, other formats, fences, tapes that are let go; links that are cut and slow.
+ */
+
+import type { Socket } from 'node:net';
+import t from 'tap';
+import type { AudioTape } from '../../src/audio/audio-tape.js';
+import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { TICK_MS } from '../../src/base/clock.js';
+import { LinkConnection } from '../../src/link/connection.js';
+import { TapeNames } from '../../src/link/tape-names.js';
+import { TapeReceiver } from '../../src/link/tape-receiver.js';
+import { TapeSender } from '../../src/link/tape-sender.js';
+import { Listener } from '../../src/listener/listener.js';
+import { FakeClock } from '../kit/clock.js';
+import { asStream, type LinkPipe, linkPipe } from '../kit/link-pipe.js';
+import { isLong } from '../kit/long.js';
+import { Random } from '../kit/random.js';
+import { viewOf } from '../kit/record.js';
+import { STORY_KINDS, StorySource } from '../kit/story-source.js';
+import { TapePair } from '../kit/tape-pair.js';
+
+const STORIES = isLong ? 200 : 12;
+const STEPS = 250;
+/** Of a step: no more than the longest frame, and a tick. */
+const MOST_STEP_MS = 1500;
+/** Until all that a sender has to say is said. */
+const SETTLE_MS = 400;
+const MOST_TICKS = 250;
+const LINGER_MS = 2000;
+/** Less than a tape. */
+const MOST_QUEUED_BYTES = 20_000;
+
+/** Takes all that it is given. */
+class Sink {
+  readonly writableLength = 0;
+  readonly #parts: Buffer[] = [];
+
+  cork(): void {}
+  uncork(): void {}
+
+  write(bytes: Buffer): void {
+    // As it is now.
+    this.#parts.push(Buffer.from(bytes));
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+}
+
+/** A listener on the tape and one on its replica, that join together. */
+interface Two {
+  readonly here: Listener;
+  readonly there: Listener;
+  readonly sinks: readonly [Sink, Sink];
+  readonly tapes: readonly [AudioTape, AudioTape];
+}
+
+class Story {
+  readonly random: Random;
+  readonly clock = new FakeClock();
+  readonly audio: ChannelAudio;
+  readonly receiver: TapeReceiver;
+  readonly pair: TapePair;
+  readonly names = new TapeNames();
+  readonly counts = { cuts: 0, compared: 0, ended: 0, fallen: 0, bytes: 0 };
+  #source: StorySource;
+  #pipe: LinkPipe | null = null;
+  #twos: Two[] = [];
+  /** Whether bytes go over by themselves. */
+  #isSlow = false;
+  #titles = 0;
+
+  constructor(random: Random) {
+    this.random = random;
+    const { clock } = this;
+    const delay = random.chance(0.3) ? { ms: random.int(500, 4000), clock } : undefined;
+    this.audio = new ChannelAudio({
+      key: 'demo',
+      lagMs: random.int(5000, 30_000),
+      now: () => clock.now(),
+      metaint: random.chance(0.7) ? random.int(500, 3000) : undefined,
+      bitrateKbps: random.chance(0.5) ? random.int(24, 128) : undefined,
+      icy: {
+        charset: 'utf-8',
+        apostrophe: 'keep',
+        streamUrl: random.chance(0.5) ? 'none' : 'cover',
+        etypes: { jingle: 'keep' },
+        name: 'Demo',
+      },
+      icyInOgg: random.chance(0.5),
+      delay,
+    });
+    this.pair = new TapePair(random);
+    this.receiver = new TapeReceiver(clock, LINGER_MS);
+    this.#source = this.#anySource();
+    this.connect();
+    this.#enter();
+  }
+
+  get linked() {
+    return this.receiver.audio('demo');
+  }
+
+  connect(): void {
+    this.#pipe?.hub.destroy();
+    const pipe = linkPipe();
+    this.#pipe = pipe;
+    const onBroken = (error: unknown) => {
+      throw error;
+    };
+    const parts = { clock: this.clock, names: this.names, audioOf: () => this.audio };
+    new TapeSender(new LinkConnection(asStream(pipe.hub), onBroken, MOST_QUEUED_BYTES), parts);
+    this.receiver.connect(new LinkConnection(asStream(pipe.worker), onBroken));
+  }
+
+  step(): void {
+    const { random } = this;
+    this.#play(random.int(0, MOST_STEP_MS));
+    if (random.chance(0.25)) this.#title();
+    if (random.chance(0.02)) this.#changeSource();
+    if (random.chance(0.02)) this.audio.sourceChanged(random.chance(0.5) ? this.#source.contentType : undefined);
+    if (random.chance(0.01)) this.audio.release();
+    if (random.chance(0.08)) this.#cut();
+    if (random.chance(0.05)) this.#isSlow = !this.#isSlow;
+    if (random.chance(0.01)) this.#pause();
+    if (random.chance(0.02)) this.#leave();
+    this.#pump(random.int(1, 20_000));
+    if (random.chance(0.3)) this.settle();
+  }
+
+  /** All that was said has come over: both ends have the same. */
+  settle(): void {
+    if (this.#pipe === null) this.connect();
+    this.#isSlow = false;
+    const { audio, linked } = this;
+    this.#flow();
+    this.clock.advance(SETTLE_MS);
+    this.#flow();
+    // What leaves a delay line meanwhile is said a little later.
+    for (let i = 0; i < MOST_TICKS && audio.tape?.endMs !== linked.tape?.endMs; i++) {
+      this.clock.advance(TICK_MS);
+      this.#flow();
+    }
+    if (!linked.isWanted) return;
+    const { tape } = audio;
+    if ((tape === undefined) !== (linked.tape === undefined)) throw new Error('only one of them has a tape');
+    const facts = ['contentType', 'metaint', 'sampleRate', 'channels', 'delayMs', 'hasSegments'] as const;
+    for (const fact of facts)
+      if (audio[fact] !== linked[fact]) throw new Error(`${fact}: ${audio[fact]}, there ${linked[fact]}`);
+    if (tape !== undefined) {
+      this.pair.compare(tape, linked.tape!);
+      this.counts.compared++;
+    }
+    this.#visit();
+  }
+
+  /** Those who listen to the end. */
+  finish(): void {
+    this.settle();
+    for (const two of this.#twos) this.#end(two);
+    this.#twos = [];
+  }
+
+  #anySource(): StorySource {
+    return new StorySource(STORY_KINDS[this.random.int(0, STORY_KINDS.length - 1)]!, this.random);
+  }
+
+  /** In real time, about. */
+  #play(ms: number): void {
+    for (let doneMs = 0; doneMs < ms; ) {
+      const frameMs = this.#source.write(this.audio, this.random.chance(0.01));
+      this.clock.advance(Math.max(1, Math.round(frameMs)));
+      doneMs += Math.max(1, frameMs);
+      if (!this.#isSlow && this.random.chance(0.2)) this.#pump(this.random.int(1, 5000));
+    }
+  }
+
+  #title(): void {
+    const { random } = this;
+    const isCorrection = random.chance(0.2);
+    const number = isCorrection ? this.#titles : ++this.#titles;
+    const song = `T${number}${isCorrection ? ` corrected ${random.int(0, 99)}` : ''} ${'é'.repeat(random.int(0, 40))}`;
+    const agoMs = random.chance(0.5) ? 0 : random.int(-2000, 6000);
+    const etype = random.chance(0.3) ? 101 : 0;
+    this.audio.title(viewOf(song, { id: `${number}`, version: number, etype, effectAtMs: number }), agoMs);
+  }
+
+  #changeSource(): void {
+    this.#source = this.#anySource();
+    this.audio.sourceChanged(this.random.chance(0.5) ? this.#source.contentType : undefined);
+    this.#source.write(this.audio, true);
+  }
+
+  /** At any byte of what is under way. */
+  #cut(): void {
+    this.#pump(this.random.int(0, 3000));
+    this.#pipe?.hub.destroy();
+    this.#pipe = null;
+    this.counts.cuts++;
+    if (this.random.chance(0.7)) this.connect();
+  }
+
+  /** The link stands still, or is away, for longer than the tape is. */
+  #pause(): void {
+    this.settle();
+    this.#isSlow = true;
+    if (this.random.chance(0.5)) this.#cut();
+    const fromMs = this.audio.audioMs;
+    while (this.audio.audioMs < fromMs + 1.5 * (this.audio.tape?.lagMs ?? 0)) {
+      this.#play(1000);
+      for (const { here } of this.#twos) here.advance(this.clock.now());
+    }
+    this.settle();
+  }
+
+  /** All who listen there go, perhaps for longer than the link lingers. */
+  #leave(): void {
+    for (const two of this.#twos) this.#end(two);
+    this.#twos = [];
+    if (this.random.chance(0.5)) return;
+    this.linked.listeners--;
+    this.linked.want(false);
+    this.#play(this.random.int(0, 2 * LINGER_MS));
+    this.#enter();
+  }
+
+  #enter(): void {
+    this.linked.listeners++;
+    this.linked.want(true);
+  }
+
+  #pump(most: number): void {
+    if (this.#pipe === null) return;
+    this.#pipe.worker.deliver(most);
+    if (!this.#isSlow) this.#pipe.hub.deliver(most);
+  }
+
+  /** Everything, in pieces. */
+  #flow(): void {
+    const { hub, worker } = this.#pipe!;
+    while (worker.deliver(this.random.int(1, 100)) + hub.deliver(this.random.int(1, 30_000)) > 0);
+  }
+
+  #visit(): void {
+    const nowMs = this.clock.now();
+    const { tape } = this.linked;
+    this.#twos = this.#twos.filter((two) => {
+      const [isHere, isThere] = [two.here.advance(nowMs), two.there.advance(nowMs)];
+      if (isHere && isThere) return true;
+      // One who has fallen off the replica, since the link was away or slow, is not one whose format has changed.
+      if (isHere && two.there.fallen === 'lagged') this.counts.fallen++;
+      else if (two.there.fallen !== two.here.fallen) throw new Error(`${two.here.fallen}, there ${two.there.fallen}`);
+      this.#end(two, isHere);
+      return false;
+    });
+    if (tape === undefined || !this.random.chance(0.5)) return;
+    const icy = this.audio.metaint !== null && this.random.chance(0.7);
+    const cursor = tape.joinAt(this.random.int(0, 8000));
+    const sinks = [new Sink(), new Sink()] as const;
+    const [here, there] = ([this.audio, this.linked] as const).map((audio, i) => {
+      audio.listeners++;
+      audio.playing++;
+      const listener = new Listener(sinks[i] as unknown as Socket, audio.tape!, 'demo', cursor, icy, null, nowMs);
+      listener.advance(nowMs);
+      return listener;
+    }) as [Listener, Listener];
+    this.#twos.push({ here, there, sinks, tapes: [this.audio.tape!, tape] });
+  }
+
+  /** @param isHere only the one here goes on */
+  #end({ here, there, sinks, tapes: [tape, replica] }: Two, isHere = false): void {
+    for (const audio of [this.audio, this.linked]) {
+      audio.playing--;
+      audio.listeners--;
+    }
+    this.counts.ended++;
+    // Of a tape that has ended its replica may lack the last segments; what it has of the next is whole frames too.
+    const isWhole = !isHere && here.cursor === there.cursor && tape.head === replica.head;
+    if (isWhole) for (const listener of [here, there]) listener.finish();
+    const [one, other] = sinks.map((sink) => sink.bytes) as [Buffer, Buffer];
+    this.counts.bytes += other.length;
+    const isSame = isWhole ? one.equals(other) : one.subarray(0, other.length).equals(other);
+    if (!isSame) throw new Error(`a listener: ${one.length} bytes here, ${other.length} there`);
+  }
+}
+
+t.test('random stories', async (t) => {
+  const all = { cuts: 0, compared: 0, ended: 0, fallen: 0, bytes: 0, segments: 0, marks: 0 };
+  const { seed } = new Random();
+  for (let i = 0; i < STORIES; i++) {
+    const story = new Story(new Random(seed + i));
+    let step = 0;
+    try {
+      for (; step < STEPS; step++) story.step();
+      story.finish();
+    } catch (error) {
+      t.fail(`SEED=${seed + i}, step ${step}: ${error instanceof Error ? error.stack : error}`);
+      return;
+    }
+    for (const [name, count] of Object.entries({
+      ...story.counts,
+      segments: story.pair.segments,
+      marks: story.pair.marks,
+    }))
+      all[name as keyof typeof all] += count;
+  }
+  t.comment(JSON.stringify(all));
+  for (const [name, count] of Object.entries(all)) t.ok(count > 0, `${name}: ${count}`);
+});

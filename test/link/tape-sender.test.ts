@@ -1,0 +1,215 @@
+/** What a hub does for a worker: what it costs, what it must not hold, and that all is given back when the worker goes. */
+
+import { createServer, connect as dial, type Socket } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { TICK_MS } from '../../src/base/clock.js';
+import { LinkConnection } from '../../src/link/connection.js';
+import { MARK, SUBSCRIBE } from '../../src/link/message-types.js';
+import { MessageWriter } from '../../src/link/message-writer.js';
+import { TapeNames } from '../../src/link/tape-names.js';
+import { TapeReceiver } from '../../src/link/tape-receiver.js';
+import { TapeSender } from '../../src/link/tape-sender.js';
+import { GreetingReader } from '../../src/link/version.js';
+import { WireError, WireReader } from '../../src/link/wire.js';
+import { FakeClock } from '../kit/clock.js';
+import { LinkHarness, SETTLE_MS } from '../kit/link-harness.js';
+import { until } from '../kit/player.js';
+import { Random } from '../kit/random.js';
+import { viewOf } from '../kit/record.js';
+import { tempFolder } from '../kit/server.js';
+import { STORY_KINDS, StorySource } from '../kit/story-source.js';
+import { TapePair } from '../kit/tape-pair.js';
+
+/** Of a segment, beside its bytes and 20 for each title: its fields, what its end cuts of a frame, and how far the tape has come since. */
+const MOST_OVERHEAD_BYTES = 600;
+
+t.test('a channel is wanted while anybody anywhere listens, and not while a tape lingers', async (t) => {
+  const wanted: boolean[] = [];
+  const harness = new LinkHarness({ onWanted: (isWanted) => void wanted.push(isWanted) }).connect();
+  const { audio, linked } = harness;
+  harness.play(2000);
+  t.same(wanted, []);
+  harness.enter().settle();
+  t.strictSame([wanted, audio.listeners], [[true], 1]);
+  harness.enter();
+  linked.playing = 2;
+  harness.settle();
+  t.strictSame([audio.listeners, audio.playing], [2, 2], 'who listens there, listens here');
+  linked.playing = 0;
+  harness.leave();
+  harness.leave();
+  harness.clock.advance(500);
+  harness.flow();
+  t.strictSame([wanted, audio.listeners, audio.playing], [[true, false], 0, 0]);
+  t.ok(linked.tape !== undefined, 'while the worker lingers, the tape comes');
+  harness.clock.advance(1000);
+  harness.flow();
+  t.equal(linked.tape, undefined);
+  harness.enter();
+  linked.playing = 1;
+  harness.settle();
+  harness.pipe.worker.destroy();
+  t.strictSame([wanted.at(-1), audio.listeners, audio.playing], [false, 0, 0], 'a worker that is gone listens no more');
+});
+
+t.test('a channel that is not there has no tape, and the link goes on', async (t) => {
+  const harness = new LinkHarness().connect();
+  harness.receiver.audio('other').want(true);
+  harness.enter().play(2000).settle();
+  t.equal(harness.receiver.audio('other').tape, undefined);
+  t.ok(harness.linked.hasSegments);
+  t.same(harness.broken, []);
+});
+
+t.test('bytes go over once, with little beside them', async (t) => {
+  const harness = new LinkHarness().connect().enter();
+  harness.play(5000).settle();
+  const { hub } = harness.pipe;
+  const [written, head] = [hub.written, harness.audio.tape!.head];
+  harness.title();
+  for (let i = 0; i < 20; i++) harness.play(1000).flow();
+  harness.settle();
+  const { tape } = harness.audio;
+  const segments = tape!.head - head;
+  t.ok(segments > 10);
+  const overhead = (hub.written - written) / segments - tape!.at(head)!.bytes.length;
+  t.ok(overhead > 72 && overhead < MOST_OVERHEAD_BYTES, `${overhead} bytes a segment`);
+});
+
+t.test('a mark is sent once, and both ends forget those that are on the tape no more', async (t) => {
+  const harness = new LinkHarness({ lagMs: 10_000 }).connect().enter();
+  const marks: string[] = [];
+  let keptFrom = 0;
+  const reader = new WireReader((type, message) => {
+    message.whole();
+    if (type !== MARK) return;
+    message.whole();
+    keptFrom = message.whole();
+    message.whole();
+    marks.push(message.text());
+  });
+  const greeting = new GreetingReader();
+  harness.pipe.worker.on('data', (chunk: Buffer) => reader.push(chunk.subarray(greeting.take(chunk))));
+  harness.play(2000);
+  const titles = 400;
+  for (let i = 0; i < titles; i++) {
+    harness.title(i % 5 === 0 ? 700 : 0);
+    harness.play(300).flow();
+  }
+  harness.settle();
+  t.equal(new Set(marks).size, marks.length, 'each once');
+  t.ok(marks.length > titles * 0.9, `${marks.length}`);
+  const { tape } = harness.audio;
+  const least = tape!.at(tape!.tail)!.before!.order;
+  t.ok(keptFrom > least - 100 && keptFrom <= least, `kept from ${keptFrom} on, ${least} is the oldest on the tape`);
+});
+
+t.test('a worker that does not read holds a cursor and what its stream may hold', async (t) => {
+  const mostQueuedBytes = 10_000;
+  const harness = new LinkHarness({ lagMs: 20_000 }).connect(mostQueuedBytes).enter();
+  harness.play(3000).settle();
+  const { hub } = harness.pipe;
+  hub.hold = true;
+  for (let i = 0; i < 10; i++) {
+    harness.play(1000);
+    harness.title(800);
+  }
+  const { segmentBytes } = harness.audio.tape!;
+  const mostBytes = mostQueuedBytes + 2 * (segmentBytes + MOST_OVERHEAD_BYTES);
+  t.ok(hub.writableLength < mostBytes, `${hub.writableLength} bytes wait`);
+  hub.hold = false;
+  harness.settle();
+  new TapePair(new Random()).compare(harness.audio.tape!, harness.linked.tape!);
+  const { tape } = harness.linked;
+  t.equal(tape!.isOver, false, 'it has the same tape, and all of it');
+
+  hub.hold = true;
+  for (let i = 0; i < 40; i++) harness.play(1000);
+  t.ok(hub.writableLength < mostBytes, `${hub.writableLength} bytes wait`);
+  hub.hold = false;
+  harness.settle();
+  t.strictSame([tape!.tail, tape!.isOver], [Number.POSITIVE_INFINITY, false], 'its listeners have fallen off');
+  new TapePair(new Random()).compare(harness.audio.tape!, harness.linked.tape!);
+  t.same(harness.broken, []);
+});
+
+t.test('what no worker sends closes the link', async (t) => {
+  for (const [name, write] of Object.entries({
+    'of no kind': (writer: MessageWriter) => writer.begin(77).end(),
+    'of a hub': (writer: MessageWriter) => writer.begin(MARK).whole(1).end(),
+    'too short': (writer: MessageWriter) => writer.begin(SUBSCRIBE).whole(1).end(),
+    'a subscription twice': (writer: MessageWriter) => {
+      for (let i = 0; i < 2; i++) writer.begin(SUBSCRIBE).whole(5).text('demo').text('').whole(0).whole(0).end();
+    },
+  })) {
+    const harness = new LinkHarness().connect();
+    harness.play(1000);
+    const writer = new MessageWriter();
+    write(writer);
+    harness.pipe.worker.write(writer.take()!);
+    harness.flow();
+    t.strictSame([harness.broken.length, harness.pipe.hub.isOver, harness.audio.listeners], [1, true, 0], name);
+    t.ok(harness.broken[0] instanceof WireError, name);
+  }
+});
+
+t.test('over a local socket: channels of every kind at once', { timeout: 60_000 }, async (t) => {
+  const random = new Random();
+  const clock = new FakeClock();
+  const channels = new Map<string, { readonly audio: ChannelAudio; readonly source: StorySource }>();
+  for (let i = 0; i < 20; i++) {
+    const audio = new ChannelAudio({ key: `c${i}`, lagMs: 20_000, now: () => clock.now(), bitrateKbps: 96 });
+    channels.set(audio.key, { audio, source: new StorySource(STORY_KINDS[i % STORY_KINDS.length]!, random) });
+  }
+  const play = (ms: number) => {
+    for (const { audio, source } of channels.values())
+      for (let doneMs = 0; doneMs < ms; ) doneMs += Math.max(1, source.write(audio));
+    clock.advance(ms);
+  };
+  play(15_000);
+  const broken: unknown[] = [];
+  const onBroken = (error: unknown) => void broken.push(error);
+  const parts = { clock, names: new TapeNames(), audioOf: (key: string) => channels.get(key)?.audio };
+  const server = createServer((socket) => new TapeSender(new LinkConnection(socket, onBroken), parts));
+  const path = join(tempFolder(t), 'link');
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const receiver = new TapeReceiver(clock, 1000);
+  const link = (): Socket => {
+    const socket = dial(path);
+    receiver.connect(new LinkConnection(socket, onBroken));
+    return socket;
+  };
+  let socket = link();
+  t.teardown(() => {
+    socket.destroy();
+    server.close();
+  });
+  for (const key of channels.keys()) receiver.audio(key).want(true);
+  for (let i = 0; i < 10; i++) {
+    play(1000);
+    for (const { audio } of channels.values())
+      audio.title(viewOf(`T${i}`, { id: `${i}`, version: i }), i % 2 === 0 ? 0 : 2500);
+    clock.advance(SETTLE_MS);
+    if (i % 4 === 3) {
+      socket.destroy();
+      socket = link();
+    }
+    for (const [key, { audio }] of channels) {
+      const linked = receiver.audio(key);
+      // Its ticks are the clock's; its bytes come in their own time.
+      const isThere = () => {
+        clock.advance(TICK_MS);
+        return linked.tape?.endMs === audio.tape!.endMs && linked.tape.head === audio.tape!.head;
+      };
+      await until(isThere, 20_000, () => `${key}: ${linked.tape?.endMs} of ${audio.tape!.endMs} ms`);
+      new TapePair(random).compare(audio.tape!, linked.tape!);
+    }
+  }
+  // A socket that is cut while it is written to says so.
+  t.same(
+    broken.filter((error) => error instanceof WireError),
+    [],
+  );
+});

@@ -1,0 +1,102 @@
+/** An encoder's bytes on their way from the worker that decrypts them to the hub: of the same version, of another one, cut anywhere. */
+
+import net, { type Socket } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { ProvenEncoder } from '../../src/http/ingest/proven.js';
+import { greeting, LINK_VERSION } from '../../src/link/version.js';
+import { EncoderPipeServer, pipeEncoder } from '../../src/processes/encoder-pipe.js';
+import { until } from '../kit/player.js';
+import { tempFolder } from '../kit/server.js';
+
+const encoder = { kind: 'shoutcast', channel: 'demo', rest: Buffer.from('icy-name: x\r\n\r\n') };
+
+/** A hub's end, and what came to it. */
+async function hub(t: Test): Promise<{ path: string; taken: ProvenEncoder[] }> {
+  const path = join(tempFolder(t), 'encoders');
+  const taken: ProvenEncoder[] = [];
+  const server = new EncoderPipeServer(path, (each) => {
+    taken.push(each);
+    t.teardown(() => each.socket.destroy());
+  });
+  await server.listen();
+  t.teardown(() => server.close());
+  return { path, taken };
+}
+
+/** As a worker of that version begins. */
+function forged(version: number): Buffer {
+  const head = Buffer.from(JSON.stringify(encoder));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(head.length);
+  return Buffer.concat([greeting(version), length, head, Buffer.from('audio')]);
+}
+
+async function send(t: Test, path: string, parts: readonly Buffer[]): Promise<{ isOver(): boolean }> {
+  const socket = net.connect({ path, noDelay: true });
+  t.teardown(() => socket.destroy());
+  let isOver = false;
+  socket
+    .on('error', () => undefined)
+    .on('close', () => {
+      isOver = true;
+    });
+  for (const part of parts) await new Promise((resolve) => socket.write(part, resolve));
+  return { isOver: () => isOver };
+}
+
+/** What was read of it before, and what comes behind, up to there. Its socket is paused when it comes. */
+async function hears({ socket, ...head }: ProvenEncoder, all: string): Promise<void> {
+  let rest = (head as unknown as typeof encoder).rest.toString();
+  socket.on('data', (chunk: Buffer) => {
+    rest += chunk.toString();
+  });
+  socket.resume();
+  await until(
+    () => rest === all,
+    5000,
+    () => rest,
+  );
+}
+
+t.test('of the same version, in one piece and byte by byte', async (t) => {
+  const { path, taken } = await hub(t);
+  const bytes = forged(LINK_VERSION);
+  for (const parts of [[bytes], [...bytes].map((byte) => Buffer.of(byte))]) {
+    taken.length = 0;
+    await send(t, path, parts);
+    await until(() => taken.length > 0, 5000);
+    t.match(taken[0], { kind: 'shoutcast', channel: 'demo' });
+    await hears(taken[0]!, 'icy-name: x\r\n\r\naudio');
+  }
+});
+
+t.test('of another version, or of none: it ends, and nothing of it is read', async (t) => {
+  const { path, taken } = await hub(t);
+  const bytes = forged(LINK_VERSION + 1);
+  // A length and a head that cannot be read would end the hub.
+  const old = Buffer.concat([Buffer.of(3, 0, 0, 0), Buffer.from('???')]);
+  for (const parts of [[bytes], [bytes.subarray(0, 11), bytes.subarray(11)], [old]]) {
+    const { isOver } = await send(t, path, parts);
+    await until(isOver, 5000);
+  }
+  t.equal(taken.length, 0);
+});
+
+t.test('what a worker sends is what the hub takes', async (t) => {
+  const { path, taken } = await hub(t);
+  const near = join(tempFolder(t), 'encoder');
+  const accepted = new Promise<Socket>((resolve) => {
+    const server = net.createServer(resolve).listen(near);
+    t.teardown(() => server.close());
+  });
+  const client = net.connect(near);
+  const socket = await accepted;
+  for (const end of [client, socket]) t.teardown(() => end.destroy());
+  pipeEncoder({ ...encoder, socket } as unknown as ProvenEncoder, path);
+  client.write('frames');
+  await until(() => taken.length > 0, 5000);
+  await hears(taken[0]!, 'icy-name: x\r\n\r\nframes');
+  client.destroy();
+  await until(() => taken[0]!.socket.readableEnded, 5000);
+});
