@@ -1,10 +1,26 @@
-/** Seeded randomness: every test that uses it prints its seed when it fails, and takes one from SEED. */
+/**
+ * Seeded randomness: every test that uses it prints its seed when it fails, and takes one from SEED. A run of several files draws once
+ * (RUN_SEED, kit/run.mjs), and each file's seeds follow from that: a file that is run again has the same input.
+ */
+
+import { createHash } from 'node:crypto';
+
+let drawn = 0;
+
+/** @returns SEED; else one that follows from the run's, this file and how many it has drawn; else any: below 2 ** 31 */
+export function drawSeed(): number {
+  const { SEED, RUN_SEED } = process.env;
+  if (SEED !== undefined) return Number(SEED);
+  if (RUN_SEED === undefined) return Math.floor(Math.random() * 2 ** 31);
+  const from = `${RUN_SEED} ${process.argv[1]} ${drawn++}`;
+  return createHash('sha256').update(from).digest().readUInt32BE(0) >>> 1;
+}
 
 export class Random {
   readonly seed: number;
   #state: number;
 
-  constructor(seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))) {
+  constructor(seed = drawSeed()) {
     this.seed = seed;
     this.#state = seed >>> 0;
   }

@@ -4,24 +4,28 @@
  * dies without one counts as a failure; a subtest or file that asserts nothing counts as a skip, whether it says so or not.
  */
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { Transform } from 'node:stream';
 import { Parser } from 'tap-parser';
 
-/** Counts of a run before this one, which it goes on from (run.mjs). */
+/** Where the counts go, of each file too, instead of to a closing line: this is one run of several (run.mjs). */
 const TOTALS = process.env.TEST_TOTALS;
+
+/** @param counts of assertions: passed, failed, skipped */
+export function closingLine({ passed, failed, skipped }) {
+  return `\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`;
+}
 
 export class Plain extends Transform {
   #passed = 0;
   #failed = 0;
   #skipped = 0;
+  /** @type {Record<string, { passed: number, failed: number, skipped: number }>} by its name */
+  #files = {};
   #parser = new Parser();
 
   constructor() {
     super();
-    if (TOTALS !== undefined && existsSync(TOTALS)) {
-      [this.#passed, this.#failed, this.#skipped] = JSON.parse(readFileSync(TOTALS, 'utf8'));
-    }
     this.#watch(this.#parser, []);
   }
 
@@ -32,13 +36,13 @@ export class Plain extends Transform {
 
   _flush(done) {
     this.#parser.end();
-    if (process.env.TEST_TOTALS_GO_ON === '1') {
-      writeFileSync(TOTALS, JSON.stringify([this.#passed, this.#failed, this.#skipped]));
-      return void done();
-    }
-    const skipped = this.#skipped > 0 ? `, ${this.#skipped} skipped` : '';
-    this.push(`\n${this.#passed} passed, ${this.#failed} failed${skipped}\n`);
+    if (TOTALS === undefined) this.push(closingLine(this.#counts));
+    else writeFileSync(TOTALS, JSON.stringify({ files: this.#files, all: this.#counts }));
     done();
+  }
+
+  get #counts() {
+    return { passed: this.#passed, failed: this.#failed, skipped: this.#skipped };
   }
 
   get #counted() {
@@ -56,10 +60,17 @@ export class Plain extends Transform {
         inside = { counted: this.#counted - before.counted, failed: this.#failed - before.failed };
       });
     });
+    let before = this.#counts;
     parser.on('assert', (result) => {
       this.#count(result, [...path, result.name], inside);
-      if (inside !== undefined && path.length === 0) {
-        this.push(`${result.ok ? 'ok' : 'NOT OK'}  ${result.name}  ${Math.round(result.time ?? 0)} ms\n`);
+      if (path.length === 0) {
+        if (inside !== undefined) {
+          this.push(`${result.ok ? 'ok' : 'NOT OK'}  ${result.name}  ${Math.round(result.time ?? 0)} ms\n`);
+        }
+        const now = this.#counts;
+        const counts = Object.entries(now).map(([what, count]) => [what, count - before[what]]);
+        this.#files[result.name] = Object.fromEntries(counts);
+        before = now;
       }
       inside = undefined;
     });

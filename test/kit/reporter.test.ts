@@ -1,4 +1,4 @@
-/** What `npm test` prints of files that pass, fail, skip, and of those that say nothing at all; run as tap runs it. */
+/** What `npm test` prints of files that pass, fail, skip, say nothing at all, or pass at the second try; run as tap runs it. */
 
 import { execFile } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
@@ -8,9 +8,17 @@ import { tempFolder } from './server.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const TAP = join(ROOT, 'node_modules/.bin/tap');
+const TYPESCRIPT = join(ROOT, 'test/kit/typescript.mjs');
+const RUNS = join(ROOT, 'test/kit/tap-runs.mjs');
+/** As run.mjs runs them: what fails once more. */
+const IN_TURN = `import { inTurn } from '${RUNS}'; process.exitCode = inTurn([[process.argv.slice(1), {}]]) ? 0 : 1;`;
 
 /** @returns the lines that the reporter prints for these files, and tap's exit code */
-async function reported(t: Test, files: Record<string, string>): Promise<{ lines: string[]; code: number }> {
+async function reported(
+  t: Test,
+  files: Record<string, string>,
+  [program, ...before]: readonly [string, ...string[]] = [TAP, '--reporter', join(ROOT, 'test/kit/reporter.mjs')],
+): Promise<{ lines: string[]; code: number }> {
   const folder = tempFolder(t);
   const paths = Object.entries(files).map(([name, text]) => {
     const path = join(folder, `${name}.test.mjs`);
@@ -19,14 +27,15 @@ async function reported(t: Test, files: Record<string, string>): Promise<{ lines
   });
   // A folder of its own, as tap keeps there what it keeps of a run; with the plugins of ours, for which tap is built.
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, '.taprc'), "plugin: ['!@tapjs/typescript']\ndisable-coverage: true\n");
-  const args = ['--reporter', join(ROOT, 'test/kit/reporter.mjs'), ...paths];
-  // A run of its own, not a part of this one.
-  const own = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('TAP') && !name.startsWith('TEST_TOTALS') && !name.startsWith('_TAPJS'),
+  writeFileSync(
+    join(folder, '.taprc'),
+    `plugin: ['!@tapjs/typescript']\nnode-arg: ['--import=${TYPESCRIPT}']\ndisable-coverage: true\n`,
   );
+  const args = [...before, ...paths];
+  // A run of its own, not a part of this one.
+  const own = Object.entries(process.env).filter(([name]) => !/^(?:TAP|TEST_TOTALS|_TAPJS|RUN_SEED)/.test(name));
   return await new Promise((done) => {
-    execFile(TAP, args, { cwd: folder, env: { ...Object.fromEntries(own), NODE_OPTIONS: '' } }, (error, stdout) => {
+    execFile(program, args, { cwd: folder, env: { ...Object.fromEntries(own), NODE_OPTIONS: '' } }, (error, stdout) => {
       const lines = stdout.split('\n').filter((line) => line !== '');
       done({
         lines: lines.map((line) => line.replace(/(?:\S*\/)?(\w+)\.test\.mjs/, '$1')),
@@ -98,3 +107,38 @@ t.test(
     t.not(code, 0);
   },
 );
+
+/** Passes when it is run for the second time in its folder, and says which random number it drew. */
+const ONCE = `
+import { appendFileSync, readFileSync } from 'node:fs';
+const { Random } = await import(${JSON.stringify(join(ROOT, 'test/kit/random.ts'))});
+appendFileSync('once', new Random().seed + ' ');
+const [first, second] = readFileSync('once', 'utf8').trim().split(' ');
+t.equal(first, second, 'the same seed');
+t.pass();
+`;
+
+t.test('in a run of several, what fails is run again alone, with the same seed', { buffered: true }, async (t) => {
+  const again = [process.execPath, '--input-type=module', '-e', IN_TURN, '--'] as const;
+  const { lines, code } = await reported(t, { good: 't.pass();', once: ONCE }, again);
+  t.strictSame(
+    lines.filter((line) => /^(?:FAILED|once more|once:)/.test(line)).map((line) => line.replace(/RUN_SEED=\d+/, 'S')),
+    ['FAILED: once > the same seed', 'once more, alone: once', 'once: failed, then passed alone (S)'],
+  );
+  t.equal(lines.at(-1), '3 passed, 0 failed');
+  t.equal(code, 0);
+
+  const bad = await reported(t, { good: 't.pass();', bad: 't.pass(); t.fail(); t.fail();' }, again);
+  t.equal(bad.lines.at(-1), '2 passed, 2 failed');
+  t.match(bad.lines.at(-2), /^bad: failed, then failed again alone/);
+  t.not(bad.code, 0);
+
+  const many = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`bad${i}`, 't.fail();']));
+  const six = await reported(t, many, again);
+  t.equal(six.lines.at(-1), '0 passed, 6 failed');
+  t.notOk(
+    six.lines.some((line) => line.startsWith('once more')),
+    'six are too many',
+  );
+  t.not(six.code, 0);
+});

@@ -1,16 +1,14 @@
 /**
- * `npm test` and `npm run test:long`: all files of a form, several at a time, then those that measure a machine at rest, one by one. One
- * closing line for both. With files as arguments: only those.
+ * `npm test` and `npm run test:long`: all files of a form, several at a time, then those that measure a machine at rest, one by one. A
+ * file that fails is run again alone (tap-runs.mjs). One closing line for all. With files as arguments: only those, once.
  *
  * The short form (4 minutes) leaves out `LONG`: what takes long by its nature (crashes, disks, clocks, attacks) and all but one of the real
  * programs of a kind. The long form has those, the long forms of some others (LONG=1), and test/behaviour once more on a hub and two workers
  * (TEST_WORKERS=2).
  */
 
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { inTurn, tap } from './tap-runs.mjs';
 
 /** By name, which tap would ignore where it has changed. */
 function files(folder, names) {
@@ -52,32 +50,6 @@ const NO_SERVER = files(
   'behaviour',
   'decoders encoder-transcripts framing-budget fuzz-front heard-places joined-limits media-clock splice unread-answers',
 );
-/** @returns whether all passed */
-function tap(args, env) {
-  const all = ['--reporter=./test/kit/reporter.mjs', ...args];
-  return spawnSync('tap', all, { stdio: 'inherit', env: { ...process.env, ...env } }).status === 0;
-}
-
-/**
- * One run of tap after the other, with one closing line.
- *
- * @param runs arguments, and what the environment has besides
- * @returns whether all passed
- */
-function inTurn(runs) {
-  const folder = mkdtempSync(join(tmpdir(), 'airsplice-tests-'));
-  try {
-    const TEST_TOTALS = join(folder, 'totals.json');
-    const results = runs.map(([args, env], i) => {
-      const goesOn = i < runs.length - 1 ? { TEST_TOTALS_GO_ON: '1' } : {};
-      return tap(args, { ...env, TEST_TOTALS, ...goesOn });
-    });
-    return !results.includes(false);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
 const SLOW = '--timeout=1800';
 
 function testsIn(folder) {

@@ -10,11 +10,12 @@ import { blockFor, type IcyOptions, tagsFor } from '../../src/metadata/icy.js';
 import { latin } from '../../src/metadata/latin.js';
 import { ETYPES } from '../../src/metadata/record.js';
 import { type BlockOptions, icyBlock } from '../../src/metadata/title.js';
+import { drawSeed } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 
 const UTF8: BlockOptions = { charset: 'utf-8', apostrophe: 'keep' };
 const LATIN: BlockOptions = { charset: 'iso-8859-1', apostrophe: 'keep' };
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1e9);
+const SEED = drawSeed();
 
 /** The fields of a block that stands between audio, as a player reads them; throws when audio or block are out of step. */
 function read(block: Buffer, charset: BlockOptions['charset']): Record<string, string> {

@@ -6,6 +6,7 @@ import {
   type RequestHeadLimits,
   RequestHeadParser,
 } from '../../src/net/request-head.js';
+import { Random } from '../kit/random.js';
 
 const LIMITS: RequestHeadLimits = { headBytes: 8192, headLines: 64 };
 
@@ -296,15 +297,8 @@ t.test('credentials', async (t) => {
 });
 
 t.test('20,000 random inputs: an answer, the same however they are split', async (t) => {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1e6);
-  let state = seed;
-  /** mulberry32: a whole number, 0 <= n < below. */
-  const random = (below: number) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let n = Math.imul(state ^ (state >>> 15), 1 | state);
-    n = (n + Math.imul(n ^ (n >>> 7), 61 | n)) ^ n;
-    return ((n ^ (n >>> 14)) >>> 0) % below;
-  };
+  const source = new Random();
+  const random = (below: number) => source.int(0, below - 1);
   const limits = { headBytes: 600, headLines: 16 };
   const heads = Object.values(TRANSCRIPTS).map(({ head }) => Buffer.from(head));
   const tokens = [
@@ -341,7 +335,7 @@ t.test('20,000 random inputs: an answer, the same however they are split', async
       from = to;
     }
     const split = parse(pieces, limits);
-    const why = `seed ${seed}, run ${run}: ${JSON.stringify(bytes.toString('latin1'))}`;
+    const why = `seed ${source.seed}, run ${run}: ${JSON.stringify(bytes.toString('latin1'))}`;
     counts[whole === 'more' ? 'more' : 'kind' in whole ? 'fault' : 'handshake']++;
     if (whole === 'more' || 'kind' in whole || split === 'more' || 'kind' in split) {
       if (JSON.stringify(whole) !== JSON.stringify(split)) return void t.strictSame(split, whole, why);

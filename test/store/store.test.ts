@@ -29,6 +29,7 @@ import { isLong } from '../kit/long.js';
 import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { TYPESCRIPT } from '../kit/process.js';
+import { Random } from '../kit/random.js';
 import { entryOf, stateOf, storeContract } from './contract.js';
 
 // They wait more than they compute.
@@ -252,17 +253,6 @@ t.test('lmdb: a file that can be read and is wrong all the same is refused with 
   t.equal(statSync(file).size, 0, 'it was not touched');
 });
 
-/** Small and seeded (mulberry32): 0 <= n < 1. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let n = Math.imul(state ^ (state >>> 15), 1 | state);
-    n = (n + Math.imul(n ^ (n >>> 7), 61 | n)) ^ n;
-    return ((n ^ (n >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** A saver at work on a folder, and what it has said. */
 class Saver {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
@@ -333,20 +323,19 @@ class Saver {
 }
 
 t.test('lmdb: kill -9 at any moment loses no save that had resolved', async (t) => {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1e6);
-  const random = randomOf(seed);
+  const random = new Random();
   const folder = newFolder(t);
   for (let round = 1; round <= (isLong ? 10 : 4); round++) {
     const saver = new Saver(t, folder);
     await saver.said('saved', 8);
-    await pause(random() * 60);
+    await pause(random.next() * 60);
     await saver.kill();
 
     const store = await openLmdbStore(folder);
     for (const [channel, last] of saver.saved) {
       const state = store.load(channel);
       const kept = state?.version ?? -1;
-      const why = `seed ${seed}, round ${round}: ${channel} ${last} had resolved, ${kept} is there`;
+      const why = `seed ${random.seed}, round ${round}: ${channel} ${last} had resolved, ${kept} is there`;
       t.ok(kept === last || kept === last + 1, why);
       t.same(state, stateOf(kept, `${channel} ${kept}`), `${why}, and is whole`);
       t.equal(store.history(channel, { limit: 1 })[0]?.record.version, kept, `${why}, with its history`);
