@@ -12,6 +12,7 @@ import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { type EncoderOptions, EncoderSource } from '../source/encoder.js';
 import type { ConnectionPlace } from '../source/encoder-connection.js';
 import { FileSource } from '../source/file.js';
+import type { FilePlace } from '../source/file-player.js';
 import type { SourceEvent } from '../source/health.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import { Switch } from '../source/switch.js';
@@ -39,6 +40,8 @@ export interface ChannelPlace {
   /** Unix milliseconds. */
   readonly onAirSinceMs: number | null;
   readonly lastTitle: SourceTitle | undefined;
+  /** Of the source on air, where it is a file. */
+  readonly file: FilePlace | null;
 }
 
 export class Channel {
@@ -119,14 +122,18 @@ export class Channel {
   letGo(): { readonly place: ChannelPlace; readonly encoder: ReturnType<EncoderSource['letGo']> } {
     const { placeOnAir: onAir, titleOnAir: lastTitle } = this.switch;
     const contentType = this.switch.onAir?.contentType;
+    const file = this.switch.onAir instanceof FileSource ? this.switch.onAir.place : null;
     const encoder = this.#encoderSource?.letGo() ?? null;
     this.switch.stop();
-    return { place: { onAir, contentType, onAirSinceMs: this.#onAirSinceMs, lastTitle }, encoder };
+    return { place: { onAir, contentType, onAirSinceMs: this.#onAirSinceMs, lastTitle, file }, encoder };
   }
 
-  /** Its encoder was on air in another process, and goes on here. Before `start`. */
-  goOn({ onAir, contentType, onAirSinceMs, lastTitle }: ChannelPlace): void {
-    if (contentType === undefined || !(this.switch.sources[onAir] instanceof EncoderSource)) return;
+  /** Its encoder or file was on air in another process, and goes on here. Before `start`. */
+  goOn({ onAir, contentType, onAirSinceMs, lastTitle, file }: ChannelPlace): void {
+    const source = this.switch.sources[onAir];
+    if (source instanceof FileSource && file !== null) source.goOn(file);
+    else if (!(source instanceof EncoderSource)) return;
+    if (contentType === undefined) return;
     this.switch.goOn(onAir, contentType, lastTitle);
     this.#onAirSinceMs = onAirSinceMs;
     this.#offAirSinceMs = Number.POSITIVE_INFINITY;

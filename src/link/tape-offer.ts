@@ -6,6 +6,7 @@
  */
 
 import type { Duplex } from 'node:stream';
+import { serialize } from 'node:v8';
 import type { DelayedAudio } from '../audio/channel-audio.js';
 import type { OpenOgg } from '../audio/ogg-tape.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
@@ -34,8 +35,8 @@ export interface TapeOffer {
 
 /** What is said of them. */
 export type OfferMessage =
-  /** Of a tape that is offered next, by the hub that has fed it: how far that has come. */
-  | { readonly type: 'open'; readonly channel: string; readonly open: PlainOpenSegment; readonly place: unknown }
+  /** Of a tape that is offered next, by the hub that has fed it: how far that has come. The place: as v8 writes it (it has buffers), in base64. */
+  | { readonly type: 'open'; readonly channel: string; readonly open: PlainOpenSegment; readonly place: string }
   /** Behind that, where its channel has a delay: what waits there, in pieces. */
   | { readonly type: 'delayed'; readonly channel: string; readonly delayed: PlainDelayedAudio }
   /** All that a process has; no mark there has a higher number. */
@@ -78,7 +79,8 @@ export function offerTapes(
     lastMark = Math.max(lastMark, last);
     tapes.push({ channel, name, head: tape.head, endMs: tape.endMs, lastMark: last, playing: audio.playing });
     if (fed === undefined) continue;
-    control.send({ type: 'open', channel, open: plainOpenSegment(fed.open), place: fed.place });
+    const place = serialize(fed.place).toString('base64');
+    control.send({ type: 'open', channel, open: plainOpenSegment(fed.open), place });
     const pieces = fed.delayed === null ? [] : plainDelayedAudio(fed.delayed, clock);
     for (const delayed of pieces) control.send({ type: 'delayed', channel, delayed });
   }

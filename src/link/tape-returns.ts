@@ -6,6 +6,7 @@
  */
 
 import type { Duplex } from 'node:stream';
+import { deserialize } from 'node:v8';
 import type { DelayedAudio } from '../audio/channel-audio.js';
 import type { OpenOgg } from '../audio/ogg-tape.js';
 import type { OpenSegment } from '../audio/tape.js';
@@ -175,9 +176,6 @@ function returnedTape({ offer, audio, from }: AskedTape, clock: Clock): Returned
   const open = from.open.get(offer.channel);
   if (open === undefined) return { audio, name: offer.name, fed: null };
   const delayed = readDelayedAudio(from.delayed.get(offer.channel) ?? [], clock);
-  return {
-    audio,
-    name: offer.name,
-    fed: { open: readOpenSegment(open.open, audio.tape!), delayed, place: open.place },
-  };
+  const place: unknown = deserialize(Buffer.from(open.place, 'base64'));
+  return { audio, name: offer.name, fed: { open: readOpenSegment(open.open, audio.tape!), delayed, place } };
 }

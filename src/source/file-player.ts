@@ -10,10 +10,12 @@
  * Owned by a file source (file.ts), which makes one for each start.
  */
 
+import type { Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { contentTypeOf, framerFor } from '../audio/format.js';
-import type { FrameSink } from '../audio/framer.js';
+import type { FramerState, FrameSink } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
+import type { OggFramerState } from '../audio/ogg-state.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { SourceInput } from './source.js';
 
@@ -32,6 +34,20 @@ const LEAST_ROOM_MS = 500;
 /** Of what it plays while there is room, this share takes no time. */
 const SURPLUS = 0.1;
 
+/** Where a player stands in its file, as plain data. */
+export interface FilePlace {
+  /** Which file: another one is played from its beginning. */
+  readonly id: string;
+  /** The framer has taken what is before it. */
+  readonly atByte: number;
+  readonly framer: FramerState | OggFramerState;
+  /** How much audio was passed on ahead of the clock, and when that was, wall clock milliseconds. */
+  readonly aheadMs: number;
+  readonly wallMs: number;
+}
+
+const idOf = ({ dev, ino, size, mtimeMs }: Stats) => `${dev} ${ino} ${size} ${mtimeMs}`;
+
 export class FilePlayer implements FrameSink, AlarmHandler {
   /** Audio flows: frames came since the start or the last loss. */
   isUp = false;
@@ -48,7 +64,11 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   /** When, on the clock, the first frame was passed on, and how much audio since. */
   #startMs = 0;
   #audioMs = 0;
+  #aheadAtStartMs = 0;
   #skippedAtFrame = 0;
+  /** Of the file that is open, and how much of it the framer has taken. */
+  #id = '';
+  #atByte = 0;
   /** Enough audio is ahead: the framer hands on nothing more of what it was given. */
   #isPaused = false;
 
@@ -67,13 +87,25 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     return contentTypeOf(this.#framer.codec);
   }
 
-  /** Round after round; every failure is a loss, tried again after RETRY_MS. Once. Resolves after `end`; never rejects. */
-  async play(): Promise<void> {
+  /** Null: another one cannot go on with it. */
+  get place(): FilePlace | null {
+    const { state: framer } = this.#framer;
+    if (!this.isUp || framer === null) return null;
+    return { id: this.#id, atByte: this.#atByte, framer, aheadMs: this.#aheadMs, wallMs: this.#clock.wallMs() };
+  }
+
+  /**
+   * Round after round; every failure is a loss, tried again after RETRY_MS. Once. Resolves after `end`; never rejects.
+   * @param place where another player was, of another process: it goes on there if that is the same file
+   */
+  async play(place: FilePlace | null): Promise<void> {
     while (!this.#hasEnded) {
       this.#framer = framerFor(this);
       this.#skippedAtFrame = 0;
       let reason = '';
       try {
+        if (place !== null) await this.#round(place);
+        place = null;
         while (!this.#hasEnded) await this.#round();
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
@@ -101,7 +133,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     if (!this.isUp) {
       this.isUp = true;
       this.#startMs = this.#clock.now();
-      this.#audioMs = 0;
+      this.#audioMs = this.#aheadAtStartMs;
     }
     this.#audioMs += durationMs;
     if (this.#roomMs() > LEAST_ROOM_MS) this.#startMs -= durationMs * SURPLUS;
@@ -123,25 +155,41 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     return this.#audioMs - (this.#clock.now() - this.#startMs);
   }
 
-  /** The file once, from its first frame to its last; throws where it cannot be read or has no frames. */
-  async #round(): Promise<void> {
+  /** The file once, from its first frame (or a place) to its last; throws where it cannot be read or has no frames. */
+  async #round(place: FilePlace | null = null): Promise<void> {
     // opening a pipe would hang until something is written to it
-    if (!(await stat(this.#path)).isFile()) throw new Error(`${this.#path} is not a file`);
+    const stats = await stat(this.#path);
+    if (!stats.isFile()) throw new Error(`${this.#path} is not a file`);
     if (this.#hasEnded) return;
     const file = await open(this.#path);
     try {
+      this.#id = idOf(stats);
+      this.#atByte = 0;
+      const isSame = place?.id === this.#id;
+      if (isSame) await this.#goOn(place!);
       const framesBefore = this.#framer.counters.frames;
       while (!this.#hasEnded) {
-        const { bytesRead } = await file.read(this.#piece, 0, READ_BYTES);
+        const { bytesRead } = await file.read(this.#piece, 0, READ_BYTES, this.#atByte);
         if (bytesRead === 0) break;
         await this.#pass(this.#piece.subarray(0, bytesRead));
       }
       if (this.#hasEnded) return;
-      if (this.#framer.counters.frames === framesBefore) throw new Error(`${this.#path} has no MP3, AAC or Ogg audio`);
+      const hasFrames = isSame || this.#framer.counters.frames > framesBefore;
+      if (!hasFrames) throw new Error(`${this.#path} has no MP3, AAC or Ogg audio`);
       this.#framer.reset();
     } finally {
       await file.close();
     }
+  }
+
+  #goOn({ atByte, framer, aheadMs, wallMs }: FilePlace): Promise<void> {
+    this.#atByte = atByte;
+    this.#framer.goOnFrom(framer);
+    const elapsedMs = Math.max(0, this.#clock.wallMs() - wallMs);
+    // After a longer time it catches up as after any hiccup.
+    this.#aheadAtStartMs = Math.max(-MOST_BEHIND_MS, aheadMs - elapsedMs);
+    // What the framer has of a page.
+    return this.#pass(this.#piece.subarray(0, 0));
   }
 
   /** Passes a piece on, waiting whenever enough audio is ahead. */
@@ -149,7 +197,9 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     let at = 0;
     while (!this.#hasEnded) {
       this.#isPaused = false;
-      at += this.#framer.push(piece.subarray(at));
+      const taken = this.#framer.push(piece.subarray(at));
+      at += taken;
+      this.#atByte += taken;
       if (this.#framer.counters.skippedBytes - this.#skippedAtFrame > MOST_GARBAGE_BYTES) {
         throw new Error(`${this.#path} is not MP3, AAC or Ogg`);
       }

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../base/clock.js';
-import { FilePlayer } from './file-player.js';
+import { type FilePlace, FilePlayer } from './file-player.js';
 import type { Source, SourceInput, SourceState } from './source.js';
 
 export class FileSource implements Source {
@@ -14,6 +14,7 @@ export class FileSource implements Source {
   readonly #path: string;
   readonly #roomMs: () => number;
   #player: FilePlayer | null = null;
+  #place: FilePlace | null = null;
 
   /**
    * @param path absolute, or relative to the process; looked at only after `start`
@@ -38,7 +39,18 @@ export class FileSource implements Source {
   start(): void {
     if (this.#player !== null) return;
     this.#player = new FilePlayer(this.#input, this.#clock, this.#path, this.#roomMs);
-    void this.#player.play();
+    void this.#player.play(this.#place);
+    this.#place = null;
+  }
+
+  /** Null: none that another process could go on with. */
+  get place(): FilePlace | null {
+    return this.#player?.place ?? null;
+  }
+
+  /** The next start goes on where the file was in another process. */
+  goOn(place: FilePlace): void {
+    this.#place = place;
   }
 
   stop(): void {

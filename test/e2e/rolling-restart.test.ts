@@ -5,6 +5,7 @@
 
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
+import { DEMO_FRAMES, framesIn } from '../kit/feeder.js';
 import { Machine, onePerWorker, RESTARTED_MS, WORKERS } from '../kit/machine.js';
 import { chainOf } from '../kit/ogg-chain.js';
 import { until } from '../kit/player.js';
@@ -16,6 +17,9 @@ import { DEMO_AUDIO } from '../kit/server.js';
 
 // They wait more than they compute.
 t.jobs = 3;
+
+/** Frame of the file → its place there. */
+const INDEX = new Map(DEMO_FRAMES.map((frame, i) => [frame.toString('latin1'), i]));
 
 t.test('a rolling restart: nobody notices', (t) => processStory(t, new Random(), { listeners: 30, acts: ['restart'] }));
 
@@ -78,6 +82,28 @@ stations:
     // The last page may be cut.
     t.same([decoded.status, decoded.stderr.toString()], [0, '']);
     t.match(audio.toString('latin1'), /title=one/i);
+  }
+});
+
+t.test('a file goes on where it was', async (t) => {
+  const machine = await Machine.start(t);
+  const players = [...(await onePerWorker(t, machine)).values()];
+  for (let i = 1; i <= 3; i++) {
+    machine.server.child.kill('SIGUSR2');
+    await until(() => machine.logged('"restarted"') === i, RESTARTED_MS);
+  }
+  for (const player of players) {
+    const { audioBytes } = player;
+    await player.until((p) => p.audioBytes > audioBytes + 64_000);
+    t.notOk(player.closed);
+    // A joiner's first one may be a copy without its reservoir.
+    const indices = framesIn(player.audio)
+      .frames.slice(1)
+      .map((frame) => INDEX.get(frame.toString('latin1')) ?? -1);
+    const jumps = indices.flatMap((index, k) =>
+      k === 0 || index === (indices[k - 1]! + 1) % INDEX.size ? [] : [[k, indices[k - 1], index]],
+    );
+    t.same(jumps, [], `each frame once, of ${indices.length}`);
   }
 });
 

@@ -109,7 +109,7 @@ export class ServerProcess {
         () => false,
       );
     };
-    await until(ask, 20_000, () => this.err);
+    await until(ask, 60_000, () => this.err);
   }
 
   async end(signal: NodeJS.Signals): Promise<void> {

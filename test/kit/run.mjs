@@ -23,7 +23,7 @@ const LONG = [
     'e2e',
     'attacks clock crash darkice exception faults ffmpeg-ogg firefox libshout liquidsoap log ogg ogg-icy players',
   ),
-  ...files('e2e', 'rolling-restart sessions store worker-limits'),
+  ...files('e2e', 'other-version rolling-restart sessions store worker-limits'),
   ...files('behaviour', 'churn decoders fuzz-front heard-places large-pieces large-station media-clock unread-answers'),
   ...files('docs', 'playout'),
   ...files('store', 'pages'),
@@ -41,7 +41,7 @@ const ALONE = [...files('behaviour', 'framing-budget'), ...files('e2e', 'workers
 const LONG_ALONE = [
   ...files('behaviour', 'heard-places unread-answers'),
   // Four processes each.
-  ...files('e2e', 'attacks rolling-restart sessions worker-limits'),
+  ...files('e2e', 'attacks other-version rolling-restart sessions worker-limits'),
   ...files('long', 'bench hostile hostile-workers processes truth'),
 ];
 

@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { deserialize, serialize } from 'node:v8';
 import t from 'tap';
 import { framerFor } from '../../src/audio/format.js';
 import { SystemClock } from '../../src/base/clock.js';
@@ -485,4 +486,84 @@ t.test('plays a tenth faster while the delay line of its channel has room', asyn
   await quietFor(1500);
   source.stop();
   t.ok(tap.mostAheadMs < mostMs + 300, `${mostMs}, then ${tap.mostAheadMs}`);
+});
+
+/** Hands on, from one source to the next, what is plain data between processes. */
+const handOver = (from: FileSource, to: FileSource) => {
+  const place = from.place;
+  from.stop();
+  if (place !== null) to.goOn(deserialize(serialize(place)));
+  to.start();
+  return place !== null;
+};
+
+t.test('another process goes on where it was, after every piece and at once', async (t) => {
+  for (const path of [mp3, aac, slow, opus]) {
+    const clock = new FakeClock();
+    const tap = new Tap();
+    const once = round(path);
+    let handed = 0;
+    let source = new FileSource(tap, clock, path);
+    t.teardown(() => source.stop());
+    source.start();
+    // Each wait of the player, and what is under way when it has just been woken.
+    for (let step = 0; tap.audioMs < 3 * once.durationMs; step++) {
+      const { audioMs } = tap;
+      await until(
+        () => tap.audioMs > audioMs,
+        2000,
+        () => `${path}: ${tap.losses}`,
+      );
+      const next = new FileSource(tap, clock, path);
+      if (handOver(source, next)) handed++;
+      source = next;
+      // Whatever happens first: a step of the clock, or one of the file.
+      if (step % 3 > 0) await setImmediate();
+      clock.advance(260);
+    }
+    source.stop();
+    t.ok(handed > 5, `${handed} times`);
+    t.ok(isLoopOf(tap.bytes, once.bytes), `${path}: each frame once`);
+    t.strictSame(tap.losses, []);
+  }
+});
+
+t.test('another file in its place, handed over, is played from its beginning', async (t) => {
+  const path = join(folder, 'replaced.mp3');
+  copyFileSync(mp3, path);
+  const clock = new FakeClock();
+  const before = new Tap();
+  const source = new FileSource(before, clock, path);
+  t.teardown(() => source.stop());
+  t.equal(source.place, null, 'nothing is played yet');
+  source.start();
+  t.equal(source.place, null, 'no frame has come yet');
+  await until(() => before.audioMs >= 400, 2000);
+  rmSync(path);
+  copyFileSync(slow, path);
+  const after = new Tap();
+  const next = new FileSource(after, clock, path);
+  t.teardown(() => next.stop());
+  t.ok(handOver(source, next));
+  await until(() => after.audioMs > 0, 2000);
+  t.ok(isLoopOf(after.bytes, round(slow).bytes));
+});
+
+t.test('handed over, it keeps its pace', async (t) => {
+  const clock = new FakeClock();
+  const [before, after] = [new Tap(), new Tap()];
+  const source = new FileSource(before, clock, slow);
+  source.start();
+  await until(() => before.audioMs >= 400, 2000);
+  const next = new FileSource(after, clock, slow);
+  t.teardown(() => next.stop());
+  const { place } = source;
+  source.stop();
+  // A new process needs some time to start.
+  clock.advance(700);
+  next.goOn(place!);
+  next.start();
+  await until(() => before.audioMs + after.audioMs >= 1100, 2000);
+  await quietFor(50);
+  t.ok(before.audioMs + after.audioMs < 1200, `${after.audioMs} ms: what was missed, and what is to be ahead`);
 });
