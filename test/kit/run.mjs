@@ -23,9 +23,15 @@ const LONG = [
     'e2e',
     'attacks clock crash darkice exception faults ffmpeg-ogg firefox libshout liquidsoap log ogg ogg-icy players',
   ),
-  ...files('e2e', 'other-version rolling-restart sessions store worker-limits'),
-  ...files('behaviour', 'churn decoders fuzz-front heard-places large-pieces large-station media-clock unread-answers'),
+  ...files('e2e', 'dead-processes other-version restart rolling-restart sessions store transcribed worker-limits'),
+  ...files('audio', 'ogg-link-end'),
+  ...files(
+    'behaviour',
+    'churn decoders fuzz-front heard-places large-pieces large-station media-clock unread-answers write-seconds',
+  ),
+  ...files('cli', 'measure-offset'),
   ...files('docs', 'playout'),
+  ...files('kit', 'spread'),
   ...files('store', 'pages'),
 ];
 /** In both: the long form tries more. */
@@ -41,7 +47,7 @@ const ALONE = [...files('behaviour', 'framing-budget'), ...files('e2e', 'workers
 const LONG_ALONE = [
   ...files('behaviour', 'heard-places unread-answers'),
   // Four processes each.
-  ...files('e2e', 'attacks other-version rolling-restart sessions worker-limits'),
+  ...files('e2e', 'attacks dead-processes other-version rolling-restart sessions worker-limits'),
   ...files('long', 'bench hostile hostile-workers processes truth'),
 ];
 
