@@ -48,7 +48,7 @@ const LONG_ALONE = [
   ...files('behaviour', 'heard-places unread-answers'),
   // Four processes each.
   ...files('e2e', 'attacks dead-processes other-version rolling-restart sessions worker-limits'),
-  ...files('long', 'bench hostile hostile-workers processes truth'),
+  ...files('long', 'hostile hostile-workers processes truth'),
 ];
 
 /** These start no server of processes: with workers they would be the same. */
