@@ -8,10 +8,14 @@ import type { SourceFacts } from '../source/facts.js';
 import type { SourceTitle } from '../source/source.js';
 import type { LinkConnection, MessageHandler } from './connection.js';
 import type { LastMetrics, TallyMessage } from './tally-messages.js';
-import { type MessageReader, WireError } from './wire.js';
+import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from './wire.js';
 
 /** Behind those of tapes (message-types.ts). */
 const CONTROL = 32;
+/** Before a text. */
+const LENGTH_BYTES = 4;
+/** Of what a worker asks: a change comes back to all workers, with less of it. */
+export const MOST_ASKED_BYTES = MOST_MESSAGE_BYTES / 2;
 
 /** What a channel's sources make of it, and what a head says of its audio, for processes that do not feed it. */
 export interface ChannelFacts {
@@ -110,10 +114,14 @@ export class Control<In, Out> implements MessageHandler {
     connection.handle(CONTROL, CONTROL, this);
   }
 
-  send(message: Out): void {
-    if (this.#connection.isClosed) return;
-    this.#connection.begin(CONTROL).text(JSON.stringify(message)).end();
+  /** False: it is longer than this, and was not sent: it would end the link, and so it would when it is sent again. */
+  send(message: Out, mostBytes = MOST_MESSAGE_BYTES): boolean {
+    if (this.#connection.isClosed) return true;
+    const text = JSON.stringify(message);
+    if (Buffer.byteLength(text) + LENGTH_BYTES > mostBytes) return false;
+    this.#connection.begin(CONTROL).text(text).end();
     this.#connection.flush();
+    return true;
   }
 
   onMessage(_type: number, message: MessageReader): void {

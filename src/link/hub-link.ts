@@ -70,8 +70,9 @@ export class HubLink implements ControlHandler<FromWorker> {
     this.#sessions = new HubSessions(this.#connection, parts.sessions);
   }
 
-  send(message: FromHub): void {
-    if (this.worker !== 0) this.#control.send(message);
+  /** False: it is too long to be sent. */
+  send(message: FromHub): boolean {
+    return this.worker === 0 || this.#control.send(message);
   }
 
   /** Whether the worker does not keep up. */
@@ -123,7 +124,7 @@ export class HubLink implements ControlHandler<FromWorker> {
   async #answer(id: number, question: Question, ask: unknown): Promise<void> {
     try {
       const answer = await this.#parts.onQuestion(question, ask as never, this.worker, id);
-      this.send({ type: 'answer', id, answer });
+      if (!this.send({ type: 'answer', id, answer })) throw new Error('an answer is longer than a message may be');
     } catch (error) {
       if (!(error instanceof Refusal)) this.#parts.onBroken(error);
       this.send({ type: 'refused', id, refusal: refusedAnswer(error) });

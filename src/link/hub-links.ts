@@ -49,8 +49,8 @@ export interface HubLinksParts {
   onGone?(): void;
   /** A push is about to be decided. */
   onPush(channel: string): void;
-  /** The metrics of all processes. @param workers what prom-client makes of theirs, of those that answered */
-  metrics(workers: ReadonlyMap<number, unknown>): Promise<string>;
+  /** The metrics of all processes. @param workers what prom-client makes of theirs, of those that answered @param linked all that are there */
+  metrics(workers: ReadonlyMap<number, unknown>, linked: ReadonlySet<number>): Promise<string>;
   /** A worker that ends says what it has counted. */
   onLastMetrics(worker: number, metrics: unknown): void;
   onError(error: unknown): void;
@@ -235,7 +235,7 @@ export class HubLinks implements AlarmHandler {
     const asked = greeted.map((link) => link.metrics().then((metrics) => void answers.set(link.worker, metrics)));
     await Promise.race([Promise.allSettled(asked), tooLong]);
     alarm?.cancel();
-    return this.#parts.metrics(new Map(answers));
+    return this.#parts.metrics(new Map(answers), new Set(greeted.map(({ worker }) => worker)));
   }
 
   /** Resolves when all workers have this change, or after APPLY_MS. */

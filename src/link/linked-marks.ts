@@ -1,5 +1,5 @@
 /**
- * Marks on a link. Each is sent once, with its record, and goes by its number (`order`) from then on; at the other end the same number is
+ * Marks on a link. Each is sent once for each tape, with its record, and goes by its number (`order`) from then on; at the other end the same number is
  * the same object, over a cut of the link too. So it is with blocks, which have numbers of their own: a title that kept the one before it has its
  * block, and to segments two blocks say the same only when they are one (audio/segment.ts). Both ends forget those that lie on the tape no more: a message says from which number on they are kept.
  */
@@ -21,7 +21,7 @@ export function numberOf(mark: Mark | null): number {
   return mark?.order ?? NO_MARK;
 }
 
-/** Those that the other end has, of one subscription. */
+/** Those that the other end has, of the tape that one subscription sends. */
 export class SentMarks {
   readonly #marks = new Map<number, Mark>();
   #keptFrom = NO_MARK;
@@ -41,6 +41,12 @@ export class SentMarks {
     this.#keptFrom = number;
     this.#unseen = 0;
     for (const each of this.#marks.keys()) if (each < number) this.#marks.delete(each);
+  }
+
+  /** Another tape follows: the other end may have forgotten those of the one before, also those that are on both. */
+  clear(): void {
+    this.#marks.clear();
+    this.#unseen = 0;
   }
 
   /** The fields of the message that makes it known. */

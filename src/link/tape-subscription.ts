@@ -162,6 +162,7 @@ export class TapeSubscription implements TapeObserver {
     this.#isAnswered = true;
     this.#head = null;
     this.#late = null;
+    this.#marks.clear();
     this.#tape = tape;
     if (tape === undefined) this.#begin(NO_TAPE).end();
     else this.#announce(tape, tape.tail, false);

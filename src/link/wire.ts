@@ -8,8 +8,8 @@
  */
 
 export const HEADER_BYTES = 5;
-/** A second of anything that is heard over a network, the head of an Ogg link, and plenty. */
-export const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** The metrics of ten thousand channels, a channel's state with all pushes that it holds; what is of tapes is a few MiB at most. */
+export const MOST_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 const NOTHING = Buffer.alloc(0);
 

@@ -19,8 +19,10 @@ import {
   type ControlHandler,
   type FromHub,
   type FromWorker,
+  MOST_ASKED_BYTES,
   type Question,
   type Questions,
+  type RefusedAnswer,
 } from './control.js';
 import { LinkEngine, PATIENCE_MS } from './link-engine.js';
 import type { LinkedAudio } from './linked-audio.js';
@@ -34,6 +36,12 @@ import { WorkerTallies } from './worker-tallies.js';
 
 /** How long a tape comes after its last listener has gone: who comes back finds it. */
 const LINGER_MS = 10_000;
+/** Of what a worker asks, a change alone can be so long. */
+const TOO_LONG: RefusedAnswer = {
+  kind: 'too-large',
+  detail: 'The channel would hold more than one process can pass on to another. Nothing was applied.',
+  headers: {},
+};
 
 export interface WorkerLinkParts {
   /** Its number, which no other process of this server has had. */
@@ -249,7 +257,9 @@ export class WorkerLink implements ControlHandler<FromHub> {
     return this.#questions.ask((id) => {
       onAsked(id);
       if (this.#control === null) this.#questions.drop();
-      else this.#control.send({ type: 'ask', id, question, ask });
+      else if (!this.#control.send({ type: 'ask', id, question, ask }, MOST_ASKED_BYTES)) {
+        this.#questions.refuse(id, TOO_LONG);
+      }
     });
   }
 

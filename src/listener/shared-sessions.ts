@@ -9,7 +9,7 @@
  * worker passes it on to its own watchers. A metaid is a secret: it is in no log.
  */
 
-import type { Clock } from '../base/clock.js';
+import type { Alarm, Clock } from '../base/clock.js';
 import { retryLater } from '../base/refusal.js';
 import type { Feed, Sync } from '../feed/feed.js';
 import { type FollowedSession, FollowedSessions } from './followed-sessions.js';
@@ -64,6 +64,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   readonly #followed: FollowedSessions;
   /** Metaids that other processes follow. */
   readonly #followers = new Set<string>();
+  #settling: Alarm | null = null;
 
   constructor(parts: SharedSessionsParts) {
     this.#parts = parts;
@@ -184,11 +185,13 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     for (const metaid of sessions.metaids()) link.place(metaid, sessions.get(metaid) ?? null);
     for (const { metaid } of this.#followed.all()) link.follow(metaid, true);
     if (this.#elsewhere.size === 0) return;
-    clock.alarm(clock.now() + SETTLE_MS, { onAlarm: () => this.#forgetUnconfirmed() });
+    this.#settling = clock.alarm(clock.now() + SETTLE_MS, { onAlarm: () => this.#forgetUnconfirmed() });
   }
 
   /** There is none for now. What is known stays; what happens elsewhere is not heard. */
   onLost(): void {
+    // The next hub has its own time.
+    this.#settling?.cancel();
     this.#followers.clear();
     for (const elsewhere of this.#elsewhere.values()) elsewhere.isConfirmed = false;
     for (const followed of this.#followed.all()) {
@@ -337,7 +340,6 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   }
 
   #forgetUnconfirmed(): void {
-    if (!this.#parts.link.isOpen) return;
     for (const [metaid, { isConfirmed }] of this.#elsewhere) if (!isConfirmed) this.onPlace(metaid, null);
   }
 }

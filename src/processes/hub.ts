@@ -72,7 +72,8 @@ export async function startHub({ boot, config, opened: { log }, inbox, send }: C
       gone.isSome = true;
     },
     onPush: (channel) => titles.check(channel),
-    metrics: async (workers) => MetricRegistry.sum([...(await kept.with(workers)), await metrics.registry.plain()]),
+    metrics: async (workers, linked) =>
+      MetricRegistry.sum([...(await kept.with(workers, linked)), await metrics.registry.plain()]),
     onLastMetrics: (worker, last) => kept.keep(worker, last),
   });
   const restarts = { hub: 0, worker: 0 };

@@ -14,8 +14,13 @@ async function metricsOf(worker: number, pushes: number, lag: number): Promise<u
   return registry.plain();
 }
 
-async function linesOf(kept: KeptMetrics, answers: ReadonlyMap<number, unknown>): Promise<string[]> {
-  const text = await MetricRegistry.sum(await kept.with(answers));
+/** @param linked those that are there, whether they have answered or not */
+async function linesOf(
+  kept: KeptMetrics,
+  answers: ReadonlyMap<number, unknown>,
+  linked: Iterable<number> = answers.keys(),
+): Promise<string[]> {
+  const text = await MetricRegistry.sum(await kept.with(answers, new Set(linked)));
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 }
 
@@ -45,4 +50,21 @@ t.test('many workers that came and went stay counted', async (t) => {
     const lines = await linesOf(kept, new Map([[worker, await metricsOf(worker, 1, 1)]]));
     t.ok(lines.includes(`pushes_total{channel="demo"} ${worker}`), lines.join());
   }
+});
+
+t.test('workers that do not answer in time count once, however many they are', async (t) => {
+  const kept = new KeptMetrics();
+  const all = new Map<number, unknown>();
+  for (let worker = 1; worker <= 12; worker++) all.set(worker, await metricsOf(worker, 10, 1));
+  const row = async (answers: ReadonlyMap<number, unknown>) =>
+    (await linesOf(kept, answers, all.keys())).find((line) => line.startsWith('pushes_total'));
+  for (const answers of [all, new Map(), all, new Map([...all].slice(3)), all])
+    t.equal(await row(answers), 'pushes_total{channel="demo"} 120');
+});
+
+t.test('two scrapes at once have the same', async (t) => {
+  const kept = new KeptMetrics();
+  for (let worker = 1; worker <= 12; worker++) kept.keep(worker, await metricsOf(worker, 10, 1));
+  const both = await Promise.all([linesOf(kept, new Map()), linesOf(kept, new Map())]);
+  for (const lines of both) t.same(lines, ['pushes_total{channel="demo"} 120']);
 });

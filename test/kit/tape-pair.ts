@@ -13,6 +13,8 @@ type Known = Map<Mark, Mark>;
 export class TapePair {
   readonly #random: Random;
   #known: Known = new Map();
+  /** That was compared last. */
+  #replica: ReplicaTape | null = null;
   /** How much was compared. */
   segments = 0;
   marks = 0;
@@ -40,7 +42,9 @@ export class TapePair {
       const burstMs = this.#random.int(0, 1.2 * tape.lagMs);
       same(`joinAt(${burstMs})`, tape.joinAt(burstMs), replica.joinAt(burstMs));
     }
-    const before = this.#known;
+    // Of another tape they may be others.
+    const before: Known = replica === this.#replica ? this.#known : new Map();
+    this.#replica = replica;
     this.#known = new Map();
     for (let seq = tape.tail; seq < tape.head; seq++) {
       this.segments++;

@@ -8,6 +8,7 @@ import { Tallies } from '../../src/base/tallies.js';
 import { Sequence } from '../../src/feed/sequence.js';
 import { EngineHost } from '../../src/link/engine-host.js';
 import { HubLinks } from '../../src/link/hub-links.js';
+import { MOST_MESSAGE_BYTES } from '../../src/link/wire.js';
 import { WorkerLink } from '../../src/link/worker-link.js';
 import { takeNow } from '../../src/now-playing/effect.js';
 import { makeTrack } from '../../src/now-playing/repeat.js';
@@ -49,10 +50,13 @@ const KEYS = ['a', 'c0', 'c1'];
 class TitleHub {
   readonly links: HubLinks;
   readonly sockets = new Set<net.Socket>();
+  metrics = '';
+  onError: (error: unknown) => void;
   readonly #server: net.Server;
   readonly #store: OwnStore;
 
   constructor(t: Test, path: string, store: MemoryStore, clock: SystemClock) {
+    this.onError = (error) => t.error(error);
     const sequence = new Sequence();
     const deliver = (channel: string, change: Change) => this.links.onChange(channel, change);
     const own = new OwnStore(store);
@@ -61,8 +65,8 @@ class TitleHub {
     const engine = new EngineHost(local);
     this.links = new HubLinks({
       ...{ clock, channels: new Map(), keys: KEYS, engine, sequence, storeFault: () => null, onPush: () => undefined },
-      ...{ tallies: new Tallies(), remembered: 10, metrics: async () => '', onLastMetrics: () => undefined },
-      onError: (error) => t.error(error),
+      ...{ tallies: new Tallies(), remembered: 10, metrics: async () => this.metrics, onLastMetrics: () => undefined },
+      onError: (error) => this.onError(error),
     });
     this.#server = net.createServer((socket) => {
       this.sockets.add(socket);
@@ -192,6 +196,30 @@ t.test(
     }
   },
 );
+
+t.test('what is long comes over, what is too long is refused, and the link holds', async (t) => {
+  const { clock, path, store } = start(t);
+  const hub = new TitleHub(t, path, store, clock);
+  t.teardown(() => hub.kill());
+  const { link } = new TitleWorker(t, 1, path, clock);
+  // Of a thousand channels and more.
+  hub.metrics = 'airsplice_source_up 1\n'.repeat(500_000);
+  t.equal((await link.ask('metrics', null)).length, hub.metrics.length);
+  // As many long pushes that wait for their time.
+  const long = 's'.repeat(5_000_000);
+  const change = await link.engine.update('a', play('a', long));
+  t.equal(change!.record!.song.length, long.length);
+  const tooLong = link.engine.update('a', play('a', long.repeat(3)));
+  await t.rejects(tooLong, { name: 'Refusal', kind: 'too-large' });
+  t.equal(store.load('a')!.version, 1);
+  const errors: unknown[] = [];
+  hub.onError = (error) => errors.push(error);
+  hub.metrics = 'm'.repeat(MOST_MESSAGE_BYTES);
+  await t.rejects(link.ask('metrics', null), { name: 'Refusal', kind: 'internal' });
+  t.equal(errors.length, 1, 'which is logged');
+  t.equal((await link.engine.update('a', play('a', 'short')))!.state.version, 2);
+  t.equal(hub.sockets.size, 1, 'one link all the time');
+});
 
 t.test('the hub is killed again and again: no change is lost, none is made twice', async (t) => {
   const random = new Random();

@@ -1,6 +1,7 @@
 /**
  * Whatever happens to a tape and to the link, a replica reads as the tape does, and a listener there is sent the same bytes. Random stories: audio of
- * every kind, titles at their place, ahead, late and corrected, other formats, fences, tapes that are let go; links that are cut and slow.
+ * every kind, titles at their place, ahead, late and corrected, other formats, fences, tapes that are let go; links that are cut and slow, and
+ * hubs that go on with what the one before has fed.
  */
 
 import type { Socket } from 'node:net';
@@ -64,7 +65,7 @@ class Story {
   readonly audio: ChannelAudio;
   readonly receiver: TapeReceiver;
   readonly pair: TapePair;
-  readonly names = new TapeNames();
+  names = new TapeNames();
   readonly counts = { cuts: 0, compared: 0, ended: 0, fallen: 0, bytes: 0 };
   #source: StorySource;
   #pipe: LinkPipe | null = null;
@@ -200,7 +201,16 @@ class Story {
     this.#pipe?.hub.destroy();
     this.#pipe = null;
     this.counts.cuts++;
+    if (this.random.chance(0.3)) this.#nextHub();
     if (this.random.chance(0.7)) this.connect();
+  }
+
+  /** Another hub has taken the tape back. */
+  #nextHub(): void {
+    const { tape } = this.audio;
+    const names = new TapeNames();
+    if (tape !== undefined) names.set(tape, this.names.nameOf(tape));
+    this.names = names;
   }
 
   /** The link stands still, or is away, for longer than the tape is. */

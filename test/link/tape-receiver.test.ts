@@ -159,6 +159,25 @@ t.test('another hub’s tape is another tape: its listeners are sent away', asyn
   t.not(again, mark);
 });
 
+t.test('behind a tape that a new hub took back comes another one, with the title that is in force', async (t) => {
+  const harness = new LinkHarness().connect().enter();
+  const { audio, linked } = harness;
+  harness.title();
+  harness.play(3000).settle();
+  const { tape } = linked;
+  harness.pipe.hub.destroy();
+  harness.names = new TapeNames();
+  harness.names.set(audio.tape!, tape!.name);
+  harness.connect().play(3000).settle();
+  t.equal(linked.tape, tape, 'it goes on');
+  audio.release();
+  harness.play(3000).settle();
+  t.not(linked.tape, tape);
+  t.same(harness.broken, [], 'and the link holds');
+  new TapePair(new Random()).compare(audio.tape!, linked.tape!);
+  t.equal(linked.tape!.at(0)!.before!.view.title, 'T1');
+});
+
 t.test('a title that comes late is known to sessions at once, over the link too', async (t) => {
   const harness = new LinkHarness().connect(1).enter();
   const lates: LateTitle[] = [];

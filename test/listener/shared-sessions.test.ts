@@ -6,6 +6,7 @@
 import t, { type Test } from 'tap';
 import { Mark } from '../../src/audio/mark.js';
 import type { Message, Sync } from '../../src/feed/feed.js';
+import { SessionRegistry } from '../../src/link/session-registry.js';
 import type { Session } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
 import { Random } from '../kit/random.js';
@@ -373,6 +374,21 @@ t.test('where the hub is away polls are told so, or get what is known; a watcher
   t.equal((await other.directory.get('m'))?.id, session.id, 'what is known stays');
   clock.advance(2500);
   t.equal(other.directory.get('m'), undefined, 'and what the next hub does not say within two seconds is over');
+});
+
+t.test('each of two hubs, one soon after the other, has two seconds to say what is elsewhere', async (t) => {
+  const { clock, cluster, other, session } = await setUp(t);
+  await Promise.all([other.directory.get('m'), cluster.settle()]);
+  for (const lateMs of [1900, 1900]) {
+    for (const i of [0, 1]) cluster.cut(i);
+    cluster.registry = new SessionRegistry();
+    cluster.join(1);
+    await cluster.settle();
+    clock.advance(lateMs);
+    t.equal((await other.directory.get('m'))?.id, session.id, 'until then what is known stays');
+  }
+  clock.advance(200);
+  t.equal(other.directory.get('m'), undefined);
 });
 
 t.test('a poll does not wait for ever', async (t) => {
