@@ -46,7 +46,6 @@ const SHORT_LINES = 100;
 const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/addresses': ['config/encoder', 'http/roles', 'net/opening'],
   'app/network': ['app/app', 'http/roles'],
-  'app/registry': ['app/kept-metrics', 'http/ops'],
   'app/streams': ['app/app', 'http/stream/stream', 'http/stream/status', 'behaviour/reading-players'],
   'audio/closed-segments': ['audio/tape', 'audio/ogg-tape', 'audio/tape-readers'],
   'audio/format': ['audio/framer', 'audio/ogg', 'source/intake'],

@@ -1,12 +1,13 @@
 /**
  * The registry of metrics, by prom-client: counters, gauges and histograms whose values lie in plain fields elsewhere and are read when they
- * are scraped. Nothing on a hot path knows of metrics.
+ * are scraped. Nothing on a hot path knows of metrics. Invariant: a scrape is one metric a turn of the event loop, since each may have a row for each
+ * source of a thousand channels.
  */
 
+import { setImmediate } from 'node:timers/promises';
 import {
   AggregatorRegistry,
-  Counter,
-  Gauge,
+  type Gauge,
   type Histogram,
   type MetricObjectWithValues,
   type MetricValue,
@@ -15,6 +16,9 @@ import {
 import type { Counts, Durations } from '../base/counts.js';
 
 export type Labels = Readonly<Record<string, string | number>>;
+
+/** As `plain` makes them. */
+type PlainMetric = MetricObjectWithValues<MetricValue<string>>;
 
 /** Sets one row. */
 export type SetRow = (labels: Labels, value: number) => void;
@@ -30,62 +34,73 @@ export class MetricRegistry {
   }
 
   /** All metrics as Prometheus reads them. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  async text(): Promise<string> {
+    const parts: string[] = [];
+    for (const { name } of this.#registry.getMetricsAsArray()) {
+      parts.push(await this.#registry.getSingleMetricAsString(name));
+      await setImmediate();
+    }
+    return document(parts);
   }
 
   /** The same as plain data, for a process that adds up those of several. */
-  plain(): Promise<unknown> {
-    return this.#registry.getMetricsAsJSON();
+  async plain(): Promise<unknown> {
+    const all: unknown[] = [];
+    for (const { name } of this.#registry.getMetricsAsArray()) {
+      const metric = this.#registry.getSingleMetric(name) as unknown as { get(): Promise<unknown> };
+      all.push(await metric.get());
+      await setImmediate();
+    }
+    return all;
   }
 
   /**
    * All metrics of several processes as Prometheus reads them: rows with the same labels are added up, of gauges for which that would be wrong the
    * largest counts. @param all as `plain` makes them
    */
-  static sum(all: readonly unknown[]): Promise<string> {
-    return AggregatorRegistry.aggregate(all as object[]).metrics();
+  static async sum(all: readonly unknown[]): Promise<string> {
+    const registry = new Registry();
+    const parts: string[] = [];
+    for (const metric of (await MetricRegistry.added(all)) as PlainMetric[]) {
+      registry.registerMetric({ name: metric.name, get: async () => metric } as unknown as Gauge);
+      parts.push(await registry.getSingleMetricAsString(metric.name));
+      await setImmediate();
+    }
+    return document(parts);
   }
 
   /** The same, as `plain` would make them. */
   static async added(all: readonly unknown[]): Promise<unknown> {
-    return AggregatorRegistry.aggregate(all as object[]).getMetricsAsJSON();
+    const sums: unknown[] = [];
+    for (const same of byName(all as PlainMetric[][])) {
+      // What one process alone says is as it is: most rows are of the hub.
+      if (same.length === 1) sums.push(...same[0]!);
+      else sums.push(...(await AggregatorRegistry.aggregate(same).getMetricsAsJSON()));
+      await setImmediate();
+    }
+    return sums;
   }
 
   /** Of one process's metrics those that count, without rows that are of this process alone. @param metrics as `plain` makes them */
   static countersOf(metrics: unknown): unknown {
-    return (metrics as MetricObjectWithValues<MetricValue<string>>[])
+    return (metrics as PlainMetric[])
       .filter(({ type }) => COUNTING.includes(String(type)))
       .map((metric) => ({ ...metric, values: metric.values.filter(({ labels }) => !('process' in labels)) }));
   }
 
-  /** Rows that are not set at a scrape are not there. @param among several processes that say it of all of them: `max` */
+  /** Rows that are not set at a scrape are not there; each is set once. @param among several processes that say it of all of them: `max` */
   gauge(
     name: string,
     help: string,
-    labelNames: string[],
+    labelNames: readonly string[],
     read: (set: SetRow) => void,
     among: 'sum' | 'max' = 'sum',
   ): void {
-    const gauge: Gauge = new Gauge({
-      ...{ name, help, labelNames, aggregator: among },
-      registers: [this.#registry],
-      collect: () => {
-        gauge.reset();
-        read((labels, value) => gauge.set(labels, value));
-      },
-    });
+    this.#register(name, help, 'gauge', labelNames, read, among);
   }
 
-  counter(name: string, help: string, labelNames: string[], read: (set: SetRow) => void): void {
-    const counter: Counter = new Counter({
-      ...{ name, help, labelNames },
-      registers: [this.#registry],
-      collect: () => {
-        counter.reset();
-        read((labels, value) => counter.inc(labels, value));
-      },
-    });
+  counter(name: string, help: string, labelNames: readonly string[], read: (set: SetRow) => void): void {
+    this.#register(name, help, 'counter', labelNames, read, 'sum');
   }
 
   counts(name: string, help: string, label: string, counts: Counts): void {
@@ -111,4 +126,40 @@ export class MetricRegistry {
     };
     this.#registry.registerMetric({ name, get } as unknown as Histogram);
   }
+
+  /** prom-client's own would keep each row by a key of its labels, ten times as dear as all else of a scrape. */
+  #register(
+    name: string,
+    help: string,
+    type: 'counter' | 'gauge',
+    labelNames: readonly string[],
+    read: (set: SetRow) => void,
+    aggregator: 'sum' | 'max',
+  ): void {
+    const get = async () => {
+      const values: { readonly labels: Labels; readonly value: number }[] = [];
+      read((labels, value) => {
+        for (const label in labels) if (!labelNames.includes(label)) throw new Error(`${name} has no label ${label}`);
+        values.push({ labels, value });
+      });
+      return { name, help, type, values, aggregator };
+    };
+    this.#registry.registerMetric({ name, get } as unknown as Gauge);
+  }
+}
+
+/** Of each metric those of all processes, as the aggregator takes them: a list for each process. */
+function byName(all: readonly PlainMetric[][]): Iterable<PlainMetric[][]> {
+  const found = new Map<string, PlainMetric[][]>();
+  for (const metric of all.flat()) {
+    const same = found.get(metric.name) ?? [];
+    found.set(metric.name, same);
+    same.push([metric]);
+  }
+  return found.values();
+}
+
+/** @param parts the text of each metric, with or without a line's end */
+function document(parts: readonly string[]): string {
+  return `${parts.map((part) => part.trimEnd()).join('\n\n')}\n`;
 }
