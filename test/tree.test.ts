@@ -119,7 +119,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'listener/session-copy': ['listener/shared-sessions'],
   'link/worker-link': ['link/link-engine', 'e2e/workers'],
   'processes/hub': ['e2e/workers', 'e2e/rolling-restart'],
-  'processes/managed-process': ['e2e/workers', 'e2e/rolling-restart'],
   'processes/run': ['e2e/start', 'e2e/rolling-restart'],
   'processes/supervisor': ['e2e/workers', 'e2e/rolling-restart'],
   'processes/worker': ['e2e/workers', 'e2e/rolling-restart'],

@@ -48,8 +48,8 @@ export async function startHub({ boot, config, opened: { log }, inbox, send }: C
     ...{ clock, onError: onLinkError },
     has: (channel) => hub.channels.has(channel),
   });
-  await returns.listen();
   const waiting = new HubMessages(inbox);
+  await returns.listen();
   send({ type: boot.offers === null ? 'standby' : 'taking' });
   const offers = boot.offers ?? (await waiting.go());
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');

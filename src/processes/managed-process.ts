@@ -2,9 +2,10 @@
  * A child process as its supervisor sees it: it is started, given its work, and ended where it hangs.
  *
  *   starting ──waiting──► booting ──ready──► running ──► ended        hanging: no sign of life for HANGING_MS; killed
+ *       └── what it is sent waits until it is known to understand it                not started: ended, with why
  */
 
-import { type ChildProcess, fork } from 'node:child_process';
+import { ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import type { Socket } from 'node:net';
 import {
@@ -57,25 +58,33 @@ export class ManagedProcess {
   readonly #waiting: { readonly type: FromChild['type']; readonly resolve: () => void }[] = [];
   readonly #timer: NodeJS.Timeout;
   readonly #end: Promise<void>;
+  /** What is to be sent once it has its work; null: it has. */
+  #kept: (() => void)[] | null = [];
+  /** Called where it ends before it was sent what it was to be sent. */
+  readonly #unsent = new Set<(isSent: boolean) => void>();
 
   constructor(parts: ManagedProcessParts) {
     this.#parts = parts;
     this.role = parts.role;
     this.boot = parts.boot;
-    const env = { ...process.env, AIRSPLICE_PROCESS: parts.role };
-    // Workers share the ports of the supervisor; the hub has none, and must not get its local sockets from there.
-    this.#process =
-      parts.role === 'worker' ? cluster.fork(env).process : fork(parts.script, { env, serialization: 'advanced' });
+    this.#process = launch(parts);
     this.#process.on('message', (message, socket) =>
       this.#onMessage(message as FromChild, socket as Socket | undefined),
     );
-    this.#process.on('error', () => undefined);
     this.#end = new Promise((resolve) => {
-      this.#process.once('exit', (code, signal) => {
+      const end = (code: number | null, signal: NodeJS.Signals | null) => {
         this.hasEnded = true;
         clearInterval(this.#timer);
         parts.onEnded(this, { code, signal, reason: this.#reason, wasHanging: this.#wasHanging });
+        for (const onSent of this.#unsent) onSent(false);
         resolve();
+      };
+      this.#process.once('exit', end);
+      this.#process.on('error', ({ message }) => {
+        // Else an exit follows. Without a process there is none.
+        if (this.#process.pid !== undefined || this.hasEnded) return;
+        this.#reason = message;
+        end(null, null);
       });
     });
     this.#timer = setInterval(() => this.#look(), ALIVE_MS);
@@ -103,23 +112,38 @@ export class ManagedProcess {
     return this.#end;
   }
 
-  /** What cannot be sent has nobody to get it: the end of the process follows. @param onSent when the socket is no longer here */
-  send(message: ToChild, socket?: Socket, onSent: () => void = () => undefined): void {
-    if (this.hasEnded || !this.#process.connected) onSent();
-    else this.#process.send(message, socket, {}, () => onSent());
+  /**
+   * @param socket it stays open here
+   * @param onSent called once: when message and socket are on their way, or when they cannot be any more
+   */
+  send(message: ToChild, socket?: Socket, onSent: (isSent: boolean) => void = () => undefined): void {
+    if (this.hasEnded) {
+      onSent(false);
+      return;
+    }
+    const done = (isSent: boolean) => {
+      if (this.#unsent.delete(done)) onSent(isSent);
+    };
+    this.#unsent.add(done);
+    // Node itself would not close the sockets that it was to send to a process that has ended, nor say so.
+    const send = () => void this.#process.send(message, socket, { keepOpen: true }, (error) => done(error === null));
+    if (this.#kept === null) send();
+    else this.#kept.push(send);
   }
 
-  /** Asks it to end; resolves when it is gone. It is killed where it takes longer than `graceMs` and a moment. */
+  /** Asks it to end; resolves when it is gone. It is killed where it takes longer than `graceMs` and a moment, or has no work yet. */
   async stop(graceMs: number): Promise<void> {
     this.isStopping = true;
-    this.send({ type: 'stop', graceMs });
+    if (this.#kept === null) this.send({ type: 'stop', graceMs });
+    else this.kill();
     const timer = setTimeout(() => this.kill(), graceMs + MOMENT_MS);
     await this.#end;
     clearTimeout(timer);
   }
 
   kill(): void {
-    this.#process.kill('SIGKILL');
+    // Else it was not started.
+    if (this.#process.pid !== undefined) this.#process.kill('SIGKILL');
   }
 
   #onMessage(message: FromChild, socket: Socket | undefined): void {
@@ -138,7 +162,10 @@ export class ManagedProcess {
   /** A program of another version on the disk may not know what it is sent, and is sent nothing. */
   #boot(version: number): void {
     if (version === MESSAGES_VERSION) {
+      const kept = this.#kept ?? [];
+      this.#kept = null;
       this.send({ type: 'boot', boot: this.#parts.boot });
+      for (const send of kept) send();
       return;
     }
     this.#reason = `the program speaks version ${version} of the supervisor's messages, and this supervisor version ${MESSAGES_VERSION}: the server must be stopped and started`;
@@ -158,3 +185,19 @@ export class ManagedProcess {
 
 /** What a child may take beyond its grace. */
 const MOMENT_MS = 500;
+
+/** Starts it. Where that fails there is an `error`, and no process. */
+function launch({ role, script }: ManagedProcessParts): ChildProcess {
+  const env = { ...process.env, AIRSPLICE_PROCESS: role };
+  try {
+    // Workers share the ports of the supervisor; the hub has none, and must not get its local sockets from there.
+    if (role === 'hub') return fork(script, { env, serialization: 'advanced' });
+    // It repeats what it hears of its process: to nobody, Node would throw it.
+    return cluster.fork(env).on('error', () => undefined).process;
+  } catch (error) {
+    // Node throws where memory is short, and says the rest as an event.
+    const none = new ChildProcess();
+    process.nextTick(() => none.emit('error', error));
+    return none;
+  }
+}

@@ -20,33 +20,47 @@ interface WaitingSocket {
 
 export class SocketPost {
   #waiting: WaitingSocket[] = [];
-  #isHeld = true;
+  /** Null: what comes waits. */
+  #hub: ManagedProcess | null = null;
 
-  /** There is no hub: what comes waits. */
+  /** There is no hub. */
   hold(): void {
-    this.#isHeld = true;
+    this.#hub = null;
   }
 
-  /** Passes it on. @param hub null: none takes it now */
-  send(letter: Letter, socket: Socket, hub: ManagedProcess | null): void {
+  /** Passes it on. @param next takes it before it is ready; null: the hub that there is */
+  send(letter: Letter, socket: Socket, next: ManagedProcess | null): void {
     socket.on('error', () => undefined);
-    const held = withAhead(letter, letGo(socket));
-    const isLate = hub === null || (this.#isHeld && letter.type === 'encoder');
-    if (!isLate) hub.send(held, socket, () => socket.destroy());
-    else if (this.#waiting.length >= MOST_WAITING) socket.destroy();
-    else {
-      const timer = setTimeout(() => socket.destroy(), MOST_WAIT_MS);
-      this.#waiting.push({ letter: held, socket, timer });
-    }
+    this.#pass(withAhead(letter, letGo(socket)), socket, next ?? this.#hub);
   }
 
   /** There is a hub. */
   deliver(hub: ManagedProcess): void {
-    this.#isHeld = false;
+    this.#hub = hub;
     for (const { letter, socket, timer } of this.#waiting.splice(0)) {
       clearTimeout(timer);
-      if (!socket.destroyed) hub.send(letter, socket, () => socket.destroy());
+      if (!socket.destroyed) this.#pass(letter, socket, hub);
     }
+  }
+
+  #pass(letter: Letter, socket: Socket, hub: ManagedProcess | null): void {
+    if (hub === null) this.#keep(letter, socket);
+    else {
+      hub.send(letter, socket, (isSent) => {
+        if (isSent) socket.destroy();
+        // That one has ended.
+        else this.#pass(letter, socket, this.#hub === hub ? null : this.#hub);
+      });
+    }
+  }
+
+  #keep(letter: Letter, socket: Socket): void {
+    if (this.#waiting.length >= MOST_WAITING) {
+      socket.destroy();
+      return;
+    }
+    const timer = setTimeout(() => socket.destroy(), MOST_WAIT_MS);
+    this.#waiting.push({ letter, socket, timer });
   }
 }
 

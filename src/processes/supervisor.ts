@@ -162,6 +162,7 @@ export class Supervisor {
     const next = [hub];
     try {
       await hub.said('standby');
+      if (this.#isStopping) throw new Error('stopped meanwhile');
       const workers = this.#workers.map(() => this.#spawn('worker', this.#hubPaths, 0));
       next.push(...workers);
       this.#next = workers;
@@ -227,7 +228,9 @@ export class Supervisor {
       return;
     }
     this.#sayRestarts();
-    for (const place of this.#workers) if (place.child === null && place.timer === undefined) this.#begin(place);
+    for (const place of this.#isStopping ? [] : this.#workers) {
+      if (place.child === null && place.timer === undefined) this.#begin(place);
+    }
     for (const worker of this.#allWorkers()) worker.send({ type: 'hub', hub: this.#hubPaths });
     this.#post.deliver(child);
   }
@@ -248,8 +251,7 @@ export class Supervisor {
     else if (message.type === 'standby') this.#onStandby(child);
     else if (socket === undefined) return;
     else if (message.type === 'connection') this.#post.send(message, socket, this.#hub.child);
-    else if (message.type === 'encoder')
-      this.#post.send(message, socket, this.#hub.child?.isReady ? this.#hub.child : null);
+    else if (message.type === 'encoder') this.#post.send(message, socket, null);
     else socket.destroy();
   }
 

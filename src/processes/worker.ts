@@ -26,10 +26,9 @@ import { openLmdbHistory } from '../store/lmdb.js';
 import { Moments } from '../titles/moments.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { pipeEncoder, sentEncoder } from './encoder-pipe.js';
+import { HubConnection } from './hub-connection.js';
 import type { HubPaths } from './messages.js';
 
-/** How soon the hub is tried again. */
-const RECONNECT_MS = 50;
 /** What is kept of the time to stop, once connections have been waited for. */
 const LAST_STEPS_MS = 500;
 
@@ -97,6 +96,8 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     others: { worker: boot.number, link: link.sessions },
     onPush: (channel) => link.push(channel),
     onProven: (encoder) => {
+      // It may go while the hub is waited for.
+      encoder.socket.on('error', () => undefined);
       if (link.isReady) passOn(encoder, hub, send);
       else void link.ready().then(() => passOn(encoder, hub, send));
     },
@@ -181,11 +182,11 @@ function servedChannels(
 /** An encoder whose secret is right goes to the hub: its socket, or where that speaks TLS its bytes. */
 function passOn(encoder: ProvenEncoder, hub: HubPaths, send: ChildParts['send']): void {
   const { socket } = encoder;
+  if (socket.destroyed) return;
   if ('encrypted' in socket) {
     pipeEncoder(encoder, hub.encoders);
     return;
   }
-  socket.on('error', () => undefined);
   send({ type: 'encoder', encoder: sentEncoder(encoder), version: LINK_VERSION }, socket, () => socket.destroy());
 }
 
@@ -197,45 +198,4 @@ function offerTapes(link: WorkerLink, path: string): void {
     socket.off('error', drop);
     link.offerTapes(socket);
   });
-}
-
-/** The connection to the hub, which is made again until it holds. */
-class HubConnection {
-  readonly #link: WorkerLink;
-  #path = '';
-  #isClosed = false;
-  #socket: net.Socket | null = null;
-
-  constructor(link: WorkerLink) {
-    this.#link = link;
-  }
-
-  /** Resolves when there is a connection and the hub has said what it knows. */
-  async open(path: string): Promise<void> {
-    this.#path = path;
-    this.#socket?.destroy();
-    this.#connect(path);
-    await this.#link.ready();
-  }
-
-  /** The hub there cannot be understood: `open` follows with another one. */
-  giveUp(): void {
-    this.#path = '';
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#socket?.destroySoon();
-  }
-
-  #connect(path: string): void {
-    if (this.#isClosed || path !== this.#path) return;
-    const socket = net.connect(path);
-    this.#socket = socket;
-    const again = () => setTimeout(() => this.#connect(path), RECONNECT_MS);
-    socket.once('error', again).once('connect', () => {
-      socket.off('error', again);
-      this.#link.connect(socket, again);
-    });
-  }
 }

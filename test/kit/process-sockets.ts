@@ -92,7 +92,7 @@ function portOf(address: string): number {
   return Number.parseInt(address.split(':')[1]!, 16);
 }
 
-function socketsOf(pid: number): Set<string> {
+export function socketsOf(pid: number): Set<string> {
   const folder = `/proc/${pid}/fd`;
   const inodes = new Set<string>();
   for (const name of readdirSync(folder)) {
