@@ -19,6 +19,9 @@ interface Content {
   readonly body?: string;
 }
 
+/** A server that is about to close a connection may do it while a request is on its way. */
+const MARGIN_MS = 1000;
+
 interface Waiting {
   readonly text: string;
   readonly onAnswer: (answer: Answer) => void;
@@ -116,13 +119,15 @@ export class Requests {
   }
 }
 
-/** Connects when it has something to send and is not connected: servers close what is idle. */
+/** Connects when it has something to send and is not connected: servers close what is idle. One that has been idle nearly as long as the server said is left before. */
 class Connection {
   readonly #port: number;
   readonly #owner: Requests;
   #socket: Socket | undefined;
   #sent: Waiting | undefined;
   #received = '';
+  /** When it must not be used any more, on performance.now()'s clock. */
+  #endsAt = Number.POSITIVE_INFINITY;
 
   constructor(port: number, owner: Requests) {
     this.#port = port;
@@ -131,6 +136,7 @@ class Connection {
 
   send(waiting: Waiting): void {
     this.#sent = waiting;
+    if (performance.now() > this.#endsAt) this.#leave();
     this.#socket ??= this.#connect();
     this.#socket.write(waiting.text);
   }
@@ -162,12 +168,17 @@ class Connection {
     this.#received = this.#received.slice(after);
     const sent = this.#sent;
     this.#sent = undefined;
-    if (/\r\nconnection:[ \t]*close/i.test(head)) {
-      this.#socket?.destroy();
-      this.#socket = undefined;
-    }
+    if (/\r\nconnection:[ \t]*close/i.test(head)) this.#leave();
+    const keepSeconds = Number(/\r\nkeep-alive:[^\r]*timeout=(\d+)/i.exec(head)?.[1] ?? Number.POSITIVE_INFINITY);
+    this.#endsAt = performance.now() + keepSeconds * 1000 - MARGIN_MS;
     sent.onAnswer(answer);
     this.#owner.done(this, after);
+  }
+
+  #leave(): void {
+    this.#socket?.destroy();
+    this.#socket = undefined;
+    this.#endsAt = Number.POSITIVE_INFINITY;
   }
 
   #end(socket: Socket, reason: string): void {

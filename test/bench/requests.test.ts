@@ -16,6 +16,7 @@ async function serve(t: Test, answerMs: number) {
     for await (const part of request) body += part;
     response.setHeader('Content-Length', response.statusCode === 304 ? 0 : Buffer.byteLength(body || 'hello'));
     if (request.url === '/once') response.setHeader('Connection', 'close');
+    if (request.url === '/brief') response.setHeader('Keep-Alive', 'timeout=1');
     response.end(response.statusCode === 304 ? undefined : body || 'hello');
   });
   server.on('connection', () => connections++);
@@ -68,4 +69,14 @@ t.test('a connection that the server closes is opened again; one that breaks und
   await requests.idle(10);
   t.equal(requests.wrong, 1);
   t.equal((await requests.ask('GET /')).body, 'hello', 'and it goes on');
+});
+
+t.test('a connection is left before the server said that it closes it', async (t) => {
+  const { requests, connections } = await serve(t, 0);
+  t.equal((await requests.ask('GET /brief')).status, 200);
+  t.equal(connections(), 1);
+  t.equal((await requests.ask('GET /')).status, 200);
+  t.equal(connections(), 2, 'the second less than a second before its end is another one');
+  t.equal((await requests.ask('GET /')).status, 200);
+  t.equal(connections(), 2, 'which is kept');
 });
