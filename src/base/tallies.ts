@@ -18,7 +18,7 @@ export interface TallyRows {
   readonly notices: readonly (readonly [name: string, rows: readonly TallyRow[]])[];
 }
 
-/** Of one tally in one message: a crowd in one does not hold up the others. */
+/** Of one tally in one message, while others have something to say: a crowd in one does not hold them up. */
 const SHARE = 8;
 
 export class Tallies {
@@ -135,6 +135,8 @@ export class Tallies {
       left -= take(all[(from + i) % all.length]!, Math.min(share, left));
       this.#next = (from + i + 1) % all.length;
     }
+    // What they have left is for those that have more.
+    for (let i = 0; i < all.length && left > 0; i++) left -= take(all[(from + i) % all.length]!, left);
     return counts;
   }
 }

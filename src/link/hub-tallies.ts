@@ -14,7 +14,7 @@ import { MOST_TALLY_ROWS, TALLY_MS, type TallyMessage } from './tally-messages.j
 import type { TallySender } from './worker-tallies.js';
 
 /** A new hub lets all workers say what they have before it says to the first what others have: until then they go on with what they know. */
-const SETTLE_MS = 2 * TALLY_MS;
+const SETTLE_MS = 4 * TALLY_MS;
 
 /** One process. */
 interface Participant {

@@ -17,7 +17,7 @@ export interface LastMetrics {
 }
 
 /** How often a worker says what has changed; the hub passes it on at its next look. Together well below a second. */
-export const TALLY_MS = 250;
+export const TALLY_MS = 125;
 export const TALLY_PASS_MS = 80;
-/** How many rows one message has, about: a flood of addresses takes several. */
+/** How many rows one message has, about (2 to 3 ms at both ends): 10,000 addresses that come within a second, each in three tallies, are said in that second. */
 export const MOST_TALLY_ROWS = 4096;

@@ -1,7 +1,7 @@
 /** What several processes count together, against one model: exact once they have heard of each other, whatever dies and begins again. */
 
 import t from 'tap';
-import { MOST_TALLY_ROWS } from '../../src/link/tally-messages.js';
+import { MOST_TALLY_ROWS, TALLY_MS } from '../../src/link/tally-messages.js';
 import { type JoinedProcess, JoinedProcesses } from '../kit/joined.js';
 import { Random } from '../kit/random.js';
 
@@ -98,11 +98,26 @@ t.test(
     joined.exchange();
     t.equal(two.tallies.all.others('connections'), 50_000);
     t.equal(two.tallies.tally('watchers').others('a'), 3);
-    joined.exchange(2 * Math.ceil(50_000 / (MOST_TALLY_ROWS / 8)));
+    joined.exchange(Math.ceil(50_000 / MOST_TALLY_ROWS));
     t.equal(two.tallies.tally('connections').elsewhere, 50_000);
     t.ok(joined.largest <= MOST_TALLY_ROWS, `${joined.largest} rows in one message`);
   },
 );
+
+t.test('10,000 addresses that come within a second are known everywhere within that', async (t) => {
+  const joined = new JoinedProcesses(2);
+  const [one, two] = [...joined.all] as [JoinedProcess, JoinedProcess];
+  const rounds = 1000 / TALLY_MS;
+  for (let i = 0; i < 10_000; i++) {
+    for (const name of NAMES) one.tallies.tally(name).add(`address ${i}`, 1);
+    if (i % (10_000 / rounds) === 0) joined.exchange();
+  }
+  joined.exchange();
+  t.same(
+    NAMES.map((name) => two.tallies.tally(name).elsewhere),
+    [10_000, 10_000, 10_000],
+  );
+});
 
 t.test('peaks are the largest that any process has seen, and outlive it and the hub', async (t) => {
   const joined = new JoinedProcesses(2);
