@@ -107,6 +107,29 @@ t.test('a file goes on where it was', async (t) => {
   }
 });
 
+t.test('the next hub is killed while the next workers start: the processes that ran go on', async (t) => {
+  const machine = await Machine.start(t);
+  const before = machine.children.map(({ pid }) => pid);
+  const player = [...(await onePerWorker(t, machine)).values()][0]!;
+  machine.server.child.kill('SIGUSR2');
+  const next = () => machine.children.filter(({ pid }) => !before.includes(pid));
+  await until(() => next().length === 1 + WORKERS, RESTARTED_MS);
+  process.kill(next().find(({ role }) => role === 'hub')!.pid, 'SIGKILL');
+  await until(() => machine.logged('the restart has failed: the processes that ran go on') === 1, RESTARTED_MS);
+  await until(() => next().length === 0, RESTARTED_MS);
+  t.same(
+    machine.children.map(({ pid }) => pid),
+    before,
+  );
+  t.equal(await machine.push('still'), 200);
+  await player.until(({ titles }) => titles.at(-1)?.title === 'still');
+
+  machine.server.child.kill('SIGUSR2');
+  await until(() => machine.logged('"restarted"') === 1, RESTARTED_MS);
+  t.equal(await machine.push('again'), 200);
+  await player.until(({ titles }) => titles.at(-1)?.title === 'again');
+});
+
 t.test('`airsplice restart`, and a program that does not start', async (t) => {
   const program = new ProgramCopy(t);
   const machine = await Machine.start(t, undefined, program.launcher);
