@@ -168,6 +168,9 @@ export class Supervisor {
       this.#next = workers;
       await Promise.all(workers.map((worker) => Promise.race([worker.said('ready'), worker.said('standby')])));
       if (this.#isStopping) throw new Error('stopped meanwhile');
+      // In its place it would be missed by nobody.
+      const gone = next.find(({ hasEnded }) => hasEnded);
+      if (gone !== undefined) throw new Error(`the ${gone.role} has ended`);
       return { hub, workers };
     } catch (error) {
       for (const child of next) child.kill();
