@@ -4,7 +4,8 @@
  *
  *   start ──► hub ready ──► workers ready ──► listening        a child that ends is started again, later each time while it keeps ending
  *
- * The listening sockets are this process's (node:cluster, shared: each worker accepts for itself), so a port stays open while workers come and go.
+ * The listening sockets are this process's (node:cluster, shared: each worker accepts for itself), so a port stays open while workers come and go, and is closed only
+ * between the last one's end and the next one's start: node:cluster closes it with its last user.
  */
 
 import cluster from 'node:cluster';
