@@ -9,6 +9,7 @@ import { DEMO_FRAMES, framesIn } from '../kit/feeder.js';
 import { Machine, onePerWorker, RESTARTED_MS, WORKERS } from '../kit/machine.js';
 import { chainOf } from '../kit/ogg-chain.js';
 import { until } from '../kit/player.js';
+import { childrenOf } from '../kit/process-sockets.js';
 import { processStory } from '../kit/process-story.js';
 import { missing, Program } from '../kit/program.js';
 import { ProgramCopy } from '../kit/program-copy.js';
@@ -110,12 +111,16 @@ t.test('a file goes on where it was', async (t) => {
 });
 
 t.test('the next hub is killed while the next workers start: the processes that ran go on', async (t) => {
-  const machine = await Machine.start(t);
+  const program = new ProgramCopy(t);
+  const machine = await Machine.start(t, undefined, program.launcher);
   const before = machine.children.map(({ pid }) => pid);
   const player = [...(await onePerWorker(t, machine)).values()][0]!;
+  // So that the next workers certainly still start when the next hub is killed.
+  program.delay('processes/worker.js', 3000);
   machine.server.child.kill('SIGUSR2');
   const next = () => machine.children.filter(({ pid }) => !before.includes(pid));
-  await until(() => next().length === 1 + WORKERS, RESTARTED_MS);
+  const started = () => childrenOf(machine.server.child.pid!).length;
+  await until(() => started() === 2 * (1 + WORKERS), RESTARTED_MS);
   process.kill(next().find(({ role }) => role === 'hub')!.pid, 'SIGKILL');
   await until(() => machine.logged('the restart has failed: the processes that ran go on') === 1, RESTARTED_MS);
   await until(() => next().length === 0, RESTARTED_MS);
@@ -126,6 +131,7 @@ t.test('the next hub is killed while the next workers start: the processes that 
   t.equal(await machine.push('still'), 200);
   await player.until(({ titles }) => titles.at(-1)?.title === 'still');
 
+  program.mend('processes/worker.js');
   machine.server.child.kill('SIGUSR2');
   await until(() => machine.logged('"restarted"') === 1, RESTARTED_MS);
   t.equal(await machine.push('again'), 200);

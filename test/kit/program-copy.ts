@@ -44,6 +44,12 @@ export class ProgramCopy {
     this.write(file, raised);
   }
 
+  /** A module that takes so long to load. @param file below dist */
+  delay(file: string, ms: number): void {
+    const text = readFileSync(join(ROOT, 'dist', file), 'utf8');
+    this.write(file, `await new Promise((done) => setTimeout(done, ${ms}));\n${text}`);
+  }
+
   /** As it was built. */
   mend(file: string): void {
     this.write(file, readFileSync(join(ROOT, 'dist', file), 'utf8'));
