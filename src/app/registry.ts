@@ -5,14 +5,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
-import {
-  AggregatorRegistry,
-  type Gauge,
-  type Histogram,
-  type MetricObjectWithValues,
-  type MetricValue,
-  Registry,
-} from 'prom-client';
+import { AggregatorRegistry, type Gauge, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client';
 import type { Counts, Durations } from '../base/counts.js';
 
 export type Labels = Readonly<Record<string, string | number>>;
@@ -62,7 +55,7 @@ export class MetricRegistry {
     const registry = new Registry();
     const parts: string[] = [];
     for (const metric of (await MetricRegistry.added(all)) as PlainMetric[]) {
-      registry.registerMetric({ name: metric.name, get: async () => metric } as unknown as Gauge);
+      add(registry, metric.name, () => metric);
       parts.push(await registry.getSingleMetricAsString(metric.name));
       await setImmediate();
     }
@@ -111,7 +104,7 @@ export class MetricRegistry {
 
   /** prom-client's own histogram would have to be called for each value. */
   durations(name: string, help: string, durations: Durations): void {
-    const get = async () => {
+    add(this.#registry, name, () => {
       let count = 0;
       const values = durations.counts.map((inBucket, i) => {
         count += inBucket;
@@ -123,8 +116,7 @@ export class MetricRegistry {
         { metricName: `${name}_count`, labels: {}, value: total },
       ];
       return { name, help, type: 'histogram', values: [...values, ...plain], aggregator: 'sum' };
-    };
-    this.#registry.registerMetric({ name, get } as unknown as Histogram);
+    });
   }
 
   /** prom-client's own would keep each row by a key of its labels, ten times as dear as all else of a scrape. */
@@ -136,16 +128,20 @@ export class MetricRegistry {
     read: (set: SetRow) => void,
     aggregator: 'sum' | 'max',
   ): void {
-    const get = async () => {
+    add(this.#registry, name, () => {
       const values: { readonly labels: Labels; readonly value: number }[] = [];
       read((labels, value) => {
         for (const label in labels) if (!labelNames.includes(label)) throw new Error(`${name} has no label ${label}`);
         values.push({ labels, value });
       });
       return { name, help, type, values, aggregator };
-    };
-    this.#registry.registerMetric({ name, get } as unknown as Gauge);
+    });
   }
+}
+
+/** A metric that is made whenever it is asked for: prom-client needs no more of one than its name and `get`. */
+function add(registry: Registry, name: string, read: () => object): void {
+  registry.registerMetric({ name, get: async () => read() } as unknown as Gauge);
 }
 
 /** Of each metric those of all processes, as the aggregator takes them: a list for each process. */

@@ -1,12 +1,13 @@
 /** The server with a hub and workers, as an operator starts it: its processes, and which of them has whose connection. Linux only. */
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { framesIn } from './feeder.js';
 import { Player, until } from './player.js';
 import { freePorts, ServerProcess } from './process.js';
+import { heldAt } from './process-sockets.js';
 import { demoYaml, tempFolder } from './server.js';
 
 /** Of each machine. */
@@ -90,18 +91,10 @@ export class Machine {
 
   /** Of each of them. */
   ownersOf(players: readonly Player[]): number[] {
-    const inodes = new Map<string, string>();
-    for (const line of readFileSync('/proc/net/tcp', 'latin1').split('\n')) {
-      const [, local, remote, ...rest] = line.trim().split(/\s+/);
-      inodes.set(`${local} ${remote}`, `socket:[${rest[6]}]`);
-    }
-    const owners = new Map<string, number>();
-    for (const { pid } of this.children) {
-      for (const file of readdirSync(`/proc/${pid}/fd`)) owners.set(linkOf(`/proc/${pid}/fd/${file}`), pid);
-    }
+    const owners = new Map<number, number>();
+    for (const { pid } of this.children) for (const port of heldAt(this.port, pid)) owners.set(port, pid);
     return players.map(({ socket }) => {
-      const inode = inodes.get(`0100007F:${hex(this.port)} 0100007F:${hex(socket.localPort!)}`) ?? '';
-      const owner = owners.get(inode);
+      const owner = owners.get(socket.localPort!);
       if (owner === undefined) throw new Error('no process has the connection');
       return owner;
     });
@@ -113,18 +106,6 @@ export class Machine {
     const response = await fetch(`${this.server.base}/metapush/${channel}/${channel}-token?song=${song}`, { headers });
     await response.text();
     return response.status;
-  }
-}
-
-function hex(port: number): string {
-  return port.toString(16).toUpperCase().padStart(4, '0');
-}
-
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
   }
 }
 
