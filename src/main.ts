@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /**
  * The command's first lines: the signals that stop it are listened to before anything else is loaded. As process 1 of a container it would not
  * even die of a SIGTERM that comes before, since the kernel keeps signals without a handler from process 1.
@@ -13,22 +14,21 @@ process.on('SIGUSR2', () => undefined);
 // Nothing is open yet.
 const leave = (): void => process.exit(0);
 stop.signal.addEventListener('abort', leave);
-const [, , command, ...args] = process.argv;
-if (command === 'measure-offset') {
-  const { measureOffset } = await import('./cli/measure-offset.js');
-  stop.signal.removeEventListener('abort', leave);
-  process.exitCode = await measureOffset(args, stop.signal);
-} else if (command === 'restart') {
-  const { restart } = await import('./cli/restart.js');
-  stop.signal.removeEventListener('abort', leave);
-  process.exitCode = await restart(args, stop.signal);
-} else if (process.env['AIRSPLICE_PROCESS'] !== undefined && process.send !== undefined) {
+if (process.env['AIRSPLICE_PROCESS'] !== undefined && process.send !== undefined) {
   // A child of a supervisor, which says when to stop: a terminal or a service manager may signal all of them.
   const { runChild } = await import('./processes/child.js');
   stop.signal.removeEventListener('abort', leave);
   await runChild();
 } else {
-  const { run } = await import('./processes/run.js');
-  stop.signal.removeEventListener('abort', leave);
-  await run(stop.signal);
+  const { readWords } = await import('./cli/commands.js');
+  const { command, args } = readWords(process.argv.slice(2));
+  if (command.load === null) {
+    const { run } = await import('./processes/run.js');
+    stop.signal.removeEventListener('abort', leave);
+    await run(args, stop.signal);
+  } else {
+    const { runCommand } = await import('./cli/command.js');
+    stop.signal.removeEventListener('abort', leave);
+    process.exitCode = await runCommand(command, args, stop.signal);
+  }
 }

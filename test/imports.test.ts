@@ -21,20 +21,23 @@ const LAYERS: readonly (readonly string[])[] = [
   ['store'],
   ['audio'],
   ['net'],
+  ['alerts'],
   ['source'],
   ['listener'],
+  ['statistics'],
   ['channel'],
   ['titles'],
   ['link'],
   ['docs'],
   ['http'],
-  ['http/ingest', 'http/stream', 'http/poll', 'http/watch'],
+  ['http/ingest', 'http/stream', 'http/poll', 'http/watch', 'http/admin'],
+  ['setup'],
   ['app', 'cli'],
   ['processes'],
 ];
 
-/** What may lie loose in src: the commands. */
-const COMMANDS: readonly string[] = ['main.ts', 'token.ts'];
+/** What may lie loose in src: the program. */
+const COMMANDS: readonly string[] = ['main.ts'];
 
 /** Package → the files through which it enters (types may be named elsewhere). */
 const ENTRANCES: Record<string, readonly string[]> = {
@@ -43,17 +46,22 @@ const ENTRANCES: Record<string, readonly string[]> = {
   'entities/decode': ['metadata/title.ts'],
   fastify: ['http/router.ts'],
   'iconv-lite': ['metadata/text.ts'],
+  leven: ['config/field.ts'],
   lmdb: ['store/lmdb.ts'],
   'lru-cache': ['http/poll/history-pages.ts', 'listener/sessions.ts'],
+  maxmind: ['statistics/countries.ts'],
   pino: ['base/log.ts'],
+  saxes: ['setup/xml.ts'],
   'prom-client': ['app/registry.ts'],
-  undici: ['cli/measure-offset.ts'],
+  undici: ['cli/server.ts'],
   'undici/lib/dispatcher/client.js': ['net/outbound.ts'],
   ws: ['http/watch/upgrader.ts', 'http/watch/websocket.ts'],
-  yaml: ['config/document.ts'],
+  yaml: ['config/document.ts', 'config/json-schema.ts', 'setup/text.ts'],
   zod: [
+    ...['config/admin.ts', 'config/alerts.ts', 'config/json-schema.ts', 'config/statistics.ts'],
     ...['config/schema.ts', 'config/channel.ts', 'config/pull.ts', 'config/field.ts', 'config/secret.ts'],
-    ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts'],
+    'cli/archive.ts',
+    ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts', 'http/admin/bodies.ts'],
   ],
 };
 

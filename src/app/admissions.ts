@@ -1,6 +1,7 @@
 /** Where encoders whose secret was right are let onto their channels: where these have their sources. */
 
 import type { Socket } from 'node:net';
+import { together } from '../base/live.js';
 import type { EncoderPlace } from '../channel/mount.js';
 import { EncoderAdmission } from '../http/ingest/encoder-admission.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
@@ -19,28 +20,29 @@ export interface AdmissionsOutput {
 }
 
 export class Admissions {
-  readonly #places: ReadonlyMap<string, EncoderPlace | undefined>;
+  readonly #placeOf: (channel: string) => EncoderPlace | undefined;
   readonly #encoders: EncoderAdmission;
   readonly #shoutcast: ShoutcastAdmission;
   readonly #returning: ReturningEncoders;
 
-  /** @param places by channel */
-  constructor(core: Core, places: ReadonlyMap<string, EncoderPlace | undefined>, output: AdmissionsOutput) {
+  constructor(core: Core, placeOf: (channel: string) => EncoderPlace | undefined, output: AdmissionsOutput) {
     const { config, clock } = core;
-    this.#places = places;
+    this.#placeOf = placeOf;
     this.#returning = new ReturningEncoders(clock);
-    const options = { ...headLimits(config), ...output };
-    this.#encoders = new EncoderAdmission({
-      ...options,
-      server: config.streams.server,
+    const options = together(headLimits(config), {
+      ...output,
       returning: this.#returning,
+      get server() {
+        return config.streams.server;
+      },
     });
+    this.#encoders = new EncoderAdmission(options);
     this.#shoutcast = new ShoutcastAdmission(options);
   }
 
   /** Takes an encoder and its socket, which is paused. */
   take(encoder: ProvenEncoder): void {
-    const place = this.#places.get(encoder.channel);
+    const place = this.#placeOf(encoder.channel);
     if (place === undefined) encoder.socket.destroy();
     else if (encoder.kind === 'http') this.#encoders.take(encoder, place);
     else this.#shoutcast.take(encoder, place);
@@ -55,6 +57,11 @@ export class Admissions {
 
 /** How fast encoders are refused: one for all that refuse them in this process; those in others count too. */
 export function makePace({ config: { limits }, clock, tallies }: Core): RefusalPace {
-  const pace = { perMinute: limits.encodersRefusedPerMinute, remembered: limits.addressesRemembered };
+  const pace = {
+    get perMinute() {
+      return limits.encodersRefusedPerMinute;
+    },
+    remembered: limits.addressesRemembered,
+  };
   return new RefusalPace(clock, pace, tallies.notices('refused encoders'));
 }

@@ -6,26 +6,31 @@
  */
 
 import type { Socket } from 'node:net';
-import { resolve } from 'node:path';
+import type { Alerts } from '../alerts/alerts.js';
 import { SystemClock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Output } from '../base/output.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
+import type { AdminQueries } from '../link/admin-reports.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
 import { openAccessLog } from './access-log.js';
-import { Addresses, type AddressPorts } from './addresses.js';
+import { Addresses } from './addresses.js';
 import { Admissions, makePace } from './admissions.js';
+import { makeAlerts } from './alerts.js';
 import { type Core, makeCore } from './core.js';
-import { makeFaces } from './faces.js';
+import { Faces } from './faces.js';
 import { Housekeeping } from './housekeeping.js';
 import { Hub } from './hub.js';
+import { HubAdmin } from './hub-admin.js';
 import { observeHub } from './hub-metrics.js';
 import { Metrics } from './metrics.js';
 import type { Network } from './network.js';
+import { Reload } from './reload.js';
+import { ListenerCounting, makeRecorder } from './statistics.js';
 import { waitForEnd, waitForFiles } from './stop-steps.js';
-import { storeWatch, turnWatch } from './watches.js';
+import { silenceWatch, storeWatch, turnWatch } from './watches.js';
 import { Worker } from './worker.js';
 import { observeWorker } from './worker-metrics.js';
 
@@ -33,6 +38,8 @@ import { observeWorker } from './worker-metrics.js';
 const LAST_STEPS_MS = 500;
 /** The part of it that is the caller's. Access log and store get the rest, and what was not used before. */
 const CALLER_SHARE = 0.5;
+/** What is due each second is not done in time when it is later than this. */
+const OVERDUE_MS = 5000;
 /** For the end of a start that has failed: it may have accepted connections already. */
 const FAILED_START_MS = 1000;
 
@@ -45,6 +52,12 @@ export interface App {
   restrict(connections: number): void;
   /** Begins a new access log: the old one was moved away. */
   reopen(): void;
+  /** Another configuration: see Reload. */
+  readonly reload: Reload;
+  /** A copy of the store, beside it; resolves with its name in the data folder. */
+  backup(): Promise<string>;
+  /** What is wrong with it, in a few words; null: its clock turns, by which all is played, and what is due each second is done. */
+  ailment(): string | null;
   /**
    * Drains: not ready any more, no connections are accepted, streams end with a whole frame, watchers hear 1001. A push that the engine
    * has already is committed and answered, one whose body is still coming gets 503. Resolves when all connections have ended, and before
@@ -61,14 +74,15 @@ export interface App {
  */
 export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSignal): Promise<App> {
   const report = (error: Error) => log.error({ err: error }, 'the store has a problem');
-  const store = await openLmdbStore(resolve(config.data.folder), config.history, report, signal);
+  const store = await openLmdbStore(config.data.folder, config.history, report, signal);
   return startWith(config, store, log, signal);
 }
 
 /** The same with a store that is open: it is closed at the stop, and where this rejects. */
 export async function startWith(config: LoadedConfig, store: Store, log: Log, signal?: AbortSignal): Promise<App> {
   const built = await build(config, store, log, signal);
-  const { clock, accessLog, hub, network, admissions, addresses, housekeeping, ready } = built;
+  const { clock, accessLog, hub, network, admissions, addresses, housekeeping, alerts, ready, reload, saveStatistics } =
+    built;
   const halt = async (limitMs: number): Promise<readonly unknown[]> => {
     const endMs = performance.now() + limitMs;
     ready.isListening = false;
@@ -82,16 +96,16 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log, si
     const errors = await waitForEnd(limitMs - lastMs, log, steps);
     network.terminate();
     housekeeping.stop();
+    alerts.close();
     clock.stop();
-    const files = { accessLog: accessLog?.close(), store: store.close() };
+    const files = { accessLog: accessLog?.close(), store: saveStatistics().then(() => store.close()) };
     const filesMs = endMs - performance.now() - lastMs * CALLER_SHARE;
     return [...errors, ...(await waitForFiles(filesMs, log, files))];
   };
 
-  let ports: AddressPorts[];
   try {
     hub.start();
-    ports = await addresses.listen();
+    await addresses.listen();
   } catch (error) {
     await halt(FAILED_START_MS);
     throw error;
@@ -99,10 +113,20 @@ export async function startWith(config: LoadedConfig, store: Store, log: Log, si
   ready.isListening = true;
   let stopping: Promise<readonly unknown[]> | undefined;
   return {
-    ports: ports.map(({ port }) => port),
-    shoutcastPorts: ports.map(({ shoutcast }) => shoutcast),
+    get ports() {
+      return addresses.ports.map(({ port }) => port);
+    },
+    get shoutcastPorts() {
+      return addresses.ports.map(({ shoutcast }) => shoutcast);
+    },
+    reload,
     restrict: (connections) => network.guards.connections.restrict(connections),
     reopen: () => accessLog?.reopen(),
+    backup: async () => {
+      if (store.backup === undefined) throw new Error('this store has no backup');
+      return await store.backup();
+    },
+    ailment: () => (clock.now() - housekeeping.turnedMs < OVERDUE_MS ? null : 'nothing is done in time'),
     stop: (graceMs = Number.POSITIVE_INFINITY) =>
       (stopping ??= halt(Math.min(graceMs, config.shutdown.graceSeconds * 1000))),
   };
@@ -117,6 +141,10 @@ interface Built {
   readonly admissions: Admissions;
   readonly addresses: Addresses;
   readonly housekeeping: Housekeeping;
+  readonly reload: Reload;
+  readonly alerts: Alerts;
+  /** What was counted of listeners until now; never rejects. */
+  saveStatistics(): Promise<void>;
   /** For /readyz. */
   readonly ready: { isListening: boolean };
 }
@@ -143,37 +171,78 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   ends.push(() => accessLog?.close());
 
   const feed = new Feed();
-  const faces = makeFaces(config);
+  const faces = new Faces(config);
   const hub = new Hub(core, { store, sequence: feed.sequence, faces });
   const { engine, moments, titles } = hub;
   ends.push(() => titles.close());
   const channels = new Map([...hub.channels].map(([key, { served }]) => [key, served]));
   const pace = makePace(core);
+  const recorder = makeRecorder(core, store);
+  const counting = new ListenerCounting(core, faces.byChannel, (figures) => recorder.add(figures, core.process));
+  recorder.onSalts = (salts) => counting.collector.setSalts(salts);
+  recorder.restore(channels.keys());
+  await counting.ready();
+  const queries: AdminQueries = {
+    hub: (question, ask) => hubAdmin.answer(question, ask),
+    all: async (question, ask) => [worker.admin.answer(question, ask)],
+  };
   const worker: Worker = new Worker(core, {
+    queries,
+    reload: () => reload.onAsked(),
     ...{ feed, faces, channels, engine, moments, history: store, accessLog, pace },
+    onJoin: counting.observe,
     onPush: (channel) => titles.check(channel),
     onProven: (encoder) => admissions.take(encoder),
   });
+  const hubAdmin = new HubAdmin(core, hub.channels, store, {
+    onState: (state) => worker.admin.set(state),
+    used: async () => [worker.admin.answer('used', null)],
+  });
   const { network, readers, sessions, verdicts } = worker;
-  const places = new Map([...hub.channels].map(([key, { encoder }]) => [key, encoder]));
   const onAdmitted = (socket: Socket) => network.guards.connections.admit(socket);
-  const admissions = new Admissions(core, places, { pace, onAdmitted, onVerdict: verdicts.onVerdict });
+  const placeOf = (channel: string) => hub.channels.get(channel)?.encoder;
+  const admissions = new Admissions(core, placeOf, { pace, onAdmitted, onVerdict: verdicts.onVerdict });
   readers.restore(engine);
+  for (const channel of channels.keys()) counting.setTitle(channel, engine.state(channel));
   await hub.restore({
-    onChange: (channel, change, view) => readers.deliver(channel, change, view),
+    onChange: (channel, change, view) => {
+      recorder.onTitle(channel, change.history);
+      counting.setTitle(channel, change.state);
+      readers.deliver(channel, change, view);
+    },
     onLate: (channel, late) => sessions.late(channel, late),
   });
 
   const metrics = new Metrics(clock);
-  observeHub(metrics.registry, { channels: hub.channels, titles });
+  const stateOf = (channel: string) => engine.state(channel);
+  const storeFault = () => store.fault();
+  const { channels: all, saves } = hub;
+  observeHub(metrics.registry, { clock, channels: all, titles, saves, config, stateOf, storeFault });
   observeWorker(metrics.registry, worker);
+  const { alerts } = makeAlerts(
+    core,
+    {
+      ...{ channels: all, saves, stateOf, storeFault },
+      counts: () => ({
+        connections: network.guards.connections.count,
+        listeners: worker.audience.count,
+        watchers: network.readers.watch.count,
+      }),
+    },
+    metrics.registry,
+  );
   const housekeeping = new Housekeeping(clock, [
     (nowMs) => worker.tidy(nowMs),
     (nowMs) => hub.tidy(nowMs),
+    () => counting.tidy(),
+    () => recorder.look(),
+    (nowMs) => hubAdmin.tidy(nowMs),
     () => metrics.turn(),
     () => accessLog?.flush(),
     turnWatch(clock.watchdog, log),
     storeWatch(store, log),
+    silenceWatch(hub.channels, log),
+    (nowMs) => alerts.look(nowMs),
   ]);
   const ready = { isListening: false };
   await network.ready({
@@ -183,6 +252,19 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     metricsType: metrics.registry.contentType,
     metrics: () => metrics.registry.text(),
   });
-  const addresses = new Addresses(config, network, clock, log);
-  return { clock, accessLog, hub, network, admissions, addresses, housekeeping, ready };
+  const addresses = new Addresses({ config, network, clock, log });
+  const reload: Reload = new Reload({
+    ...{ core, addresses, faces, hub, worker, served: channels },
+    onAdded: (keys) => {
+      for (const key of keys) counting.setTitle(key, engine.state(key));
+    },
+  });
+  reload.observe(metrics.registry);
+  const saveStatistics = () => {
+    counting.last();
+    return recorder.save();
+  };
+  return {
+    ...{ clock, accessLog, hub, network, admissions, addresses, housekeeping, alerts, ready, reload, saveStatistics },
+  };
 }

@@ -2,6 +2,7 @@
  * What is printed when the server plays: lines to paste, for the person who has just started it for the first time.
  */
 
+import { urlHost } from '../base/ip.js';
 import type { AddressConfig, ChannelConfig, Config, Role } from '../config/schema.js';
 import { Roles } from '../http/roles.js';
 
@@ -79,5 +80,5 @@ function encoderOf(channel: ChannelConfig) {
 /** An address that this machine can be reached at by its own user. */
 function hostOf(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
+  return urlHost(host);
 }

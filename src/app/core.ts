@@ -1,6 +1,8 @@
 /** What every part of the server is given: the configuration, the time, and where problems go. Made once for each process. */
 
 import type { Clock } from '../base/clock.js';
+import { KeptLog } from '../base/kept-log.js';
+import { live } from '../base/live.js';
 import { type Log, Repeats } from '../base/log.js';
 import { RefusalLog } from '../base/refusal-log.js';
 import { SecretMask } from '../base/secret-mask.js';
@@ -9,9 +11,12 @@ import type { LoadedConfig } from '../config/load.js';
 import type { HeadLimits } from '../net/head-reader.js';
 
 export interface Core {
+  /** The one in force: a reload changes it in place (config/adopt.ts). */
   readonly config: LoadedConfig;
   readonly clock: Clock;
   readonly log: Log;
+  /** Its last lines. */
+  readonly lines: KeptLog;
   /** Who was refused and why. */
   readonly refusals: RefusalLog;
   /** Takes secrets out of what is logged. */
@@ -27,22 +32,28 @@ export interface Core {
 }
 
 /** Of requests that are read by hand. */
-export function headLimits({ limits }: LoadedConfig, headBytes = limits.headBytes): HeadLimits {
-  return { headBytes, headLines: limits.headLines, headMs: limits.headSeconds * 1000 };
+export function headLimits({ limits }: LoadedConfig, headBytes = () => limits.headBytes): HeadLimits {
+  return live<HeadLimits>({ headBytes, headLines: () => limits.headLines, headMs: () => limits.headSeconds * 1000 });
 }
 
-export function makeCore(config: LoadedConfig, clock: Clock, log: Log, process = 0): Core {
+export function makeCore(config: LoadedConfig, clock: Clock, written: Log, process = 0): Core {
+  const lines = new KeptLog(config.admin.logLines);
+  const log = lines.over(written);
   const repeats = new Repeats(log);
   return {
     config,
     clock,
     log,
+    lines,
     repeats,
     process,
     tallies: new Tallies(config.limits.addressesRemembered),
     refusals: new RefusalLog(log, {
-      perSecond: config.log.refusalsPerSecond,
+      get perSecond() {
+        return config.log.refusalsPerSecond;
+      },
       remembered: config.limits.addressesRemembered,
+      kept: config.admin.refusals,
     }),
     secrets: new SecretMask(config.log.secretNames),
     onError: (error) => repeats.warn('internal', { err: error }, 'internal error'),

@@ -17,15 +17,17 @@ export class EncoderVerdicts {
     this.#mounts = mounts;
   }
 
-  readonly onVerdict = ({ status, address, path, channel: named, agent, why }: EncoderVerdict): void => {
+  readonly onVerdict = (verdict: EncoderVerdict): void => {
+    const { status, address, path, channel: named, agent, why, connection } = verdict;
     const { log, refusals, secrets } = this.#core;
     this.counts.add(String(status));
     // Only a path that is a mount: an encoder pointed at the push address shows its token in it.
     const mount = this.#mounts.has(path) ? path : undefined;
     const channel = named ?? this.#mounts.get(path)?.audio.key;
     const fields = { mount, agent: secrets.mask(agent, 100) };
-    if (status < 400) log.info({ ...fields, channel: why }, 'encoder connected');
-    else if (why === NO_SECRET) log.debug({ address, reason: why, status, ...fields }, 'encoder without credentials');
-    else refusals.warn({ address, reason: why, channel, status }, 'encoder refused', fields);
+    if (status < 400) log.info({ ...fields, connection, address, channel: why }, 'encoder connected');
+    else if (why === NO_SECRET)
+      log.debug({ address, reason: why, status, connection, ...fields }, 'encoder without credentials');
+    else refusals.warn({ address, reason: why, channel, status, connection }, 'encoder refused', fields);
   };
 }

@@ -1,24 +1,35 @@
 /** The channels of the configuration as their records present them, and the stations that they belong to. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../config/load.js';
-import type { Feed } from '../feed/feed.js';
 import type { ChannelFace } from '../metadata/view.js';
 
-/** By channel key, stations and channels in configured order. */
-export function makeFaces(config: LoadedConfig): Map<string, ChannelFace> {
-  const faces = config.order.flatMap(({ station, channels }) => {
-    const { timezone, channels: configs } = config.stations[station]!;
-    return channels.map((key): [string, ChannelFace] => [key, { key, name: configs[key]!.name, station, timezone }]);
-  });
-  return new Map(faces);
-}
+/** Of all channels; one object for hub and worker. */
+export class Faces {
+  /** By channel key, stations and channels in configured order. */
+  readonly byChannel = new Map<string, ChannelFace>();
+  readonly byStation = new Map<string, readonly ChannelFace[]>();
+  readonly #config: LoadedConfig;
 
-/** Announces them to the feed. */
-export function announce(feed: Feed, config: LoadedConfig, faces: ReadonlyMap<string, ChannelFace>): void {
-  for (const { station, channels } of config.order) {
-    feed.addStation(
-      station,
-      channels.map((key) => faces.get(key)!),
-    );
+  constructor(config: LoadedConfig) {
+    this.#config = config;
+    this.refresh();
+  }
+
+  /** The configuration has changed in place. A face that is as it was stays the same object. */
+  refresh(): void {
+    const before = new Map(this.byChannel);
+    this.byChannel.clear();
+    this.byStation.clear();
+    for (const { station, channels } of this.#config.order) {
+      const { timezone, channels: configs } = this.#config.stations[station]!;
+      const faces = channels.map((key): ChannelFace => {
+        const face = { key, name: configs[key]!.name, station, timezone };
+        const known = before.get(key);
+        return isDeepStrictEqual(known, face) ? known! : face;
+      });
+      for (const face of faces) this.byChannel.set(face.key, face);
+      this.byStation.set(station, faces);
+    }
   }
 }

@@ -1,41 +1,55 @@
 /** What stands between a connection and everything that is served: who is at the other end, how many there may be, and secrets. */
 
 import { isLoopback } from '../base/ip.js';
+import { live } from '../base/live.js';
+import { Blocks } from '../net/blocks.js';
 import { Connections } from '../net/connections.js';
 import { Proxies } from '../net/peer.js';
-import { SecretGate } from '../net/secret-gate.js';
+import { SecretGate, type SecretLimits } from '../net/secret-gate.js';
 import type { Core } from './core.js';
 
 export interface Guards {
   readonly proxies: Proxies;
   readonly connections: Connections;
+  /** Whom an operator has blocked. */
+  readonly blocks: Blocks;
   /** One for all that take secrets. */
   readonly gate: SecretGate;
 }
 
-export function makeGuards({ config, clock, refusals, tallies }: Core): Guards {
+export function makeGuards({ config, clock, refusals, tallies, process }: Core): Guards {
   const { limits } = config;
-  const { connections, connectionsPerAddress, reservedConnections } = limits;
   const proxies = new Proxies(config.proxies.trusted, config.proxies.head);
+  const blocks = new Blocks(() => clock.wallMs());
   return {
     proxies,
+    blocks,
     connections: new Connections({
-      connections,
-      perAddress: connectionsPerAddress ?? Math.max(100, Math.floor(connections / 10)),
-      reserved: reservedConnections ?? Math.min(100, Math.floor(connections / 10)),
+      get connections() {
+        return limits.connections;
+      },
+      get perAddress() {
+        return limits.connectionsPerAddress ?? Math.max(100, Math.floor(limits.connections / 10));
+      },
+      get reserved() {
+        return limits.reservedConnections ?? Math.min(100, Math.floor(limits.connections / 10));
+      },
       // From the proxies and from this machine itself come many that have nothing to do with each other.
       isShared: (address) => isLoopback(address) || proxies.isTrusted(address),
+      isBlocked: (address) => blocks.has(address),
       tallies,
-      onRefused: (reason, address) => refusals.warn({ address, reason, status: 503 }, 'connection refused'),
+      process,
+      onRefused: (reason, address, connection) =>
+        refusals.warn({ address, reason, status: 503, connection }, 'connection refused'),
     }),
     gate: new SecretGate(
       clock,
-      {
-        perMinute: limits.wrongSecretsPerMinute,
-        inAllPerMinute: limits.wrongSecretsInAllPerMinute,
-        mostOfOrigin: limits.secretQueue,
-        remembered: limits.addressesRemembered,
-      },
+      live<SecretLimits>({
+        perMinute: () => limits.wrongSecretsPerMinute,
+        inAllPerMinute: () => limits.wrongSecretsInAllPerMinute,
+        mostOfOrigin: () => limits.secretQueue,
+        remembered: () => limits.addressesRemembered,
+      }),
       Math.random,
       tallies,
     ),

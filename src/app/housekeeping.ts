@@ -8,11 +8,14 @@ export class Housekeeping implements AlarmHandler {
   readonly #clock: Clock;
   readonly #tasks: readonly ((nowMs: number) => void)[];
   #alarm: Alarm;
+  /** When it was done last, monotonic milliseconds. */
+  turnedMs: number;
 
   /** @param tasks called with monotonic milliseconds */
   constructor(clock: Clock, tasks: readonly ((nowMs: number) => void)[]) {
     this.#clock = clock;
     this.#tasks = tasks;
+    this.turnedMs = clock.now();
     this.#alarm = clock.alarm(clock.now() + SECOND_MS, this);
   }
 
@@ -22,6 +25,7 @@ export class Housekeeping implements AlarmHandler {
 
   onAlarm(nowMs: number): void {
     for (const task of this.#tasks) task(nowMs);
+    this.turnedMs = nowMs;
     this.#alarm = this.#clock.alarm(nowMs + SECOND_MS, this);
   }
 }

@@ -1,14 +1,23 @@
 /** Metrics of what is where the channels are: their audio, their sources, the titles of these. Counted in plain fields, read when they are scraped. */
 
+import type { Clock } from '../base/clock.js';
 import type { Channel } from '../channel/channel.js';
+import type { LoadedConfig } from '../config/load.js';
+import type { ChannelState } from '../now-playing/state.js';
 import type { Health } from '../source/health.js';
 import type { Source } from '../source/source.js';
+import type { SaveTimes } from '../store/timed.js';
 import type { TitleService } from '../titles/service.js';
 import type { MetricRegistry } from './registry.js';
 
 export interface HubObserved {
+  readonly clock: Pick<Clock, 'now' | 'wallMs'>;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly titles: TitleService;
+  readonly saves: SaveTimes;
+  readonly config: Pick<LoadedConfig, 'limits'>;
+  stateOf(channel: string): ChannelState;
+  storeFault(): string | null;
 }
 
 const SOURCE = ['channel', 'kind', 'place'];
@@ -20,7 +29,17 @@ export function observeHub(registry: MetricRegistry, observed: HubObserved): voi
   observeTitles(registry, observed);
 }
 
-function observeChannels(registry: MetricRegistry, { channels }: HubObserved): void {
+function observeChannels(registry: MetricRegistry, { channels, clock }: HubObserved): void {
+  registry.gauge(
+    'airsplice_channel_silent_seconds',
+    'For how long a channel that should have audio has had none; 0: it has, or none is expected',
+    ['channel'],
+    (set) => {
+      const nowMs = clock.now();
+      for (const [channel, { missingSinceMs }] of channels)
+        set({ channel }, Math.max(0, nowMs - missingSinceMs) / 1000);
+    },
+  );
   registry.counter('airsplice_audio_seconds_total', 'Audio that went onto the tape', ['channel'], (set) => {
     for (const [channel, { audio }] of channels) set({ channel }, audio.audioMs / 1000);
   });
@@ -69,7 +88,22 @@ function observeSources(registry: MetricRegistry, { channels }: HubObserved): vo
   );
 }
 
-function observeTitles(registry: MetricRegistry, { titles }: HubObserved): void {
+function observeTitles(registry: MetricRegistry, observed: HubObserved): void {
+  const { titles, saves, config, channels, clock } = observed;
+  registry.gauge('airsplice_title_age_seconds', 'Since the title in force; absent: none', ['channel'], (set) => {
+    for (const channel of channels.keys()) {
+      const { now } = observed.stateOf(channel);
+      if (now !== null) set({ channel }, Math.max(0, clock.wallMs() - now.effectAtMs) / 1000);
+    }
+  });
+  registry.gauge('airsplice_store_fault', '1 while the store cannot be used', [], (set) =>
+    set({}, observed.storeFault() === null ? 0 : 1),
+  );
+  registry.durations('airsplice_save_seconds', 'How long titles take to be kept', saves.durations);
+  registry.gauge('airsplice_limit', 'limits.connections, listeners and watchers as configured', ['limit'], (set) => {
+    const { connections, listeners, watchers } = config.limits;
+    for (const [limit, most] of Object.entries({ connections, listeners, watchers })) set({ limit }, most);
+  });
   registry.counter('airsplice_titles_held_total', 'Titles of sources that came past the limit', ['channel'], (set) => {
     for (const [channel, { count }] of titles.delayedTitles) set({ channel }, count);
   });

@@ -10,17 +10,19 @@ import { EngineHost } from '../link/engine-host.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import type { Change } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
+import { SaveTimes } from '../store/timed.js';
 import { Moments } from '../titles/moments.js';
 import type { TitleService } from '../titles/service.js';
-import { makeChannels } from './channels.js';
+import { type ChannelChanges, Channels } from './channels.js';
 import type { Core } from './core.js';
+import type { Faces } from './faces.js';
 import { makeEngine, makeTitles } from './titles.js';
 
 export interface HubParts {
   readonly store: Store;
   /** The order of all records. */
   readonly sequence: Sequence;
-  readonly faces: ReadonlyMap<string, ChannelFace>;
+  readonly faces: Faces;
 }
 
 /** What clients are to know, in this order. */
@@ -41,21 +43,26 @@ export class Hub {
   readonly engine: EngineHost;
   readonly moments: Moments;
   readonly titles: TitleService;
+  readonly saves = new SaveTimes();
   readonly #core: Core;
   readonly #faces: ReadonlyMap<string, ChannelFace>;
+  readonly #channels: Channels;
   #output: HubOutput = { onChange: () => undefined, onLate: () => undefined };
 
   constructor(core: Core, { store, sequence, faces }: HubParts) {
     const { config, clock, log } = core;
     this.#core = core;
-    this.#faces = faces;
-    this.channels = makeChannels(config, { clock, log });
+    this.#faces = faces.byChannel;
+    this.#channels = new Channels(config, { clock, log });
+    this.channels = this.#channels.byKey;
     this.moments = new Moments(clock);
-    const engine = makeEngine(core, store, sequence, (channel, change) => this.#deliver(channel, change));
+    const engine = makeEngine(core, { store, sequence, saves: this.saves }, (channel, change) =>
+      this.#deliver(channel, change),
+    );
     this.engine = new EngineHost(engine);
     const { moments, channels } = this;
     const onLate = (channel: string, late: LateTitle) => this.#output.onLate(channel, late);
-    this.titles = makeTitles(core, { engine: this.engine, moments, channels, faces, onLate });
+    this.titles = makeTitles(core, { engine: this.engine, moments, channels, faces: faces.byChannel, onLate });
   }
 
   /** What was committed before is on the tapes again; from here on changes go to the output. Before anybody can read. */
@@ -66,12 +73,25 @@ export class Hub {
 
   /** Lets the sources run. Once. */
   start(): void {
+    for (const channel of this.channels.values()) this.#startChannel(channel);
+  }
+
+  /** The configuration and the faces have changed in place: channels come and go, or have other sources. */
+  refresh(): ChannelChanges {
+    const changes = this.#channels.refresh();
+    this.titles.forget(changes.removed);
+    void this.titles.begin(changes.added);
+    for (const key of changes.added) this.#startChannel(this.channels.get(key)!);
+    return changes;
+  }
+
+  #startChannel(channel: Channel): void {
     const { streamTitle, sourceChanged } = this.titles;
     const onSourceChanged = (channel: string) => {
       sourceChanged(channel);
       this.#output.onSourceChanged?.(channel);
     };
-    for (const channel of this.channels.values()) channel.start({ onTitle: streamTitle, onSourceChanged });
+    channel.start({ onTitle: streamTitle, onSourceChanged });
   }
 
   /** Lets go of all sources. Idempotent. */
@@ -91,7 +111,10 @@ export class Hub {
   #deliver(channel: string, change: Change): void {
     const { watchdog } = this.#core.clock;
     const startMs = watchdog.begin();
-    const view = change.record === null ? null : new RecordView(change.record, this.#faces.get(channel)!);
+    const face = this.#faces.get(channel);
+    // The channel has gone while the change was committed.
+    if (face === undefined) return;
+    const view = change.record === null ? null : new RecordView(change.record, face);
     this.titles.deliver(channel, change, view);
     this.#output.onChange(channel, change, view);
     if (watchdog.end('change', startMs)) watchdog.blame(channel);

@@ -1,12 +1,13 @@
 /** Where encoders come in, with their audio (PUT and SOURCE, SHOUTcast v1) and with their titles. */
 
-import type { Mount } from '../channel/mount.js';
+import { together } from '../base/live.js';
+import type { EncoderMount, Mount } from '../channel/mount.js';
 import type { ServedChannel } from '../channel/served.js';
 import { EncoderAcceptor, type EncoderAcceptorOptions } from '../http/ingest/encoder.js';
 import { EncoderPreflight } from '../http/ingest/preflight.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import type { RefusalPace } from '../http/ingest/refusal-pace.js';
-import { ShoutcastAcceptor } from '../http/ingest/shoutcast.js';
+import { ShoutcastAcceptor, type ShoutcastAcceptorOptions } from '../http/ingest/shoutcast.js';
 import { TitleUpdateAcceptor } from '../http/ingest/title-acceptor.js';
 import { TitleUpdates, type TitleUpdateVerdict } from '../http/ingest/title-updates.js';
 import type { HttpService } from '../http/service.js';
@@ -30,36 +31,59 @@ export class Ingest {
   readonly titles: TitleUpdateAcceptor;
   readonly services: readonly HttpService[];
   readonly #core: Core;
+  readonly #channels: ReadonlyMap<string, ServedChannel>;
+  #encoderMounts: readonly EncoderMount[] = [];
 
   constructor(core: Core, guards: Guards, { channels, mounts, verdicts, pace, onProven }: IngestParts) {
     this.#core = core;
     const { config } = core;
     const { limits } = config;
-    const encoders = [...channels.values()].flatMap(({ encoder }) => encoder ?? []);
-    const options: EncoderAcceptorOptions = {
+    this.#channels = channels;
+    this.refresh();
+    const encoderMounts = () => this.#encoderMounts;
+    const options: ShoutcastAcceptorOptions & EncoderAcceptorOptions = together(headLimits(config), {
       ...guards,
-      ...headLimits(config),
-      server: config.streams.server,
+      get server() {
+        return config.streams.server;
+      },
+      get encoderMounts() {
+        return encoderMounts();
+      },
       pace,
-      mountAt: (path) => channels.get(mounts.get(path)?.audio.key ?? '')?.encoder,
+      mountAt: (path: string) => channels.get(mounts.get(path)?.audio.key ?? '')?.encoder,
       onProven,
       onVerdict: verdicts.onVerdict,
-    };
+    });
     this.encoders = new EncoderAcceptor(options);
-    this.shoutcast = new ShoutcastAcceptor({ ...options, encoderMounts: encoders });
-    this.titles = new TitleUpdateAcceptor(headLimits(config, limits.httpHeadBytes));
+    this.shoutcast = new ShoutcastAcceptor(options);
+    this.titles = new TitleUpdateAcceptor(headLimits(config, () => limits.httpHeadBytes));
     const updates = new TitleUpdates({
       ...guards,
-      encoderMounts: encoders,
+      get encoderMounts() {
+        return encoderMounts();
+      },
       mountAt: options.mountAt,
-      bodyBytes: limits.pushBodyBytes,
-      parameters: limits.parameters,
-      textBytes: limits.textBytes,
-      urlBytes: limits.urlBytes,
+      get bodyBytes() {
+        return limits.pushBodyBytes;
+      },
+      get parameters() {
+        return limits.parameters;
+      },
+      get textBytes() {
+        return limits.textBytes;
+      },
+      get urlBytes() {
+        return limits.urlBytes;
+      },
       onVerdict: (answer) => this.#onTitleVerdict(answer),
       onError: core.onError,
     });
     this.services = [new EncoderPreflight(mounts), updates];
+  }
+
+  /** Other channels take encoders, or others than before. */
+  refresh(): void {
+    this.#encoderMounts = [...this.#channels.values()].flatMap(({ encoder }) => encoder ?? []);
   }
 
   /** Connections that were not judged yet are closed. */
@@ -69,8 +93,8 @@ export class Ingest {
     this.titles.close();
   }
 
-  #onTitleVerdict({ status, address, channel, why }: TitleUpdateVerdict): void {
-    const refused = { address, reason: why, channel: channel || undefined, status };
+  #onTitleVerdict({ status, address, channel, why, connection }: TitleUpdateVerdict): void {
+    const refused = { address, reason: why, channel: channel || undefined, status, connection };
     if (why === NO_SECRET) this.#core.log.debug(refused, "an encoder's title came without credentials");
     else if (status >= 400) this.#core.refusals.warn(refused, "an encoder's title was refused");
   }

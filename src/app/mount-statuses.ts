@@ -7,6 +7,7 @@ import type { ServedChannel } from '../channel/served.js';
 import type { LoadedConfig } from '../config/load.js';
 import type { Feed } from '../feed/feed.js';
 import type { MountStatus } from '../http/stream/mount-status.js';
+import type { ListedStation } from '../http/stream/stations.js';
 import type { Audience } from '../listener/audience.js';
 import type { ListenerStats } from '../listener/listener-stats.js';
 
@@ -16,13 +17,32 @@ export interface StatusParts {
   readonly listenerStats: ListenerStats;
 }
 
-/** Every channel as playlists and statistics report it. */
-export function mountStatuses(
-  channels: ReadonlyMap<string, ServedChannel>,
-  parts: StatusParts,
-  config: LoadedConfig,
-): readonly MountStatus[] {
-  return [...channels.values()].map((channel) => statusOf(channel, parts, config));
+/** Every channel, and the stations that they belong to, in configured order. */
+export class MountStatuses {
+  channels: readonly MountStatus[] = [];
+  stations: readonly ListedStation[] = [];
+  readonly #channels: ReadonlyMap<string, ServedChannel>;
+  readonly #parts: StatusParts;
+  readonly #config: LoadedConfig;
+
+  constructor(channels: ReadonlyMap<string, ServedChannel>, parts: StatusParts, config: LoadedConfig) {
+    this.#channels = channels;
+    this.#parts = parts;
+    this.#config = config;
+    this.refresh();
+  }
+
+  /** Channels have come or gone, or have other mounts or names. */
+  refresh(): void {
+    const { order, stations } = this.#config;
+    const parts = this.#parts;
+    const known = new Map([...this.#channels].map(([key, channel]) => [key, statusOf(channel, parts, this.#config)]));
+    this.channels = [...known.values()];
+    this.stations = order.map(({ station, channels }) => {
+      const { name, timezone } = stations[station]!;
+      return { key: station, name: name || station, timezone, channels: channels.map((key) => known.get(key)!) };
+    });
+  }
 }
 
 function statusOf(
@@ -37,7 +57,9 @@ function statusOf(
     // The key is always the first mount; an operator who configured another knows the channel by that one.
     paths: [...mounts.slice(1), mount].map(({ path }) => path),
     counts: listenerStats.counts(key),
-    maxListeners: Math.min(mount.maxListeners, limits.listeners),
+    get maxListeners() {
+      return Math.min(mount.maxListeners, limits.listeners);
+    },
     get onAirSinceMs() {
       return channel.live.onAirSinceMs;
     },
@@ -49,6 +71,9 @@ function statusOf(
     },
     get nextTitle() {
       return feed.last(key, 'next')?.title ?? '';
+    },
+    get records() {
+      return { now: feed.last(key, 'now')?.json ?? null, next: feed.last(key, 'next')?.json ?? null };
     },
   };
 }

@@ -4,22 +4,32 @@
  */
 
 import { Counts, Durations } from '../base/counts.js';
+import { live } from '../base/live.js';
 import type { Mount } from '../channel/mount.js';
 import type { ServedChannel } from '../channel/served.js';
 import type { LoadedConfig } from '../config/load.js';
-import { documents } from '../docs/documents.js';
+import { type ApiDocuments, documents } from '../docs/documents.js';
+import { AdminAccess } from '../http/admin/access.js';
+import { registerAdmin } from '../http/admin/api.js';
+import { LiveStreams } from '../http/admin/live.js';
+import type { AdminParts } from '../http/admin/parts.js';
+import { registerStatistics } from '../http/admin/statistics.js';
 import { registerDocuments } from '../http/documents.js';
 import { registerHeard } from '../http/heard.js';
 import { type Ops, registerOps } from '../http/ops.js';
 import { registerPage } from '../http/page.js';
 import { type PushAnswered, registerPush } from '../http/push.js';
+import { Readiness, type ReadinessChannel } from '../http/readiness.js';
 import { Router } from '../http/router.js';
-import type { MountStatus } from '../http/stream/mount-status.js';
-import { Rate } from '../net/rate.js';
+import type { AdminQueries } from '../link/admin-reports.js';
+import { Rate, type RateLimits } from '../net/rate.js';
+import { StatisticsReader } from '../statistics/queries.js';
 import type { Pushes } from '../titles/pushes.js';
+import { channelReports } from './channel-reports.js';
 import type { Core } from './core.js';
 import { type Guards, makeGuards } from './guards.js';
 import { Ingest, type IngestParts } from './ingest.js';
+import type { MountStatuses } from './mount-statuses.js';
 import { type ReaderParts, Readers } from './readers.js';
 import type { RequestCounts } from './request-counts.js';
 import { type ListenerParts, Streams } from './streams.js';
@@ -29,7 +39,11 @@ export interface NetworkParts extends ListenerParts, ReaderParts, IngestParts {
   readonly mounts: ReadonlyMap<string, Mount>;
   readonly pushes: Pushes;
   /** Each channel as playlists and statistics report it. */
-  readonly statuses: readonly MountStatus[];
+  readonly statuses: MountStatuses;
+  /** Whom an operator's questions go to. */
+  readonly queries: AdminQueries;
+  /** As WorkerParts have it. */
+  reload(): Promise<string>;
 }
 
 /** Upper bounds, seconds. */
@@ -42,15 +56,31 @@ export class Network {
   readonly readers: Readers;
   readonly router: Router;
   readonly requests: RequestCounts;
+  /** Who may ask at /admin. */
+  readonly adminAccess: AdminAccess;
+  #live: LiveStreams | null = null;
   readonly #core: Core;
   readonly #parts: NetworkParts;
+  #pageChannels: ReturnType<typeof pageChannels>;
+  #documents: ApiDocuments;
+  #pushLimits: LoadedConfig['limits'];
 
   constructor(core: Core, parts: NetworkParts) {
     const { config, clock, onError } = core;
     const { limits } = config;
     this.#core = core;
     this.#parts = parts;
+    this.#pageChannels = pageChannels(config);
+    this.#documents = documents(limits);
+    this.#pushLimits = { ...limits };
     this.guards = makeGuards(core);
+    this.adminAccess = new AdminAccess(
+      {
+        ...this.guards,
+        onRefused: (address, reason, status) => core.refusals.warn({ address, reason, status }, 'admin refused'),
+      },
+      () => config.admin.users,
+    );
     this.ingest = new Ingest(core, this.guards, parts);
     this.streams = new Streams(core, this.guards, parts.mounts, parts);
     this.readers = new Readers(core, this.guards, parts);
@@ -65,9 +95,14 @@ export class Network {
       services: [...this.streams.services, ...this.ingest.services, ...this.readers.services],
       upgrades: this.readers.upgrades,
       watchdog: clock.watchdog,
+      isBlocked: (request) => this.guards.blocks.has(this.guards.proxies.ofRequest(request)),
       headBytes: limits.httpHeadBytes,
-      headMs: limits.headSeconds * 1000,
-      requestMs: limits.requestSeconds * 1000,
+      get headMs() {
+        return limits.headSeconds * 1000;
+      },
+      get requestMs() {
+        return limits.requestSeconds * 1000;
+      },
       onError,
     });
   }
@@ -77,12 +112,32 @@ export class Network {
     const { app } = this.router;
     const { config } = this.#core;
     this.#registerPush();
-    registerHeard(app, this.#parts.reports, Math.ceil(config.sessions.reportSeconds));
-    registerOps(app, ops);
-    registerPage(app, pageChannels(config));
+    registerHeard(app, this.#parts.reports, () => Math.ceil(config.sessions.reportSeconds));
+    registerOps(app, ops, new Readiness(() => this.#readinessChannels(), this.#core.clock));
+    this.#registerAdmin();
+    registerStatistics(app, {
+      access: this.adminAccess,
+      clock: this.#core.clock,
+      reader: new StatisticsReader(this.#parts.history, () => config.statistics.answerRows),
+      stations: () => countedStations(config),
+    });
+    registerPage(app, () => this.#pageChannels);
     this.streams.register(app, this.#parts.statuses);
-    registerDocuments(app, documents(config.limits));
+    registerDocuments(app, () => this.#documents);
     await this.router.ready();
+  }
+
+  /** Another configuration is in force: what was made of the one before is made anew. Channels and mounts are as they are now. */
+  refresh(): void {
+    const { config } = this.#core;
+    const { trusted, head } = config.proxies;
+    this.guards.proxies.change(trusted, head);
+    this.ingest.refresh();
+    this.#parts.statuses.refresh();
+    this.router.refresh();
+    this.#pageChannels = pageChannels(config);
+    this.#documents = documents(config.limits);
+    this.#pushLimits = { ...config.limits };
   }
 
   /** Takes no new clients; streams end with a whole frame, watchers get 1001. Pushes under way go on. */
@@ -90,6 +145,7 @@ export class Network {
     this.streams.close();
     this.guards.gate.close();
     this.readers.watch.close();
+    this.#live?.close();
     this.#parts.audience.endAll('shutdown');
     this.ingest.close();
   }
@@ -106,11 +162,51 @@ export class Network {
     this.router.terminate();
   }
 
+  #readinessChannels(): ReadinessChannel[] {
+    const { order, stations } = this.#core.config;
+    return order.flatMap(({ station, channels }) =>
+      channels.map((key) => {
+        const kinds = stations[station]!.channels[key]!.sources.map(({ type }) => type);
+        return { station, kinds, channel: this.#parts.channels.get(key)! };
+      }),
+    );
+  }
+
+  #registerAdmin(): void {
+    const { config, clock, log } = this.#core;
+    const { queries, pushes, channels, statuses } = this.#parts;
+    const held = (channel: string) => pushes.held(channel).length;
+    const parts: AdminParts = {
+      ...{ access: this.adminAccess, queries, log, titles: pushes },
+      pushLimits: () => this.#pushLimits,
+      get server() {
+        return config.streams.server;
+      },
+      startedMs: clock.wallMs(),
+      keys: () => [...channels.keys()],
+      channels: async () => {
+        const { channels: all } = statuses;
+        return channelReports(await queries.hub('channels', null), { statuses: all, config, held });
+      },
+      configuredTokens: (channel) => channels.get(channel)?.rules.tokens ?? 0,
+      reload: () => this.#parts.reload(),
+      mostRefusals: () => config.admin.refusals,
+      mostStreams: () => config.admin.streams,
+      wallMs: () => clock.wallMs(),
+    };
+    this.#live = new LiveStreams(parts);
+    registerAdmin(this.router.app, parts, this.#live);
+  }
+
   #registerPush(): void {
     const { config, clock, tallies } = this.#core;
     const { pushes, channels } = this.#parts;
     const { limits } = config;
-    const rate = { perMinute: limits.pushesPerMinute, burst: limits.pushBurst, remembered: channels.size };
+    const rate = live<RateLimits>({
+      perMinute: () => limits.pushesPerMinute,
+      burst: () => limits.pushBurst,
+      remembered: () => channels.size,
+    });
     const target = {
       authorizes: (channel: string, token: string) => pushes.authorizes(channel, token),
       push: pushes.push.bind(pushes),
@@ -118,25 +214,27 @@ export class Network {
       onPublished: (tookMs: number) => this.requests.pushDurations.add(tookMs / 1000),
       onAnswered: (answered: PushAnswered) => this.#onPushAnswered(answered),
     };
-    registerPush(
-      this.router.app,
-      target,
-      { ...limits, bodyBytes: limits.pushBodyBytes },
-      {
-        ...this.guards,
-        pushes: new Rate(clock, rate, tallies.notices('pushes')),
-        refusedPushes: new Rate(clock, rate, tallies.notices('refused pushes')),
-      },
-    );
+    registerPush(this.router.app, target, () => this.#pushLimits, {
+      ...this.guards,
+      pushes: new Rate(clock, rate, tallies.notices('pushes')),
+      refusedPushes: new Rate(clock, rate, tallies.notices('refused pushes')),
+    });
   }
 
-  #onPushAnswered({ status, channel, isAuthorized, address, why }: PushAnswered): void {
+  #onPushAnswered({ status, channel, isAuthorized, address, connection, why }: PushAnswered): void {
     // What a stranger writes into a path must not become a label.
     this.requests.pushes.add(`${status} ${isAuthorized ? channel : ''}`);
     if (status < 400) return;
     const known = this.#parts.channels.has(channel) ? channel : undefined;
-    this.#core.refusals.warn({ address, reason: why, channel: known, status }, 'push refused');
+    this.#core.refusals.warn({ address, reason: why, channel: known, status, connection }, 'push refused');
   }
+}
+
+function countedStations({ order, stations }: LoadedConfig) {
+  return order.map(({ station, channels }) => {
+    const { name, timezone } = stations[station]!;
+    return { key: station, name, timezone, channels };
+  });
 }
 
 function pageChannels(config: LoadedConfig) {

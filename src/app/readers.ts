@@ -31,16 +31,26 @@ export class Readers {
   constructor({ config, clock, onError, tallies }: Core, { proxies, connections }: Guards, parts: ReaderParts) {
     const { feed, directory, reports, history, versionOf } = parts;
     const { limits } = config;
-    const pingMs = config.watch.pingSeconds * 1000;
-    const frames = limits.webSocketFrames;
     this.polls = new PollAcceptor(feed, clock, connections);
     this.watch = new Watch(feed, directory, clock, {
-      pingMs,
-      bufferBytes: config.watch.bufferBytes,
-      drainMs: config.watch.drainSeconds * 1000,
-      watchers: limits.watchers,
-      watchersPerAddress: limits.watchersPerAddress,
-      frames,
+      get pingMs() {
+        return config.watch.pingSeconds * 1000;
+      },
+      get bufferBytes() {
+        return config.watch.bufferBytes;
+      },
+      get drainMs() {
+        return config.watch.drainSeconds * 1000;
+      },
+      get watchers() {
+        return limits.watchers;
+      },
+      get watchersPerAddress() {
+        return limits.watchersPerAddress;
+      },
+      get frames() {
+        return limits.webSocketFrames;
+      },
       proxies,
       tallies,
       onError,
@@ -52,18 +62,40 @@ export class Readers {
       history: {
         read: (channel, page) => history.history(channel, page),
         versionOf,
-        entries: limits.historyEntries,
-        pageBytes: limits.historyPageBytes,
+        get entries() {
+          return limits.historyEntries;
+        },
+        get pageBytes() {
+          return limits.historyPageBytes;
+        },
         cacheBytes: limits.historyCacheBytes,
-        waiting: limits.historyWaiting,
-        waitingPerAddress: limits.historyWaitingPerAddress,
-        bytesInFlight: limits.historyBytesInFlight,
-        bytesInFlightPerAddress: limits.historyBytesInFlightPerAddress,
+        get waiting() {
+          return limits.historyWaiting;
+        },
+        get waitingPerAddress() {
+          return limits.historyWaitingPerAddress;
+        },
+        get bytesInFlight() {
+          return limits.historyBytesInFlight;
+        },
+        get bytesInFlightPerAddress() {
+          return limits.historyBytesInFlightPerAddress;
+        },
         tallies,
       },
     });
-    const subscriptions = limits.nesSubscriptions;
-    const nes = new Nes(this.watch.watchers, clock, { pingMs, subscriptions, frames, onError });
+    const nes = new Nes(this.watch.watchers, clock, {
+      get pingMs() {
+        return config.watch.pingSeconds * 1000;
+      },
+      get subscriptions() {
+        return limits.nesSubscriptions;
+      },
+      get frames() {
+        return limits.webSocketFrames;
+      },
+      onError,
+    });
     this.services = [this.watch.sse, poll];
     this.upgrades = [nes, this.watch];
   }

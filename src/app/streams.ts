@@ -8,9 +8,9 @@ import { ListenerAcceptor } from '../http/stream/accept.js';
 import { Admission } from '../http/stream/admission.js';
 import { ListenerHook } from '../http/stream/hook.js';
 import { MountService } from '../http/stream/mount-service.js';
-import type { MountStatus } from '../http/stream/mount-status.js';
 import { registerPlaylists } from '../http/stream/playlists.js';
 import { PublicUrl } from '../http/stream/public-url.js';
+import { registerStations } from '../http/stream/stations.js';
 import { registerStatus } from '../http/stream/status.js';
 import { Stream } from '../http/stream/stream.js';
 import type { Audience } from '../listener/audience.js';
@@ -18,6 +18,7 @@ import type { ListenerStats } from '../listener/listener-stats.js';
 import type { Sessions } from '../listener/sessions.js';
 import { type Core, headLimits } from './core.js';
 import type { Guards } from './guards.js';
+import type { MountStatuses } from './mount-statuses.js';
 
 /** No process has as many listeners. */
 const CLIENTS_OF_PROCESS = 1_000_000_000;
@@ -37,53 +38,86 @@ export class Streams {
   readonly #guards: Guards;
   readonly #stream: Stream;
   /** Null: there is none. */
-  readonly #hook: ListenerHook | null;
+  #hook: ListenerHook | null = null;
+  readonly #former: ListenerHook[] = [];
 
   constructor(core: Core, guards: Guards, mounts: ReadonlyMap<string, Mount>, parts: ListenerParts) {
     const { config, clock, log, tallies } = core;
     const { audience, sessions, listenerStats } = parts;
-    const { burstSeconds, startTimeoutSeconds, showsOnReading } = config.streams;
     const { proxies, connections } = guards;
     this.#core = core;
     this.#guards = guards;
     this.#hook = this.#makeHook();
-    const admission = new Admission(audience, clock, this.#hook, {
-      listeners: config.limits.listeners,
-      listenersPerAddress: config.limits.listenersPerAddress ?? Number.POSITIVE_INFINITY,
-      keys: config.signedUrls?.keys ?? [],
-      retrySeconds: Math.ceil(config.listenerHook?.breakSeconds ?? 1),
+    const admission = new Admission(audience, clock, () => this.#hook, {
+      get listeners() {
+        return config.limits.listeners;
+      },
+      get listenersPerAddress() {
+        return config.limits.listenersPerAddress ?? Number.POSITIVE_INFINITY;
+      },
+      get keys() {
+        return config.signedUrls?.keys ?? [];
+      },
+      get retrySeconds() {
+        return Math.ceil(config.listenerHook?.breakSeconds ?? 1);
+      },
+      isBlocked: (address) => guards.blocks.has(address),
       tallies,
     });
     this.#stream = new Stream(audience, sessions, listenerStats, admission, clock, {
-      burstMs: burstSeconds * 1000,
-      startTimeoutMs: startTimeoutSeconds * 1000,
-      showsOnReading,
+      get burstMs() {
+        return config.streams.burstSeconds * 1000;
+      },
+      get startTimeoutMs() {
+        return config.streams.startTimeoutSeconds * 1000;
+      },
+      get showsOnReading() {
+        return config.streams.showsOnReading;
+      },
+      mounts,
       log,
       onError: core.onError,
     });
-    const limits = headLimits(config, config.limits.httpHeadBytes);
+    const limits = headLimits(config, () => config.limits.httpHeadBytes);
     this.listeners = new ListenerAcceptor(mounts, this.#stream, proxies, connections, limits);
     this.services = [new MountService(mounts, this.#stream, proxies)];
   }
 
   /** Playlists and statistics. @param channels each as they report it */
-  register(app: FastifyInstance, channels: readonly MountStatus[]): void {
+  register(app: FastifyInstance, statuses: MountStatuses): void {
     const { config, clock } = this.#core;
-    const publicUrl = new PublicUrl(config.streams.publicUrl, this.#guards.proxies);
-    registerPlaylists(app, channels, publicUrl);
-    registerStatus(app, { channels, publicUrl, clock, server: config.streams.server, startedMs: clock.wallMs() });
+    const publicUrl = new PublicUrl(() => config.streams.publicUrl, this.#guards.proxies);
+    registerPlaylists(app, statuses, publicUrl);
+    registerStations(app, { statuses, publicUrl, clock });
+    registerStatus(app, {
+      get channels() {
+        return statuses.channels;
+      },
+      get server() {
+        return config.streams.server;
+      },
+      publicUrl,
+      clock,
+      startedMs: clock.wallMs(),
+    });
+  }
+
+  /** The hook is another one, or gone, or new. That of before answers what it was asked, and hears who has gone of those that it let in. */
+  refreshHook(): void {
+    if (this.#hook !== null) this.#former.push(this.#hook);
+    this.#hook = this.#makeHook();
   }
 
   /** Takes no more listeners; those that wait for audio or for the hook are sent away. */
   close(): void {
     this.#stream.close();
-    this.#hook?.close();
+    for (const hook of [...this.#former, this.#hook]) hook?.close();
     this.listeners.close();
   }
 
   /** Resolves when the listener hook knows who has gone. */
   async settled(): Promise<void> {
-    await this.#hook?.settled();
+    await Promise.all([...this.#former, this.#hook].map((hook) => hook?.settled()));
   }
 
   #makeHook(): ListenerHook | null {
@@ -96,7 +130,7 @@ export class Streams {
       timeoutMs: listenerHook.timeoutSeconds * 1000,
       cacheMs: listenerHook.cacheSeconds * 1000,
       breakMs: listenerHook.breakSeconds * 1000,
-      firstClient: process * CLIENTS_OF_PROCESS,
+      firstClient: this.#hook?.clients ?? process * CLIENTS_OF_PROCESS,
       tallies,
       onVerdict: (verdict) => this.hookVerdicts.add(verdict),
       onTroubleChanged: (trouble) => {

@@ -1,7 +1,11 @@
-/** What an operator has to see in the log: a store that cannot be used, and an event loop that was blocked. Asked once a second. */
+/**
+ * What an operator has to see in the log: channels without audio, a store that cannot be used, and an event loop that was blocked. Asked once a
+ * second.
+ */
 
 import type { Log } from '../base/log.js';
 import type { Watchdog } from '../base/watchdog.js';
+import type { Channel } from '../channel/channel.js';
 import type { Store } from '../store/store.js';
 
 /** Logs when the store is not where it was, and when it is again. */
@@ -21,4 +25,39 @@ export function turnWatch(watchdog: Watchdog, log: Log): () => void {
     const turn = watchdog.take();
     if (turn !== null) log.warn({ ...turn, tookMs: Math.round(turn.tookMs) }, 'the event loop was held for too long');
   };
+}
+
+/** A channel without audio for as long is logged; sooner it is a source that comes back. */
+const MISSING_MS = 10_000;
+const AGAIN_MS = 60_000;
+/** Of more channels than these a line has only the number. */
+const MOST_NAMED = 20;
+
+/** Logs which channels have no audio though they should, all of them in one line: at once and then each minute. And those that have it again. */
+export function silenceWatch(
+  channels: ReadonlyMap<string, Pick<Channel, 'missingSinceMs'>>,
+  log: Log,
+): (nowMs: number) => void {
+  let known: ReadonlySet<string> = new Set();
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  return (nowMs) => {
+    const missing = new Set<string>();
+    let longestMs = 0;
+    for (const [key, { missingSinceMs }] of channels) {
+      if (nowMs - missingSinceMs < MISSING_MS) continue;
+      missing.add(key);
+      longestMs = Math.max(longestMs, nowMs - missingSinceMs);
+    }
+    const back = [...known].filter((key) => !missing.has(key));
+    const added = [...missing].some((key) => !known.has(key));
+    known = missing;
+    if (back.length > 0) log.info(named(back), 'channels are no longer without audio');
+    if (missing.size === 0 || (!added && nowMs - loggedMs < AGAIN_MS)) return;
+    loggedMs = nowMs;
+    log.warn({ ...named([...missing]), longestSeconds: Math.round(longestMs / 1000) }, 'channels have no audio');
+  };
+}
+
+function named(keys: readonly string[]) {
+  return { channels: keys.slice(0, MOST_NAMED), count: keys.length };
 }

@@ -4,42 +4,52 @@
  */
 
 import type { Output } from '../base/output.js';
+import type { Mount } from '../channel/mount.js';
 import type { ServedChannel } from '../channel/served.js';
 import type { Feed } from '../feed/feed.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import type { RefusalPace } from '../http/ingest/refusal-pace.js';
+import type { AdminQueries } from '../link/admin-reports.js';
 import { sharedMs } from '../link/shared-time.js';
 import type { WorkerSessions } from '../link/worker-sessions.js';
 import { Audience } from '../listener/audience.js';
 import { HeardReports } from '../listener/heard-reports.js';
 import { ListenerFeed } from '../listener/listener-feed.js';
-import { ListenerStats } from '../listener/listener-stats.js';
+import { ListenerStats, type ListenerStatsOptions } from '../listener/listener-stats.js';
 import { Sessions } from '../listener/sessions.js';
 import { SharedSessions } from '../listener/shared-sessions.js';
-import type { ChannelFace } from '../metadata/view.js';
 import type { HistoryStore } from '../store/store.js';
 import type { Engine } from '../titles/engine.js';
+import { MadeTokens } from '../titles/made-tokens.js';
 import type { Moments } from '../titles/moments.js';
 import { Pushes } from '../titles/pushes.js';
 import { TitleReaders } from '../titles/readers.js';
+import type { ChannelChanges } from './channels.js';
 import type { Core } from './core.js';
 import { EncoderVerdicts } from './encoder-verdicts.js';
-import { announce } from './faces.js';
-import { mountStatuses } from './mount-statuses.js';
+import type { Faces } from './faces.js';
+import { MountStatuses } from './mount-statuses.js';
 import { Network } from './network.js';
+import { ProcessAdmin } from './process-admin.js';
 
 export interface WorkerParts {
   readonly feed: Feed;
-  readonly faces: ReadonlyMap<string, ChannelFace>;
+  readonly faces: Faces;
   readonly channels: ReadonlyMap<string, ServedChannel>;
   readonly engine: Engine;
   readonly moments: Moments;
   readonly history: HistoryStore;
   readonly accessLog: Output | null;
+  /** Statistics over time. */
+  readonly onJoin?: ListenerStatsOptions['onJoin'];
   /** How fast encoders are refused. */
   readonly pace: RefusalPace;
   /** Other processes have sessions too. Absent: there are none. */
   readonly others?: { readonly worker: number; readonly link: WorkerSessions };
+  /** Whom an operator's questions go to. */
+  readonly queries: AdminQueries;
+  /** Reads the configuration again; resolves with what that changed, rejects with why it was not put in force. */
+  reload(): Promise<string>;
   /** A push is about to be decided. */
   onPush(channel: string): void;
   /** An encoder's secret is right. */
@@ -57,54 +67,71 @@ export class Worker {
   readonly pushes: Pushes;
   readonly verdicts: EncoderVerdicts;
   readonly network: Network;
+  /** What an operator sees and does here. */
+  readonly admin: ProcessAdmin;
   readonly channels: ReadonlyMap<string, ServedChannel>;
   readonly #engine: Engine;
-  readonly #silenceMs: number;
+  readonly #core: Core;
+  readonly #parts: WorkerParts;
+  /** By path. */
+  readonly #mounts = new Map<string, Mount>();
 
   constructor(core: Core, parts: WorkerParts) {
     const { config, clock, tallies } = core;
-    const { feed, faces, channels, engine, moments, history, accessLog, onPush, others } = parts;
+    const { feed, channels, engine, moments, history, accessLog, onPush, others } = parts;
     this.channels = channels;
     this.#engine = engine;
-    this.#silenceMs = config.streams.silenceSeconds * 1000;
-    announce(feed, config, faces);
+    this.#core = core;
+    const faces = parts.faces.byChannel;
+    feed.change(parts.faces.byStation);
+    this.#parts = parts;
     const listenerFeed = new ListenerFeed(feed);
     this.sessions = new Sessions(clock, listenerFeed, {
-      keepMs: config.sessions.keepSeconds * 1000,
+      get keepMs() {
+        return config.sessions.keepSeconds * 1000;
+      },
       max: config.sessions.max,
       ...(others && { sharedMs: () => sharedMs(clock, clock.now()) }),
     });
     const { sessions } = this;
     this.shared = others ? new SharedSessions({ ...others, sessions, feed, clock, onError: core.onError }) : null;
     listenerFeed.shared = this.shared;
-    this.reports = new HeardReports(sessions, clock, config.sessions.reportSeconds * 1000, this.shared);
+    this.reports = new HeardReports(sessions, clock, () => config.sessions.reportSeconds * 1000, this.shared);
     if (this.shared !== null) others!.link.attach({ shared: this.shared, reports: this.reports });
-    this.audience = new Audience(clock, sessions, config.streams.writeSeconds, tallies);
+    this.audience = new Audience(clock, sessions, () => config.streams.writeSeconds, tallies);
     const listeners = tallies.tally('listeners of channels');
     tallies.onLook(() => {
       for (const { key, audio } of channels.values()) listeners.set(key, audio.listeners);
     });
-    const { heldPushes } = config.metadata;
     this.readers = new TitleReaders({
-      ...{ feed, faces, moments, clock, listenerFeed, sessions, most: heldPushes },
-      delayMs: (channel) => this.#delayMs(core, channel),
+      ...{ feed, faces, moments, clock, listenerFeed, sessions },
+      most: () => config.metadata.heldPushes,
+      delayMs: (channel) => this.#delayMs(channel),
       offsetMs: (channel, source) => channels.get(channel)!.titleOffsetMs(source),
     });
+    const madeTokens = new MadeTokens(() => clock.wallMs());
     this.pushes = new Pushes({
-      ...{ engine, moments, faces, clock, log: core.log, heldPushes, onPush },
-      channels: new Map([...channels].map(([key, { rules }]) => [key, rules])),
+      ...{ engine, moments, faces, clock, log: core.log, onPush, channels, madeTokens },
+      heldPushes: () => config.metadata.heldPushes,
       isWaiting: (channel, version) => this.readers.isWaiting(channel, version),
     });
     this.listenerStats = new ListenerStats(clock, {
-      togetherMs: config.sessions.togetherSeconds * 1000,
+      get togetherMs() {
+        return config.sessions.togetherSeconds * 1000;
+      },
       accessLog,
-      anonymize: config.accessLog.anonymize,
-      textCharacters: config.accessLog.textCharacters,
+      get anonymize() {
+        return config.accessLog.anonymize;
+      },
+      get textCharacters() {
+        return config.accessLog.textCharacters;
+      },
       secrets: core.secrets,
       tallies,
+      ...(parts.onJoin && { onJoin: parts.onJoin }),
     });
-    const all = [...channels.values()].flatMap(({ mounts }) => mounts);
-    const mounts = new Map(all.map((mount) => [mount.path, mount]));
+    const mounts = this.#mounts;
+    this.#collectMounts();
     this.verdicts = new EncoderVerdicts(core, mounts);
     const { audience, reports, listenerStats, pushes, verdicts } = this;
     const { pace, onProven } = parts;
@@ -112,22 +139,49 @@ export class Worker {
       ...{ channels, mounts, feed, sessions, reports, audience, listenerStats, pushes, verdicts, pace, onProven },
       directory: this.shared ?? sessions,
       ...{ history, versionOf: (channel) => engine.state(channel).version },
-      statuses: mountStatuses(channels, { feed, audience, listenerStats }, config),
+      statuses: new MountStatuses(channels, { feed, audience, listenerStats }, config),
+      queries: parts.queries,
+      reload: () => parts.reload(),
+    });
+    const { guards, readers: watching } = this.network;
+    this.admin = new ProcessAdmin(core, {
+      ...{ audience, sessions: this.sessions, madeTokens, blocks: guards.blocks },
+      watchers: watching.watch.watchers,
     });
   }
 
   /** Once a second: listeners of a channel without audio are let go, stale nexts and sessions are forgotten. */
   tidy(nowMs: number): void {
+    const silenceMs = this.#core.config.streams.silenceSeconds * 1000;
     for (const { key, audio, live } of this.channels.values()) {
-      if (nowMs - live.silentSinceMs > this.#silenceMs && audio.playing > 0) this.audience.endAll('silence', key);
+      if (nowMs - live.silentSinceMs > silenceMs && audio.playing > 0) this.audience.endAll('silence', key);
     }
     this.readers.tidy(this.#engine);
     this.sessions.purge();
     this.shared?.tidy();
   }
 
-  #delayMs({ config }: Core, channel: string): number {
-    const { channelDelay } = config.feed;
+  /** The configuration, the faces and the channels have changed in place. @param isHookChanged whether the listener hook is another one */
+  refresh({ added, removed }: ChannelChanges, isHookChanged: boolean): void {
+    const { feed, faces } = this.#parts;
+    // What is looked at no more would count for ever.
+    for (const key of removed) this.#core.tallies.tally('listeners of channels').set(key, 0);
+    this.readers.forget(removed);
+    feed.change(faces.byStation);
+    this.readers.begin(added, this.#engine);
+    this.#collectMounts();
+    for (const key of removed) this.audience.endAll('removed', key);
+    this.network.refresh();
+    if (isHookChanged) this.network.streams.refreshHook();
+  }
+
+  #collectMounts(): void {
+    this.#mounts.clear();
+    for (const { mounts } of this.channels.values()) for (const mount of mounts) this.#mounts.set(mount.path, mount);
+  }
+
+  #delayMs(channel: string): number {
+    const { channelDelay } = this.#core.config.feed;
     if (channelDelay !== 'typical') return channelDelay * 1000;
     return this.audience.typicalLagMs(this.channels.get(channel)!.audio) ?? 0;
   }

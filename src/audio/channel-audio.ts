@@ -80,7 +80,7 @@ export class ChannelAudio implements PlayableAudio {
   #markMs = 0;
   readonly #waiting = new WaitingTitles();
   /** Null: the channel has no delay. */
-  readonly #line: DelayLine | null;
+  #line: DelayLine | null;
   /** With the next frame another source comes into the line. */
   #nextSource: NextSource | null = null;
   /** Of the present tape. */
@@ -99,7 +99,7 @@ export class ChannelAudio implements PlayableAudio {
   }
 
   get delayMs(): number {
-    return this.#options.delay?.ms ?? 0;
+    return this.#line?.delayMs ?? 0;
   }
 
   get delayedMs(): number {
@@ -245,11 +245,32 @@ export class ChannelAudio implements PlayableAudio {
     else this.#nextSource = { contentType: contentType ?? this.#nextSource?.contentType };
   }
 
+  /** Options are others now: while nobody plays another tape begins, else they wait for that. */
+  refresh(): void {
+    if (this.playing === 0) this.#beginAnew();
+  }
+
   /** Nothing feeds the channel and no listener plays: the tape is let go, so that those who come or wait never get old audio. */
   release(): void {
     if (this.playing > 0) return;
+    if (this.delayMs === (this.#options.delay?.ms ?? 0)) {
+      this.#letGo();
+      this.#line?.begin();
+    } else this.#beginAnew();
+  }
+
+  /** What waits in a line of another length comes no more. */
+  #beginAnew(): void {
     this.#letGo();
-    this.#line?.begin();
+    const { delay } = this.#options;
+    if (this.delayMs === (delay?.ms ?? 0)) return;
+    this.#line?.leave();
+    while (this.#waiting.first?.place != null) {
+      this.#put(this.#waiting.first.view, 0);
+      this.#waiting.shift();
+    }
+    this.#nextSource = null;
+    this.#line = delay === undefined ? null : this.#makeLine(delay);
   }
 
   #makeLine({ ms, clock }: NonNullable<ChannelAudioOptions['delay']>): DelayLine {

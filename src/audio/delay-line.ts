@@ -87,6 +87,10 @@ export class DelayLine implements AlarmHandler {
     this.emptySinceMs = options.clock.now();
   }
 
+  get delayMs(): number {
+    return this.#options.delayMs;
+  }
+
   get end(): LinePlace {
     return this.#end;
   }

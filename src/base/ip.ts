@@ -107,3 +107,8 @@ function groupBytes(text: string): Buffer {
     groups.map((group) => (group.includes('.') ? v4Bytes(group) : Buffer.from(group.padStart(4, '0'), 'hex'))),
   );
 }
+
+/** A host as it stands in a URL: an IPv6 address in brackets. */
+export function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

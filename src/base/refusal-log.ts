@@ -13,6 +13,15 @@ import type { Log } from './log.js';
 export interface RefusalLogLimits {
   readonly perSecond: number;
   readonly remembered: number;
+  /** How many of the last ones are kept to be looked at; absent: none. */
+  readonly kept?: number;
+}
+
+/** One that was logged, or would have been. */
+export interface LastRefusal extends RefusedRequest {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  readonly what: string;
 }
 
 export interface RefusedRequest {
@@ -22,6 +31,8 @@ export interface RefusedRequest {
   /** Where it is known: what a stranger gives for one may be a token in the wrong place. */
   readonly channel?: string | undefined;
   readonly status: number;
+  /** The id of its connection (net/tracked-connection.ts). */
+  readonly connection?: string | undefined;
 }
 
 interface LoggedRefusal {
@@ -37,6 +48,8 @@ export class RefusalLog {
   /** By address, message and reason; the latter two come from small, fixed sets; the oldest line first. */
   readonly #logged = new Map<string, LoggedRefusal>();
   #others = 0;
+  readonly #last: LastRefusal[] = [];
+  #next = 0;
   #secondAtMs = Number.NEGATIVE_INFINITY;
   #linesInSecond = 0;
 
@@ -45,12 +58,19 @@ export class RefusalLog {
     this.#limits = limits;
   }
 
+  /** The last ones of this process, newest first. */
+  last(): readonly LastRefusal[] {
+    const behind = this.#last.slice(0, this.#next).reverse();
+    return [...behind, ...this.#last.slice(this.#next).reverse()];
+  }
+
   /** @param fields more of them, without secrets; text of strangers cut to a length */
   warn(
-    { address, reason, channel, status }: RefusedRequest,
+    { address, reason, channel, status, connection }: RefusedRequest,
     message: string,
     fields: Record<string, unknown> = {},
   ): void {
+    this.#keep({ address, reason, channel, status, atMs: Date.now(), what: message });
     const key = `${originOf(address)} ${message} ${reason}`;
     const logged = this.#logged.get(key);
     const nowMs = performance.now();
@@ -71,7 +91,14 @@ export class RefusalLog {
     const others = this.#others;
     this.#others = 0;
     const suppressed = { suppressed: logged?.suppressed || undefined, suppressedOthers: others || undefined };
-    this.#log.warn({ address, reason, channel, status, ...fields, ...suppressed }, message);
+    this.#log.warn({ address, reason, channel, status, connection, ...fields, ...suppressed }, message);
+  }
+
+  #keep(refusal: LastRefusal): void {
+    const { kept = 0 } = this.#limits;
+    if (kept === 0) return;
+    this.#last[this.#next] = refusal;
+    this.#next = (this.#next + 1) % kept;
   }
 
   #remember(key: string, nowMs: number): void {

@@ -40,12 +40,16 @@ interface Last {
 const OPEN: Last = { end: 0, layer: 0 };
 
 export class SecretMask {
-  readonly #secret: RegExp;
+  #secret: RegExp;
 
   /** @param names of parameters, in any case; `*` at the beginning or the end of one stands for anything. `-`, `.`, `~`, `_` are one */
   constructor(names: readonly string[]) {
-    const patterns = names.map((name) => oneDash(name).replaceAll('*', '.*'));
-    this.#secret = patterns.length === 0 ? /(?!)/ : new RegExp(`^(?:${patterns.join('|')})$`, 'i');
+    this.#secret = patternOf(names);
+  }
+
+  /** The names of secrets are others from now on. */
+  change(names: readonly string[]): void {
+    this.#secret = patternOf(names);
   }
 
   /**
@@ -150,4 +154,9 @@ function decode(whole: string): Decoded {
     [text, from, layer] = [chars.join(''), froms, layers];
   }
   return { text, from, layer };
+}
+
+function patternOf(names: readonly string[]): RegExp {
+  const patterns = names.map((name) => oneDash(name).replaceAll('*', '.*'));
+  return patterns.length === 0 ? /(?!)/ : new RegExp(`^(?:${patterns.join('|')})$`, 'i');
 }

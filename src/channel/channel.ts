@@ -5,20 +5,26 @@
  */
 
 import type { Socket } from 'node:net';
-import { ChannelAudio } from '../audio/channel-audio.js';
+import { ChannelAudio, type ChannelAudioOptions } from '../audio/channel-audio.js';
 import type { Clock } from '../base/clock.js';
+import { live } from '../base/live.js';
 import { type Log, Repeats } from '../base/log.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
+import { sourceSteps } from '../config/steps.js';
 import { type EncoderOptions, EncoderSource } from '../source/encoder.js';
 import type { ConnectionPlace } from '../source/encoder-connection.js';
 import { FileSource } from '../source/file.js';
 import type { FilePlace } from '../source/file-player.js';
 import type { SourceEvent } from '../source/health.js';
+import type { Input, InputOptions } from '../source/input.js';
 import type { Source, SourceTitle } from '../source/source.js';
-import { Switch } from '../source/switch.js';
+import { type NextInput, Switch } from '../source/switch.js';
 import type { EncoderPlace } from './mount.js';
 import { makePull } from './pulled.js';
 import { type ChannelLive, ServedChannel } from './served.js';
+import { SourceTimeline, type TimelineEntry } from './source-timeline.js';
+
+type EncoderConfig = Extract<SourceConfig, { type: 'encoder' }>;
 
 export interface ChannelParts {
   readonly clock: Clock;
@@ -36,12 +42,15 @@ export interface ChannelOutput {
 export interface ChannelPlace {
   /** Which of them is on air; -1: none. */
   readonly onAir: number;
+  /** Whether an operator has chosen that one. */
+  readonly isPinned: boolean;
   readonly contentType: string | undefined;
   /** Unix milliseconds. */
   readonly onAirSinceMs: number | null;
   readonly lastTitle: SourceTitle | undefined;
   /** Of the source on air, where it is a file. */
   readonly file: FilePlace | null;
+  readonly timeline: readonly TimelineEntry[];
 }
 
 export class Channel {
@@ -50,15 +59,19 @@ export class Channel {
   readonly switch: Switch;
   /** As clients meet it. */
   readonly served: ServedChannel;
-  /** Undefined: the channel takes no encoder. */
-  readonly encoder: EncoderPlace | undefined;
   /** Since when something has fed it without a gap, unix milliseconds; null: nothing does. */
   #onAirSinceMs: number | null = null;
   /** Since when no source has been on air, monotonic milliseconds; +∞ while one is. */
   #offAirSinceMs: number;
   readonly #config: ChannelConfig;
+  readonly #all: Config;
+  readonly #clock: Clock;
+  /** As the configuration had them when they were made. */
+  #sources: readonly SourceConfig[];
+  #encoder: EncoderPlace | undefined;
   readonly #log: Log;
   readonly #repeats: Repeats;
+  #timeline = new SourceTimeline();
   /** Null until `start`. */
   #output: ChannelOutput | null = null;
 
@@ -69,18 +82,22 @@ export class Channel {
     this.#log = log;
     this.#repeats = new Repeats(log);
     this.#offAirSinceMs = clock.now();
-    this.audio = new ChannelAudio({
-      key,
-      lagMs: all.streams.lagSeconds * 1000,
-      burstMs: all.streams.burstSeconds * 1000,
-      now: () => clock.now(),
-      metaint: config.metaint,
-      bitrateKbps: config.bitrateKbps,
-      icy: { ...config.icy, name: config.name || key },
-      icyInOgg: config.icy.inOgg,
-      delay: config.delaySeconds > 0 ? { ms: config.delaySeconds * 1000, clock } : undefined,
-      onWanted: (isWanted) => this.switch.want(isWanted),
-    });
+    this.#all = all;
+    this.#clock = clock;
+    this.audio = new ChannelAudio(
+      live<ChannelAudioOptions>({
+        key: () => key,
+        lagMs: () => all.streams.lagSeconds * 1000,
+        burstMs: () => all.streams.burstSeconds * 1000,
+        now: () => () => clock.now(),
+        metaint: () => config.metaint,
+        bitrateKbps: () => config.bitrateKbps,
+        icy: () => ({ ...config.icy, name: config.name || key }),
+        icyInOgg: () => config.icy.inOgg,
+        delay: () => (config.delaySeconds > 0 ? { ms: config.delaySeconds * 1000, clock } : undefined),
+        onWanted: () => (isWanted) => this.switch.want(isWanted),
+      }),
+    );
     const { audio } = this;
     this.switch = new Switch(
       {
@@ -89,6 +106,9 @@ export class Channel {
         onTitle: (title, source) => this.#output?.onTitle(key, title, source) ?? Promise.resolve(),
         onSourceChanged: (source, reason) => {
           log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
+          log.debug({ channel: key, sources: this.#sourceStates() }, 'sources, best first');
+          const place = source === null ? null : this.switch.sources.indexOf(source);
+          this.#note('on-air', place === -1 ? null : place, source?.kind ?? null, reason);
           this.#offAirSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
           this.#onAirSinceMs = source === null ? null : (this.#onAirSinceMs ?? clock.wallMs());
           audio.sourceChanged(source?.contentType);
@@ -98,18 +118,40 @@ export class Channel {
         onEvent: (place, event, fields, isOver) => this.#report(place, event, fields, isOver),
       },
       clock,
-      {
-        stallMs: all.sources.stallMs,
-        pieceMs: all.sources.pieceSeconds * 1000,
-        stallsPerMinute: all.sources.stallsPerMinute,
-        steadyMs: all.sources.soundSeconds * 1000,
-        silentMs: all.sources.silentSeconds * 1000,
-      },
+      live<InputOptions>({
+        stallMs: () => all.sources.stallMs,
+        pieceMs: () => all.sources.pieceSeconds * 1000,
+        stallsPerMinute: () => all.sources.stallsPerMinute,
+        steadyMs: () => all.sources.soundSeconds * 1000,
+        silentMs: () => all.sources.silentSeconds * 1000,
+      }),
     );
-    for (const source of config.sources) this.#addSource(source, all, parts);
-    this.encoder = this.#encoderPlace();
+    this.#sources = config.sources;
+    for (const source of config.sources) {
+      const { settings, make } = this.#inputOf(source);
+      this.switch.add(settings, make);
+    }
+    this.#encoder = this.#encoderPlace();
     const sendTitle = (title: SourceTitle) => this.#sendTitle(title);
     this.served = new ServedChannel(key, config, all, { audio, live: this.#makeLive(), sendTitle });
+  }
+
+  /** Undefined: the channel takes no encoder. */
+  get encoder(): EncoderPlace | undefined {
+    return this.#encoder;
+  }
+
+  /** Its configuration has changed in place: sources come, go and change places; what clients see of it is made anew. */
+  refresh(): void {
+    const { steps, gone } = sourceSteps(this.#sources, this.#config.sources);
+    const isSame = gone.length === 0 && steps.every(({ from, isAnew }, i) => from === i && !isAnew);
+    this.#sources = this.#config.sources;
+    const next = steps.map((step) => ({ ...this.#inputOf(step.next), from: step.isAnew ? null : step.from }));
+    if (isSame) this.switch.settle(next.map(({ settings }) => settings));
+    else this.switch.replace(next);
+    this.#encoder = this.#encoderPlace();
+    this.audio.refresh();
+    this.served.refresh();
   }
 
   /** Lets its sources run. Once. */
@@ -123,18 +165,22 @@ export class Channel {
     const { placeOnAir: onAir, titleOnAir: lastTitle } = this.switch;
     const contentType = this.switch.onAir?.contentType;
     const file = this.switch.onAir instanceof FileSource ? this.switch.onAir.place : null;
+    const isPinned = onAir !== -1 && this.switch.pinned === onAir;
     const encoder = this.#encoderSource?.letGo() ?? null;
     this.switch.stop();
-    return { place: { onAir, contentType, onAirSinceMs: this.#onAirSinceMs, lastTitle, file }, encoder };
+    const { entries: timeline } = this.#timeline;
+    const onAirSinceMs = this.#onAirSinceMs;
+    return { place: { onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }, encoder };
   }
 
   /** Its encoder or file was on air in another process, and goes on here. Before `start`. */
-  goOn({ onAir, contentType, onAirSinceMs, lastTitle, file }: ChannelPlace): void {
+  goOn({ onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }: ChannelPlace): void {
+    this.#timeline = new SourceTimeline(timeline);
     const source = this.switch.sources[onAir];
     if (source instanceof FileSource && file !== null) source.goOn(file);
     else if (!(source instanceof EncoderSource)) return;
     if (contentType === undefined) return;
-    this.switch.goOn(onAir, contentType, lastTitle);
+    this.switch.goOn(onAir, contentType, lastTitle, isPinned);
     this.#onAirSinceMs = onAirSinceMs;
     this.#offAirSinceMs = Number.POSITIVE_INFINITY;
   }
@@ -146,6 +192,11 @@ export class Channel {
     else source.goOn(socket, ahead, place, aheadMs);
   }
 
+  /** Ends the connection of its encoder. False: none is there. */
+  endEncoder(): boolean {
+    return this.#encoderSource?.end() ?? false;
+  }
+
   get #encoderSource(): EncoderSource | undefined {
     return this.switch.sources.find((candidate) => candidate instanceof EncoderSource);
   }
@@ -155,9 +206,32 @@ export class Channel {
     this.switch.stop();
   }
 
+  /** What became of its sources, oldest first. */
+  get timeline(): readonly TimelineEntry[] {
+    return this.#timeline.entries;
+  }
+
   /** Since when listeners have had nothing from it, monotonic milliseconds; +∞ while there is audio, if only in the delay line. */
   get silentSinceMs(): number {
     return Math.max(this.#offAirSinceMs, this.audio.emptySinceMs);
+  }
+
+  /** As ChannelLive has it. */
+  get missingSinceMs(): number {
+    const { silentSinceMs } = this;
+    if (silentSinceMs === Number.POSITIVE_INFINITY || this.#config.partTime) return Number.POSITIVE_INFINITY;
+    return this.switch.onDemand ? Math.max(silentSinceMs, this.switch.wantedSinceMs) : silentSinceMs;
+  }
+
+  /** Whether the first of its sources should be on air and is not. */
+  get isMissed(): boolean {
+    if (this.#config.partTime || !this.isSourceLost) return false;
+    return !this.switch.onDemand || this.switch.wantedSinceMs !== Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether the source on air sends digital silence. */
+  get isSilence(): boolean {
+    return this.switch.healthOnAir?.troubles.silent ?? false;
   }
 
   /** Whether the first of its sources is not the one on air. */
@@ -165,34 +239,60 @@ export class Channel {
     return this.switch.onAir === null || this.switch.onAir !== this.switch.sources[0];
   }
 
-  #addSource(config: SourceConfig, all: Config, { clock, log }: ChannelParts): void {
+  #inputOf(config: SourceConfig): NextInput {
+    const all = this.#all;
+    const [clock, log] = [this.#clock, this.#log];
     const onDemand = config.type === 'pull' && config.onDemand;
     const lingerMs = config.type === 'pull' ? config.lingerSeconds * 1000 : 0;
     const returnMs = config.type === 'encoder' ? config.lingerSeconds * 1000 : 0;
     const bitrateKbps = config.type === 'file' ? 0 : (this.#config.bitrateKbps ?? 0);
-    const place = this.switch.sources.length;
-    const onEvent: EncoderOptions['onEvent'] = (event, fields) => this.switch.healths[place]!.report(event, fields);
-    this.switch.add({ onDemand, lingerMs, returnMs, bitrateKbps }, (input) => {
+    const make = (input: Input) => {
       if (config.type === 'file') return new FileSource(input, clock, config.path, () => this.audio.roomMs);
       if (config.type === 'pull') return makePull(config, all, { channel: this.key, clock, log, input });
-      return new EncoderSource(input, clock, {
-        channel: this.key,
-        aheadMs: all.sources.aheadSeconds * 1000,
-        bodyTimeoutMs: all.sources.bodyTimeoutSeconds * 1000,
-        takeover: config.takeover,
-        silentMs: all.sources.stallMs,
-        framelessBytes: all.sources.framelessBytes,
-        facts: all.limits,
-        onEvent,
-      });
+      const encoder = () => this.#encoderConfig ?? config;
+      return new EncoderSource(
+        input,
+        clock,
+        live<EncoderOptions>({
+          channel: () => this.key,
+          aheadMs: () => all.sources.aheadSeconds * 1000,
+          bodyTimeoutMs: () => all.sources.bodyTimeoutSeconds * 1000,
+          takeover: () => encoder().takeover,
+          silentMs: () => all.sources.stallMs,
+          framelessBytes: () => all.sources.framelessBytes,
+          facts: () => all.limits,
+          onEvent: () => (event, fields) => input.health.report(event, fields),
+          onEnded: () => (connection, reason) => log.info({ channel: this.key, connection, reason }, 'encoder ended'),
+        }),
+      );
+    };
+    return { settings: { onDemand, lingerMs, returnMs, bitrateKbps }, make };
+  }
+
+  get #encoderConfig(): EncoderConfig | undefined {
+    return this.#config.sources.find((source) => source.type === 'encoder');
+  }
+
+  /** Why one is on air and not another: `encoder up: unsteady`. */
+  #sourceStates(): readonly string[] {
+    const { sources, healths } = this.switch;
+    return sources.map(({ kind, state }, place) => {
+      const troubles = Object.entries(healths[place]!.troubles).flatMap(([trouble, is]) => (is ? [trouble] : []));
+      return `${kind} ${state}${troubles.length === 0 ? '' : `: ${troubles.join(', ')}`}`;
     });
   }
 
   /** One line a second at most for each source and event. */
   #report(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
-    const all = { channel: this.key, source: this.switch.sources[place]!.kind, place, event, ...fields };
+    const kind = this.switch.sources[place]?.kind;
+    const all = { channel: this.key, source: kind, place, event, ...fields };
+    this.#note(event, place, kind ?? null, '', isOver);
     if (isOver) this.#log.info(all, 'source recovered');
     else this.#repeats.warn(`${place} ${event}`, all, 'source event');
+  }
+
+  #note(what: string, place: number | null, kind: string | null, reason: string, isOver = false): void {
+    this.#timeline.add({ atMs: Math.round(this.#clock.wallMs()), what, place, kind, reason, isOver });
   }
 
   #encoderPlace(): EncoderPlace | undefined {
@@ -209,14 +309,14 @@ export class Channel {
       get quietMs() {
         return source.quietMs;
       },
-      attach: (socket, first, headers) => source.attach(socket, first, headers),
+      attach: (socket, first, headers, address) => source.attach(socket, first, headers, address),
     };
   }
 
   /** As EncoderMount has it. */
   async #sendTitle(title: SourceTitle): Promise<boolean> {
     const source = this.#encoderSource;
-    const config = this.#config.sources.find((candidate) => candidate.type === 'encoder');
+    const config = this.#encoderConfig;
     if (source === undefined || config === undefined) return false;
     if (!config.titlesWhileAway && source.state !== 'up') return false;
     if (this.#config.titlesFrom.includes('encoder')) await this.switch.title(source, title);
@@ -232,9 +332,16 @@ export class Channel {
       get silentSinceMs() {
         return channel.silentSinceMs;
       },
+      get missingSinceMs() {
+        return channel.missingSinceMs;
+      },
+      get isSilence() {
+        return channel.isSilence;
+      },
       get onAir() {
         const { onAir, sources } = channel.switch;
-        return onAir === null ? null : sources.indexOf(onAir);
+        const place = onAir === null ? -1 : sources.indexOf(onAir);
+        return place < 0 ? null : place;
       },
       get contentType() {
         return channel.switch.onAir?.contentType;

@@ -57,6 +57,9 @@ export interface EncoderPlace {
   readonly agent: string;
   /** How long ago bytes of it came over the network last, milliseconds. */
   readonly quietMs: number;
-  /** From here on the connection is the channel's; the encoder that fed it before is cut. @param headers what the encoder says of itself */
-  attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>): void;
+  /**
+   * From here on the connection is the channel's; the encoder that fed it before is cut. @param headers what the encoder says of itself
+   * @param address of the client; proxies are already taken out
+   */
+  attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>, address: string): void;
 }

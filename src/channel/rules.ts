@@ -7,26 +7,46 @@ import type { FallbackRules } from '../now-playing/fallback.js';
 import type { TitleOrigin } from '../now-playing/trust.js';
 
 export class ChannelRules {
-  /** Which titles are taken, in order of trust. */
-  readonly titlesFrom: readonly TitleOrigin[];
-  /** Entities of HTML in pushed texts are decoded. */
-  readonly pushDecodesEntities: boolean;
-  /** How far ahead pushes are held. */
-  readonly holdSeconds: number;
-  /** Its own title, for when there is no better one. */
-  readonly fallback: FallbackRules | null;
-  readonly #pushTokens: ChannelConfig['pushTokens'];
+  readonly #config: ChannelConfig;
+  readonly #all: Pick<Config, 'metadata'>;
 
   constructor(config: ChannelConfig, all: Pick<Config, 'metadata'>) {
-    this.titlesFrom = config.titlesFrom;
-    this.pushDecodesEntities = config.pushDecodesEntities;
-    this.holdSeconds = config.holdSeconds ?? all.metadata.holdSeconds;
-    this.fallback = fallbackRules(config);
-    this.#pushTokens = config.pushTokens;
+    this.#config = config;
+    this.#all = all;
   }
 
-  authorizesPush(token: string): boolean {
-    return secretMatches(this.#pushTokens, token);
+  /** Which titles are taken, in order of trust. */
+  get titlesFrom(): readonly TitleOrigin[] {
+    return this.#config.titlesFrom;
+  }
+
+  /** Entities of HTML in pushed texts are decoded. */
+  get pushDecodesEntities(): boolean {
+    return this.#config.pushDecodesEntities;
+  }
+
+  /** How far ahead pushes are held. */
+  get holdSeconds(): number {
+    return this.#config.holdSeconds ?? this.#all.metadata.holdSeconds;
+  }
+
+  /** Its own title, for when there is no better one. */
+  get fallback(): FallbackRules | null {
+    return fallbackRules(this.#config);
+  }
+
+  /** @param token or its SHA-256 */
+  authorizesPush(token: string | Buffer): boolean {
+    return secretMatches(this.#config.pushTokens, token);
+  }
+
+  /** Which of the configured ones it is, from 1; 0: none. Only for one that is right: not in constant time. */
+  placeOfToken(sha256: Buffer): number {
+    return this.#config.pushTokens.findIndex((token) => token.sha256.equals(sha256)) + 1;
+  }
+
+  get tokens(): number {
+    return this.#config.pushTokens.length;
   }
 }
 

@@ -19,6 +19,10 @@ export interface ChannelLive {
   readonly onAirSinceMs: number | null;
   /** Since when listeners have had nothing from it, monotonic milliseconds; +∞ while there is audio, if only in the delay line. */
   readonly silentSinceMs: number;
+  /** The same where there should be audio: not of a channel with `partTime`, nor where it comes on demand and nobody listens. */
+  readonly missingSinceMs: number;
+  /** Whether the source on air sends digital silence. */
+  readonly isSilence: boolean;
   /** Which of its sources is on air, as the configuration counts them; null: none. */
   readonly onAir: number | null;
   /** Of the source on air; undefined: not known yet. */
@@ -41,11 +45,14 @@ export class ServedChannel {
   readonly rules: ChannelRules;
   readonly audio: PlayableAudio;
   readonly live: ChannelLive;
-  /** The first is its key. */
-  readonly mounts: readonly Mount[];
-  /** Undefined: the channel takes no encoder. */
-  readonly encoder: EncoderMount | undefined;
   readonly #config: ChannelConfig;
+  readonly #all: Config;
+  readonly #sendTitle: ServedParts['sendTitle'];
+  #encoder: EncoderMount | undefined;
+  #mounts: readonly Mount[] = [];
+  /** By configuration, and with what the source on air says. */
+  #configured: HeadFacts;
+  #facts: { readonly source: SourceFacts | undefined; readonly merged: HeadFacts };
 
   constructor(key: string, config: ChannelConfig, all: Config, parts: ServedParts) {
     this.key = key;
@@ -53,8 +60,31 @@ export class ServedChannel {
     this.audio = parts.audio;
     this.live = parts.live;
     this.#config = config;
-    this.encoder = encoderMount(key, config, parts);
-    this.mounts = this.#makeMounts(all);
+    this.#all = all;
+    this.#sendTitle = parts.sendTitle;
+    this.#encoder = encoderMount(key, config, this.#sendTitle);
+    this.#configured = headFacts(key, config, all);
+    this.#facts = { source: undefined, merged: mergeFacts(this.#configured, undefined) };
+    this.#mounts = this.#makeMounts();
+  }
+
+  /** The first is its key. */
+  get mounts(): readonly Mount[] {
+    return this.#mounts;
+  }
+
+  /** Undefined: it takes no encoder. */
+  get encoder(): EncoderMount | undefined {
+    return this.#encoder;
+  }
+
+  /** Its configuration has changed in place. */
+  refresh(): void {
+    this.#encoder = encoderMount(this.key, this.#config, this.#sendTitle);
+    this.#configured = headFacts(this.key, this.#config, this.#all);
+    const { source } = this.#facts;
+    this.#facts = { source, merged: mergeFacts(this.#configured, source) };
+    this.#mounts = this.#makeMounts();
   }
 
   /**
@@ -64,47 +94,67 @@ export class ServedChannel {
   titleOffsetMs(origin: TrackRecord['source']): number {
     const { onAir, contentType } = this.live;
     if (origin === 'fallback') return 0;
-    const own = onAir === null ? undefined : this.#config.sources[onAir]!.titleOffsetMs;
+    const own = onAir === null ? undefined : this.#config.sources[onAir]?.titleOffsetMs;
     const isOggEncoder = onAir !== null && origin === 'encoder' && contentType === 'audio/ogg';
     return own ?? (origin === 'upstream' || isOggEncoder ? 0 : this.#config.titleOffsetMs);
   }
 
-  #makeMounts(all: Config): Mount[] {
-    const configured = headFacts(this.key, this.#config, all);
-    const { audio, live } = this;
-    const onDemand = this.#config.sources.some((source) => source.type === 'pull' && source.onDemand);
-    let source: SourceFacts | undefined;
-    let facts = mergeFacts(configured, source);
-    const factsNow = () => {
-      if (source === live.facts) return facts;
-      source = live.facts;
-      facts = mergeFacts(configured, source);
-      return facts;
-    };
-    return [`/${this.key}`, ...this.#config.mounts].map((path) => ({
+  #factsNow(): HeadFacts {
+    const { facts: source } = this.live;
+    if (source !== this.#facts.source) this.#facts = { source, merged: mergeFacts(this.#configured, source) };
+    return this.#facts.merged;
+  }
+
+  /** What stays a mount is the same one: listeners hold it. */
+  #makeMounts(): Mount[] {
+    const known = new Map(this.#mounts.map((mount) => [mount.path, mount]));
+    return [`/${this.key}`, ...this.#config.mounts].map((path) => known.get(path) ?? this.#mountAt(path));
+  }
+
+  #mountAt(path: string): Mount {
+    const channel = this;
+    const { live, audio } = this;
+    const [config, { streams }] = [this.#config, this.#all];
+    return {
       path,
       audio,
-      takesEncoder: this.encoder !== undefined,
-      get facts() {
-        return factsNow();
+      get takesEncoder() {
+        return channel.encoder !== undefined;
       },
-      access: this.#config.access,
-      maxListeners: this.#config.maxListeners ?? Number.POSITIVE_INFINITY,
-      maxListenMs: (this.#config.maxListenSeconds ?? all.streams.maxListenSeconds ?? Number.POSITIVE_INFINITY) * 1000,
-      overflowUrl: this.#config.overflowUrl ?? all.streams.overflowUrl,
+      get facts() {
+        return channel.#factsNow();
+      },
+      get access() {
+        return config.access;
+      },
+      get maxListeners() {
+        return config.maxListeners ?? Number.POSITIVE_INFINITY;
+      },
+      get maxListenMs() {
+        return (config.maxListenSeconds ?? streams.maxListenSeconds ?? Number.POSITIVE_INFINITY) * 1000;
+      },
+      get overflowUrl() {
+        return config.overflowUrl ?? streams.overflowUrl;
+      },
       get hasAudio() {
         return live.silentSinceMs === Number.POSITIVE_INFINITY;
       },
       // Who waits wakes a source on demand; where that is in another process, it is known here a moment later.
       get hopeful() {
-        return onDemand || live.hopeful;
+        return this.onDemand || live.hopeful;
       },
-      onDemand,
-    }));
+      get onDemand() {
+        return config.sources.some((source) => source.type === 'pull' && source.onDemand);
+      },
+    };
   }
 }
 
-function encoderMount(key: string, channel: ChannelConfig, parts: ServedParts): EncoderMount | undefined {
+function encoderMount(
+  key: string,
+  channel: ChannelConfig,
+  sendTitle: ServedParts['sendTitle'],
+): EncoderMount | undefined {
   const config = channel.sources.find((candidate) => candidate.type === 'encoder');
   if (config === undefined) return undefined;
   return {
@@ -114,7 +164,7 @@ function encoderMount(key: string, channel: ChannelConfig, parts: ServedParts): 
     // Both are always compared, so that a wrong user name takes the same time as a wrong password.
     authorizes: (user, password) => secretMatches([config.password], password) && user === config.user,
     takesTitles: channel.titlesFrom.includes('encoder'),
-    sendTitle: (title) => parts.sendTitle(title),
+    sendTitle,
   };
 }
 

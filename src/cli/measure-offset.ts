@@ -8,21 +8,14 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { request } from 'undici';
-import { KEY } from '../base/key.js';
-import { cutBytes } from '../metadata/text.js';
+import { type CommandLine, numberOf, type RunCommand, readKey, textOf } from './command.js';
+import { fileText, reserveNew } from './new-file.js';
 import { OffsetRecorder, type Recording } from './offset-recorder.js';
+import { eventsOf, open, printable, serverUrl } from './server.js';
 
-const USAGE =
-  'usage: airsplice measure-offset CHANNEL [--url http://127.0.0.1:8000] [--out .] [--seconds 30] [--before 0] [--count N]';
-/** Letters and digits of a title in a file's name, in bytes: file systems take names of 255. */
-const TITLE_BYTES = 120;
 /** Of its time: as RFC 3339 has it. */
 const TIME_CHARACTERS = 16;
-const MOST_NAMESAKES = 1000;
-/** Longer events are none of ours. */
-const EVENT_CHARACTERS = 1024 * 1024;
+const MOST_FILES = 10_000;
 
 interface Options {
   readonly channel: string;
@@ -42,51 +35,22 @@ interface PushedTitle {
   readonly position: string;
 }
 
-/** @param args behind the command's name @param stop ends it @returns the exit code */
-export async function measureOffset(args: readonly string[], stop: AbortSignal): Promise<number> {
-  let options: Options;
-  try {
-    options = readOptions(args);
-  } catch (error) {
-    process.stderr.write(`airsplice: ${messageOf(error)}\n${USAGE}\n`);
-    return 2;
-  }
-  try {
-    await measure(options, stop);
-    return 0;
-  } catch (error) {
-    process.stderr.write(`airsplice: ${messageOf(error)}\n`);
-    return 1;
-  }
-}
+export const measureOffset: RunCommand = async (line, stop) => {
+  await measure(readOptions(line), stop);
+  return 0;
+};
 
-/** Throws what is wrong. */
-function readOptions(args: readonly string[]): Options {
-  const text = { type: 'string' } as const;
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: { url: text, out: text, seconds: text, before: text, count: text },
-    allowPositionals: true,
-  });
-  const [channel, ...more] = positionals;
-  if (channel === undefined || more.length > 0 || !KEY.test(channel)) throw new Error('one channel key is needed');
-  const url = values.url ?? 'http://127.0.0.1:8000';
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new Error('--url must be an http:// or https:// URL');
+/** Throws UsageError. */
+function readOptions(line: CommandLine): Options {
+  const [channel = ''] = line.operands;
   return {
-    channel,
-    url: url.replace(/\/+$/, ''),
-    out: values.out ?? '.',
-    seconds: numberOf('seconds', values.seconds ?? '30', 1, 600),
-    before: numberOf('before', values.before ?? '0', 0, 60),
-    count: values.count === undefined ? Number.POSITIVE_INFINITY : numberOf('count', values.count, 1, 10_000),
+    channel: readKey(channel),
+    url: serverUrl(line),
+    out: textOf(line, 'out') ?? '.',
+    seconds: numberOf(line, 'seconds', 30, 1, 600),
+    before: numberOf(line, 'before', 0, 0, 60),
+    count: numberOf(line, 'count', MOST_FILES, 1, MOST_FILES),
   };
-}
-
-function numberOf(name: string, text: string, min: number, max: number): number {
-  const value = Number(text);
-  if (text === '' || !(value >= min && value <= max))
-    throw new Error(`--${name} must be a number from ${min} to ${max}`);
-  return value;
 }
 
 /** Ends after `count` files, or when `stop` does; rejects where the server ends it. */
@@ -117,37 +81,18 @@ async function measure(options: Options, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Rejects where nobody answers, or not with 200. @param what is asked for, as the error names it */
-async function open(what: string, url: string, signal: AbortSignal) {
-  const { origin } = new URL(url);
-  const answer = await request(url, { signal, bodyTimeout: 0 }).catch((error: unknown) => {
-    throw new Error(`the server at ${origin} cannot be reached: ${messageOf(error)}`, { cause: error });
-  });
-  if (answer.statusCode === 200) return answer;
-  await answer.body.dump();
-  throw new Error(`the server at ${origin} answers ${answer.statusCode} for ${what}`);
-}
-
 async function play(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<PushedTitle>): Promise<void> {
   for await (const chunk of body) recorder.push(chunk);
 }
 
-/** Server-sent events: the title in force at the first byte comes first, at position 0. A correction has the place of what it corrects. */
+/** The title in force at the first byte comes first, at position 0. A correction has the place of what it corrects. */
 async function follow(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<PushedTitle>): Promise<void> {
-  const decoder = new TextDecoder();
-  let text = '';
   let last = '0';
-  for await (const chunk of body) {
-    const events = (text + decoder.decode(chunk, { stream: true })).split('\n\n');
-    text = events.pop()!.slice(-EVENT_CHARACTERS);
-    for (const event of events) {
-      const data = /^data: ?(.*)$/m.exec(event)?.[1];
-      if (data === undefined) continue;
-      const title = JSON.parse(data) as PushedTitle;
-      if (title.type !== 'now' || title.position === last || !/^\d+$/.test(title.position)) continue;
-      last = title.position;
-      recorder.title(title, Number(title.position));
-    }
+  for await (const event of eventsOf(body)) {
+    const title = event as PushedTitle;
+    if (title.type !== 'now' || title.position === last || !/^\d+$/.test(title.position)) continue;
+    last = title.position;
+    recorder.title(title, Number(title.position));
   }
 }
 
@@ -155,33 +100,11 @@ function save({ channel, out, before }: Options, { title, audio, lengthMs }: Rec
   const name = [channel, title.time.replace(/[^0-9TZ]/g, '').slice(0, TIME_CHARACTERS), fileText(title.rawdata)]
     .filter((part) => part !== '')
     .join('-');
-  const path = writeNew(join(out, name), codec === 'aac' ? 'aac' : 'mp3', audio);
+  const path = reserveNew(join(out, name), codec === 'aac' ? 'aac' : 'mp3');
+  writeFileSync(path, audio);
   const at = before === 0 ? 'with its first sample' : `${before} s into it`;
   process.stdout.write(
-    `${path}: ${(lengthMs / 1000).toFixed(1)} s; "${title.rawdata.replace(/\p{Cc}/gu, ' ')}" took effect ${at}. ` +
+    `${path}: ${(lengthMs / 1000).toFixed(1)} s; "${printable(title.rawdata)}" took effect ${at}. ` +
       `If the new song begins 2.8 s after that, add 2800 to titleOffsetMs; if 2.8 s before it (--before 5), take 2800 off.\n`,
   );
-}
-
-/** A file that is there already, of a title with the same name or of another program, stays. @returns its path */
-function writeNew(base: string, end: string, audio: Buffer): string {
-  for (let number = 1; ; number++) {
-    const path = `${base}${number === 1 ? '' : `-${number}`}.${end}`;
-    try {
-      writeFileSync(path, audio, { flag: 'wx' });
-      return path;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || number >= MOST_NAMESAKES) throw error;
-    }
-  }
-}
-
-/** Letters and digits, which any file system takes; all else is a `-`. */
-function fileText(title: string): string {
-  const safe = title.normalize('NFC').replace(/[^\p{L}\p{N}]+/gu, '-');
-  return cutBytes(safe, TITLE_BYTES).replace(/^-|-$/g, '');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

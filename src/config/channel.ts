@@ -25,14 +25,16 @@ import { misread, passwordSchema, secretSchema } from './secret.js';
 /** What a configuration is read with. */
 export interface ConfigContext {
   readonly env: NodeJS.ProcessEnv;
-  /** The folder of the configuration file, absolute: paths of file sources are relative to it. */
+  /** The folder of the configuration file, absolute: paths are relative to it. */
   readonly folder: string;
+  /** Why a file of this absolute path cannot be played, null: it can. Absent: that is not looked at. */
+  readonly audioProblem?: ((path: string) => string | null) | undefined;
 }
 
 /** Milliseconds between a title and its audio. */
 const titleOffset = () => whole(-60_000, 60_000);
 
-function sourceSchema({ env, folder }: ConfigContext) {
+function sourceSchema({ env, folder, audioProblem }: ConfigContext) {
   const encoder = section({
     type: z.literal('encoder'),
     user: text(1, 255)
@@ -49,7 +51,10 @@ function sourceSchema({ env, folder }: ConfigContext) {
   });
   const file = section({
     type: z.literal('file'),
-    path: readableFile(folder),
+    path: readableFile(folder).superRefine((path, context) => {
+      const message = audioProblem?.(path) ?? null;
+      if (message !== null) context.addIssue({ code: 'custom', message });
+    }),
     titleOffsetMs: titleOffset().optional(),
   });
   const pull = pullSchema({ env, folder }).extend({ titleOffsetMs: titleOffset().optional() });
@@ -105,6 +110,8 @@ function channelSchema(context: ConfigContext) {
     pushDecodesEntities: flag().default(false),
     icy: icySchema().prefault({}),
     delaySeconds: seconds(0, 60).default(0),
+    partTime: flag().default(false),
+    noTitlesMinutes: whole(0, 10_080).optional(),
     titleOffsetMs: titleOffset().default(0),
     holdSeconds: seconds(0, 86_400).optional(),
     fallback: section({

@@ -24,6 +24,11 @@ const RESERVED = new Set(
   7.html stats statistics nextsongs web client.js favicon.ico robots.txt`.split(/\s+/),
 );
 
+/** Whether a path that begins with this segment is a route of ours. */
+export function isReserved(segment: string): boolean {
+  return RESERVED.has(segment);
+}
+
 interface RawChannel {
   readonly key: string;
   readonly path: Path;
@@ -45,6 +50,7 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
     ...checkShoutcastPorts(raw),
     ...checkAccess(raw, channels),
     ...checkProxied(raw),
+    ...checkAlerts(raw, channels),
     ...checkDemoSecrets(raw, channels, env),
   ];
 }
@@ -55,7 +61,7 @@ function checkPaths(channels: readonly RawChannel[]): Finding[] {
   const owners = new Map<string, string>();
   const claim = (mount: string, key: string, path: Path, at: Finding['at']): void => {
     const owner = owners.get(mount);
-    if (RESERVED.has(mount.split('/')[1] ?? '')) {
+    if (isReserved(mount.split('/')[1] ?? '')) {
       findings.push({ path, at, message: `is a path that this server uses itself (/${mount.split('/')[1]})` });
     } else if (owner !== undefined) {
       const listed = at === 'value' && owner === key && mount === `/${key}`;
@@ -134,6 +140,16 @@ function checkProxied(raw: unknown): Finding[] {
   return items(member(raw, 'addresses'))
     .filter(([, address]) => member(address, 'proxyProtocol') === true)
     .map(([a]) => ({ path: ['addresses', a, 'proxyProtocol'], at: 'value', message: 'needs proxies.trusted' }));
+}
+
+/** Channels of which webhooks are sent alerts have to be there. */
+function checkAlerts(raw: unknown, channels: readonly RawChannel[]): Finding[] {
+  const known = new Set(channels.map(({ key }) => key));
+  return items(member(member(raw, 'alerts'), 'webhooks')).flatMap(([w, webhook]) =>
+    items(member(webhook, 'channels'))
+      .filter(([, key]) => typeof key === 'string' && KEY.test(key) && !known.has(key))
+      .map(([c]) => ({ path: ['alerts', 'webhooks', w, 'channels', c], at: 'value', message: 'is not a channel' })),
+  );
 }
 
 /** A port for encoders at an address that takes none would only refuse them. */

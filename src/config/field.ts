@@ -6,6 +6,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import leven from 'leven';
 import { z } from 'zod';
 import { KEY } from '../base/key.js';
 
@@ -50,9 +51,24 @@ export const choice = <const T extends readonly string[]>(values: T) =>
 export const onAnyMap = ({ value }: { readonly value: unknown }): boolean =>
   typeof value === 'object' && value !== null;
 
-/** A map with exactly these members; any other is refused. */
+/** A map with exactly these members; any other is refused: of several the error has a line each, in their order. */
 export const section = <T extends z.core.$ZodLooseShape>(shape: T) =>
-  z.strictObject(shape, { error: 'must be a map of options' });
+  z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== 'unrecognized_keys') return 'must be a map of options';
+      return issue.keys.map((key) => `is not an option${meant(key, Object.keys(shape))}`).join('\n');
+    },
+  });
+
+/** The option that was meant, perhaps, as the end of a sentence. */
+function meant(written: string, options: readonly string[]): string {
+  const name = written.toLowerCase();
+  const distances = options.map((option) => ({ option, distance: leven(name, option.toLowerCase()) }));
+  const begun = distances.filter(({ option }) => option.toLowerCase().startsWith(name) && name.length > 2);
+  const near = distances.filter(({ distance }) => distance <= Math.max(1, Math.floor(name.length / 3)));
+  const [best] = [...near.sort((a, b) => a.distance - b.distance), ...begun];
+  return best === undefined ? '' : `; did you mean ${best.option}?`;
+}
 
 export const list = <T extends z.ZodType>(item: T, min: number, max: number) => {
   const error = `must be a list of ${min} to ${max} items`;
@@ -127,6 +143,10 @@ function isWebUrl(value: string): boolean {
   const url = new URL(value);
   return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
 }
+
+/** A path that need not exist; relative to `folder`, the result is absolute. @param asItIs texts that stay as they are */
+export const pathFrom = (folder: string, min: number, asItIs: readonly string[] = []) =>
+  text(min, 4096).transform((path) => (asItIs.includes(path) ? path : resolve(folder, path)));
 
 /** A file that exists and can be read; relative to `folder`, the result is absolute. */
 export const readableFile = (folder: string) =>

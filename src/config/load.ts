@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
+import type { ConfigContext } from './channel.js';
 import { crossCheck } from './checks.js';
 import { ConfigDocument, type Path, type Problem } from './document.js';
 import { type Config, configSchema } from './schema.js';
@@ -30,12 +31,17 @@ export class ConfigError extends Error {
 /**
  * Loads the configuration at `path` (YAML; `${NAME}` and `${NAME:-default}` in values are taken from `env`).
  * Synchronous, for the start of the process. Throws ConfigError.
- * @param text what the file says, where it was read before
+ * @param text what the file says, where it was read before @param audioProblem as ConfigContext has it
  */
-export function loadConfig(path: string, env: NodeJS.ProcessEnv, text = read(path)): LoadedConfig {
+export function loadConfig(
+  path: string,
+  env: NodeJS.ProcessEnv,
+  text = read(path),
+  audioProblem?: ConfigContext['audioProblem'],
+): LoadedConfig {
   const document = new ConfigDocument(text, env);
   if (document.broken) throw new ConfigError(path, document.problems);
-  const result = configSchema({ env, folder: dirname(resolve(path)) }).safeParse(document.value);
+  const result = configSchema({ env, folder: dirname(resolve(path)), audioProblem }).safeParse(document.value);
   const found = [
     ...(result.error?.issues ?? []).flatMap((issue) => explain(issue, document)),
     ...crossCheck(document.value, env).map(({ path, at, message }) => document.problemAt(path, at, message)),
@@ -63,7 +69,8 @@ function read(path: string): string {
 function explain(issue: z.core.$ZodIssue, document: ConfigDocument): Problem[] {
   const path = issue.path as Path;
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => document.problemAt([...path, key], 'key', 'is not an option'));
+    const sentences = issue.message.split('\n');
+    return issue.keys.map((key, i) => document.problemAt([...path, key], 'key', sentences[i]!));
   }
   if (issue.code === 'invalid_key') {
     return issue.issues.map((inner) => document.problemAt(path, 'key', inner.message));

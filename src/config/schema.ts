@@ -5,8 +5,11 @@
  */
 
 import { z } from 'zod';
+import { LOG_FORMATS, LOG_LEVELS } from '../base/log.js';
 import { LONG_TURN_MS } from '../base/watchdog.js';
 import { hookSchema, signedUrlsSchema } from './access.js';
+import { adminSchema } from './admin.js';
+import { alertsSchema } from './alerts.js';
 import { type ConfigContext, stationSchema } from './channel.js';
 import {
   choice,
@@ -17,6 +20,7 @@ import {
   list,
   network,
   onAnyMap,
+  pathFrom,
   seconds,
   secretName,
   section,
@@ -24,10 +28,11 @@ import {
   webUrl,
   whole,
 } from './field.js';
+import { statisticsSchema } from './statistics.js';
 import { tlsSchema } from './tls.js';
 
 /** What an address may serve. */
-export const ROLES = ['push', 'poll', 'watch', 'stream', 'encoder', 'ops', 'legacy'] as const;
+export const ROLES = ['push', 'poll', 'watch', 'stream', 'encoder', 'ops', 'admin', 'legacy'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Parameters whose values are secret: metaids, tokens, keys, signatures, passwords, sessions. */
@@ -74,9 +79,13 @@ export const DEMO_SECRETS_CONSENT = 'yes, anybody may push and stream to this se
 const SHOWS_ON_READING: Readonly<Record<string, 'all' | number>> = { 'LibVLC/': 'all', 'Lavf/': 1.1, MPlayer: 'all' };
 
 // Field names and field contents of RFC 9110 section 5; framing and metaint are ours, listeners were promised them.
-const HEADER_NAME = /^(?!(?:connection|content-length|transfer-encoding|icy-metaint)$)[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i;
+// Without a flag, which a JSON Schema cannot say.
+const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'icy-metaint'].map((name) =>
+  name.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`),
+);
+export const HEADER_NAME = new RegExp(`^(?!(?:${FRAMING.join('|')})$)[!#$%&'*+.^_\`|~0-9A-Za-z-]{1,100}$`);
 
-/** Builds the zod schema. `context` are needed for secrets (environment) and file sources (folder). */
+/** Builds the zod schema. `context` are needed for secrets (environment) and paths (folder). */
 export function configSchema(context: ConfigContext) {
   return section({
     addresses: list(
@@ -87,7 +96,7 @@ export function configSchema(context: ConfigContext) {
         shoutcastPort: z
           .union([whole(0, 65_535), z.literal(false)], { error: 'must be a port from 0 to 65535, or false' })
           .optional(),
-        // Absent: all roles, and `ops` answers loopback peers only (http/roles.ts).
+        // Absent: all roles, and `ops` and `admin` answer loopback peers only (http/roles.ts).
         roles: list(choice(ROLES), 1, ROLES.length).optional(),
         tls: tlsSchema(context.folder).optional(),
         proxyProtocol: flag().optional(),
@@ -99,6 +108,7 @@ export function configSchema(context: ConfigContext) {
       trusted: list(network(), 0, 256).default([]),
       head: choice(['x-forwarded-for', 'forwarded']).default('x-forwarded-for'),
     }).prefault({}),
+    admin: adminSchema(context.env),
     listenerHook: hookSchema().optional(),
     signedUrls: signedUrlsSchema(context.env).optional(),
     // Needed where an address has the role legacy, and only there (checks.ts).
@@ -112,22 +122,25 @@ export function configSchema(context: ConfigContext) {
         error: 'must not be before legacy.deprecatedOn',
       })
       .optional(),
+    alerts: alertsSchema(context.env).prefault({}),
     workers: z
       .union([whole(0, 256), z.literal('auto')], { error: 'must be a whole number from 0 to 256, or auto' })
       .default(0),
+    reload: choice(['asked', 'watch']).default('asked'),
     demoSecretsInPublic: choice(['', DEMO_SECRETS_CONSENT]).default(''),
     data: section({
-      folder: text(1, 4096).default('./data'), // relative to the working directory
+      folder: pathFrom(context.folder, 1).prefault('./data'),
     }).prefault({}),
     log: section({
       secretNames: list(secretName(), 0, 256).default([...SECRET_NAMES]),
-      level: choice(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
+      level: choice(LOG_LEVELS).default('info'),
+      format: choice(LOG_FORMATS).default('auto'),
       refusalsPerSecond: whole(1, 10_000).default(20),
       bufferBytes: whole(1024, 1_073_741_824).default(1_048_576),
       longTurnMs: whole(1, 60_000).default(LONG_TURN_MS),
     }).prefault({}),
     accessLog: section({
-      file: text(0, 4096).default(''), // relative to the working directory
+      file: pathFrom(context.folder, 0, ['', '-']).prefault(''),
       anonymize: flag().default(false),
       textCharacters: whole(16, 8192).default(512),
       bufferBytes: whole(1024, 1_073_741_824).default(16_777_216),
@@ -150,6 +163,7 @@ export function configSchema(context: ConfigContext) {
       days: whole(1, 3650).default(30),
       entries: whole(1, 1_000_000).default(10_000),
     }).prefault({}),
+    statistics: statisticsSchema(context.folder),
     titles: section({
       pushHoldSeconds: seconds(0, 86_400).default(600),
       graceSeconds: seconds(0, 3600).default(5),

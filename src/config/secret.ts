@@ -41,12 +41,17 @@ export function parseSecret(
   if (hashed === undefined && variable === undefined && !DEMO_WORDS.includes(text)) {
     return { problem: 'must be sha256: and 64 hexadecimal digits, or env: and the name of an environment variable' };
   }
-  if (value === '') return { problem: 'names an environment variable that is unset or empty' };
+  if (value === '') return { problem: `names ${named(variable!)} that is unset or empty` };
   const problem = hashed === undefined ? judge(value) : null;
   if (problem !== null) return { problem };
   const sha256 = hashed === undefined ? digest(value) : Buffer.from(hashed, 'hex');
   if (sha256.equals(EMPTY_DIGEST)) return { problem: 'is the digest of an empty text' };
   return { sha256, demo: DEMO_WORDS.find((_, i) => DEMO_DIGESTS[i]!.equals(sha256)) ?? null };
+}
+
+/** What does not look like the name of a variable may be the secret itself. */
+function named(variable: string): string {
+  return /^[A-Z_][A-Z0-9_]*$/.test(variable) ? `the environment variable ${variable}, one` : 'an environment variable';
 }
 
 /** The zod type of a secret: text in, Secret out. */

@@ -1,6 +1,6 @@
 /** The three documents together, made once at start. They describe the interface of one server: its limits and its version. */
 
-import { readFileSync } from 'node:fs';
+import { ownVersion } from '../base/version.js';
 import type { PushLimits } from '../metadata/push-schema.js';
 import { asyncApi } from './asyncapi.js';
 import { openApi } from './openapi.js';
@@ -16,8 +16,7 @@ export interface ApiDocuments {
 
 /** @param limits of a push and of a history, described in their fields */
 export function documents(limits: PushLimits & ReadLimits): ApiDocuments {
-  // The same relative place from src/docs and from dist/docs.
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const version = ownVersion();
   return {
     openApi: openApi(limits, version),
     asyncApi: asyncApi(limits, version),

@@ -5,13 +5,16 @@
  */
 
 import type { PushLimits } from '../metadata/push-schema.js';
+import { administration } from './admin.js';
+import { hoisted } from './components.js';
 import { encoders } from './encoders.js';
 import { reports } from './heard.js';
 import { operations, ownDocuments } from './operate.js';
 import { channelKey, content, contentType, inPath, inQuery, METAID_SCHEMA, ref } from './parameters.js';
 import { histories, polls, type ReadLimits, readable } from './reads.js';
-import { ANYWHERE, header, JSON_TYPE, refused, withoutBodies } from './responses.js';
+import { ANYWHERE, header, JSON_TYPE, refused, withDefault, withoutBodies } from './responses.js';
 import { type Json, type ObjectSchema, type Schemas, schemas } from './schemas.js';
+import { listenerStatistics } from './statistics.js';
 import { playlists, statistics } from './tune-in.js';
 import { events, sockets } from './watches.js';
 
@@ -41,6 +44,10 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
         }),
     responses: {
       ...ANYWHERE,
+      ...refused(
+        'bad-request',
+        'It has a broken percent-encoding, or is not JSON. Fields that cannot be read are named.',
+      ),
       '200': {
         description:
           'It is committed. Unless it waits for its time, or titles of readers are delayed, the readers of this server that keep up have been written to.',
@@ -85,9 +92,12 @@ function refusedHead(operationId: string): Json {
   return { operationId, tags: ['Push'], summary: 'Refused', responses: withoutBodies(responses) };
 }
 
+/** Bytes without end. */
+const AUDIO: Json = { type: 'string', format: 'binary' };
+
 function streams(): Json {
   const headers = {
-    'Access-Control-Allow-Origin': header('Any.', { const: '*' }),
+    'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
     'Access-Control-Expose-Headers': header('icy-metaint among them.'),
     'X-Channelkey': header("The channel's key."),
     'icy-metaint': header(
@@ -112,8 +122,7 @@ function streams(): Json {
     Pragma: header('The same, for old players.'),
     Expires: header('The same; a time that has passed.'),
   };
-  const audio = { type: 'string', contentMediaType: 'application/octet-stream' };
-  const anyOrigin = { 'Access-Control-Allow-Origin': header('Any.') };
+  const anyOrigin = { 'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }) };
   const path = readable([inPath('mount', 'A mount, which may hold slashes, or a channel key.', { type: 'string' })], {
     operationId: 'hear',
     tag: 'Hear',
@@ -131,7 +140,7 @@ function streams(): Json {
       '200': {
         description: 'Audio.',
         headers,
-        content: { 'audio/mpeg': audio, 'audio/aac': audio, 'audio/ogg': audio },
+        content: { ...content('audio/mpeg', AUDIO), ...content('audio/aac', AUDIO), ...content('audio/ogg', AUDIO) },
       },
       ...refused('unavailable', 'No audio now, or no room.', anyOrigin),
       ...refused(
@@ -169,12 +178,59 @@ const TAGS: Readonly<Record<string, string>> = {
   Encode:
     "Encoders' own titles. Role encoder; encoders read plain text and a status. Their audio comes by PUT or SOURCE to a mount.",
   Operate: 'Alive and ready: at every address. Figures: role ops, or a peer on this machine.',
+  Admin: 'To see and to act, with credentials. Role admin, or a peer on this machine.',
   Documents: 'At every address.',
 };
 
-/** @param limits of a push, described in its fields @param version of this server */
+/** Every path with all its methods, HEAD and OPTIONS too. @param limits of a push and of reads, described in their fields */
+export function paths(limits: PushLimits & ReadLimits, all = schemas(limits)): Json {
+  return {
+    '/metapush/{channelkey}/{token}': {
+      parameters: [channelKey, token],
+      get: push('get', false, all),
+      post: push('post', false, all),
+      head: refusedHead('pushHead'),
+    },
+    '/metapush/{channelkey}': {
+      parameters: [channelKey],
+      get: push('get', true, all),
+      post: push('post', true, all),
+      head: refusedHead('pushHeadBearer'),
+    },
+    ...polls(),
+    ...sockets(),
+    ...events(),
+    ...reports(),
+    ...histories(limits),
+    ...streams(),
+    ...playlists(),
+    ...statistics(),
+    ...encoders(),
+    ...operations(),
+    ...administration(),
+    ...listenerStatistics(),
+    ...ownDocuments(),
+  };
+}
+
+/** HEAD and OPTIONS follow from the others, and would be half of all operations of a generated client. */
+function published(all: Json): Json {
+  const short = (part: Json) =>
+    part['responses'] === undefined ? part : { ...part, responses: withDefault(part['responses'] as Json) };
+  return Object.fromEntries(
+    Object.entries(all as Readonly<Record<string, Readonly<Record<string, Json>>>>).map(
+      ([path, { head: _, options: __, ...kept }]) => [
+        path,
+        Object.fromEntries(Object.entries(kept).map(([method, part]) => [method, short(part)])),
+      ],
+    ),
+  );
+}
+
+/** @param limits of a push and of reads, described in their fields @param version of this server */
 export function openApi(limits: PushLimits & ReadLimits, version: string): Json {
   const all = schemas(limits);
+  const { paths: short, components } = hoisted(published(paths(limits, all)), all);
   return {
     openapi: '3.1.0',
     info: {
@@ -182,46 +238,25 @@ export function openApi(limits: PushLimits & ReadLimits, version: string): Json 
       version,
       description:
         'Push the titles of radio streams, and read them by polling, WebSocket (see /asyncapi.json) or server-sent events. ' +
-        'Refusals are problem+json (RFC 9457). A method that a path does not list is answered with 405 and Allow. ' +
+        'Refusals are problem+json (RFC 9457). A method that a path does not take is answered with 405 and Allow. ' +
+        'What is read by GET is answered to HEAD too, without the body; a push is not (405). Reads answer OPTIONS as a CORS preflight of pages of any origin. ' +
         'Where there is no room for another connection it is 503 with Retry-After, and the connection is closed. ' +
         'A deprecated host (role legacy) serves push, poll, watch and stream too, and says so by Deprecation, Sunset and Link.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: {
-      '/metapush/{channelkey}/{token}': {
-        parameters: [channelKey, token],
-        get: push('get', false, all),
-        post: push('post', false, all),
-        head: refusedHead('pushHead'),
-      },
-      '/metapush/{channelkey}': {
-        parameters: [channelKey],
-        get: push('get', true, all),
-        post: push('post', true, all),
-        head: refusedHead('pushHeadBearer'),
-      },
-      ...polls(),
-      ...sockets(),
-      ...events(),
-      ...reports(),
-      ...histories(limits),
-      ...streams(),
-      ...playlists(),
-      ...statistics(),
-      ...encoders(),
-      ...operations(),
-      ...ownDocuments(),
-    },
+    paths: short,
     components: {
-      schemas: all,
+      ...components,
       securitySchemes: {
         pushToken: {
           type: 'http',
           scheme: 'bearer',
           description: 'The push token, so that it need not stand in a URL.',
         },
+        adminPassword: { type: 'http', scheme: 'basic', description: 'A user of admin.users, and its password.' },
+        adminToken: { type: 'http', scheme: 'bearer', description: 'A token of a user of admin.users.' },
         encoder: {
           type: 'http',
           scheme: 'basic',

@@ -1,7 +1,7 @@
 /** The OpenAPI document's part for operators (http/ops.ts), and its documents themselves (http/documents.ts). */
 
-import { content, ifNoneMatch, TEXT_TYPE } from './parameters.js';
-import { ANYWHERE, header, JSON_TYPE, NO_STORE, withoutBodies } from './responses.js';
+import { content, ifNoneMatch, inQuery, ref, TEXT_TYPE } from './parameters.js';
+import { ANYWHERE, header, JSON_TYPE, NO_STORE, refused, withoutBodies } from './responses.js';
 import type { Json } from './schemas.js';
 
 /** A path that is read by GET and HEAD, by all that can reach it. */
@@ -10,18 +10,40 @@ function read(operationId: string, tag: string, summary: string, responses: Json
   return { get, head: { ...get, operationId: `${operationId}Head`, responses: withoutBodies(get.responses) } };
 }
 
+const CHANNELS = inQuery(
+  'channels',
+  'Whether channels have audio too, as JSON: these, with commas between their keys; empty: all. Up to a second old.',
+  { type: 'string' },
+);
+const SILENT_SECONDS = inQuery('silentSeconds', 'A channel may be without audio for less than this; default 0.', {
+  type: 'integer',
+  minimum: 0,
+  maximum: 86_400,
+});
+
 export function operations(): Json {
   const text = (description: string, headers: Json = {}, type = TEXT_TYPE) => ({
     description,
     headers: { ...NO_STORE, ...headers },
     content: content(type, { type: 'string' }),
   });
+  const listing = (description: string, headers: Json = {}) => {
+    const plain = text(description, headers);
+    return { ...plain, content: { ...plain.content, ...content(JSON_TYPE, ref('Readiness')) } };
+  };
   return {
     '/healthz': read('healthz', 'Operate', 'Is it alive?', { '200': text('Yes.') }),
-    '/readyz': read('readyz', 'Operate', 'Is it ready?', {
-      '200': text('Yes.'),
-      '503': text('No.', { 'Retry-After': header('Seconds.') }),
-    }),
+    '/readyz': read(
+      'readyz',
+      'Operate',
+      'Is it ready? With `channels`: is there audio?',
+      {
+        '200': listing('Yes.'),
+        '503': listing('No.', { 'Retry-After': header('Seconds.') }),
+        ...refused('invalid', 'silentSeconds is not what it must be.'),
+      },
+      [CHANNELS, SILENT_SECONDS],
+    ),
     '/metrics': read('metrics', 'Operate', 'Figures, at addresses with the role ops', {
       '200': text('For Prometheus.', {}, 'text/plain'),
     }),

@@ -89,6 +89,14 @@ export function polls(): Json {
       parameters: [types, ifNoneMatch],
       responses: cached(JSON_TYPE, { type: 'array', items: ref('ChannelRecord') }, SHARED, undefined, COMPRESSED),
     }),
+    '/metadata/stations.json': readable([], {
+      operationId: 'stations',
+      tag: 'Poll',
+      summary: 'Every station with its channels: where each is played, in which format, and its titles',
+      description: 'Up to a second old.',
+      parameters: [ifNoneMatch],
+      responses: stationAnswers(),
+    }),
     '/metadata/listener/{metaid}.json': readable([metaid], {
       operationId: 'pollListener',
       tag: 'Poll',
@@ -98,6 +106,18 @@ export function polls(): Json {
       responses: cached(JSON_TYPE, ref('ChannelRecord'), 'private, no-cache', 'It has not heard a title yet.'),
     }),
   };
+}
+
+/** No parameter can be wrong; under ever other hosts it has no tag. */
+function stationAnswers(): Json {
+  const { '422': _, ...all } = cached(
+    JSON_TYPE,
+    { type: 'array', items: ref('Station') },
+    SHARED,
+    undefined,
+    COMPRESSED,
+  ) as Readonly<Record<string, Json>>;
+  return all;
 }
 
 export interface ReadLimits {

@@ -40,7 +40,7 @@ export function refused(kind: RefusalKind, description: string, headers: Json = 
   };
 }
 
-/** What any address may answer to anything. */
+/** What any address may answer to anything. Where an operation has something to say of such a status, it has an answer of its own. */
 export const ANYWHERE: Json = {
   ...refused(
     'bad-request',
@@ -51,6 +51,21 @@ export const ANYWHERE: Json = {
   ...refused('head-too-large', 'The request line and its headers are too long.'),
   ...refused('internal', 'A fault of ours; nothing was applied.'),
 };
+
+const DEFAULT: Json = {
+  description: Object.entries(ANYWHERE as Readonly<Record<string, { readonly description: string }>>)
+    .map(([status, { description }]) => `${status}: ${description}`)
+    .join(' '),
+  headers: NO_STORE,
+  content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
+};
+
+/** As the document has them: `default` stands for all of ANYWHERE, which would be half of all its answers. */
+export function withDefault(responses: Json): Json {
+  const all = Object.entries(responses);
+  const own = all.filter(([status, response]) => response !== ANYWHERE[status]);
+  return { ...Object.fromEntries(own), ...(own.length < all.length ? { default: DEFAULT } : {}) };
+}
 
 /** HEAD answers what GET does, without the body. */
 export function withoutBodies(responses: Json): Json {
@@ -68,7 +83,7 @@ export const PREFLIGHT: Json = {
     description: 'What pages of other origins may do.',
     headers: {
       Allow: header('The methods.'),
-      'Access-Control-Allow-Origin': header('Any.', { const: '*' }),
+      'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
       'Access-Control-Allow-Methods': header('The methods.'),
       'Access-Control-Allow-Headers': header('The headers that a page may set.'),
       'Access-Control-Max-Age': header('Seconds for which this may be remembered.'),

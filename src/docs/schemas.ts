@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { REFUSALS } from '../base/refusal.js';
 import { bodySchema, type PushLimits, querySchema } from '../metadata/push-schema.js';
 import { ETYPES } from '../metadata/record.js';
+import { READINESS, STATION, STATION_CHANNEL } from './stations.js';
 
 /** A part of a document: JSON, to be read only. */
 export interface Json {
@@ -188,6 +189,9 @@ export function schemas(limits: PushLimits) {
   return {
     ChannelRecord: { title: 'Channel record', ...jsonSchema(record) },
     HistoryRecord: { title: 'Channel record of the history', ...jsonSchema(history) },
+    Station: STATION,
+    StationChannel: STATION_CHANNEL,
+    Readiness: READINESS,
     PushQuery: { title: 'Push as parameters', ...pushed(querySchema(limits), limits) },
     PushBody: { title: 'Push as JSON', ...pushed(bodySchema(limits), limits) },
     PushAnswer: { title: 'Answer to a push', ...jsonSchema(pushAnswer) },

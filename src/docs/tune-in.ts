@@ -2,7 +2,7 @@
 
 import { content, inPath, inQuery } from './parameters.js';
 import { readable } from './reads.js';
-import { CORS_WHERE_SERVED, header, refused } from './responses.js';
+import { header } from './responses.js';
 import type { Json } from './schemas.js';
 
 const HEADERS: Json = {
@@ -38,6 +38,7 @@ const text = { type: 'string' };
 
 /** As Icecast names them; what it leaves out while there is nothing to say is not required. */
 const SOURCE: Json = {
+  title: 'Icecast source',
   type: 'object',
   required: [
     ...['connections', 'genre', 'listener_peak', 'listeners', 'listenurl', 'server_description', 'server_name'],
@@ -70,7 +71,6 @@ const SOURCE: Json = {
 
 const sid = inQuery('sid', 'Its place among all channels as configured.', { type: 'integer', minimum: 1, default: 1 });
 const json = inQuery('json', '1: as JSON.', { enum: ['1'] });
-const NO_STREAM = refused('not-found', 'There is no such stream.', CORS_WHERE_SERVED);
 
 const BARE_JSON = 'application/json';
 const XML = 'text/xml';
@@ -110,24 +110,27 @@ function statusJson(): Json {
 const zero = { const: 0, description: 'Not counted here.' };
 /** As SHOUTcast names them in JSON; in XML in capitals. */
 const STREAM: Json = {
-  currentlisteners: { ...whole, description: 'Connections that play.' },
-  peaklisteners: whole,
-  maxlisteners: whole,
-  uniquelisteners: { ...whole, description: 'Each listener once.' },
-  averagetime: zero,
-  ...{ servergenre: text, servergenre2: text, servergenre3: text, servergenre4: text, servergenre5: text },
-  serverurl: { ...text, description: "The station's page, else the URL of the stream." },
-  servertitle: text,
-  songtitle: text,
-  nexttitle: { ...text, description: 'The following title, where one is known.' },
-  streamhits: zero,
-  streamstatus: { enum: [0, 1], description: '1: on air.' },
-  ...{ backupstatus: zero, streamlisted: zero },
-  streampath: text,
-  streamuptime: { ...whole, description: 'Seconds.' },
-  bitrate: { type: 'string', pattern: '^\\d+$', description: 'kb/s.' },
-  samplerate: { type: 'string', pattern: '^\\d+$', description: 'Hertz.' },
-  content: text,
+  title: 'SHOUTcast stream',
+  ...object({
+    currentlisteners: { ...whole, description: 'Connections that play.' },
+    peaklisteners: whole,
+    maxlisteners: whole,
+    uniquelisteners: { ...whole, description: 'Each listener once.' },
+    averagetime: zero,
+    ...{ servergenre: text, servergenre2: text, servergenre3: text, servergenre4: text, servergenre5: text },
+    serverurl: { ...text, description: "The station's page, else the URL of the stream." },
+    servertitle: text,
+    songtitle: text,
+    nexttitle: { ...text, description: 'The following title, where one is known.' },
+    streamhits: zero,
+    streamstatus: { enum: [0, 1], description: '1: on air.' },
+    ...{ backupstatus: zero, streamlisted: zero },
+    streampath: text,
+    streamuptime: { ...whole, description: 'Seconds.' },
+    bitrate: { type: 'string', pattern: '^\\d+$', description: 'kb/s.' },
+    samplerate: { type: 'string', pattern: '^\\d+$', description: 'Hertz.' },
+    content: text,
+  }),
 };
 const SERVER: Json = {
   ...{ totalstreams: whole, activestreams: whole, currentlisteners: whole },
@@ -143,7 +146,8 @@ function xmlOrJson(begins: string, schema: Json): Json {
 }
 
 function shoutcast(): Json {
-  const streams = { type: 'array', items: object({ id: { type: 'integer', minimum: 1 }, ...STREAM }) };
+  const id = object({ id: { type: 'integer', minimum: 1 } });
+  const streams = { type: 'array', items: { allOf: [id, STREAM] } };
   return {
     '/7.html': readable([], {
       operationId: 'sevenHtml',
@@ -154,7 +158,6 @@ function shoutcast(): Json {
       parameters: [mountQuery, sid],
       responses: {
         ...ok('text/html', { ...text, pattern: '<body>\\d+,[01],\\d+,\\d+,\\d+,\\d+,[^<>]*</body>' }),
-        ...NO_STREAM,
       },
     }),
     '/stats': readable([], {
@@ -164,7 +167,7 @@ function shoutcast(): Json {
       description:
         'As XML the names are in capitals. Without sid and mount it is the first channel, and in XML STREAMSTATS of /statistics follows.',
       parameters: [mountQuery, sid, json],
-      responses: { ...xmlOrJson('<CURRENTLISTENERS>', object({ ...STREAM, version: text })), ...NO_STREAM },
+      responses: { ...xmlOrJson('<CURRENTLISTENERS>', { allOf: [STREAM, object({ version: text })] }) },
     }),
     '/statistics': readable([], {
       operationId: 'statistics',
@@ -182,7 +185,6 @@ function shoutcast(): Json {
       parameters: [mountQuery, sid],
       responses: {
         ...ok(XML, { ...text, pattern: '<NEXTSONGS>(<TITLE seq="1">[^<>]+</TITLE>)?</NEXTSONGS>' }),
-        ...NO_STREAM,
       },
     }),
   };

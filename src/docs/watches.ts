@@ -47,7 +47,7 @@ export function events(): Json {
         '200': {
           description: 'Unnamed events whose data is a record; see /asyncapi.json.',
           headers: {
-            'Access-Control-Allow-Origin': header('Any.', { const: '*' }),
+            'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
             'Cache-Control': header('Never kept.'),
             'X-Accel-Buffering': header('So that a proxy passes each event on at once.', { const: 'no' }),
           },
@@ -64,7 +64,7 @@ export function events(): Json {
 }
 
 const BUSY = refused('unavailable', 'Too many watchers, or shutting down.', CORS);
-const BAD_SYNC = refused('invalid', 'A parameter is invalid.', CORS);
+const BAD_SYNC = refused('invalid', 'A parameter is invalid; all such are named.', CORS);
 
 function eachScope(
   make: (scope: string, name: string, id: ReturnType<typeof inPath>, parameters: readonly Json[]) => [string, Json],

@@ -9,7 +9,7 @@
  */
 
 import type { TrackType } from '../metadata/record.js';
-import type { ChannelFace, RecordView } from '../metadata/view.js';
+import { type ChannelFace, RecordView } from '../metadata/view.js';
 import { orderName, Seen } from './seen.js';
 import { Sequence } from './sequence.js';
 
@@ -46,11 +46,13 @@ export interface Watcher {
   onMessage(message: Message): void;
   /** Takes the first messages, now or little by little, and before any message that comes meanwhile. Absent: `onMessage` gets them. */
   onFirsts?(firsts: Firsts): void;
+  /** What it watches is there no more. */
+  onEnded?(): void;
 }
 
 /** What is in force on a channel. */
 interface LastRecords {
-  readonly face: ChannelFace;
+  face: ChannelFace;
   now: RecordView | null;
   next: RecordView | null;
   nowMessage: Message | null;
@@ -58,8 +60,8 @@ interface LastRecords {
 }
 
 interface Station {
-  readonly channels: readonly string[];
-  /** Rises whenever what is in force changes. */
+  channels: readonly string[];
+  /** Another number whenever what is in force changes. */
   changes: number;
 }
 
@@ -74,13 +76,40 @@ export class Feed {
   /** Called with a listener's first watcher, and when the last one has gone, in whatever timing. Null: nobody wants to know. */
   onListenerWatched: ((metaid: string, isWatched: boolean) => void) | null = null;
   #turn = 0;
+  /** Of all stations: one that goes and comes back has none of its former numbers. */
+  #changes = 0;
 
-  /** Declares a station and its channels, in configured order. */
-  addStation(station: string, faces: readonly ChannelFace[]): void {
-    this.#stations.set(station, { channels: faces.map((face) => face.key), changes: 0 });
-    for (const face of faces) {
-      this.#channels.set(face.key, { face, now: null, next: null, nowMessage: null, nextMessage: null });
+  /**
+   * The stations and their channels from now on, in configured order. What stays keeps its records, which are as its face is now, and its watchers; those of what goes
+   * hear that it has ended.
+   */
+  change(stations: ReadonlyMap<string, readonly ChannelFace[]>): void {
+    const gone = new Set([...this.#channels.keys()].map((key) => `channel ${key}`));
+    for (const station of this.#stations.keys()) gone.add(`station ${station}`);
+    const before = new Map(this.#channels);
+    for (const station of this.#stations.keys()) if (!stations.has(station)) this.#stations.delete(station);
+    this.#channels.clear();
+    for (const [key, faces] of stations) {
+      const station = this.#stations.get(key) ?? { channels: [], changes: 0 };
+      this.#stations.set(key, station);
+      station.channels = faces.map((face) => face.key);
+      station.changes = ++this.#changes;
+      gone.delete(`station ${key}`);
+      for (const face of faces) {
+        const last = before.get(face.key) ?? { face, now: null, next: null, nowMessage: null, nextMessage: null };
+        this.#channels.set(face.key, last);
+        gone.delete(`channel ${face.key}`);
+        if (last.face !== face) this.#present(last, face);
+      }
     }
+    for (const topic of gone) for (const watcher of this.#topics.get(topic) ?? []) watcher.onEnded?.();
+  }
+
+  /** What is in force says the new name; who has it already is not sent it again. */
+  #present(last: LastRecords, face: ChannelFace): void {
+    last.face = face;
+    if (last.now !== null) this.set(face.key, 'now', new RecordView(last.now.record, face));
+    if (last.next !== null) this.set(face.key, 'next', new RecordView(last.next.record, face));
   }
 
   face(channel: string): ChannelFace | undefined {
@@ -115,10 +144,12 @@ export class Feed {
 
   /** Sets what is in force without a message: at start, and when a next is spent. */
   set(channel: string, type: TrackType, view: RecordView | null): void {
-    const last = this.#channels.get(channel)!;
+    const last = this.#channels.get(channel);
+    // It has gone since the record was committed.
+    if (last === undefined) return;
     if (view === null && last[type] === null) return;
     last[type] = view;
-    this.#stations.get(last.face.station)!.changes++;
+    this.#stations.get(last.face.station)!.changes = ++this.#changes;
     if (view !== null) this.sequence.publish(stampOf(view));
     const message = view && new Message(`${channel} ${type}`, this.sequence.text, view.json, ++this.#turn);
     if (type === 'now') last.nowMessage = message;
@@ -129,7 +160,8 @@ export class Feed {
   publish(view: RecordView): void {
     const { channel, type } = view.record;
     this.set(channel, type, view);
-    const last = this.#channels.get(channel)!;
+    const last = this.#channels.get(channel);
+    if (last === undefined) return;
     const message = (type === 'now' ? last.nowMessage : last.nextMessage)!;
     this.#publish(`channel ${channel}`, message);
     this.#publish(`station ${last.face.station}`, message);
@@ -192,7 +224,9 @@ export class Feed {
     let place = -1;
     const next = () => {
       while (++place < 2 * channels.length) {
-        const { now, next, nowMessage, nextMessage } = this.#channels.get(channels[place >> 1]!)!;
+        const last = this.#channels.get(channels[place >> 1]!);
+        if (last === undefined) continue;
+        const { now, next, nowMessage, nextMessage } = last;
         const [view, message] = place % 2 === 0 ? [next, nextMessage] : [now, nowMessage];
         if (message !== null && message.turn <= turn && !seen.has(place, stampOf(view!))) return message;
       }

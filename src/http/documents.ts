@@ -4,7 +4,7 @@
  */
 
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
+import swaggerUi, { type FastifySwaggerUiConfigOptions } from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiDocuments } from '../docs/documents.js';
 import { contentTag } from '../metadata/etag.js';
@@ -29,42 +29,86 @@ const COPIES: Readonly<Record<string, string>> = {
   '/docs/yaml': 'application/x-yaml; charset=utf-8',
 };
 
-export function registerDocuments(app: FastifyInstance, documents: ApiDocuments): void {
-  const body = Buffer.from(JSON.stringify(documents.openApi));
-  serve(app, '/openapi.json', documents.openApi);
-  serve(app, '/asyncapi.json', documents.asyncApi);
-  serve(app, '/schemas/record.json', documents.record);
+/** @param documents as they are now: made anew where a limit that they name has changed */
+export function registerDocuments(app: FastifyInstance, documents: () => ApiDocuments): void {
+  const openApi = serve(app, '/openapi.json', () => documents().openApi);
+  serve(app, '/asyncapi.json', () => documents().asyncApi);
+  serve(app, '/schemas/record.json', () => documents().record);
   // The package knows no HEAD.
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/docs') && route.method === 'GET') route.method = ['GET', 'HEAD'];
     // The package renders these anew for each request. JSON is YAML (1.2) too, which would take it 300 ms.
     const type = COPIES[route.url];
-    if (type !== undefined) route.handler = (_, reply) => reply.type(type).send(body);
+    if (type !== undefined) route.handler = (_, reply) => reply.type(type).send(openApi().body);
   });
   for (const url of ['/docs', '/docs/', '/docs/*']) refuseWrites(app, url);
   // The types of these two know no document of version 3.1 that was not made by them.
-  void app.register(swagger, { mode: 'static', specification: { document: documents.openApi as never } });
+  void app.register(swagger, { mode: 'static', specification: { document: documents().openApi as never } });
   void app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: POLICY,
     theme: { title: 'airsplice: the interface' },
-    uiConfig: { layout: 'BaseLayout', docExpansion: 'list', defaultModelsExpandDepth: 0, supportedSubmitMethods: [] },
+    uiConfig: {
+      layout: 'BaseLayout',
+      docExpansion: 'list',
+      defaultModelsExpandDepth: 0,
+      supportedSubmitMethods: ['get'],
+      plugins: [onlyReads],
+    } as FastifySwaggerUiConfigOptions,
   });
 }
 
-function serve(app: FastifyInstance, url: string, document: object): void {
-  const body = Buffer.from(JSON.stringify(document));
-  const etag = `"${contentTag(body)}"`;
-  const headers = { ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' };
+/**
+ * A plugin of the page, which runs there: its text is all that is taken of it. What can be tried out is a read that ends; not a push or
+ * one of Icecast's acts, which GET can be too, a stream, or events.
+ */
+function onlyReads() {
+  return {
+    statePlugins: {
+      spec: {
+        wrapSelectors: {
+          allowTryItOutFor: () => (_state: unknown, path: string, method: string) =>
+            method === 'get' &&
+            !/^\/(metapush|admin\.cgi|\{mount\}$|metadata\/sse|metadata\/\w+\/\{\w+\}$)/.test(path) &&
+            !/^\/admin\/(metadata|kill\w+|moveclients|fallbacks|api\/events|api\/log)$/.test(path),
+        },
+      },
+    },
+  };
+}
+
+/** Returns the body as it is served. */
+function serve(app: FastifyInstance, url: string, read: () => object): () => ServedDocument {
+  let document = read();
+  let served = servedDocument(document);
+  const current = () => {
+    if (document !== read()) {
+      document = read();
+      served = servedDocument(document);
+    }
+    return served;
+  };
   app.route({
     method: ['GET', 'HEAD'],
     url,
     exposeHeadRoute: false,
     handler: (request: FastifyRequest, reply: FastifyReply) => {
-      reply.headers(headers);
+      const { body, etag } = current();
+      reply.headers({ ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' });
       if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
       return reply.type('application/json; charset=utf-8').send(body);
     },
   });
   refuseWrites(app, url);
+  return current;
+}
+
+interface ServedDocument {
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+function servedDocument(document: object): ServedDocument {
+  const body = Buffer.from(JSON.stringify(document));
+  return { body, etag: `"${contentTag(body)}"` };
 }

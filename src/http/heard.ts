@@ -23,7 +23,11 @@ const PREFLIGHT = {
 };
 
 /** @param retrySeconds when a report that came too soon may come again */
-export function registerHeard(app: FastifyInstance, reports: Pick<HeardReports, 'take'>, retrySeconds: number): void {
+export function registerHeard(
+  app: FastifyInstance,
+  reports: Pick<HeardReports, 'take'>,
+  retrySeconds: () => number,
+): void {
   app.route({
     method: 'POST',
     url: HEARD_PATH,
@@ -39,7 +43,7 @@ export function registerHeard(app: FastifyInstance, reports: Pick<HeardReports, 
       const { metaid } = params as { readonly metaid: string };
       if (!isMetaid(metaid)) throw notFound();
       const verdict = await reports.take(metaid, (body as Buffer | undefined) ?? Buffer.alloc(0));
-      if (verdict !== 'taken') throw refusalOf(verdict, retrySeconds);
+      if (verdict !== 'taken') throw refusalOf(verdict, retrySeconds());
       return reply.code(204).headers(NO_STORE).send();
     },
   });

@@ -4,6 +4,8 @@
 
 import type { FastifyInstance } from 'fastify';
 import { type RouteRole, refuseWrites } from './methods.js';
+import type { Readiness } from './readiness.js';
+import { JSON_TYPE } from './reads.js';
 
 export interface Ops {
   /** Configuration loaded, store open and in its place, listening, not shutting down (sources need not be there). */
@@ -15,7 +17,9 @@ export interface Ops {
 const ROLE: RouteRole = { role: 'ops' };
 const TEXT = 'text/plain; charset=utf-8';
 
-export function registerOps(app: FastifyInstance, ops: Ops): void {
+const RETRY = { 'Retry-After': '5' };
+
+export function registerOps(app: FastifyInstance, ops: Ops, readiness: Readiness): void {
   const head = { 'Content-Type': TEXT, 'Cache-Control': 'no-store' };
   app.route({
     method: ['GET', 'HEAD'],
@@ -25,11 +29,16 @@ export function registerOps(app: FastifyInstance, ops: Ops): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/readyz',
-    handler: async (_, reply) =>
-      reply
-        .code(ops.ready ? 200 : 503)
-        .headers(ops.ready ? head : { ...head, 'Retry-After': '5' })
-        .send(ops.ready ? 'ready\n' : 'not ready\n'),
+    handler: async ({ raw }, reply) => {
+      const { ready } = ops;
+      const listing = readiness.of(raw.url!, ready);
+      const { isReady, body } = listing ?? { isReady: ready, body: ready ? 'ready\n' : 'not ready\n' };
+      const headers = { ...head, ...(listing !== null && { 'Content-Type': JSON_TYPE }), ...(!isReady && RETRY) };
+      return reply
+        .code(isReady ? 200 : 503)
+        .headers(headers)
+        .send(body);
+    },
   });
   app.route({
     method: ['GET', 'HEAD'],

@@ -24,7 +24,8 @@ export interface PageChannel {
   readonly mount: string;
 }
 
-interface File {
+/** A file as it is served. */
+export interface ServedFile {
   readonly type: string;
   readonly body: Buffer;
   readonly etag: string;
@@ -35,7 +36,7 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 
 /** The page's modules; page.js takes the others in. */
 const SCRIPTS = ['page.js', 'card.js'];
-const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
+export const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
 
 /** Hosts that a policy can name; an IPv6 address it cannot (CSP 3, host-source), there 'self' alone has to do. */
 const HOST = /^[A-Za-z0-9.-]+(?::\d{1,5})?$/;
@@ -44,21 +45,13 @@ const HOST = /^[A-Za-z0-9.-]+(?::\d{1,5})?$/;
  * Registers `/`, what it is made of below `/web/`, `/web/channels.json`, `/favicon.ico` and `/client.js`, for GET and HEAD.
  * @throws Error when one of the files is not beside the code (a broken installation)
  */
-export function registerPage(app: FastifyInstance, channels: readonly PageChannel[]): void {
+export function registerPage(app: FastifyInstance, channels: () => readonly PageChannel[]): void {
   // The same relative place from src/http and from dist/http.
   const read = (name: string) => readFileSync(new URL(`../web/${name}`, import.meta.url));
-  // Members are named one by one: what else a channel object holds must not get out.
-  const list = channels.map(({ station, key, name, description, mount }) => ({
-    station,
-    key,
-    name,
-    description,
-    mount,
-  }));
   serve(app, '/', fileOf('text/html; charset=utf-8', read('index.html')));
   serve(app, '/web/page.css', fileOf('text/css; charset=utf-8', read('page.css')));
   for (const name of SCRIPTS) serve(app, `/web/${name}`, fileOf(SCRIPT_TYPE, read(name)));
-  serve(app, '/web/channels.json', fileOf('application/json; charset=utf-8', Buffer.from(JSON.stringify(list))));
+  serve(app, '/web/channels.json', channelsFile(channels));
   serve(app, '/favicon.ico', fileOf('image/svg+xml; charset=utf-8', Buffer.from(ICON)));
   registerClient(app);
 }
@@ -72,7 +65,8 @@ function registerClient(app: FastifyInstance): void {
   const modules = names.map((name) => name.slice(0, -end.length));
   for (const name of modules) {
     const source = readFileSync(new URL(`${name}${end}`, folder));
-    const file = isBuilt ? fileOf(SCRIPT_TYPE, source) : () => fileOf(SCRIPT_TYPE, compiled(source));
+    let made: ServedFile | null = isBuilt ? fileOf(SCRIPT_TYPE, source) : null;
+    const file = () => (made ??= fileOf(SCRIPT_TYPE, compiled(source)));
     serve(app, `/web/client/${name}.js`, file, true);
   }
   const imports = modules.map((name) => `import './web/client/${name}.js';\n`).join('');
@@ -86,19 +80,35 @@ function compiled(source: Buffer): Buffer {
   return Buffer.from(transformSync(source, { loader: 'ts', format: 'esm', target: 'es2022' }).code);
 }
 
-function fileOf(type: string, body: Buffer): File {
+export function fileOf(type: string, body: Buffer): ServedFile {
   return { type, body, etag: `"${contentTag(body)}"` };
 }
 
-/** @param made the file, or what makes it for the first request @param isForAll a module that pages of any origin may import */
-function serve(app: FastifyInstance, url: string, made: File | (() => File), isForAll = false): void {
-  let file = typeof made === 'function' ? null : made;
+/** Made anew where the list is another one. */
+function channelsFile(channels: () => readonly PageChannel[]): () => ServedFile {
+  let listed: readonly PageChannel[] | null = null;
+  let file: ServedFile;
+  return () => {
+    if (listed !== channels()) {
+      listed = channels();
+      // Members are named one by one: what else a channel object holds must not get out.
+      const list = listed.map(({ station, key, name, description, mount }) => {
+        return { station, key, name, description, mount };
+      });
+      file = fileOf('application/json; charset=utf-8', Buffer.from(JSON.stringify(list)));
+    }
+    return file;
+  };
+}
+
+/** @param made the file, or what gives it to each request @param isForAll a module that pages of any origin may import */
+function serve(app: FastifyInstance, url: string, made: ServedFile | (() => ServedFile), isForAll = false): void {
   app.route({
     method: ['GET', 'HEAD'],
     url,
     exposeHeadRoute: false,
     handler: (request: FastifyRequest, reply: FastifyReply) => {
-      file ??= (made as () => File)();
+      const file = typeof made === 'function' ? made() : made;
       reply.headers({ ETag: file.etag, 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' });
       if (isForAll) reply.header('Access-Control-Allow-Origin', '*');
       else reply.headers({ 'Content-Security-Policy': policy(request.headers.host), 'Referrer-Policy': 'no-referrer' });

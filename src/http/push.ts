@@ -21,6 +21,7 @@ import { type Judged, type Judges, judgeRequest } from '../net/judge.js';
 import type { Proxies } from '../net/peer.js';
 import type { Rate } from '../net/rate.js';
 import { SECRET_REASONS } from '../net/secret-gate.js';
+import { connectionId } from '../net/tracked-connection.js';
 import type { AcceptedPush } from '../titles/pushes.js';
 import { PUSH_METHODS } from './allow.js';
 import { type RouteRole, refuseOthers } from './methods.js';
@@ -47,6 +48,8 @@ export interface PushAnswered {
   readonly isAuthorized: boolean;
   /** Of the client. */
   readonly address: string;
+  /** The id of its connection. */
+  readonly connection: string | undefined;
   /** Why it was refused; the title of its status where that says enough. */
   readonly why: string;
 }
@@ -83,15 +86,15 @@ const CURLY = 0x7b;
 const MOST_NAMES = 20;
 const ANSWER_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
-/** @param limits of the fields and, in bytes, of a POST's body */
+/** @param limits of the fields, another object where they have changed, and, in bytes, of a POST's body, which is as it is at the start */
 export function registerPush(
   app: FastifyInstance,
   target: PushTarget,
-  limits: PushLimits & { bodyBytes: number },
+  limits: () => PushLimits & { readonly pushBodyBytes: number },
   rates: PushRates,
 ): void {
   const clients = new WeakMap<FastifyRequest, PushClient>();
-  app.addContentTypeParser(BODY_TYPES, { parseAs: 'buffer', bodyLimit: limits.bodyBytes }, (_, body, done) =>
+  app.addContentTypeParser(BODY_TYPES, { parseAs: 'buffer', bodyLimit: limits().pushBodyBytes }, (_, body, done) =>
     done(null, body),
   );
   const route = {
@@ -117,7 +120,8 @@ export function registerPush(
       const address = client?.address ?? rates.proxies.ofRequest(request.raw);
       const isAuthorized = verdict === 'right';
       const why = verdict === undefined || isAuthorized ? titleOf(reply.statusCode) : SECRET_REASONS[verdict];
-      target.onAnswered({ channel, isAuthorized, status: reply.statusCode, address, why });
+      const connection = connectionId(request.raw.socket);
+      target.onAnswered({ channel, isAuthorized, status: reply.statusCode, address, connection, why });
       done();
     },
   };
@@ -129,7 +133,7 @@ export function registerPush(
     let ignored: readonly string[];
     try {
       // When there is room: reading is what a push costs that is refused.
-      const read = readPush(request, limits);
+      const read = readPush(request, limits());
       ignored = read.ignored;
       accepted = await target.push(channel, read.input);
     } catch (error) {
@@ -184,7 +188,7 @@ function hasBody(headers: FastifyRequest['headers']): boolean {
 }
 
 /** @throws Refusal bad-request, too-large, unsupported-media-type, invalid */
-function readPush(request: FastifyRequest, limits: PushLimits): ReadPush {
+export function readPush(request: FastifyRequest, limits: PushLimits): ReadPush {
   const query = queryOf(request.url);
   const type = request.headers['content-type'] ?? '';
   // Without a body none of the parsers is asked.

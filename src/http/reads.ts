@@ -21,6 +21,10 @@ export interface ReadTarget {
   readonly query: URLSearchParams;
 }
 
+export const JSON_TYPE = 'application/json; charset=utf-8';
+/** Of what all may read: how long it may be kept. */
+export const SHARED = 'public, max-age=1';
+
 export const READ_ONLY = 'This address can only be read.';
 
 export const READ_CORS: Readonly<Record<string, string>> = {
@@ -40,6 +44,9 @@ export const READ_PREFLIGHT: Readonly<Record<string, string>> = {
 export function readOnly(): Refusal {
   return new Refusal('method-not-allowed', READ_ONLY, { headers: { Allow: READ_METHODS } });
 }
+
+/** Every station and channel; no scope of its own. */
+export const STATIONS_PATH = '/metadata/stations.json';
 
 const PATH = /^\/metadata\/(channel|station|listener)\/([A-Za-z0-9._~-]{1,134})$/;
 

@@ -1,8 +1,8 @@
 /**
- * What an address serves, and to whom. An address without a list of roles serves all but `legacy`, and there `ops` is for
+ * What an address serves, and to whom. An address without a list of roles serves all but `legacy`, and there `ops` and `admin` are for
  * this machine only: loopback peers that ask for a loopback name and whose request has no trace of a proxy (src/http/README.md, "Addresses
  * and roles"). A proxy on this machine that leaves no trace looks like such a peer: behind one, an address names its roles. `legacy` serves what the old host
- * served, and its old WebSocket: not encoders or ops, unless they are named too. The page, the documents, /healthz and /readyz have
+ * served, and its old WebSocket: not encoders, ops or admin, unless they are named too. The page, the documents, /healthz and /readyz have
  * no role: every address has them.
  */
 
@@ -11,6 +11,8 @@ import { isLoopback } from '../base/ip.js';
 import type { Role } from '../config/schema.js';
 import { type AddressHeaders, NO_HEADERS } from './legacy.js';
 
+/** For this machine only, where an address does not name them. */
+const OPERATORS: readonly Role[] = ['ops', 'admin'];
 const OLD_HOST: readonly Role[] = ['push', 'poll', 'watch', 'stream'];
 
 export class Roles {
@@ -35,7 +37,7 @@ export class Roles {
 
   /** Whether this request may be served in this role. */
   allows(role: Role, request: IncomingMessage): boolean {
-    if (this.#named !== null || role !== 'ops') return this.has(role);
+    if (this.#named !== null || !OPERATORS.includes(role)) return this.has(role);
     return !this.#isProxied && isDirectLoopback(request);
   }
 }

@@ -44,6 +44,8 @@ export interface RouterParts {
   readonly services: readonly HttpService[];
   readonly upgrades: readonly UpgradeService[];
   readonly watchdog: Watchdog;
+  /** Whether an operator has blocked the client of this request, whom its proxy names. */
+  isBlocked?(request: http.IncomingMessage): boolean;
   readonly headBytes: number;
   readonly headMs: number;
   /** For a whole request, its body too. */
@@ -131,7 +133,7 @@ export class Router {
     });
     server.on('upgrade', (request, socket, head) => {
       this.#pipelines.get(socket as Socket)!.release();
-      const broken = brokenHead(request);
+      const broken = brokenHead(request) ?? (this.#parts.isBlocked?.(request) === true ? blocked() : null);
       if (broken !== null) endWithProblem(socket as Socket, broken, roles.headers);
       else if (wantsWebSocket(request)) {
         this.#upgrade(request, socket as Socket, head, roles);
@@ -149,6 +151,14 @@ export class Router {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#broken(error, socket as Socket, roles));
     this.#servers.push(server);
     return server;
+  }
+
+  /** Times are others from now on. */
+  refresh(): void {
+    for (const server of this.#servers) {
+      server.headersTimeout = this.#parts.headMs;
+      server.requestTimeout = Math.max(this.#parts.requestMs, this.#parts.headMs);
+    }
   }
 
   ready(): Promise<void> {
@@ -175,7 +185,7 @@ export class Router {
   /** Whether the request is to be answered by us: its connection owes nothing, and no proxy could read it in another way. */
   #begins(request: http.IncomingMessage, response: http.ServerResponse): boolean {
     if (!this.#pipelines.get(request.socket)!.begin(request, response)) return false;
-    const refusal = brokenHead(request);
+    const refusal = brokenHead(request) ?? (this.#parts.isBlocked?.(request) === true ? blocked() : null);
     if (refusal !== null) sendProblem(response, refusal);
     return refusal === null;
   }
@@ -227,9 +237,18 @@ export class Router {
   }
 }
 
+function blocked(): Refusal {
+  return new Refusal('not-allowed', 'This address is blocked for a time.', { headers: { Connection: 'close' } });
+}
+
 /** What the reserve of connections is for: playout systems, encoders' titles, operators. */
 function isReserved(path: string, takers: readonly HttpService[]): boolean {
-  return path.startsWith('/metapush/') || OPERATORS.has(path) || takers.some((service) => service.isReserved);
+  return (
+    path.startsWith('/metapush/') ||
+    path.startsWith('/admin') ||
+    OPERATORS.has(path) ||
+    takers.some((service) => service.isReserved)
+  );
 }
 
 /** The request's address without the host, that of a push with single slashes. RFC 9112, 3.2.2: the absolute form must be understood, and its host counts. */

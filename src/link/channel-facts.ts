@@ -8,10 +8,12 @@ import { ownMs, sharedMs } from './shared-time.js';
 
 /** Of a channel, as it is now. */
 export function factsOf({ audio, served: { live } }: Channel, clock: Clock): ChannelFacts {
-  const { silentSinceMs } = live;
+  const shared = (ms: number) => (ms === Number.POSITIVE_INFINITY ? null : Math.round(sharedMs(clock, ms)));
   return {
     onAirSinceMs: live.onAirSinceMs,
-    silentSinceMs: silentSinceMs === Number.POSITIVE_INFINITY ? null : Math.round(sharedMs(clock, silentSinceMs)),
+    silentSinceMs: shared(live.silentSinceMs),
+    missingSinceMs: shared(live.missingSinceMs),
+    isSilence: live.isSilence,
     onAir: live.onAir,
     onAirType: live.contentType ?? null,
     facts: live.facts ?? null,
@@ -35,6 +37,8 @@ export function areSame(one: ChannelFacts, other: ChannelFacts): boolean {
   return (
     one.onAirSinceMs === other.onAirSinceMs &&
     isSameMoment(one.silentSinceMs, other.silentSinceMs) &&
+    isSameMoment(one.missingSinceMs, other.missingSinceMs) &&
+    one.isSilence === other.isSilence &&
     one.onAir === other.onAir &&
     one.onAirType === other.onAirType &&
     one.facts === other.facts &&
@@ -57,7 +61,16 @@ function isSameMoment(one: number | null, other: number | null): boolean {
 
 /** Of a channel of which nothing is known yet. */
 export const NO_FACTS: ChannelFacts = {
-  ...{ onAirSinceMs: null, silentSinceMs: null, onAir: null, onAirType: null, facts: null, hopeful: true },
+  ...{
+    onAirSinceMs: null,
+    silentSinceMs: null,
+    missingSinceMs: null,
+    isSilence: false,
+    onAir: null,
+    onAirType: null,
+    facts: null,
+    hopeful: true,
+  },
   ...{ contentType: 'audio/mpeg', bitrateKbps: 0, sampleRate: 0, channels: 0, delayMs: 0, delayedMs: 0 },
   ...{ metaint: null, hasSegments: false },
 };
@@ -67,6 +80,7 @@ export class LinkedLive implements ChannelLive {
   #facts = NO_FACTS;
   /** Monotonic milliseconds of this process. */
   #silentSinceMs: number;
+  #missingSinceMs = Number.POSITIVE_INFINITY;
 
   constructor(clock: Clock) {
     this.#silentSinceMs = clock.now();
@@ -74,7 +88,9 @@ export class LinkedLive implements ChannelLive {
 
   set(facts: ChannelFacts, clock: Clock): void {
     this.#facts = facts;
-    this.#silentSinceMs = facts.silentSinceMs === null ? Number.POSITIVE_INFINITY : ownMs(clock, facts.silentSinceMs);
+    const own = (ms: number | null) => (ms === null ? Number.POSITIVE_INFINITY : ownMs(clock, ms));
+    this.#silentSinceMs = own(facts.silentSinceMs);
+    this.#missingSinceMs = own(facts.missingSinceMs);
   }
 
   get onAirSinceMs(): number | null {
@@ -83,6 +99,14 @@ export class LinkedLive implements ChannelLive {
 
   get silentSinceMs(): number {
     return this.#silentSinceMs;
+  }
+
+  get missingSinceMs(): number {
+    return this.#missingSinceMs;
+  }
+
+  get isSilence(): boolean {
+    return this.#facts.isSilence;
   }
 
   get onAir(): number | null {

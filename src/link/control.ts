@@ -6,6 +6,9 @@
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { SourceFacts } from '../source/facts.js';
 import type { SourceTitle } from '../source/source.js';
+import type { MinuteFigures } from '../statistics/figures.js';
+import type { DaySalt } from '../statistics/salts.js';
+import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
 import type { LinkConnection, MessageHandler } from './connection.js';
 import type { LastMetrics, TallyMessage } from './tally-messages.js';
 import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from './wire.js';
@@ -22,6 +25,9 @@ export interface ChannelFacts {
   readonly onAirSinceMs: number | null;
   /** Milliseconds of the system's clock, which all processes share; null: there is audio. */
   readonly silentSinceMs: number | null;
+  /** The same where there should be audio (channel/served.ts). */
+  readonly missingSinceMs: number | null;
+  readonly isSilence: boolean;
   readonly onAir: number | null;
   readonly onAirType: string | null;
   readonly facts: SourceFacts | null;
@@ -42,11 +48,23 @@ export interface Questions {
   title: { readonly ask: { readonly channel: string; readonly title: SourceTitle }; readonly answer: boolean };
   /** The metrics of all processes, as Prometheus reads them. */
   metrics: { readonly ask: null; readonly answer: string };
+  /** An operator asks the hub (admin-reports.ts). */
+  admin: { readonly ask: AskedHub; readonly answer: unknown };
+  /** An operator asks every process: a list of answers. */
+  everywhere: { readonly ask: AskedProcess; readonly answer: readonly unknown[] };
   /** A change that was decided on the state with this version; the version that it made, or that of the newer state. */
   change: {
     readonly ask: { readonly channel: string; readonly version: number; readonly change: Change };
     readonly answer: { readonly isStale: boolean; readonly version: number };
   };
+}
+export interface AskedHub {
+  readonly question: HubQuestion;
+  readonly ask: unknown;
+}
+export interface AskedProcess {
+  readonly question: ProcessQuestion;
+  readonly ask: unknown;
 }
 export type Question = keyof Questions;
 
@@ -54,6 +72,8 @@ export type Question = keyof Questions;
 export interface WorkerQuestions {
   /** What prom-client makes of its metrics. */
   metrics: { readonly ask: null; readonly answer: unknown };
+  /** An operator asks. */
+  admin: { readonly ask: AskedProcess; readonly answer: unknown };
 }
 
 /** A refusal, as plain data. */
@@ -67,6 +87,8 @@ export type FromWorker =
   | TallyMessage
   | LastMetrics
   | { readonly type: 'hello'; readonly worker: number }
+  /** What its listeners did in a minute. */
+  | { readonly type: 'figures'; readonly figures: MinuteFigures }
   | { readonly type: 'ask'; readonly id: number; readonly question: Question; readonly ask: unknown }
   | { readonly type: 'answer'; readonly id: number; readonly answer: unknown }
   /** All changes up to this number are in force here. */
@@ -90,6 +112,10 @@ export type FromHub =
       readonly open: readonly number[];
     }
   | { readonly type: 'facts'; readonly channel: string; readonly facts: ChannelFacts }
+  /** By which all processes count unique listeners: of today and tomorrow. */
+  | { readonly type: 'salts'; readonly salts: readonly DaySalt[] }
+  /** What an operator has blocked and made: when the link begins, and after each change. */
+  | { readonly type: 'admin'; readonly state: AdminState }
   /** Why the store cannot be used; null: it can. */
   | { readonly type: 'store'; readonly fault: string | null }
   | { readonly type: 'ask'; readonly id: number; readonly question: keyof WorkerQuestions; readonly ask: unknown }

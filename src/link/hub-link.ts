@@ -5,6 +5,9 @@
 import type { Duplex } from 'node:stream';
 import { Refusal } from '../base/refusal.js';
 import type { ChannelState } from '../now-playing/state.js';
+import type { MinuteFigures } from '../statistics/figures.js';
+import type { DaySalt } from '../statistics/salts.js';
+import type { AdminState } from './admin-reports.js';
 import { LinkConnection } from './connection.js';
 import {
   type ChannelFacts,
@@ -14,6 +17,7 @@ import {
   type FromWorker,
   type Question,
   type Questions,
+  type WorkerQuestions,
 } from './control.js';
 import { HubSessions } from './hub-sessions.js';
 import { OpenQuestions, refusedAnswer } from './questions.js';
@@ -30,6 +34,9 @@ export interface HubLinkParts extends TapeSenderParts {
   readonly turn: number;
   openStamps(): readonly number[];
   readonly storeFault: string | null;
+  readonly salts: readonly DaySalt[];
+  onFigures(link: HubLink, figures: MinuteFigures): void;
+  readonly adminState: AdminState;
   readonly sessions: SessionRegistry;
   /** Rejects with a Refusal. @param worker that asks @param id of what it asks */
   onQuestion<Q extends Question>(
@@ -80,9 +87,12 @@ export class HubLink implements ControlHandler<FromWorker> {
     return this.#connection.isFull;
   }
 
-  /** What prom-client makes of the worker's metrics. Rejects where it goes meanwhile. */
-  metrics(): Promise<unknown> {
-    return this.#questions.ask((id) => this.send({ type: 'ask', id, question: 'metrics', ask: null }));
+  /** Asks the worker. Rejects where it goes meanwhile. */
+  ask<Q extends keyof WorkerQuestions>(
+    question: Q,
+    ask: WorkerQuestions[Q]['ask'],
+  ): Promise<WorkerQuestions[Q]['answer']> {
+    return this.#questions.ask((id) => this.send({ type: 'ask', id, question, ask }));
   }
 
   close(): void {
@@ -93,6 +103,7 @@ export class HubLink implements ControlHandler<FromWorker> {
     if (message.type === 'hello') this.#greet(message.worker);
     else if (this.worker === 0) throw new WireError('a worker must say first who it is');
     else if (message.type === 'tallies') this.#parts.onTallies(this, message);
+    else if (message.type === 'figures') this.#parts.onFigures(this, message.figures);
     else if (message.type === 'metrics') this.#parts.onLastMetrics(this, message.metrics);
     else if (message.type === 'applied') {
       this.applied = message.turn;
@@ -108,13 +119,15 @@ export class HubLink implements ControlHandler<FromWorker> {
   }
 
   #greet(worker: number): void {
-    const { turn, storeFault } = this.#parts;
+    const { turn, storeFault, salts } = this.#parts;
     this.worker = worker;
     this.applied = turn;
     this.#connection.cork();
     for (const [channel, state] of this.#parts.states()) this.send({ type: 'state', channel, state });
     for (const [channel, facts] of this.#parts.facts()) this.send({ type: 'facts', channel, facts });
     this.send({ type: 'store', fault: storeFault });
+    this.send({ type: 'salts', salts });
+    this.send({ type: 'admin', state: this.#parts.adminState });
     this.send({ type: 'ready', turn, open: this.#parts.openStamps() });
     this.#sessions.begin(worker);
     this.#connection.uncork();

@@ -12,8 +12,11 @@ import type { Tallies } from '../base/tallies.js';
 import type { Channel } from '../channel/channel.js';
 import type { Sequence } from '../feed/sequence.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
+import type { MinuteFigures } from '../statistics/figures.js';
+import type { DaySalt } from '../statistics/salts.js';
+import type { AdminState, HubQuestion } from './admin-reports.js';
 import { areSame, factsOf } from './channel-facts.js';
-import type { ChannelFacts, FromHub, Question, Questions } from './control.js';
+import type { AskedHub, AskedProcess, ChannelFacts, FromHub, Question, Questions, WorkerQuestions } from './control.js';
 import type { EngineHost } from './engine-host.js';
 import { HubLink, type HubLinkParts } from './hub-link.js';
 import { HubTallies } from './hub-tallies.js';
@@ -24,8 +27,8 @@ import { TapeNames } from './tape-names.js';
 
 /** How long an answer waits for workers. */
 const APPLY_MS = 250;
-/** How long the metrics of a worker are waited for. */
-const METRICS_MS = 1000;
+/** How long the answer of a worker is waited for. */
+const ANSWER_MS = 1000;
 /** How often facts are looked at that change by themselves; after a change of source sooner, until there is audio, or for SOON_FOR_MS. */
 const LOOK_MS = 250;
 const SOON_MS = 40;
@@ -35,7 +38,7 @@ export interface HubLinksParts {
   readonly clock: Clock;
   readonly channels: ReadonlyMap<string, Channel>;
   /** Those whose titles workers must know, in configured order. */
-  readonly keys: readonly string[];
+  keys(): Iterable<string>;
   readonly engine: EngineHost;
   readonly sequence: Sequence;
   /** Of tapes that others have fed before. */
@@ -45,6 +48,8 @@ export interface HubLinksParts {
   /** Addresses of which something is remembered for a worker that does not keep up. */
   readonly remembered: number;
   storeFault(): string | null;
+  /** What a worker's listeners did in a minute. Absent: nothing is kept of it. */
+  onFigures?(figures: MinuteFigures, worker: number): void;
   /** A worker is gone. */
   onGone?(): void;
   /** A push is about to be decided. */
@@ -53,6 +58,10 @@ export interface HubLinksParts {
   metrics(workers: ReadonlyMap<number, unknown>, linked: ReadonlySet<number>): Promise<string>;
   /** A worker that ends says what it has counted. */
   onLastMetrics(worker: number, metrics: unknown): void;
+  /** What an operator asks of the hub alone. */
+  onAdmin?(question: HubQuestion, ask: unknown): Promise<unknown>;
+  /** What the hub itself says to what every process is asked; undefined: nothing. */
+  ownAnswer?(asked: AskedProcess): unknown;
   onError(error: unknown): void;
 }
 
@@ -75,6 +84,8 @@ export class HubLinks implements AlarmHandler {
   readonly #beginning = new Map<string, number>();
   #turn = 0;
   #storeFault: string | null = null;
+  #salts: readonly DaySalt[] = [];
+  #adminState: AdminState = { blocks: [], tokens: [] };
   readonly #tallies: HubTallies;
   #alarm: Alarm;
   #tallyAlarm: Alarm;
@@ -103,6 +114,13 @@ export class HubLinks implements AlarmHandler {
       get storeFault() {
         return links.#storeFault;
       },
+      get salts() {
+        return links.#salts;
+      },
+      onFigures: ({ worker }, figures) => parts.onFigures?.(figures, worker),
+      get adminState() {
+        return links.#adminState;
+      },
       openStamps: () => sequence.open,
       onQuestion: (question, ask, worker, id) => this.#onQuestion(question, ask, worker, id),
       onPush: parts.onPush,
@@ -127,6 +145,12 @@ export class HubLinks implements AlarmHandler {
     return count;
   }
 
+  /** What an operator has blocked and made, for all workers. */
+  setAdminState(state: AdminState): void {
+    this.#adminState = state;
+    this.#send({ type: 'admin', state });
+  }
+
   /** Takes a worker's connection. */
   take(stream: Duplex): void {
     this.#links.add(new HubLink(stream, this.#linkParts));
@@ -142,17 +166,41 @@ export class HubLinks implements AlarmHandler {
     this.#send({ type: 'change', turn: this.#turn, channel, change, by, open: sequence.open });
   }
 
-  /** Another source is on air, or comes: what changes is sent at once. */
+  /**
+   * Another source is on air, or comes: what changes is sent at once, when the channel has done what follows from it. Before, there may be no source
+   * that is hoped for, and who comes in that moment would be sent away.
+   */
   sourceChanged(channel: string): void {
-    this.look(channel);
+    queueMicrotask(() => this.look(channel));
     const { clock } = this.#parts;
     if (this.#beginning.size === 0) clock.alarm(clock.now() + SOON_MS, { onAlarm: (nowMs) => this.#lookAgain(nowMs) });
     this.#beginning.set(channel, clock.now() + SOON_FOR_MS);
   }
 
+  /** Channels have come and gone in place. Workers hear of those that are new before they themselves put that configuration in force. */
+  refresh(added: readonly string[], removed: readonly string[]): void {
+    for (const channel of removed) {
+      this.#facts.delete(channel);
+      this.#beginning.delete(channel);
+    }
+    for (const channel of added) {
+      this.#send({ type: 'state', channel, state: this.#parts.engine.state(channel) });
+      this.look(channel);
+    }
+  }
+
+  /** By these all workers count unique listeners from now on. */
+  setSalts(salts: readonly DaySalt[]): void {
+    this.#salts = salts;
+    this.#send({ type: 'salts', salts });
+  }
+
   /** Sends at once what has changed of a channel. */
   look(channel: string): void {
-    const facts = factsOf(this.#parts.channels.get(channel)!, this.#parts.clock);
+    const found = this.#parts.channels.get(channel);
+    // It has gone meanwhile.
+    if (found === undefined) return;
+    const facts = factsOf(found, this.#parts.clock);
     const last = this.#facts.get(channel);
     if (last !== undefined && areSame(last, facts)) return;
     this.#facts.set(channel, facts);
@@ -172,7 +220,7 @@ export class HubLinks implements AlarmHandler {
   #lookAgain(nowMs: number): void {
     for (const [channel, untilMs] of this.#beginning) {
       this.look(channel);
-      if (this.#facts.get(channel)!.hasSegments || nowMs > untilMs) this.#beginning.delete(channel);
+      if (this.#facts.get(channel)?.hasSegments !== false || nowMs > untilMs) this.#beginning.delete(channel);
     }
     const again: AlarmHandler = { onAlarm: (laterMs) => this.#lookAgain(laterMs) };
     if (this.#beginning.size > 0) this.#parts.clock.alarm(nowMs + SOON_MS, again);
@@ -186,7 +234,7 @@ export class HubLinks implements AlarmHandler {
   }
 
   *#states(engine: EngineHost): Iterable<readonly [string, ChannelState]> {
-    for (const channel of this.#parts.keys) yield [channel, engine.state(channel)];
+    for (const channel of this.#parts.keys()) yield [channel, engine.state(channel)];
   }
 
   #passTallies(nowMs: number): Alarm {
@@ -209,6 +257,11 @@ export class HubLinks implements AlarmHandler {
   ): Promise<Questions[Q]['answer']> {
     if (question === 'change') return (await this.#propose(ask as Questions['change']['ask'], worker, id)) as never;
     if (question === 'metrics') return (await this.#metrics()) as never;
+    if (question === 'everywhere') return (await this.everywhere(ask as AskedProcess)) as never;
+    if (question === 'admin') {
+      const asked = ask as AskedHub;
+      return (await this.#parts.onAdmin?.(asked.question, asked.ask)) as never;
+    }
     const { channel, title } = ask as Questions['title']['ask'];
     const encoder = this.#parts.channels.get(channel)?.served.encoder;
     return ((await encoder?.sendTitle(title)) ?? false) as never;
@@ -224,18 +277,32 @@ export class HubLinks implements AlarmHandler {
     return proposed;
   }
 
+  /** What all workers answer to an operator, those that do not in time apart. */
+  async everywhere(ask: AskedProcess): Promise<readonly unknown[]> {
+    const { answers } = await this.#askAll('admin', ask);
+    const own = this.#parts.ownAnswer?.(ask);
+    return [...answers.values(), own ?? null].filter((answer) => answer !== null);
+  }
+
   async #metrics(): Promise<string> {
+    const { answers, linked } = await this.#askAll('metrics', null);
+    return this.#parts.metrics(answers, linked);
+  }
+
+  async #askAll<Q extends keyof WorkerQuestions>(question: Q, ask: WorkerQuestions[Q]['ask']) {
     const { clock } = this.#parts;
-    const answers = new Map<number, unknown>();
+    const answers = new Map<number, WorkerQuestions[Q]['answer']>();
     let alarm: Alarm | undefined;
     const tooLong = new Promise<void>((resolve) => {
-      alarm = clock.alarm(clock.now() + METRICS_MS, { onAlarm: () => resolve() });
+      alarm = clock.alarm(clock.now() + ANSWER_MS, { onAlarm: () => resolve() });
     });
     const greeted = [...this.#links].filter(({ worker }) => worker !== 0);
-    const asked = greeted.map((link) => link.metrics().then((metrics) => void answers.set(link.worker, metrics)));
+    const asked = greeted.map((link) =>
+      link.ask(question, ask).then((answer) => void answers.set(link.worker, answer)),
+    );
     await Promise.race([Promise.allSettled(asked), tooLong]);
     alarm?.cancel();
-    return this.#parts.metrics(new Map(answers), new Set(greeted.map(({ worker }) => worker)));
+    return { answers: new Map(answers), linked: new Set(greeted.map(({ worker }) => worker)) };
   }
 
   /** Resolves when all workers have this change, or after APPLY_MS. */

@@ -34,6 +34,10 @@ export interface LinkEngineParts {
 
 interface LinkedChannel {
   state: ChannelState;
+  /** Whether a hub has said its state. */
+  isKnown: boolean;
+  /** The configuration has it no more. */
+  isGone: boolean;
   /** Changes of this worker wait for each other. */
   tail: Promise<unknown>;
   /** Called when a newer state is known. */
@@ -70,6 +74,22 @@ export class LinkEngine implements Engine {
   onState(channel: string, state: ChannelState): void {
     const linked = this.#channel(channel);
     linked.state = state;
+    linked.isKnown = true;
+    for (const wake of linked.waiters.splice(0)) wake();
+  }
+
+  /** Resolves when the hub has said the state of this channel, or the link has ended. */
+  async known(channel: string): Promise<void> {
+    const linked = this.#channel(channel);
+    if (!linked.isKnown) await new Promise<void>((resolve) => linked.waiters.push(resolve));
+  }
+
+  /** The configuration has this channel no more: what is being decided of it is answered, and its state forgotten. */
+  forget(channel: string): void {
+    const linked = this.#channels.get(channel);
+    if (linked === undefined) return;
+    linked.isGone = true;
+    this.#channels.delete(channel);
     for (const wake of linked.waiters.splice(0)) wake();
   }
 
@@ -87,7 +107,8 @@ export class LinkEngine implements Engine {
     const { propose, isConnected } = this.#parts;
     const endMs = performance.now() + PATIENCE_MS;
     for (;;) {
-      if (!(await isConnected(endMs - performance.now()))) {
+      // A newer state of it comes no more.
+      if (linked.isGone || !(await isConnected(endMs - performance.now()))) {
         throw retryLater('unavailable', 'The change could not be made durable. Nothing was applied.', RETRY_SECONDS);
       }
       const { version } = linked.state;
@@ -117,7 +138,7 @@ export class LinkEngine implements Engine {
   #channel(channel: string): LinkedChannel {
     let linked = this.#channels.get(channel);
     if (linked === undefined) {
-      linked = { state: EMPTY_STATE, tail: Promise.resolve(), waiters: [] };
+      linked = { state: EMPTY_STATE, isKnown: false, isGone: false, tail: Promise.resolve(), waiters: [] };
       this.#channels.set(channel, linked);
     }
     return linked;

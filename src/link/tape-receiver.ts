@@ -47,6 +47,11 @@ export class TapeReceiver implements AlarmHandler {
     return audio;
   }
 
+  /** The configuration has this channel no more. Who still plays it does so to the end of what is here. */
+  forget(channel: string): void {
+    this.#audios.delete(channel);
+  }
+
   /** The tapes that can go on in another hub. */
   offered(): ReadonlyMap<string, OfferedTape> {
     const offered = new Map<string, OfferedTape>();

@@ -10,10 +10,14 @@ import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Sequence } from '../feed/sequence.js';
 import type { Change } from '../now-playing/state.js';
+import type { MinuteFigures } from '../statistics/figures.js';
+import type { DaySalt } from '../statistics/salts.js';
 import type { Deliver } from '../titles/engine.js';
+import type { AdminState, ProcessQuestion } from './admin-reports.js';
 import { LinkedLive } from './channel-facts.js';
 import { LinkConnection } from './connection.js';
 import {
+  type AskedProcess,
   type ChannelFacts,
   Control,
   type ControlHandler,
@@ -23,6 +27,7 @@ import {
   type Question,
   type Questions,
   type RefusedAnswer,
+  type WorkerQuestions,
 } from './control.js';
 import { LinkEngine, PATIENCE_MS } from './link-engine.js';
 import type { LinkedAudio } from './linked-audio.js';
@@ -36,6 +41,8 @@ import { WorkerTallies } from './worker-tallies.js';
 
 /** How long a tape comes after its last listener has gone: who comes back finds it. */
 const LINGER_MS = 10_000;
+/** How many minutes' figures wait for a hub. */
+const MINUTES = 10;
 /** Of what a worker asks, a change alone can be so long. */
 const TOO_LONG: RefusedAnswer = {
   kind: 'too-large',
@@ -55,6 +62,12 @@ export interface WorkerLinkParts {
   onReady(): void;
   /** What prom-client makes of this process's metrics. */
   metrics(): Promise<unknown>;
+  /** By these unique listeners are counted from now on. */
+  onSalts?(salts: readonly DaySalt[]): void;
+  /** What an operator asks of this process. */
+  onAdmin?(question: ProcessQuestion, ask: unknown): unknown;
+  /** What an operator has blocked and made, before clients come, and after each change. */
+  onAdminState?(state: AdminState): void;
   /** This hub cannot be understood, and the connection ends. */
   onOtherVersion(error: OtherVersion): void;
   onError(error: unknown): void;
@@ -75,6 +88,8 @@ export class WorkerLink implements ControlHandler<FromHub> {
   #control: Control<FromHub, FromWorker> | null = null;
   #connection: LinkConnection | null = null;
   #isReady = false;
+  /** What listeners did in minutes without a hub. */
+  #figures: MinuteFigures[] = [];
   #waiting: (() => void)[] = [];
 
   constructor(parts: WorkerLinkParts) {
@@ -120,6 +135,20 @@ export class WorkerLink implements ControlHandler<FromHub> {
     let live = this.#lives.get(channel);
     if (live === undefined) this.#lives.set(channel, (live = new LinkedLive(this.#parts.clock)));
     return live;
+  }
+
+  /** Resolves when the hub has said what it knows of these channels; at once where there is none: the next one says it first of all. */
+  async known(channels: readonly string[]): Promise<void> {
+    if (this.#isReady) await Promise.all(channels.map((channel) => this.engine.known(channel)));
+  }
+
+  /** The configuration has these channels no more. */
+  forget(channels: readonly string[]): void {
+    for (const channel of channels) {
+      this.engine.forget(channel);
+      this.#tapes.forget(channel);
+      this.#lives.delete(channel);
+    }
   }
 
   /** A connection to the hub; the one before has ended. @param onEnded called once */
@@ -171,6 +200,13 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#control?.send({ type: 'metrics', metrics });
   }
 
+  /** What listeners did in a minute. Where the hub is away it waits, for MINUTES at most. */
+  sendFigures(figures: MinuteFigures): void {
+    this.#figures.push(figures);
+    this.#figures.splice(0, this.#figures.length - MINUTES);
+    if (this.#isReady) this.#sayFigures();
+  }
+
   /** A push is about to be decided. */
   push(channel: string): void {
     this.#control?.send({ type: 'push', channel });
@@ -183,6 +219,9 @@ export class WorkerLink implements ControlHandler<FromHub> {
         break;
       case 'facts':
         this.#onFacts(message.channel, message.facts);
+        break;
+      case 'salts':
+        this.#parts.onSalts?.(message.salts);
         break;
       case 'store':
         this.storeFault = message.fault;
@@ -199,11 +238,14 @@ export class WorkerLink implements ControlHandler<FromHub> {
       case 'refused':
         this.#questions.refuse(message.id, message.refusal);
         break;
+      case 'admin':
+        this.#parts.onAdminState?.(message.state);
+        break;
       case 'tallies':
         this.#tallies.onMessage(message);
         break;
       case 'ask':
-        void this.#answer(message.id);
+        void this.#answer(message.id, message.question, message.ask);
     }
   }
 
@@ -221,6 +263,10 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#parts.clock.alarm(nowMs + TALLY_MS, { onAlarm: (laterMs) => this.#sayTallies(laterMs) });
   }
 
+  #sayFigures(): void {
+    for (const figures of this.#figures.splice(0)) this.#control?.send({ type: 'figures', figures });
+  }
+
   #onFacts(channel: string, facts: ChannelFacts): void {
     this.live(channel).set(facts, this.#parts.clock);
     this.audio(channel).setFacts(facts);
@@ -229,6 +275,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
   #onReady(open: readonly number[]): void {
     this.#parts.sequence.setRemote(open);
     this.#isReady = true;
+    this.#sayFigures();
     this.#tapes.connect(this.#connection!);
     this.#parts.onReady();
     this.sessions.onReady();
@@ -244,9 +291,20 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#control?.send({ type: 'applied', turn });
   }
 
-  async #answer(id: number): Promise<void> {
-    const answer = await this.#parts.metrics();
+  async #answer(id: number, question: keyof WorkerQuestions, ask: unknown): Promise<void> {
+    const asked = ask as AskedProcess;
+    const answer = question === 'metrics' ? await this.#parts.metrics() : await this.#answerAdmin(asked);
     this.#control?.send({ type: 'answer', id, answer });
+  }
+
+  /** Null: it went wrong. */
+  async #answerAdmin({ question, ask }: AskedProcess): Promise<unknown> {
+    try {
+      return (await this.#parts.onAdmin?.(question, ask)) ?? null;
+    } catch (error) {
+      this.#parts.onError(error);
+      return null;
+    }
   }
 
   #askWith<Q extends Question>(

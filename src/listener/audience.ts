@@ -18,8 +18,8 @@ import type { Tallies } from '../base/tallies.js';
 import { SocketBacklog } from './backlog.js';
 import { ENDINGS, type Ending } from './ending.js';
 import { LateBlocks } from './late-blocks.js';
-import { Listener } from './listener.js';
-import { Pace, type WriteSeconds } from './pace.js';
+import { Listener, type ListenerClient } from './listener.js';
+import { Pace, type WriteSeconds, type WriteSetting } from './pace.js';
 import { Runs } from './runs.js';
 import type { Session, Sessions } from './sessions.js';
 import { Slots, type TurnHandler } from './slots.js';
@@ -48,8 +48,12 @@ export interface JoinOptions {
   readonly readAheadMs?: number;
   /** How long it may listen; +∞: for ever. */
   readonly limitMs: number;
-  /** Called once. */
+  /** Absent: not known. */
+  readonly client?: ListenerClient;
+  /** Called once, unless it is released. */
   onEnd(end: ListenerEnd): void;
+  /** Absent: it cannot be moved. As Stream has it (http/stream/stream.ts). */
+  onMove?(listener: Listener, path: string): boolean;
 }
 
 export class Audience implements AlarmHandler, TurnHandler<Listener> {
@@ -64,21 +68,16 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   readonly #runs = new WeakMap<AudioTape, Runs>();
   readonly #typicalLag: TypicalLag;
   #tapes = 0;
+  #joined = 0;
   #count = 0;
   /** Bytes that were given to sockets of listeners that have ended; live ones carry their own count. */
   #endedBytes = new Map<string, number>();
-  readonly endings: Record<Ending, number> = {
-    left: 0,
-    lagged: 0,
-    broken: 0,
-    format: 0,
-    silence: 0,
-    overtime: 0,
-    shutdown: 0,
-  };
+  readonly endings = noEndings();
+  /** The same by channel. */
+  readonly #endings = new Map<string, Record<Ending, number>>();
 
   /** @param writeSeconds `streams.writeSeconds` @param tallies with other processes */
-  constructor(clock: Clock, sessions: Sessions, writeSeconds: 'auto' | WriteSeconds = 'auto', tallies?: Tallies) {
+  constructor(clock: Clock, sessions: Sessions, writeSeconds: () => WriteSetting = () => 'auto', tallies?: Tallies) {
     this.#clock = clock;
     this.#sessions = sessions;
     this.backlog = new SocketBacklog(clock, (listener) => listener.end('lagged'));
@@ -87,6 +86,11 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     this.#slots = [...this.#turns[1].slots, ...this.#turns[2].slots];
     this.#typicalLag = new TypicalLag(clock, this.#slots, tallies);
     clock.everyTick(this);
+  }
+
+  /** How listeners of a channel have ended, since start. */
+  endingsOf(channel: string): Readonly<Record<Ending, number>> {
+    return this.#endings.get(channel) ?? noEndings();
   }
 
   get count(): number {
@@ -121,6 +125,8 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const cursor = tape.joinAt(options.burstMs);
     const earlier = this.#joinEarlier(tape, cursor, options);
     const listener = new Listener(socket, tape, channel.key, earlier, options.icy, options.session, nowMs);
+    listener.id = ++this.#joined;
+    listener.client = options.client ?? null;
     listener.hasMore = earlier < cursor;
     if (listener.hasMore) listener.staysMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
     listener.runs = this.#runsOf(tape);
@@ -131,12 +137,22 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const onAlarm = () => listener.end('overtime');
     const hasLimit = options.limitMs < Number.POSITIVE_INFINITY;
     const alarm = hasLimit ? this.#clock.alarm(nowMs + options.limitMs, { onAlarm }) : null;
-    listener.end = (ending) => {
+    const letGo = () => {
       alarm?.cancel();
       listener.late?.stop();
       this.backlog.forget(backlog);
+    };
+    listener.end = (ending) => {
+      letGo();
       this.#end(listener, channel, options, ending);
     };
+    listener.release = () => {
+      letGo();
+      // With titles, what is left of a frame would put the next block in the wrong place.
+      return this.#release(listener, channel, options.session, !listener.icy);
+    };
+    listener.move = (path) => options.onMove?.(listener, path) ?? false;
+    // After a release these find that it has ended.
     // A player that closes over unread audio resets the connection: it has left like any other.
     socket.on('error', ({ code }: NodeJS.ErrnoException) =>
       listener.end(code === 'ECONNRESET' || code === 'EPIPE' ? 'left' : 'broken'),
@@ -166,6 +182,11 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const hasMore = listener.hasMore && listener.staysMs === 0;
     const seconds = hasMore && listener.isAtEdge ? this.#pace.seconds : 1;
     if (seconds !== listener.writeSeconds) this.#move(listener, seconds);
+  }
+
+  /** All of them, for an operator who looks. Not to be kept. */
+  *all(): Iterable<Listener> {
+    for (const slot of this.#slots) yield* slot;
   }
 
   /** Ends every listener of a channel (all channels: undefined). */
@@ -223,16 +244,41 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
 
   #end(listener: Listener, channel: PlayableAudio, options: JoinOptions, ending: Ending): void {
     if (listener.slot < 0) return;
+    this.endings[ending]++;
+    let ofChannel = this.#endings.get(listener.channel);
+    if (ofChannel === undefined) this.#endings.set(listener.channel, (ofChannel = noEndings()));
+    ofChannel[ending]++;
+    const { socket } = listener;
+    const close = () => this.#closeSocket(socket, ending);
+    const released = this.#release(listener, channel, options.session, !ENDINGS[ending].abrupt, close);
+    options.onEnd({ ending, ...released! });
+  }
+
+  /**
+   * Its socket is no longer the audience's. Null: it has ended.
+   * @param finishes whether it is sent what is there, to a whole frame; else it stands at the end of a segment
+   */
+  #release(
+    listener: Listener,
+    channel: PlayableAudio,
+    session: Session | null,
+    finishes: boolean,
+    onLetGo: () => void = () => undefined,
+  ): Omit<ListenerEnd, 'ending'> | null {
+    if (listener.slot < 0) return null;
     this.#turns[listener.writeSeconds].remove(listener);
     listener.runs?.leave();
-    if (!ENDINGS[ending].abrupt) listener.finish();
+    if (finishes) listener.finish();
     const { bytes } = listener;
     this.#endedBytes.set(channel.key, (this.#endedBytes.get(channel.key) ?? 0) + bytes);
-    this.endings[ending]++;
-    if (options.session !== null) this.#sessions.close(options.session);
-    this.#closeSocket(listener.socket, ending);
+    if (session !== null) this.#sessions.close(session);
+    onLetGo();
     channel.playing--;
     this.leave(channel);
-    options.onEnd({ ending, bytes, lastedMs: this.#clock.now() - listener.startedMs });
+    return { bytes, lastedMs: this.#clock.now() - listener.startedMs };
   }
+}
+
+function noEndings(): Record<Ending, number> {
+  return Object.fromEntries(Object.keys(ENDINGS).map((ending) => [ending, 0])) as Record<Ending, number>;
 }

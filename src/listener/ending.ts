@@ -16,6 +16,10 @@ export const ENDINGS = {
   silence: { abrupt: false },
   /** It has listened for as long as it may: maxListenSeconds, or the listener hook's limit. */
   overtime: { abrupt: false },
+  /** The channel was taken out of the configuration. */
+  removed: { abrupt: false },
+  /** An operator has ended it. */
+  operator: { abrupt: false },
   /** This server is shutting down. */
   shutdown: { abrupt: false },
 } as const;

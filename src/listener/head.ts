@@ -55,17 +55,23 @@ export interface AudioFacts {
   readonly channels: number;
 }
 
+/** Hertz and number of audio channels: as the source says, else as the frames do; 0: not known. */
+export function formatFacts(facts: HeadFacts, audio: AudioFacts): Pick<AudioFacts, 'sampleRate' | 'channels'> {
+  return { sampleRate: facts.sampleRate || audio.sampleRate, channels: facts.channels || audio.channels };
+}
+
 /** `bitrate=128;samplerate=44100;channels=2`: what the source says, and behind it what it leaves out and is known all the same; or "". */
 export function audioInfoOf(facts: HeadFacts, audio: AudioFacts): string {
   const said = facts.audioInfo
     .toLowerCase()
     .split(';')
     .map((pair) => pair.split('=')[0]!.trim().replace(/^ice-/, ''));
+  const { sampleRate, channels } = formatFacts(facts, audio);
   const known: readonly (readonly [string, number])[] = [
     // The source's text stands for its own bitrate, or for a quality.
     ['bitrate', facts.audioInfo === '' ? facts.bitrateKbps || audio.bitrateKbps : 0],
-    ['samplerate', facts.sampleRate || audio.sampleRate],
-    ['channels', facts.channels || audio.channels],
+    ['samplerate', sampleRate],
+    ['channels', channels],
   ];
   const more = known.filter(([name, value]) => value > 0 && !said.includes(name)).map((pair) => pair.join('='));
   return [...(facts.audioInfo === '' ? [] : [facts.audioInfo]), ...more].join(';');

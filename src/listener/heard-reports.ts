@@ -47,7 +47,7 @@ export class HeardReports {
   readonly #sessions: Sessions;
   readonly #others: OtherReports | null;
   readonly #clock: Clock;
-  readonly #everyMs: number;
+  readonly #everyMs: () => number;
   readonly counts: Record<ReportVerdict, number> = {
     taken: 0,
     unreadable: 0,
@@ -59,7 +59,7 @@ export class HeardReports {
   };
 
   /** @param everyMs how often a session may be corrected, on average: two reports may come at once @param others null: there are none */
-  constructor(sessions: Sessions, clock: Clock, everyMs: number, others: OtherReports | null = null) {
+  constructor(sessions: Sessions, clock: Clock, everyMs: () => number, others: OtherReports | null = null) {
     this.#sessions = sessions;
     this.#others = others;
     this.#clock = clock;
@@ -90,8 +90,9 @@ export class HeardReports {
 
   #spend(budget: ReportBudget): boolean {
     const nowMs = this.#clock.now();
-    if (budget.reportableMs > nowMs + this.#everyMs) return false;
-    budget.reportableMs = Math.max(budget.reportableMs, nowMs) + this.#everyMs;
+    const everyMs = this.#everyMs();
+    if (budget.reportableMs > nowMs + everyMs) return false;
+    budget.reportableMs = Math.max(budget.reportableMs, nowMs) + everyMs;
     return true;
   }
 

@@ -58,6 +58,8 @@ export interface CountedListener {
   readonly unique: UniqueListener;
   /** Null: no access log is written. */
   readonly entry: AccessEntry | null;
+  /** For statistics over time; null: none are kept. */
+  readonly onLeave: ((lastedMs: number) => void) | null;
 }
 
 export interface ListenerStatsOptions {
@@ -73,6 +75,8 @@ export interface ListenerStatsOptions {
   readonly secrets: SecretMask;
   /** With the other processes; absent: there are none. */
   readonly tallies?: Tallies;
+  /** A connection begins to play. @returns called once, when it has ended */
+  readonly onJoin?: (channel: string, request: ListenerRequest) => ((lastedMs: number) => void) | null;
 }
 
 /** Of one channel: its own figures, and what the other processes have. */
@@ -177,12 +181,14 @@ export class ListenerStats {
     unique.counts.ownConnections++;
     if (this.#tallies.isShared) elsewhere.add(unique);
     unique.counts.raise();
-    return { unique, entry: this.#options.accessLog === null ? null : this.#entry(request, agent) };
+    const entry = this.#options.accessLog === null ? null : this.#entry(request, agent);
+    return { unique, entry, onLeave: this.#options.onJoin?.(channel, request) ?? null };
   }
 
   /** The connection has ended. @param bytes given to it, without the head @param lastedMs since its first audio */
-  leave({ unique, entry }: CountedListener, bytes: number, lastedMs: number): void {
+  leave({ unique, entry, onLeave }: CountedListener, bytes: number, lastedMs: number): void {
     this.#uncount(unique);
+    onLeave?.(lastedMs);
     if (entry === null) return;
     const { address, request, agents } = entry;
     const time = stamp(this.#clock.wallMs());

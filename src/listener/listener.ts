@@ -26,6 +26,15 @@ import type { Slotted } from './slots.js';
  */
 const MOST_BYTES_PER_SECOND = 256 * 1024;
 
+/** Who listens, as its request said. */
+export interface ListenerClient {
+  readonly mount: string;
+  /** Proxies are already taken out. */
+  readonly address: string;
+  readonly agent: string;
+  readonly referer: string;
+}
+
 export class Listener implements Slotted {
   readonly socket: Socket;
   readonly channel: string;
@@ -36,6 +45,9 @@ export class Listener implements Slotted {
   cursor: number;
   slot = -1;
   place = -1;
+  /** Of this process; set by the audience, and so is who it is. */
+  id = 0;
+  client: ListenerClient | null = null;
   /** Between two writes to it; set by the audience. */
   writeSeconds: WriteSeconds = 1;
   /** Whether it begins so early that it can be written to each two seconds, once it has that audio. */
@@ -45,6 +57,10 @@ export class Listener implements Slotted {
   bytes = 0;
   /** Ends it; set by the audience that owns it. Idempotent. */
   end: (ending: Ending) => void = () => undefined;
+  /** Gives its socket away, at the end of a segment; null: it has ended. Set by the audience, as is `move`. */
+  release: () => { readonly bytes: number; readonly lastedMs: number } | null = () => null;
+  /** It goes on at another mount, by its path. False: it cannot. */
+  move: (path: string) => boolean = () => false;
   /** Where its player is. */
   readonly player: PlayerClock;
   readonly session: Session | null;
@@ -95,6 +111,12 @@ export class Listener implements Slotted {
     return segment === undefined ? 0 : this.#tape.edgeMs - segment.startMs;
   }
 
+  /** The title that it was sent last; null: none. */
+  get lastMark(): Mark | null {
+    const segment = this.#tape.at(this.cursor - 1);
+    return this.joinMs < 0 || segment === undefined ? null : inForceAt(segment, segment.endMs);
+  }
+
   /**
    * How much later than the live edge its player hears, milliseconds of audio, at most what the tape keeps: one that reports that it stands still
    * would be hours behind, and readers with it. Once it has begun.
@@ -103,6 +125,18 @@ export class Listener implements Slotted {
     this.catchUp(nowMs);
     const { endMs, lagMs } = this.#tape;
     return Math.min(lagMs, endMs - this.joinMs - this.player.positionAt(nowMs));
+  }
+
+  /** The title at the place that its player plays, as far as the tape still has that; null: none. */
+  heardMark(nowMs: number): Mark | null {
+    if (this.joinMs < 0) return null;
+    const { endMs, head, tail } = this.#tape;
+    const atMs = endMs - this.heardLagMs(nowMs);
+    for (let seq = head - 1; seq >= tail; seq--) {
+      const segment = this.#tape.at(seq)!;
+      if (segment.startMs <= atMs) return inForceAt(segment, atMs);
+    }
+    return this.#tape.at(tail)?.before ?? null;
   }
 
   /** Before its player is asked, and where writes have stood still: the clock of one without a metaid costs nothing with each write. */
@@ -165,14 +199,15 @@ export class Listener implements Slotted {
         this.#writeRun(this.runs, due, nowMs);
         return;
       }
-      if (this.joinMs < 0 && this.#writeBurst(this.cursor + due, nowMs)) return;
+      const to = this.cursor + due;
+      if (this.joinMs < 0 && this.#writeBurst(to, nowMs)) return;
       this.socket.cork();
-      for (let i = 0; i < due; i++) this.#write(nowMs);
+      while (this.cursor < to) this.#write(nowMs);
       this.socket.uncork();
     }
   }
 
-  /** False: it is not one that others are sent too. */
+  /** False: it is not one that others are sent too. The cursor is behind segments with which none begins. */
   #writeBurst(to: number, nowMs: number): boolean {
     if (this.runs === null || !this.#isPlain) return false;
     // No frame begins there with which a player could start.

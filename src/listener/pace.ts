@@ -9,30 +9,31 @@
  */
 
 export type WriteSeconds = 1 | 2;
+export type WriteSetting = 'auto' | WriteSeconds;
 
 /** Listeners of this process: more are a crowd, and fewer are no longer one. */
 const CROWD = 1000;
 const CROWD_IS_OVER = 750;
 
 export class Pace {
-  readonly #isFixed: boolean;
-  #seconds: WriteSeconds;
+  readonly #setting: () => WriteSetting;
+  /** Of a crowd, or not. */
+  #auto: WriteSeconds = 1;
 
   /** @param setting `streams.writeSeconds` */
-  constructor(setting: 'auto' | WriteSeconds) {
-    this.#isFixed = setting !== 'auto';
-    this.#seconds = setting === 'auto' ? 1 : setting;
+  constructor(setting: () => WriteSetting) {
+    this.#setting = setting;
   }
 
   /** Between two writes to a listener. */
   get seconds(): WriteSeconds {
-    return this.#seconds;
+    const setting = this.#setting();
+    return setting === 'auto' ? this.#auto : setting;
   }
 
   /** How many listeners are there now. */
   count(listeners: number): void {
-    if (this.#isFixed) return;
-    if (listeners > CROWD) this.#seconds = 2;
-    else if (listeners < CROWD_IS_OVER) this.#seconds = 1;
+    if (listeners > CROWD) this.#auto = 2;
+    else if (listeners < CROWD_IS_OVER) this.#auto = 1;
   }
 }

@@ -219,16 +219,17 @@ export class Sessions implements SessionDirectory {
   readonly #clock: Clock;
   readonly #output: SessionOutput;
   readonly #sharedMs: () => number;
+  readonly #options: SessionsOptions;
   #count = 0;
 
   constructor(clock: Clock, output: SessionOutput, options: SessionsOptions) {
     this.#clock = clock;
     this.#output = output;
+    this.#options = options;
     this.#sharedMs = options.sharedMs ?? (() => clock.now());
     this.#gone = new LRUCache({
       disposeAfter: (_session, metaid) => this.peers?.onChanged(metaid),
       max: options.max,
-      ttl: Math.max(1, options.keepMs),
       // Our clock, without the cache's own debounce: tests move it.
       perf: { now: () => clock.now() },
       ttlResolution: 0,
@@ -264,7 +265,7 @@ export class Sessions implements SessionDirectory {
     const newest = stack.at(-1);
     if (newest === undefined) {
       this.#live.delete(session.metaid);
-      this.#gone.set(session.metaid, session);
+      this.#gone.set(session.metaid, session, { ttl: Math.max(1, this.#options.keepMs) });
     }
     this.peers?.onChanged(session.metaid);
     if (newest !== undefined && wasCurrent && this.peers?.isOutranked(newest) !== true) this.resume(newest, session);
@@ -297,6 +298,11 @@ export class Sessions implements SessionDirectory {
   /** The metaids of all sessions, also of those that have ended. */
   metaids(): readonly string[] {
     return [...new Set([...this.#live.keys(), ...this.#gone.keys()])];
+  }
+
+  /** All sessions that play, the newest of each metaid. */
+  *live(): Iterable<Session> {
+    for (const stack of this.#live.values()) yield stack.at(-1)!;
   }
 
   /** All sessions that play on this channel, one per metaid. */

@@ -64,6 +64,23 @@ function offsetSeconds(format: Intl.DateTimeFormat, unixSeconds: number): number
   return (sign === '-' ? -1 : 1) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds));
 }
 
+/** Formatters for offsets, by zone, as below. */
+const offsetFormatters = new Map<string, Intl.DateTimeFormat>();
+
+/** `2026-11-23T23:00:00+01:00`: RFC 3339 in a zone of the configuration, whole seconds. */
+export function zonedTime(unixSeconds: number, timezone: string): string {
+  let format = offsetFormatters.get(timezone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
+    offsetFormatters.set(timezone, format);
+  }
+  const offset = offsetSeconds(format, unixSeconds);
+  const minutes = Math.trunc(Math.abs(offset) / 60);
+  const two = (number: number) => String(number).padStart(2, '0');
+  const written = `${offset < 0 ? '-' : '+'}${two(Math.trunc(minutes / 60))}:${two(minutes % 60)}`;
+  return `${new Date((unixSeconds + offset) * 1000).toISOString().slice(0, 19)}${written}`;
+}
+
 function isLocal(parts: RegExpExecArray): boolean {
   return parts[8] === undefined && parts[9] === undefined;
 }

@@ -33,7 +33,7 @@ import {
 } from './tracked-connection.js';
 
 /** Why a connection was not served: labels of the metric. */
-export type ConnectionRefusal = 'full' | 'reserved' | 'address' | 'files';
+export type ConnectionRefusal = 'full' | 'reserved' | 'address' | 'files' | 'blocked';
 
 export interface ConnectionLimits {
   /** Of all kinds. */
@@ -44,18 +44,20 @@ export interface ConnectionLimits {
   readonly reserved: number;
   /** Whether many unrelated clients come from there: it is not limited. */
   isShared(address: string): boolean;
+  /** Whether an operator has blocked it. Absent: nobody is. */
+  isBlocked?(address: string): boolean;
   /** With the other processes; absent: there are none. */
   readonly tallies?: Tallies;
-  /** @param address as plainAddress writes it; "" where it is not known */
-  onRefused(why: ConnectionRefusal, address: string): void;
+  /** Which process this is; absent: there is one. */
+  readonly process?: number;
+  /** @param address as plainAddress writes it; "" where it is not known @param connection its id; undefined: it was not accepted */
+  onRefused(why: ConnectionRefusal, address: string, connection?: string): void;
 }
 
 export class Connections {
   readonly #limits: ConnectionLimits;
-  /** Of this process. */
-  #most: number;
-  #reserved: number;
-  readonly #reservedInAll: number;
+  /** Of this process, as far as the system limits it. */
+  #restricted = Number.POSITIVE_INFINITY;
   readonly #all: Tally;
   readonly #byOrigin: Tally;
   readonly #pendingByOrigin: Tally;
@@ -67,17 +69,16 @@ export class Connections {
     idle: new Queue(),
     pending: new Queue(),
   };
+  /** How many there have been. */
+  #entered = 0;
   #count = 0;
   #strangers = 0;
   #madeRoom = 0;
-  readonly #refusals: Record<ConnectionRefusal, number> = { full: 0, reserved: 0, address: 0, files: 0 };
+  readonly #refusals: Record<ConnectionRefusal, number> = { full: 0, reserved: 0, address: 0, files: 0, blocked: 0 };
   readonly #onClose: (this: Entered) => void;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
-    this.#most = limits.connections;
-    this.#reserved = Math.min(limits.reserved, limits.connections);
-    this.#reservedInAll = this.#reserved;
     const tallies = limits.tallies ?? new Tallies();
     this.#all = tallies.all;
     this.#byOrigin = tallies.tally('connections');
@@ -110,8 +111,7 @@ export class Connections {
 
   /** Fewer than configured, since the system allows no more. The reserve is at most half of them. */
   restrict(most: number): void {
-    this.#most = Math.min(this.#most, most);
-    this.#reserved = Math.min(this.#reserved, Math.floor(this.#most / 2));
+    this.#restricted = Math.min(this.#restricted, most);
   }
 
   /**
@@ -119,7 +119,7 @@ export class Connections {
    * @param address of the peer; null: a proxy's, which names the client later (`comesFrom`)
    */
   enter(socket: Socket, address: string | null): boolean {
-    const entry = new TrackedConnection(socket);
+    const entry = new TrackedConnection(socket, this.#limits.process, ++this.#entered);
     (socket as Entered)[ENTRY] = entry;
     this.#count++;
     this.#place(entry, 'silent');
@@ -160,7 +160,7 @@ export class Connections {
     if (entry.isGone) return false;
     if (!entry.isStranger && !isReserved) {
       if (!this.#hasRoomForStranger && !this.#close(this.#queues.idle.oldest)) {
-        return this.#report('reserved', entry.address);
+        return this.#report('reserved', entry.address, entry.id);
       }
       entry.isStranger = true;
       this.#strangers++;
@@ -207,6 +207,20 @@ export class Connections {
     this.#report('files', '');
   }
 
+  /** Of this process. */
+  get #most(): number {
+    return Math.min(this.#limits.connections, this.#restricted);
+  }
+
+  get #reservedInAll(): number {
+    return Math.min(this.#limits.reserved, this.#limits.connections);
+  }
+
+  get #reserved(): number {
+    const reserved = this.#reservedInAll;
+    return this.#restricted === Number.POSITIVE_INFINITY ? reserved : Math.min(reserved, Math.floor(this.#most / 2));
+  }
+
   get #hasRoom(): boolean {
     return this.#count <= this.#most && this.#count + this.#all.others('connections') <= this.#limits.connections;
   }
@@ -225,6 +239,7 @@ export class Connections {
 
   #claim(entry: TrackedConnection, address: string): boolean {
     entry.address = address;
+    if (this.#limits.isBlocked?.(address) === true) return this.#refuse(entry, 'blocked');
     const key = originOf(address);
     let origin = this.#origins.get(key);
     if (origin === undefined) origin = { key, count: 0, loose: null, pending: null };
@@ -307,12 +322,12 @@ export class Connections {
   #refuse(entry: TrackedConnection, why: ConnectionRefusal): false {
     this.#leave(entry);
     entry.socket.on('error', () => undefined).destroy();
-    return this.#report(why, entry.address);
+    return this.#report(why, entry.address, entry.id);
   }
 
-  #report(why: ConnectionRefusal, address: string): false {
+  #report(why: ConnectionRefusal, address: string, connection?: string): false {
     this.#refusals[why]++;
-    this.#limits.onRefused(why, plainAddress(address));
+    this.#limits.onRefused(why, plainAddress(address), connection);
     return false;
   }
 }

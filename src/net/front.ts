@@ -24,7 +24,7 @@ import { addressOf } from './peer.js';
 /** Of connections that were not accepted yet: more than come in a second. The system may allow fewer (Linux: net.core.somaxconn, 4,096). */
 const BACKLOG = 16_384;
 
-export interface FrontOptions extends Omit<OpeningOptions, 'onReady'> {
+export interface FrontOptions extends OpeningOptions {
   readonly watchdog: Watchdog;
   readonly host: string;
   readonly port: number;
@@ -45,31 +45,60 @@ export interface FrontOptions extends Omit<OpeningOptions, 'onReady'> {
 
 export class Front {
   readonly #options: FrontOptions;
-  readonly #server: net.Server;
+  /** Null: another front has taken it over. */
+  #server: net.Server | null;
+  /** Whose server this one has, with the connections that it has not handed on. */
+  #before: Front | null = null;
+  #port = 0;
   readonly #opening: Opening;
   /** Connections that have not said yet what they are. */
   readonly #undecided = new Set<net.Socket>();
 
   constructor(options: FrontOptions) {
     this.#options = options;
-    this.#opening = new Opening({ ...options, onReady: (socket) => this.#accept(socket) });
-    const { connections, proxied } = options;
-    this.#server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-      if (connections.enter(socket, proxied === undefined ? (socket.remoteAddress ?? '') : null)) this.take(socket);
-    });
+    this.#opening = new Opening(options, (socket) => this.#accept(socket));
+    this.#server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#enter(socket));
+  }
+
+  /** That it was given; 0: it does not listen. */
+  get port(): number {
+    return this.#port;
+  }
+
+  get isListening(): boolean {
+    return this.#server?.listening === true;
+  }
+
+  /** Listens where the other one does, and takes what comes there from now on. What that one has not handed on yet, it still does. */
+  takeOver(before: Front): void {
+    const server = before.#server!;
+    server.removeAllListeners('connection').on('connection', (socket) => this.#enter(socket));
+    server.removeAllListeners('error').on('error', () => this.#options.connections.outOfFiles());
+    this.#options.http.emit('listening');
+    this.#server = server;
+    this.#port = before.#port;
+    this.#before = before;
+    before.#server = null;
+  }
+
+  #enter(socket: net.Socket): void {
+    const { connections, proxied } = this.#options;
+    if (connections.enter(socket, proxied === undefined ? (socket.remoteAddress ?? '') : null)) this.take(socket);
   }
 
   /** Resolves with the port that was given (the configured one may be 0). Rejects when it cannot listen. */
   listen(): Promise<number> {
+    const server = this.#server!;
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen({ host: this.#options.host, port: this.#options.port, backlog: BACKLOG }, () => {
-        this.#server.off('error', reject);
+      server.once('error', reject);
+      server.listen({ host: this.#options.host, port: this.#options.port, backlog: BACKLOG }, () => {
+        server.off('error', reject);
         // Of an accept: libuv keeps a descriptor to turn newcomers away with, unless even that one could not be had.
-        this.#server.on('error', () => this.#options.connections.outOfFiles());
+        server.on('error', () => this.#options.connections.outOfFiles());
         // The HTTP server never listens itself, but arms its head and request time-outs on this event.
         this.#options.http.emit('listening');
-        resolve((this.#server.address() as net.AddressInfo).port);
+        this.#port = (server.address() as net.AddressInfo).port;
+        resolve(this.#port);
       });
     });
   }
@@ -83,12 +112,14 @@ export class Front {
   close(): Promise<void> {
     this.#opening.close();
     for (const socket of this.#undecided) socket.destroy();
-    return new Promise((resolve) => this.#server.close(() => resolve()));
+    void this.#before?.close();
+    return this.drain();
   }
 
   /** Takes no more connections, but decides those that were accepted. Resolves when the last of all has ended. `close` may follow. */
   drain(): Promise<void> {
-    return new Promise((resolve) => this.#server.close(() => resolve()));
+    const server = this.#server;
+    return server === null ? Promise.resolve() : new Promise((resolve) => server.close(() => resolve()));
   }
 
   /** Connections from now on are made with this certificate; those that are open keep theirs. Only where TLS is spoken. */

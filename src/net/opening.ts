@@ -38,8 +38,6 @@ export interface OpeningOptions {
   readonly proxied?: { readonly by: Proxies; readonly headBytes: number } | undefined;
   /** Undefined: everything here is in the clear. */
   readonly tls?: TlsOptions | undefined;
-  /** Takes the connection; what was read of it already has been put back. */
-  onReady(socket: net.Socket): void;
 }
 
 /** What the bytes so far ask for: the next step, more bytes, or to give up. */
@@ -52,6 +50,7 @@ interface TlsStep extends TlsOptions {
 
 export class Opening {
   readonly #options: OpeningOptions;
+  readonly #onReady: (socket: net.Socket) => void;
   /** Null: everything here is in the clear. */
   readonly #tls: TlsStep | null;
   /** Connections that are not ready, with how to give them up. */
@@ -59,8 +58,10 @@ export class Opening {
   /** Those whose TLS handshake is not over, by the peer that the kernel knows; with what ends the step. */
   readonly #handshaking = new Map<string, { readonly bare: net.Socket; readonly endStep: () => void }>();
 
-  constructor(options: OpeningOptions) {
+  /** @param onReady takes the connection; what was read of it already has been put back */
+  constructor(options: OpeningOptions, onReady: (socket: net.Socket) => void) {
     this.#options = options;
+    this.#onReady = onReady;
     this.#tls = options.tls === undefined ? null : { ...options.tls, server: this.#tlsServer(options.tls.pair) };
   }
 
@@ -167,7 +168,7 @@ export class Opening {
 
   /** A step may have left it paused. */
   #ready(socket: net.Socket): void {
-    this.#options.onReady(socket);
+    this.#onReady(socket);
     socket.resume();
   }
 

@@ -29,11 +29,17 @@ export function addressOf(socket: Socket): string {
 }
 
 export class Proxies {
-  readonly #trusted: AddressList;
-  readonly #headerName: ProxyHeaderName;
+  #trusted: AddressList;
+  #headerName: ProxyHeaderName;
 
   /** @param trusted addresses and networks (192.0.2.0/24), valid ones @param headerName the one that these proxies write */
   constructor(trusted: readonly string[], headerName: ProxyHeaderName) {
+    this.#trusted = new AddressList(trusted);
+    this.#headerName = headerName;
+  }
+
+  /** Others are trusted from now on. */
+  change(trusted: readonly string[], headerName: ProxyHeaderName): void {
     this.#trusted = new AddressList(trusted);
     this.#headerName = headerName;
   }

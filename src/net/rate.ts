@@ -11,6 +11,7 @@
  */
 
 import type { Clock } from '../base/clock.js';
+import { live } from '../base/live.js';
 import { Notices } from '../base/tally.js';
 
 export interface RateLimits {
@@ -29,7 +30,6 @@ interface Bucket {
 export class Rate {
   readonly #clock: Clock;
   readonly #limits: RateLimits;
-  readonly #perMs: number;
   readonly #buckets = new Map<string, Bucket>();
   readonly #notices: Notices;
 
@@ -37,9 +37,12 @@ export class Rate {
   constructor(clock: Clock, limits: RateLimits, notices = new Notices()) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#perMs = limits.perMinute / 60_000;
     this.#notices = notices;
     notices.onNotice = (key, amount) => this.#change(key, -amount);
+  }
+
+  get #perMs(): number {
+    return this.#limits.perMinute / 60_000;
   }
 
   /** The number of keys remembered now. */
@@ -101,4 +104,9 @@ export class Rate {
     }
     this.#buckets.set(key, bucket);
   }
+}
+
+/** As many at once as in a minute. */
+export function evenRate(perMinute: () => number, remembered: number): RateLimits {
+  return live<RateLimits>({ perMinute, burst: perMinute, remembered: () => remembered });
 }

@@ -18,7 +18,7 @@
 import type { Clock } from '../base/clock.js';
 import { Tallies } from '../base/tallies.js';
 import type { Notices, Tally } from '../base/tally.js';
-import { Rate } from './rate.js';
+import { evenRate, Rate } from './rate.js';
 import { type OnVerdict, SecretQueue, type SecretVerdict, type WaitingSecret } from './secret-queue.js';
 
 export interface SecretLimits {
@@ -62,16 +62,14 @@ export class SecretGate {
 
   /** @param random in [0, 1): draws which one waits where more ask than may @param tallies with other processes */
   constructor(clock: Clock, limits: SecretLimits, random: () => number = Math.random, tallies = new Tallies()) {
-    const { perMinute, inAllPerMinute, remembered } = limits;
     this.#clock = clock;
     this.#limits = limits;
     this.#random = random;
-    this.#wrong = new Rate(clock, { perMinute, burst: perMinute, remembered }, tallies.notices('wrong secrets'));
-    this.#wrongInAll = new Rate(
-      clock,
-      { perMinute: inAllPerMinute, burst: inAllPerMinute, remembered: 1 },
-      tallies.notices('wrong secrets in all'),
-    );
+    const { remembered } = limits;
+    const wrong = evenRate(() => limits.perMinute, remembered);
+    const wrongInAll = evenRate(() => limits.inAllPerMinute, 1);
+    this.#wrong = new Rate(clock, wrong, tallies.notices('wrong secrets'));
+    this.#wrongInAll = new Rate(clock, wrongInAll, tallies.notices('wrong secrets in all'));
     this.#queuesInAll = tallies.tally('secret queues');
     this.#all = tallies.all;
     this.#right = tallies.notices('right secrets');

@@ -21,6 +21,8 @@ export function sideOf(state: ConnectionState): 'pending' | 'loose' {
 
 export class TrackedConnection {
   socket: Socket;
+  readonly #process: number;
+  readonly #number: number;
   origin: ConnectionOrigin | null = null;
   /** As its peer or its proxy says. */
   address = '';
@@ -34,11 +36,32 @@ export class TrackedConnection {
   inAll: QueueLink<TrackedConnection> | null = null;
   inOrigin: QueueLink<TrackedConnection> | null = null;
 
-  constructor(socket: Socket) {
+  /** @param number of this process's connections */
+  constructor(socket: Socket, process = 0, number = 0) {
     this.socket = socket;
+    this.#process = process;
+    this.#number = number;
+  }
+
+  /** What stands in each line of the log about it: `17`; of the third process `3-17`. */
+  get id(): string {
+    return this.#process === 0 ? String(this.#number) : `${this.#process}-${this.#number}`;
   }
 }
 
 /** Where a socket has its entry. */
 export const ENTRY = Symbol('connection');
-export type Entered = Socket & { [ENTRY]?: TrackedConnection };
+/** What a connection is called that another process has accepted. */
+const NAME = Symbol('connection name');
+export type Entered = Socket & { [ENTRY]?: TrackedConnection; [NAME]?: string };
+
+/** What its lines in the log call this connection; undefined: it was never entered. */
+export function connectionId(socket: Socket | null): string | undefined {
+  const entered = socket as Entered | null;
+  return entered?.[ENTRY]?.id ?? entered?.[NAME];
+}
+
+/** Another process has accepted it, and calls it this. */
+export function nameConnection(socket: Socket, id: string | undefined): void {
+  if (id !== undefined && (socket as Entered)[ENTRY] === undefined) (socket as Entered)[NAME] = id;
+}

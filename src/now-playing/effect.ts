@@ -121,7 +121,7 @@ export function isSameTrack(one: Track, other: Track): boolean {
 }
 
 /** A now without words and content type only ends what was on air. */
-function isTitle(record: TrackRecord): boolean {
+export function isTitle(record: TrackRecord): boolean {
   return titleLine(record) !== '' || record.etype !== 0;
 }
 

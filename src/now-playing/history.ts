@@ -2,15 +2,11 @@
  * What was on air, as readers receive it: channel records with `from` and `to`, or an as-run log in CSV (RFC 4180). Pure.
  */
 
+import { csvLine } from '../base/csv.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import type { HistoryEntry } from './state.js';
 
 const CSV_HEAD = 'from,to,artist,song,etype,source,id,isrc';
-
-/** What a spreadsheet runs as a formula, also after blanks and in the wide forms of East Asian keyboards. */
-const FORMULA = /^(?:\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/u;
-/** Where a semicolon parts the columns (much of Europe), a cell begins after each. */
-const LATER_FORMULA = /;(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 
 export type HistoryForm = 'json' | 'csv';
 
@@ -39,18 +35,12 @@ export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
     line: ({ record, fromMs, toMs }) => {
       const { artist, song, etype, source, id, isrc } = record;
       const times = [utcMs(fromMs), toMs === null ? '' : utcMs(toMs)];
-      return `${[...times, artist, song, String(etype), source, id, isrc].map(cell).join(',')}\r\n`;
+      return csvLine([...times, artist, song, etype, source, id, isrc]);
     },
     separator: '',
     close: '',
   },
 };
-
-/** Controls should not occur (metadata/text.ts); one that does stays within its cell. */
-function cell(text: string): string {
-  const harmless = (FORMULA.test(text) ? `'${text}` : text).replaceAll(LATER_FORMULA, ";'");
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
-}
 
 /** `2026-11-20T12:37:28.123Z` */
 function utcMs(unixMs: number): string {

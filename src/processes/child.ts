@@ -57,7 +57,7 @@ async function begin(
   let opened: OpenLog | null = null;
   try {
     const config = readConfig(boot.source);
-    opened = openLog(config.log.level, config.log.bufferBytes);
+    opened = openLog(config.log.level, config.log.bufferBytes, config.log.format);
     let work: ChildWork | null = null;
     const graceMs = config.shutdown.graceSeconds * 1000;
     stopWhenBroken(opened, graceMs, () => work);

@@ -1,14 +1,16 @@
 /** Arguments and configuration of the command. Children read the same text again, whatever has become of the file since. */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.js';
+import { LOG_LEVELS, type LogLevel } from '../base/log.js';
+import { type CommandLine, messageOf, numberOf, parseLine, textOf, UsageError } from '../cli/command.js';
+import { commandNamed } from '../cli/commands.js';
+import { usageOf } from '../cli/help.js';
+import { type LoadedConfig, loadConfig } from '../config/load.js';
+import { audioProblem } from '../source/audio-file.js';
 
 const DEMO = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
-const USAGE = `usage: npm start -- [--port PORT] [CONFIG.yaml]     (without a configuration: the demo, ${DEMO})
-       node dist/main.js restart CONFIG.yaml     (replaces the processes of a running server with workers)
-       node dist/main.js measure-offset CHANNEL     (README.md, "Finding the offset")`;
 
 /** Where a configuration comes from. Plain data. */
 export interface ConfigSource {
@@ -17,41 +19,58 @@ export interface ConfigSource {
   readonly text?: string | undefined;
   /** Of the first address, where the command line says it. */
   readonly port?: number | undefined;
+  /** In place of log.level and LOG_LEVEL, where the command line says it. */
+  readonly logLevel?: LogLevel | undefined;
 }
 
-/** Reads arguments and configuration; ends the process with 2 when they are wrong. */
-export function readCommand(): { readonly source: ConfigSource; readonly config: LoadedConfig } {
+/** Reads arguments and configuration; ends the process with 2 when they are wrong. @param args behind the command's name */
+export function readCommand(args: readonly string[]): { readonly source: ConfigSource; readonly config: LoadedConfig } {
+  const start = commandNamed('start')!;
   try {
-    const { values, positionals } = parseArgs({
-      options: { port: { type: 'string', short: 'p' }, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-    });
-    if (values.help) {
-      process.stdout.write(`${USAGE}\n`);
-      process.exit(0);
-    }
-    if (positionals.length > 1) throw new Error('only one configuration can be given');
-    const port = values.port === undefined ? undefined : readPort(values.port);
-    const path = positionals[0] ?? DEMO;
-    const config = readConfig({ path, port });
-    return { source: { path, text: readFileSync(path, 'utf8'), port }, config };
+    const line = parseLine(start, args);
+    const [path = DEMO] = line.operands;
+    const port = portOf(line);
+    if (isWord(path)) throw new UsageError(`there is neither a command nor a file "${path}"`);
+    const logLevel = levelOf('--log-level', textOf(line, 'log-level'));
+    const config = readConfig({ path, port, logLevel }, audioProblem);
+    return { source: { path, text: readFileSync(path, 'utf8'), port, logLevel }, config };
   } catch (error) {
-    const usage = error instanceof ConfigError ? '' : `${USAGE}\n`;
-    process.stderr.write(`airsplice: ${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    process.stderr.write(`airsplice: ${messageOf(error)}\n${error instanceof UsageError ? `${usageOf(start)}\n` : ''}`);
     return process.exit(2);
   }
 }
 
-/** @throws ConfigError */
-export function readConfig({ path, text, port }: ConfigSource): LoadedConfig {
-  const env = port === undefined ? process.env : { ...process.env, PORT: String(port) };
-  const config = loadConfig(path, env, text);
+/** @param judge whether files can be played, where that is looked at. Throws ConfigError, UsageError for a LOG_LEVEL that is none */
+export function readConfig({ path, text, port, logLevel }: ConfigSource, judge?: typeof audioProblem): LoadedConfig {
+  const env = {
+    ...process.env,
+    ...(port === undefined ? {} : { PORT: String(port) }),
+    // The package's own folder may not be writable: the demo's data are where it is run.
+    ...(path === DEMO ? { DATA: resolve(process.env['DATA'] || 'data') } : {}),
+  };
+  const config = loadConfig(path, env, text, judge);
   if (port !== undefined) config.addresses[0]!.port = port;
+  const level = logLevel ?? levelOf('LOG_LEVEL', process.env['LOG_LEVEL'] || undefined);
+  if (level !== undefined) config.log.level = level;
   return config;
 }
 
-function readPort(text: string): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error('--port must be a number from 0 to 65535');
+function portOf(line: CommandLine): number | undefined {
+  if (textOf(line, 'port') === undefined) return undefined;
+  const port = numberOf(line, 'port', 0, 0, 65_535);
+  if (!Number.isInteger(port)) throw new UsageError('--port must be a whole number');
   return port;
+}
+
+/** Throws UsageError. @param what says it */
+function levelOf(what: string, text: string | undefined): LogLevel | undefined {
+  if (text === undefined) return undefined;
+  const level = LOG_LEVELS.find((each) => each === text.toLowerCase());
+  if (level === undefined) throw new UsageError(`${what} must be one of: ${LOG_LEVELS.join(', ')}`);
+  return level;
+}
+
+/** Rather a command that was meant than a file. */
+function isWord(path: string): boolean {
+  return /^[\w-]+$/.test(path) && !existsSync(path);
 }

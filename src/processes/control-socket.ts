@@ -1,39 +1,53 @@
-/** The local socket in the data folder by which `airsplice restart` (cli/restart.ts) speaks to the supervisor. Owned by the supervisor's run. */
+/**
+ * The local socket in the data folder by which commands of the command line speak to a running server (cli/control.ts has the protocol). A connection
+ * is one command; what it does is a table, so that one more is one line. Owned by the run of the server.
+ */
 
-import { mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import net, { type Server } from 'node:net';
-import { ASK, controlPath, DONE } from '../cli/restart.js';
+import { type ControlAnswer, controlPath, MOST_COMMAND_BYTES } from '../cli/control.js';
 import { listen } from './listen.js';
 
-export interface ControlSocketParts {
-  readonly dataFolder: string;
-  /** Rejects with why not. */
-  restart(): Promise<void>;
-}
+/** By its name. Resolves with what there is to say; rejects with why not. */
+export type ControlCommands = Readonly<Record<string, () => Promise<string>>>;
+
+/** Only its own user, as the folder. */
+const MODE = 0o600;
 
 /** A client has the rights of the data folder. Resolves with what closes it; rejects where the path cannot be had. */
-export async function openControlSocket({ dataFolder, restart }: ControlSocketParts): Promise<() => void> {
+export async function openControlSocket(dataFolder: string, commands: ControlCommands): Promise<() => void> {
   const path = controlPath(dataFolder);
   const server: Server = net.createServer((socket) => {
     let asked = '';
     socket.on('error', () => socket.destroy());
-    socket.setEncoding('utf8').on('data', (text: string) => {
+    const onData = (text: string): void => {
       asked += text;
-      if (asked === ASK) {
-        restart().then(
-          () => socket.end(DONE),
-          (error: Error) => socket.end(`${error.message}\n`),
-        );
-      } else if (!ASK.startsWith(asked)) socket.destroy();
-    });
+      const end = asked.indexOf('\n');
+      if (end < 0 && asked.length < MOST_COMMAND_BYTES) return;
+      socket.off('data', onData);
+      socket.resume();
+      void answer(commands, asked.slice(0, end)).then((said) => socket.end(`${JSON.stringify(said)}\n`));
+    };
+    socket.setEncoding('utf8').on('data', onData);
   });
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
-  // The hub has the folder's lock: another server's socket cannot be here.
+  // The store's owner has the folder's lock: another server's socket cannot be here.
   rmSync(path, { force: true });
   await listen(server, path);
+  chmodSync(path, MODE);
   server.unref();
   return () => {
     server.close();
     rmSync(path, { force: true });
   };
+}
+
+async function answer(commands: ControlCommands, name: string): Promise<ControlAnswer> {
+  const refused = `there is no command "${name.slice(0, 64)}" at this server`;
+  if (!Object.hasOwn(commands, name)) return { refused };
+  try {
+    return { done: await commands[name]!() };
+  } catch (error) {
+    return { refused: (error as Error).message };
+  }
 }

@@ -68,8 +68,8 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
     send({ type: 'connection', connection, version: LINK_VERSION }, socket, () => socket.destroy());
   }
   await parts.closeStore();
-  send({ type: 'released' });
-  await taken;
+  // It may wait for connections before it to be taken: this process must not end before it has gone out.
+  await Promise.all([taken, new Promise<void>((resolve) => send({ type: 'released' }, undefined, resolve))]);
 }
 
 /** Null: there is none. */

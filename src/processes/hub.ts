@@ -1,22 +1,27 @@
 /** The hub as a process of its own: store, titles, sources and tapes, and the links of the workers. Nothing that a stranger says comes here. */
 
 import net, { type Socket } from 'node:net';
-import { resolve } from 'node:path';
 import { Admissions, makePace } from '../app/admissions.js';
+import { makeAlerts } from '../app/alerts.js';
 import { makeCore } from '../app/core.js';
 import { EncoderVerdicts } from '../app/encoder-verdicts.js';
-import { makeFaces } from '../app/faces.js';
+import { Faces } from '../app/faces.js';
 import { Housekeeping } from '../app/housekeeping.js';
 import { Hub } from '../app/hub.js';
+import { HubAdmin } from '../app/hub-admin.js';
 import { HubConnections } from '../app/hub-connections.js';
 import { observeHub, observeProcesses } from '../app/hub-metrics.js';
 import { KeptMetrics } from '../app/kept-metrics.js';
 import { Metrics } from '../app/metrics.js';
+import { lastRefusals, linesOf } from '../app/process-admin.js';
 import { MetricRegistry } from '../app/registry.js';
+import { noReloads, observeReloads } from '../app/reload-results.js';
+import { makeRecorder } from '../app/statistics.js';
 import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
-import { storeWatch, turnWatch } from '../app/watches.js';
+import { silenceWatch, storeWatch, turnWatch } from '../app/watches.js';
 import { ENCODER_CONNECTIONS } from '../app/worker-metrics.js';
 import { SystemClock } from '../base/clock.js';
+import type { Mount } from '../channel/mount.js';
 import { Sequence } from '../feed/sequence.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { HubLinks } from '../link/hub-links.js';
@@ -24,19 +29,22 @@ import { TapeNames } from '../link/tape-names.js';
 import { LINK_VERSION, OtherVersion } from '../link/version.js';
 import { takeOver } from '../net/handover.js';
 import { openLmdbStore } from '../store/lmdb.js';
+import { ChildReloads } from './child-reloads.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { EncoderPipeServer } from './encoder-pipe.js';
 import { handOver } from './hub-handover.js';
+import { hubReload } from './hub-reload.js';
 import { HubReturns, takeConnection } from './hub-returns.js';
 import { leave } from './leaving.js';
 import { listen } from './listen.js';
-import type { ToChild } from './messages.js';
+import { STEPS_VERSION, type ToChild } from './messages.js';
 
 /** What is left for the store, once titles and encoders have been waited for. */
 const STORE_MS = 500;
 
 /** Starts it; resolves when workers can come. Rejects when the data folder is in use, or a source cannot be made. */
-export async function startHub({ boot, config, opened: { log }, inbox, send }: ChildParts): Promise<ChildWork> {
+export async function startHub({ boot, config, opened, inbox, send }: ChildParts): Promise<ChildWork> {
+  const { log } = opened;
   const clock = new SystemClock();
   clock.watchdog.longMs = config.log.longTurnMs;
   const core = makeCore(config, clock, log, boot.number);
@@ -53,39 +61,61 @@ export async function startHub({ boot, config, opened: { log }, inbox, send }: C
   send({ type: boot.offers === null ? 'standby' : 'taking' });
   const offers = boot.offers ?? (await waiting.go());
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
-  const store = await openLmdbStore(resolve(config.data.folder), config.history, onStoreError);
+  const store = await openLmdbStore(config.data.folder, config.history, onStoreError);
   const sequence = new Sequence();
-  const faces = makeFaces(config);
+  const faces = new Faces(config);
   const hub: Hub = new Hub(core, { store, sequence, faces });
   const { channels, engine, titles } = hub;
 
+  const recorder = makeRecorder(core, store);
+  recorder.restore(channels.keys());
   const metrics = new Metrics(clock, 'hub');
-  observeHub(metrics.registry, { channels, titles });
+  const stateOf = (channel: string) => engine.state(channel);
+  const storeFault = () => store.fault();
+  observeHub(metrics.registry, { clock, channels, titles, saves: hub.saves, config, stateOf, storeFault });
   const names = new TapeNames();
   const gone = { isSome: false };
   const kept = new KeptMetrics();
   const links = new HubLinks({
-    ...{ clock, channels, engine, sequence, names, keys: [...channels.keys()], tallies: core.tallies },
+    ...{ clock, channels, engine, sequence, names, keys: () => channels.keys(), tallies: core.tallies },
     ...{ remembered: config.limits.addressesRemembered, onError: onLinkError },
     storeFault: () => store.fault(),
+    onFigures: (figures, worker) => recorder.add(figures, worker),
     onGone: () => {
       gone.isSome = true;
     },
     onPush: (channel) => titles.check(channel),
+    onAdmin: (question, ask) => hubAdmin.answer(question, ask as never),
+    ownAnswer: ({ question, ask }) => {
+      if (question === 'refusals') return lastRefusals(core.refusals);
+      return question === 'log' ? linesOf(core.lines, (ask as { afterMs: number }).afterMs, core.process) : undefined;
+    },
     metrics: async (workers, linked) =>
       MetricRegistry.sum([...(await kept.with(workers, linked)), await metrics.registry.plain()]),
     onLastMetrics: (worker, last) => kept.keep(worker, last),
   });
+  recorder.onSalts = (salts) => links.setSalts(salts);
+  links.setSalts(recorder.salts);
+  const hubAdmin: HubAdmin = new HubAdmin(core, channels, store, {
+    onState: (state) => links.setAdminState(state),
+    used: async () => (await links.everywhere({ question: 'used', ask: null })) as never,
+  });
   const restarts = { hub: 0, worker: 0 };
+  let reloads = noReloads(clock.wallMs() / 1000);
+  observeReloads(metrics.registry, () => reloads);
+  let areKnown = false;
   observeProcesses(metrics.registry, { workers: links, restarts });
   const connections = new HubConnections(core.tallies);
   connections.observe(metrics.registry);
-  const mounts = new Map(
-    [...channels.values()].flatMap(({ served }) => served.mounts.map((mount) => [mount.path, mount])),
-  );
+  const mounts = new Map<string, Mount>();
+  const collectMounts = () => {
+    mounts.clear();
+    for (const { served } of channels.values()) for (const mount of served.mounts) mounts.set(mount.path, mount);
+  };
+  collectMounts();
   const verdicts = new EncoderVerdicts(core, mounts);
   metrics.registry.counts(...ENCODER_CONNECTIONS, verdicts.counts);
-  const admissions = new Admissions(core, new Map([...channels].map(([key, { encoder }]) => [key, encoder])), {
+  const admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder, {
     pace: makePace(core),
     onAdmitted: () => undefined,
     onVerdict: verdicts.onVerdict,
@@ -98,16 +128,41 @@ export async function startHub({ boot, config, opened: { log }, inbox, send }: C
   const tapes = await returns.collect(offers, channels, names);
   if (offers > 0) log.info({ tapes }, 'tapes of the hub before this one go on');
   await hub.restore({
-    onChange: (channel, change) => links.onChange(channel, change),
+    onChange: (channel, change) => {
+      recorder.onTitle(channel, change.history);
+      links.onChange(channel, change);
+    },
     // Workers hear of it over the link, where it stands among the segments.
     onLate: () => undefined,
     onSourceChanged: (channel) => links.sourceChanged(channel),
   });
+  const { alerts, facts } = makeAlerts(
+    core,
+    {
+      ...{ channels, saves: hub.saves, stateOf, storeFault },
+      counts: () => {
+        // What this process itself has of them stands in no message.
+        const { all } = core.tallies;
+        return {
+          connections: all.count('connections'),
+          listeners: all.count('listeners'),
+          watchers: all.count('watchers'),
+        };
+      },
+    },
+    metrics.registry,
+  );
+  // The hub before this one has ended by itself, or it would hand over.
+  if (boot.offers !== null && boot.number > 1) facts.died('hub');
   const housekeeping = new Housekeeping(clock, [
     (nowMs) => hub.tidy(nowMs),
+    () => recorder.look(),
+    (nowMs) => hubAdmin.tidy(nowMs),
     () => metrics.turn(),
     turnWatch(clock.watchdog, log),
     storeWatch(store, log),
+    silenceWatch(channels, log),
+    (nowMs) => alerts.look(nowMs),
     () => {
       // By now the system has let go of what it held.
       if (gone.isSome) store.checkReaders?.();
@@ -119,20 +174,36 @@ export async function startHub({ boot, config, opened: { log }, inbox, send }: C
   await Promise.all([pipes.listen(), listen(server, boot.hub.link)]);
   returns.hold();
   hub.start();
+  const steps = hubReload({ core, faces, hub, links, onChannels: collectMounts });
+  const reloading = new ChildReloads(config, steps, send, () => opened.setLevel(config.log.level));
   const onMessage: ChildWork['onMessage'] = (message, socket) => {
     if (message.type === 'handover') {
       server.close();
       pipes.close();
       admissions.close();
       housekeeping.stop();
+      alerts.close();
       void handOver(message.hub.tapes, {
         ...{ clock, channels, names, send, onError: core.onError },
         closeLinks: () => links.close(),
         closeTitles: () => titles.close(),
-        closeStore: () => store.close(),
+        closeStore: () => recorder.save().then(() => store.close()),
       }).then(() => leave(0, 'SIGKILL'));
-    } else if (message.type === 'restarts') Object.assign(restarts, message.restarts);
-    else if (socket === undefined) return;
+    } else if (message.type === 'backup') {
+      const { id } = message;
+      void (store.backup?.() ?? Promise.reject(new Error('this store has no backup'))).then(
+        (name) => send({ type: 'backedUp', id, name, reason: null }),
+        (error: Error) => send({ type: 'backedUp', id, name: null, reason: error.message }),
+      );
+    } else if (message.type === 'reloadStep') reloading.onMessage(message);
+    else if (message.type === 'reloads') reloads = message.results;
+    else if (message.type === 'restarts') {
+      // The first one says what was before this hub.
+      const died = areKnown ? message.restarts.worker - restarts.worker : 0;
+      for (let i = 0; i < died; i++) facts.died('worker');
+      areKnown = true;
+      Object.assign(restarts, message.restarts);
+    } else if (socket === undefined) return;
     // Of a process of another version: its encoder comes again.
     else if ('version' in message && message.version !== LINK_VERSION) socket.destroy();
     else if (message.type === 'encoder') {
@@ -147,7 +218,7 @@ export async function startHub({ boot, config, opened: { log }, inbox, send }: C
   };
   waiting.deliver(onMessage);
   for (const channel of channels.keys()) links.sourceChanged(channel);
-  send({ type: 'ready', ports: [], shoutcastPorts: [] });
+  send({ type: 'ready', ports: [], shoutcastPorts: [], steps: STEPS_VERSION });
 
   return {
     onMessage,
@@ -160,8 +231,12 @@ export async function startHub({ boot, config, opened: { log }, inbox, send }: C
       const errors = await waitForEnd(graceMs - STORE_MS, log, { titles: titles.close() });
       links.close();
       housekeeping.stop();
+      alerts.close();
       clock.stop();
-      return [...errors, ...(await waitForFiles(endMs - performance.now(), log, { store: store.close() }))];
+      return [
+        ...errors,
+        ...(await waitForFiles(endMs - performance.now(), log, { store: recorder.save().then(() => store.close()) })),
+      ];
     },
   };
 }

@@ -8,6 +8,7 @@
 import { ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import type { Socket } from 'node:net';
+import type { ConfigSource } from './configuration.js';
 import {
   ALIVE_MS,
   type Boot,
@@ -15,6 +16,7 @@ import {
   HANGING_MS,
   MESSAGES_VERSION,
   type ProcessRole,
+  STEPS_VERSION,
   type ToChild,
 } from './messages.js';
 
@@ -45,6 +47,10 @@ export class ManagedProcess {
   readonly role: ProcessRole;
   readonly boot: Boot;
   isReady = false;
+  /** Whether it knows the steps of a reload. */
+  knowsSteps = false;
+  /** The text that is in force there, or is about to be. */
+  source: ConfigSource;
   hasEnded = false;
   /** Asked to stop. */
   isStopping = false;
@@ -67,6 +73,7 @@ export class ManagedProcess {
     this.#parts = parts;
     this.role = parts.role;
     this.boot = parts.boot;
+    this.source = parts.boot.source;
     this.#process = launch(parts);
     this.#process.on('message', (message, socket) =>
       this.#onMessage(message as FromChild, socket as Socket | undefined),
@@ -92,6 +99,11 @@ export class ManagedProcess {
 
   get pid(): number | undefined {
     return this.#process.pid;
+  }
+
+  /** It does its work, and says so. */
+  get isServing(): boolean {
+    return this.isReady && !this.hasEnded && performance.now() - this.#aliveMs < 2 * HANGING_MS;
   }
 
   get number(): number {
@@ -151,6 +163,7 @@ export class ManagedProcess {
     if (message.type === 'waiting') this.#boot(message.version);
     else if (message.type === 'ready') {
       this.isReady = true;
+      this.knowsSteps = message.steps === STEPS_VERSION;
       this.#parts.onReady(this, message);
     } else if (message.type === 'failed') this.#reason = message.reason;
     else if (message.type !== 'alive') this.#parts.onMessage(this, message, socket);

@@ -3,15 +3,23 @@
  * A child says first which version of it it speaks; with another one than its own a supervisor, which no restart replaces, ends it.
  */
 
+import type { ReloadResults } from '../app/reload-results.js';
 import type { ProvenHttpEncoder, ProvenShoutcastEncoder } from '../http/ingest/proven.js';
 import type { ConnectionPlace } from '../source/encoder-connection.js';
 import type { ConfigSource } from './configuration.js';
 
 /**
- * Raised with every change of these messages, but for what only hubs and workers read of them: that has the version of the link (link/version.ts).
+ * Raised with every change of these messages, but for what only hubs and workers read of them, which has the version of the link (link/version.ts), and for
+ * what may be missing without harm: an unknown message is ignored.
  * A supervisor with another one must be stopped and started.
  */
-export const MESSAGES_VERSION = 1;
+export const MESSAGES_VERSION = 2;
+
+/**
+ * Of the steps of a reload (ReloadStep), which a child may not know: it says with `ready` which version it speaks. Between others a reload is a rolling
+ * restart. Raised with every change of the steps.
+ */
+export const STEPS_VERSION = 1;
 
 /** What a child process is. */
 export type ProcessRole = 'hub' | 'worker';
@@ -47,6 +55,23 @@ export interface SentConnection {
   readonly aheadMs: number;
 }
 
+/**
+ * A step of a reload, which all processes take before the next one. Each is answered.
+ *
+ *   prepare ──► listen ──► commit          where one refuses a step: discard ──► restore, and the text before stays in force
+ */
+export type ReloadStep =
+  /** The text is read, what it changes is planned, and made as far as that can fail. */
+  | { readonly step: 'prepare'; readonly source: ConfigSource }
+  /** Ports that are new are taken. */
+  | { readonly step: 'listen' }
+  /** It is in force. */
+  | { readonly step: 'commit' }
+  /** It does not come into force. */
+  | { readonly step: 'discard' }
+  /** Ports that were let go of are taken again. */
+  | { readonly step: 'restore' };
+
 export type ToChild =
   | { readonly type: 'boot'; readonly boot: Boot }
   /** A new hub takes back the tapes of the one before it. */
@@ -65,11 +90,18 @@ export type ToChild =
   | { readonly type: 'restarts'; readonly restarts: Readonly<Record<ProcessRole, number>> }
   | { readonly type: 'stop'; readonly graceMs: number }
   | { readonly type: 'reopen' }
+  /** To a hub: it makes a copy of its store. @param id of the answer */
+  | { readonly type: 'backup'; readonly id: number }
+  /** To a worker: what a reload that it asked for has changed, or why it was not made. */
+  | { readonly type: 'reloaded'; readonly id: number; readonly plan: string | null; readonly reason: string | null }
+  | { readonly type: 'reloadStep'; readonly id: number; readonly step: ReloadStep }
+  /** For the hub: what became of reloads. */
+  | { readonly type: 'reloads'; readonly results: ReloadResults }
   /** With its socket, to the hub. @param version of the link, at the process that sends it: the supervisor passes it on as it is */
   | { readonly type: 'encoder'; readonly encoder: SentEncoder; readonly version: number };
 
 export type FromChild =
-  /** It runs, and can begin. The first message: its type and version never change. */
+  /** It runs, and can begin. The first message: it never changes. */
   | { readonly type: 'waiting'; readonly version: number }
   | { readonly type: 'alive' }
   /** A hub: it takes back tapes. */
@@ -82,12 +114,28 @@ export type FromChild =
   | { readonly type: 'connection'; readonly connection: SentConnection; readonly version: number }
   /** A worker has no connection any more. */
   | { readonly type: 'drained' }
-  | { readonly type: 'ready'; readonly ports: readonly number[]; readonly shoutcastPorts: readonly (number | null)[] }
+  /** @param steps STEPS_VERSION; undefined: it knows none */
+  | {
+      readonly type: 'ready';
+      readonly ports: readonly number[];
+      readonly shoutcastPorts: readonly (number | null)[];
+      readonly steps?: number;
+    }
+  /** What became of a step. @param reason why it cannot be; null: it is done */
+  | {
+      readonly type: 'reloadStep';
+      readonly id: number;
+      readonly step: ReloadStep['step'];
+      readonly reason: string | null;
+    }
+  /** A hub: the copy's name in the data folder, or why there is none. */
+  | { readonly type: 'backedUp'; readonly id: number; readonly name: string | null; readonly reason: string | null }
+  /** A worker: an operator wants the configuration to be read again. @param id of the answer */
+  | { readonly type: 'reload'; readonly id: number }
   /** It cannot start, and ends. */
   | { readonly type: 'failed'; readonly reason: string }
   /** With its socket: for the hub. */
   | { readonly type: 'encoder'; readonly encoder: SentEncoder; readonly version: number };
 
 /** How often a child says that it is alive, and after how long without it is taken for hanging, milliseconds. */
-export const ALIVE_MS = 500;
-export const HANGING_MS = 2000;
+export const [ALIVE_MS, HANGING_MS] = [500, 2000];

@@ -8,29 +8,51 @@ import { availableParallelism } from 'node:os';
 import { type App, startApp } from '../app/app.js';
 import { banner } from '../app/banner.js';
 import { heedFileLimit } from '../app/file-limit.js';
-import { openLog } from '../base/log.js';
+import { type Log, openLog } from '../base/log.js';
+import { RELOAD_BY_RESTART } from '../cli/reload.js';
 import type { LoadedConfig } from '../config/load.js';
+import { planText, type ReloadPlan } from '../config/plan.js';
 import { type ConfigSource, readCommand } from './configuration.js';
-import { openControlSocket } from './control-socket.js';
+import { type ControlCommands, openControlSocket } from './control-socket.js';
 import { leave, stopWhenBroken } from './leaving.js';
+import { Reloading } from './reloading.js';
+import { ServiceManager } from './service-manager.js';
 import { Supervisor } from './supervisor.js';
 
 /** What the command runs. */
-type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'stop'> & {
+type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'backup' | 'ailment' | 'stop'> & {
+  /** As ReloadingParts have it. */
+  readonly apply: (next: LoadedConfig, source: ConfigSource, byRestart: boolean) => Promise<ReloadPlan>;
+  readonly onRefused: () => void;
+  /** For operators who ask by HTTP. */
+  readonly answerReload: (onReload: () => Promise<string>) => void;
   /** Replaces all processes. */
   readonly restart?: () => Promise<void>;
 };
 
-/** Reads the configuration, starts the server and stops it. @param stop its reason is the signal */
-export async function run(stop: AbortSignal): Promise<void> {
-  const { source, config } = readCommand();
-  const opened = openLog(config.log.level, config.log.bufferBytes);
+/**
+ * Reads the configuration, starts the server and stops it.
+ * @param args of the command line @param stop its reason is the signal
+ */
+export async function run(args: readonly string[], stop: AbortSignal): Promise<void> {
+  const { source, config } = readCommand(args);
+  const opened = openLog(config.log.level, config.log.bufferBytes, config.log.format);
   const { log, close } = opened;
   const graceMs = config.shutdown.graceSeconds * 1000;
   const workers = workersOf(config);
-  // A supervisor waits for its children, which have that time.
-  const endMs = graceMs + (workers > 0 ? SUPERVISOR_MS : 0);
-  stop.addEventListener('abort', () => setTimeout(leave, endMs, 0, stop.reason).unref());
+  stop.addEventListener('abort', () => {
+    // A supervisor waits for its children, which have that time.
+    const endMs = config.shutdown.graceSeconds * 1000 + (workers > 0 ? SUPERVISOR_MS : 0);
+    setTimeout(leave, endMs, 0, stop.reason).unref();
+  });
+  const service = new ServiceManager(process.env, log);
+  stop.addEventListener('abort', () => service.stopping());
+  // One that comes while it starts is heeded once it serves.
+  let isReloadAsked = false;
+  const onReloadSignal = () => {
+    isReloadAsked = true;
+  };
+  process.on('SIGHUP', onReloadSignal);
   let running: Running | null = null;
   stopWhenBroken(opened, graceMs, () => running);
   try {
@@ -44,22 +66,47 @@ export async function run(stop: AbortSignal): Promise<void> {
     process.stderr.write(`airsplice: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     return leave(1, 'SIGKILL');
   }
-  const { ports, shoutcastPorts } = running;
-  log.info({ ports, shoutcastPorts }, 'listening');
-  // A disk that is full, a pipe that is gone: it can be played without.
-  process.stdout.on('error', () => undefined);
-  if (!stop.aborted) process.stdout.write(banner(config, ports));
-  process.on('SIGHUP', () => running.reopen());
+  const reloading = new Reloading({
+    ...{ source, config, log },
+    apply: running.apply,
+    onApplied: () => opened.setLevel(config.log.level),
+    onRefused: running.onRefused,
+  });
+  const reloaded = async () => planText(await reloading.reload());
+  running.answerReload(reloaded);
+  reloading.watch();
+  const reload = async () => {
+    running.reopen();
+    // Why it was refused is in the log.
+    await reloading.reload().catch(() => undefined);
+  };
+  process.off('SIGHUP', onReloadSignal).on('SIGHUP', () => void service.reload(reload));
   const { restart } = running;
   process.on('SIGUSR2', () => {
     if (restart === undefined) log.warn('SIGUSR2: without workers there is nothing that could be replaced');
     // Why it has failed is in the log.
     else restart().catch(() => undefined);
   });
+  const plan = async () => planText(reloading.plan());
+  const commands = {
+    ...commandsOf(running),
+    reload: reloaded,
+    [RELOAD_BY_RESTART]: async () => planText(await reloading.reload(true)),
+    plan,
+  };
+  const closeControl = await openControl(config, commands, log);
+  const { ports, shoutcastPorts } = running;
+  log.info({ ports, shoutcastPorts }, 'listening');
+  // A disk that is full, a pipe that is gone: it can be played without.
+  process.stdout.on('error', () => undefined);
+  if (!stop.aborted) process.stdout.write(banner(config, ports));
+  service.ready(`serving at port ${ports.join(', ')}`, () => running.ailment());
+  if (isReloadAsked) void service.reload(reload);
 
   // Asked again while it drains: it goes on draining.
   const end = async (): Promise<void> => {
     log.info({ signal: stop.reason }, 'stopping');
+    closeControl();
     const errors = await running.stop().catch((error: unknown) => {
       log.error({ err: error }, 'stopping failed');
       return [error];
@@ -71,13 +118,56 @@ export async function run(stop: AbortSignal): Promise<void> {
   else stop.addEventListener('abort', () => void end());
 }
 
+/** What the command line asks a running server for, but for what concerns its configuration. */
+function commandsOf(running: Running): ControlCommands {
+  return {
+    restart: async () => {
+      if (running.restart === undefined) throw new Error('without workers there is nothing that could be replaced');
+      await running.restart();
+      return '';
+    },
+    backup: () => running.backup(),
+  };
+}
+
+/** Resolves with what closes it. */
+async function openControl(config: LoadedConfig, commands: ControlCommands, log: Log): Promise<() => void> {
+  return await openControlSocket(config.data.folder, commands).catch((error: unknown) => {
+    log.warn(
+      { err: error },
+      'no control socket in the data folder: restarts and reloads are asked for by signals only, and backups are made of a stopped server',
+    );
+    return () => undefined;
+  });
+}
+
 /** What a supervisor may take beyond the grace of its children. */
 const SUPERVISOR_MS = 1000;
 
-async function startHere(config: LoadedConfig, { log }: ReturnType<typeof openLog>, stop: AbortSignal): Promise<App> {
+async function startHere(
+  config: LoadedConfig,
+  { log }: ReturnType<typeof openLog>,
+  stop: AbortSignal,
+): Promise<Running> {
   const app = await startApp(config, log, stop);
   heedFileLimit(config, app, log);
-  return app;
+  return {
+    get ports() {
+      return app.ports;
+    },
+    get shoutcastPorts() {
+      return app.shoutcastPorts;
+    },
+    apply: (next) => app.reload.apply(next),
+    onRefused: () => app.reload.refused(),
+    answerReload: (onReload) => {
+      app.reload.onAsked = onReload;
+    },
+    reopen: () => app.reopen(),
+    backup: () => app.backup(),
+    ailment: () => app.ailment(),
+    stop: (graceMs) => app.stop(graceMs),
+  };
 }
 
 async function supervise(
@@ -88,13 +178,6 @@ async function supervise(
 ): Promise<Running> {
   const supervisor = new Supervisor({ config, source, workers: workersOf(config), log });
   await supervisor.start(stop);
-  const closeControl = await openControlSocket({
-    dataFolder: config.data.folder,
-    restart: () => supervisor.restart(),
-  }).catch((error: unknown) => {
-    log.warn({ err: error }, 'no control socket in the data folder: a restart is asked for by SIGUSR2 only');
-    return () => undefined;
-  });
   return {
     get ports() {
       return supervisor.ports;
@@ -103,11 +186,13 @@ async function supervise(
       return supervisor.shoutcastPorts;
     },
     reopen: () => supervisor.reopen(),
+    ailment: () => supervisor.ailment(),
     restart: () => supervisor.restart(),
-    stop: (graceMs) => {
-      closeControl();
-      return supervisor.stop(graceMs);
-    },
+    apply: (next, source, byRestart) => supervisor.reload(next, source, byRestart),
+    onRefused: () => supervisor.refused(),
+    answerReload: (onReload) => supervisor.answerReload(onReload),
+    backup: () => supervisor.backup(),
+    stop: (graceMs) => supervisor.stop(graceMs),
   };
 }
 

@@ -13,13 +13,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NeedsRestart } from '../app/reload.js';
+import { noReloads, withApplied, withRefused } from '../app/reload-results.js';
 import type { Log } from '../base/log.js';
+import { adoptConfig } from '../config/adopt.js';
 import type { LoadedConfig } from '../config/load.js';
+import { planReload, type ReloadPlan } from '../config/plan.js';
 import type { ConfigSource } from './configuration.js';
 import { DrainingWorkers } from './draining-workers.js';
+import { HubBackups } from './hub-backups.js';
 import { type EndOfProcess, ManagedProcess } from './managed-process.js';
 import type { FromChild, HubPaths, ProcessRole } from './messages.js';
 import { SocketPost } from './socket-post.js';
+import { SteppedReloads } from './stepped-reloads.js';
 
 /** When a child that has ended is started again: at once, and twice as late each time, unless it lived for STEADY_MS. */
 const FIRST_PAUSE_MS = 50;
@@ -29,6 +35,8 @@ const STEADY_MS = 10_000;
 const HANDOVER_MS = 5000;
 /** What is left of the grace for the hub. */
 const HUB_MS = 1000;
+/** How long a reload waits for a hub that is being started again. */
+const NEXT_HUB_MS = 10_000;
 
 export interface SupervisorParts {
   readonly config: LoadedConfig;
@@ -50,12 +58,18 @@ export class Supervisor {
   ports: readonly number[] = [];
   shoutcastPorts: readonly (number | undefined)[] = [];
   readonly #parts: SupervisorParts;
+  /** The text in force: of the processes that are started next. */
+  #source: ConfigSource;
   readonly #folder = mkdtempSync(join(tmpdir(), 'airsplice-'));
   readonly #hub: ProcessPlace = emptyPlace('hub');
   readonly #workers: readonly ProcessPlace[];
   readonly #draining: DrainingWorkers;
   /** Sockets on their way to the hub. */
   readonly #post = new SocketPost();
+  readonly #backups = new HubBackups();
+  readonly #reloads = new SteppedReloads();
+  #results = noReloads(Date.now() / 1000);
+  #onReload: () => Promise<string> = notYet;
   #hubPaths: HubPaths;
   /** Workers that are being started to take the place of others. */
   #next: readonly ManagedProcess[] = [];
@@ -65,11 +79,14 @@ export class Supervisor {
   readonly #restarts: Record<ProcessRole, number> = { hub: 0, worker: 0 };
   #isStopping = false;
   #isRestarting = false;
+  /** Reloads come one after the other, and a restart behind the one that goes on. */
+  #lastReload: Promise<unknown> = Promise.resolve();
   #onStarted: (() => void) | null = null;
   #onFailed: ((error: Error) => void) | null = null;
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
+    this.#source = parts.source;
     this.#workers = Array.from({ length: parts.workers }, () => emptyPlace('worker'));
     this.#draining = new DrainingWorkers(parts.config.shutdown, parts.log);
     this.#hubPaths = this.#makePaths();
@@ -97,6 +114,17 @@ export class Supervisor {
     }
   }
 
+  /** What is wrong, in a few words; null: the hub and at least one worker do their work. */
+  ailment(): string | null {
+    if (this.#hub.child?.isServing !== true) return 'there is no hub';
+    return this.#workers.some(({ child }) => child?.isServing) ? null : 'there is no worker';
+  }
+
+  /** What reads the configuration again, for operators who ask a worker; resolves with what that changed. */
+  answerReload(onReload: () => Promise<string>): void {
+    this.#onReload = onReload;
+  }
+
   /** New access logs: the old ones were moved away. */
   reopen(): void {
     for (const worker of this.#allWorkers()) worker.send({ type: 'reopen' });
@@ -107,23 +135,126 @@ export class Supervisor {
    * start or speaks another version of messages.ts: then the old ones go on. Resolves when the new ones serve; old workers still serve whom they have.
    */
   async restart(): Promise<void> {
-    const { log } = this.#parts;
     if (this.#isRestarting || this.#isStopping || this.#onStarted !== null) {
-      log.warn('a restart or a stop is under way: another one is not begun');
-      throw new Error('a restart or a stop is under way');
+      this.#parts.log.warn('a restart or a stop is under way: another one is not begun');
+      throw new Error('not restarted: a restart or a stop is under way');
     }
     this.#isRestarting = true;
-    log.info('restarting');
     try {
-      const next = await this.#startNext().catch((error: unknown) => {
+      await this.#lastReload;
+      await this.#restartWith(this.#source);
+    } finally {
+      this.#isRestarting = false;
+    }
+  }
+
+  /** @param source the text for the new ones, which is in force where they serve */
+  async #restartWith(source: ConfigSource): Promise<void> {
+    const { log } = this.#parts;
+    this.#isRestarting = true;
+    log.info('restarting');
+    const before = this.#source;
+    this.#source = source;
+    try {
+      const next = await this.#startNext().catch((error: Error) => {
+        this.#source = before;
         log.error({ err: error }, 'the restart has failed: the processes that ran go on');
-        throw error;
+        throw new Error(`not restarted: ${error.message}`, { cause: error });
       });
-      // A new hub that ends is started again, and that is logged.
-      await this.#replace(next.hub, next.workers);
+      await this.#replace(next.hub, next.workers).catch((error: Error) => {
+        throw new Error(`restarted, but ${error.message}: it is started again`, { cause: error });
+      });
       log.info('restarted');
     } finally {
       this.#isRestarting = false;
+      this.#bringAll();
+    }
+  }
+
+  /**
+   * Puts another configuration in force in all processes, in one step (stepped-reloads.ts); where one of them does not know how, by a restart. Rejects with
+   * NeedsRestart for what only a restart can change, and with why it was refused otherwise; then nothing has changed.
+   * @param next is used up
+   * @param byRestart what a restart can change is changed by one
+   */
+  reload(next: LoadedConfig, source: ConfigSource, byRestart: boolean): Promise<ReloadPlan> {
+    const turn = this.#lastReload.then(() => this.#reload(next, source, byRestart));
+    this.#lastReload = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #reload(next: LoadedConfig, source: ConfigSource, byRestart: boolean): Promise<ReloadPlan> {
+    const { config } = this.#parts;
+    const plan = planReload(config, next);
+    const refused = byRestart ? plan.refused.filter(({ path }) => OWN_OPTIONS.has(path)) : plan.refused;
+    if (refused.length > 0) {
+      const isOwn = refused.some(({ path }) => OWN_OPTIONS.has(path));
+      throw new NeedsRestart({ ...plan, refused }, isOwn ? undefined : BY_RESTART);
+    }
+    if (plan.changes.length > 0) {
+      if (this.#isRestarting || this.#isStopping) throw new Error('not reloaded: a restart or a stop is under way');
+      const hub = await this.#readyHub();
+      const workers = this.#readyWorkers();
+      if (plan.refused.length > 0 || ![hub, ...workers].every(({ knowsSteps }) => knowsSteps)) {
+        await this.#restartWith(source);
+      } else {
+        const draining = [...this.#draining.all].filter(({ knowsSteps }) => knowsSteps);
+        await this.#reloads.reload({ hub, workers, draining }, source, () => {
+          this.#source = source;
+        });
+        this.#bringAll();
+      }
+    }
+    adoptConfig(config, next);
+    this.#results = withApplied(this.#results, Date.now() / 1000);
+    this.#sayResults();
+    return plan;
+  }
+
+  /** A configuration could not be read, or was refused. */
+  refused(): void {
+    this.#results = withRefused(this.#results);
+    this.#sayResults();
+  }
+
+  /** Rejects where there is none for too long. */
+  async #readyHub(): Promise<ManagedProcess> {
+    const endMs = performance.now() + NEXT_HUB_MS;
+    for (;;) {
+      const { child } = this.#hub;
+      if (child?.isServing) return child;
+      if (performance.now() > endMs || this.#isStopping) throw new Error('not reloaded: there is no hub');
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+
+  /** Workers that were started with another text than the one in force get it: each when it is ready, behind a reload that goes on. */
+  #bringAll(): void {
+    for (const worker of this.#readyWorkers()) {
+      if (worker.source !== this.#source) this.#bring(worker);
+    }
+  }
+
+  #bring(worker: ManagedProcess): void {
+    this.#lastReload = this.#lastReload.then(async () => {
+      if (worker.source === this.#source || worker.hasEnded) return;
+      if (worker.knowsSteps) await this.#reloads.bring(worker, this.#source);
+      else worker.kill();
+    });
+  }
+
+  /** A copy of the store, beside it; resolves with its name in the data folder. Rejects while there is no hub. */
+  backup(): Promise<string> {
+    return this.#backups.ask(this.#hub.child);
+  }
+
+  /** A worker has been asked to have the configuration read again. */
+  async #reloadFor(child: ManagedProcess, id: number): Promise<void> {
+    try {
+      const plan = await this.#onReload();
+      child.send({ type: 'reloaded', id, plan, reason: null });
+    } catch (error) {
+      child.send({ type: 'reloaded', id, plan: null, reason: (error as Error).message });
     }
   }
 
@@ -149,7 +280,7 @@ export class Supervisor {
   #spawn(role: ProcessRole, hub: HubPaths, offers: number | null): ManagedProcess {
     return new ManagedProcess({
       role,
-      boot: { source: this.#parts.source, number: ++this.#last, hub, offers },
+      boot: { source: this.#source, number: ++this.#last, hub, offers },
       script: process.argv[1]!,
       onReady: (child, ready) => this.#onReady(child, ready),
       onMessage: (child, message, socket) => this.#onMessage(child, message, socket),
@@ -229,9 +360,11 @@ export class Supervisor {
       this.ports = ports;
       this.shoutcastPorts = shoutcastPorts.map((port) => port ?? undefined);
       if (this.#workers.every((place) => place.child?.isReady)) this.#onStarted?.();
+      if (!this.#isRestarting && child.source !== this.#source) this.#bring(child);
       return;
     }
     this.#sayRestarts();
+    this.#sayResults();
     for (const place of this.#isStopping ? [] : this.#workers) {
       if (place.child === null && place.timer === undefined) this.#begin(place);
     }
@@ -251,7 +384,10 @@ export class Supervisor {
   #onMessage(child: ManagedProcess, message: FromChild, socket: Socket | undefined): void {
     if (message.type === 'taking') {
       for (const worker of this.#allWorkers()) worker.send({ type: 'offer', hub: child.boot.hub });
-    } else if (message.type === 'drained') this.#draining.end(child);
+    } else if (message.type === 'backedUp') this.#backups.onAnswer(message);
+    else if (message.type === 'reloadStep') this.#reloads.onAnswer(child, message);
+    else if (message.type === 'reload') void this.#reloadFor(child, message.id);
+    else if (message.type === 'drained') this.#draining.end(child);
     else if (message.type === 'standby') this.#onStandby(child);
     else if (socket === undefined) return;
     else if (message.type === 'connection') this.#post.send(message, socket, this.#hub.child);
@@ -271,6 +407,8 @@ export class Supervisor {
   #onEnded(child: ManagedProcess, why: EndOfProcess): void {
     const place = [this.#hub, ...this.#workers].find((each) => each.child === child);
     this.#draining.delete(child);
+    this.#backups.onEnded(child);
+    this.#reloads.onEnded(child);
     if (place === undefined) return;
     place.child = null;
     if (this.#isStopping) return;
@@ -296,10 +434,26 @@ export class Supervisor {
     this.#hub.child?.send({ type: 'restarts', restarts: { ...this.#restarts } });
   }
 
+  /** For the metrics. */
+  #sayResults(): void {
+    this.#hub.child?.send({ type: 'reloads', results: this.#results });
+  }
+
   #makePaths(): HubPaths {
     const name = join(this.#folder, String(this.#last + 1));
     return { link: `${name}.link`, encoders: `${name}.encoders`, tapes: `${name}.tapes` };
   }
+}
+
+/** What this process reads itself, and cannot change. */
+const OWN_OPTIONS: ReadonlySet<string> = new Set(['workers', 'data.folder']);
+/** For the rest. */
+const BY_RESTART = 'airsplice reload --restart CONFIG changes them, with new processes';
+/** How often a hub is looked for. */
+const LOOK_MS = 50;
+
+function notYet(): Promise<string> {
+  return Promise.reject(new Error('the server is being started'));
 }
 
 /** Of a promise: whether it was kept. */

@@ -1,15 +1,15 @@
 /** A worker as a process of its own: all that strangers reach. Channels, titles and facts come over its link to the hub. */
 
 import net from 'node:net';
-import { resolve } from 'node:path';
 import { openAccessLog } from '../app/access-log.js';
 import { Addresses } from '../app/addresses.js';
 import { makePace } from '../app/admissions.js';
 import { makeCore } from '../app/core.js';
-import { makeFaces } from '../app/faces.js';
+import { Faces } from '../app/faces.js';
 import { heedFileLimit } from '../app/file-limit.js';
 import { Housekeeping } from '../app/housekeeping.js';
 import { Metrics } from '../app/metrics.js';
+import { ListenerCounting } from '../app/statistics.js';
 import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
 import { turnWatch } from '../app/watches.js';
 import { Worker } from '../app/worker.js';
@@ -24,10 +24,13 @@ import { WorkerLink } from '../link/worker-link.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import { openLmdbHistory } from '../store/lmdb.js';
 import { Moments } from '../titles/moments.js';
+import { AskedReloads } from './asked-reloads.js';
+import { ChildReloads } from './child-reloads.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { pipeEncoder, sentEncoder } from './encoder-pipe.js';
 import { HubConnection } from './hub-connection.js';
-import type { HubPaths } from './messages.js';
+import { type HubPaths, STEPS_VERSION } from './messages.js';
+import { workerReload } from './worker-reload.js';
 
 /** What is kept of the time to stop, once connections have been waited for. */
 const LAST_STEPS_MS = 500;
@@ -49,23 +52,34 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   };
   const accessLog = await openAccessLog(config, core.repeats);
   const feed = new Feed();
-  const faces = makeFaces(config);
+  const faces = new Faces(config);
   const moments = new Moments(clock);
   const metrics = new Metrics(clock, `worker ${boot.number}`);
   let worker: Worker | null = null;
   let hasBegun = false;
+  const counting: ListenerCounting = new ListenerCounting(core, faces.byChannel, (figures) =>
+    link.sendFigures(figures),
+  );
   const link: WorkerLink = new WorkerLink({
     ...{ worker: boot.number, clock, sequence: feed.sequence, tallies: core.tallies, onError: core.onError },
     deliver: (channel, change) => {
-      const view = change.record && new RecordView(change.record, faces.get(channel)!);
+      const face = faces.byChannel.get(channel);
+      // It has gone, or comes with what is being put in force.
+      if (face === undefined) return;
+      const view = change.record && new RecordView(change.record, face);
+      counting.setTitle(channel, change.state);
       worker?.readers.deliver(channel, change, view);
     },
+    onSalts: (salts) => counting.collector.setSalts(salts),
     onReady: () => {
+      for (const channel of faces.byChannel.keys()) counting.setTitle(channel, link.engine.state(channel));
       if (hasBegun) worker?.readers.catchUp(link.engine);
       else worker?.readers.restore(link.engine);
       hasBegun = true;
     },
     metrics: () => metrics.registry.plain(),
+    onAdmin: (question, ask) => worker?.admin.answer(question, ask as never),
+    onAdminState: (state) => worker?.admin.set(state),
     onOtherVersion: ({ version }) => {
       connection.giveUp();
       const fields = { version, ownVersion: LINK_VERSION };
@@ -78,21 +92,30 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
       end();
     },
   });
-  const channels = servedChannels(config, faces, link);
-  for (const [key, { audio }] of channels) {
-    audio.observe({
+  const serve = (key: string): ServedChannel => {
+    const served = servedChannel(config, key, faces.byChannel.get(key)!, link);
+    served.audio.observe({
       onLate: (late) => worker?.sessions.late(key, late),
       onGrown: () => undefined,
       onFence: () => undefined,
       onTape: () => undefined,
     });
-  }
+    return served;
+  };
+  const channels = new Map([...faces.byChannel.keys()].map((key) => [key, serve(key)]));
+  const reloads = new AskedReloads(send);
   const connection = new HubConnection(link);
   onHub = () => void connection.open(hub.link);
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
-  const history = openLmdbHistory(resolve(config.data.folder), config.history, onStoreError);
+  const history = openLmdbHistory(config.data.folder, config.history, onStoreError);
   worker = new Worker(core, {
     ...{ feed, faces, channels, engine: link.engine, moments, history, accessLog, pace: makePace(core) },
+    onJoin: counting.observe,
+    queries: {
+      hub: async (question, ask) => (await link.ask('admin', { question, ask })) as never,
+      all: async (question, ask) => (await link.ask('everywhere', { question, ask })) as never,
+    },
+    reload: () => reloads.ask(),
     others: { worker: boot.number, link: link.sessions },
     onPush: (channel) => link.push(channel),
     onProven: (encoder) => {
@@ -103,15 +126,17 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     },
   });
   const { network } = worker;
+  await counting.ready();
   await connection.open(hub.link);
   observeWorker(metrics.registry, worker);
   const housekeeping = new Housekeeping(clock, [
     (nowMs) => worker.tidy(nowMs),
+    () => counting.tidy(),
     () => metrics.turn(),
     () => accessLog?.flush(),
     turnWatch(clock.watchdog, log),
   ]);
-  const ready = { isListening: false };
+  const ready = { isListening: false, isDraining: false };
   await network.ready({
     get ready() {
       return ready.isListening && link.isReady && link.storeFault === null;
@@ -119,21 +144,31 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     metricsType: metrics.registry.contentType,
     metrics: () => link.ask('metrics', null),
   });
-  const addresses = new Addresses(config, network, clock, log);
+  const addresses = new Addresses({ config, network, clock, log });
   const ports = await addresses.listen();
   heedFileLimit(config, { restrict: (count) => network.guards.connections.restrict(count) }, log);
   ready.isListening = true;
+  const steps = workerReload({
+    ...{ core, faces, link, worker, addresses, channels, serve },
+    takesConnections: () => !ready.isDraining,
+    onAdded: (channel) => counting.setTitle(channel, link.engine.state(channel)),
+  });
+  const reloading = new ChildReloads(config, steps, send, () => parts.opened.setLevel(config.log.level));
   send({
     type: 'ready',
     ports: ports.map(({ port }) => port),
     shoutcastPorts: ports.map(({ shoutcast }) => shoutcast ?? null),
+    steps: STEPS_VERSION,
   });
 
   return {
     onMessage: (message, socket) => {
       socket?.destroy();
       if (message.type === 'reopen') accessLog?.reopen();
+      else if (message.type === 'reloaded') reloads.onAnswer(message);
+      else if (message.type === 'reloadStep') reloading.onMessage(message);
       else if (message.type === 'drain') {
+        ready.isDraining = true;
         network.router.leave();
         void addresses.drain().then(() => send({ type: 'drained' }));
       } else if (message.type === 'offer') offerTapes(link, message.hub.tapes);
@@ -151,6 +186,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
       const errors = await waitForEnd(graceMs - Math.min(LAST_STEPS_MS, graceMs / 2), log, steps);
       network.terminate();
       housekeeping.stop();
+      counting.last();
       await link.leave();
       connection.close();
       clock.stop();
@@ -160,23 +196,12 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   };
 }
 
-function servedChannels(
-  config: LoadedConfig,
-  faces: ReadonlyMap<string, ChannelFace>,
-  link: WorkerLink,
-): Map<string, ServedChannel> {
-  const served = [...faces].map(([key, { station }]): [string, ServedChannel] => {
-    const channel = config.stations[station]!.channels[key]!;
-    return [
-      key,
-      new ServedChannel(key, channel, config, {
-        audio: link.audio(key),
-        live: link.live(key),
-        sendTitle: (title) => link.ask('title', { channel: key, title }),
-      }),
-    ];
+function servedChannel(config: LoadedConfig, key: string, { station }: ChannelFace, link: WorkerLink): ServedChannel {
+  return new ServedChannel(key, config.stations[station]!.channels[key]!, config, {
+    audio: link.audio(key),
+    live: link.live(key),
+    sendTitle: (title) => link.ask('title', { channel: key, title }),
   });
-  return new Map(served);
 }
 
 /** An encoder whose secret is right goes to the hub: its socket, or where that speaks TLS its bytes. */

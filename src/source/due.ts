@@ -8,7 +8,7 @@
  *
  * An encoder that fills Ogg pages sends nothing meanwhile, and a page of silence holds seconds: the page under way is waited for too.
  *
- * Invariant: never later than `mostMs` after the last frame, whatever a stream says of its playing time. Owned by an input.
+ * Invariant: never later than `pieceMs` after the last frame, whatever a stream says of its playing time. Owned by an input.
  */
 
 /**
@@ -17,25 +17,30 @@
  */
 const FORGETS = 1.2;
 
+export interface DueOptions {
+  /** The longest piece of audio that may come at once, and be followed by nothing for as long. */
+  readonly pieceMs: number;
+}
+
 export class Due {
   /** On the clock, milliseconds; -∞: nothing has come. */
   atMs = Number.NEGATIVE_INFINITY;
-  readonly #mostMs: number;
+  readonly #options: DueOptions;
   /** When the last audio came, and the playing time in hand then. */
   #lastMs = Number.NEGATIVE_INFINITY;
   #handMs = 0;
 
-  /** @param mostMs the longest piece of audio that may come at once, and be followed by nothing for as long */
-  constructor(mostMs: number) {
-    this.#mostMs = mostMs;
+  constructor(options: DueOptions) {
+    this.#options = options;
   }
 
   /** Audio has come. @param pageMs the longest page that may be under way behind it; 0: none */
   add(durationMs: number, nowMs: number, pageMs = 0): void {
+    const { pieceMs } = this.#options;
     const leftMs = Math.max(0, this.#handMs - FORGETS * (nowMs - this.#lastMs));
-    this.#handMs = Math.min(this.#mostMs, leftMs + durationMs);
+    this.#handMs = Math.min(pieceMs, leftMs + durationMs);
     this.#lastMs = nowMs;
-    this.atMs = nowMs + Math.min(this.#mostMs, this.#handMs + pageMs);
+    this.atMs = nowMs + Math.min(pieceMs, this.#handMs + pageMs);
   }
 
   /** What comes from now on is another stream. */

@@ -35,9 +35,18 @@ export interface EncoderConnectionOptions {
   onEvent(event: SourceEvent, fields: Readonly<Record<string, unknown>>): void;
 }
 
-/** Where it stands, as plain data: another process goes on with it. */
-export interface ConnectionPlace {
+/** Who it is. */
+export interface EncoderFacts {
+  /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
+  /** Of the client; "": not known. */
+  readonly address: string;
+  /** Since when it has been connected, unix milliseconds. */
+  readonly sinceMs: number;
+}
+
+/** Where it stands, as plain data: another process goes on with it. */
+export interface ConnectionPlace extends EncoderFacts {
   readonly body: BodyPlace;
   readonly intake: IntakePlace;
 }
@@ -59,8 +68,8 @@ export class EncoderConnection implements IntakeOwner {
   /** The encoder's User-Agent; "": it has none. */
   readonly agent: string;
   readonly facts: SourceFacts;
+  readonly who: EncoderFacts;
   readonly #socket: Socket;
-  readonly #headers: ReadonlyMap<string, string>;
   readonly #owner: EncoderConnectionOwner;
   readonly #clock: Clock;
   readonly #options: EncoderConnectionOptions;
@@ -86,19 +95,19 @@ export class EncoderConnection implements IntakeOwner {
   /**
    * @param socket its head is read and answered
    * @param first body bytes that came with the head
-   * @param headers names in lower case
    * @param place where it stood in another process
    */
   constructor(
     socket: Socket,
     first: Buffer,
-    headers: ReadonlyMap<string, string>,
+    who: EncoderFacts,
     owner: EncoderConnectionOwner,
     clock: Clock,
     options: EncoderConnectionOptions,
     place?: ConnectionPlace,
   ) {
-    this.#headers = headers;
+    const { headers } = who;
+    this.who = { headers, address: who.address, sinceMs: who.sinceMs };
     this.agent = headers.get('user-agent') ?? '';
     this.facts = readFacts(headers, options.facts);
     this.#socket = socket;
@@ -162,7 +171,7 @@ export class EncoderConnection implements IntakeOwner {
     this.#intake.close();
     this.#socket.setTimeout(0);
     this.#socket.pause();
-    return { socket: this.#socket, place: { headers: this.#headers, body: this.#body.place, intake } };
+    return { socket: this.#socket, place: { ...this.who, body: this.#body.place, intake } };
   }
 
   /** Hands on nothing more. Idempotent. @param abrupt at once, whatever it still sends; else with a FIN */

@@ -7,11 +7,13 @@
 import type { Socket } from 'node:net';
 import { contentTypeOf } from '../audio/format.js';
 import type { Clock } from '../base/clock.js';
+import { connectionId } from '../net/tracked-connection.js';
 import {
   type ConnectionPlace,
   EncoderConnection,
   type EncoderConnectionOptions,
   type EncoderConnectionOwner,
+  type EncoderFacts,
   type FreeConnection,
 } from './encoder-connection.js';
 import type { SourceFacts } from './facts.js';
@@ -32,6 +34,8 @@ export interface EncoderOptions extends EncoderConnectionOptions {
   readonly takeover: Takeover;
   /** An encoder whose audio is overdue by this long may be a dead connection. */
   readonly silentMs: number;
+  /** An encoder has gone. @param connection its id, for the log */
+  readonly onEnded?: (connection: string | undefined, reason: string) => void;
 }
 
 export class EncoderSource implements Source, EncoderConnectionOwner {
@@ -43,6 +47,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   readonly #clock: Clock;
   #isOpen = false;
   #connection: EncoderConnection | null = null;
+  #connectionId: string | undefined;
   /** That one, or the one that was there last. */
   #latest: EncoderConnection | undefined;
 
@@ -50,7 +55,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     this.input = input;
     this.#clock = clock;
     this.#options = options;
-    this.pacer = new Pacer(options.aheadMs);
+    this.pacer = new Pacer(options);
   }
 
   get state(): SourceState {
@@ -70,6 +75,19 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   /** The User-Agent of the encoder that is there; "": it has none, or none is there. */
   get agent(): string {
     return this.#connection?.agent ?? '';
+  }
+
+  /** Where the encoder that is there comes from, and since when; null: none is there. */
+  get connected(): Pick<EncoderFacts, 'address' | 'sinceMs'> | null {
+    return this.#connection?.who ?? null;
+  }
+
+  /** Ends the connection of the encoder that is there: it may come again. False: none is there. */
+  end(): boolean {
+    if (this.#connection === null) return false;
+    this.#connection.close(true);
+    this.onEnded('ended by an operator');
+    return true;
   }
 
   /** How long ago bytes of it came over the network last, milliseconds; +∞: never. */
@@ -103,19 +121,19 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
 
   /**
    * Takes over an encoder's connection whose head is read and answered; the one before it is cut.
-   * @param first body bytes that came with the head @param headers names in lower case
+   * @param first body bytes that came with the head @param headers names in lower case @param address of the client
    */
-  attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>): void {
+  attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>, address = ''): void {
     if (!this.#isOpen) {
       socket.destroy();
       return;
     }
-    this.#take(socket, first, headers);
+    this.#take(socket, first, { headers, address, sinceMs: this.#clock.wallMs() });
   }
 
   /** Goes on with a connection that another process has let go. @param ahead body bytes that were read of it @param aheadMs see Pacer */
   goOn(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
-    if (this.#isOpen) this.#take(socket, ahead, place.headers, place);
+    if (this.#isOpen) this.#take(socket, ahead, place, place);
     else socket.destroy();
     this.pacer.book(aheadMs, this.#clock.now());
   }
@@ -128,21 +146,24 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     return { ...free, aheadMs: this.pacer.aheadMs(this.#clock.now()) };
   }
 
-  #take(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>, place?: ConnectionPlace): void {
+  #take(socket: Socket, first: Buffer, facts: EncoderFacts, place?: ConnectionPlace): void {
     const before = this.#connection;
     if (before !== null) {
       const silentMs = Math.round(before.silentMs);
       before.close(true);
       this.#options.onEvent('takeover', { silentMs });
+      this.#options.onEnded?.(this.#connectionId, 'another encoder has taken over');
     }
+    this.#connectionId = connectionId(socket);
     this.pacer.reconnect(this.#clock.now());
-    this.#connection = new EncoderConnection(socket, first, headers, this, this.#clock, this.#options, place);
+    this.#connection = new EncoderConnection(socket, first, facts, this, this.#clock, this.#options, place);
     this.#latest = this.#connection;
   }
 
   /** As EncoderConnectionOwner has it. */
   onEnded(reason: string): void {
     this.#connection = null;
+    this.#options.onEnded?.(this.#connectionId, reason);
     this.input.onLost(reason);
   }
 }

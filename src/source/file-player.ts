@@ -27,7 +27,7 @@ const LEAST_AHEAD_MS = 150;
 /** Further behind than this (a stopped process) the clock starts anew: that audio is of no use any more. */
 const MOST_BEHIND_MS = 10_000;
 /** A file with this many bytes in one place that are neither frame nor tag is not MP3, AAC or Ogg; reading all of it would cost seconds. */
-const MOST_GARBAGE_BYTES = 1024 * 1024;
+export const MOST_GARBAGE_BYTES = 1024 * 1024;
 const RETRY_MS = 5_000;
 /** Less room than this is what its own pieces leave. */
 const LEAST_ROOM_MS = 500;

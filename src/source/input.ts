@@ -72,9 +72,10 @@ export interface InputOwner {
 }
 
 export class Input implements SourceInput, AlarmHandler {
-  readonly settings: SourceSettings;
+  settings: SourceSettings;
+  /** Its place in the order of preference. */
+  index: number;
   readonly #owner: InputOwner;
-  readonly #index: number;
   readonly #clock: Clock;
   readonly #options: InputOptions;
   readonly #due: Due;
@@ -96,17 +97,20 @@ export class Input implements SourceInput, AlarmHandler {
   #alarm: Alarm | null = null;
   /** It was lost while frames of it waited: they are written first. */
   #lostReason: string | null = null;
+  #isEnded = false;
   /** Since when nothing of it is known. */
   #goneSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(owner: InputOwner, index: number, settings: SourceSettings, clock: Clock, options: InputOptions) {
-    this.health = new Health(options, (event, fields, isOver) => owner.output.onEvent(index, event, fields, isOver));
+    this.health = new Health(options, (event, fields, isOver) =>
+      owner.output.onEvent(this.index, event, fields, isOver),
+    );
     this.#owner = owner;
-    this.#index = index;
+    this.index = index;
     this.settings = settings;
     this.#clock = clock;
     this.#options = options;
-    this.#due = new Due(options.pieceMs);
+    this.#due = new Due(options);
   }
 
   get dueMs(): number {
@@ -118,6 +122,7 @@ export class Input implements SourceInput, AlarmHandler {
   }
 
   onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void {
+    if (this.#isEnded) return;
     if (this.#lostReason !== null) this.#write(Number.POSITIVE_INFINITY);
     const nowMs = this.#clock.now();
     const due = this.#due;
@@ -125,7 +130,7 @@ export class Input implements SourceInput, AlarmHandler {
     due.add(durationMs, nowMs, link === undefined ? 0 : this.source.pageMs);
     this.isAway = false;
     this.health.frame(bytes, durationMs, due.atMs, link === undefined);
-    if (!this.#owner.claimAir(this.#index)) return;
+    if (!this.#owner.claimAir(this.index)) return;
     const { contentType } = this.source;
     if (this.#waiting !== null) {
       this.#waiting.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, contentType });
@@ -190,17 +195,19 @@ export class Input implements SourceInput, AlarmHandler {
   }
 
   onTitle(title: SourceTitle): Promise<void> {
+    if (this.#isEnded) return Promise.resolve();
     this.lastTitle = title;
-    return this.#owner.isOnAir(this.#index) ? this.#owner.output.onTitle(title, this.source) : Promise.resolve();
+    return this.#owner.isOnAir(this.index) ? this.#owner.output.onTitle(title, this.source) : Promise.resolve();
   }
 
   onLost(reason: string): void {
+    if (this.#isEnded) return;
     this.#lostReason = reason;
     this.#write();
   }
 
   #lose(reason: string): void {
-    if (this.settings.returnMs > 0 && this.#owner.isOnAir(this.#index)) this.isAway = true;
+    if (this.settings.returnMs > 0 && this.#owner.isOnAir(this.index)) this.isAway = true;
     else this.#forgetLost();
     this.#owner.check(reason);
   }
@@ -208,7 +215,7 @@ export class Input implements SourceInput, AlarmHandler {
   /** Whether it could be on air, as far as its frames show. */
   isGood(nowMs: number): boolean {
     const { stallMs } = this.#options;
-    const patienceMs = this.#owner.isOnAir(this.#index) ? Math.max(stallMs, this.settings.returnMs) : stallMs;
+    const patienceMs = this.#owner.isOnAir(this.index) ? Math.max(stallMs, this.settings.returnMs) : stallMs;
     return nowMs - this.#due.atMs <= patienceMs;
   }
 
@@ -227,6 +234,14 @@ export class Input implements SourceInput, AlarmHandler {
     this.health.look(nowMs, state === 'up', this.settings.bitrateKbps || (facts?.bitrateKbps ?? 0));
   }
 
+  /** It is none of the channel's any more: nothing of it goes anywhere. */
+  end(): void {
+    this.#isEnded = true;
+    this.#drop();
+    this.source.stop();
+    this.#alarm?.cancel();
+  }
+
   /** What comes from now on is another stream. */
   forget(): void {
     this.#due.reset();
@@ -239,7 +254,7 @@ export class Input implements SourceInput, AlarmHandler {
 
   /** An operator who connects an encoder anew wants it on air at once, however often; no operator wants an upstream to break. */
   #forgetLost(): void {
-    if (this.source.kind !== 'encoder' && this.#owner.isOnAir(this.#index)) this.#count(this.#clock.now());
+    if (this.source.kind !== 'encoder' && this.#owner.isOnAir(this.index)) this.#count(this.#clock.now());
     this.forget();
   }
 

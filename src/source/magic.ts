@@ -16,6 +16,8 @@ const ROWS: readonly (readonly [number, string, string])[] = [
   [4, 'ftyp', 'MP4'],
   [0, 'FLV', 'FLV'],
   [0, 'ADIF', 'AAC without ADTS headers'],
+  [0, '\x89PNG', 'a PNG image'],
+  [0, '\xff\xd8\xff', 'a JPEG image'],
   [0, '\x47', 'perhaps MPEG-TS'],
   [0, '<', 'text'],
 ];

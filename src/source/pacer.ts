@@ -1,8 +1,8 @@
 /**
  * How far a source is ahead of real time. An encoder that sends a file as fast as the network takes it would run the tape past
- * every listener; a source that is more than `mostMs` ahead is not read until time has caught up. One that fell behind may
+ * every listener; a source that is more than `aheadMs` ahead is not read until time has caught up. One that fell behind may
  * catch up at once: the account never goes below zero. Invariant: since nothing is taken of a source that must wait (intake.ts), it is
- * ahead by `mostMs` and one frame at most, and no wait is longer than that frame.
+ * ahead by `aheadMs` and one frame at most, and no wait is longer than that frame.
  */
 
 /**
@@ -11,19 +11,24 @@
  */
 export const SLICE_BYTES = 1024;
 
+export interface PacerOptions {
+  /** How far a source may be ahead of real time. */
+  readonly aheadMs: number;
+}
+
 export class Pacer {
-  readonly #mostMs: number;
+  readonly #options: PacerOptions;
   /** The moment at which real time will have caught up with all audio received. */
   #paidUntilMs = 0;
 
-  constructor(mostMs: number) {
-    this.#mostMs = mostMs;
+  constructor(options: PacerOptions) {
+    this.#options = options;
   }
 
   /** Books audio; returns for how many milliseconds the source must not be read (0: go on). */
   book(durationMs: number, nowMs: number): number {
     this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs) + durationMs;
-    return Math.max(0, this.#paidUntilMs - nowMs - this.#mostMs);
+    return Math.max(0, this.#paidUntilMs - nowMs - this.#options.aheadMs);
   }
 
   /** How far the source is ahead of real time, milliseconds. */
@@ -32,11 +37,11 @@ export class Pacer {
   }
 
   /**
-   * Another connection: what the one before owed beyond `mostMs` ends with it. The rest stays: a crowd of short connections must not run
+   * Another connection: what the one before owed beyond `aheadMs` ends with it. The rest stays: a crowd of short connections must not run
    * the tape past the listeners either.
    */
   reconnect(nowMs: number): void {
-    this.#paidUntilMs = Math.min(this.#paidUntilMs, nowMs + this.#mostMs);
+    this.#paidUntilMs = Math.min(this.#paidUntilMs, nowMs + this.#options.aheadMs);
   }
 
   reset(): void {

@@ -65,7 +65,7 @@ export class PullSource implements Source, UpstreamSink {
     this.#input = input;
     this.#clock = clock;
     this.#options = options;
-    this.#pacer = new Pacer(options.aheadMs);
+    this.#pacer = new Pacer(options);
   }
 
   get state(): SourceState {
@@ -78,6 +78,11 @@ export class PullSource implements Source, UpstreamSink {
 
   get facts(): SourceFacts | undefined {
     return this.#main?.facts;
+  }
+
+  /** Which of its targets feeds or is tried, from 0; null: none. */
+  get upstream(): number | null {
+    return this.#main?.index ?? null;
   }
 
   get pageMs(): number {

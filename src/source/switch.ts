@@ -7,21 +7,36 @@
  *   pull    ─frames─►┤ 1   ──► output (the channel's tape)
  *   file    ─frames─►┘ 2
  *
- * A file runs only while nothing better has bytes; a pull on demand only while the channel has a listener. One that stalls or is lost
+ * An operator may choose a source: it counts as the best until it is released or lost. A file runs only while nothing better has bytes; a pull on demand only while the channel has a listener. One that stalls or is lost
  * again and again is not switched back to before it has delivered for a while (input.ts), unless nothing else has bytes. Owned by a channel.
  */
 
 import type { AlarmHandler, Clock } from '../base/clock.js';
 import type { Health } from './health.js';
 import { Input, type InputOptions, type SourceSettings, type SwitchOutput } from './input.js';
-import type { Source, SourceInput, SourceTitle } from './source.js';
+import type { Source, SourceTitle } from './source.js';
 
 /** How often stalls are looked for. Stall + this + the first frames stay under the 2 s that a fallback may take. */
 const CHECK_MS = 100;
+/** For how long a source on air that was taken out of the configuration plays on, while the one at its place has no bytes. */
+const LEAVING_MS = 10_000;
+
+/** A source that the channel is to have. */
+export interface NextInput {
+  readonly settings: SourceSettings;
+  readonly make: (input: Input) => Source;
+}
+/** How long a source that an operator has chosen may take to deliver. */
+const PIN_MS = 10_000;
 
 export class Switch implements AlarmHandler {
   readonly output: SwitchOutput;
-  readonly #inputs: Input[] = [];
+  #inputs: Input[] = [];
+  /** Was on air when another one took its place, and plays until that can; it has no place of its own any more. Null: none. */
+  #leaving: Input | null = null;
+  /** What it plays on for. */
+  #awaited: readonly Input[] = [];
+  #leavesAtMs = 0;
   readonly #clock: Clock;
   readonly #options: InputOptions;
   /** Index of the input on air; -1: none. */
@@ -30,7 +45,12 @@ export class Switch implements AlarmHandler {
   #type: string | undefined;
   #wanted = false;
   #unwantedSinceMs = Number.NEGATIVE_INFINITY;
+  #wantedSinceMs = Number.POSITIVE_INFINITY;
   #open = false;
+  /** The source that an operator has chosen; null: none. */
+  #pinned: Input | null = null;
+  /** When it was chosen. */
+  #pinnedMs = 0;
 
   constructor(output: SwitchOutput, clock: Clock, options: InputOptions) {
     this.output = output;
@@ -39,19 +59,72 @@ export class Switch implements AlarmHandler {
   }
 
   /** Adds a source behind those that are there already (less preferred). Before start only. */
-  add(settings: SourceSettings, make: (input: SourceInput) => Source): void {
+  add(settings: SourceSettings, make: (input: Input) => Source): void {
+    this.#inputs.push(this.#make({ settings, make }));
+  }
+
+  /**
+   * Other sources from now on, in order of preference. One that stays plays on, whatever its place; of one that goes the connection ends. Where
+   * the one on air goes and what stands at its place has no bytes yet, it plays on until that has, for a while, whatever changes meanwhile.
+   * @param next a number: the place of one that stays
+   */
+  replace(next: readonly (NextInput & { readonly from: number | null })[]): void {
+    const before = this.#own;
+    const onAir = this.#inputs[this.#onAir];
+    const kept = new Set(next.flatMap(({ from }) => (from === null ? [] : before[from]!)));
+    const inputs = next.map((each) => {
+      const known = each.from === null ? undefined : before[each.from]!;
+      if (known === undefined) return this.#make(each);
+      known.settings = each.settings;
+      return known;
+    });
+    if (this.#pinned !== null && !kept.has(this.#pinned)) this.#pinned = null;
+    const goes = onAir !== undefined && !kept.has(onAir);
+    const isLeaving = goes && onAir === this.#leaving;
+    // It stands behind the place that it had.
+    const place = isLeaving ? this.#onAir - 1 : goes ? before.indexOf(onAir) : -1;
+    const awaited = awaitedOf(inputs, place, kept).concat(
+      isLeaving ? this.#awaited.filter((each) => kept.has(each)) : [],
+    );
+    const mayWait = goes && onAir.source.kind !== 'file' && awaited.length > 0;
+    for (const input of this.#inputs) if (!kept.has(input) && !(mayWait && input === onAir)) input.end();
+    this.#leaving = mayWait ? onAir : null;
+    this.#awaited = mayWait ? awaited : [];
+    if (mayWait) {
+      if (!isLeaving) this.#leavesAtMs = this.#clock.now() + LEAVING_MS;
+      inputs.splice(Math.min(place + 1, inputs.length), 0, onAir);
+    }
+    this.#inputs = inputs;
+    for (const [i, input] of inputs.entries()) input.index = i;
+    this.#onAir = onAir === undefined ? -1 : inputs.indexOf(onAir);
+    if (!this.#open) return;
+    if (onAir !== undefined && this.#onAir === -1) this.output.onSourceChanged(null, 'reload');
+    this.check('reload');
+  }
+
+  /** The same sources, with other settings. */
+  settle(settings: readonly SourceSettings[]): void {
+    for (const [i, input] of this.#own.entries()) input.settings = settings[i]!;
+  }
+
+  #make({ settings, make }: NextInput): Input {
     const input = new Input(this, this.#inputs.length, settings, this.#clock, this.#options);
     input.source = make(input);
-    this.#inputs.push(input);
+    return input;
+  }
+
+  /** Those that the channel has, without one that is about to leave. */
+  get #own(): readonly Input[] {
+    return this.#leaving === null ? this.#inputs : this.#inputs.filter((input) => input !== this.#leaving);
   }
 
   get sources(): readonly Source[] {
-    return this.#inputs.map((input) => input.source);
+    return this.#own.map((input) => input.source);
   }
 
   /** How each source does, in the same order. */
   get healths(): readonly Health[] {
-    return this.#inputs.map((input) => input.health);
+    return this.#own.map((input) => input.health);
   }
 
   /** The source on air; null: none. */
@@ -59,9 +132,15 @@ export class Switch implements AlarmHandler {
     return this.#inputs[this.#onAir]?.source ?? null;
   }
 
+  /** How it does; undefined: there is none. */
+  get healthOnAir(): Health | undefined {
+    return this.#inputs[this.#onAir]?.health;
+  }
+
   /** Its place among all; -1: none. */
   get placeOnAir(): number {
-    return this.#onAir;
+    const onAir = this.#inputs[this.#onAir];
+    return onAir === undefined ? -1 : this.#own.indexOf(onAir);
   }
 
   /** The title that stands in the stream of that source; undefined: none has come. */
@@ -69,9 +148,36 @@ export class Switch implements AlarmHandler {
     return this.#inputs[this.#onAir]?.lastTitle;
   }
 
+  /** Place of the source that an operator has chosen; -1: none. */
+  get pinned(): number {
+    return this.#pinned === null ? -1 : this.#own.indexOf(this.#pinned);
+  }
+
+  /**
+   * Plays this source, whatever is better, until `release`, or until it is lost: then the best one plays, as if nothing had been chosen.
+   * A source that does not run yet is started and taken as soon as it delivers, within PIN_MS. @param index of an existing source
+   */
+  pin(index: number): void {
+    this.#pinned = this.#own[index]!;
+    this.#pinnedMs = this.#clock.now();
+    this.check('chosen by an operator');
+  }
+
+  /** The best source plays again. Idempotent. */
+  release(): void {
+    if (this.#pinned === null) return;
+    this.#pinned = null;
+    this.check('released by an operator');
+  }
+
   /** Whether waiting for audio makes sense: some source is there or on its way. */
   get hopeful(): boolean {
     return this.#inputs.some((input) => input.source.state !== 'idle');
+  }
+
+  /** Since when the channel has had listeners, on the clock; +∞: it has none. */
+  get wantedSinceMs(): number {
+    return this.#wantedSinceMs;
   }
 
   /** Whether some source waits for a listener to be asked for. */
@@ -86,8 +192,9 @@ export class Switch implements AlarmHandler {
   }
 
   /** Goes on with the source that was on air in another process, as if it had just delivered. Before `start`. */
-  goOn(index: number, contentType: string, lastTitle: SourceTitle | undefined): void {
+  goOn(index: number, contentType: string, lastTitle: SourceTitle | undefined, isPinned = false): void {
     this.#onAir = index;
+    if (isPinned) this.#pinned = this.#inputs[index]!;
     this.#type = contentType;
     this.#inputs[index]!.goOn(lastTitle);
   }
@@ -105,6 +212,7 @@ export class Switch implements AlarmHandler {
   /** Whether the channel has listeners: wakes sources on demand. */
   want(wanted: boolean): void {
     if (this.#wanted && !wanted) this.#unwantedSinceMs = this.#clock.now();
+    if (this.#wanted !== wanted) this.#wantedSinceMs = wanted ? this.#clock.now() : Number.POSITIVE_INFINITY;
     this.#wanted = wanted;
     this.check('demand');
   }
@@ -112,6 +220,8 @@ export class Switch implements AlarmHandler {
   onAlarm(nowMs: number): void {
     if (!this.#open) return;
     for (const input of this.#inputs) input.look(nowMs);
+    if (this.#leaving !== null && nowMs >= this.#leavesAtMs) this.#dropLeaving();
+    this.#letLostGo(nowMs);
     this.check('stalled');
     this.#clock.alarm(nowMs + CHECK_MS, this);
   }
@@ -124,7 +234,11 @@ export class Switch implements AlarmHandler {
   claimAir(index: number): boolean {
     if (index === this.#onAir) return this.#open;
     if (!this.#open) return false;
-    if (this.#onAir !== -1 && (index > this.#onAir || this.#inputs[index]!.isUnsteady)) return false;
+    // What an operator has chosen is better than all.
+    const pinned = this.#pinned?.index ?? -1;
+    if (index !== pinned && this.#onAir !== -1) {
+      if (this.#onAir === pinned || index > this.#onAir || this.#inputs[index]!.isUnsteady) return false;
+    }
     this.#putOnAir(index, 'has bytes');
     return true;
   }
@@ -156,6 +270,7 @@ export class Switch implements AlarmHandler {
 
   /** An unsteady one stays on air, and is better than none. */
   #best(nowMs: number): number {
+    if (this.#pinned?.isGood(nowMs)) return this.#pinned.index;
     let spare = -1;
     for (let i = 0; i < this.#inputs.length; i++) {
       const input = this.#inputs[i]!;
@@ -166,15 +281,37 @@ export class Switch implements AlarmHandler {
     return spare;
   }
 
+  /** What was chosen and does not come is chosen no more. (Once it is lost, neither: `putOnAir`.) */
+  #letLostGo(nowMs: number): void {
+    if (this.#pinned === null || this.#pinned.isGood(nowMs)) return;
+    if (this.#pinned.index !== this.#onAir && nowMs - this.#pinnedMs > PIN_MS) this.#pinned = null;
+  }
+
   #putOnAir(index: number, reason: string): void {
-    this.#inputs[this.#onAir]?.left(this.#clock.now());
+    const before = this.#inputs[this.#onAir];
+    if (before === this.#pinned) this.#pinned = null;
+    before?.left(this.#clock.now());
     this.#onAir = index;
+    if (before !== undefined && before === this.#leaving) this.#dropLeaving();
     this.#type = this.onAir?.contentType;
     this.output.onSourceChanged(this.onAir, reason);
     // A source sends its title once: the one that came while another source was on air is in force from here on.
-    const input = this.#inputs[index];
+    const input = this.#inputs[this.#onAir];
     if (input?.lastTitle !== undefined) input.follow(this.output.onTitle(input.lastTitle, input.source));
     this.#run(this.#clock.now());
+  }
+
+  /** It goes, on air or not. */
+  #dropLeaving(): void {
+    const leaving = this.#leaving!;
+    this.#leaving = null;
+    this.#awaited = [];
+    const onAir = this.#inputs[this.#onAir];
+    this.#inputs = this.#inputs.filter((input) => input !== leaving);
+    for (const [i, input] of this.#inputs.entries()) input.index = i;
+    this.#onAir = onAir === undefined ? -1 : this.#inputs.indexOf(onAir);
+    leaving.end();
+    if (onAir === leaving) this.output.onSourceChanged(null, 'reload');
   }
 
   /** Starts and stops sources as the present state asks. */
@@ -198,10 +335,15 @@ export class Switch implements AlarmHandler {
   }
 
   #isNeeded(input: Input, index: number, nowMs: number): boolean {
-    if (input.source.kind === 'encoder') return true;
-    const isBetterOnAir = this.#onAir !== -1 && this.#onAir < index;
+    if (input.source.kind === 'encoder' || input === this.#pinned) return true;
+    const isBetterOnAir = this.#onAir !== -1 && (this.#onAir < index || this.#onAir === this.#pinned?.index);
     if (input.source.kind === 'file') return !isBetterOnAir;
     if (!input.settings.onDemand) return true;
     return !isBetterOnAir && (this.#wanted || nowMs - this.#unwantedSinceMs < input.settings.lingerMs);
   }
+}
+
+/** New sources at or before this place that may come by themselves: a file would be there at once, an encoder perhaps never. */
+function awaitedOf(inputs: readonly Input[], place: number, kept: ReadonlySet<Input>): readonly Input[] {
+  return inputs.slice(0, place + 1).filter((input) => !kept.has(input) && input.source.kind === 'pull');
 }

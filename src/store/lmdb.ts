@@ -3,6 +3,8 @@
  * beside it the history, an entry per title:
  *
  *   channels  jazz → {"format":2,"state":{…}}        history  [jazz, from ms, version] → {"format":2,"entry":{…}}
+ *   figures   [kind, scope, ms] → a text of its owner's (lmdb-figures.ts)
+ *   documents admin → {…}
  *
  * A save resolves when its transaction has been flushed to the disk. Saves of one turn of the event loop, and those that come while
  * another is being flushed, share a transaction and so its fate.
@@ -10,24 +12,37 @@
 
 import { existsSync } from 'node:fs';
 import { mkdir, open as openFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { retryLater } from '../base/refusal.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
+import { copyBeside } from './backup.js';
 import { checkFile, mustBeWritable } from './check.js';
 import { Disk } from './disk.js';
+import { LmdbFigures } from './lmdb-figures.js';
 import { type FolderLock, lockFolder } from './lock.js';
-import { type HistoryBounds, type HistoryPage, type HistoryStore, isTooOld, PRUNE_STEP, type Store } from './store.js';
+import {
+  type FigureKey,
+  type FigurePage,
+  type HistoryBounds,
+  type HistoryPage,
+  type HistoryStore,
+  isTooOld,
+  PRUNE_STEP,
+  type Store,
+  type StoredFigure,
+} from './store.js';
 import { entryText, type HistoryKey, historyKey, parseEntry, parseState, stateText } from './stored.js';
 
-const FILE = 'airsplice.mdb';
+/** In the data folder. */
+export const FILE = 'airsplice.mdb';
 /**
  * overlappingSync off: else a commit resolves before its flush, and what a kill -9 leaves is recovered only where the system has a
  * boot id. The flush was measured at less than 0.2 ms a save.
  * eventTurnBatching off: else lmdb 3.5.6 makes a second promise that has no handler, and a commit that fails (a full disk)
  * ends the process as an unhandled rejection. Saves still share transactions.
  */
-const OPTIONS = { noSubdir: true, overlappingSync: false, eventTurnBatching: false, maxDbs: 4 };
+const OPTIONS = { noSubdir: true, overlappingSync: false, eventTurnBatching: false, maxDbs: 8 };
 
 const DEFAULT_BOUNDS: HistoryBounds = { days: 30, entries: 10_000 };
 
@@ -78,6 +93,12 @@ export async function openLmdbStore(
   }
 }
 
+/** Rejects where a file that nobody has open is not a store that can be used. */
+export async function checkStore(file: string): Promise<void> {
+  await checkFile(file, OPTIONS);
+  await rm(file + LOCK_SUFFIX, { force: true });
+}
+
 /** The history of a store that another process has open, to read it only. A read throws a Refusal as long as the store is not there. */
 export function openLmdbHistory(
   folder: string,
@@ -86,16 +107,24 @@ export function openLmdbHistory(
 ): HistoryStore & { close(): Promise<void> } {
   let root: RootDatabase | null = null;
   let history: LmdbHistory | null = null;
+  let figures: LmdbFigures | null = null;
+  const opened = <T>(make: (root: RootDatabase) => T): T => {
+    try {
+      root ??= open({ path: join(folder, FILE), ...OPTIONS, readOnly: true });
+      return make(root);
+    } catch (error) {
+      onError(error as Error);
+      throw retryLater('unavailable', 'The store cannot be read.', RETRY_SECONDS);
+    }
+  };
   return {
     history: (channel, page) => {
-      try {
-        root ??= open({ path: join(folder, FILE), ...OPTIONS, readOnly: true });
-        history ??= new LmdbHistory(root, bounds, onError);
-      } catch (error) {
-        onError(error as Error);
-        throw retryLater('unavailable', 'The store cannot be read.', RETRY_SECONDS);
-      }
+      history ??= opened((root) => new LmdbHistory(root, bounds, onError));
       return history.read(channel, page);
+    },
+    figures: (kind, scope, page) => {
+      figures ??= opened((root) => new LmdbFigures(root));
+      return figures.read(kind, scope, page);
     },
     close: async () => root?.close(),
   };
@@ -161,7 +190,9 @@ class LmdbHistory {
 class LmdbStore implements Store {
   readonly #root: RootDatabase;
   readonly #channels: Database<string, string>;
+  readonly #documents: Database<string, string>;
   readonly #history: LmdbHistory;
+  readonly #figures: LmdbFigures;
   /** Loaded or committed last, for a rollback: the engine's own objects, which are immutable. */
   readonly #committed = new Map<string, ChannelState>();
   /** Number of a channel's entries; counted on first use. */
@@ -169,16 +200,20 @@ class LmdbStore implements Store {
   readonly #bounds: HistoryBounds;
   readonly #disk: Disk;
   readonly #lock: FolderLock;
+  readonly #file: string;
   readonly #underWay = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
   constructor(file: string, lock: FolderLock, bounds: HistoryBounds, onError: (error: Error) => void) {
     this.#root = open({ path: file, ...OPTIONS });
     this.#channels = this.#root.openDB({ name: 'channels', encoding: 'string' });
+    this.#documents = this.#root.openDB({ name: 'documents', encoding: 'string' });
     this.#history = new LmdbHistory(this.#root, bounds, onError);
+    this.#figures = new LmdbFigures(this.#root);
     this.#bounds = bounds;
     this.#disk = new Disk(file);
     this.#lock = lock;
+    this.#file = file;
   }
 
   /** Throws an Error that names the channel when what is stored cannot be read. */
@@ -190,6 +225,31 @@ class LmdbStore implements Store {
     return state;
   }
 
+  figures(kind: string, scope: string, page: FigurePage): StoredFigure[] {
+    return this.#figures.read(kind, scope, page);
+  }
+
+  figureScopes(kind: string): string[] {
+    return this.#figures.scopes(kind);
+  }
+
+  figureCount(kind: string, scope: string): number {
+    return this.#figures.count(kind, scope);
+  }
+
+  async saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void> {
+    if (this.#closing !== undefined) throw new Error('The store is closed');
+    const saved = this.#saveFigures(figures);
+    this.#underWay.add(saved);
+    try {
+      await saved;
+    } catch (error) {
+      throw new Error(`Figures cannot be saved: ${(error as Error).message}`, { cause: error });
+    } finally {
+      this.#underWay.delete(saved);
+    }
+  }
+
   async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
     // lmdb itself forbids it to its root database only; here it would throw later, where nothing can catch it.
     if (this.#closing !== undefined) throw new Error('The store is closed');
@@ -199,6 +259,25 @@ class LmdbStore implements Store {
       await saved;
     } catch (error) {
       throw new Error(`The state of channel ${channel} cannot be saved: ${(error as Error).message}`, { cause: error });
+    } finally {
+      this.#underWay.delete(saved);
+    }
+  }
+
+  document(name: string): unknown {
+    try {
+      return JSON.parse(this.#documents.get(name) ?? '');
+    } catch {
+      return undefined;
+    }
+  }
+
+  async saveDocument(name: string, value: unknown): Promise<void> {
+    if (this.#closing !== undefined) throw new Error('The store is closed');
+    const saved = this.#saveDocument(name, JSON.stringify(value));
+    this.#underWay.add(saved);
+    try {
+      await saved;
     } finally {
       this.#underWay.delete(saved);
     }
@@ -224,6 +303,31 @@ class LmdbStore implements Store {
     }
     this.#committed.set(channel, state);
     if (count !== undefined) this.#counts.set(channel, count);
+  }
+
+  /** What was refused is not taken back: figures of a file that is away are better there than nowhere. */
+  async #saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void> {
+    const bytes = this.#disk.begin(figures.reduce((units, [, text = '']) => units + text.length, 0));
+    try {
+      await this.#transact((writes) => {
+        for (const [key, text] of figures) writes.push(this.#figures.put(key, text));
+      });
+      const fault = this.#disk.faultOfCommit();
+      if (fault !== null) throw new Error(fault);
+    } finally {
+      this.#disk.end(bytes);
+    }
+  }
+
+  async #saveDocument(name: string, text: string): Promise<void> {
+    const bytes = this.#disk.begin(text.length);
+    try {
+      await this.#transact((writes) => writes.push(this.#documents.put(name, text)));
+      const fault = this.#disk.faultOfCommit();
+      if (fault !== null) throw new Error(fault);
+    } finally {
+      this.#disk.end(bytes);
+    }
   }
 
   /** lmdb still has the file open, wherever it is now: when it is put back, it must not hold what was refused. */
@@ -265,18 +369,19 @@ class LmdbStore implements Store {
     return { wanted: { state: stateText(state), history: wanted }, former, count: count - expired.length };
   }
 
-  /** One transaction. Rejects with lmdb's reason. */
-  async #commit(channel: string, { state, history }: Texts): Promise<void> {
-    // Each write has a promise of its own; none may be left without a handler.
+  #commit(channel: string, { state, history }: Texts): Promise<void> {
+    return this.#transact((writes) => {
+      writes.push(state === undefined ? this.#channels.remove(channel) : this.#channels.put(channel, state));
+      for (const [key, text] of history) {
+        writes.push(text === undefined ? this.#history.database.remove(key) : this.#history.database.put(key, text));
+      }
+    });
+  }
+
+  /** One transaction. Rejects with lmdb's reason. @param write pushes the promise of each write: none may be left without a handler */
+  async #transact(write: (writes: Promise<unknown>[]) => void): Promise<void> {
     const writes: Promise<unknown>[] = [];
-    writes.push(
-      this.#root.batch(() => {
-        writes.push(state === undefined ? this.#channels.remove(channel) : this.#channels.put(channel, state));
-        for (const [key, text] of history) {
-          writes.push(text === undefined ? this.#history.database.remove(key) : this.#history.database.put(key, text));
-        }
-      }),
-    );
+    writes.push(this.#root.batch(() => write(writes)));
     const failed = (await Promise.allSettled(writes)).filter((write) => write.status === 'rejected');
     if (failed.length === 0) return;
     // No promise may be left without a handler.
@@ -311,6 +416,19 @@ class LmdbStore implements Store {
 
   history(channel: string, page: HistoryPage): HistoryEntry[] {
     return this.#history.read(channel, page);
+  }
+
+  /** Several may be under way: each has a snapshot of its own. */
+  backup(): Promise<string> {
+    if (this.#closing !== undefined) return Promise.reject(new Error('The store is closed'));
+    const copied = copyBeside(dirname(this.#file), this.#file, (path) => this.#root.backup(path, false));
+    // It must not be closed meanwhile.
+    const ended = copied.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#underWay.add(ended);
+    return copied.finally(() => this.#underWay.delete(ended));
   }
 
   checkReaders(): void {

@@ -4,12 +4,24 @@
  */
 
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
-import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP, type Store } from './store.js';
+import {
+  type FigureKey,
+  type FigurePage,
+  type HistoryBounds,
+  type HistoryPage,
+  isTooOld,
+  PRUNE_STEP,
+  type Store,
+  type StoredFigure,
+} from './store.js';
 
 export class MemoryStore implements Store {
   readonly #texts = new Map<string, string>();
+  readonly #documents = new Map<string, string>();
   /** Oldest first. */
   readonly #history = new Map<string, HistoryEntry[]>();
+  /** By kind, by scope, by time. */
+  readonly #figures = new Map<string, Map<string, Map<number, string>>>();
   readonly #bounds: HistoryBounds;
   readonly #wallMs: () => number;
   #closed = false;
@@ -34,6 +46,42 @@ export class MemoryStore implements Store {
     const entries = this.#history.get(channel) ?? [];
     const page = entries.filter(({ fromMs }) => fromMs < beforeMs).toReversed();
     return page.filter((entry) => !isTooOld(entry, this.#bounds, this.#wallMs())).slice(0, limit);
+  }
+
+  figures(kind: string, scope: string, { fromMs, beforeMs, limit }: FigurePage): StoredFigure[] {
+    const all = [...(this.#figures.get(kind)?.get(scope) ?? [])].map(([atMs, text]) => ({ atMs, text }));
+    const page = all.filter(({ atMs }) => atMs >= fromMs && atMs < beforeMs);
+    return page.sort((a, b) => a.atMs - b.atMs).slice(0, limit);
+  }
+
+  figureScopes(kind: string): string[] {
+    const scopes = [...(this.#figures.get(kind) ?? [])].filter(([, figures]) => figures.size > 0);
+    return scopes.map(([scope]) => scope).sort();
+  }
+
+  figureCount(kind: string, scope: string): number {
+    return this.#figures.get(kind)?.get(scope)?.size ?? 0;
+  }
+
+  async saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void> {
+    if (this.#closed) throw new Error('The store is closed');
+    for (const [[kind, scope, atMs], text] of figures) {
+      const scopes = this.#figures.get(kind) ?? new Map<string, Map<number, string>>();
+      const there = scopes.get(scope) ?? new Map<number, string>();
+      if (text === undefined) there.delete(atMs);
+      else there.set(atMs, text);
+      this.#figures.set(kind, scopes.set(scope, there));
+    }
+  }
+
+  document(name: string): unknown {
+    const text = this.#documents.get(name);
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+
+  async saveDocument(name: string, value: unknown): Promise<void> {
+    if (this.#closed) throw new Error('The store is closed');
+    this.#documents.set(name, JSON.stringify(value));
   }
 
   fault(): null {

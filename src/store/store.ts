@@ -20,13 +20,49 @@ export interface HistoryPage {
   readonly beforeMs?: number | undefined;
 }
 
+/** Figures that are kept by time, of whatever kind and scope: texts, of which a store knows nothing more (src/statistics/README.md). */
+export type FigureKey = readonly [kind: string, scope: string, atMs: number];
+
+/** What is stored of one moment or period. */
+export interface StoredFigure {
+  readonly atMs: number;
+  readonly text: string;
+}
+
+export interface FigurePage {
+  /** From this moment on, unix milliseconds; before that one. */
+  readonly fromMs: number;
+  readonly beforeMs: number;
+  /** At most this many. */
+  readonly limit: number;
+}
+
 /** What readers need of a store. */
 export interface HistoryStore {
   /** What was on air, newest first; nothing that is older than the bounds. Unknown channel: empty. */
   history(channel: string, page: HistoryPage): HistoryEntry[];
+  /** Oldest first. Unknown kind or scope: empty. */
+  figures(kind: string, scope: string, page: FigurePage): StoredFigure[];
 }
 
-export interface Store extends HistoryStore {
+/** Small things that are kept whole, by name, beside what the channels have. */
+export interface DocumentStore {
+  /** What was saved last, as JSON gives it back; undefined: nothing, or what cannot be read. */
+  document(name: string): unknown;
+  /** Resolves when a kill -9 can no longer lose it; rejects as `save` does. */
+  saveDocument(name: string, value: unknown): Promise<void>;
+}
+
+export interface Store extends HistoryStore, DocumentStore {
+  /** The scopes of which there are figures of this kind, in order. */
+  figureScopes(kind: string): string[];
+  /** How many figures there are of a scope. */
+  figureCount(kind: string, scope: string): number;
+  /**
+   * Writes figures, or removes them (undefined), as one transaction: resolves and rejects as `save` does. No key twice in one call; one call at a
+   * time (the caller's duty).
+   */
+  saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void>;
   /** The last committed state of a channel, or undefined when nothing was ever saved. Read at start. */
   load(channel: string): ChannelState | undefined;
   /**
@@ -40,6 +76,11 @@ export interface Store extends HistoryStore {
   fault(): string | null;
   /** Another process that read it was killed: what it held is free again. */
   checkReaders?(): void;
+  /**
+   * A copy of all that is saved by now, as a file in the store's folder; resolves with its name there. It is the caller's to remove.
+   * Absent: there is nothing to copy.
+   */
+  backup?(): Promise<string>;
   /** Waits for saves under way, then releases the folder. Idempotent. */
   close(): Promise<void>;
 }

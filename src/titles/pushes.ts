@@ -3,6 +3,7 @@
  * that is committed: the engine is asked, and the answer comes after its commit and after this process's readers.
  */
 
+import { createHash } from 'node:crypto';
 import { ChannelCounter } from '../base/channel-counter.js';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
@@ -10,20 +11,25 @@ import { Refusal } from '../base/refusal.js';
 import type { ChannelRules } from '../channel/rules.js';
 import { secretMatches } from '../config/secret.js';
 import { type PushInput, withoutEntities } from '../metadata/push-input.js';
+import { type Track, titleLine } from '../metadata/record.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
+import { changeSilently, dropNext } from '../now-playing/effect.js';
 import { acceptPush, type Pushed } from '../now-playing/now-playing.js';
 import type { Engine } from './engine.js';
+import type { MadeTokens } from './made-tokens.js';
 import type { Moments } from './moments.js';
 
 export interface PushParts {
   readonly engine: Engine;
   readonly moments: Moments;
-  readonly channels: ReadonlyMap<string, ChannelRules>;
+  readonly channels: ReadonlyMap<string, { readonly rules: ChannelRules }>;
   readonly faces: ReadonlyMap<string, ChannelFace>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Tokens that operators have made. Absent: there are none. */
+  readonly madeTokens?: MadeTokens;
   /** How many pushes of a channel may wait for their time. */
-  readonly heldPushes: number;
+  readonly heldPushes: () => number;
   /** Whether the readers of a channel get the record with this version later. */
   isWaiting(channel: string, version: number): boolean;
   /** Does what is due on a channel: a held push that is due at this moment comes before a new one. */
@@ -57,18 +63,25 @@ export class Pushes {
 
   /** Whether the token may push to the channel. Finding out takes the same time for an unknown channel. */
   authorizes(channel: string, token: string): boolean {
-    const found = this.#parts.channels.get(channel);
-    return found === undefined ? secretMatches([], token) : found.authorizesPush(token);
+    const { channels, madeTokens } = this.#parts;
+    const rules = channels.get(channel)?.rules;
+    const sha256 = createHash('sha256').update(token, 'utf8').digest();
+    // Both are always asked.
+    const isMade = madeTokens?.has(channel, sha256) ?? false;
+    const isConfigured = rules === undefined ? secretMatches([], sha256) : rules.authorizesPush(sha256);
+    if (isConfigured) madeTokens?.use(`${channel} config-${rules!.placeOfToken(sha256)}`);
+    return isConfigured || (isMade && rules !== undefined);
   }
 
   /** Takes a push; resolves after commit and readers. Rejects with a Refusal. */
   async push(channel: string, input: PushInput): Promise<AcceptedPush> {
-    const { engine, moments, channels, faces, heldPushes, isWaiting, onPush } = this.#parts;
-    const { titlesFrom, holdSeconds, pushDecodesEntities } = channels.get(channel)!;
+    const { engine, moments, heldPushes, isWaiting, onPush, log } = this.#parts;
+    const face = this.#faceOf(channel);
+    const { titlesFrom, holdSeconds, pushDecodesEntities } = this.#parts.channels.get(channel)!.rules;
     if (!titlesFrom.includes('metapush')) {
       throw new Refusal('invalid', 'This channel takes no pushed titles: metapush is not in its titlesFrom.');
     }
-    const rules = { holdSeconds, heldPushes };
+    const rules = { holdSeconds, heldPushes: heldPushes() };
     const meant = pushDecodesEntities ? withoutEntities(input) : input;
     onPush(channel);
     let pushed: Pushed | undefined;
@@ -76,8 +89,35 @@ export class Pushes {
     const { answer, change, isFarAhead } = pushed!;
     if (isFarAhead) this.#farAhead.count(channel);
     const record = change?.record ?? null;
+    if (record === null) {
+      const title = titleLine(answer);
+      const what = change === null ? 'a push repeats what is known' : 'a push waits for its time';
+      log.debug({ channel, title, startSeconds: answer.startSeconds }, what);
+    }
     const isPublished = record !== null && !isWaiting(channel, record.version);
-    return { json: new RecordView(answer, faces.get(channel)!).pushAnswer(), isPublished };
+    return { json: new RecordView(answer, face).pushAnswer(), isPublished };
+  }
+
+  /** @throws Refusal where the channel has gone since its token was read */
+  #faceOf(channel: string): ChannelFace {
+    const face = this.#parts.faces.get(channel);
+    if (face === undefined) throw new Refusal('not-found', 'This channel has gone.');
+    return face;
+  }
+
+  /** Takes back what waits for its time, or what follows. False: there is no such. Rejects with a Refusal. @param id of a held push */
+  async withdraw(channel: string, what: { readonly held: string } | 'next'): Promise<boolean> {
+    const change = await this.#parts.engine.update(channel, (state) => {
+      if (what === 'next') return state.next === null ? null : dropNext(state);
+      const held = state.held.filter(({ id }) => id !== what.held);
+      return held.length === state.held.length ? null : changeSilently(state, { held });
+    });
+    return change !== null;
+  }
+
+  /** What waits for its time, earliest first. */
+  held(channel: string): readonly Track[] {
+    return this.#parts.engine.state(channel).held;
   }
 
   /** Of an accepted push some fields were not taken. */

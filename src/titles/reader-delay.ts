@@ -17,7 +17,7 @@ export interface ReaderDelayParts {
   readonly feed: Feed;
   readonly clock: Clock;
   /** How many titles of a channel wait at most: past it the first is published. */
-  readonly most: number;
+  readonly most: () => number;
 }
 
 interface DelayedTitle {
@@ -48,6 +48,12 @@ export class ReaderDelay {
   /** The channel has no following track any more. */
   dropNext(channel: string): void {
     this.#queue(channel).dropNext();
+  }
+
+  /** The channel has gone: what waits is not published. */
+  forget(channel: string): void {
+    this.#queues.get(channel)?.end();
+    this.#queues.delete(channel);
   }
 
   /** Whether the record with this version waits. */
@@ -91,7 +97,7 @@ class DelayedChannel implements AlarmHandler {
     }
     this.#waiting.push({ view, spendsNext, dueMs });
     feed.sequence.hold(stampOf(view));
-    if (this.#waiting.length > most) this.#publishFirst();
+    if (this.#waiting.length > most()) this.#publishFirst();
     this.#alarm ??= clock.alarm(this.#waiting[0]!.dueMs, this);
   }
 
@@ -105,6 +111,11 @@ class DelayedChannel implements AlarmHandler {
     const last = this.#waiting.at(-1);
     if (last === undefined) this.#parts.feed.set(this.#channel, 'next', null);
     else last.spendsNext = true;
+  }
+
+  end(): void {
+    this.#alarm?.cancel();
+    for (const { view } of this.#waiting.splice(0)) this.#parts.feed.sequence.drop(stampOf(view));
   }
 
   isWaiting(version: number): boolean {

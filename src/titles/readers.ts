@@ -23,7 +23,7 @@ export interface TitleReaderParts {
   readonly faces: ReadonlyMap<string, ChannelFace>;
   readonly clock: Clock;
   /** How many titles of a channel may wait for their readers. */
-  readonly most: number;
+  readonly most: () => number;
   /** How much later than the live edge the readers of a channel and its station get a title, milliseconds. */
   delayMs(channel: string): number;
   /** How much later than its sender says the audio of a title of this origin comes in, milliseconds. */
@@ -42,15 +42,17 @@ export class TitleReaders {
 
   /** What was committed before is in force again, before anybody can read. */
   restore(engine: Engine): void {
-    const { feed, faces, clock, moments } = this.#parts;
-    for (const [key, face] of faces) {
-      const state = engine.state(key);
-      const real = realNow(state);
-      if (real !== null) moments.ageMs(key, real);
-      if (state.now !== null) feed.set(key, 'now', new RecordView(state.now, face));
-      const next = currentNext(state, clock.wallMs());
-      if (next !== null) feed.set(key, 'next', new RecordView(next, face));
-    }
+    for (const [key, face] of this.#parts.faces) this.#restore(key, face, engine);
+  }
+
+  #restore(key: string, face: ChannelFace, engine: Engine): void {
+    const { feed, clock, moments } = this.#parts;
+    const state = engine.state(key);
+    const real = realNow(state);
+    if (real !== null) moments.ageMs(key, real);
+    if (state.now !== null) feed.set(key, 'now', new RecordView(state.now, face));
+    const next = currentNext(state, clock.wallMs());
+    if (next !== null) feed.set(key, 'next', new RecordView(next, face));
   }
 
   /** What was committed while there was no link: readers get it as they get any change. */
@@ -82,6 +84,16 @@ export class TitleReaders {
       this.#delay.next(view);
       listenerFeed.next(view, sessions);
     }
+  }
+
+  /** Channels that have gone. */
+  forget(channels: readonly string[]): void {
+    for (const channel of channels) this.#delay.forget(channel);
+  }
+
+  /** What was committed before of channels that are new is in force again. */
+  begin(channels: readonly string[], engine: Engine): void {
+    for (const channel of channels) this.#restore(channel, this.#parts.faces.get(channel)!, engine);
   }
 
   /** Whether the record with this version waits. */

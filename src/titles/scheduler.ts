@@ -74,6 +74,12 @@ export class TitleScheduler {
     await engine.update(channel, decide);
   }
 
+  /** The channel has gone. */
+  forget(channel: string): void {
+    this.#schedules.get(channel)?.end();
+    this.#schedules.delete(channel);
+  }
+
   #schedule(channel: string): ChannelSchedule {
     let schedule = this.#schedules.get(channel);
     if (schedule === undefined) this.#schedules.set(channel, (schedule = new ChannelSchedule(channel, this.#parts)));
@@ -88,6 +94,7 @@ class ChannelSchedule implements AlarmHandler {
   /** Held push, by name since engines may give a new object each time → when it is due at the latest, monotonic milliseconds. */
   readonly #latestMs = new Map<string, number>();
   #alarm: Alarm | null = null;
+  #isEnded = false;
 
   constructor(channel: string, parts: TitleSchedulerParts) {
     this.#channel = channel;
@@ -98,12 +105,18 @@ class ChannelSchedule implements AlarmHandler {
     void this.check();
   }
 
+  end(): void {
+    this.#alarm?.cancel();
+    this.#isEnded = true;
+  }
+
   /** Never rejects. */
   check(): Promise<void> {
     return settle(this.#check(), this.#parts);
   }
 
   async #check(): Promise<void> {
+    if (this.#isEnded) return;
     const { engine, clock, fallback, moments, streamTitle, trust } = this.#parts;
     const channel = this.#channel;
     const state = engine.state(channel);

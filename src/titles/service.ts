@@ -80,17 +80,29 @@ export class TitleService {
    * it, and before anybody can read.
    */
   async restore(): Promise<void> {
+    await this.begin([...this.#parts.channels.keys()]);
+  }
+
+  #restoreTape(key: string): void {
     const { channels, faces } = this.#parts;
-    for (const [key, channel] of channels) {
-      const { now } = this.#engine.state(key);
-      if (now !== null) channel.audio.title(new RecordView(now, faces.get(key)!));
-    }
-    await Promise.all([...channels.keys()].map((key) => this.#scheduler.check(key)));
+    const { now } = this.#engine.state(key);
+    if (now !== null) channels.get(key)!.audio.title(new RecordView(now, faces.get(key)!));
   }
 
   /** Does what is due on a channel. */
   check(channel: string): void {
-    void this.#scheduler.check(channel);
+    if (this.#parts.channels.has(channel)) void this.#scheduler.check(channel);
+  }
+
+  /** Channels that are new: what was committed of them before is on their tapes again. Before their sources run. */
+  begin(keys: readonly string[]): Promise<unknown> {
+    for (const key of keys) this.#restoreTape(key);
+    return Promise.all(keys.map((key) => this.#scheduler.check(key)));
+  }
+
+  /** Channels that have gone. */
+  forget(keys: readonly string[]): void {
+    for (const key of keys) this.#scheduler.forget(key);
   }
 
   /** Channel → titles of its source that came past the limit, for metrics. */
@@ -111,13 +123,26 @@ export class TitleService {
   /** Whether it has changed something, or should have. */
   async #commitTitle(channel: string, title: PlainTitle, source: Source): Promise<boolean> {
     const { channels, log } = this.#parts;
-    const { onAir } = channels.get(channel)!.switch;
+    const known = channels.get(channel);
+    if (known === undefined) return false;
+    const { onAir } = known.switch;
     // It had to wait, and another source is on air by now. An encoder's title may come while no source is connected.
-    if (source !== onAir && (source.kind !== 'encoder' || source.state === 'up')) return false;
+    if (source !== onAir && (source.kind !== 'encoder' || source.state === 'up')) {
+      log.debug(
+        { channel, source: title.source, onAir: onAir?.kind ?? null },
+        'a title was not taken: its source is not on air',
+      );
+      return false;
+    }
     try {
       const change = await this.#engine.update(channel, (state) =>
         acceptTitle(state, title, this.#parts.moments.of(channel), this.#trust(channel)),
       );
+      if (change === null) {
+        const { now } = this.#engine.state(channel);
+        const fields = { channel, source: title.source, inForce: now?.source ?? null };
+        log.debug(fields, 'a title was not taken: it is in force, or one that is trusted more is');
+      }
       return change !== null;
     } catch (error) {
       log.warn({ channel, err: error }, 'a title from the stream was not taken');
@@ -151,7 +176,7 @@ export class TitleService {
 
   /** Another source of a channel is on air, or none. */
   readonly sourceChanged = (channel: string): void => {
-    void this.#scheduler.checkSource(channel);
+    if (this.#parts.channels.has(channel)) void this.#scheduler.checkSource(channel);
   };
 
   /** Once a second: does what is due. */

@@ -38,6 +38,8 @@ const tables = (count: number, limits: { connections: number; perAddress: number
     (tallies) => new Connections({ ...limits, tallies, isShared: () => false, onRefused: () => undefined }),
   );
 
+const LOOKS_A_MINUTE = 240;
+
 t.test('connections from one address: as many as may be, wherever they are', async (t) => {
   const { joined, all } = tables(3, { connections: 100, perAddress: 5, reserved: 10 });
   const sockets: Socket[] = [];
@@ -116,16 +118,18 @@ t.test(
       const { joined, all } = eachOf(count, (tallies, clock) => new Rate(clock, limits, tallies.notices('pushes')));
       let taken = 0;
       const minutes = 3;
-      for (let ms = 0; ms < minutes * 60_000; ms += 250) {
+      for (let look = 0; look < minutes * LOOKS_A_MINUTE; look++) {
         // All at once, before any has heard of another.
         for (const rate of all) while (rate.take('demo') === 0) taken++;
-        joined.pass(250);
+        joined.pass(60_000 / LOOKS_A_MINUTE);
       }
       const one = limits.burst + minutes * limits.perMinute;
-      const delayed = (count - 1) * (limits.burst + Math.ceil(limits.perMinute / 240) + 1);
+      const delayed = (count - 1) * (limits.burst + Math.ceil(limits.perMinute / LOOKS_A_MINUTE) + 1);
       const hint = `${taken} of ${one} and ${delayed}, SEED=${random.seed}`;
       t.ok(taken <= one + delayed, hint);
-      t.ok(taken >= 0.9 * one - count, hint);
+      // Where a bucket is smaller than what comes in between two looks, the rest of that is lost.
+      const least = limits.burst + minutes * Math.min(limits.perMinute, LOOKS_A_MINUTE * limits.burst);
+      t.ok(taken >= 0.9 * least - count, `${hint}, at least ${least}`);
     }
   },
 );

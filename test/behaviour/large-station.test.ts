@@ -2,7 +2,7 @@
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import t from 'tap';
-import { preferred } from '../../src/http/poll/compression.js';
+import { preferred } from '../../src/http/compression.js';
 import { Events } from '../kit/events.js';
 import { until } from '../kit/player.js';
 import { startServer, WORKERS } from '../kit/server.js';

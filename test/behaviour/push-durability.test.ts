@@ -47,7 +47,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   const log = openLog('silent', 0).log;
   const feed = new Feed();
   const face = { key: 'demo', name: 'Demo', station: 'house', timezone: 'UTC' };
-  feed.addStation('house', [face]);
+  feed.change(new Map([['house', [face]]]));
   const channel = new Channel('demo', config.stations['house']!.channels['demo']!, config, { clock, log });
   const store = new FailingStore();
   const titles = new TitleParts({
@@ -76,7 +76,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
           onPublished: () => undefined,
           onAnswered: ({ status }) => counted.push(status),
         },
-        { ...config.limits, bodyBytes: 65536 },
+        () => config.limits,
         {
           pushes: new Rate(clock, limited),
           refusedPushes: new Rate(clock, limited),

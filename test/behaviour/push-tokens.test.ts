@@ -168,7 +168,9 @@ t.test('finding out takes the same time for unknown channels, wrong tokens and h
     Object.values(configs).map(({ pushTokens }) => pushTokens.length),
     [2, 0, 1],
   );
-  const channels = new Map(Object.entries(configs).map(([key, channel]) => [key, new ChannelRules(channel, config)]));
+  const channels = new Map(
+    Object.entries(configs).map(([key, channel]) => [key, { rules: new ChannelRules(channel, config) }]),
+  );
   const pushes = new Pushes({ channels } as unknown as PushParts);
   t.equal(pushes.authorizes('demo', 'two'), true);
 

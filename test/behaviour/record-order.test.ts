@@ -30,7 +30,7 @@ class Node {
   wallMs = 1_790_000_000_000;
 
   constructor() {
-    this.feed.addStation('house', FACES);
+    this.feed.change(new Map([['house', FACES]]));
   }
 
   begin(channel: string, type: TrackType): void {
@@ -65,7 +65,7 @@ class Node {
     this.#under = [];
     this.feed = new Feed();
     this.feed.sequence.follow(this.#stamp);
-    this.feed.addStation('house', FACES);
+    this.feed.change(new Map([['house', FACES]]));
     for (const record of this.store.values()) this.feed.set(record.channel, record.type, this.#view(record));
   }
 

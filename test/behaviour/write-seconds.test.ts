@@ -112,7 +112,11 @@ class Story {
     this.channel = new ChannelAudio({ key: 'demo', ...options });
     this.#elsewhere = new ChannelAudio({ key: 'elsewhere', ...options });
     const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
-    this.audience = new Audience(this.clock, new Sessions(this.clock, quiet, { keepMs: 1000, max: 10 }), writeSeconds);
+    this.audience = new Audience(
+      this.clock,
+      new Sessions(this.clock, quiet, { keepMs: 1000, max: 10 }),
+      () => writeSeconds,
+    );
   }
 
   run(): void {

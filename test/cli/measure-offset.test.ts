@@ -127,11 +127,12 @@ t.test('what cannot be measured', async (t) => {
     t.match([program.ended, program.said], [code, says]);
   };
   await Promise.all([
-    ends(2, /one channel key/),
+    ends(2, /something is missing\nusage: airsplice measure-offset/),
     ends(2, /--seconds must be a number from 1 to 600/, 'tone', '--seconds', '0.5'),
     ends(2, /--url must be/, 'tone', '--url', 'ftp://x'),
   ]);
   await Promise.all([
+    ends(2, /a channel key is/, 'to ne'),
     ends(1, /answers 503 for the channel tone/, 'tone', '--url', base),
     ends(1, /answers 404 for the channel nobody/, 'nobody', '--url', base),
     ends(1, /http:\/\/127.0.0.1:9 cannot be reached: .*ECONNREFUSED/, 'tone', '--url', 'http://127.0.0.1:9'),

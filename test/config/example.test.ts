@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -14,10 +15,13 @@ const ENV = {
   WAVE_STUDIO_PASSWORD: 'let me in',
   WAVE_UPSTREAM_PASSWORD: 'let us in',
   WAVE_SIGNING_KEY: 'a key that is as long as it has to be',
+  WAVE_WEBHOOK_SECRET: 'a secret of at least 24 bytes',
+  WAVE_ADMIN_PASSWORD: 'let me see',
   WAVE_CERT_FILE: TLS.certFile,
   WAVE_KEY_FILE: TLS.keyFile,
 };
 const RECORDS = [
+  'admin.users',
   'stations',
   'stations.*.channels',
   'stations.*.channels.*.icy.etypes',
@@ -60,8 +64,16 @@ t.test('config/example.yaml explains every option of the schema, and no other', 
 });
 
 t.test('config/example.yaml is valid as it stands, and mostly the defaults', async (t) => {
-  const { stations, signedUrls, order: __, ...config } = loadConfig('config/example.yaml', ENV);
-  const { stations: _, ...defaults } = configSchema({ env: {}, folder: '/' }).parse({});
+  const { stations, signedUrls, alerts, admin, order: __, ...config } = loadConfig('config/example.yaml', ENV);
+  const {
+    stations: _,
+    alerts: alertDefaults,
+    admin: adminDefaults,
+    ...defaults
+  } = configSchema({
+    env: {},
+    folder: resolve('config'),
+  }).parse({});
   t.strictSame(config, {
     ...defaults,
     addresses: [
@@ -89,6 +101,12 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
       headers: { 'X-Station-Channel': '{channelkey}' },
     },
   });
+  const { webhooks, ...otherAlerts } = alerts;
+  t.strictSame({ webhooks: [], ...otherAlerts }, alertDefaults);
+  t.match(webhooks, [{ format: 'json', channels: ['wave-live'] }]);
+  t.equal(webhooks[0]!.secret?.symmetricKeySize, ENV.WAVE_WEBHOOK_SECRET.length);
+  t.strictSame({ ...admin, users: {} }, adminDefaults);
+  t.strictSame(admin.users['ann']?.rights, ['read', 'titles', 'operate']);
   t.equal(signedUrls?.keys[0]?.symmetricKeySize, ENV.WAVE_SIGNING_KEY.length);
   const channel = stations['wave']?.channels['wave-live'];
   t.equal(secretMatches(channel?.pushTokens ?? [], 'push me'), true);
@@ -102,6 +120,7 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
 t.test('config/demo.yaml: three channels, on this machine only', async (t) => {
   const config = loadConfig('config/demo.yaml', {});
   t.strictSame(config.addresses, [{ host: '127.0.0.1', port: 8000 }]);
+  t.equal(config.data.folder, resolve('config/data'));
   const channels = config.stations['demo']?.channels ?? {};
   t.strictSame(
     Object.entries(channels).map(([key, { mounts, bitrateKbps, sources }]) => [
@@ -127,6 +146,6 @@ t.test('config/demo.yaml: three channels, on this machine only', async (t) => {
   });
   t.throws(
     () => loadConfig('config/demo.yaml', { HOST: '0.0.0.0' }),
-    /^config.demo.yaml:6:11: addresses.0..host: can be/,
+    /^config.demo.yaml:7:11: addresses.0..host: can be/,
   );
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ConfigError, loadConfig } from '../../src/config/load.js';
 import { DEMO_SECRETS_CONSENT } from '../../src/config/schema.js';
@@ -55,6 +55,7 @@ t.test('a small file gives every default', async (t) => {
         pushDecodesEntities: false,
         delaySeconds: 0,
         titleOffsetMs: 0,
+        partTime: false,
         sources: [{ type: 'file', path: join(file, '../tone.mp3') }],
       },
     },
@@ -169,7 +170,7 @@ stations:
       '29:32 stations.st.channels.one.sources[4].url',
       '29:74 stations.st.channels.one.sources[4].retrySeconds.max',
       '30:33 stations.st.channels.one.sources[5].url[0]',
-      '30:56 stations.st.channels.one.sources[5].lingerSecond: is not an option',
+      '30:56 stations.st.channels.one.sources[5].lingerSecond: is not an option; did you mean lingerSeconds?',
       '30:87 stations.st.channels.one.sources[5].retrySeconds',
     ],
   );
@@ -396,4 +397,14 @@ t.test('stations and channels keep the order of the file, numbers too', async (t
     { station: 'zz', channels: ['b', '7', 'a', '3'] },
     { station: '1', channels: [] },
   ]);
+});
+
+t.test('paths are relative to the file, wherever the server is started', async (t) => {
+  const path = write(t, 'data: { folder: ./titles }\naccessLog: { file: log/access.log }\n');
+  const config = loadConfig(path, {});
+  t.equal(config.data.folder, join(dirname(path), 'titles'));
+  t.equal(config.accessLog.file, join(dirname(path), 'log/access.log'));
+  t.equal(loadConfig(write(t, 'log: { level: info }\n'), {}).accessLog.file, '', 'none');
+  t.equal(loadConfig(write(t, "accessLog: { file: '-' }\n"), {}).accessLog.file, '-', 'standard output');
+  t.equal(loadConfig(write(t, 'data: { folder: /srv/x/../air }\n'), {}).data.folder, '/srv/air');
 });

@@ -181,6 +181,12 @@ t.test('every documented operation and status is answered, and every message sen
     await says(204, 'OPTIONS', path);
     await says(405, 'POST', path);
   }
+  for (const method of ['GET', 'HEAD']) {
+    await says(200, method, '/metadata/stations.json');
+    await says(304, method, '/metadata/stations.json', ['If-None-Match: *']);
+  }
+  await says(204, 'OPTIONS', '/metadata/stations.json');
+  await says(405, 'POST', '/metadata/stations.json');
   for (const [scope, id] of Object.entries(scopes)) {
     for (const method of ['GET', 'HEAD']) await says(426, method, `/metadata/${scope}/${id}`);
     await says(204, 'OPTIONS', `/metadata/${scope}/${id}`);
@@ -216,6 +222,10 @@ t.test('every documented operation and status is answered, and every message sen
   // Playlists and statistics.
   for (const path of ['/demo.mp3.m3u', '/demo.mp3.pls', '/demo.mp3.xspf', ...STATISTICS]) {
     for (const method of ['GET', 'HEAD']) await says(200, method, path);
+    for (const method of ['GET', 'HEAD']) {
+      await says(200, method, '/readyz?channels=demo');
+      await says(422, method, '/readyz?channels&silentSeconds=x');
+    }
     await says(204, 'OPTIONS', path);
     await says(405, 'POST', path);
   }
@@ -309,7 +319,7 @@ t.test('every documented operation and status is answered, and every message sen
   const stopped = app.stop();
   for (const { line, body, wire } of late) {
     const [method, path] = line.split(' ') as [string, string];
-    const [answer] = await wire.send(`\r\n${body}`).take(1, 2000, method === 'HEAD' ? 1 : 0);
+    const [answer] = await wire.send(`\r\n${body}`).take(1, 10_000, method === 'HEAD' ? 1 : 0);
     t.equal(answer!.status, 503, `${line} while it stops`);
     t.strictSame(answerProblems(method, path, answer!), []);
     seen.add(seenAs(method, path, answer!.status));
@@ -318,6 +328,8 @@ t.test('every documented operation and status is answered, and every message sen
 
   const missing: string[] = [];
   for (const [operation, statuses] of operations()) {
+    // Driven by http/admin/api.test.ts and icecast.test.ts there.
+    if (/ \/admin\/(api\/|reload|stats|list|kill|move|fallbacks)/.test(operation)) continue;
     const own = statuses.filter((status) => !ANYWHERE.includes(status));
     missing.push(...own.map((status) => `${operation} ${status}`).filter((each) => !seen.has(each)));
     if (![...seen].some((each) => each.startsWith(`${operation} `))) missing.push(operation);

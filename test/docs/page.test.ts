@@ -3,9 +3,17 @@
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import t from 'tap';
+import { ADMIN_USERS } from '../kit/admin-client.js';
 import { operations } from '../kit/documents.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { ask } from '../kit/wire.js';
+
+/** What is used of Swagger UI. */
+interface SwaggerUi {
+  getSystem(): { readonly specSelectors: { allowTryItOutFor(path: string, method: string): boolean } };
+}
+type Bundle = (config: object) => SwaggerUi;
+declare const window: { ui: SwaggerUi };
 
 const CHROMIUM = '/usr/bin/chromium';
 const skip = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;
@@ -33,7 +41,7 @@ t.test('the page at /docs and its files are open, with a policy that keeps every
 });
 
 t.test('in a browser', { skip }, async (t) => {
-  const { base } = await startServer(t, demoYaml());
+  const { base, port } = await startServer(t, demoYaml(ADMIN_USERS));
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
@@ -48,13 +56,69 @@ t.test('in a browser', { skip }, async (t) => {
     'request',
     (request) => /^(data:|http:\/\/127\.0\.0\.1)/.test(request.url()) || elsewhere.push(request.url()),
   );
+  // The page keeps its parts to itself.
+  await page.addInitScript(() => {
+    let bundle: Bundle;
+    Object.defineProperty(window, 'SwaggerUIBundle', {
+      get: () => bundle,
+      set: (made: Bundle) => {
+        bundle = Object.assign((config: object) => (window.ui = made(config)), made);
+      },
+    });
+  });
   await page.goto(`${base}/docs`);
   await page.locator('.opblock').first().waitFor();
-  t.equal(await page.locator('.opblock').count(), operations().size, 'one block for each operation');
+  const published = [...operations().keys()].filter((operation) => /^(GET|POST|DELETE) /.test(operation));
+  t.equal(await page.locator('.opblock').count(), published.length, 'one block for each operation');
   t.equal(await page.locator('.errors-wrapper').count(), 0);
   await page.locator('#operations-Push-pushPost .opblock-summary').click();
   await page.locator('#operations-Push-pushPost .responses-table').first().waitFor();
   t.match(await page.locator('#operations-Push-pushPost').textContent(), /Fields are missing or invalid/);
+  t.equal(await page.locator('.try-out__btn').count(), 0, 'a push cannot be tried out');
+  for (const operation of ['Push-pushGet', 'Hear-hear', 'Watch-eventsChannel']) {
+    await page.locator(`#operations-${operation} .opblock-summary`).click();
+    await page.locator(`#operations-${operation} .responses-table`).first().waitFor();
+    t.equal(await page.locator('.try-out__btn').count(), 0, `${operation} cannot be tried out`);
+  }
+  const gets = published.filter((each) => each.startsWith('GET ')).map((each) => each.slice(4));
+  const tried = await page.evaluate(
+    (paths) => paths.filter((path) => window.ui.getSystem().specSelectors.allowTryItOutFor(path, 'get')),
+    gets,
+  );
+  t.strictSame(
+    gets.filter((path) => !tried.includes(path)).sort(),
+    [
+      ...['/admin.cgi', '/admin/api/events', '/admin/api/log', '/admin/fallbacks', '/admin/killclient'],
+      ...['/admin/killsource', '/admin/metadata', '/admin/moveclients'],
+      ...['/metadata/channel/{channelkey}', '/metadata/listener/{metaid}', '/metadata/sse/channel/{channelkey}'],
+      ...['/metadata/sse/listener/{metaid}', '/metadata/sse/station/{stationkey}', '/metadata/station/{stationkey}'],
+      ...['/metapush/{channelkey}', '/metapush/{channelkey}/{token}', '/{mount}'],
+    ],
+    'all that is read can be tried out, but not what acts, or never ends',
+  );
+
+  /** What the server says to a read that is tried out. */
+  const answered = async (operation: string, fields: Readonly<Record<string, string>>, status: number) => {
+    const block = page.locator(`#operations-${operation}`);
+    await block.locator('.opblock-summary').click();
+    await block.locator('.try-out__btn').click();
+    for (const [name, value] of Object.entries(fields)) await block.locator(`input[placeholder="${name}"]`).fill(value);
+    await block.locator('.execute').click();
+    const row = block.locator('.live-responses-table .response').filter({ hasText: String(status) });
+    await row
+      .locator('.response-col_status')
+      .filter({ hasText: String(status) })
+      .waitFor();
+    return (await row.textContent()) ?? '';
+  };
+  await ask(t, port, 'GET /metapush/demo/demo-token?artist=Tried&song=Out HTTP/1.1');
+  t.match(await answered('Poll-pollStation', { stationkey: 'demo' }, 200), /Tried - Out/);
+  await page.locator('.auth-wrapper .authorize').first().click();
+  const way = page.locator('.auth-container').filter({ hasText: 'adminToken' });
+  await way.locator('input').fill(process.env['ADMIN_TEST_READ']!);
+  await way.locator('button.authorize').click();
+  await page.locator('.close-modal').click();
+  t.match(await answered('Admin-adminSelf', {}, 200), /reader/);
   if (process.env['SHOT']) await page.screenshot({ path: process.env['SHOT'], fullPage: false });
   t.strictSame(complaints, []);
   t.strictSame(elsewhere, []);

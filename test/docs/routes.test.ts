@@ -5,17 +5,20 @@
 
 import fastify from 'fastify';
 import t from 'tap';
+import { registerAdmin } from '../../src/http/admin/api.js';
+import { registerStatistics } from '../../src/http/admin/statistics.js';
 import { registerDocuments } from '../../src/http/documents.js';
 import { registerHeard } from '../../src/http/heard.js';
 import { registerOps } from '../../src/http/ops.js';
 import { registerPage } from '../../src/http/page.js';
 import { registerPush } from '../../src/http/push.js';
 import { PLAYLIST_EXTENSIONS, registerPlaylists } from '../../src/http/stream/playlists.js';
+import { registerStations } from '../../src/http/stream/stations.js';
 import { registerStatus } from '../../src/http/stream/status.js';
 import { operations } from '../kit/documents.js';
 
 /** Pages for people, and what they are made of. */
-const PAGES = /^\/($|web\/|docs(\/|$)|favicon\.ico$)/;
+const PAGES = /^\/($|web\/|admin(\/?$|\/web\/)|docs(\/|$)|favicon\.ico$)/;
 
 /** What the router hands to services, by the service that takes it. */
 const PAST_FASTIFY = [
@@ -35,10 +38,14 @@ t.test('paths and methods are those of the router', async (t) => {
   const app = fastify({ exposeHeadRoutes: false });
   const served = new Set<string>();
   app.addHook('onRoute', ({ method, url, onRequest }) => {
-    const path = url.replace(':channel', '{channelkey}').replace(':token', '{token}').replace(':metaid', '{metaid}');
+    const path = url
+      .replace(':channel', '{channelkey}')
+      .replace(':token', '{token}')
+      .replace(':metaid', '{metaid}')
+      .replace(/:(id|network)/, '{$1}');
     // Those that are only refused (http/methods.ts) have nothing but that hook; HEAD of a push is described, since people ask.
     const methods = [method].flat();
-    const isRefusal = methods.includes('DELETE') && onRequest !== undefined;
+    const isRefusal = methods.length > 2 && onRequest !== undefined;
     // One route for all of them.
     if (path === '/*') {
       for (const each of isRefusal ? [] : methods)
@@ -50,13 +57,17 @@ t.test('paths and methods are those of the router', async (t) => {
         served.add(`${each} ${path}`);
     }
   });
-  registerPush(app, {} as never, { bodyBytes: 1 } as never, {} as never);
-  registerHeard(app, {} as never, 1);
-  registerOps(app, { ready: true, metricsType: 'text/plain', metrics: async () => '' });
-  registerPage(app, []);
-  registerPlaylists(app, [{ paths: ['/{mount}'] } as never], {} as never);
+  registerPush(app, {} as never, () => ({ pushBodyBytes: 1 }) as never, {} as never);
+  registerHeard(app, {} as never, () => 1);
+  registerAdmin(app, {} as never, {} as never);
+  registerStatistics(app, {} as never);
+  registerOps(app, { ready: true, metricsType: 'text/plain', metrics: async () => '' }, {} as never);
+  registerPage(app, () => []);
+  registerPlaylists(app, { channels: [{ paths: ['/{mount}'] } as never] }, {} as never);
   registerStatus(app, {} as never);
-  registerDocuments(app, { openApi: {}, asyncApi: {}, record: {} });
+  registerStations(app, { stations: [] } as never);
+  const empty = { openApi: {}, asyncApi: {}, record: {} };
+  registerDocuments(app, () => empty);
   await app.ready();
   t.teardown(() => app.close());
   t.strictSame([...operations().keys()].sort(), [...served, ...PAST_FASTIFY].sort());

@@ -162,3 +162,36 @@ t.test('a reader that has gone', async (t) => {
   await server.end('SIGTERM');
   t.equal(server.ended, 0);
 });
+
+t.test('LOG_LEVEL and --log-level before the configuration; the id of a connection in all its lines', async (t) => {
+  const folder = tempFolder(t);
+  const config = join(folder, 'config.yaml');
+  const [port, quietPort] = [await freePort(), await freePort()];
+  const log = (level: string) => `data: { folder: ${join(folder, level)} }\nlog: { level: ${level} }\n`;
+  writeFileSync(config, demoYaml(log('warn'), port));
+  const server = new ServerProcess(t, port, [config], { LOG_LEVEL: 'debug' });
+  await server.ready();
+  const player = new Player(port, '/demo.mp3', { agent: 'known' });
+  await player.until((p) => p.audioBytes > 0);
+  player.close();
+  const refused = new Player(port, '/studio.mp3', { method: 'SOURCE', headers: 'Authorization: Basic eDp5\r\n' });
+  t.teardown(() => refused.close());
+  const lines = () => server.err.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  const find = (msg: string) => lines().find((line) => line.msg === msg);
+  await until(() => find('listener ended') !== undefined && find('encoder refused') !== undefined, 10_000);
+  const joined = find('listener joined');
+  t.match(joined, { channel: 'demo', mount: '/demo.mp3', address: '127.0.0.1', icy: true, connection: /^\d+$/ });
+  t.equal(find('listener ended').connection, joined.connection);
+  t.match(find('encoder refused').connection, /^\d+$/);
+  t.not(find('encoder refused').connection, joined.connection);
+  t.match(find('sources, best first').sources, ['file up']);
+
+  writeFileSync(config, demoYaml(log('info'), quietPort));
+  const quiet = new ServerProcess(t, quietPort, ['--log-level', 'silent', config], { LOG_LEVEL: 'debug' });
+  await quiet.ready();
+  t.equal(quiet.err, '');
+  const wrong = new ServerProcess(t, quietPort, [config], { LOG_LEVEL: 'loud' });
+  await until(() => wrong.ended !== undefined, 10_000);
+  t.equal(wrong.ended, 2);
+  t.match(wrong.err, 'LOG_LEVEL must be one of: fatal');
+});

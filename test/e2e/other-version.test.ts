@@ -5,6 +5,7 @@
  */
 
 import t, { type Test } from 'tap';
+import { MESSAGES_VERSION } from '../../src/processes/messages.js';
 import { Feeder } from '../kit/feeder.js';
 import { Machine, onePerWorker, RESTARTED_MS, strayBytes, WORKERS } from '../kit/machine.js';
 import { type Player, until } from '../kit/player.js';
@@ -99,9 +100,9 @@ t.test('a restart with another version of the link: who is with an old worker co
   t.equal(machine.logged(WAITS), WORKERS, 'new workers at the old hub');
   t.equal(machine.logged(ENDS), WORKERS, 'old workers at the new hub');
   // What the old hub offers is refused too.
-  const refused = machine.logged('speaks version 1 of the link, this one version 2: it is refused');
+  const refused = machine.logged('speaks version 2 of the link, this one version 3: it is refused');
   t.equal(refused, WORKERS + 1, 'a line for each');
-  t.equal(machine.logged('speaks version 2 of the link, this one version 1: it is refused'), WORKERS);
+  t.equal(machine.logged('speaks version 3 of the link, this one version 2: it is refused'), WORKERS);
   t.equal(machine.logged('it is started again'), 0);
   t.notMatch(machine.server.err, /internal error/);
   t.notMatch(machine.server.err, /the hub has not handed over/);
@@ -118,7 +119,9 @@ t.test('a restart with another version of the messages is none', async (t) => {
   t.equal(code, 1);
   t.match(
     said,
-    /not restarted: the program speaks version 2 .* this supervisor version 1: the server must be stopped and started/,
+    new RegExp(
+      `not restarted: the program speaks version ${MESSAGES_VERSION + 1} .* this supervisor version ${MESSAGES_VERSION}: the server must be stopped and started`,
+    ),
   );
   await until(() => machine.children.length === 1 + WORKERS, RESTARTED_MS);
   t.strictSame(pids(machine), before, 'the old ones go on');

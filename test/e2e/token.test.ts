@@ -1,33 +1,14 @@
-/** `npm run token`: what it prints works as it stands, once, and a channel key that cannot be one is refused. */
+/** `airsplice token`: what it prints works as it stands, once, and a channel key that cannot be one is refused. */
 
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { TYPESCRIPT } from '../kit/process.js';
+import { airsplice, runProgram } from '../kit/command-line.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { ask } from '../kit/wire.js';
 
-const TOKEN = new URL('../../src/token.ts', import.meta.url).pathname;
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-function run(program: string, ...args: readonly string[]): Promise<Ran> {
-  // Without the test runner's own hooks, which triple the time to start.
-  const env = { ...process.env, NODE_OPTIONS: '' };
-  return new Promise((resolve) => {
-    execFile(program, args, { env }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    );
-  });
-}
-
-const npmRun = (...args: readonly string[]) => run('npm', 'run', '-s', 'token', '--', ...args);
+const npmRun = (...args: readonly string[]) => runProgram('npm', ['run', '-s', 'token', '--', ...args]);
 /** The same without npm, in a third of the time. */
-const token = (...args: readonly string[]) => run(process.execPath, ...TYPESCRIPT, TOKEN, ...args);
+const token = (...args: readonly string[]) => airsplice(['token', ...args]);
 
 t.test('the token and its digest: the one pushes where the other is configured', async (t) => {
   const [first, second] = await Promise.all([npmRun('wave-live'), npmRun('wave-live')]);
@@ -58,7 +39,7 @@ t.test('no channel, a malformed one, two of them, an option: usage and exit code
     const { code, out, err } = await token(...args);
     t.equal(code, 2, args.join(' '));
     t.equal(out, '', 'no token is made');
-    t.match(err, /usage: npm run token -- CHANNEL/);
+    t.match(err, /usage: airsplice token CHANNEL/);
   }
 });
 

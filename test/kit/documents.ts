@@ -9,6 +9,7 @@
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { documents } from '../../src/docs/documents.js';
+import { paths as described } from '../../src/docs/openapi.js';
 import type { Json } from '../../src/docs/schemas.js';
 import { PUSH_LIMITS } from './limits.js';
 
@@ -29,11 +30,12 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema: Json }>>;
 }
 
-const LIMITS = { ...PUSH_LIMITS, historyEntries: 1000, historyPageBytes: 2_097_152 };
-const { openApi, asyncApi } = documents(LIMITS);
+export const DESCRIBED_LIMITS = { ...PUSH_LIMITS, historyEntries: 1000, historyPageBytes: 2_097_152 };
+const { openApi, asyncApi } = documents(DESCRIBED_LIMITS);
 type Path = Readonly<Record<string, Operation>>;
-const paths = openApi['paths'] as Readonly<Record<string, Path>>;
-const METHODS = ['get', 'head', 'post', 'options'];
+/** With HEAD and OPTIONS, which the document itself leaves out. */
+const paths = described(DESCRIBED_LIMITS) as Readonly<Record<string, Path>>;
+const METHODS = ['get', 'head', 'post', 'delete', 'options'];
 
 /** Not part of the described interface: the pages for people. */
 const OTHERS = /^\/($|web\/|docs(\/|$)|favicon\.ico$|\*)/;
@@ -69,7 +71,7 @@ function templateOf(path: string): string {
   return templates.find(({ pattern }) => pattern.test(path))!.template;
 }
 
-/** Every operation of the OpenAPI document, as `METHOD template`, with the statuses it knows. */
+/** Every operation that is described, as `METHOD template`, with the statuses it knows. */
 export function operations(): Map<string, readonly number[]> {
   const all = new Map<string, readonly number[]>();
   for (const [template, path] of Object.entries(paths)) {

@@ -8,6 +8,7 @@
  * - where nothing has died each listener hears all that the encoder sends, frame by frame.
  */
 
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Test } from 'tap';
 import { DEMO_FRAMES, Feeder, framesIn } from './feeder.js';
 import { Machine, RESTARTED_MS, strayBytes, WORKERS } from './machine.js';
@@ -17,7 +18,7 @@ import type { Random } from './random.js';
 import { DEMO_AUDIO } from './server.js';
 import { Watching } from './wire.js';
 
-export type Act = 'restart' | 'kill hub' | 'stop hub' | 'kill worker' | 'stop worker';
+export type Act = 'reload' | 'restart' | 'kill hub' | 'stop hub' | 'kill worker' | 'stop worker';
 
 export interface ProcessStory {
   readonly listeners: number;
@@ -99,7 +100,16 @@ class Story {
     const machine = this.#machine;
     const why = `${act}, seed ${this.#random.seed}`;
     await pause(this.#random.int(0, 1000));
-    if (act === 'restart') {
+    if (act === 'reload') {
+      const before = machine.logged('"configuration reloaded"');
+      this.#rewrite();
+      machine.server.child.kill('SIGHUP');
+      await until(
+        () => machine.logged('"configuration reloaded"') > before,
+        RESTARTED_MS,
+        () => `${why}: ${machine.news}`,
+      );
+    } else if (act === 'restart') {
       const before = machine.logged('"restarted"');
       machine.server.child.kill('SIGUSR2');
       await until(
@@ -124,6 +134,18 @@ class Story {
       await this.#again();
     }
     await this.#allPlay(why);
+  }
+
+  /** A channel comes, or goes, and the other one has another name. */
+  #rewrite(): void {
+    const { config } = this.#machine;
+    const text = readFileSync(config, 'utf8');
+    const [come, named] = [
+      `      come: { sources: [{ type: file, path: ${DEMO_AUDIO} }] }\n`,
+      "        name: 'Night'\n",
+    ];
+    const gone = text.replace(come, '').replace(named, '');
+    writeFileSync(config, gone === text ? `${text.replace('      studio:\n', (line) => line + named)}${come}` : gone);
   }
 
   /** Pushes end, and what they say is heard. */
@@ -229,7 +251,7 @@ export async function processStory(
   random: Random,
   { listeners, acts, delaySeconds = 0 }: ProcessStory,
 ): Promise<void> {
-  const isQuiet = acts.every((act) => act === 'restart');
+  const isQuiet = acts.every((act) => act === 'restart' || act === 'reload');
   const machine = await Machine.start(t, (port) => yaml(port, isQuiet, delaySeconds));
   const story = new Story(t, random, machine);
   await story.begin(listeners);

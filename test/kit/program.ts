@@ -35,9 +35,13 @@ export class Program {
   /** Exit code or signal, once it has ended. */
   ended: number | string | undefined;
 
-  constructor(t: Test, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  /** @param isTyped what a test writes to its `stdin` is its input */
+  constructor(t: Test, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, isTyped = false) {
     this.#command = command;
-    this.child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child = spawn(command, args, {
+      env: { ...process.env, ...env },
+      stdio: [isTyped ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    });
     const keep = (chunk: Buffer) => {
       this.said = (this.said + chunk.toString()).slice(-4000);
     };

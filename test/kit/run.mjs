@@ -3,8 +3,8 @@
  * file that fails is run again alone (tap-runs.mjs). One closing line for all. With files as arguments: only those, once.
  *
  * The short form (4 minutes) leaves out `LONG`: what takes long by its nature (crashes, disks, clocks, attacks) and all but one of the real
- * programs of a kind. The long form has those, the long forms of some others (LONG=1), and test/behaviour once more on a hub and two workers
- * (TEST_WORKERS=2).
+ * programs of a kind. The long form has those, the long forms of some others (LONG=1), and test/behaviour and the reload once more on a hub and two
+ * workers (TEST_WORKERS=2).
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -21,15 +21,18 @@ function files(folder, names) {
 const LONG = [
   ...files(
     'e2e',
-    'attacks clock crash darkice exception faults ffmpeg-ogg firefox libshout liquidsoap log ogg ogg-icy players',
+    'alerts attacks backup clock crash darkice exception faults ffmpeg-ogg firefox kept-statistics libshout liquidsoap log monitoring ogg ogg-icy players',
   ),
-  ...files('e2e', 'dead-processes other-version restart rolling-restart sessions store transcribed worker-limits'),
+  ...files(
+    'e2e',
+    'dead-processes other-version package proxies reload-deaths reload-workers restart rolling-restart sessions store systemd transcribed worker-limits',
+  ),
   ...files('audio', 'ogg-link-end'),
   ...files(
     'behaviour',
     'churn decoders fuzz-front heard-places large-pieces large-station media-clock unread-answers write-seconds',
   ),
-  ...files('cli', 'measure-offset'),
+  ...files('cli', 'bench doctor-proxy measure-offset record'),
   ...files('docs', 'playout'),
   ...files('kit', 'spread'),
   ...files('store', 'pages'),
@@ -47,8 +50,8 @@ const ALONE = [...files('behaviour', 'framing-budget'), ...files('e2e', 'workers
 const LONG_ALONE = [
   ...files('behaviour', 'heard-places unread-answers'),
   // Four processes each.
-  ...files('e2e', 'attacks dead-processes other-version rolling-restart sessions worker-limits'),
-  ...files('long', 'hostile hostile-workers processes truth'),
+  ...files('e2e', 'attacks dead-processes other-version rolling-restart sessions systemd worker-limits'),
+  ...files('long', 'debian-package hostile hostile-workers newcomer processes truth'),
 ];
 
 /** These start no server of processes: with workers they would be the same. */
@@ -73,7 +76,7 @@ function long() {
 /** What of test/behaviour starts a server. One file at a time: with four processes for each server it has enough to do. */
 function onWorkers() {
   const rest = testsIn('behaviour').filter((file) => !NO_SERVER.includes(file));
-  return [[SLOW, '--jobs=1', ...rest], { TEST_WORKERS: '2' }];
+  return [[SLOW, '--jobs=1', ...rest, ...files('app', 'reload')], { TEST_WORKERS: '2' }];
 }
 
 function short() {

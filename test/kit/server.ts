@@ -7,7 +7,9 @@ import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
 import { type App, startApp } from '../../src/app/app.js';
 import { type Log, openLog } from '../../src/base/log.js';
+import { control } from '../../src/cli/control.js';
 import { loadConfig } from '../../src/config/load.js';
+import { planReload, type ReloadPlan } from '../../src/config/plan.js';
 import { until } from './player.js';
 import { freePorts, ServerProcess } from './process.js';
 import { Random } from './random.js';
@@ -50,6 +52,8 @@ export interface TestServer {
   readonly base: string;
   readonly ws: string;
   readonly folder: string;
+  /** Puts another configuration in force; rejects where that cannot be. */
+  reload(yaml: string): Promise<ReloadPlan>;
 }
 
 /** A folder that goes when the test has ended. */
@@ -90,28 +94,35 @@ export async function startServer(t: Test, yaml: string, folder = tempFolder(t),
   const path = join(folder, 'config.yaml');
   writeFileSync(path, yaml);
   if (WORKERS > 0) return startProcesses(t, yaml, folder, log);
-  const config = loadConfig(path, process.env);
-  // That the machine stood still belongs into a test's log only where the test asks for it.
-  const longTurnMs = yaml.includes('longTurnMs') ? config.log.longTurnMs : LONG_TURN_MS;
-  const data = { folder: join(folder, 'data') };
-  const app = await startApp({ ...config, data, log: { ...config.log, longTurnMs } }, log ?? openLog('silent', 0).log);
+  const read = (text: string) => {
+    const config = loadConfig(path, process.env, text);
+    // That the machine stood still belongs into a test's log only where the test asks for it.
+    const longTurnMs = text.includes('longTurnMs') ? config.log.longTurnMs : LONG_TURN_MS;
+    return { ...config, data: { folder: join(folder, 'data') }, log: { ...config.log, longTurnMs } };
+  };
+  const app = await startApp(read(yaml), log ?? openLog('silent', 0).log);
   t.teardown(() => app.stop());
   const port = app.ports[0]!;
-  return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder };
+  const reload = async (text: string) => app.reload.apply(read(text));
+  return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder, reload };
 }
 
 /** The same as processes of its own: the command that an operator starts. */
 async function startProcesses(t: Test, yaml: string, folder: string, log: Log | undefined): Promise<TestServer> {
   const [port, ports] = await portsFor(yaml);
   const path = join(folder, 'config.yaml');
-  let next = 0;
   const level = log === undefined ? 'silent' : 'debug';
-  const named = yaml
-    .replace(/\bport: 0\b/g, () => `port: ${ports[next++]}`)
-    .replace(/^log: \{/m, `log: { level: ${level},`);
-  const data = /^data:/m.test(yaml) ? '' : `data: { folder: ${join(folder, 'data')} }\n`;
-  const logged = /^log:/m.test(yaml) ? '' : `log: { level: ${level} }\n`;
-  writeFileSync(path, `workers: ${WORKERS}\n${data}${logged}${named}`);
+  /** The file that says so. */
+  const fileOf = (text: string) => {
+    let next = 0;
+    const named = text
+      .replace(/\bport: 0\b/g, () => `port: ${ports[next++]}`)
+      .replace(/^log: \{/m, `log: { level: ${level},`);
+    const data = /^data:/m.test(text) ? '' : `data: { folder: ${join(folder, 'data')} }\n`;
+    const logged = /^log:/m.test(text) ? '' : `log: { level: ${level} }\n`;
+    return `workers: ${WORKERS}\n${data}${logged}${named}`;
+  };
+  writeFileSync(path, fileOf(yaml));
   const { seed } = new Random();
   t.teardown(() => {
     if (!t.passing()) process.stderr.write(`connections were spread with SEED=${seed}\n`);
@@ -123,18 +134,32 @@ async function startProcesses(t: Test, yaml: string, folder: string, log: Log | 
     if (server.ended !== undefined) throw new Error(`the server ended with ${server.ended}: ${server.err}`);
     return server.out.includes('plays');
   }, STARTED_MS);
-  const app: App = {
+  const app: TestServer['app'] = {
     ports,
     shoutcastPorts: ports.map((each) => each + 1),
     restrict: () => t.fail('not from outside'),
+    get reload(): never {
+      throw new Error('not from outside');
+    },
     reopen: () => void server.child.kill('SIGHUP'),
+    backup: () => Promise.reject(new Error('not from outside')),
+    ailment: () => (server.ended === undefined ? null : 'it has ended'),
     stop: async () => {
       if (server.ended === undefined) await server.end('SIGTERM');
       await logEnds;
       return [];
     },
   };
-  return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder };
+  let live = loadConfig(path, process.env);
+  const reload = async (text: string) => {
+    writeFileSync(path, fileOf(text));
+    const planned = loadConfig(path, process.env);
+    const plan = planReload(live, planned);
+    await control(live.data.folder, 'reload', AbortSignal.timeout(STARTED_MS));
+    live = planned;
+    return plan;
+  };
+  return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder, reload };
 }
 
 /** A line of a process. What none of its log has written is a warning. */

@@ -54,9 +54,8 @@ export class SessionProcess {
     const onError = (error: unknown) => {
       throw error;
     };
-    this.feed.addStation(
-      'house',
-      CHANNELS.map((key) => ({ key, name: '', station: 'house', timezone: 'UTC' })),
+    this.feed.change(
+      new Map([['house', CHANNELS.map((key) => ({ key, name: '', station: 'house', timezone: 'UTC' }))]]),
     );
     this.listenerFeed = new ListenerFeed(this.feed);
     this.sessions = new Sessions(clock, this.listenerFeed, { keepMs: KEEP_MS, max: 1000, sharedMs });
@@ -66,7 +65,7 @@ export class SessionProcess {
       this.shared = new SharedSessions({ worker, sessions, feed, clock, link: this.link, onError });
       this.listenerFeed.shared = this.shared;
     }
-    this.reports = new HeardReports(sessions, clock, REPORT_MS, this.shared);
+    this.reports = new HeardReports(sessions, clock, () => REPORT_MS, this.shared);
     if (this.shared !== null) this.link!.attach({ shared: this.shared, reports: this.reports });
     this.watchers = new Watchers(feed, this.directory, clock, {
       ...{ pingMs: 1e9, bufferBytes: 65_536, drainMs: 1e9, watchers: 1000, watchersPerAddress: 1000, frames: 9 },

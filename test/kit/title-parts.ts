@@ -53,7 +53,7 @@ export class TitleParts {
     this.engine = new LocalEngine(store, onChange, options.onUnsaved ?? (() => undefined));
     const { engine, moments, sessions } = this;
     this.readers = new TitleReaders({
-      ...{ feed, listenerFeed, sessions, moments, faces, clock, most: 64 },
+      ...{ feed, listenerFeed, sessions, moments, faces, clock, most: () => 64 },
       delayMs: () => options.readerDelayMs ?? 0,
       offsetMs: (channel, source) => channels.get(channel)!.served.titleOffsetMs(source),
     });
@@ -63,8 +63,8 @@ export class TitleParts {
       onLate: (channel, late) => sessions.late(channel, late),
     });
     this.pushes = new Pushes({
-      ...{ engine, moments, faces, clock, log, heldPushes: 64 },
-      channels: new Map([...channels].map(([key, { served }]) => [key, served.rules])),
+      ...{ engine, moments, faces, clock, log, heldPushes: () => 64 },
+      channels: new Map([...channels].map(([key, { served }]) => [key, served])),
       isWaiting: (channel, version) => this.readers.isWaiting(channel, version),
       onPush: (channel) => this.titles.check(channel),
     });

@@ -64,7 +64,15 @@ class TitleHub {
     const local = stamped(new LocalEngine(own, deliver, () => undefined), sequence, () => clock.wallMs());
     const engine = new EngineHost(local);
     this.links = new HubLinks({
-      ...{ clock, channels: new Map(), keys: KEYS, engine, sequence, storeFault: () => null, onPush: () => undefined },
+      ...{
+        clock,
+        channels: new Map(),
+        keys: () => KEYS,
+        engine,
+        sequence,
+        storeFault: () => null,
+        onPush: () => undefined,
+      },
       ...{ tallies: new Tallies(), remembered: 10, metrics: async () => this.metrics, onLastMetrics: () => undefined },
       onError: (error) => this.onError(error),
     });

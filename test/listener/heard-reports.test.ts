@@ -29,7 +29,7 @@ function setUp() {
     session.written(new Mark(viewOf('C', { version: 3 })), 20_000, clock.now());
     return session;
   };
-  const reports = new HeardReports(sessions, clock, 1000);
+  const reports = new HeardReports(sessions, clock, () => 1000);
   const take = (report: unknown, metaid = 'm') => reports.take(metaid, Buffer.from(JSON.stringify(report)));
   return { clock, heard, sessions, open, reports, take };
 }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import t from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Listener } from '../../src/listener/listener.js';
+import { Runs } from '../../src/listener/runs.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 
@@ -108,6 +109,46 @@ t.test('what a socket has not taken is not written over; what all have taken is'
   }
   t.ok(written.size < 0.9 * writes, `seed ${random.seed}: ${written.size} buffers for ${writes} segments`);
 });
+
+t.test(
+  'who begins at the edge, behind segments with which nobody can begin, is sent what is there and no more',
+  async (t) => {
+    // A segment is two blocks, so that each frame covers more than one.
+    let nowMs = 0;
+    const channel = new ChannelAudio({
+      key: 'demo',
+      now: () => nowMs,
+      lagMs: 30_000,
+      metaint: METAINT,
+      bitrateKbps: 16,
+    });
+    const frame = () => {
+      channel.write(Buffer.alloc(5000, 1), 2500, 16);
+      nowMs += 2500;
+    };
+    for (let i = 0; i < 4; i++) frame();
+    const tape = channel.tape!;
+    const withoutEntry = () =>
+      Array.from({ length: tape.head - tape.tail }, (_, i) => tape.at(tape.tail + i)!.entry < 0);
+    t.ok(withoutEntry().includes(true), 'there are such segments');
+    for (const crowd of [1, 40]) {
+      const runs = new Runs(tape, 0);
+      for (let i = 0; i < crowd; i++) runs.enter();
+      for (let story = 0; story < 12; story++) {
+        const listener = new Listener(new Sink() as unknown as Socket, tape, 'demo', tape.head, true, null, nowMs);
+        listener.runs = runs;
+        listener.writeSeconds = 2;
+        listener.start(Buffer.from('head'), nowMs);
+        for (let step = 0; step < 3; step++) {
+          frame();
+          t.ok(listener.advance(nowMs));
+          t.ok(listener.cursor <= tape.head, `${crowd} listeners, story ${story}`);
+        }
+        t.ok(listener.bytes > 0);
+      }
+    }
+  },
+);
 
 t.test('titles that come late are said once, in order, to whoever is behind', async (t) => {
   const random = new Random();

@@ -4,7 +4,7 @@ import t from 'tap';
 import { Pace } from '../../src/listener/pace.js';
 
 t.test('auto: two seconds past 1,000 listeners, a second again below 750, and what it was between', async (t) => {
-  const pace = new Pace('auto');
+  const pace = new Pace(() => 'auto');
   const seconds = (listeners: number) => {
     pace.count(listeners);
     return pace.seconds;
@@ -17,7 +17,7 @@ t.test('auto: two seconds past 1,000 listeners, a second again below 750, and wh
 
 t.test('what is set counts, whatever the crowd', async (t) => {
   for (const setting of [1, 2] as const) {
-    const pace = new Pace(setting);
+    const pace = new Pace(() => setting);
     for (const listeners of [0, 749, 1001, 0]) {
       pace.count(listeners);
       t.equal(pace.seconds, setting);

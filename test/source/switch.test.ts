@@ -1,7 +1,9 @@
 /** Which source is on air, when another takes over, and what runs meanwhile: all the time, on demand, or while nothing better has audio. */
 
 import t from 'tap';
-import { CHECK_MS, type FakeSource, LINGER_MS, STALL_MS, setUp } from '../kit/switch-harness.js';
+import type { Input } from '../../src/source/input.js';
+import type { SourceKind } from '../../src/source/source.js';
+import { CHECK_MS, FakeSource, LINGER_MS, STALL_MS, setUp } from '../kit/switch-harness.js';
 
 t.test('the better source takes over at once, and the file runs only while nothing better has bytes', async (t) => {
   const { audio, fakes, out, changes, heard, clock } = setUp(['encoder', 'pull', 'file']);
@@ -240,3 +242,40 @@ t.test('stop: everything is let go of, and what still comes is not heard', async
   t.strictSame(changes, ['encoder']);
   t.strictSame([encoder.starts, pull.starts, file.starts], [1, 1, 1]);
 });
+
+t.test(
+  'sources change while one that has gone still plays: each keeps its place, and it plays on until the next one has bytes',
+  (t) => {
+    const { audio, fakes, heard, pass, changes } = setUp(['pull', 'file']);
+    const [pull, file] = fakes as [FakeSource, FakeSource];
+    const settings = { onDemand: false, lingerMs: 0, returnMs: 0, bitrateKbps: 0 };
+    const made: FakeSource[] = [];
+    const fresh = (name: string, kind: SourceKind) => ({
+      settings,
+      from: null,
+      make: (input: Input) => made[made.push(new FakeSource(name, kind, input)) - 1]!,
+    });
+    const stays = (from: number) => ({ settings, from, make: () => t.fail('it is there') as never });
+    audio.start();
+    pass(1000, pull);
+    audio.replace([fresh('other', 'pull'), stays(1)]);
+    t.equal(heard(), 'pull', 'the other one has no bytes yet');
+    audio.replace([stays(0), fresh('encoder', 'encoder'), stays(1)]);
+    const [other, encoder] = made as [FakeSource, FakeSource];
+    t.same(audio.sources, [other, encoder, file]);
+    pass(1000, pull);
+    t.equal(heard(), 'pull', 'it still plays');
+    t.same(changes, ['pull'], 'nothing was heard between');
+    pass(200, pull, other);
+    t.equal(heard(), 'other');
+    t.notOk(pull.running, 'then it ends');
+
+    audio.replace([fresh('third', 'pull'), stays(2)]);
+    t.equal(heard(), 'other');
+    audio.replace([stays(1)]);
+    t.notOk(other.running, 'what it waited for has gone: so does it');
+    pass(200, file);
+    t.equal(heard(), 'file');
+    t.end();
+  },
+);

@@ -51,6 +51,7 @@ const DAY_MS = 86_400_000;
 /** @param openStore with these bounds of history */
 export async function storeContract(t: Test, openStore: (bounds: HistoryBounds) => Promise<Store>): Promise<void> {
   await t.test('history', (t) => historyContract(t, openStore));
+  await t.test('figures', (t) => figuresContract(t, openStore));
   const store = await openStore({ days: 30, entries: 100 });
 
   t.equal(store.load('jazz'), undefined, 'nothing was saved yet');
@@ -97,6 +98,56 @@ export async function storeContract(t: Test, openStore: (bounds: HistoryBounds) 
   await t.resolves(again, 'close is idempotent');
   await t.resolves(store.close());
   await t.rejects(store.save('jazz', stateOf(10)), 'a closed store takes nothing');
+}
+
+async function figuresContract(t: Test, openStore: (bounds: HistoryBounds) => Promise<Store>): Promise<void> {
+  const store = await openStore({ days: 2, entries: 10 });
+  const all = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: 100 };
+  const texts = (kind: string, scope: string, page = all) => store.figures(kind, scope, page).map(({ text }) => text);
+
+  t.same(store.figures('hour', 'channel:jazz', all), []);
+  t.same(store.figureScopes('hour'), []);
+  t.equal(store.figureCount('hour', 'channel:jazz'), 0);
+  await store.saveFigures([]);
+  await store.saveFigures([
+    [['hour', 'channel:jazz', 3_600_000], 'two'],
+    [['hour', 'channel:jazz', 1_790_000_000_000], 'three ü 🎵'],
+    [['hour', 'channel:jazz', 0], 'one'],
+    [['hour', 'channel:jazz2', 1], 'other'],
+    [['hour', 'Channel:jazz', 1], 'case'],
+    [['hour country', 'channel:jazz', 1], 'kind'],
+    [['hours', '', 1], 'no scope'],
+  ]);
+  t.same(store.figures('hour', 'channel:jazz', { ...all, limit: 2 }), [
+    { atMs: 0, text: 'one' },
+    { atMs: 3_600_000, text: 'two' },
+  ]);
+  t.same(texts('hour', 'channel:jazz'), ['one', 'two', 'three ü 🎵'], 'in order of time');
+  t.same(texts('hour', 'channel:jazz', { fromMs: 1, beforeMs: 3_600_001, limit: 9 }), ['two']);
+  t.same(
+    texts('hour', 'channel:jazz', { fromMs: 3_600_000, beforeMs: 1_790_000_000_000, limit: 9 }),
+    ['two'],
+    'from, before',
+  );
+  t.same(texts('hour country', 'channel:jazz'), ['kind']);
+  t.same(texts('hours', ''), ['no scope']);
+  t.same(store.figureScopes('hour'), ['Channel:jazz', 'channel:jazz', 'channel:jazz2']);
+  t.equal(store.figureCount('hour', 'channel:jazz'), 3);
+  t.same(store.history('jazz', { limit: 9 }), [], 'history knows nothing of them');
+
+  await store.saveFigures([
+    [['hour', 'channel:jazz', 0], undefined],
+    [['hour', 'channel:jazz', 3_600_000], 'again'],
+    [['hour', 'channel:jazz2', 1], undefined],
+    [['hour', 'channel:jazz2', 2], undefined],
+  ]);
+  t.same(texts('hour', 'channel:jazz'), ['again', 'three ü 🎵']);
+  t.same(store.figureScopes('hour'), ['Channel:jazz', 'channel:jazz']);
+  const large = 'x'.repeat(500_000);
+  const underWay = store.saveFigures([[['hour', 'large', 5], large]]);
+  await store.close();
+  await t.resolves(underWay, 'close waits for what is under way');
+  await t.rejects(store.saveFigures([[['hour', 'x', 5], '']]), 'a closed store takes nothing');
 }
 
 async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Promise<Store>): Promise<void> {

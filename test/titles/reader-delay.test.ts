@@ -21,9 +21,9 @@ class DelayedReader {
   #version = 0;
 
   constructor() {
-    this.feed.addStation('demo', [FACE, { ...FACE, key: 'other' }]);
+    this.feed.change(new Map([['demo', [FACE, { ...FACE, key: 'other' }]]]));
     const { feed, clock } = this;
-    this.delay = new ReaderDelay({ feed, clock, most: MOST });
+    this.delay = new ReaderDelay({ feed, clock, most: () => MOST });
     const onMessage = ({ json }: Message) => {
       const { song, type } = JSON.parse(json) as { song: string; type: string };
       this.sent.push({ song, type, atMs: clock.now() });

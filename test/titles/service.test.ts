@@ -40,7 +40,7 @@ async function start(
   const channel = new Channel('demo', channelConfig, config, { clock, log });
   const feed = new Feed();
   const face = { key: 'demo', name: 'Demo', station: 'demo', timezone: 'UTC' };
-  feed.addStation('demo', [face]);
+  feed.change(new Map([['demo', [face]]]));
   const titles = new TitleParts({
     ...{ config, clock, log, store, feed, readerDelayMs },
     faces: new Map([['demo', face]]),

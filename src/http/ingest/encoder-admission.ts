@@ -8,6 +8,7 @@ import { originOf } from '../../base/ip.js';
 import type { EncoderPlace } from '../../channel/mount.js';
 import { refuse } from '../../net/refuse.js';
 import type { RequestHead } from '../../net/request-head.js';
+import { nameConnection } from '../../net/tracked-connection.js';
 import { bodyOf } from '../../source/dechunk.js';
 import { answerHead, answerRefusal, corkTurn } from './encoder-answer.js';
 import type { ProvenHttpEncoder } from './proven.js';
@@ -48,7 +49,7 @@ export class EncoderAdmission {
     }
   }
 
-  #admit({ socket, address, path, head }: ProvenHttpEncoder, first: Buffer, place: EncoderPlace): void {
+  #admit({ socket, connection, address, path, head }: ProvenHttpEncoder, first: Buffer, place: EncoderPlace): void {
     const { server, onVerdict, onAdmitted } = this.#options;
     socket.on('error', () => undefined);
     if (head.headers.get('content-length') === '0') {
@@ -60,14 +61,16 @@ export class EncoderAdmission {
     corkTurn(socket);
     // The status must be 100 even over HTTP/1.0 (Liquidsoap); without Expect the encoder waits for a 200 before it sends.
     socket.write(expects ? 'HTTP/1.1 100 Continue\r\n\r\n' : answerHead(server, 200));
-    onVerdict({ address, path, agent: agentOf(head), status: expects ? 100 : 200, why: place.channelKey });
+    const status = expects ? 100 : 200;
+    onVerdict({ address, connection, path, agent: agentOf(head), status, why: place.channelKey });
+    nameConnection(socket, connection);
     onAdmitted(socket);
-    place.attach(socket, first, head.headers);
+    place.attach(socket, first, head.headers, address);
   }
 
-  #refuse({ socket, address, path, head }: ProvenHttpEncoder, refusal: EncoderRefusal): void {
+  #refuse({ socket, connection, address, path, head }: ProvenHttpEncoder, refusal: EncoderRefusal): void {
     const { server, onVerdict } = this.#options;
-    onVerdict({ address, path, agent: agentOf(head), status: refusal.status, why: refusal.why });
+    onVerdict({ address, connection, path, agent: agentOf(head), status: refusal.status, why: refusal.why });
     answerRefusal(socket, server, refusal);
   }
 }

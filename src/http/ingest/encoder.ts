@@ -10,6 +10,7 @@ import { judgeConnection } from '../../net/judge.js';
 import type { Proxies } from '../../net/peer.js';
 import { basicCredentials, type RequestHead } from '../../net/request-head.js';
 import { NO_SECRET } from '../../net/secret-gate.js';
+import { connectionId } from '../../net/tracked-connection.js';
 import { CHALLENGE_METHODS } from '../allow.js';
 import { answerRefusal } from './encoder-answer.js';
 import { BASIC_CHALLENGE, type EncoderRefusal, type IngestOptions, secretRefusal } from './verdict.js';
@@ -76,7 +77,8 @@ export class EncoderAcceptor {
       }
       const { path } = head;
       const rest = ahead.length === 0 ? head.rest : Buffer.concat([head.rest, ahead]);
-      const proven = { socket, address, path, channel: mount.channelKey, head: { ...head, rest } };
+      const connection = connectionId(socket);
+      const proven = { socket, connection, address, path, channel: mount.channelKey, head: { ...head, rest } };
       this.#options.onProven({ kind: 'http', ...proven });
     });
   }
@@ -86,7 +88,8 @@ export class EncoderAcceptor {
   }
 
   #refuse({ socket, ...caller }: EncoderCaller, refusal: EncoderRefusal): void {
-    this.#options.onVerdict({ ...caller, status: refusal.status, why: refusal.why });
+    const connection = connectionId(socket);
+    this.#options.onVerdict({ ...caller, connection, status: refusal.status, why: refusal.why });
     answerRefusal(socket, this.#options.server, refusal);
   }
 }

@@ -14,6 +14,8 @@ interface ProvenConnection {
   readonly channel: string;
   /** As it was asked for; "" where none was named. */
   readonly path: string;
+  /** The id of its connection in the process that has accepted it. */
+  readonly connection?: string | undefined;
 }
 
 /** It has sent the head of PUT or SOURCE. */

@@ -9,7 +9,7 @@
 import type { Socket } from 'node:net';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Notices } from '../../base/tally.js';
-import { Rate } from '../../net/rate.js';
+import { evenRate, Rate } from '../../net/rate.js';
 
 export interface RefusalPaceLimits {
   /** Refusals of one address (base/ip.ts: originOf) that are answered at once, a minute. */
@@ -34,9 +34,13 @@ export class RefusalPace implements AlarmHandler {
   readonly #waiting = new Set<PacedRefusal>();
 
   /** @param notices of refusals, from and to the other processes */
-  constructor(clock: Clock, { perMinute, remembered }: RefusalPaceLimits, notices?: Notices) {
+  constructor(clock: Clock, limits: RefusalPaceLimits, notices?: Notices) {
     this.#clock = clock;
-    this.#rate = new Rate(clock, { perMinute, burst: perMinute, remembered }, notices);
+    this.#rate = new Rate(
+      clock,
+      evenRate(() => limits.perMinute, limits.remembered),
+      notices,
+    );
     clock.everyTick(this);
   }
 

@@ -8,6 +8,7 @@ import type { EncoderPlace } from '../../channel/mount.js';
 import { HeadReader } from '../../net/head-reader.js';
 import { refuse } from '../../net/refuse.js';
 import { type RequestHead, type RequestHeadFault, RequestHeadParser } from '../../net/request-head.js';
+import { nameConnection } from '../../net/tracked-connection.js';
 import { corkTurn } from './encoder-answer.js';
 import type { ProvenShoutcastEncoder } from './proven.js';
 import { type AdmissionParts, type EncoderRefusal, typeRefusal } from './verdict.js';
@@ -50,7 +51,7 @@ export class ShoutcastAdmission {
 
   /** OK2 was sent already: an encoder that cannot stay after all is closed without an answer. */
   #admit(encoder: ProvenShoutcastEncoder, place: EncoderPlace, head: RequestHead | RequestHeadFault): void {
-    const { socket, address, path } = encoder;
+    const { socket, connection, address, path } = encoder;
     const refused = headRefusal(place, head);
     if (refused !== null || 'kind' in head) {
       this.#refuse(encoder, refused ?? { status: 400, why: '' }, '');
@@ -59,14 +60,16 @@ export class ShoutcastAdmission {
     socket.on('error', () => undefined);
     const agent = head.headers.get('user-agent') ?? '';
     const { channelKey } = place;
-    this.#options.onVerdict({ path, channel: channelKey, address, status: 200, agent, why: channelKey });
+    const named = { path, channel: channelKey, address, connection };
+    this.#options.onVerdict({ ...named, status: 200, agent, why: channelKey });
+    nameConnection(socket, connection);
     this.#options.onAdmitted(socket);
-    place.attach(socket, head.rest, head.headers);
+    place.attach(socket, head.rest, head.headers, address);
   }
 
   #refuse(encoder: ProvenShoutcastEncoder, { status, why }: EncoderRefusal, answer: string): void {
-    const { socket, address, path, channel } = encoder;
-    this.#options.onVerdict({ status, path, channel, agent: '', why, address });
+    const { socket, connection, address, path, channel } = encoder;
+    this.#options.onVerdict({ status, path, channel, agent: '', why, address, connection });
     refuse(socket, answer);
   }
 }

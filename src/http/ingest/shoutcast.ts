@@ -11,6 +11,7 @@ import { HeadReader } from '../../net/head-reader.js';
 import { judgeConnection } from '../../net/judge.js';
 import { addressOf } from '../../net/peer.js';
 import { refuse } from '../../net/refuse.js';
+import { connectionId } from '../../net/tracked-connection.js';
 import { INVALID } from './shoutcast-admission.js';
 import { FirstLineParser, openedBy, readLogin } from './shoutcast-password.js';
 import { type EncoderRefusal, type IngestOptions, secretRefusal } from './verdict.js';
@@ -49,7 +50,8 @@ export class ShoutcastAcceptor {
         if (shared !== null) return this.#refuseAtPace(socket, shared, path);
         const channel = opened[0]!.channelKey;
         const rest = ahead.length === 0 ? result.rest : Buffer.concat([result.rest, ahead]);
-        this.#options.onProven({ kind: 'shoutcast', socket, address: addressOf(socket), channel, path, rest });
+        const proven = { socket, connection: connectionId(socket), address: addressOf(socket), channel, path, rest };
+        this.#options.onProven({ kind: 'shoutcast', ...proven });
       });
     });
   }
@@ -69,7 +71,8 @@ export class ShoutcastAcceptor {
   }
 
   #refuse(socket: Socket, { status, why }: EncoderRefusal, path = ''): void {
-    this.#options.onVerdict({ status, path, agent: '', why, address: addressOf(socket) });
+    const connection = connectionId(socket);
+    this.#options.onVerdict({ status, path, agent: '', why, address: addressOf(socket), connection });
     refuse(socket, INVALID);
   }
 }

@@ -16,6 +16,7 @@ import { type Judged, type Judges, judgeRequest } from '../../net/judge.js';
 import type { Proxies } from '../../net/peer.js';
 import { basicCredentials } from '../../net/request-head.js';
 import { NO_SECRET } from '../../net/secret-gate.js';
+import { connectionId } from '../../net/tracked-connection.js';
 import type { SourceTitle } from '../../source/source.js';
 import { TITLE_METHODS } from '../allow.js';
 import type { Exchange, HttpService } from '../service.js';
@@ -47,6 +48,8 @@ export interface TitleUpdateVerdict {
   /** `""` where it was not found out. */
   readonly channel: string;
   readonly why: string;
+  /** The id of its connection. */
+  readonly connection: string | undefined;
 }
 
 /** The answer to what was taken, or a refusal, which is thrown. No Error: a stack costs more than all the rest of a refusal. */
@@ -230,7 +233,8 @@ export class TitleUpdates implements HttpService {
   }
 
   #answer({ request, response }: TitleExchange, { status, text, headers, why, channel }: TitleUpdateAnswer): void {
-    this.#options.onVerdict({ status, channel, why, address: this.#options.proxies.ofRequest(request) });
+    const [address, connection] = [this.#options.proxies.ofRequest(request), connectionId(request.socket)];
+    this.#options.onVerdict({ status, channel, why, address, connection });
     const body =
       status === 200
         ? `<?xml version="1.0"?>\n<iceresponse><message>${text}</message><return>1</return></iceresponse>\n`

@@ -42,6 +42,8 @@ export interface EncoderVerdict {
   /** Where its password names it; undefined: at most its path does. */
   readonly channel?: string | undefined;
   readonly agent: string;
+  /** The id of its connection. */
+  readonly connection?: string | undefined;
   /** The channel that takes it, or why none does. */
   readonly why: string;
 }

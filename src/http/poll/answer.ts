@@ -11,13 +11,10 @@ import type { Feed } from '../../feed/feed.js';
 import type { TrackType } from '../../metadata/record.js';
 import type { RecordView } from '../../metadata/view.js';
 import type { AddressHeaders } from '../legacy.js';
-import { matchesTag, READ_CORS, type ReadForm } from '../reads.js';
+import { JSON_TYPE, matchesTag, READ_CORS, type ReadForm, SHARED } from '../reads.js';
 import type { PollHead } from './head.js';
 
-export const JSON_TYPE = 'application/json; charset=utf-8';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
-/** Of what all may read. */
-export const SHARED = 'public, max-age=1';
 
 /** An answer that needs no compression; null body: 204. */
 export interface PlainAnswer {
@@ -68,10 +65,11 @@ export class PollAnswers {
   /** @param target path and query as requested. Undefined: not of a known channel, or spelt in an unusual way */
   of(target: string): PollAnswer | undefined {
     const known = this.#answers.get(target);
-    if (known !== undefined) return known;
+    if (known?.isThere) return known;
+    if (known !== undefined) this.#answers.delete(target);
     const [, channel, form, type = 'now'] = TARGET.exec(target) ?? [];
     if (channel === undefined || this.#feed.face(channel) === undefined) return undefined;
-    const last = () => this.#feed.last(channel, type as TrackType) ?? null;
+    const last = () => this.#feed.last(channel, type as TrackType);
     const answer = new PollAnswer(last, form as ReadForm, this.#headers, this.#kept);
     this.#answers.set(target, answer);
     return answer;
@@ -79,7 +77,7 @@ export class PollAnswers {
 }
 
 export class PollAnswer {
-  readonly #last: () => RecordView | null;
+  readonly #last: () => RecordView | null | undefined;
   readonly #form: ReadForm;
   readonly #headers: AddressHeaders;
   readonly #kept: string;
@@ -91,16 +89,22 @@ export class PollAnswer {
   /** 304. */
   #same: string | null = null;
 
-  constructor(last: () => RecordView | null, form: ReadForm, headers: AddressHeaders, kept: string) {
+  /** @param last undefined: the channel has gone */
+  constructor(last: () => RecordView | null | undefined, form: ReadForm, headers: AddressHeaders, kept: string) {
     this.#last = last;
     this.#form = form;
     this.#headers = headers;
     this.#kept = kept;
   }
 
+  /** Whether its channel is there still. */
+  get isThere(): boolean {
+    return this.#last() !== undefined;
+  }
+
   /** The whole answer, one character a byte. @param second unix time, for `Date` */
   to(head: PollHead, second: number): string {
-    const view = this.#last();
+    const view = this.#last() ?? null;
     if (view !== this.#view || second !== this.#second) {
       this.#view = view;
       this.#second = second;

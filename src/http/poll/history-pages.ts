@@ -18,7 +18,7 @@ import type { Feed } from '../../feed/feed.js';
 import { PiecewiseTag } from '../../metadata/etag.js';
 import { HISTORY_FORMS } from '../../now-playing/history.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
-import { CompressibleBody } from './compression.js';
+import { CompressibleBody } from '../compression.js';
 import type { HistoryRequest } from './history.js';
 import { FORMS, InFlight, weightOf } from './in-flight.js';
 

@@ -9,7 +9,7 @@
 import type { ServerResponse } from 'node:http';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
-import type { CompressibleBody } from './compression.js';
+import type { CompressibleBody } from '../compression.js';
 
 /** A body is kept with its compressed forms, which are smaller than itself. */
 export const FORMS = 2;

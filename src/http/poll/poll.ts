@@ -11,8 +11,10 @@ import type { Feed } from '../../feed/feed.js';
 import type { ReadableSession, SessionDirectory } from '../../listener/readable-session.js';
 import { contentTag } from '../../metadata/etag.js';
 import type { Proxies } from '../../net/peer.js';
+import { CompressibleBody, sendCompressed } from '../compression.js';
 import { asRefusal, sendProblem } from '../problem.js';
 import {
+  JSON_TYPE,
   matchesTag,
   notFound,
   READ_CORS,
@@ -22,10 +24,11 @@ import {
   readSync,
   readTarget,
   readTypes,
+  SHARED,
+  STATIONS_PATH,
 } from '../reads.js';
 import type { Exchange, HttpService } from '../service.js';
-import { headersOf, JSON_TYPE, type PlainAnswer, recordAnswer, SHARED } from './answer.js';
-import { CompressibleBody, sendCompressed } from './compression.js';
+import { headersOf, type PlainAnswer, recordAnswer } from './answer.js';
 import { type HistoryTarget, historyHeaders, readHistoryPage, readHistoryTarget } from './history.js';
 import { type HistoryOptions, HistoryPages } from './history-pages.js';
 
@@ -66,7 +69,7 @@ export class Poll implements HttpService {
   }
 
   takes(path: string): boolean {
-    return path.startsWith('/metadata/') && !HEARD.test(path);
+    return path.startsWith('/metadata/') && !HEARD.test(path) && path !== STATIONS_PATH;
   }
 
   handle({ request, response }: Pick<Exchange, 'request' | 'response'>): void {

@@ -35,6 +35,8 @@ export interface AdmissionOptions {
   readonly keys: readonly KeyObject[];
   /** Seconds to wait when the hook is down. */
   readonly retrySeconds: number;
+  /** Whether an operator has blocked the address. Absent: nobody is. */
+  isBlocked?(address: string): boolean;
   /** With the other processes; absent: there are none. */
   readonly tallies?: Tallies;
 }
@@ -72,13 +74,13 @@ export class Place {
 export class Admission {
   readonly #audience: Audience;
   readonly #clock: Clock;
-  readonly #hook: ListenerHook | null;
+  readonly #hook: () => ListenerHook | null;
   readonly #options: AdmissionOptions;
   readonly #all: Tally;
   readonly #byChannel: Tally;
   readonly #byOrigin: Tally;
 
-  constructor(audience: Audience, clock: Clock, hook: ListenerHook | null, options: AdmissionOptions) {
+  constructor(audience: Audience, clock: Clock, hook: () => ListenerHook | null, options: AdmissionOptions) {
     this.#audience = audience;
     this.#clock = clock;
     this.#hook = hook;
@@ -90,8 +92,9 @@ export class Admission {
     tallies.onLook(() => this.#all.set('listeners', audience.count));
   }
 
-  /** @throws Refusal not-admitted, where the URL has to be signed and is not */
-  check({ url }: StreamRequest, { access, path }: GuardedMount): void {
+  /** @throws Refusal not-admitted, where the URL has to be signed and is not, or the address is blocked */
+  check({ url, address }: StreamRequest, { access, path }: GuardedMount): void {
+    if (this.#options.isBlocked?.(address) === true) throw notAdmitted();
     if (access !== 'signed') return;
     const query = new URLSearchParams(queryOf(url));
     if (!isSigned(this.#options.keys, path, query, this.#clock.wallMs())) throw notAdmitted();
@@ -116,7 +119,7 @@ export class Admission {
 
   /** Asks the hook; resolves with why it may not listen, or null. Never rejects. The place stays taken. */
   async ask(request: StreamRequest, place: Place): Promise<Refusal | null> {
-    const hook = this.#hook!;
+    const hook = this.#hook()!;
     const given = request.header('authorization');
     const caller = callerOf(request, given);
     const { verdict, limitMs, client }: HookVerdict = await hook.ask(caller);

@@ -106,6 +106,11 @@ export class ListenerHook {
     this.#breaker = new Breaker(clock, options.breakAfter, options.breakMs);
   }
 
+  /** The number that was given last. */
+  get clients(): number {
+    return this.#clients;
+  }
+
   /** Resolves within the time-out; never rejects. For a listener allowed with a `client` number `gone` has to be called once. */
   async ask(caller: HookListener): Promise<HookVerdict> {
     const { cacheMs, onVerdict } = this.#options;

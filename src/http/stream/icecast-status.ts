@@ -6,8 +6,8 @@
  * A channel is one source, named by its first configured mount, or by the one that was asked for.
  */
 
-import { audioInfoOf } from '../../listener/head.js';
-import { elements, type StatusMembers } from './markup.js';
+import { audioInfoOf, formatFacts } from '../../listener/head.js';
+import { elements, type StatusMembers } from '../markup.js';
 import { isOnAir, type MountStatus, type StatusFacts } from './mount-status.js';
 import type { Reached } from './shared-text.js';
 
@@ -50,8 +50,7 @@ function sourcesOf({ channels }: StatusFacts, { base }: Reached, path: string | 
 function membersOf({ mount, counts, onAirSinceMs, title, typicalLagMs }: MountStatus, url: string): StatusMembers {
   const { facts, audio } = mount;
   const { bitrateKbps } = audio;
-  const channels = facts.channels || audio.channels;
-  const sampleRate = facts.sampleRate || audio.sampleRate;
+  const { sampleRate, channels } = formatFacts(facts, audio);
   const audioInfo = audioInfoOf(facts, audio);
   return {
     ...(audioInfo === '' ? {} : { audio_info: audioInfo }),

@@ -17,6 +17,8 @@ export interface MountStatus {
   /** The title line in force, and the following one; "": none. */
   readonly title: string;
   readonly nextTitle: string;
+  /** The records of these, as JSON; null: none. */
+  readonly records: { readonly now: string | null; readonly next: string | null };
   readonly maxListeners: number;
   readonly counts: ListenerCounts;
   /** How much later than the live edge the median listener hears, milliseconds; null: nobody plays. */

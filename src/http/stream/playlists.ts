@@ -5,8 +5,8 @@
 
 import type { FastifyInstance } from 'fastify';
 import { pathOf } from '../../base/request-target.js';
+import { escapeMarkup } from '../markup.js';
 import { allowPreflight, type RouteConstraints, type RouteRole } from '../methods.js';
-import { escapeMarkup } from './markup.js';
 import type { MountStatus } from './mount-status.js';
 import type { PublicUrl } from './public-url.js';
 import { NO_STORE } from './status.js';
@@ -49,22 +49,27 @@ interface MountPlaylist {
  * One route for the playlists of all mounts, which a request has when its path is one of theirs: with a route each, a thousand channels would
  * start seconds later. A mount of that very name is served before this.
  */
-export function registerPlaylists(app: FastifyInstance, channels: readonly MountStatus[], publicUrl: PublicUrl): void {
-  const playlists = new Map<string, MountPlaylist>();
-  for (const channel of channels) {
-    for (const path of channel.paths) {
-      for (const [extension, format] of Object.entries(PLAYLISTS)) {
-        playlists.set(`${path}.${extension}`, { path, format, channel });
-      }
+export function registerPlaylists(
+  app: FastifyInstance,
+  statuses: { readonly channels: readonly MountStatus[] },
+  publicUrl: PublicUrl,
+): void {
+  let { channels } = statuses;
+  let playlists = playlistsOf(channels);
+  const playlistAt = (path: string) => {
+    if (channels !== statuses.channels) {
+      channels = statuses.channels;
+      playlists = playlistsOf(channels);
     }
-  }
+    return playlists.get(path);
+  };
   app.addConstraintStrategy({
     name: 'path',
     storage: () => {
       const routes = new Map();
       return { get: (path) => routes.get(path) ?? null, set: (path, route) => void routes.set(path, route) };
     },
-    deriveConstraint: ({ url }) => (playlists.has(decodedPath(url!)) ? OF_PLAYLIST.path : undefined),
+    deriveConstraint: ({ url }) => (playlistAt(decodedPath(url!)) !== undefined ? OF_PLAYLIST.path : undefined),
   });
   app.route({
     method: ['GET', 'HEAD'],
@@ -72,7 +77,7 @@ export function registerPlaylists(app: FastifyInstance, channels: readonly Mount
     config: ROLE,
     constraints: OF_PLAYLIST,
     handler: async ({ raw }, reply) => {
-      const { path, format, channel } = playlists.get(decodedPath(raw.url!))!;
+      const { path, format, channel } = playlistAt(decodedPath(raw.url!))!;
       const url = `${publicUrl.of(raw)}${path}${queryOf(raw.url!)}`;
       return reply.headers({ ...NO_STORE, 'Content-Type': format.type }).send(Buffer.from(format.write(url, channel)));
     },
@@ -115,4 +120,16 @@ ${track.join('')}    </track>
   </trackList>
 </playlist>
 `;
+}
+
+function playlistsOf(channels: readonly MountStatus[]): ReadonlyMap<string, MountPlaylist> {
+  const playlists = new Map<string, MountPlaylist>();
+  for (const channel of channels) {
+    for (const path of channel.paths) {
+      for (const [extension, format] of Object.entries(PLAYLISTS)) {
+        playlists.set(`${path}.${extension}`, { path, format, channel });
+      }
+    }
+  }
+  return playlists;
 }

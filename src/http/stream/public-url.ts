@@ -8,7 +8,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import { plainAddress } from '../../base/ip.js';
+import { plainAddress, urlHost } from '../../base/ip.js';
 import { addressOf } from '../../net/peer.js';
 
 /** Which proxies are believed about the scheme; net/peer.ts has the real one. */
@@ -19,22 +19,32 @@ interface ProxyTrust {
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,252})|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i;
 
 export class PublicUrl {
-  readonly #publicUrl: string;
+  readonly #configured: () => string;
   readonly #trust: ProxyTrust;
+  /** Of the last one that was configured. */
+  #written = { from: '', url: '' };
 
-  /** @param publicUrl as configured; "": none */
-  constructor(publicUrl: string, trust: ProxyTrust) {
-    // As a URL is written on the wire: no blanks, quotes or angle brackets are left in it.
-    this.#publicUrl = publicUrl === '' ? '' : new URL(publicUrl).href.replace(/\/+$/, '');
+  /** @param configured as configured now; "": none */
+  constructor(configured: () => string, trust: ProxyTrust) {
+    this.#configured = configured;
     this.#trust = trust;
   }
 
   /** `https://radio.example:8443`, without a slash at the end. */
   of(request: IncomingMessage): string {
-    if (this.#publicUrl !== '') return this.#publicUrl;
+    const configured = this.#configured();
+    if (configured !== '') return this.#asWritten(configured);
     const { host } = request.headers;
     const authority = host !== undefined && isAuthority(host) ? host : localAuthority(request);
     return `${this.#scheme(request)}://${authority}`;
+  }
+
+  /** As a URL is written on the wire: no blanks, quotes or angle brackets are left in it. */
+  #asWritten(configured: string): string {
+    if (this.#written.from !== configured) {
+      this.#written = { from: configured, url: new URL(configured).href.replace(/\/+$/, '') };
+    }
+    return this.#written.url;
   }
 
   #scheme(request: IncomingMessage): string {
@@ -60,5 +70,5 @@ function isAuthority(host: string): boolean {
 /** The address at which the request came in: for clients of HTTP/1.0, which name no host. */
 function localAuthority({ socket }: IncomingMessage): string {
   const address = plainAddress(socket.localAddress) || 'localhost';
-  return `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
+  return `${urlHost(address)}:${socket.localPort}`;
 }

@@ -4,7 +4,8 @@
  * listeners. Pure.
  */
 
-import { elements, escapeMarkup, type StatusMembers } from './markup.js';
+import { formatFacts } from '../../listener/head.js';
+import { elements, escapeMarkup, type StatusMembers } from '../markup.js';
 import { isOnAir, type MountStatus, type StatusFacts } from './mount-status.js';
 import type { Reached } from './shared-text.js';
 
@@ -87,7 +88,7 @@ function streamOf(channel: MountStatus, { clock }: StatusFacts, { base }: Reache
     streampath: paths[0]!,
     streamuptime: onAirSinceMs === null ? 0 : Math.max(0, Math.floor((clock.wallMs() - onAirSinceMs) / 1000)),
     bitrate: String(audio.bitrateKbps),
-    samplerate: String(facts.sampleRate || audio.sampleRate),
+    samplerate: String(formatFacts(facts, audio).sampleRate),
     content: audio.contentType,
   };
 }

@@ -5,9 +5,9 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parameter } from '../../base/request-target.js';
+import { escapeMarkup } from '../markup.js';
 import { allowPreflight, type RouteRole } from '../methods.js';
 import { publicStats, statusJson } from './icecast-status.js';
-import { escapeMarkup } from './markup.js';
 import { channelOf, type StatusFacts } from './mount-status.js';
 import { reachedAt, SharedText } from './shared-text.js';
 import {
@@ -35,7 +35,6 @@ interface Answer {
 }
 
 export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
-  const { channels } = facts;
   const reachedBy = ({ raw }: FastifyRequest) => reachedAt(facts.publicUrl.of(raw));
   const icecast = new SharedText((reached) => statusJson(facts, reached), inJson);
   const icecastXml = new SharedText((reached) => publicStats(facts, reached), escapeMarkup);
@@ -58,9 +57,9 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
       type: XML_TYPE,
       text: ofIcecast(icecastXml, publicStats, request, url),
     }),
-    '/7.html': (_, url) => ({ type: 'text/html', text: sevenHtml(channelOf(channels, url)) }),
+    '/7.html': (_, url) => ({ type: 'text/html', text: sevenHtml(channelOf(facts.channels, url)) }),
     '/stats': (request, url) => {
-      const [channel, reached] = [channelOf(channels, url), reachedBy(request)];
+      const [channel, reached] = [channelOf(facts.channels, url), reachedBy(request)];
       if (wantsJson(url)) return { type: JSON_TYPE, text: streamJson(channel, facts, reached) };
       // Without a stream some look for the first one's elements, and some for those of all.
       const isAll = parameter(url, 'sid') === null && parameter(url, 'mount') === null;
@@ -72,7 +71,7 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
         ? { type: JSON_TYPE, text: shoutcast.for(reached, now()) }
         : { type: XML_TYPE, text: shoutcastXml.for(reached, now()) };
     },
-    '/nextsongs': (_, url) => ({ type: XML_TYPE, text: nextSongs(channelOf(channels, url)) }),
+    '/nextsongs': (_, url) => ({ type: XML_TYPE, text: nextSongs(channelOf(facts.channels, url)) }),
   };
   for (const [url, answer] of Object.entries(answers)) {
     app.route({

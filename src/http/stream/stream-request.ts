@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import type { Refusal } from '../../base/refusal.js';
 import { targetOf } from '../../base/request-target.js';
 import type { RequestHead } from '../../net/request-head.js';
+import { connectionId } from '../../net/tracked-connection.js';
 import type { AddressHeaders } from '../legacy.js';
 import type { Pipeline } from '../pipeline.js';
 import { endWithProblem, sendProblem } from '../problem.js';
@@ -23,6 +24,8 @@ export interface StreamRequest {
   readonly addressHeaders: AddressHeaders;
   /** The client's address, also behind trusted proxies (net/peer.ts); "" when it has gone. */
   readonly address: string;
+  /** The id of its connection, for the log. */
+  readonly connection: string | undefined;
   /** The value of a header, by its lower-case name. */
   header(name: string): string | undefined;
   /** Whether the client has gone while it waited. */
@@ -68,6 +71,10 @@ export class HttpStreamRequest implements StreamRequest {
 
   get url(): string {
     return this.#request.url!;
+  }
+
+  get connection(): string | undefined {
+    return connectionId(this.#request.socket);
   }
 
   get gone(): boolean {
@@ -132,6 +139,10 @@ export class SocketStreamRequest implements StreamRequest {
     socket.on('error', () => undefined);
     socket.on('end', () => socket.destroy());
     socket.resume();
+  }
+
+  get connection(): string | undefined {
+    return connectionId(this.#socket);
   }
 
   get gone(): boolean {

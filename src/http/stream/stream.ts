@@ -3,14 +3,17 @@
  * to the audience. HTTP's part is over then: the body is close-delimited (src/http/stream/README.md, "Answers").
  */
 
+import type { Socket } from 'node:net';
 import { READ_BLOCK_BYTES } from '../../audio/burst.js';
+import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
-import type { ListenerStats } from '../../listener/listener-stats.js';
+import type { Listener, ListenerClient } from '../../listener/listener.js';
+import type { CountedListener, ListenerRequest, ListenerStats } from '../../listener/listener-stats.js';
 import { type ReadingPlayers, readAheadMs } from '../../listener/reading-players.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
 import { StreamHeads } from '../../listener/stream-heads.js';
@@ -23,6 +26,9 @@ import type { StreamRequest } from './stream-request.js';
 const MOST_PER_TICK = 50;
 /** Firefox and Chromium; WebKit's player does not call itself so. */
 const BROWSER = /^Mozilla\/.*(Firefox|Chrome)\//;
+/** Of what a listener says of itself as much is kept while it plays. */
+const CLIENT_CHARACTERS = 200;
+const NOTHING = Buffer.alloc(0);
 /** When a player that is refused may come again. */
 const RETRY_SECONDS = 5;
 
@@ -32,8 +38,34 @@ export interface StreamOptions {
   /** Players that show a title when they read it. */
   readonly showsOnReading: ReadingPlayers;
   readonly log: Log;
+  /** Where listeners can be moved, by path. Absent: nowhere. */
+  readonly mounts?: ReadonlyMap<string, Mount>;
   /** Called with what went wrong where the client learns only that something did. */
   onError(error: unknown): void;
+}
+
+/** A listener while it plays, as far as it goes with it to another channel. */
+interface Stay {
+  readonly audio: PlayableAudio;
+  /** As its head has said; null: without titles. */
+  readonly metaint: number | null;
+  readonly place: Place;
+  readonly session: Session | null;
+  /** For the log. */
+  readonly connection: StreamRequest['connection'];
+  readonly client: ListenerClient;
+  readonly counted: CountedListener;
+  readonly readAheadMs: number;
+  /** When it has listened for as long as it may. */
+  readonly endMs: number;
+}
+
+/** A listener that goes to a channel whose tape is not here yet. */
+interface MovingListener {
+  readonly listener: Listener;
+  readonly mount: Mount;
+  readonly stay: Stay;
+  readonly untilMs: number;
 }
 
 /** A listener for which there is no audio yet. */
@@ -53,6 +85,7 @@ export class Stream implements AlarmHandler {
   readonly #options: StreamOptions;
   readonly #heads = new StreamHeads();
   #waiting: WaitingListener[] = [];
+  #moving: MovingListener[] = [];
   #closed = false;
 
   constructor(
@@ -84,6 +117,7 @@ export class Stream implements AlarmHandler {
   }
 
   onAlarm(nowMs: number): void {
+    if (this.#moving.length > 0) this.#moveThose(nowMs);
     if (this.#waiting.length === 0) return;
     let left = this.#closed ? Number.POSITIVE_INFINITY : MOST_PER_TICK;
     this.#waiting = this.#waiting.filter((waiting) => {
@@ -102,14 +136,21 @@ export class Stream implements AlarmHandler {
   #admit(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
     const place = this.#admission.enter(request, mount);
-    if (typeof place === 'string') request.redirect(place);
-    else if (mount.access === 'hook') {
+    if (typeof place === 'string') {
+      this.#options.log.debug({ connection: request.connection, mount: mount.path }, 'listener sent to the overflow');
+      request.redirect(place);
+    } else if (mount.access === 'hook') {
       this.#ask(request, mount, place).catch((error: unknown) => this.#options.onError(error));
     } else this.#begin(request, mount, place);
   }
 
   #refuse(request: StreamRequest, error: unknown): void {
     const refusal = asRefusal(error, this.#options.onError);
+    const { connection, address } = request;
+    this.#options.log.debug(
+      { connection, address, status: refusal.status, reason: refusal.message },
+      'listener refused',
+    );
     if (!request.gone) request.refuse(refusal);
   }
 
@@ -133,6 +174,10 @@ export class Stream implements AlarmHandler {
       if (canBegin(mount) && isHere(mount)) this.#play(request, mount, place);
       else if (isWorthWaiting(mount)) {
         request.wait();
+        this.#options.log.debug(
+          { connection: request.connection, channel: mount.audio.key },
+          'listener waits for audio',
+        );
         // A delay line that fills is waited for besides.
         const waitMs = this.#options.startTimeoutMs + mount.audio.delayMs;
         this.#waiting.push({ request, mount, place, untilMs: this.#clock.now() + waitMs });
@@ -147,6 +192,15 @@ export class Stream implements AlarmHandler {
     this.#refuse(request, why);
   }
 
+  #moveThose(nowMs: number): void {
+    this.#moving = this.#moving.filter(({ listener, mount, stay, untilMs }) => {
+      if (isHere(mount)) this.#moveNow(listener, mount, stay);
+      else if (nowMs < untilMs) return true;
+      else this.#audience.leave(mount.audio);
+      return false;
+    });
+  }
+
   /** True: it waits no more. */
   #settle({ request, mount, place, untilMs }: WaitingListener, nowMs: number): boolean {
     if (request.gone) place.leave();
@@ -159,22 +213,71 @@ export class Stream implements AlarmHandler {
   #play(request: StreamRequest, mount: Mount, place: Place): void {
     const { audio } = mount;
     const metaint = wantsIcy(request) ? audio.metaint : null;
-    const icy = metaint !== null;
     const head = this.#heads.head(mount.facts, audio, metaint, request.addressHeaders);
     const session = this.#session(request, mount);
-    const counted = this.#stats.join(audio.key, request, session?.metaid ?? null);
     const { burstMs, showsOnReading, log } = this.#options;
-    this.#audience.join(request.take(), audio, head, {
-      icy,
+    const { connection } = request;
+    log.debug(
+      { connection, address: request.address, channel: audio.key, mount: mount.path, icy: metaint !== null },
+      'listener joined',
+    );
+    const stay: Stay = {
+      ...{ audio, metaint, place, session, connection, client: clientOf(request, mount) },
+      counted: this.#stats.join(audio.key, request, session?.metaid ?? null),
+      readAheadMs: readAheadMs(showsOnReading, request.header('user-agent') ?? ''),
+      endMs: this.#clock.now() + place.limitMs,
+    };
+    this.#join(request.take(), head, burstMs, stay);
+  }
+
+  #join(socket: Socket, head: Buffer, burstMs: number, stay: Stay): void {
+    const { audio, metaint, place, session, connection, client, counted, readAheadMs, endMs } = stay;
+    this.#audience.join(socket, audio, head, {
+      icy: metaint !== null,
       burstMs,
       session,
-      readAheadMs: readAheadMs(showsOnReading, request.header('user-agent') ?? ''),
-      limitMs: place.limitMs,
+      readAheadMs,
+      limitMs: endMs - this.#clock.now(),
+      client,
       onEnd: ({ ending, bytes, lastedMs }) => {
         place.end(lastedMs);
         this.#stats.leave(counted, bytes, lastedMs);
-        log.debug({ channel: audio.key, ending, seconds: Math.round(lastedMs / 1000), bytes }, 'listener ended');
+        const seconds = Math.round(lastedMs / 1000);
+        this.#options.log.debug({ connection, channel: audio.key, ending, seconds, bytes }, 'listener ended');
       },
+      onMove: (listener, path) => this.#move(listener, path, stay),
+    });
+  }
+
+  /** Takes a place where it goes. Where the tape is in another process it moves when that has come, or stays where it is. */
+  #move(listener: Listener, path: string, stay: Stay): boolean {
+    const mount = this.#options.mounts?.get(path);
+    if (mount === undefined || !canBegin(mount) || !mayMove(stay, mount.audio)) return false;
+    this.#audience.enter(mount.audio);
+    if (isHere(mount)) this.#moveNow(listener, mount, stay);
+    else {
+      const untilMs = this.#clock.now() + this.#options.startTimeoutMs;
+      this.#moving.push({ listener, mount, stay, untilMs });
+    }
+    return true;
+  }
+
+  /** Its stream stands at the end of a segment, which is where a block ends: there the other tape begins. */
+  #moveNow(listener: Listener, mount: Mount, stay: Stay): void {
+    const { audio, path } = mount;
+    const end = mayMove(stay, audio) ? listener.release() : null;
+    if (end === null) {
+      this.#audience.leave(audio);
+      return;
+    }
+    this.#stats.leave(stay.counted, end.bytes, end.lastedMs);
+    const metaid = stay.session?.metaid ?? null;
+    const client = { ...stay.client, mount: path };
+    this.#join(listener.socket, NOTHING, 0, {
+      ...stay,
+      ...{ audio, client },
+      session: metaid === null ? null : this.#sessions.open({ metaid, channel: audio.key, mount: path }),
+      counted: this.#stats.join(audio.key, requestOf(client), metaid),
     });
   }
 
@@ -195,6 +298,24 @@ export class Stream implements AlarmHandler {
     const blockBytes = BROWSER.test(request.header('user-agent') ?? '') ? READ_BLOCK_BYTES : undefined;
     return this.#sessions.open({ metaid, channel: audio.key, mount: path, blockBytes });
   }
+}
+
+/** What an operator is shown of it. */
+function clientOf(request: StreamRequest, { path: mount }: Mount): ListenerClient {
+  const text = (name: string) => (request.header(name) ?? '').slice(0, CLIENT_CHARACTERS);
+  return { mount, address: request.address, agent: text('user-agent'), referer: text('referer') };
+}
+
+/** The head of its stream holds there too: it has said a type, and bytes between two blocks. Ogg begins with what only its own head has. */
+function mayMove({ audio, metaint }: Stay, to: PlayableAudio): boolean {
+  if (to === audio || to.contentType !== audio.contentType || to.contentType === 'audio/ogg') return false;
+  return metaint === null || to.metaint === metaint;
+}
+
+/** As if it had asked for it. */
+function requestOf({ mount, address, agent, referer }: ListenerClient): ListenerRequest {
+  const headers: Readonly<Record<string, string>> = { 'user-agent': agent, referer };
+  return { method: 'GET', url: mount, address, header: (name) => headers[name] };
 }
 
 /** Whether a listener can be sent a burst. */

@@ -20,7 +20,7 @@ export interface WatchConnectionLimits {
   readonly drainMs: number;
 }
 
-export type WatchEnding = 'shutdown' | 'too slow';
+export type WatchEnding = 'shutdown' | 'too slow' | 'gone';
 
 /**
  * The short way to a reader that keeps up. It may be taken while the socket is writable and nothing waits in it: then the
@@ -65,6 +65,7 @@ export class WatchConnection implements Watcher {
   #taken = 0;
   #takenMs: number;
   #closeMs = Number.POSITIVE_INFINITY;
+  #isGone = false;
 
   /** @param phase 0 to 1: how much of the time to its first sign of life counts as over */
   constructor(transport: Transport, limits: WatchConnectionLimits, nowMs: number, phase = 0) {
@@ -122,6 +123,11 @@ export class WatchConnection implements Watcher {
     this.#isCurrent = true;
   }
 
+  /** It is closed at the next look. */
+  onEnded(): void {
+    this.#isGone = true;
+  }
+
   /** Looked at about once a second: pings, cuts the dead, closes the stuck. */
   check(nowMs: number): void {
     if (nowMs >= this.#closeMs) {
@@ -132,7 +138,8 @@ export class WatchConnection implements Watcher {
     if (!this.#isCurrent) this.flush();
     if (this.#transport.waiting === 0) this.#takenMs = nowMs;
     else this.#watchDraining(nowMs);
-    if (nowMs - this.#takenMs >= this.#limits.drainMs) this.close('too slow', nowMs);
+    if (this.#isGone) this.close('gone', nowMs);
+    else if (nowMs - this.#takenMs >= this.#limits.drainMs) this.close('too slow', nowMs);
     else if (nowMs - this.#pingedMs >= this.#limits.pingMs) this.#ping(nowMs);
   }
 

@@ -52,7 +52,7 @@ export class Nes implements UpgradeService {
     this.#watchers = watchers;
     this.#options = options;
     const mostBytes = MESSAGE_BYTES + options.subscriptions * PATH_BYTES;
-    this.#upgrader = new Upgrader(clock, { mostBytes, frames: options.frames, onError: options.onError });
+    this.#upgrader = new Upgrader(clock, { mostBytes, frames: () => options.frames, onError: options.onError });
   }
 
   takes(path: string): boolean {

@@ -33,14 +33,14 @@ export interface UpgraderOptions {
   /** A longer message closes the connection with 1009. */
   readonly mostBytes: number;
   /** PINGs, PONGs and messages of one connection, at once and in ten seconds. */
-  readonly frames: number;
+  readonly frames: () => number;
   /** Called with what went wrong behind the 101, where the client learns only that its connection has gone. */
   onError(error: unknown): void;
 }
 
 export class Upgrader {
   readonly #clock: Clock;
-  readonly #frames: number;
+  readonly #frames: () => number;
   readonly #onError: UpgraderOptions['onError'];
   readonly #server: WebSocketServer;
   readonly #headers = new WeakMap<IncomingMessage, AddressHeaders>();
@@ -97,12 +97,13 @@ export class Upgrader {
 
   /** Closes the connection when it says too much. What has been read of it by then is dropped. */
   #limit(ws: WebSocket): void {
-    const perMs = this.#frames / FILL_MS;
-    let left = this.#frames;
+    const frames = this.#frames();
+    const perMs = frames / FILL_MS;
+    let left = frames;
     let atMs = this.#clock.now();
     const onFrame = () => {
       const nowMs = this.#clock.now();
-      left = Math.min(this.#frames, left + (nowMs - atMs) * perMs) - 1;
+      left = Math.min(frames, left + (nowMs - atMs) * perMs) - 1;
       atMs = nowMs;
       if (left >= 0 || ws.readyState !== ws.OPEN) return;
       ws.close(1008, 'too many frames');

@@ -41,7 +41,11 @@ export class Watch implements UpgradeService {
     this.#options = options;
     this.watchers = new Watchers(feed, sessions, clock, options);
     this.sse = new Sse(this.watchers, options.onError);
-    this.#upgrader = new Upgrader(clock, { mostBytes: REPORT_BYTES, frames: options.frames, onError: options.onError });
+    this.#upgrader = new Upgrader(clock, {
+      mostBytes: REPORT_BYTES,
+      frames: () => options.frames,
+      onError: options.onError,
+    });
   }
 
   get count(): number {

@@ -38,6 +38,16 @@ export interface WatchOptions extends WatchConnectionLimits {
 
 export type Topic = Pick<ReadTarget, 'scope' | 'id'>;
 
+/** Who watches what, for an operator. */
+export interface WatcherFacts {
+  /** Null: what it asks for changes (the old service's WebSocket). */
+  readonly topic: Topic | null;
+  /** As it is counted: of IPv6 the network. */
+  readonly address: string;
+  /** Unix milliseconds. */
+  readonly sinceMs: number;
+}
+
 /** What a client wants to watch. */
 export interface WatchRequest {
   readonly target: Topic;
@@ -64,7 +74,7 @@ export class Watchers implements AlarmHandler {
   readonly #sessions: SessionDirectory;
   readonly #clock: Clock;
   readonly #options: WatchOptions;
-  readonly #groups = Array.from({ length: GROUPS }, () => new Set<WatchConnection>());
+  readonly #groups = Array.from({ length: GROUPS }, () => new Map<WatchConnection, WatcherFacts>());
   #count = 0;
   #entered = 0;
   /** The tick whose group was looked at last. */
@@ -110,12 +120,17 @@ export class Watchers implements AlarmHandler {
     if (this.#byAddress.count(address) >= watchersPerAddress) throw busy('Too many watchers from this address.');
   }
 
+  /** What is watched, for an operator who looks. Not to be kept. */
+  *all(): Iterable<WatcherFacts> {
+    for (const group of this.#groups) yield* group.values();
+  }
+
   /** Takes a connection that was admitted. `onGone` is to be called when it has gone; idempotent. */
-  enter(transport: Transport, address: string): OpenWatcher {
+  enter(transport: Transport, address: string, topic: Topic | null = null): OpenWatcher {
     const place = this.#entered++;
     const reader = new WatchConnection(transport, this.#options, this.#clock.now(), ((place * PHASE) % 1) / 2);
     const group = this.#groups[place % GROUPS]!;
-    group.add(reader);
+    group.set(reader, { topic, address, sinceMs: this.#clock.wallMs() });
     this.#count++;
     this.#byAddress.add(address, 1);
     const onGone = () => {
@@ -128,7 +143,7 @@ export class Watchers implements AlarmHandler {
 
   /** The same for a connection that watches one thing, from the first messages on. */
   open(transport: Transport, address: string, watch: WatchRequest): OpenWatcher {
-    const { reader, onGone } = this.enter(transport, address);
+    const { reader, onGone } = this.enter(transport, address, watch.target);
     try {
       const unsubscribe = this.subscribe(reader, watch);
       return {
@@ -169,7 +184,7 @@ export class Watchers implements AlarmHandler {
     while (this.#tick < tick) {
       // The tick's own time: a tick that comes later than the next one must not cost a reader a whole second.
       const tickMs = ++this.#tick * TICK_MS;
-      for (const reader of this.#groups[this.#tick % GROUPS]!) reader.check(tickMs);
+      for (const reader of this.#groups[this.#tick % GROUPS]!.keys()) reader.check(tickMs);
     }
   }
 
@@ -177,12 +192,12 @@ export class Watchers implements AlarmHandler {
   close(): void {
     this.#closed = true;
     const nowMs = this.#clock.now();
-    for (const group of this.#groups) for (const reader of group) reader.close('shutdown', nowMs);
+    for (const group of this.#groups) for (const reader of group.keys()) reader.close('shutdown', nowMs);
   }
 
   /** Cuts those that are left. */
   terminate(): void {
-    for (const group of this.#groups) for (const reader of group) reader.cut();
+    for (const group of this.#groups) for (const reader of group.keys()) reader.cut();
   }
 
   /** What this listener has coming and what it hears (or was sent) now. */

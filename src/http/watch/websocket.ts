@@ -10,7 +10,7 @@ import type { Message } from '../../feed/feed.js';
 import type { Direct, Transport, WatchEnding } from './connection.js';
 
 /** RFC 6455, 7.4.1 and its registry: going away; try again later. */
-const CODES: Readonly<Record<WatchEnding, number>> = { shutdown: 1001, 'too slow': 1013 };
+const CODES: Readonly<Record<WatchEnding, number>> = { shutdown: 1001, 'too slow': 1013, gone: 1001 };
 
 /** Of `readyState`. */
 const OPEN = 1;

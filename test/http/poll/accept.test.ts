@@ -474,7 +474,7 @@ t.test('stopping closes idle connections at once', async (t) => {
 t.test('idle for too long', async (t) => {
   const clock = new FakeClock();
   const feed = new Feed();
-  feed.addStation('demo', [FACE]);
+  feed.change(new Map([['demo', [FACE]]]));
   feed.set('demo', 'now', viewOf('Song'));
   const http = createServer({ keepAliveTimeout: 5000 });
   const acceptor = new PollAcceptor(feed, clock, roomyTable());

@@ -33,7 +33,7 @@ function entries(count: number, bytes: number): HistoryOptions['read'] {
 
 async function serve(t: Test, options: Partial<HistoryOptions>) {
   const feed = new Feed();
-  feed.addStation('house', [{ key: 'a', name: '', station: 'house', timezone: 'UTC' }]);
+  feed.change(new Map([['house', [{ key: 'a', name: '', station: 'house', timezone: 'UTC' }]]]));
   const reported: unknown[] = [];
   const poll = new Poll(feed, undefined as unknown as Sessions, {
     history: { ...HISTORY, ...options },

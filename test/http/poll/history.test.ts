@@ -67,10 +67,13 @@ t.test('how many one answer may have is the configuration', async (t) => {
   const past = await page('?limit=4');
   t.equal(past.status, 422);
   t.same(past.json().errors, [{ field: 'limit', message: 'must be 1 to 3' }]);
-  const { paths } = (await ask(t, small.port, 'GET /openapi.json HTTP/1.1')).json();
-  const { parameters } = paths['/metadata/channel/{channelkey}/history.json'].get;
+  const { paths, components } = (await ask(t, small.port, 'GET /openapi.json HTTP/1.1')).json();
+  const { parameters } = paths['/metadata/channel/{channelkey}/history.json'].get as {
+    parameters: { $ref?: string }[];
+  };
+  const named = parameters.map((one) => (one.$ref ? components.parameters[one.$ref.split('/').at(-1)!] : one));
   t.match(
-    parameters.find((one: { name: string }) => one.name === 'limit'),
+    named.find(({ name }) => name === 'limit'),
     { schema: { maximum: 3, default: 3 } },
   );
 });

@@ -1,7 +1,7 @@
 /** A text for all who ask: rendered once a second, and each gets their own URL in it, escaped. */
 
 import t from 'tap';
-import { escapeMarkup } from '../../../src/http/stream/markup.js';
+import { escapeMarkup } from '../../../src/http/markup.js';
 import { reachedAt, SharedText } from '../../../src/http/stream/shared-text.js';
 
 t.test('one rendering a second, whatever the hosts', async (t) => {

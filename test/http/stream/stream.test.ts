@@ -1,6 +1,7 @@
 /** `GET` and `HEAD` of a mount whose audio is still to come, with the whole server; places of listeners on whom playing fails. */
 
 import t, { type Test } from 'tap';
+import { openLog } from '../../../src/base/log.js';
 import type { Refusal } from '../../../src/base/refusal.js';
 import type { Mount } from '../../../src/channel/mount.js';
 import { Feed } from '../../../src/feed/feed.js';
@@ -101,7 +102,7 @@ function faulty(access: Mount['access']) {
     ask: async () => ({ verdict: 'allowed', limitMs: Number.POSITIVE_INFINITY, client: '1' }),
     gone: (_caller: unknown, _client: string, lastedMs: number) => endings.push(lastedMs),
   } as unknown as ListenerHook;
-  const admission = new Admission(audience, clock, hook, {
+  const admission = new Admission(audience, clock, () => hook, {
     listeners: 10,
     listenersPerAddress: 1,
     keys: [],
@@ -111,7 +112,7 @@ function faulty(access: Mount['access']) {
     burstMs: 0,
     startTimeoutMs: 60_000,
     showsOnReading: {},
-    log: {} as never,
+    log: openLog('silent', 0).log,
     onError: (error) => errors.push(error),
   });
   const audio = {

@@ -158,10 +158,7 @@ t.test(
 t.test('of several connections with one metaid only the newest has its next followed', async (t) => {
   const { feed, listenerFeed, sessions, watchers } = crowd(9);
   const face = { name: '', station: 'house', timezone: 'UTC' };
-  feed.addStation(
-    'house',
-    ['one', 'two'].map((key) => ({ ...face, key })),
-  );
+  feed.change(new Map([['house', ['one', 'two'].map((key) => ({ ...face, key }))]]));
   const push = (channel: string, title: string) => {
     const view = viewOf(title, { channel, type: 'next' });
     feed.set(channel, 'next', view);

@@ -19,7 +19,7 @@ const PUSH = 'POST /metapush/demo/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 /** Bytes that one connection may be answered: more than all that it may ask for at once. */
-const MOST_ANSWERED_BYTES = 64 * 1024 * 1024;
+const MOST_ANSWERED_BYTES = 128 * 1024 * 1024;
 const PATIENCE_MS = 20_000;
 const ANSWERS = /^(HTTP\/1\.[01] [1-5]\d\d [\s\S]*|OK2\r\n[\s\S]*|invalid password\r\n)?$/;
 

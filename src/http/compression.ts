@@ -8,8 +8,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { contentTag } from '../../metadata/etag.js';
-import { matchesTag } from '../reads.js';
+import { contentTag } from '../metadata/etag.js';
+import { matchesTag } from './reads.js';
 
 /** Below this the headers outweigh what is saved. */
 const LEAST_BYTES = 2048;

@@ -1,0 +1,105 @@
+/**
+ * Alerts as a whole: facts come in once a second, what is wrong goes to the log and to those webhooks that want to know. Where there is no webhook,
+ * nothing is looked at. Owned by what carries the audio (app/hub.ts), since the facts are there.
+ *
+ *   facts ─► conditions ─► board: lasting, damped ─► log, webhooks
+ */
+
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Clock } from '../base/clock.js';
+import type { Log } from '../base/log.js';
+import type { AlertsConfig, WebhookConfig } from '../config/alerts.js';
+import type { Alert } from './alert.js';
+import { AlertBoard } from './alert-board.js';
+import { conditionsOf } from './conditions.js';
+import type { AlertFacts } from './facts.js';
+import { type DeliveryOutcome, Webhook } from './webhook.js';
+
+export interface AlertsParts {
+  /** Read anew each time: a reload may have changed it. */
+  config(): AlertsConfig;
+  facts(): AlertFacts;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class Alerts {
+  readonly #parts: AlertsParts;
+  readonly #board = new AlertBoard(() => randomUUID());
+  #webhooks: readonly Webhook[] = [];
+  #made: readonly WebhookConfig[] = [];
+  #madeName = '';
+
+  constructor(parts: AlertsParts) {
+    this.#parts = parts;
+  }
+
+  /** Those in force, by their event. */
+  firing(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { event } of this.#board.firing()) counts.set(event, (counts.get(event) ?? 0) + 1);
+    return counts;
+  }
+
+  /** Of each webhook, as they are configured: what became of alerts. */
+  deliveries(): readonly { readonly waiting: number; readonly counts: Readonly<Record<DeliveryOutcome, number>> }[] {
+    return this.#webhooks;
+  }
+
+  /** Once a second. */
+  look(nowMs: number): void {
+    const { clock, facts } = this.#parts;
+    const config = this.#parts.config();
+    this.#follow(config);
+    if (this.#webhooks.length === 0) return;
+    const damping = { afterMs: config.afterSeconds * 1000, againMs: config.againSeconds * 1000 };
+    const conditions = conditionsOf(facts(), config);
+    for (const alert of this.#board.look(conditions, damping, nowMs, clock.wallMs())) this.#send(alert);
+  }
+
+  /** What is not delivered by now is not delivered. Idempotent. */
+  close(): void {
+    for (const webhook of this.#webhooks) webhook.close();
+  }
+
+  #send(alert: Alert): void {
+    const { event, severity, subject, summary, state } = alert;
+    const fields = { event, severity, ...(subject !== '' && { subject }), summary };
+    if (state === 'firing') this.#parts.log.warn(fields, 'alert');
+    else this.#parts.log.info(fields, 'alert resolved');
+    for (const webhook of this.#webhooks) if (webhook.wants(alert)) webhook.send(alert);
+  }
+
+  /** Others are configured than before: those that stay keep what waits. */
+  #follow({ webhooks, name }: AlertsConfig): void {
+    if (webhooks === this.#made && name === this.#madeName) return;
+    const isRenamed = name !== this.#madeName;
+    this.#made = webhooks;
+    this.#madeName = name;
+    const before = [...this.#webhooks];
+    this.#webhooks = webhooks.map((config, i) => {
+      const kept = isRenamed ? undefined : before.find((webhook) => isSame(webhook.config, config));
+      if (kept !== undefined) before.splice(before.indexOf(kept), 1);
+      return kept ?? this.#make(config, i + 1, name || hostname());
+    });
+    for (const webhook of before) webhook.close();
+  }
+
+  #make(config: WebhookConfig, number: number, server: string): Webhook {
+    const { clock, log } = this.#parts;
+    return new Webhook(config, server, () => this.#parts.config(), clock, {
+      onTrouble: (trouble) =>
+        log.warn({ webhook: number, trouble }, 'a webhook does not take alerts: it is tried again'),
+      onRecovered: () => log.info({ webhook: number }, 'a webhook takes alerts again'),
+    });
+  }
+}
+
+/** Whether both would send the same to the same. */
+function isSame(one: WebhookConfig, other: WebhookConfig): boolean {
+  const { secret, ...rest } = one;
+  const { secret: otherSecret, ...otherRest } = other;
+  if (JSON.stringify(rest) !== JSON.stringify(otherRest)) return false;
+  return secret === undefined || otherSecret === undefined ? secret === otherSecret : secret.equals(otherSecret);
+}

@@ -1,0 +1,95 @@
+/** What is wrong, found in the facts of one moment. Pure; whether it is worth an alert is up to alert-board.ts. */
+
+import type { AlertsConfig } from '../config/alerts.js';
+import type { Condition } from './condition.js';
+import type { AlertFacts, ChannelCondition } from './facts.js';
+
+export type Thresholds = Pick<AlertsConfig, 'slowSaveMs' | 'freeMegabytes' | 'certificateDays' | 'limitPercent'>;
+
+const DAY_MS = 86_400_000;
+const MEGABYTE = 1_000_000;
+
+export function conditionsOf(facts: AlertFacts, thresholds: Thresholds): Condition[] {
+  const found: Condition[] = [];
+  for (const channel of facts.channels) ofChannel(channel, found);
+  ofDisk(facts, thresholds, found);
+  for (const { address, expiresMs } of facts.certificates) {
+    const days = Math.floor((expiresMs - facts.wallMs) / DAY_MS);
+    if (days >= thresholds.certificateDays) continue;
+    const expires = new Date(expiresMs).toISOString();
+    const when = expiresMs > facts.wallMs ? `expires in ${days} days` : 'has expired';
+    found.push({
+      ...{ event: 'certificate', subject: address, severity: days < 3 ? 'critical' : 'warning' },
+      summary: `The certificate of ${address} ${when} (${expires})`,
+      fields: { address, expires, daysLeft: days },
+    });
+  }
+  for (const { limit, count, most } of facts.limits) {
+    if (count * 100 < most * thresholds.limitPercent) continue;
+    found.push({
+      ...{ event: 'limit-near', subject: limit, severity: count >= most ? 'critical' : 'warning' },
+      summary: `limits.${limit}: ${count} of ${most} are in use`,
+      fields: { limit, count, most },
+    });
+  }
+  for (const [process, times] of Object.entries(facts.died)) {
+    if (times === 0) continue;
+    found.push({
+      ...{ event: 'process-died', subject: process, severity: 'critical' },
+      summary: `A ${process} process has died and was started again (${times === 1 ? 'once' : `${times} times`} lately)`,
+      fields: { process, times },
+    });
+  }
+  return found;
+}
+
+function ofChannel(facts: ChannelCondition, found: Condition[]): void {
+  const { key, station, missingMs, isSilence, lost, onAir, titleAgeMs, mostTitleAgeMs } = facts;
+  const about = { subject: key, channel: key } as const;
+  const fields = { station, onAir: onAir?.kind ?? null };
+  if (missingMs > 0) {
+    const silentSeconds = Math.round(missingMs / 1000);
+    const summary = `Channel ${key} has no audio`;
+    found.push({ event: 'no-audio', ...about, severity: 'critical', summary, fields: { ...fields, silentSeconds } });
+  }
+  if (lost !== null) {
+    const summary = `Channel ${key}: its first source (${lost}) is not on air; ${onAir === null ? 'nothing' : `a ${onAir.kind} source`} is`;
+    found.push({ event: 'source-lost', ...about, severity: 'warning', summary, fields: { ...fields, lost } });
+  }
+  if (isSilence && onAir !== null) {
+    const summary = `Channel ${key}: its ${onAir.kind} source sends digital silence`;
+    found.push({ event: 'silence', ...about, severity: 'critical', summary, fields });
+  }
+  if (onAir !== null && onAir.offKbps !== null) {
+    const measuredKbps = Math.round(onAir.offKbps);
+    const summary = `Channel ${key}: its ${onAir.kind} source sends ${measuredKbps} kb/s, which is not what it should`;
+    found.push({ event: 'bitrate-off', ...about, severity: 'warning', summary, fields: { ...fields, measuredKbps } });
+  }
+  if (mostTitleAgeMs > 0 && titleAgeMs >= mostTitleAgeMs) {
+    const minutes = Math.floor(mostTitleAgeMs / 60_000);
+    const summary = `Channel ${key} has had no title for ${minutes} minutes`;
+    found.push({ event: 'no-titles', ...about, severity: 'warning', summary, fields: { ...fields, minutes } });
+  }
+}
+
+function ofDisk(
+  { storeFault, slowestSaveMs, freeBytes }: AlertFacts,
+  { slowSaveMs, freeMegabytes }: Thresholds,
+  found: Condition[],
+): void {
+  const one = { subject: '', severity: 'critical' } as const;
+  if (storeFault !== null) {
+    const summary = 'The store cannot be used: titles are refused';
+    found.push({ event: 'store-fault', ...one, summary, fields: { reason: storeFault } });
+  }
+  if (slowestSaveMs >= slowSaveMs) {
+    const tookMs = Math.round(slowestSaveMs);
+    const summary = `The disk of the data folder is slow: a title waited for ${tookMs} ms`;
+    found.push({ event: 'disk-slow', ...one, severity: 'warning', summary, fields: { tookMs } });
+  }
+  if (freeBytes !== null && freeBytes < freeMegabytes * MEGABYTE) {
+    const free = Math.floor(freeBytes / MEGABYTE);
+    const summary = `The disk of the data folder is almost full: ${free} MB are left`;
+    found.push({ event: 'disk-full', ...one, summary, fields: { freeMegabytes: free } });
+  }
+}

@@ -1,0 +1,52 @@
+/** What conditions are found in: how the server is at one moment, as plain data. Gathered by app/alert-facts.ts. */
+
+/** Of a source that is on air. */
+export interface OnAirFacts {
+  readonly kind: string;
+  /** Kb/s; null: it is as it should be. */
+  readonly offKbps: number | null;
+}
+
+export interface ChannelCondition {
+  readonly key: string;
+  readonly station: string;
+  /** For how long it has had no audio though it should; 0: it has, or none is expected. */
+  readonly missingMs: number;
+  readonly isSilence: boolean;
+  /** What the first of its sources is, where that should be on air and is not; null: it is. */
+  readonly lost: string | null;
+  readonly onAir: OnAirFacts | null;
+  /** For how long the last title is over; a title without a known end is over as soon as it takes effect. */
+  readonly titleAgeMs: number;
+  /** After which time without a title it is missed; 0: never. */
+  readonly mostTitleAgeMs: number;
+}
+
+export interface CertificateFacts {
+  /** Of the address, as it is configured: host and port. */
+  readonly address: string;
+  /** Unix milliseconds. */
+  readonly expiresMs: number;
+}
+
+export interface LimitFacts {
+  readonly limit: string;
+  readonly count: number;
+  readonly most: number;
+}
+
+export interface AlertFacts {
+  /** Unix milliseconds. */
+  readonly wallMs: number;
+  readonly channels: readonly ChannelCondition[];
+  /** Why the store cannot be used. */
+  readonly storeFault: string | null;
+  /** The slowest save of the last minute, those under way included, milliseconds. */
+  readonly slowestSaveMs: number;
+  /** Of the disk with the data folder, bytes; null: not known. */
+  readonly freeBytes: number | null;
+  readonly certificates: readonly CertificateFacts[];
+  readonly limits: readonly LimitFacts[];
+  /** What has ended and was started again lately: how often, by kind of process. */
+  readonly died: Readonly<Record<string, number>>;
+}

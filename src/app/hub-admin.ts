@@ -1,0 +1,220 @@
+/**
+ * What an operator sees and does where the sources are: channels and what feeds them, and what all processes must know (blocks, made tokens),
+ * which is kept in the store. The one writer of that state: changes wait for each other, and are in force once they are durable.
+ */
+
+import { Refusal } from '../base/refusal.js';
+import type { Channel } from '../channel/channel.js';
+import type {
+  AdminBlock,
+  AdminState,
+  ChannelSources,
+  HubQuestion,
+  HubQuestions,
+  MadeToken,
+  SourceReport,
+} from '../link/admin-reports.js';
+import { EncoderSource } from '../source/encoder.js';
+import { PullSource } from '../source/pull.js';
+import type { DocumentStore } from '../store/store.js';
+import { MOST_MADE } from '../titles/made-tokens.js';
+import { channelDepth } from './channel-depth.js';
+import type { Core } from './core.js';
+
+const DOCUMENT = 'admin';
+const USED = 'tokens used';
+/** How often it is saved when tokens were used last. */
+const USED_MS = 60_000;
+/** Of a replaced or revoked token, and of an ended block, nothing is kept. */
+const EMPTY: AdminState = { blocks: [], tokens: [] };
+
+/** Id of a token, or channel and place of one of the configuration → when it was used last. */
+type Used = Record<string, number>;
+
+export interface HubAdminOutput {
+  /** What all processes must know: at once and after each change. */
+  onState(state: AdminState): void;
+  /** When tokens were used last, as each process knows it. */
+  used(): Promise<readonly Readonly<Used>[]>;
+}
+
+type HubAnswers = { readonly [Q in HubQuestion]: (ask: HubQuestions[Q]['ask']) => Promise<HubQuestions[Q]['answer']> };
+
+export class HubAdmin {
+  readonly #core: Core;
+  readonly #channels: ReadonlyMap<string, Channel>;
+  readonly #store: DocumentStore;
+  readonly #output: HubAdminOutput;
+  readonly #answers: HubAnswers;
+  #state: AdminState = EMPTY;
+  #tail: Promise<unknown> = Promise.resolve();
+  #used: Used;
+  #nextLookMs = 0;
+
+  constructor(core: Core, channels: ReadonlyMap<string, Channel>, store: DocumentStore, output: HubAdminOutput) {
+    this.#core = core;
+    this.#channels = channels;
+    this.#store = store;
+    this.#output = output;
+    this.#used = { ...(store.document(USED) as Used | undefined) };
+    this.#state = this.#current((store.document(DOCUMENT) as AdminState | undefined) ?? EMPTY);
+    output.onState(this.#state);
+    this.#answers = {
+      channels: async () => [...channels.values()].map((channel) => this.#sourcesOf(channel)),
+      depth: async ({ channel }) => channelDepth(this.#channel(channel)),
+      endEncoder: async ({ channel }) => this.#channel(channel).endEncoder(),
+      pin: async ({ channel, place }) => this.#pin(channel, place),
+      state: async () => this.#current(this.#state),
+      used: async () => this.#lookUsed(),
+      block: (block) => this.#block(block),
+      unblock: ({ network }) => this.#unblock(network),
+      putToken: (token) => this.#putToken(token),
+      revokeToken: ({ id }) => this.#revoke(id),
+    };
+  }
+
+  /** Rejects with a Refusal. */
+  answer<Q extends HubQuestion>(question: Q, ask: HubQuestions[Q]['ask']): Promise<HubQuestions[Q]['answer']> {
+    return this.#answers[question](ask);
+  }
+
+  /** Once a second: now and then, when tokens were used last is saved. */
+  tidy(nowMs: number): void {
+    if (nowMs < this.#nextLookMs) return;
+    this.#nextLookMs = nowMs + USED_MS;
+    const before = JSON.stringify(this.#used);
+    void this.#lookUsed()
+      .then((used) => (JSON.stringify(used) === before ? undefined : this.#store.saveDocument(USED, used)))
+      .catch(this.#core.onError);
+  }
+
+  /** What all processes say. Ids that are known no more are forgotten. */
+  async #lookUsed(): Promise<Used> {
+    const used = { ...this.#used };
+    for (const each of await this.#output.used()) {
+      for (const [id, atMs] of Object.entries(each)) used[id] = Math.max(used[id] ?? 0, atMs);
+    }
+    const made = new Set(this.#state.tokens.map(({ id }) => id));
+    this.#used = Object.fromEntries(
+      Object.entries(used).filter(([id]) => made.has(id) || this.#channels.has(id.split(' ')[0]!)),
+    );
+    return this.#used;
+  }
+
+  #channel(key: string): Channel {
+    const channel = this.#channels.get(key);
+    if (channel === undefined) throw new Refusal('not-found', 'There is no such channel.');
+    return channel;
+  }
+
+  #pin(key: string, place: number | null): ChannelSources {
+    const channel = this.#channel(key);
+    const source = place === null ? null : channel.switch.sources[place];
+    if (source === undefined) throw new Refusal('not-found', 'The channel has no such source.');
+    if (source?.kind === 'encoder' && source.state !== 'up') {
+      throw new Refusal('conflict', 'No encoder is connected.');
+    }
+    if (place === null) channel.switch.release();
+    else channel.switch.pin(place);
+    return this.#sourcesOf(channel);
+  }
+
+  #sourcesOf({ key, switch: { sources, healths, placeOnAir, pinned }, served: { live } }: Channel): ChannelSources {
+    const { clock } = this.#core;
+    const silentMs = clock.now() - live.silentSinceMs;
+    return {
+      channel: key,
+      onAir: placeOnAir === -1 ? null : placeOnAir,
+      pinned: pinned === -1 ? null : pinned,
+      onAirSinceMs: live.onAirSinceMs,
+      silentSinceMs: silentMs < 0 ? null : Math.round(clock.wallMs() - silentMs),
+      sources: sources.map((source, place): SourceReport => {
+        const { troubles, events, measuredKbps } = healths[place]!;
+        const encoder = source instanceof EncoderSource ? source : null;
+        const connected = encoder?.connected ?? null;
+        const upstream = source instanceof PullSource ? source.upstream : null;
+        return {
+          place,
+          kind: source.kind,
+          state: source.state,
+          isOnAir: place === placeOnAir,
+          address: connected?.address ?? '',
+          agent: this.#core.secrets.mask((encoder?.agent ?? '').slice(0, AGENT_CHARACTERS)),
+          sinceMs: connected?.sinceMs ?? null,
+          bitrateKbps: Math.round(measuredKbps),
+          contentType: source.contentType ?? null,
+          troubles: Object.entries(troubles).flatMap(([trouble, is]) => (is ? [trouble] : [])),
+          events: { ...events },
+          upstream: upstream === null ? null : upstream + 1,
+        };
+      }),
+    };
+  }
+
+  async #block(block: AdminBlock): Promise<null> {
+    await this.#change(({ blocks, tokens }) => {
+      const others = blocks.filter(({ network }) => network !== block.network);
+      const most = this.#core.config.admin.blocks;
+      if (others.length >= most) throw new Refusal('too-many', `${most} addresses and networks are blocked already.`);
+      return { blocks: [...others, block], tokens };
+    });
+    return null;
+  }
+
+  async #unblock(network: string): Promise<boolean> {
+    const isThere = this.#current(this.#state).blocks.some((block) => block.network === network);
+    await this.#change(({ blocks, tokens }) => ({
+      blocks: blocks.filter((block) => block.network !== network),
+      tokens,
+    }));
+    return isThere;
+  }
+
+  async #putToken(token: MadeToken): Promise<null> {
+    this.#channel(token.channel);
+    await this.#change(({ blocks, tokens }) => {
+      const others = tokens.filter(({ id }) => id !== token.id);
+      if (others.filter(({ channel }) => channel === token.channel).length >= MOST_MADE) {
+        throw new Refusal('too-many', `The channel has ${MOST_MADE} tokens that were made here: revoke one first.`);
+      }
+      return { blocks, tokens: [...others, token] };
+    });
+    return null;
+  }
+
+  async #revoke(id: string): Promise<boolean> {
+    const isThere = this.#current(this.#state).tokens.some((token) => token.id === id);
+    await this.#change(({ blocks, tokens }) => ({ blocks, tokens: tokens.filter((token) => token.id !== id) }));
+    return isThere;
+  }
+
+  /** Without what has ended. */
+  #current({ blocks, tokens }: AdminState): AdminState {
+    const nowMs = this.#core.clock.wallMs();
+    return {
+      blocks: blocks.filter(({ untilMs }) => untilMs > nowMs),
+      tokens: tokens.filter(({ untilMs }) => untilMs === null || untilMs > nowMs),
+    };
+  }
+
+  #change(make: (state: AdminState) => AdminState): Promise<void> {
+    const turn = this.#tail.then(async () => {
+      const state = make(this.#current(this.#state));
+      try {
+        await this.#store.saveDocument(DOCUMENT, state);
+      } catch (error) {
+        this.#core.onError(error);
+        throw new Refusal('unavailable', 'It could not be made durable. Nothing was applied.', {
+          headers: { 'Retry-After': '2' },
+        });
+      }
+      this.#state = state;
+      this.#output.onState(state);
+    });
+    this.#tail = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+/** Of what an encoder calls itself. */
+const AGENT_CHARACTERS = 200;

@@ -1,0 +1,17 @@
+/** Lines of CSV (RFC 4180) that no spreadsheet runs: what stands in cells are strangers' texts. Pure. */
+
+/** What a spreadsheet runs as a formula, also after blanks and in the wide forms of East Asian keyboards. */
+const FORMULA = /^(?:\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/u;
+/** Where a semicolon parts the columns (much of Europe), a cell begins after each. */
+const LATER_FORMULA = /;(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
+
+/** A line with its end. What would be a formula gets an apostrophe before it. */
+export function csvLine(cells: readonly (string | number)[]): string {
+  return `${cells.map((each) => (typeof each === 'number' ? String(each) : cell(each))).join(',')}\r\n`;
+}
+
+/** Controls should not occur (metadata/text.ts); one that does stays within its cell. */
+function cell(text: string): string {
+  const harmless = (FORMULA.test(text) ? `'${text}` : text).replaceAll(LATER_FORMULA, ";'");
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}

@@ -1,0 +1,61 @@
+/** What became of a channel's sources, the last entries, for an operator who looks: which one was on air when and why, and what was wrong with each. */
+
+export interface TimelineEntry {
+  readonly atMs: number;
+  /** `on-air`: from here on the source at this place plays; else an event of it (source/health.ts). */
+  readonly what: string;
+  /** As the configuration counts them, from 0; null: no source is on air. */
+  readonly place: number | null;
+  /** encoder, pull or file; null: none. */
+  readonly kind: string | null;
+  /** Why it was switched; "": of an event. */
+  readonly reason: string;
+  /** An event that has ended. */
+  readonly isOver: boolean;
+  /** How often it came in a row. */
+  readonly count: number;
+}
+
+/** Some days of a channel that does well, an hour of one that does not. */
+const MOST = 200;
+/** The next source takes a moment to deliver: that nothing played meanwhile is not worth an entry. */
+const MOMENT_MS = 1000;
+
+export class SourceTimeline {
+  #entries: TimelineEntry[];
+
+  /** @param before of another process, which goes on here */
+  constructor(before: readonly TimelineEntry[] = []) {
+    this.#entries = before.slice(-MOST);
+  }
+
+  /** Oldest first. */
+  get entries(): readonly TimelineEntry[] {
+    return this.#entries;
+  }
+
+  /** The same once more is counted, at the moment of the first. */
+  add(entry: Omit<TimelineEntry, 'count'>): void {
+    const last = this.#entries.at(-1);
+    if (last !== undefined && isSame(last, entry)) {
+      this.#entries[this.#entries.length - 1] = { ...last, count: last.count + 1 };
+      return;
+    }
+    if (last !== undefined && isGap(last) && entry.what === last.what && entry.atMs - last.atMs < MOMENT_MS) {
+      this.#entries[this.#entries.length - 1] = { ...entry, reason: last.reason, count: 1 };
+      return;
+    }
+    this.#entries.push({ ...entry, count: 1 });
+    if (this.#entries.length > MOST) this.#entries.shift();
+  }
+}
+
+function isSame(a: TimelineEntry, b: Omit<TimelineEntry, 'count'>): boolean {
+  return (
+    a.what === b.what && a.place === b.place && a.kind === b.kind && a.reason === b.reason && a.isOver === b.isOver
+  );
+}
+
+function isGap({ what, place }: TimelineEntry): boolean {
+  return what === 'on-air' && place === null;
+}

@@ -1,0 +1,47 @@
+/**
+ * `airsplice check CONFIG`: what the server would say of it, without one; with `--diff` what a reload of the one that runs would change. Exit code 2 where
+ * something is wrong.
+ */
+
+import { urlHost } from '../base/ip.js';
+import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.js';
+import { audioProblem } from '../source/audio-file.js';
+import type { RunCommand } from './command.js';
+import { askAbout } from './reload.js';
+
+export const check: RunCommand = async ({ operands: [path = ''], values }, stop) => {
+  if (values['diff'] === true) return await showPlan(path, stop);
+  try {
+    process.stdout.write(`${path} can be used: ${summary(loadConfig(path, process.env, undefined, audioProblem))}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { length } = error.problems;
+    process.stderr.write(`${error.message}\nairsplice: ${length} ${length === 1 ? 'problem' : 'problems'}\n`);
+    return 2;
+  }
+};
+
+/** What a reload of the running server would change. */
+async function showPlan(path: string, stop: AbortSignal): Promise<number> {
+  const plan = await askAbout(path, 'plan', stop);
+  if (plan === null) return 2;
+  process.stdout.write(`${plan}\n`);
+  return 0;
+}
+
+function summary({ order, addresses, workers }: LoadedConfig): string {
+  const channels = order.flatMap((station) => station.channels);
+  const at = addresses.map(
+    ({ host, port, tls }) => `${tls === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`,
+  );
+  const processes =
+    workers === 0
+      ? 'one process'
+      : `a hub and ${workers === 'auto' ? 'as many workers as cores allow' : `${workers} workers`}`;
+  return `${counted(channels.length, 'channel')} of ${counted(order.length, 'station')} at ${at.join(', ')}, ${processes}`;
+}
+
+function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,81 @@
+/** A command of the command line: what it takes, and what it does. commands.ts has all of them. */
+
+import { parseArgs } from 'node:util';
+import { KEY } from '../base/key.js';
+import { usageOf } from './help.js';
+import type { Syntax } from './syntax.js';
+
+/** What stood on the command line behind the command's name. */
+export interface CommandLine {
+  /** By the names of its options. */
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly operands: readonly string[];
+}
+
+/** @param stop ends it @returns the exit code. Throws UsageError, or what prevents it: 1 then */
+export type RunCommand = (line: CommandLine, stop: AbortSignal) => Promise<number>;
+
+export interface Command extends Syntax {
+  /** Loads what runs it; null: it is run by main.ts, as the server is. */
+  readonly load: (() => Promise<RunCommand>) | null;
+}
+
+/** The command line is wrong: the usage is shown, and the exit code is 2. */
+export class UsageError extends Error {}
+
+/** Throws UsageError. */
+export function parseLine({ options, operands }: Syntax, args: readonly string[]): CommandLine {
+  const most = operands === '' ? 0 : 1;
+  const least = operands.startsWith('[') ? 0 : most;
+  const { values, positionals } = parse(options, args);
+  if (positionals.length < least) throw new UsageError('something is missing');
+  if (positionals.length > most) throw new UsageError(`"${positionals[most]}" is too much`);
+  return { values, operands: positionals };
+}
+
+function parse(options: Syntax['options'], args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: { ...options }, allowPositionals: true });
+  } catch (error) {
+    // Its first sentence names the option.
+    throw new UsageError(messageOf(error).split('. ', 1)[0]);
+  }
+}
+
+/** Runs it and says what went wrong. Never rejects. @returns the exit code: 2 where the command line is wrong */
+export async function runCommand(command: Command, args: readonly string[], stop: AbortSignal): Promise<number> {
+  try {
+    const line = parseLine(command, args);
+    const run = await command.load!();
+    return await run(line, stop);
+  } catch (error) {
+    const isUsage = error instanceof UsageError;
+    process.stderr.write(`airsplice: ${messageOf(error)}\n${isUsage ? `${usageOf(command)}\n` : ''}`);
+    return isUsage ? 2 : 1;
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The value of an option that takes one; undefined: it was not given. */
+export function textOf({ values }: CommandLine, name: string): string | undefined {
+  const value = values[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A key of a channel or a station. Throws UsageError. @param what the sentence calls it */
+export function readKey(text: string, what = 'channel key'): string {
+  if (KEY.test(text)) return text;
+  throw new UsageError(`a ${what} is 1 to 64 of A-Z a-z 0-9 _ -`);
+}
+
+/** A number that an option must be. Throws UsageError. */
+export function numberOf(line: CommandLine, name: string, preset: number, min: number, max: number): number {
+  const text = textOf(line, name);
+  if (text === undefined) return preset;
+  const value = Number(text);
+  if (text.trim() !== '' && value >= min && value <= max) return value;
+  throw new UsageError(`--${name} must be a number from ${min} to ${max}`);
+}

@@ -1,0 +1,39 @@
+/** What the command line says of itself: the usage of a command, its help, the list of all. */
+
+import type { Syntax } from './syntax.js';
+
+const INDENT = 26;
+
+/** One line. */
+export function usageOf({ name, options, operands }: Syntax): string {
+  const all = Object.entries(options).map(
+    ([option, { value }]) => `[--${option}${value === undefined ? '' : ` ${value}`}]`,
+  );
+  return ['usage: airsplice', name, ...all, operands].filter((part) => part !== '').join(' ');
+}
+
+/** Usage, summary, options. */
+export function helpOf(syntax: Syntax): string {
+  const options = Object.entries(syntax.options).map(([name, { short, value, about }]) => {
+    const left = `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
+    return row(left, about);
+  });
+  return [usageOf(syntax), '', syntax.summary, ...(options.length > 0 ? ['', ...options] : []), ''].join('\n');
+}
+
+/** All commands. */
+export function overview(commands: readonly Syntax[]): string {
+  const rows = commands.map(({ name, summary }) => row(name, summary));
+  return [
+    'usage: airsplice [COMMAND] …',
+    '',
+    ...rows,
+    '',
+    'Without a command it is start. airsplice help COMMAND says what a command takes; airsplice --version, which one this is.',
+    '',
+  ].join('\n');
+}
+
+function row(left: string, right: string): string {
+  return left.length > INDENT - 4 ? `  ${left}\n${' '.repeat(INDENT)}${right}` : `  ${left}`.padEnd(INDENT) + right;
+}

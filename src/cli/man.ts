@@ -1,0 +1,89 @@
+/** The manual page airsplice(1), made of the table of commands: mdoc, which man and mandoc read. The build writes it (package.json, "man"). */
+
+import type { Syntax } from './syntax.js';
+
+const INTRO = `Splices the right title at the right byte of a radio stream, for every listener.
+Without a command it is
+.Cm start ;
+without a configuration it runs a demo.`;
+
+const ENVIRONMENT: readonly (readonly [string, string])[] = [
+  ['LOG_LEVEL', 'In place of log.level: fatal, error, warn, info, debug or silent.'],
+  ['AIRSPLICE_TOKEN', 'The token of a pushed title.'],
+  ['NO_COLOR', 'No colours, where it is set and not empty.'],
+];
+
+const SIGNALS = `.Dv SIGTERM
+and
+.Dv SIGINT
+stop the server politely;
+.Dv SIGUSR2
+replaces its processes, where it has workers;
+.Dv SIGHUP
+begins a new file of the access log.`;
+
+const EXIT = `0 after what was asked for, 1 where something has failed or is bad, 2 for a wrong command line or configuration, 70 after a fault of the program.`;
+
+/** @param version of the package @param date `YYYY-MM-DD` */
+export function manualPage(commands: readonly Syntax[], version: string, date: string): string {
+  return [
+    '.\\" Made of the table of commands: src/cli/commands.ts',
+    `.Dd ${date}`,
+    '.Dt AIRSPLICE 1',
+    `.Os airsplice ${version}`,
+    '.Sh NAME',
+    '.Nm airsplice',
+    '.Nd a relay for radio streams',
+    '.Sh SYNOPSIS',
+    '.Nm',
+    '.Op Ar COMMAND',
+    '.Op Ar ...',
+    '.Sh DESCRIPTION',
+    INTRO,
+    '.Sh COMMANDS',
+    ...commands.flatMap(commandLines),
+    '.Sh ENVIRONMENT',
+    '.Bl -tag -width Ds',
+    ...ENVIRONMENT.flatMap(([name, about]) => [`.It Ev ${name}`, escaped(about)]),
+    '.El',
+    '.Sh SIGNALS',
+    SIGNALS,
+    '.Sh EXIT STATUS',
+    EXIT,
+    '.Sh FILES',
+    'Every option of the configuration, with its meaning, is in config/example.yaml of the package.',
+    '',
+  ].join('\n');
+}
+
+function commandLines({ name, operands, summary, options }: Syntax): readonly string[] {
+  const synopsis = operands === '' ? [] : [operandLine(operands)];
+  const all = Object.entries(options);
+  return [
+    `.Ss ${name}`,
+    '.Nm',
+    `.Cm ${name}`,
+    ...(all.length === 0 ? [] : ['.Op Ar options']),
+    ...synopsis,
+    '.Pp',
+    escaped(summary),
+    ...(all.length === 0 ? [] : ['.Bl -tag -width Ds', ...all.flatMap(optionLines), '.El']),
+  ];
+}
+
+function operandLine(operands: string): string {
+  const bare = operands.replace(/[[\]]/g, '');
+  return operands.startsWith('[') ? `.Op Ar ${bare}` : `.Ar ${bare}`;
+}
+
+function optionLines([name, { short, value, about }]: [string, Syntax['options'][string]]): readonly string[] {
+  const letter = short === undefined ? '' : `Fl ${short} , `;
+  const argument = value === undefined ? '' : ` Ar ${value}`;
+  return [`.It ${letter}Fl \\-${name.replaceAll('-', '\\-')}${argument}`, escaped(about)];
+}
+
+/** As text: nothing of it is a request. */
+function escaped(text: string): string {
+  const plain = text.replaceAll('\\', '\\e').replaceAll('-', '\\-');
+  return /^[.']/.test(plain) ? `\\&${plain}` : plain;
+}

@@ -1,0 +1,54 @@
+/**
+ * `airsplice push CHANNEL --artist A --song S`: a title, as a playout system pushes it. The token comes by the environment, where no list of
+ * processes shows it. Exit code 1 where the server does not take it, with every field that is wrong.
+ */
+
+import { titleLine } from '../metadata/record.js';
+import { type RunCommand, readKey, textOf, UsageError } from './command.js';
+import { ask, printable, serverUrl } from './server.js';
+
+const TOKEN = 'AIRSPLICE_TOKEN';
+
+/** What is read of a refusal. */
+interface PushProblem {
+  readonly detail?: string;
+  readonly errors?: readonly { readonly field: string; readonly message: string }[];
+}
+
+export const push: RunCommand = async (line, signal) => {
+  const url = serverUrl(line);
+  const channel = readKey(line.operands[0] ?? '');
+  const [artist, song] = [textOf(line, 'artist'), textOf(line, 'song')];
+  if (artist === undefined && song === undefined) throw new UsageError('--artist or --song is missing');
+  const token = process.env[TOKEN];
+  if (!token) throw new UsageError(`the environment variable ${TOKEN} is not set`);
+  const answer = await ask(`${url}/metapush/${channel}`, {
+    signal,
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      artist: artist ?? '',
+      song: song ?? '',
+      duration: textOf(line, 'duration') ?? 0,
+      tracktype: line.values['next'] ? 'next' : 'now',
+    }),
+  });
+  const text = await answer.body.text();
+  if (answer.statusCode === 200) {
+    process.stdout.write(`${channel}: ${printable(titleLine(JSON.parse(text)))}\n`);
+    return 0;
+  }
+  const { detail, errors = [] } = readProblem(text);
+  const fields = errors.map(({ field, message }) => `  ${printable(`${field}: ${message}`)}\n`).join('');
+  process.stderr.write(`airsplice: ${answer.statusCode}: ${printable(detail ?? 'not taken')}\n${fields}`);
+  return 1;
+};
+
+/** A proxy before the server may answer something else. */
+function readProblem(text: string): PushProblem {
+  try {
+    return JSON.parse(text) as PushProblem;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The files of a recording: the audio, in one or one a title, and beside it what was played when, as JSON and, where it is one file, as a cue sheet.
+ * What lists the titles is written anew with each of them, so that it is there whatever ends the recording.
+ */
+
+import { closeSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { splitTitle } from '../metadata/title.js';
+import { fileText, openNew } from './new-file.js';
+import type { RecordedParts } from './stream-recorder.js';
+
+interface RecordedTitle {
+  readonly title: string;
+  /** Where it begins: seconds of audio from the beginning of the recording. */
+  readonly startSeconds: number;
+  /** When it came, RFC 3339. */
+  readonly at: string;
+  readonly file: string;
+}
+
+export interface RecordingOptions {
+  readonly url: string;
+  /** Without the ending; with `isSplit` a folder and the beginning of names. */
+  readonly base: string;
+  /** Of the audio's files. */
+  readonly ending: string;
+  readonly isSplit: boolean;
+  /** Another file begins. */
+  readonly onFile: (path: string, title: string) => void;
+  /** What follows is played without what came before. */
+  readonly onCut: () => void;
+}
+
+/** The first title comes a moment after the first audio, and is of that. */
+const FIRST_MS = 3000;
+/** A cue sheet has two digits for a track. */
+const MOST_TRACKS = 99;
+const FRAMES_PER_SECOND = 75;
+
+export class RecordingFiles implements RecordedParts {
+  readonly #options: RecordingOptions;
+  readonly #startedAt = new Date().toISOString();
+  readonly #titles: RecordedTitle[] = [];
+  /** Before the first title, at most FIRST_MS. */
+  #waiting: Buffer[] | null = [];
+  #waitingMs = 0;
+  #fd: number | null = null;
+  #path = '';
+  #audioMs = 0;
+
+  constructor(options: RecordingOptions) {
+    this.#options = options;
+  }
+
+  get seconds(): number {
+    return this.#audioMs / 1000;
+  }
+
+  audio(bytes: Buffer, durationMs: number): void {
+    if (this.#waiting !== null) {
+      this.#waiting.push(Buffer.from(bytes));
+      this.#waitingMs += durationMs;
+      // Without durations nothing is known: what has no titles must not wait for one.
+      if (durationMs === 0 || this.#waitingMs > FIRST_MS) this.#first('');
+    } else writeAll(this.#fd!, bytes);
+    this.#audioMs += durationMs;
+  }
+
+  title(title: string): void {
+    if (this.#waiting !== null) {
+      this.#first(title);
+      return;
+    }
+    if (this.#options.isSplit) {
+      this.#options.onCut();
+      this.#open(title);
+    }
+    this.#list(title, this.#audioMs);
+  }
+
+  /** Idempotent. */
+  close(): void {
+    if (this.#waiting !== null && this.#waiting.length > 0) this.#first('');
+    if (this.#fd !== null) closeSync(this.#fd);
+    this.#fd = null;
+  }
+
+  #first(title: string): void {
+    const waiting = this.#waiting!;
+    this.#waiting = null;
+    this.#open(title);
+    for (const bytes of waiting) writeAll(this.#fd!, bytes);
+    this.#list(title, 0);
+  }
+
+  #open(title: string): void {
+    const { base, ending, isSplit, onFile } = this.#options;
+    if (this.#fd !== null) closeSync(this.#fd);
+    const number = String(this.#titles.length + 1).padStart(3, '0');
+    const name = [number, fileText(title)].filter((part) => part !== '').join('-');
+    const { path, fd } = openNew(isSplit ? join(base, name) : base, ending);
+    this.#fd = fd;
+    this.#path = path;
+    onFile(path, title);
+  }
+
+  #list(title: string, startMs: number): void {
+    const at = new Date().toISOString();
+    this.#titles.push({ title, startSeconds: Math.round(startMs) / 1000, at, file: basename(this.#path) });
+    const { base, isSplit, url } = this.#options;
+    // The audio may have a number behind its name.
+    const beside = isSplit ? join(base, 'titles') : this.#path.replace(/\.[^.]*$/, '');
+    const all = { url, startedAt: this.#startedAt, titles: this.#titles };
+    replace(`${beside}.json`, `${JSON.stringify(all, null, 2)}\n`);
+    if (!isSplit) replace(`${beside}.cue`, cueSheet(basename(this.#path), this.#titles));
+  }
+}
+
+/** @param file beside which it stands */
+export function cueSheet(file: string, titles: readonly Pick<RecordedTitle, 'title' | 'startSeconds'>[]): string {
+  const tracks = titles.slice(0, MOST_TRACKS).map(({ title, startSeconds }, i) => {
+    const { artist, song } = splitTitle(title);
+    const performer = artist === '' ? '' : `    PERFORMER "${quoted(artist)}"\n`;
+    const number = String(i + 1).padStart(2, '0');
+    return `  TRACK ${number} AUDIO\n    TITLE "${quoted(song)}"\n${performer}    INDEX 01 ${cueTime(startSeconds)}\n`;
+  });
+  return `FILE "${quoted(file)}" MP3\n${tracks.join('')}`;
+}
+
+/** There is no way to write a quote. */
+function quoted(text: string): string {
+  return text.replaceAll('"', "'").replace(/\p{Cc}/gu, ' ');
+}
+
+/** Minutes, seconds, 75ths. */
+function cueTime(seconds: number): string {
+  const frames = Math.round(seconds * FRAMES_PER_SECOND);
+  const whole = Math.floor(frames / FRAMES_PER_SECOND);
+  const parts = [Math.floor(whole / 60), whole % 60, frames % FRAMES_PER_SECOND];
+  return parts.map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+/** A reader of it sees the one or the other, never half of it. */
+function replace(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
+
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+}

@@ -1,0 +1,109 @@
+/** The running server that a command speaks to, as a client. */
+
+import { Agent, type Dispatcher, request, WebSocket } from 'undici';
+import { type CommandLine, messageOf, textOf, UsageError } from './command.js';
+
+/** Where a server is that nothing was configured of. */
+export const DEFAULT_URL = 'http://127.0.0.1:8000';
+/** Longer events are none of ours. */
+const EVENT_CHARACTERS = 1024 * 1024;
+/** Of an answer that is read whole: the metrics of a thousand channels have a few MB. */
+const ANSWER_BYTES = 64 * 1024 * 1024;
+const ANSWER_MS = 10_000;
+
+/** Of `--url`, without a slash at its end. Throws UsageError. */
+export function serverUrl(line: CommandLine): string {
+  return urlOf(textOf(line, 'url') ?? DEFAULT_URL, '--url');
+}
+
+/** Without a slash at its end. Throws UsageError. @param what the sentence calls it */
+export function urlOf(url: string, what: string): string {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new UsageError(`${what} must be an http:// or https:// URL`);
+  return url.replace(/\/+$/, '');
+}
+
+export type AskOptions = Partial<Dispatcher.RequestOptions> & {
+  readonly signal: AbortSignal;
+  readonly dispatcher?: Dispatcher;
+};
+
+/** Its answer, whatever it is; a body may come without end. Rejects where the server is not there. */
+export function ask(url: string, options: AskOptions) {
+  return request(url, { bodyTimeout: 0, ...options } as Parameters<typeof request>[1]).catch((error: unknown) => {
+    throw new Error(`the server at ${new URL(url).origin} cannot be reached: ${messageOf(error)}`, { cause: error });
+  });
+}
+
+/** An answer that is read whole. */
+export interface WholeAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** In time and of a size, else it rejects. */
+export async function answerOf(
+  url: string,
+  signal: AbortSignal,
+  options: Partial<AskOptions> = {},
+): Promise<WholeAnswer> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+  const { statusCode, headers, body } = await ask(url, { ...options, signal: limit });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES) throw new Error(`the server at ${new URL(url).origin} answers without end`);
+    chunks.push(chunk);
+  }
+  return { status: statusCode, headers, text: Buffer.concat(chunks).toString() };
+}
+
+/** Of a port of this machine: whatever certificate it has. */
+export async function ownAnswer(url: string, signal: AbortSignal): Promise<WholeAnswer> {
+  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+  try {
+    return await answerOf(url, signal, { dispatcher });
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+/** Whether a WebSocket can be had there. */
+export function opensWebSocket(url: string, signal: AbortSignal): Promise<boolean> {
+  const socket = new WebSocket(url);
+  return new Promise<boolean>((resolve) => {
+    socket.addEventListener('open', () => resolve(true));
+    socket.addEventListener('error', () => resolve(false));
+    socket.addEventListener('close', () => resolve(false));
+    signal.addEventListener('abort', () => resolve(false), { once: true });
+  }).finally(() => socket.close());
+}
+
+/** What it sends; rejects where the answer is not 200. @param what is asked for, as the error names it */
+export async function open(what: string, url: string, signal: AbortSignal) {
+  const answer = await ask(url, { signal });
+  if (answer.statusCode === 200) return answer;
+  await answer.body.dump();
+  throw new Error(`the server at ${new URL(url).origin} answers ${answer.statusCode} for ${what}`);
+}
+
+/** The data of server-sent events, as it was parsed. */
+export async function* eventsOf(body: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body) {
+    const events = (text + decoder.decode(chunk, { stream: true })).split('\n\n');
+    text = events.pop()!.slice(-EVENT_CHARACTERS);
+    for (const event of events) {
+      const data = /^data: ?(.*)$/m.exec(event)?.[1];
+      if (data !== undefined) yield JSON.parse(data);
+    }
+  }
+}
+
+/** What a stranger sent, on one line of a terminal: without what would move its cursor. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, ' ');
+}

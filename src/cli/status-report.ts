@@ -1,0 +1,132 @@
+/**
+ * What a running server says of itself, put together from what every address answers (`/metadata/stations.json`, `/status-json.xsl`, `/readyz`) and,
+ * where it may be asked for, from `/metrics`. Answers are read as what a stranger sent: what is not there is not known.
+ */
+
+import { readSamples, type Sample } from './exposition.js';
+import { answerOf } from './server.js';
+
+export interface ChannelStatus {
+  readonly key: string;
+  readonly station: string;
+  readonly name: string;
+  readonly isOnAir: boolean;
+  /** The kind of the source on air, or `on demand`: one connects as soon as a client listens; null: none, or not known. */
+  readonly source: string | null;
+  /** Of that source. */
+  readonly troubles: readonly string[];
+  readonly listeners: number | null;
+  readonly peakListeners: number | null;
+  /** The title line in force; "": none. */
+  readonly title: string;
+  /** How much later than the live edge the median listener hears. */
+  readonly lagSeconds: number | null;
+}
+
+export interface StatusReport {
+  readonly url: string;
+  readonly isReady: boolean;
+  /** RFC 3339; null: not known. */
+  readonly startedAt: string | null;
+  readonly channels: readonly ChannelStatus[];
+  readonly listeners: number | null;
+  readonly watchers: number | null;
+  readonly workers: number | null;
+  /** Whether `/metrics` could be read: sources and troubles are not known without. */
+  readonly hasMetrics: boolean;
+}
+
+export const ON_DEMAND = 'on demand';
+
+type JsonMembers = Readonly<Record<string, unknown>>;
+
+/** Asks all at once. Rejects where the server is not there, or is none of ours. */
+export async function askStatus(url: string, signal: AbortSignal): Promise<StatusReport> {
+  const [ready, stations, icecast, metrics] = await Promise.all(
+    ['/readyz', '/metadata/stations.json', '/status-json.xsl', '/metrics'].map((path) =>
+      answerOf(`${url}${path}`, signal),
+    ),
+  );
+  const listed = stations!.status === 200 ? readJson(stations!.text) : null;
+  if (!Array.isArray(listed)) throw new Error(`the server at ${url} lists no stations (${stations!.status})`);
+  const icestats = membersOf(membersOf(icecast!.status === 200 ? readJson(icecast!.text) : null)['icestats']);
+  const sources = listOf(icestats['source']).map(membersOf);
+  const samples = metrics!.status === 200 ? readSamples(metrics!.text) : null;
+  const channels = listed.map(membersOf).flatMap((station) =>
+    listOf(station['channels'])
+      .map(membersOf)
+      .map((channel) => channelReport(textOf(station['stationkey']), channel, sources, samples)),
+  );
+  const counts = channels.map(({ listeners }) => listeners);
+  return {
+    url,
+    isReady: ready!.status === 200,
+    startedAt: textOf(icestats['server_start_iso8601']) || null,
+    channels,
+    listeners: counts.includes(null) ? null : counts.reduce<number>((sum, count) => sum + count!, 0),
+    watchers: firstOf(samples, 'airsplice_watchers'),
+    workers: firstOf(samples, 'airsplice_workers'),
+    hasMetrics: samples !== null,
+  };
+}
+
+function channelReport(
+  station: string,
+  listed: JsonMembers,
+  sources: readonly JsonMembers[],
+  samples: ReadonlyMap<string, readonly Sample[]> | null,
+): ChannelStatus {
+  const key = textOf(listed['channelkey']);
+  const isOnAir = listed['onair'] === true;
+  const urls = listOf(listed['listenurls']);
+  // Statistics name a channel by the first of its mounts.
+  const source = sources.find(({ listenurl }) => urls.includes(listenurl)) ?? {};
+  const ofChannel = (name: string) => samples?.get(name)?.filter(({ labels }) => labels['channel'] === key) ?? [];
+  const onAir = ofChannel('airsplice_source_heard').find(({ value }) => value === 1)?.labels;
+  const troubles = ofChannel('airsplice_source_trouble').filter(
+    ({ labels, value }) => value === 1 && labels['place'] === onAir?.['place'],
+  );
+  return {
+    key,
+    station,
+    name: textOf(listed['name']),
+    isOnAir,
+    source: onAir?.['kind'] ?? (samples !== null && isOnAir ? ON_DEMAND : null),
+    troubles: troubles.map(({ labels }) => labels['trouble']!),
+    listeners: ofChannel('airsplice_listeners')[0]?.value ?? countOf(source['listeners']),
+    peakListeners: countOf(source['listener_peak']),
+    title: textOf(membersOf(listed['now'])['rawdata']),
+    lagSeconds: countOf(source['typical_lag']),
+  };
+}
+
+function firstOf(samples: ReadonlyMap<string, readonly Sample[]> | null, name: string): number | null {
+  return samples?.get(name)?.[0]?.value ?? null;
+}
+
+/** Null: it is none. */
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function membersOf(value: unknown): JsonMembers {
+  return typeof value === 'object' && value !== null ? (value as JsonMembers) : {};
+}
+
+/** Icecast's form: one, several, or none. */
+function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return value === undefined || value === null ? [] : [value];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function countOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,44 @@
+/**
+ * The configuration in force is one object for as long as the process lives: a reload puts the next one into it, in one step. What reads an option
+ * when it is needed, through the section that it was given once, reads the new one from then on.
+ *
+ * Maps of options keep their identity, and so do channels by their key, whatever station they belong to. Lists, secrets and texts are replaced.
+ */
+
+import type { LoadedConfig } from './load.js';
+import type { ChannelConfig } from './schema.js';
+
+type Section = Record<string, unknown>;
+
+/** @param next is used up: parts of it become parts of `live` */
+export function adoptConfig(live: LoadedConfig, next: LoadedConfig): void {
+  const known = channelsOf(live);
+  for (const { channels } of Object.values(next.stations)) {
+    for (const [key, config] of Object.entries(channels)) {
+      const kept = known.get(key);
+      if (kept === undefined) continue;
+      assign(kept as unknown as Section, config as unknown as Section);
+      channels[key] = kept;
+    }
+  }
+  assign(live as unknown as Section, next as unknown as Section);
+}
+
+/** By key, of all stations. */
+export function channelsOf({ stations }: Pick<LoadedConfig, 'stations'>): Map<string, ChannelConfig> {
+  return new Map(Object.values(stations).flatMap(({ channels }) => Object.entries(channels)));
+}
+
+function assign(live: Section, next: Section): void {
+  for (const name of Object.keys(live)) if (!(name in next)) delete live[name];
+  for (const [name, value] of Object.entries(next)) {
+    const before = live[name];
+    if (before !== value && isSection(before) && isSection(value)) assign(before, value);
+    else live[name] = value;
+  }
+}
+
+/** A map of options: no list, no secret, no function. */
+function isSection(value: unknown): value is Section {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}

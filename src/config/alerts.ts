@@ -1,0 +1,81 @@
+/**
+ * What is wrong with the server itself, and who is sent word of it: webhooks, and from when on something is an alert. The options are explained in
+ * config/example.yaml, the alerts in src/alerts/README.md.
+ */
+
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { z } from 'zod';
+import { KEY } from '../base/key.js';
+import { choice, list, onAnyMap, seconds, section, text, webUrl, whole } from './field.js';
+
+export const ALERT_EVENTS = [
+  ...(['source-lost', 'no-audio', 'silence', 'bitrate-off', 'no-titles'] as const),
+  ...(['store-fault', 'disk-slow', 'disk-full', 'certificate', 'limit-near', 'process-died'] as const),
+] as const;
+export type AlertEvent = (typeof ALERT_EVENTS)[number];
+
+export const ALERT_FORMATS = ['json', 'slack', 'discord', 'teams', 'mail'] as const;
+export type AlertFormat = (typeof ALERT_FORMATS)[number];
+
+const FROM_ENVIRONMENT = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
+/** As Standard Webhooks write a secret: this, and base64 of the key. */
+const PREFIX = 'whsec_';
+const LEAST_KEY_BYTES = 24;
+
+export function alertsSchema(env: NodeJS.ProcessEnv) {
+  return section({
+    webhooks: list(webhookSchema(env), 0, 16).default([]),
+    name: text(0, 255).default(''),
+    afterSeconds: seconds(0, 3600).default(10),
+    againSeconds: seconds(0, 86_400).default(300),
+    noTitlesMinutes: whole(0, 10_080).default(0),
+    slowSaveMs: whole(1, 600_000).default(1000),
+    freeMegabytes: whole(0, 10_000_000).default(256),
+    certificateDays: whole(0, 365).default(14),
+    limitPercent: whole(1, 100).default(90),
+    timeoutSeconds: seconds(0.05, 60).default(10),
+    retrySeconds: section({
+      min: seconds(0.05, 3600).default(1),
+      max: seconds(0.05, 3600).default(300),
+    })
+      .refine((retry) => !(retry.min > retry.max), {
+        path: ['max'],
+        error: 'must not be less than min',
+        when: onAnyMap,
+      })
+      .prefault({}),
+    giveUpSeconds: seconds(0, 604_800).default(86_400),
+    waiting: whole(1, 100_000).default(1000),
+  });
+}
+
+function webhookSchema(env: NodeJS.ProcessEnv) {
+  return section({
+    url: webUrl(),
+    secret: webhookSecret(env).optional(),
+    format: choice(ALERT_FORMATS).default('json'),
+    // Absent: all.
+    events: list(choice(ALERT_EVENTS), 1, ALERT_EVENTS.length).optional(),
+    channels: list(channelKey(), 1, 10_000).optional(),
+  });
+}
+
+function channelKey() {
+  const error = 'must be the key of a channel';
+  return z.string({ error }).regex(KEY, { error });
+}
+
+/** A key that signs, which shows nothing of itself. */
+function webhookSecret(env: NodeJS.ProcessEnv) {
+  const error = `must be env: and the name of an environment variable that holds a text of at least ${LEAST_KEY_BYTES} bytes, or whsec_ and base64 of that`;
+  return z.string({ error }).transform((written, context): KeyObject => {
+    const value = env[FROM_ENVIRONMENT.exec(written)?.[1] ?? ''] ?? '';
+    const key = value.startsWith(PREFIX) ? Buffer.from(value.slice(PREFIX.length), 'base64') : Buffer.from(value);
+    if (key.length >= LEAST_KEY_BYTES) return createSecretKey(key);
+    context.addIssue({ code: 'custom', message: error });
+    return z.NEVER;
+  });
+}
+
+export type AlertsConfig = z.output<ReturnType<typeof alertsSchema>>;
+export type WebhookConfig = AlertsConfig['webhooks'][number];

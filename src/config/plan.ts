@@ -1,0 +1,222 @@
+/**
+ * What a reload would change: a pure diff of two configurations. Each change has its place, what was there before and will be there, and when it is
+ * felt (effects.ts). Secrets, and what may hold one, are named as changed and no more.
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+import { channelsOf } from './adopt.js';
+import { EFFECTS, type Effect, effectOf } from './effects.js';
+import type { LoadedConfig } from './load.js';
+import type { ChannelConfig } from './schema.js';
+import { addressSteps, type ListSteps, sourceSteps } from './steps.js';
+
+export interface PlannedChange {
+  /** As in `stations.demo.channels.demo.name`. */
+  readonly path: string;
+  readonly kind: 'added' | 'removed' | 'changed';
+  /** What stood there and what will, as text; undefined: it is left out. */
+  readonly before?: string | undefined;
+  readonly after?: string | undefined;
+  readonly effect: Effect;
+  /** What follows, where the effect does not say it. */
+  readonly note?: string | undefined;
+}
+
+export interface ReloadPlan {
+  readonly changes: readonly PlannedChange[];
+  /** Those that this process cannot make. */
+  readonly refused: readonly PlannedChange[];
+}
+
+/** Of a value as text. */
+const TEXT_CHARACTERS = 60;
+/** Members that may hold a secret, wherever they stand. */
+const HIDDEN = new Set(['url', 'password', 'user', 'pushTokens', 'keys', 'headers', 'overflowUrl']);
+/** Of these the text is public. */
+const PUBLIC = new Set(['stations.*.channels.*.url']);
+
+export function planReload(live: LoadedConfig, next: LoadedConfig): ReloadPlan {
+  const changes: PlannedChange[] = [];
+  const { addresses, stations: before, order, ...rest } = live;
+  const { addresses: nextAddresses, stations: after, order: nextOrder, ...nextRest } = next;
+  compare([], rest, nextRest, changes);
+  compareAddresses(live, next, changes);
+  for (const key of Object.keys({ ...before, ...after })) {
+    const { channels: _, ...mine } = before[key] ?? {};
+    const { channels: __, ...theirs } = after[key] ?? {};
+    if (before[key] === undefined) changes.push({ path: `stations.${key}`, kind: 'added', effect: 'now' });
+    else if (after[key] === undefined) {
+      changes.push({ path: `stations.${key}`, kind: 'removed', effect: 'now', note: 'its watchers are closed' });
+    } else compare(['stations', key], mine, theirs, changes);
+  }
+  compareChannels(live, next, changes);
+  if (!isDeepStrictEqual(order, nextOrder) && changes.every(({ kind }) => kind === 'changed')) {
+    changes.push({ path: 'stations', kind: 'changed', effect: 'now', note: 'another order' });
+  }
+  return { changes, refused: changes.filter(({ effect }) => effect === 'restart') };
+}
+
+/** The plan for a person, a line a change. */
+export function planText({ changes }: ReloadPlan): string {
+  if (changes.length === 0) return 'nothing changes';
+  return changes.map(lineOf).join('\n');
+}
+
+const SIGNS = { added: '+', removed: '-', changed: '~' } as const;
+
+function lineOf({ path, kind, before, after, effect, note }: PlannedChange): string {
+  const values = before === undefined && after === undefined ? '' : `: ${before ?? 'default'} → ${after ?? 'default'}`;
+  const sign = effect === 'restart' ? '!' : SIGNS[kind];
+  return `${sign} ${path}${values} (${note ?? EFFECTS[effect]})`;
+}
+
+function compareChannels(live: LoadedConfig, next: LoadedConfig, changes: PlannedChange[]): void {
+  const [before, after] = [channelsOf(live), channelsOf(next)];
+  const placeOf = (key: string, { stations }: LoadedConfig) => {
+    const station = Object.keys(stations).find((name) => key in stations[name]!.channels)!;
+    return ['stations', station, 'channels', key];
+  };
+  for (const key of before.keys()) {
+    if (after.has(key)) continue;
+    const note = 'its listeners and watchers are ended politely';
+    changes.push({ path: placeOf(key, live).join('.'), kind: 'removed', effect: 'now', note });
+  }
+  for (const [key, config] of after) {
+    const path = placeOf(key, next);
+    const known = before.get(key);
+    if (known === undefined) {
+      changes.push({ path: path.join('.'), kind: 'added', effect: 'now' });
+      continue;
+    }
+    const was = placeOf(key, live)[1];
+    if (was !== path[1]) {
+      changes.push({ path: path.join('.'), kind: 'changed', effect: 'now', note: `from the station ${was}` });
+    }
+    const { sources, ...mine } = known;
+    const { sources: nextSources, ...theirs } = config;
+    compare(path, mine, theirs, changes);
+    compareSources(path, known, config, changes);
+  }
+}
+
+function compareSources(
+  path: readonly string[],
+  before: ChannelConfig,
+  after: ChannelConfig,
+  changes: PlannedChange[],
+) {
+  const { steps, gone } = sourceSteps(before.sources, after.sources);
+  const place = (i: number) => `${path.join('.')}.sources[${i}]`;
+  for (const i of gone) {
+    const { type } = before.sources[i]!;
+    const note = type === 'encoder' ? 'a connected encoder is cut' : undefined;
+    changes.push({ path: place(i), kind: 'removed', before: type, after: 'none', effect: 'source', note });
+  }
+  for (const [i, { next, from, isAnew }] of steps.entries()) {
+    if (from === null) {
+      changes.push({ path: place(i), kind: 'added', before: 'none', after: next.type, effect: 'source' });
+    } else if (isAnew) {
+      changes.push({ path: place(i), kind: 'changed', effect: 'source', note: 'it is pulled anew' });
+    } else compareKept(place(i), before.sources[from]!, next, changes);
+  }
+  if (isReordered({ steps, gone })) {
+    const note = 'another order of preference';
+    changes.push({ path: `${path.join('.')}.sources`, kind: 'changed', effect: 'source', note });
+  }
+}
+
+/** A source that stays as it is: its options are read when they are needed. */
+function compareKept(place: string, before: object, after: object, changes: PlannedChange[]): void {
+  const [mine, theirs] = [before as Record<string, unknown>, after as Record<string, unknown>];
+  for (const name of Object.keys({ ...mine, ...theirs })) {
+    if (isSame(mine[name], theirs[name])) continue;
+    const texts = HIDDEN.has(name) ? {} : { before: textOf(mine[name]), after: textOf(theirs[name]) };
+    const note = name === 'password' || name === 'user' ? 'for the next encoder; a connected one stays' : undefined;
+    changes.push({ path: `${place}.${name}`, kind: 'changed', ...texts, effect: 'now', note });
+  }
+}
+
+function isReordered({ steps }: ListSteps<unknown>): boolean {
+  const places = steps.flatMap(({ from }) => from ?? []);
+  return places.some((place, i) => i > 0 && place < places[i - 1]!);
+}
+
+function compareAddresses(live: LoadedConfig, next: LoadedConfig, changes: PlannedChange[]): void {
+  const { steps, gone } = addressSteps(live.addresses, next.addresses);
+  const nameOf = ({ host, port }: { host: string; port: number }) => `${host}:${port}`;
+  for (const i of gone) {
+    const note = 'takes no more connections; those that are there go on';
+    changes.push({
+      path: `addresses[${i}]`,
+      kind: 'removed',
+      before: nameOf(live.addresses[i]!),
+      after: 'none',
+      effect: 'newcomers',
+      note,
+    });
+  }
+  for (const [i, { next: address, from, isAnew }] of steps.entries()) {
+    const path = `addresses[${i}]`;
+    if (from === null) {
+      changes.push({ path, kind: 'added', before: 'none', after: nameOf(address), effect: 'newcomers' });
+    } else if (isAnew) compare([path], live.addresses[from]!, address, changes, 'newcomers');
+  }
+}
+
+function compare(
+  path: readonly string[],
+  before: object,
+  after: object,
+  changes: PlannedChange[],
+  effect?: Effect,
+): void {
+  const [mine, theirs] = [before as Record<string, unknown>, after as Record<string, unknown>];
+  for (const name of Object.keys({ ...mine, ...theirs })) {
+    const [a, b] = [mine[name], theirs[name]];
+    if (isSame(a, b)) continue;
+    const place = [...path, name];
+    if (isMap(a) && isMap(b) && !isSecret(a)) {
+      compare(place, a, b, changes, effect);
+      continue;
+    }
+    const general = generalized(place);
+    const isPublic = !isSecret(a) && !isSecret(b) && (!HIDDEN.has(name) || PUBLIC.has(general.join('.')));
+    changes.push({
+      path: place.join('.'),
+      kind: a === undefined ? 'added' : b === undefined ? 'removed' : 'changed',
+      ...(isPublic && { before: textOf(a), after: textOf(b) }),
+      effect: effect ?? effectOf(general)!,
+    });
+  }
+}
+
+/** With `*` for keys that an operator chose. */
+function generalized(path: readonly string[]): string[] {
+  if (path[0] !== 'stations') return [...path];
+  return path.map((name, i) => (i === 1 || i === 3 ? '*' : name));
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isSecret(value: unknown): boolean {
+  return isMap(value) && ('sha256' in value || 'reveal' in value);
+}
+
+/** Passwords that are sent can be had by a call only; keys compare themselves. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (isMap(a) && isMap(b) && typeof a.reveal === 'function' && typeof b.reveal === 'function') {
+    return a.reveal() === b.reveal();
+  }
+  if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) return a.every((each, i) => isSame(each, b[i]));
+  if (isMap(a) && isMap(b) && typeof a.equals === 'function') return a.equals(b) === true;
+  return isDeepStrictEqual(a, b);
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (isMap(value)) return '{…}';
+  const text = JSON.stringify(value);
+  return text.length > TEXT_CHARACTERS ? `${text.slice(0, TEXT_CHARACTERS - 1)}…` : text;
+}

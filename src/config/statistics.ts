@@ -1,0 +1,19 @@
+/** What is kept of listeners over time, and how much of it (src/statistics/README.md). */
+
+import { z } from 'zod';
+import { flag, readableFile, section, whole } from './field.js';
+
+/** @param folder to which the path of a file is relative */
+export function statisticsSchema(folder: string) {
+  return section({
+    enabled: flag().default(true),
+    minutesKept: whole(1, 100_000).default(1440),
+    hoursKept: whole(1, 100_000).default(8784),
+    rowsPerHour: whole(1, 10_000).default(100),
+    titleDays: whole(1, 3650).default(400),
+    titlesPerChannel: whole(1, 10_000_000).default(200_000),
+    answerRows: whole(1, 1_000_000).default(50_000),
+    // "": no countries.
+    countryFile: z.union([z.literal(''), readableFile(folder)]).default(''),
+  }).prefault({});
+}

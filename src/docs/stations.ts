@@ -1,0 +1,64 @@
+/** The shapes of `/metadata/stations.json` (http/stream/stations.ts) and `/readyz?channels` (http/readiness.ts), member by member in their order. */
+
+const text = (description: string) => ({ type: 'string', description });
+const whole = (description: string) => ({ type: 'integer', minimum: 0, description });
+const record = (description: string) => ({
+  description,
+  oneOf: [{ $ref: '#/components/schemas/ChannelRecord' }, { type: 'null' }],
+});
+
+/** All members are always there. */
+function shape(title: string, properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>) {
+  return { title, type: 'object', additionalProperties: false, required: Object.keys(properties), properties };
+}
+
+export const STATION = shape('Station', {
+  stationkey: text("The station's key."),
+  name: text('Its name, or its key where it has none.'),
+  timezone: text('IANA.'),
+  channels: {
+    type: 'array',
+    items: { $ref: '#/components/schemas/StationChannel' },
+    description: 'In configured order.',
+  },
+});
+
+export const STATION_CHANNEL = shape('Channel of a station', {
+  channelkey: text("The channel's key."),
+  name: text('Its name, or its key where it has none.'),
+  genre: text('"" where none is known.'),
+  url: text('The station\'s page, or "".'),
+  description: text('What it is about, or "".'),
+  onair: { type: 'boolean', description: 'There is audio, or there would be for a listener.' },
+  type: text('The content type of the stream.'),
+  bitrate: whole('kb/s; 0: not known.'),
+  samplerate: whole('Hertz; 0: not known.'),
+  channels: whole('Of the audio; 0: not known.'),
+  listenurls: {
+    type: 'array',
+    minItems: 1,
+    items: { type: 'string' },
+    description: 'Where it is played, the best known first.',
+  },
+  now: record('The current track; null: none is known.'),
+  next: record('The following one; null: none is known.'),
+});
+
+const is = (description: string) => ({ type: 'boolean', description });
+
+const READINESS_CHANNEL = shape('Readiness of a channel', {
+  ready: is('It has audio, or none is expected, or it has been without for less than silentSeconds.'),
+  channelkey: text("The channel's key."),
+  stationkey: text("The station's key."),
+  expected: is('It should have audio: not one with partTime, nor where audio comes on demand and nobody listens.'),
+  audio: is('It has audio, be it silence.'),
+  sound: is('What it has is not digital silence.'),
+  silentSeconds: whole('For how long it has had no audio though it should; 0: it has.'),
+  source: { type: ['string', 'null'], enum: ['encoder', 'pull', 'file', null], description: 'What is on air.' },
+});
+
+export const READINESS = shape('Readiness', {
+  ready: is('It serves, and every channel listed is ready.'),
+  serving: is('As /readyz alone says.'),
+  channels: { type: 'array', items: READINESS_CHANNEL, description: 'In configured order, or as asked for.' },
+});

@@ -1,0 +1,144 @@
+/**
+ * Who asks at `/admin`, and whether that user may: Basic or a bearer token, compared behind the gate of all secrets (net/secret-gate.ts), then the
+ * right. Every route asks `require` first. Invariants: no page of another origin makes a browser act with the credentials it keeps
+ * (README.md, "Pages of others"), no answer is framed, kept, or readable across origins.
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { originOf } from '../../base/ip.js';
+import { Refusal, retryLater } from '../../base/refusal.js';
+import type { AdminUserConfig, Right } from '../../config/admin.js';
+import { secretMatches } from '../../config/secret.js';
+import { type Judges, judgeRequest } from '../../net/judge.js';
+import type { Proxies } from '../../net/peer.js';
+import { basicCredentials } from '../../net/request-head.js';
+import { SECRET_REASONS } from '../../net/secret-gate.js';
+import type { RouteRole } from '../methods.js';
+import { refuseForeign, refuseSimple } from './origin.js';
+
+/** A user whose secret was right, for one request. */
+export interface AdminUser {
+  readonly name: string;
+  readonly rights: readonly Right[];
+  /** Of the client. */
+  readonly address: string;
+}
+
+export type AdminUsers = Readonly<Record<string, AdminUserConfig>>;
+
+export interface AdminGuards extends Judges {
+  readonly proxies: Proxies;
+  /** @param why for the log */
+  onRefused(address: string, why: string, status: number): void;
+}
+
+/** Of each route below /admin. */
+export const ADMIN_ROLE: RouteRole = { role: 'admin' };
+
+/** Of each answer below /admin. */
+export const ADMIN_HEADERS: Readonly<Record<string, string>> = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+};
+
+const BEARER = /^bearer +(?=\S)/i;
+const NOBODY: AdminUserConfig = { tokens: [], rights: [] };
+
+export class AdminAccess {
+  readonly #guards: AdminGuards;
+  readonly #users: () => AdminUsers;
+
+  /** @param users as the configuration has them now */
+  constructor(guards: AdminGuards, users: () => AdminUsers) {
+    this.#guards = guards;
+    this.#users = users;
+  }
+
+  /**
+   * The user that asks. Rejects with a Refusal: 401 without credentials or with wrong ones, 403 without the right or from a page of another
+   * origin, 404 where there are no users, 429 after too many wrong secrets. Sets the headers of every answer here.
+   */
+  require(request: FastifyRequest, reply: FastifyReply, right: Right): Promise<AdminUser> {
+    return this.#require(request, reply, right, refuseSimple);
+  }
+
+  /**
+   * The same for acts as Icecast takes them: by GET too, and as forms. What comes from a browser has to name this origin then.
+   */
+  requireIcecast(request: FastifyRequest, reply: FastifyReply, right: Right): Promise<AdminUser> {
+    return this.#require(request, reply, right, right === 'read' ? refuseSimple : refuseForeign);
+  }
+
+  async #require(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    right: Right,
+    check: (request: FastifyRequest) => void,
+  ): Promise<AdminUser> {
+    reply.headers(ADMIN_HEADERS);
+    const users = this.#users();
+    if (Object.keys(users).length === 0)
+      throw new Refusal('not-found', 'No users of the admin interface are configured.');
+    check(request);
+    const address = this.#guards.proxies.ofRequest(request.raw);
+    const name = await this.#judge(request, reply, users, address);
+    // It may have had to wait for its turn, and have been removed meanwhile.
+    const user = this.#users()[name];
+    if (user === undefined) throw challenge(request, 'The user is unknown or the secret is wrong.');
+    const { rights } = user;
+    if (!rights.includes(right)) throw new Refusal('not-allowed', `This needs the right ${right}.`);
+    return { name, rights, address };
+  }
+
+  /** Resolves with the name of the user; never when the connection has ended meanwhile. */
+  #judge(request: FastifyRequest, reply: FastifyReply, users: AdminUsers, address: string): Promise<string> {
+    const { authorization } = request.headers;
+    return new Promise((resolve, reject) => {
+      if (authorization === undefined) {
+        reject(challenge(request, 'Say who you are: a user and password, or a bearer token.'));
+        return;
+      }
+      let name: string | null = null;
+      const compare = () => (name = userOf(users, authorization)) !== null;
+      judgeRequest(this.#guards, originOf(address), reply.raw, compare, ({ verdict, retrySeconds }) => {
+        if (verdict === 'right') {
+          resolve(name!);
+          return;
+        }
+        this.#guards.onRefused(address, SECRET_REASONS[verdict], verdict === 'wrong' ? 401 : 429);
+        if (verdict === 'wrong') reject(challenge(request, 'The user is unknown or the secret is wrong.'));
+        else reject(retryLater('too-many', 'Too many wrong secrets from this address.', retrySeconds));
+      });
+    });
+  }
+}
+
+/** Whose credentials these are; null: no user's. Takes the same time whichever it is, if any. */
+function userOf(users: AdminUsers, authorization: string): string | null {
+  const bearer = BEARER.exec(authorization);
+  if (bearer === null) {
+    const basic = basicCredentials(authorization);
+    const isKnown = basic !== null && Object.hasOwn(users, basic.user);
+    const { password } = isKnown ? users[basic.user]! : NOBODY;
+    return secretMatches(password === undefined ? [] : [password], basic?.password ?? '') ? basic!.user : null;
+  }
+  // Headers come as Latin-1, tokens are compared as UTF-8.
+  const token = Buffer.from(authorization.slice(bearer[0].length), 'latin1').toString('utf8');
+  let found: string | null = null;
+  for (const [name, { tokens }] of Object.entries(users)) if (secretMatches(tokens, token)) found = name;
+  return found;
+}
+
+/** A page's script asks for a password itself: with `X-Requested-With` its browser is not made to. */
+function challenge({ headers }: FastifyRequest, detail: string): Refusal {
+  const bearer = 'Bearer realm="airsplice admin"';
+  const basic = 'Basic realm="airsplice admin", charset="UTF-8"';
+  const isScript = headers['x-requested-with'] !== undefined;
+  return new Refusal('unauthorized', detail, {
+    headers: { 'WWW-Authenticate': isScript ? bearer : `${basic}, ${bearer}` },
+  });
+}

@@ -1,0 +1,201 @@
+/** What is done with the rights `titles` and `operate`. Each act leaves a line in the log (routes.ts). */
+
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { AddressList } from '../../base/ip.js';
+import { Refusal } from '../../base/refusal.js';
+import type { MadeToken } from '../../link/admin-reports.js';
+import { readPush } from '../push.js';
+import { BLOCK, bodyOf, END, MOVE, ROTATE, SOURCE, TOKEN } from './bodies.js';
+import type { AdminParts } from './parts.js';
+import type { AdminRoutes } from './routes.js';
+
+/** Of a push token: as `airsplice token` makes them. */
+const TOKEN_BYTES = 24;
+
+/** Names in the path. */
+interface Named {
+  readonly channel: string;
+  readonly id: string;
+  readonly network: string;
+}
+
+export function registerTitleActs(routes: AdminRoutes, { titles, keys, pushLimits }: AdminParts): void {
+  const right = 'titles';
+  const known = (request: FastifyRequest) => knownChannel(keys(), request);
+  routes.act(
+    { method: 'POST', url: '/admin/api/channels/:channel/titles', right, act: 'push title' },
+    async (request) => {
+      const channel = known(request);
+      const { input, ignored } = readPush(request, pushLimits());
+      const { json } = await titles.push(channel, input);
+      const what = { channel, type: input.type, artist: input.artist, song: input.song, ignored };
+      return { what, answer: JSON.parse(json) };
+    },
+  );
+  routes.act(
+    { method: 'DELETE', url: '/admin/api/channels/:channel/titles/now', right, act: 'clear title' },
+    async (request) => {
+      const channel = known(request);
+      await titles.push(channel, { type: 'now', artist: '', song: '' });
+      return { what: { channel } };
+    },
+  );
+  routes.act(
+    { method: 'DELETE', url: '/admin/api/channels/:channel/titles/next', right, act: 'withdraw next' },
+    async (request) => {
+      const channel = known(request);
+      found(await titles.withdraw(channel, 'next'), 'Nothing follows on this channel.');
+      return { what: { channel } };
+    },
+  );
+  routes.act(
+    { method: 'DELETE', url: '/admin/api/channels/:channel/held/:id', right, act: 'withdraw held push' },
+    async (request) => {
+      const channel = known(request);
+      const { id } = request.params as Named;
+      found(await titles.withdraw(channel, { held: id }), 'No push with this id waits for its time.');
+      return { what: { channel, id } };
+    },
+  );
+}
+
+export function registerConnectionActs(routes: AdminRoutes, { queries, keys }: AdminParts): void {
+  const right = 'operate';
+  const known = (request: FastifyRequest) => knownChannel(keys(), request);
+  routes.act({ method: 'POST', url: '/admin/api/listeners/end', right, act: 'end listeners' }, async (request) => {
+    const filter = bodyOf(END, request);
+    const ended = sum(await queries.all('end', filter));
+    return { what: { ...filter, ended }, answer: { ended } };
+  });
+  routes.act({ method: 'DELETE', url: '/admin/api/listeners/:id', right, act: 'end listener' }, async (request) => {
+    const { id } = request.params as Named;
+    found(sum(await queries.all('end', { ids: [id] })) > 0, 'No such listener is connected.');
+    return { what: { id } };
+  });
+  routes.act({ method: 'POST', url: '/admin/api/listeners/move', right, act: 'move listeners' }, async (request) => {
+    const { to, ...filter } = bodyOf(MOVE, request);
+    if (!keys().includes(to)) throw new Refusal('not-found', 'There is no such channel.');
+    const answers = await queries.all('move', { filter, to });
+    const answer = { moved: sum(answers.map(({ moved }) => moved)), refused: sum(answers.map((each) => each.refused)) };
+    return { what: { ...filter, to, ...answer }, answer };
+  });
+  routes.act(
+    { method: 'DELETE', url: '/admin/api/channels/:channel/encoder', right, act: 'end encoder' },
+    async (request) => {
+      const channel = known(request);
+      found(await queries.hub('endEncoder', { channel }), 'No encoder is connected.');
+      return { what: { channel } };
+    },
+  );
+  routes.act(
+    { method: 'POST', url: '/admin/api/channels/:channel/source', right, act: 'choose source' },
+    async (request) => {
+      const channel = known(request);
+      const { place } = bodyOf(SOURCE, request);
+      return { what: { channel, place }, answer: await queries.hub('pin', { channel, place }) };
+    },
+  );
+  routes.act(
+    { method: 'DELETE', url: '/admin/api/channels/:channel/source', right, act: 'release source' },
+    async (request) => {
+      const channel = known(request);
+      return { what: { channel }, answer: await queries.hub('pin', { channel, place: null }) };
+    },
+  );
+}
+
+/** Of the configuration as it is now on the disk (src/config/README.md). */
+export function registerReload(routes: AdminRoutes, { reload }: AdminParts): void {
+  routes.act({ method: 'POST', url: '/admin/reload', right: 'operate', act: 'reload' }, async () => {
+    const plan = await reload().catch((error: Error) => {
+      throw new Refusal('conflict', error.message);
+    });
+    const what = { changes: plan.split('\n') };
+    return { what, answer: what };
+  });
+}
+
+export function registerBlockActs(routes: AdminRoutes, { queries, wallMs }: AdminParts): void {
+  const right = 'operate';
+  routes.act({ method: 'POST', url: '/admin/api/blocks', right, act: 'block' }, async (request, user) => {
+    const { network, seconds, reason } = bodyOf(BLOCK, request);
+    if (new AddressList([network]).has(user.address)) throw new Refusal('conflict', 'This would block you.');
+    const sinceMs = wallMs();
+    const block = { network, reason, by: user.name, sinceMs, untilMs: sinceMs + seconds * 1000 };
+    await queries.hub('block', block);
+    const ended = sum(await queries.all('end', { address: network }));
+    return { what: { network, seconds, reason, ended }, answer: { ...block, ended }, status: 201 };
+  });
+  routes.act({ method: 'DELETE', url: '/admin/api/blocks/:network', right, act: 'unblock' }, async (request) => {
+    const { network } = request.params as Named;
+    found(await queries.hub('unblock', { network }), 'This is not blocked.');
+    return { what: { network } };
+  });
+}
+
+export function registerTokenActs(routes: AdminRoutes, { queries, keys, wallMs }: AdminParts): void {
+  const right = 'operate';
+  const make = (channel: string, name: string, by: string) => {
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    const sha256 = createHash('sha256').update(token).digest('hex');
+    const made: MadeToken = { id: randomUUID(), channel, name, by, sinceMs: wallMs(), sha256, untilMs: null };
+    return { token, made };
+  };
+  const known = async (id: string): Promise<MadeToken> => {
+    if (id.startsWith('config-')) {
+      throw new Refusal('conflict', 'This token stands in the configuration: change it there, and reload.');
+    }
+    const { tokens } = await queries.hub('state', null);
+    const made = tokens.find((token) => token.id === id);
+    if (made === undefined) throw new Refusal('not-found', 'There is no such token.');
+    return made;
+  };
+  routes.act(
+    { method: 'POST', url: '/admin/api/channels/:channel/tokens', right, act: 'make token' },
+    async (request, user) => {
+      const channel = knownChannel(keys(), request);
+      const { name } = bodyOf(TOKEN, request);
+      const { token, made } = make(channel, name, user.name);
+      await queries.hub('putToken', made);
+      return { what: { channel, name, id: made.id }, answer: { id: made.id, channel, name, token }, status: 201 };
+    },
+  );
+  routes.act(
+    { method: 'POST', url: '/admin/api/tokens/:id/rotate', right, act: 'rotate token' },
+    async (request, user) => {
+      const { keepSeconds } = bodyOf(ROTATE, request);
+      const before = await known((request.params as Named).id);
+      if (before.untilMs !== null) throw new Refusal('conflict', 'Another token has taken its place already.');
+      const { token, made } = make(before.channel, before.name, user.name);
+      await queries.hub('putToken', made);
+      if (keepSeconds > 0) await queries.hub('putToken', { ...before, untilMs: wallMs() + keepSeconds * 1000 });
+      else await queries.hub('revokeToken', { id: before.id });
+      const { id, channel, name } = made;
+      return {
+        what: { channel, name, id, before: before.id, keepSeconds },
+        answer: { id, channel, name, token },
+        status: 201,
+      };
+    },
+  );
+  routes.act({ method: 'DELETE', url: '/admin/api/tokens/:id', right, act: 'revoke token' }, async (request) => {
+    const { id, channel, name } = await known((request.params as Named).id);
+    await queries.hub('revokeToken', { id });
+    return { what: { channel, name, id } };
+  });
+}
+
+function knownChannel(keys: readonly string[], { params }: FastifyRequest): string {
+  const { channel } = params as Named;
+  found(keys.includes(channel), 'There is no such channel.');
+  return channel;
+}
+
+function found(is: boolean, otherwise: string): void {
+  if (!is) throw new Refusal('not-found', otherwise);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0);
+}

@@ -1,0 +1,30 @@
+/** `/admin` and what lies below it: puts the routes together (README.md). */
+
+import type { FastifyInstance } from 'fastify';
+import {
+  registerBlockActs,
+  registerConnectionActs,
+  registerReload,
+  registerTitleActs,
+  registerTokenActs,
+} from './acts.js';
+import { registerIcecastAdmin } from './icecast.js';
+import { type LiveStreams, registerLive } from './live.js';
+import { registerAdminPage } from './page.js';
+import type { AdminParts } from './parts.js';
+import { registerReads } from './reads.js';
+import { AdminRoutes } from './routes.js';
+
+export function registerAdmin(app: FastifyInstance, parts: AdminParts, live: LiveStreams): void {
+  const routes = new AdminRoutes(app, parts.access, parts.log);
+  registerReads(routes, parts);
+  registerTitleActs(routes, parts);
+  registerConnectionActs(routes, parts);
+  registerBlockActs(routes, parts);
+  registerTokenActs(routes, parts);
+  registerReload(routes, parts);
+  registerLive(routes, live);
+  registerAdminPage(app, parts.access);
+  registerIcecastAdmin(app, routes, parts);
+  routes.finish();
+}

@@ -1,0 +1,69 @@
+/** Bodies and queries of the admin interface, parsed once into typed values; every bad field is named. */
+
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { Refusal } from '../../base/refusal.js';
+import { queryOf } from '../../base/request-target.js';
+import { network, text, whole } from '../../config/field.js';
+
+const DAY_SECONDS = 86_400;
+const channel = text(1, 64);
+
+const filter = {
+  ids: z.array(text(1, 64)).max(1000).optional(),
+  channel: channel.optional(),
+  address: network().optional(),
+  agent: text(1, 200).optional(),
+};
+
+/** A crowd is named by something: nothing at all is a mistake. */
+const named = <T extends Record<string, unknown>>(value: T) =>
+  ['ids', 'channel', 'address', 'agent'].some((name) => value[name] !== undefined);
+const NAMED = { error: 'ids, channel, address or agent must say which listeners' };
+
+export const END = z.strictObject(filter).refine(named, NAMED);
+export const MOVE = z.strictObject({ ...filter, to: channel }).refine(named, NAMED);
+export const SOURCE = z.strictObject({ place: whole(0, 1000) });
+export const BLOCK = z.strictObject({
+  network: network(),
+  seconds: whole(1, 3650 * DAY_SECONDS),
+  reason: text(0, 200).default(''),
+});
+export const TOKEN = z.strictObject({ name: text(1, 64) });
+/** How long the token of before stays right. */
+export const ROTATE = z.strictObject({ keepSeconds: whole(0, 30 * DAY_SECONDS).default(0) });
+
+const page = (most: number, preset: number) => z.coerce.number().pipe(whole(1, most)).default(preset);
+export const LISTENERS = z.strictObject({
+  channel: filter.channel,
+  address: filter.address,
+  agent: filter.agent,
+  limit: page(1000, 100),
+  offset: z.coerce.number().pipe(whole(0, 1_000_000)).default(0),
+});
+export const SOME = z.strictObject({ channel: filter.channel, limit: page(1000, 100) });
+export const LOG = z.strictObject({ lines: z.coerce.number().pipe(whole(0, 10_000)).default(100) });
+
+/** A JSON body; none is an empty one. @throws Refusal bad-request, invalid */
+export function bodyOf<T extends z.ZodType>(schema: T, { body }: FastifyRequest): z.output<T> {
+  const bytes = body as Buffer | undefined;
+  let value: unknown = {};
+  try {
+    if (bytes !== undefined && bytes.length > 0) value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new Refusal('bad-request', 'The body is not JSON.');
+  }
+  return parsed(schema, value);
+}
+
+/** The parameters of the address. @throws Refusal invalid */
+export function parametersOf<T extends z.ZodType>(schema: T, { url }: FastifyRequest): z.output<T> {
+  return parsed(schema, Object.fromEntries(new URLSearchParams(queryOf(url))));
+}
+
+function parsed<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const errors = result.error.issues.map(({ path, message }) => ({ field: path.join('.'), message }));
+  throw new Refusal('invalid', 'Some fields are missing or wrong.', { errors });
+}

@@ -1,0 +1,66 @@
+/**
+ * The operator page: `/admin`, and its modules and styles below `/admin/web/`. Who asks for it has to say who it is, as everywhere here: a browser asks
+ * its user for the password and sends it along with what the page reads. The page takes nothing from elsewhere, and cannot be framed.
+ */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+import { refuseWrites } from '../methods.js';
+import { fileOf, SCRIPT_TYPE, type ServedFile } from '../page.js';
+import { matchesTag } from '../reads.js';
+import { ADMIN_HEADERS, ADMIN_ROLE, type AdminAccess } from './access.js';
+
+/** Of its files: all else that this origin has is not for this page, and nothing that is written into it runs. */
+const PAGE_HEADERS = {
+  ...ADMIN_HEADERS,
+  'Cache-Control': 'private, no-cache',
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+};
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: SCRIPT_TYPE,
+};
+
+/** @throws Error when its files are not beside the code (a broken installation) */
+export function registerAdminPage(app: FastifyInstance, access: AdminAccess): void {
+  // The same relative place from src/http/admin and from dist/http/admin.
+  const folder = new URL('../../web/admin/', import.meta.url);
+  for (const name of readdirSync(folder)) {
+    const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
+    if (type === undefined) continue;
+    const url = name === 'index.html' ? '/admin' : `/admin/web/${name}`;
+    serve(app, access, url, fileOf(type, readFileSync(new URL(name, folder))));
+  }
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/admin/',
+    config: ADMIN_ROLE,
+    handler: (_request, reply) => reply.headers(ADMIN_HEADERS).code(308).header('Location', '../admin').send(),
+  });
+  refuseWrites(app, '/admin/', ADMIN_ROLE);
+}
+
+function serve(app: FastifyInstance, access: AdminAccess, url: string, { type, body, etag }: ServedFile): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url,
+    config: ADMIN_ROLE,
+    preParsing: async (request, reply) => void (await access.require(request, reply, 'read')),
+    handler: (request, reply) => {
+      reply.headers({ ...PAGE_HEADERS, ETag: etag });
+      if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      return reply.type(type).send(body);
+    },
+  });
+  refuseWrites(app, url, ADMIN_ROLE);
+}

@@ -1,0 +1,36 @@
+/** What the admin interface needs of the rest of the server; wired in app/network.ts. */
+
+import type { Log } from '../../base/log.js';
+import type { AdminQueries, ChannelReport } from '../../link/admin-reports.js';
+import type { PushInput, PushLimits } from '../../metadata/push-input.js';
+import type { Track } from '../../metadata/record.js';
+import type { AdminAccess } from './access.js';
+
+/** As titles/pushes.ts has them. */
+export interface AdminTitles {
+  push(channel: string, input: PushInput): Promise<{ readonly json: string }>;
+  withdraw(channel: string, what: { readonly held: string } | 'next'): Promise<boolean>;
+  held(channel: string): readonly Track[];
+}
+
+export interface AdminParts {
+  readonly access: AdminAccess;
+  readonly queries: AdminQueries;
+  readonly log: Log;
+  readonly titles: AdminTitles;
+  readonly pushLimits: () => PushLimits;
+  /** As the Server header says. */
+  readonly server: string;
+  readonly startedMs: number;
+  /** Of channels, in configured order. */
+  keys(): readonly string[];
+  channels(): Promise<readonly ChannelReport[]>;
+  /** How many push tokens the configuration has for a channel. */
+  configuredTokens(channel: string): number;
+  /** Reads the configuration again; resolves with what that changed, rejects with why it was not put in force. */
+  reload(): Promise<string>;
+  mostRefusals(): number;
+  /** Of live streams at a time. */
+  mostStreams(): number;
+  wallMs(): number;
+}

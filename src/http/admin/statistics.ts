@@ -1,0 +1,92 @@
+/**
+ * `/admin/api/statistics`: series and totals, titles with their audience, the royalty report of a month; each as JSON, and with `.csv` at the end of the
+ * path as CSV. What they mean: src/statistics/README.md.
+ */
+
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../base/clock.js';
+import { queryOf } from '../../base/request-target.js';
+import { zonedTime } from '../../metadata/time.js';
+import type { StatisticsReader } from '../../statistics/queries.js';
+import { playsCsv, playsJson, seriesCsv, seriesJson, useCsv } from '../../statistics/reports.js';
+import { refuseWrites } from '../methods.js';
+import { JSON_TYPE } from '../reads.js';
+import { ADMIN_ROLE, type AdminAccess } from './access.js';
+import { type CountedStation, StatisticsQuery } from './statistics-query.js';
+
+export interface StatisticsParts {
+  readonly access: AdminAccess;
+  readonly reader: StatisticsReader;
+  readonly clock: Clock;
+  /** As they are configured now. */
+  stations(): readonly CountedStation[];
+}
+
+const CSV_TYPE = 'text/csv; charset=utf-8';
+export const STATISTICS_PATH = '/admin/api/statistics';
+
+/** @param isCsv whether it was asked for with .csv */
+type StatisticsAnswer = (query: StatisticsQuery, isCsv: boolean) => Promise<Buffer>;
+
+export function registerStatistics(app: FastifyInstance, parts: StatisticsParts): void {
+  const { access } = parts;
+  const answers: Readonly<Record<string, StatisticsAnswer>> = {
+    [STATISTICS_PATH]: (query, isCsv) => series(parts, query, isCsv),
+    [`${STATISTICS_PATH}/titles`]: (query, isCsv) => titles(parts, query, isCsv),
+    [`${STATISTICS_PATH}/royalty`]: (query, isCsv) => royalty(parts, query, isCsv),
+  };
+  for (const [path, answer] of Object.entries(answers)) {
+    for (const isCsv of [false, true]) {
+      const url = isCsv ? `${path}.csv` : path;
+      app.route({
+        method: ['GET', 'HEAD'],
+        url,
+        config: ADMIN_ROLE,
+        handler: async (request, reply) => {
+          await access.require(request, reply, 'read');
+          const body = await answer(new StatisticsQuery(new URLSearchParams(queryOf(request.raw.url!))), isCsv);
+          return reply.header('Content-Type', isCsv ? CSV_TYPE : JSON_TYPE).send(body);
+        },
+      });
+      refuseWrites(app, url, ADMIN_ROLE);
+    }
+  }
+}
+
+async function series({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
+  const subject = query.subject(stations());
+  const [period, dimension, span] = [query.period(), query.dimension(), query.span(subject, clock.wallMs())];
+  query.check();
+  const found = await reader.series(subject, period, span, dimension);
+  if (isCsv) return seriesCsv(found, subject, dimension);
+  const { kind, key, timezone } = subject;
+  const head = { [kind]: key, timezone, by: period, ...(dimension && { of: dimension }), ...spanOf(span, timezone) };
+  return seriesJson(head, found, subject, dimension);
+}
+
+async function titles({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
+  const subject = query.subject(stations());
+  const nowMs = clock.wallMs();
+  const span = query.span(subject, nowMs);
+  query.check();
+  const plays = await reader.plays(subject.channels, span);
+  if (isCsv) return playsCsv(plays, subject, nowMs);
+  const { kind, key, timezone } = subject;
+  return playsJson({ [kind]: key, timezone, ...spanOf(span, timezone) }, plays, subject, nowMs);
+}
+
+async function royalty({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
+  const subject = query.subject(stations(), true);
+  const nowMs = clock.wallMs();
+  const { month, ...span } = query.month(subject);
+  const [form, category] = [query.form(), query.category()];
+  query.check();
+  const plays = await reader.plays(subject.channels, span);
+  if (isCsv) return form === 'use' ? useCsv(plays, subject, category) : playsCsv(plays, subject, nowMs);
+  const { kind, key, timezone } = subject;
+  return playsJson({ [kind]: key, month, timezone, ...spanOf(span, timezone) }, plays, subject, nowMs);
+}
+
+function spanOf({ fromMs, beforeMs }: { fromMs: number; beforeMs: number }, timezone: string) {
+  return { from: zonedTime(fromMs / 1000, timezone), to: zonedTime(beforeMs / 1000, timezone) };
+}

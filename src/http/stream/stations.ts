@@ -1,0 +1,115 @@
+/**
+ * `/metadata/stations.json`: every station and its channels, for apps, pages and directories: where each is played, in which format, and its
+ * titles. Rendered once a second for all who ask (shared-text.ts); as long as nothing changes it is one body, with its tags and compressed forms.
+ * Invariant: who asks as ever other hosts gets other URLs, and costs no compression: only a few bodies are kept, and few new ones are a second.
+ */
+
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../base/clock.js';
+import { formatFacts } from '../../listener/head.js';
+import { CompressibleBody, compressed } from '../compression.js';
+import { allowPreflight, type RouteRole } from '../methods.js';
+import { JSON_TYPE, matchesTag, READ_CORS, SHARED, STATIONS_PATH } from '../reads.js';
+import { isOnAir, type MountStatus } from './mount-status.js';
+import type { PublicUrl } from './public-url.js';
+import { reachedAt, SharedText } from './shared-text.js';
+
+/** Made by app/mount-statuses.ts, in configured order. */
+export interface ListedStation {
+  readonly key: string;
+  readonly name: string;
+  readonly timezone: string;
+  readonly channels: readonly MountStatus[];
+}
+
+export interface ListingParts {
+  readonly statuses: { readonly stations: readonly ListedStation[] };
+  readonly publicUrl: PublicUrl;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+const ROLE: RouteRole = { role: 'poll' };
+const HEADERS = { ...READ_CORS, 'Cache-Control': SHARED };
+/** Bodies that are kept: one for each host by which clients reach this server. */
+const MOST_BODIES = 8;
+/** Made a second; others are sent as they are. */
+const MOST_NEW = 8;
+const SECOND_MS = 1000;
+
+export function registerStations(app: FastifyInstance, { statuses, publicUrl, clock }: ListingParts): void {
+  const shared = new SharedText(
+    ({ base }) => `[${statuses.stations.map((station) => stationJson(station, base)).join(',')}]`,
+    (url) => JSON.stringify(url).slice(1, -1),
+  );
+  const bodies = new Bodies();
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: STATIONS_PATH,
+    config: ROLE,
+    handler: async ({ raw }, reply) => {
+      const url = publicUrl.of(raw);
+      const nowMs = clock.now();
+      const text = shared.for(reachedAt(url), nowMs);
+      const body = bodies.of(url, text, nowMs);
+      if (body === null) return reply.headers({ ...HEADERS, 'Content-Type': JSON_TYPE }).send(Buffer.from(text));
+      const form = compressed(raw, body);
+      const headers = { ...HEADERS, ETag: form.etag, Vary: 'Accept-Encoding' };
+      if (matchesTag(raw.headers['if-none-match'], form.etag)) return reply.code(304).headers(headers).send();
+      const bytes = await form.bytes();
+      return reply.headers({ ...headers, ...form.headers, 'Content-Type': JSON_TYPE }).send(bytes);
+    },
+  });
+  allowPreflight(app, STATIONS_PATH, ROLE);
+}
+
+/** The last body of each host; the one that was asked for longest ago makes room. */
+class Bodies {
+  readonly #kept = new Map<string, { readonly text: string; readonly body: CompressibleBody }>();
+  #second = 0;
+  #made = 0;
+
+  /** Null: there were too many others lately. @param nowMs monotonic */
+  of(url: string, text: string, nowMs: number): CompressibleBody | null {
+    const kept = this.#kept.get(url);
+    this.#kept.delete(url);
+    if (kept?.text === text) {
+      this.#kept.set(url, kept);
+      return kept.body;
+    }
+    const second = Math.floor(nowMs / SECOND_MS);
+    if (second !== this.#second) this.#made = 0;
+    this.#second = second;
+    if (this.#made >= MOST_NEW) return null;
+    this.#made++;
+    const body = new CompressibleBody(text);
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size >= MOST_BODIES) this.#kept.delete(oldest);
+    this.#kept.set(url, { text, body });
+    return body;
+  }
+}
+
+function stationJson({ key, name, timezone, channels }: ListedStation, base: string): string {
+  const members = JSON.stringify({ stationkey: key, name, timezone }).slice(0, -1);
+  return `${members},"channels":[${channels.map((channel) => channelJson(channel, base)).join(',')}]}`;
+}
+
+function channelJson(channel: MountStatus, base: string): string {
+  const { mount, paths, records } = channel;
+  const { facts, audio } = mount;
+  const { sampleRate, channels } = formatFacts(facts, audio);
+  const members = JSON.stringify({
+    channelkey: facts.key,
+    name: facts.name,
+    genre: facts.genre,
+    url: facts.url,
+    description: facts.description,
+    onair: isOnAir(channel),
+    type: audio.contentType,
+    bitrate: audio.bitrateKbps,
+    samplerate: sampleRate,
+    channels,
+    listenurls: paths.map((path) => `${base}${path}`),
+  }).slice(0, -1);
+  return `${members},"now":${records.now ?? 'null'},"next":${records.next ?? 'null'}}`;
+}

@@ -1,0 +1,47 @@
+/** What to do with a new configuration: how to start it, and what encoders, playout systems and players need. The only place where its secrets are shown. */
+
+import type { ChannelLogin, Draft, Option } from './draft.js';
+import { ADMIN } from './service.js';
+
+/** @param path of the configuration, as it was named @param adminPassword of the user ADMIN @param isService its server is the service of the package */
+export function advice(
+  { logins, options, port, publicUrl, lost }: Draft,
+  path: string,
+  adminPassword: string,
+  isService: boolean,
+): string {
+  const direct = publicUrl === '' ? `http://127.0.0.1:${port}` : publicUrl;
+  const host = publicUrl === '' ? '127.0.0.1' : new URL(publicUrl).hostname;
+  const channels = logins.map((login) => channelLines(login, direct, host, port)).join('\n');
+  const [start, change] = isService
+    ? ['systemctl restart airsplice', `airsplice check --diff ${path} && systemctl reload airsplice`]
+    : [`airsplice ${path}`, `airsplice check --diff ${path} && airsplice reload ${path}`];
+  return `${path} is written${lost.length === 0 ? '' : `; what was not carried over stands at its top`}.
+
+  start   ${start}
+  check   airsplice check ${path}
+  change  ${change}
+  manage  http://127.0.0.1:${adminPort(options) ?? port}/admin on this machine, user ${ADMIN}, password ${adminPassword}
+
+${channels}
+The token and the passwords are shown this once: the configuration holds their digests only.
+`;
+}
+
+/** Of the address that names the role; where none does, this machine reaches it at the first one. */
+function adminPort({ addresses }: Draft['options']): Option | undefined {
+  return (addresses as readonly { readonly roles?: readonly string[]; readonly port: number }[]).find(({ roles }) =>
+    roles?.includes('admin'),
+  )?.port;
+}
+
+function channelLines({ key, mount, token, encoder }: ChannelLogin, url: string, host: string, port: number): string {
+  const lines = [`${key}`, `  hear    ${url}${mount}`];
+  if (encoder !== null) {
+    const { user, password } = encoder;
+    const words = password === null ? 'its password as before' : `password ${password}`;
+    lines.push(`  feed    Icecast 2 at ${host}, port ${port}, mount ${mount}, user ${user}, ${words}`);
+  }
+  if (token !== null) lines.push(`  push    ${url}/metapush/${key}/${token}?artist=Nina+Simone&song=Feeling+Good`);
+  return `${lines.join('\n')}\n`;
+}

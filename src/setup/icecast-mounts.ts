@@ -1,0 +1,222 @@
+/** The mounts and relays of an icecast.xml. A mount that listeners had to log in for never becomes an open channel. */
+
+import { join, normalize } from 'node:path';
+import { urlHost } from '../base/ip.js';
+import { webUrl } from '../config/field.js';
+import type { DraftOptions } from './draft.js';
+import { type ImportedMount, mountProblem, plainText } from './imported.js';
+import type { XmlElement } from './xml.js';
+
+export interface MountsContext {
+  /** Where fallback files are; '': not known. */
+  readonly webroot: string;
+  readonly isPlayable: (file: string) => boolean;
+  readonly publicUrl: string;
+  /** Mounts that the file does not name. */
+  readonly more: readonly string[];
+  readonly lose: (sentence: string) => void;
+}
+
+export interface IcecastMounts {
+  readonly mounts: readonly ImportedMount[];
+  /** `listenerHook`, where a mount needs it. */
+  readonly hook: DraftOptions;
+}
+
+const ANSWER_HEADER = /^icecast-auth-user:\s*1$/i;
+/** Where nobody answers: until there is a hook, nobody is let in. */
+const NOBODY = 'http://127.0.0.1:9/';
+
+export function readMounts(root: XmlElement, context: MountsContext): IcecastMounts {
+  return new MountReader(root, context).read();
+}
+
+class MountReader {
+  readonly #root: XmlElement;
+  readonly #context: MountsContext;
+  readonly #password: string;
+  readonly #byMount = new Map<string, ImportedMount>();
+  #hookUrl: string | null = null;
+  /** Their listeners had to log in, and not at the hook. */
+  readonly #locked = new Set<string>();
+
+  constructor(root: XmlElement, context: MountsContext) {
+    this.#root = root;
+    this.#context = context;
+    this.#password = root.one('authentication')?.textOf('source-password') ?? '';
+  }
+
+  read(): IcecastMounts {
+    const all = this.#root.all('mount');
+    const preset = all.find((mount) => mount.attributes['type'] === 'default');
+    for (const relay of this.#root.all('relay')) this.#relay(relay);
+    for (const mount of all) if (mount !== preset) this.#mount(mount, preset);
+    const named = [this.#root.textOf('shoutcast-mount'), ...this.#sockets(), ...this.#context.more];
+    for (const mount of named) if (mount !== '') this.#need(mount);
+    for (const { fallback } of [...this.#byMount.values()]) {
+      if (fallback !== null && 'mount' in fallback) this.#need(fallback.mount);
+    }
+    if (this.#byMount.size === 0) {
+      this.#context.lose('the file names no mount, since Icecast takes any: /live was made (--channel names others)');
+      this.#need('/live');
+    }
+    const url = this.#hookUrl ?? (this.#locked.size > 0 ? NOBODY : null);
+    for (const mount of this.#locked) this.#lock(mount);
+    return { mounts: [...this.#byMount.values()], hook: url === null ? {} : { listenerHook: { url } } };
+  }
+
+  /** A hook that knows nothing of this mount may let in everybody: then there is no such channel. */
+  #lock(mount: string): void {
+    const was = `${mount}: its listeners were asked for a login other than by the hook of this server`;
+    if (this.#hookUrl === null) this.#context.lose(`${was}: nobody listens before there is a listenerHook`);
+    else {
+      this.#context.lose(`${was}: it was left out`);
+      this.#byMount.delete(mount);
+    }
+  }
+
+  #sockets(): string[] {
+    return this.#root.all('listen-socket').map((socket) => socket.textOf('shoutcast-mount'));
+  }
+
+  /** Any encoder may come there, with the password of all. */
+  #need(mount: string): void {
+    if (this.#byMount.has(mount) || !this.#isMount(mount)) return;
+    const encoder = { user: 'source', password: this.#password };
+    this.#byMount.set(mount, { mount, encoder, pulls: [], options: {}, fallback: null });
+  }
+
+  #isMount(mount: string): boolean {
+    const problem = mountProblem(mount);
+    if (problem !== null) this.#context.lose(`the mount ${plainText(mount, 255) || '""'} ${problem}`);
+    return problem === null;
+  }
+
+  #relay(relay: XmlElement): void {
+    const upstream = relay.one('upstream') ?? relay;
+    const mount = upstream.textOf('mount') || '/';
+    const local = relay.textOf('local-mount') || mount;
+    const server = upstream.textOf('server') || '127.0.0.1';
+    const [user, password] = [upstream.textOf('username'), upstream.textOf('password')];
+    const login = password === '' ? '' : `${encodeURIComponent(user || 'relay')}:${encodeURIComponent(password)}@`;
+    const url =
+      upstream.textOf('uri') || `http://${login}${urlHost(server)}:${upstream.textOf('port') || '8000'}${mount}`;
+    relay.textOf('relay-shoutcast-metadata');
+    if (!this.#isMount(local)) return;
+    if (!/^https?:/.test(url) || !URL.canParse(url) || url.includes('${')) {
+      this.#context.lose(`the relay of ${local} (line ${relay.line}) has no URL that could be pulled`);
+      return;
+    }
+    const isOnDemand = (relay.textOf('on-demand') || this.#root.textOf('relays-on-demand')) === '1';
+    const pull: DraftOptions = { type: 'pull', url, ...(isOnDemand ? { onDemand: true } : {}) };
+    const former = this.#byMount.get(local);
+    const pulls = [...(former?.pulls ?? []), pull];
+    this.#byMount.set(local, { mount: local, encoder: null, options: {}, fallback: null, pulls });
+  }
+
+  #mount(element: XmlElement, preset: XmlElement | undefined): void {
+    const mount = element.textOf('mount-name');
+    if (!this.#isMount(mount)) return;
+    const relayed = this.#byMount.get(mount);
+    const given = (name: string): string => {
+      const shared = preset?.textOf(name) ?? '';
+      return element.textOf(name) || shared;
+    };
+    const password = given('password');
+    const user = plainText(given('username'), 255) || 'source';
+    const isFed = relayed === undefined || password !== '';
+    this.#byMount.set(mount, {
+      mount,
+      encoder: isFed ? { user, password: password || this.#password } : null,
+      pulls: relayed?.pulls ?? [],
+      options: { ...this.#options(mount, given), ...this.#access(mount, element, preset) },
+      fallback: this.#fallback(mount, given),
+    });
+  }
+
+  #options(mount: string, given: (name: string) => string): DraftOptions {
+    const options: DraftOptions = {};
+    for (const [theirs, ours, most] of TEXTS) {
+      const text = plainText(given(theirs), most);
+      if (text !== '') options[ours] = text;
+    }
+    const url = given('stream-url');
+    if (url !== '' && webUrl().safeParse(url).success && !url.includes('${')) options['url'] = url;
+    const isPublic = given('public') || (given('no-yp') === '1' ? '0' : '');
+    if (isPublic === '0' || isPublic === '1') options['public'] = isPublic === '1';
+    for (const [theirs, ours, least, most] of NUMBERS) {
+      const number = Number(given(theirs) || Number.NaN);
+      if (Number.isInteger(number) && number >= least && number <= most) options[ours] = number;
+    }
+    for (const read of ['type', 'subtype']) given(read);
+    const charset = given('charset');
+    if (charset !== '' && !/^utf-?8$/i.test(charset))
+      this.#context.lose(`${mount}: titles are read as they look, not as ${plainText(charset, 40)}`);
+    if (given('burst-size') !== '') this.#context.lose(`${mount}: streams.burstSeconds is of all channels`);
+    return options;
+  }
+
+  #fallback(mount: string, given: (name: string) => string): ImportedMount['fallback'] {
+    const { webroot, isPlayable, lose } = this.#context;
+    const fallback = given('fallback-mount');
+    if (given('fallback-override') === '0') lose(`${mount}: listeners return to its source as soon as it is back`);
+    if (given('fallback-when-full') === '1' && fallback !== '')
+      lose(`${mount}: <fallback-when-full>: overflowUrl can lead listeners to ${plainText(fallback, 255)}`);
+    if (fallback === '') return null;
+    const file = webroot === '' ? '' : join(webroot, normalize(`/${fallback}`));
+    if (file !== '' && isPlayable(file)) return { file };
+    if (
+      /\.(mp3|ogg|aac|opus)$/.test(fallback) &&
+      !this.#root.all('mount').some((each) => each.textOf('mount-name') === fallback)
+    )
+      lose(
+        `${mount}: its fallback ${plainText(fallback, 255)} cannot be played here as a file; it is a mount for an encoder now`,
+      );
+    return { mount: fallback };
+  }
+
+  /** Who may listen. */
+  #access(mount: string, element: XmlElement, preset: XmlElement | undefined): DraftOptions {
+    const login = element.one('authentication') ?? preset?.one('authentication');
+    if (login === undefined) return {};
+    const { lose } = this.#context;
+    const role = login.all('role').find((each) => each.attributes['type'] === 'url') ?? login;
+    const options = new Map(
+      [...role.all('option'), ...role.all('options').flatMap((each) => each.all('option'))].map(({ attributes }) => [
+        attributes['name'] ?? '',
+        attributes['value'] ?? '',
+      ]),
+    );
+    const isUrl = role.attributes['type'] === 'url';
+    const url = options.get('listener_add') ?? '';
+    for (const name of ['mount_add', 'mount_remove', 'stream_auth', 'headers', 'username', 'password'])
+      if (options.has(name)) lose(`${mount}: ${name} of its authentication has no counterpart`);
+    if (isUrl && url === '' && !options.has('listener_remove')) return {};
+    const header = options.get('auth_header') ?? 'icecast-auth-user: 1';
+    const isUsable = isUrl && webUrl().safeParse(url).success && !url.includes('${');
+    if (isUsable && !ANSWER_HEADER.test(header))
+      lose(`${mount}: its hook must answer icecast-auth-user: 1; ${plainText(header, 100)} is not looked at`);
+    const remove = options.get('listener_remove') ?? url;
+    if (isUsable && (this.#hookUrl ?? url) === url) {
+      this.#hookUrl = url;
+      if (remove !== url) lose(`${mount}: listener_remove goes to the URL of listener_add`);
+      return { access: 'hook' };
+    }
+    this.#locked.add(mount);
+    return { access: 'hook' };
+  }
+}
+
+const TEXTS = [
+  ['stream-name', 'name', 255],
+  ['stream-description', 'description', 1024],
+  ['genre', 'genre', 255],
+] as const;
+
+/** Theirs, ours, least, most. */
+const NUMBERS = [
+  ['bitrate', 'bitrateKbps', 8, 2000],
+  ['max-listeners', 'maxListeners', 1, 1_000_000],
+  ['max-listener-duration', 'maxListenSeconds', 1, 604_800],
+  ['mp3-metadata-interval', 'metaint', 256, 65_535],
+] as const;

@@ -1,0 +1,58 @@
+/** Another program's file as a draft: an icecast.xml, or a script with Liquidsoap's `output.icecast(…)`, as AzuraCast writes it too. */
+
+import { dataFolder } from './answers.js';
+import { type Draft, everyNetwork } from './draft.js';
+import { icecastDraft } from './icecast.js';
+import { type ImportedMount, importedChannels, mountProblem, plainText } from './imported.js';
+import { readLiquidsoap } from './liquidsoap.js';
+
+export interface ImportOptions {
+  /** Of the configuration, absolute. */
+  readonly path: string;
+  /** '': none is given. */
+  readonly station: string;
+  /** Paths. */
+  readonly mounts: readonly string[];
+}
+
+/** Throws an Error that says why the text cannot be read. */
+export function importedDraft(text: string, { path, station, mounts }: ImportOptions): Draft {
+  if (/^\uFEFF?\s*</.test(text)) return icecastDraft(text, path, station, mounts);
+  const outputs = readLiquidsoap(text);
+  if (outputs.length === 0) throw new Error('it is neither an icecast.xml nor a script with output.icecast(…)');
+  const lost: string[] = [];
+  const lose = (sentence: string) => void (lost.includes(sentence) || lost.push(sentence));
+  const port = outputs[0]!.port;
+  const found = new Map<string, ImportedMount>();
+  for (const { line, mount, user, password, options, ...output } of outputs) {
+    const problem = mount === '' ? 'is not written there as a text' : mountProblem(mount);
+    if (problem !== null) lose(`the mount of line ${line} ${problem}`);
+    if (output.port !== port) lose(`line ${line} connects to port ${output.port}: here it is ${port}`);
+    if (problem !== null || found.has(mount)) continue;
+    if (password === '') lose(`${mount}: its password is not written there as a text`);
+    found.set(mount, {
+      mount,
+      encoder: { user: plainText(user, 255) || 'source', password },
+      pulls: [],
+      options,
+      fallback: null,
+    });
+  }
+  if (found.size === 0) throw new Error(`it names no mount: ${lost.join('; ')}`);
+  const { channels, logins } = importedChannels([...found.values()], '', lose);
+  return {
+    options: {
+      addresses: [{ host: everyNetwork(), port }],
+      data: { folder: dataFolder(path) },
+      stations: { imported: { name: station || 'Imported Station', channels } },
+    },
+    comments: [
+      { path: ['data'], text: 'Titles and their history, which outlive a restart.' },
+      { path: ['stations'], text: 'Where the script connects to, with the password that it has; here is the digest.' },
+    ],
+    lost,
+    logins,
+    port,
+    publicUrl: '',
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * The `output.icecast(…)` calls of a Liquidsoap script, as people and AzuraCast write them: where an encoder connects, with which password. Only texts,
+ * numbers and names that are bound to a text (`password = "…"`) are understood; nothing is run.
+ */
+
+import type { DraftOptions } from './draft.js';
+import { plainText } from './imported.js';
+
+export interface LiquidsoapOutput {
+  /** Of the call, from 1. */
+  readonly line: number;
+  readonly host: string;
+  readonly port: number;
+  /** With its first /. '': not known. */
+  readonly mount: string;
+  readonly user: string;
+  /** '': not known. */
+  readonly password: string;
+  /** Of the channel. */
+  readonly options: DraftOptions;
+}
+
+const CALL = /\boutput\.(?:icecast|shoutcast)\s*\(/g;
+const MOST_CALLS = 100;
+
+/** Every call, in the order of the file. */
+export function readLiquidsoap(text: string): LiquidsoapOutput[] {
+  const code = withoutComments(text);
+  const bound = new Map<string, string>();
+  for (const [, name, value] of code.matchAll(
+    /^\s*(?:let\s+)?([a-zA-Z_][\w.]*)\s*=\s*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\d+)\s*$/gm,
+  ))
+    bound.set(name!, unquoted(value!));
+  const calls = [...code.matchAll(CALL)].slice(0, MOST_CALLS);
+  return calls.map((call) => {
+    const line = code.slice(0, call.index).split('\n').length;
+    const given = namedArguments(code, call.index + call[0].length);
+    const textOf = (name: string): string => {
+      const value = given.get(name) ?? '';
+      return /^["'\d]/.test(value) ? unquoted(value) : (bound.get(value) ?? '');
+    };
+    const mount = textOf('mount');
+    const options: DraftOptions = {};
+    for (const [name, most] of [
+      ['name', 255],
+      ['genre', 255],
+      ['description', 1024],
+    ] as const) {
+      const value = plainText(textOf(name), most);
+      if (value !== '') options[name] = value;
+    }
+    const url = textOf('url');
+    if (/^https?:\/\/[^\s@]+$/.test(url) && URL.canParse(url) && !url.includes('$')) options['url'] = url;
+    if (/^(true|false)$/.test(given.get('public') ?? '')) options['public'] = given.get('public') === 'true';
+    return {
+      line,
+      host: textOf('host') || 'localhost',
+      port: Number(textOf('port')) || 8000,
+      mount: mount === '' || mount.startsWith('/') ? mount : `/${mount}`,
+      user: textOf('user') || 'source',
+      password: textOf('password'),
+      options,
+    };
+  });
+}
+
+/** Blanks in their place, so that lines stay. */
+function withoutComments(text: string): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\\n]|\\.)*'|#.*$/gm, (found) =>
+    found.startsWith('#') ? ' '.repeat(found.length) : found,
+  );
+}
+
+/** Name → its expression. @param start behind the call's bracket */
+function namedArguments(code: string, start: number): Map<string, string> {
+  const named = new Map<string, string>();
+  let depth = 1;
+  let argument = '';
+  const keep = () => {
+    const [, name, value] = /^\s*([a-z_]\w*)\s*=(?!=)\s*([\s\S]*?)\s*$/.exec(argument) ?? [];
+    if (name !== undefined && !named.has(name)) named.set(name, value!);
+    argument = '';
+  };
+  const token = /"(?:[^"\\]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[\s\S]/g;
+  token.lastIndex = start;
+  for (let found = token.exec(code); found !== null; found = token.exec(code)) {
+    const [piece] = found;
+    if ('([{'.includes(piece)) depth++;
+    if (')]}'.includes(piece) && --depth === 0) break;
+    if (piece === ',' && depth === 1) keep();
+    else argument += piece;
+  }
+  keep();
+  return named;
+}
+
+function unquoted(value: string): string {
+  return /^["']/.test(value) ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value;
+}

@@ -1,0 +1,43 @@
+/**
+ * What every first configuration gets beside its channels, whatever it was made from: a user of the admin interface, and, where it is the one of the
+ * service (below /etc), processes that can be replaced without a cut.
+ */
+
+import type { Draft, DraftOptions } from './draft.js';
+import { makePassword } from './made-secret.js';
+
+/** Where the service of the package has its configuration. */
+export const SERVICE_CONFIG = '/etc/airsplice/airsplice.yaml';
+export const ADMIN = 'admin';
+
+export interface Equipped {
+  readonly draft: Draft;
+  /** Of the user ADMIN, shown once. */
+  readonly adminPassword: string;
+}
+
+/** @param path of the configuration, absolute */
+export function equip(draft: Draft, path: string): Equipped {
+  const { plain, option } = makePassword();
+  const { addresses, ...others } = draft.options;
+  const isService = path.startsWith('/etc/');
+  const options: DraftOptions = {
+    addresses: addresses!,
+    ...(isService ? { workers: 'auto' } : {}),
+    admin: { users: { [ADMIN]: { password: option, rights: ['read', 'titles', 'operate'] } } },
+    ...others,
+  };
+  const comments = [
+    ...draft.comments,
+    {
+      path: ['admin'],
+      text: 'Who may see and change everything at /admin and by /admin/api, from this machine only. The digest of the password.',
+    },
+  ];
+  if (isService)
+    comments.push({
+      path: ['workers'],
+      text: 'One process for sources and titles, and others for listeners: then upgrades cut nobody. 0: one process for all.',
+    });
+  return { draft: { ...draft, options, comments }, adminPassword: plain };
+}

@@ -1,0 +1,243 @@
+/**
+ * What one process counts of its listeners: at a connection's beginning and end, and once a minute all of it is taken. Nothing happens while one listens.
+ *
+ *   join ─► crowds: channel, station, country, player, page; and the title's ─► take() each minute ─► rows
+ *
+ * Invariants: of a connection only a digest is kept besides its crowds, and nothing of one that has ended. A crowd without a connection goes with
+ * the next look, and a channel has at most `rows` values of a dimension at a time, behind which they are one: what strangers send cannot grow.
+ */
+
+import type { Clock } from '../base/clock.js';
+import { originOf } from '../base/ip.js';
+import type { ListenerRequest } from '../listener/listener-stats.js';
+import type { TrackRecord } from '../metadata/record.js';
+import type { Countries } from './countries.js';
+import { Crowd } from './crowd.js';
+import {
+  channelScope,
+  DIMENSIONS,
+  type Dimension,
+  type FigureRow,
+  type MinuteFigures,
+  OTHER,
+  startOf,
+  stationScope,
+  type TitleRow,
+} from './figures.js';
+import { pageHost } from './page.js';
+import { PlayerFamilies } from './players.js';
+import { type DaySalt, dayOf, digestOf, saltedToken } from './salts.js';
+
+/** A connection that plays: `join` gives it, `leave` takes it back. */
+export interface CountedConnection {
+  readonly channel: CountedChannel;
+  readonly crowds: readonly Crowd[];
+  readonly digest: string;
+  /** The salted digest, of that day; -1: none yet. */
+  token: number;
+  dayMs: number;
+}
+
+interface CountedChannel {
+  readonly key: string;
+  readonly station: string;
+  readonly total: Crowd;
+  readonly dimensions: Readonly<Record<Dimension, Map<string, Crowd>>>;
+  title: { readonly atMs: number; readonly id: string; readonly crowd: Crowd } | null;
+}
+
+/** A clock that is set back by less goes on with the minute that it had. */
+const BACK_MS = 120_000;
+/** Connections between two breaths of a walk over all of them: a millisecond at most. */
+const STEP = 500;
+/** User agents are compared up to this length, as in listener/listener-stats.ts. */
+const AGENT_CHARACTERS = 200;
+
+export class Collector {
+  readonly #clock: Clock;
+  readonly #countries: Pick<Countries, 'of'>;
+  readonly #rows: () => number;
+  readonly #players = new PlayerFamilies();
+  readonly #channels = new Map<string, CountedChannel>();
+  readonly #stations = new Map<string, Crowd>();
+  readonly #connections = new Set<CountedConnection>();
+  #salts: readonly DaySalt[] = [];
+  #minuteMs: number;
+  /** Titles of this minute that have ended. */
+  #titles: TitleRow[] = [];
+  /** Raised to end a walk. */
+  #walk = 0;
+
+  /** @param rows values of a dimension at most */
+  constructor(clock: Clock, countries: Pick<Countries, 'of'>, rows: () => number) {
+    this.#clock = clock;
+    this.#countries = countries;
+    this.#rows = rows;
+    this.#minuteMs = startOf('minute', clock.wallMs());
+  }
+
+  /** How many connections are counted, for tests. */
+  get size(): number {
+    return this.#connections.size;
+  }
+
+  setSalts(salts: readonly DaySalt[]): void {
+    this.#salts = salts;
+    void this.#addAll();
+  }
+
+  join(channelKey: string, station: string, request: ListenerRequest): CountedConnection {
+    const nowMs = this.#clock.now();
+    const channel = this.#channelOf(channelKey, station, nowMs);
+    const agent = request.header('user-agent') ?? '';
+    const values: Readonly<Record<Dimension, string>> = {
+      country: this.#countries.of(request.address),
+      player: this.#players.of(agent),
+      page: pageHost(request.header('referer') ?? request.header('origin') ?? ''),
+    };
+    const crowds = DIMENSIONS.map((dimension) => this.#crowdOf(channel, dimension, values[dimension], nowMs));
+    const connection: CountedConnection = {
+      channel,
+      crowds: [channel.total, this.#stationOf(station, nowMs), ...crowds],
+      digest: digestOf(`${originOf(request.address)} ${agent.slice(0, AGENT_CHARACTERS)}`),
+      token: -1,
+      dayMs: 0,
+    };
+    this.#connections.add(connection);
+    for (const crowd of connection.crowds) crowd.join(nowMs);
+    channel.title?.crowd.join(nowMs);
+    this.#see(connection);
+    return connection;
+  }
+
+  /** Balances `join`. @param lastedMs since its first audio */
+  leave(connection: CountedConnection, lastedMs: number): void {
+    if (!this.#connections.delete(connection)) return;
+    const nowMs = this.#clock.now();
+    // A walk may not have come by yet.
+    this.#see(connection);
+    for (const crowd of connection.crowds) crowd.leave(nowMs, lastedMs);
+    connection.channel.title?.crowd.leave(nowMs, lastedMs);
+  }
+
+  /** Another title is on air, or none: those who are there have begun to hear it. A correction is the same title. */
+  onTitle(channelKey: string, station: string, record: TrackRecord | null): void {
+    const nowMs = this.#clock.now();
+    const channel = this.#channelOf(channelKey, station, nowMs);
+    const { title } = channel;
+    if (title !== null && title.id === record?.id && title.atMs === record.effectAtMs) return;
+    this.#endTitle(channel, nowMs);
+    const { count } = channel.total;
+    channel.title =
+      record === null ? null : { atMs: record.effectAtMs, id: record.id, crowd: new Crowd(nowMs, count, count) };
+  }
+
+  /** Called each second. @returns what was counted in the minute that is over; null: it goes on */
+  look(): MinuteFigures | null {
+    const minuteMs = startOf('minute', this.#clock.wallMs());
+    const laterMs = minuteMs - this.#minuteMs;
+    if (laterMs === 0 || (laterMs < 0 && laterMs > -BACK_MS)) return null;
+    return this.take(minuteMs);
+  }
+
+  /** All that was counted since the last time. @param nextMs the minute that begins */
+  take(nextMs = this.#minuteMs): MinuteFigures {
+    const nowMs = this.#clock.now();
+    const rows: FigureRow[] = [];
+    for (const [station, crowd] of this.#stations) rows.push(rowOf(stationScope(station), 'total', '', crowd, nowMs));
+    for (const channel of this.#channels.values()) {
+      const scope = channelScope(channel.key);
+      rows.push(rowOf(scope, 'total', '', channel.total, nowMs));
+      for (const dimension of DIMENSIONS) {
+        const crowds = channel.dimensions[dimension];
+        for (const [value, crowd] of crowds) {
+          rows.push(rowOf(scope, dimension, value, crowd, nowMs));
+          if (crowd.count === 0) crowds.delete(value);
+        }
+      }
+      this.#takeTitle(channel, nowMs);
+    }
+    const titles = this.#titles;
+    const saltDayMs = this.#salt?.[0] ?? null;
+    const figures = { minuteMs: this.#minuteMs, saltDayMs, rows: rows.filter(isSomething), titles };
+    this.#titles = [];
+    this.#minuteMs = nextMs;
+    void this.#addAll();
+    return figures;
+  }
+
+  get #salt(): DaySalt | undefined {
+    const dayMs = dayOf(this.#minuteMs);
+    return this.#salts.find(([day]) => day === dayMs);
+  }
+
+  /** It is one of this minute's listeners. */
+  #see(connection: CountedConnection): void {
+    const salt = this.#salt;
+    if (salt === undefined) return;
+    if (connection.token < 0 || connection.dayMs !== salt[0]) {
+      connection.dayMs = salt[0];
+      connection.token = saltedToken(salt[1], connection.digest);
+    }
+    for (const crowd of connection.crowds) crowd.sketch.add(connection.token);
+  }
+
+  /** All that play are listeners of the minute that has begun. A little at a time: who leaves meanwhile is seen then. */
+  async #addAll(): Promise<void> {
+    const walk = ++this.#walk;
+    let left = STEP;
+    for (const connection of this.#connections) {
+      this.#see(connection);
+      if (--left > 0) continue;
+      left = STEP;
+      await new Promise((resolve) => setImmediate(resolve));
+      if (walk !== this.#walk) return;
+    }
+  }
+
+  #endTitle(channel: CountedChannel, nowMs: number): void {
+    this.#takeTitle(channel, nowMs);
+    channel.title = null;
+  }
+
+  #takeTitle({ key, title }: CountedChannel, nowMs: number): void {
+    if (title === null) return;
+    const { begun, listenedMs } = title.crowd.take(nowMs);
+    if (begun > 0 || listenedMs > 0) this.#titles.push([key, title.atMs, begun, Math.round(listenedMs)]);
+  }
+
+  #channelOf(key: string, station: string, nowMs: number): CountedChannel {
+    let channel = this.#channels.get(key);
+    if (channel === undefined) {
+      const dimensions = { country: new Map(), player: new Map(), page: new Map() };
+      channel = { key, station, total: new Crowd(nowMs), dimensions, title: null };
+      this.#channels.set(key, channel);
+    }
+    return channel;
+  }
+
+  #stationOf(station: string, nowMs: number): Crowd {
+    let crowd = this.#stations.get(station);
+    if (crowd === undefined) this.#stations.set(station, (crowd = new Crowd(nowMs)));
+    return crowd;
+  }
+
+  #crowdOf({ dimensions }: CountedChannel, dimension: Dimension, value: string, nowMs: number): Crowd {
+    const crowds = dimensions[dimension];
+    const name = crowds.has(value) || crowds.size < this.#rows() ? value : OTHER;
+    let crowd = crowds.get(name);
+    if (crowd === undefined) crowds.set(name, (crowd = new Crowd(nowMs)));
+    return crowd;
+  }
+}
+
+function rowOf(scope: string, dimension: FigureRow[1], value: string, crowd: Crowd, nowMs: number): FigureRow {
+  const { begun, ended, endedMs, listenedMs, peak, sketch } = crowd.take(nowMs);
+  const times = [Math.round(endedMs), Math.round(listenedMs)] as const;
+  return [scope, dimension, value, begun, ended, ...times, peak, peak === 0 ? '' : sketch.text];
+}
+
+/** Whether there was a connection at all. */
+function isSomething([, , , , , , , peak]: FigureRow): boolean {
+  return peak > 0;
+}

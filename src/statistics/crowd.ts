@@ -1,0 +1,73 @@
+/**
+ * Connections that have something in common: how many there are, and what they did since the last look. Plain fields, changed when one joins or
+ * leaves; what lies between is a product.
+ *
+ *   listenedMs    ∑ count × time since the last change
+ */
+
+import { Sketch } from './sketch.js';
+
+/** What it did since the last look. */
+export interface CrowdFigures {
+  readonly begun: number;
+  readonly ended: number;
+  readonly endedMs: number;
+  readonly listenedMs: number;
+  readonly peak: number;
+  readonly sketch: Sketch;
+}
+
+export class Crowd {
+  count: number;
+  begun: number;
+  sketch = new Sketch();
+  #ended = 0;
+  #endedMs = 0;
+  #listenedMs = 0;
+  #peak: number;
+  #sinceMs: number;
+
+  /** @param count who are there from the beginning on @param begun how many of them count as begun */
+  constructor(nowMs: number, count = 0, begun = 0) {
+    this.count = count;
+    this.begun = begun;
+    this.#peak = count;
+    this.#sinceMs = nowMs;
+  }
+
+  join(nowMs: number): void {
+    this.#settle(nowMs);
+    this.begun++;
+    if (++this.count > this.#peak) this.#peak = this.count;
+  }
+
+  leave(nowMs: number, lastedMs: number): void {
+    this.#settle(nowMs);
+    this.count--;
+    this.#ended++;
+    this.#endedMs += lastedMs;
+  }
+
+  /** Begins anew, with those who are there. */
+  take(nowMs: number): CrowdFigures {
+    this.#settle(nowMs);
+    const { begun, sketch } = this;
+    const taken = {
+      begun,
+      ended: this.#ended,
+      endedMs: this.#endedMs,
+      listenedMs: this.#listenedMs,
+      peak: this.#peak,
+      sketch,
+    };
+    this.begun = this.#ended = this.#endedMs = this.#listenedMs = 0;
+    this.#peak = this.count;
+    this.sketch = new Sketch();
+    return taken;
+  }
+
+  #settle(nowMs: number): void {
+    this.#listenedMs += this.count * (nowMs - this.#sinceMs);
+    this.#sinceMs = nowMs;
+  }
+}

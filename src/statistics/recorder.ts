@@ -1,0 +1,310 @@
+/**
+ * Keeps what all processes counted: adds each minute's rows to the periods that they belong to, the titles' to their plays, and stores what has changed.
+ * Where the titles are decided: at the hub.
+ *
+ *   rows of a minute ─► minute, hour, day ─► a transaction each few seconds ─► the oldest go
+ *
+ * Invariants: what is stored is a whole minute or nothing of it; a failed save is tried again with the next one. Periods in memory are those
+ * that go on, so an interrupted one is read again first. Salts and sketches of a day that is over are removed.
+ */
+
+import { setImmediate as breath } from 'node:timers/promises';
+import type { Clock } from '../base/clock.js';
+import type { HistoryEntry } from '../now-playing/state.js';
+import type { FigureKey, Store } from '../store/store.js';
+import {
+  DIMENSIONS,
+  type FigureRow,
+  type MinuteFigures,
+  PERIOD_MS,
+  PERIODS,
+  type Period,
+  startOf,
+  type TitleRow,
+} from './figures.js';
+import { type PlayedTitle, playKey, withAudience, withEntry } from './plays.js';
+import { type DaySalt, dayOf, saltsFor } from './salts.js';
+import { Sketch } from './sketch.js';
+import { Slot, type StoredSketches } from './slot.js';
+
+export interface KeptStatistics {
+  readonly enabled: boolean;
+  readonly minutesKept: number;
+  readonly hoursKept: number;
+  readonly rowsPerHour: number;
+  readonly titleDays: number;
+  readonly titlesPerChannel: number;
+}
+
+/** Kinds of figures in the store beside those of a period. */
+export const TITLE_KIND = 'title';
+const SALT_KIND = 'salt';
+const sketchKind = (period: Period) => `sketch ${period}`;
+/** Of the totals of a period, and of a dimension. */
+export const figureKind = (period: Period, dimension?: string) =>
+  dimension === undefined ? period : `${period} ${dimension}`;
+
+/** After the first row of a minute: the other processes' come too. */
+const GATHER_MS = 2000;
+/** How long the event loop is held up at a time. */
+const SLICE_MS = 4;
+/** Figures that go at most with each save of a scope and kind: more than come. */
+const PRUNE_STEP = 16;
+/** A period that is over this long ago is not kept in memory. */
+const LATE_MS = 300_000;
+/** Entries of the history that a start looks at, of each channel: those since the last save. */
+const MISSED = 200;
+
+export class Recorder {
+  readonly #clock: Clock;
+  readonly #store: Store;
+  readonly #kept: () => KeptStatistics;
+  readonly #onError: (error: unknown) => void;
+  readonly #slots: Readonly<Record<Period, Map<string, Slot>>> = { minute: new Map(), hour: new Map(), day: new Map() };
+  /** Plays that are to be stored, by channel and name. */
+  readonly #plays = new Map<string, Map<number, PlayedTitle>>();
+  readonly #titleCounts = new Map<string, number>();
+  #salts: readonly DaySalt[] = [];
+  #saveAtMs = Number.POSITIVE_INFINITY;
+  /** What is added and saved, one after the other. */
+  #work: Promise<void> = Promise.resolve();
+  /** Other salts are in force. */
+  onSalts: (salts: readonly DaySalt[]) => void = () => undefined;
+
+  constructor(clock: Clock, store: Store, kept: () => KeptStatistics, onError: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#store = store;
+    this.#kept = kept;
+    this.#onError = onError;
+  }
+
+  get salts(): readonly DaySalt[] {
+    return this.#salts;
+  }
+
+  /** Before anything is counted: salts of the day, and titles that came on air since the last save; of a new store only those on air. */
+  restore(channels: Iterable<string>): void {
+    const all = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: 8 };
+    this.#salts = this.#store.figures(SALT_KIND, '', all).map(({ atMs, text }) => [atMs, text]);
+    this.#renewSalts();
+    for (const channel of channels) {
+      const isNew = this.#titlesOf(channel) === 0;
+      const missed = this.#store.history(channel, { limit: isNew ? 1 : MISSED }).reverse();
+      this.onTitle(channel, isNew ? missed.filter(({ toMs }) => toMs === null) : missed);
+    }
+  }
+
+  /** What a change made of a channel's history. */
+  onTitle(channel: string, entries: readonly HistoryEntry[]): void {
+    if (!this.#kept().enabled) return;
+    for (const entry of entries) {
+      const known = this.#play(channel, playKey(entry));
+      const play = withEntry(known, entry);
+      if (play === known) continue;
+      this.#setPlay(channel, playKey(entry), play);
+      if (known === undefined) this.#titleCounts.set(channel, this.#titlesOf(channel) + 1);
+    }
+  }
+
+  /** What a process counted. @param process its number */
+  add(figures: MinuteFigures, process: number): void {
+    this.#work = this.#work.then(() => this.#add(figures, process)).catch(this.#onError);
+    this.#due();
+  }
+
+  /** Called each second. */
+  look(): void {
+    if (this.#salts[0]?.[0] !== dayOf(this.#clock.wallMs())) this.#renewSalts();
+    if (this.#clock.now() < this.#saveAtMs) return;
+    this.#saveAtMs = Number.POSITIVE_INFINITY;
+    void this.save();
+  }
+
+  /** Stores what has changed; never rejects. */
+  save(): Promise<void> {
+    this.#work = this.#work.then(() => this.#save());
+    return this.#work;
+  }
+
+  async #add({ minuteMs, saltDayMs, rows, titles }: MinuteFigures, process: number): Promise<void> {
+    const rest = new Breaths();
+    for (const row of rows) {
+      this.#addRow(row, minuteMs, saltDayMs, process);
+      const turn = rest.taken();
+      if (turn !== undefined) await turn;
+    }
+    for (const title of titles) this.#addTitle(title);
+  }
+
+  #due(): void {
+    this.#saveAtMs = Math.min(this.#saveAtMs, this.#clock.now() + GATHER_MS);
+  }
+
+  #addRow(row: FigureRow, minuteMs: number, saltDayMs: number | null, process: number): void {
+    const { rowsPerHour } = this.#kept();
+    const sketch = saltDayMs === dayOf(minuteMs) ? Sketch.of(row[8]) : null;
+    let peak = 0;
+    for (const period of PERIODS) {
+      const slot = this.#slotOf(period, row[0], startOf(period, minuteMs));
+      const ofProcess = slot.add(row, process, sketch, rowsPerHour);
+      if (period === 'minute') peak = ofProcess;
+      else slot.raise(row, peak, rowsPerHour);
+    }
+  }
+
+  #addTitle([channel, atMs, performances, listenedMs]: TitleRow): void {
+    const play = this.#play(channel, atMs);
+    // It is on air, so it stands in the history or came with a change; one without words does not.
+    if (play !== undefined) this.#setPlay(channel, atMs, withAudience(play, performances, listenedMs));
+  }
+
+  #play(channel: string, atMs: number): PlayedTitle | undefined {
+    const waiting = this.#plays.get(channel)?.get(atMs);
+    if (waiting !== undefined) return waiting;
+    const page = { fromMs: atMs, beforeMs: atMs + 1, limit: 1 };
+    const [stored] = this.#store.figures(TITLE_KIND, channel, page);
+    return stored && (JSON.parse(stored.text) as PlayedTitle);
+  }
+
+  #setPlay(channel: string, atMs: number, play: PlayedTitle): void {
+    const plays = this.#plays.get(channel) ?? new Map<number, PlayedTitle>();
+    this.#plays.set(channel, plays.set(atMs, play));
+    this.#due();
+  }
+
+  #slotOf(period: Period, scope: string, atMs: number): Slot {
+    const key = `${atMs} ${scope}`;
+    let slot = this.#slots[period].get(key);
+    if (slot === undefined) {
+      slot = this.#read(period, scope, atMs);
+      this.#slots[period].set(key, slot);
+    }
+    return slot;
+  }
+
+  #read(period: Period, scope: string, atMs: number): Slot {
+    const slot = new Slot(scope, atMs);
+    const text = (kind: string) =>
+      this.#store.figures(kind, scope, { fromMs: atMs, beforeMs: atMs + 1, limit: 1 })[0]?.text;
+    const total = text(figureKind(period));
+    if (total === undefined) return slot;
+    const sketches: StoredSketches = JSON.parse(text(sketchKind(period)) ?? '{}');
+    slot.restoreTotal(JSON.parse(total), sketches);
+    for (const dimension of DIMENSIONS) {
+      slot.restore(dimension, JSON.parse(text(figureKind(period, dimension)) ?? '{}'), sketches);
+    }
+    return slot;
+  }
+
+  async #save(): Promise<void> {
+    const plays = [...this.#plays].flatMap(([channel, each]) => [...each].map(([at, play]) => ({ channel, at, play })));
+    const slots = PERIODS.flatMap((period) =>
+      [...this.#slots[period].values()].filter(({ isDirty }) => isDirty).map((slot) => ({ period, slot })),
+    );
+    for (const { slot } of slots) slot.isDirty = false;
+    this.#plays.clear();
+    const removed = this.#expired();
+    const rows = new Map<string, readonly [FigureKey, string | undefined]>();
+    const put = (key: FigureKey, text: string | undefined) => rows.set(key.join('\n'), [key, text]);
+    for (const key of removed) put(key, undefined);
+    const rest = new Breaths();
+    for (const { period, slot } of slots) {
+      this.#putSlot(period, slot, put);
+      const turn = rest.taken();
+      if (turn !== undefined) await turn;
+    }
+    for (const { channel, at, play } of plays) put([TITLE_KIND, channel, at], JSON.stringify(play));
+    for (const [day, salt] of this.#salts) put([SALT_KIND, '', day], salt);
+    if (rows.size === 0) return;
+    try {
+      await this.#store.saveFigures([...rows.values()]);
+      for (const [kind, scope] of removed) {
+        if (kind === TITLE_KIND) this.#titleCounts.set(scope, this.#titlesOf(scope) - 1);
+      }
+      this.#forget();
+    } catch (error) {
+      for (const { slot } of slots) slot.isDirty = true;
+      for (const { channel, at, play } of plays) {
+        if (this.#plays.get(channel)?.has(at) !== true) this.#setPlay(channel, at, play);
+      }
+      this.#onError(error);
+      this.#due();
+    }
+  }
+
+  #putSlot(period: Period, slot: Slot, put: (key: FigureKey, text: string) => void): void {
+    const { scope, atMs } = slot;
+    const { rowsPerHour } = this.#kept();
+    put([figureKind(period), scope, atMs], JSON.stringify(slot.total));
+    for (const dimension of DIMENSIONS) {
+      const stored = slot.stored(dimension, rowsPerHour);
+      if (Object.keys(stored).length > 0) put([figureKind(period, dimension), scope, atMs], JSON.stringify(stored));
+    }
+    if (period !== 'minute') put([sketchKind(period), scope, atMs], JSON.stringify(slot.sketches(rowsPerHour)));
+  }
+
+  /** What is older than is kept, or more. */
+  #expired(): FigureKey[] {
+    const { minutesKept, hoursKept, titleDays, titlesPerChannel } = this.#kept();
+    const wallMs = this.#clock.wallMs();
+    const expired: FigureKey[] = [];
+    const prune = (kind: string, beforeMs: number, mostTitles?: number) => {
+      for (const scope of this.#store.figureScopes(kind)) {
+        const surplus = mostTitles === undefined ? 0 : this.#titlesOf(scope) - mostTitles;
+        const page = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: PRUNE_STEP };
+        const oldest = this.#store.figures(kind, scope, page);
+        for (const [i, { atMs }] of oldest.entries()) {
+          if (atMs >= beforeMs && i >= surplus) break;
+          expired.push([kind, scope, atMs]);
+        }
+      }
+    };
+    const keptMs = { minute: minutesKept * PERIOD_MS.minute, hour: hoursKept * PERIOD_MS.hour };
+    for (const period of PERIODS) {
+      const beforeMs = wallMs - (period === 'minute' ? keptMs.minute : keptMs.hour);
+      for (const dimension of [undefined, ...DIMENSIONS]) prune(figureKind(period, dimension), beforeMs);
+      if (period !== 'minute') prune(sketchKind(period), startOf(period, wallMs));
+    }
+    prune(SALT_KIND, dayOf(wallMs));
+    prune(TITLE_KIND, wallMs - titleDays * PERIOD_MS.day, titlesPerChannel);
+    return expired;
+  }
+
+  /** Counted once: it is a walk over all of them. */
+  #titlesOf(channel: string): number {
+    let count = this.#titleCounts.get(channel);
+    if (count === undefined) {
+      this.#titleCounts.set(channel, (count = this.#store.figureCount(TITLE_KIND, channel)));
+    }
+    return count;
+  }
+
+  /** Periods that are over. */
+  #forget(): void {
+    const wallMs = this.#clock.wallMs();
+    for (const period of PERIODS) {
+      for (const [key, slot] of this.#slots[period]) {
+        if (!slot.isDirty && slot.atMs + PERIOD_MS[period] + LATE_MS < wallMs) this.#slots[period].delete(key);
+      }
+    }
+  }
+
+  #renewSalts(): void {
+    this.#salts = saltsFor(this.#clock.wallMs(), this.#salts);
+    this.#due();
+    this.onSalts(this.#salts);
+  }
+}
+
+/** Of long work: others have their turn after each slice of it. */
+class Breaths {
+  #sinceMs = performance.now();
+
+  /** Undefined: the slice goes on. */
+  taken(): Promise<void> | undefined {
+    if (performance.now() - this.#sinceMs < SLICE_MS) return undefined;
+    return breath().then(() => {
+      this.#sinceMs = performance.now();
+    });
+  }
+}

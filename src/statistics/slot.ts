@@ -1,0 +1,155 @@
+/**
+ * One period of one scope at the hub: what all processes counted in it, by dimension and value. It is stored each minute while it goes on, and is read again
+ * after a restart.
+ *
+ *   total │ country: DE … │ player: VLC … │ page: example.org …       of each: connections, times, peak, listeners
+ *
+ * The peak of a minute is the sum of what processes report; that of longer periods the largest of their minutes.
+ * Invariant: of a dimension at most `rows` values are stored, those with the most listening, and the others as one.
+ */
+
+import { DIMENSIONS, type Dimension, type FigureRow, OTHER, type StoredFigures } from './figures.js';
+import { Sketch } from './sketch.js';
+
+/** As many values are told apart while a period goes on, for each that is stored. */
+const CANDIDATES = 4;
+
+class SlotValue {
+  begun = 0;
+  ended = 0;
+  endedMs = 0;
+  listenedMs = 0;
+  /** Of a minute that was read again. */
+  #peak = 0;
+  /** Listeners that no sketch knows any more. */
+  #unique = 0;
+  sketch = new Sketch();
+  readonly #peaks = new Map<number, number>();
+
+  get peak(): number {
+    let sum = 0;
+    for (const peak of this.#peaks.values()) sum += peak;
+    return Math.max(this.#peak, sum);
+  }
+
+  get stored(): StoredFigures {
+    const { begun, ended, endedMs, listenedMs, peak, sketch } = this;
+    return [begun, ended, endedMs, listenedMs, peak, this.#unique + sketch.count];
+  }
+
+  add([, , , begun, ended, endedMs, listenedMs, peak]: FigureRow, process: number, sketch: Sketch | null): void {
+    this.begun += begun;
+    this.ended += ended;
+    this.endedMs += endedMs;
+    this.listenedMs += listenedMs;
+    this.#peaks.set(process, Math.max(peak, this.#peaks.get(process) ?? 0));
+    if (sketch !== null) this.sketch.merge(sketch);
+  }
+
+  raise(peak: number): void {
+    this.#peak = Math.max(this.#peak, peak);
+    this.#peaks.clear();
+  }
+
+  /** What was stored of it; its listeners are those of the sketch, where there is one. */
+  restore([begun, ended, endedMs, listenedMs, peak, unique]: StoredFigures, sketch: string | undefined): void {
+    Object.assign(this, { begun, ended, endedMs, listenedMs });
+    this.#peak = peak;
+    if (sketch === undefined) this.#unique = unique;
+    else this.sketch = Sketch.of(sketch);
+  }
+
+  /** As if the other one's had been its own; of peaks the sum, which is the most that it can have been. */
+  merge(other: SlotValue): void {
+    this.begun += other.begun;
+    this.ended += other.ended;
+    this.endedMs += other.endedMs;
+    this.listenedMs += other.listenedMs;
+    this.#peak = this.peak + other.peak;
+    this.#peaks.clear();
+    this.#unique += other.#unique;
+    this.sketch.merge(other.sketch);
+  }
+}
+
+/** Sketches as texts, by dimension and value. */
+export type StoredSketches = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+export class Slot {
+  readonly scope: string;
+  readonly atMs: number;
+  isDirty = false;
+  readonly #total = new SlotValue();
+  readonly #dimensions: Readonly<Record<Dimension, Map<string, SlotValue>>> = {
+    country: new Map(),
+    player: new Map(),
+    page: new Map(),
+  };
+
+  constructor(scope: string, atMs: number) {
+    this.scope = scope;
+    this.atMs = atMs;
+  }
+
+  /** @param process that counted it @param sketch null: its salt is not that of this period @param rows values of a dimension that are stored @returns the value's peak */
+  add(row: FigureRow, process: number, sketch: Sketch | null, rows: number): number {
+    this.isDirty = true;
+    const value = this.#valueOf(row[1], row[2], rows);
+    value.add(row, process, sketch);
+    return value.peak;
+  }
+
+  /** A minute of it had this peak. Behind `add`. */
+  raise([, dimension, value]: FigureRow, peak: number, rows: number): void {
+    this.#valueOf(dimension, value, rows).raise(peak);
+  }
+
+  get total(): StoredFigures {
+    return this.#total.stored;
+  }
+
+  /** @param rows at most, and one for all others */
+  stored(dimension: Dimension, rows: number): Record<string, StoredFigures> {
+    return Object.fromEntries(this.#most(dimension, rows).map(([name, value]) => [name, value.stored]));
+  }
+
+  sketches(rows: number): StoredSketches {
+    const all: Record<string, Record<string, string>> = { total: { '': this.#total.sketch.text } };
+    for (const dimension of DIMENSIONS) {
+      const most = this.#most(dimension, rows);
+      all[dimension] = Object.fromEntries(most.map(([name, { sketch }]) => [name, sketch.text]));
+    }
+    return all;
+  }
+
+  restoreTotal(stored: StoredFigures, sketches: StoredSketches): void {
+    this.#total.restore(stored, sketches['total']?.['']);
+  }
+
+  restore(dimension: Dimension, stored: Readonly<Record<string, StoredFigures>>, sketches: StoredSketches): void {
+    for (const [name, figures] of Object.entries(stored)) {
+      const value = new SlotValue();
+      value.restore(figures, sketches[dimension]?.[name]);
+      this.#dimensions[dimension].set(name, value);
+    }
+  }
+
+  #valueOf(dimension: FigureRow[1], name: string, rows: number): SlotValue {
+    if (dimension === 'total') return this.#total;
+    const values = this.#dimensions[dimension];
+    const known = values.has(name) || values.size < rows * CANDIDATES ? name : OTHER;
+    let value = values.get(known);
+    if (value === undefined) values.set(known, (value = new SlotValue()));
+    return value;
+  }
+
+  #most(dimension: Dimension, rows: number): (readonly [string, SlotValue])[] {
+    const values = [...this.#dimensions[dimension]];
+    const named = values.filter(([name]) => name !== OTHER).sort(([, a], [, b]) => b.listenedMs - a.listenedMs);
+    const others = values.filter(([name]) => name === OTHER).concat(named.slice(rows));
+    if (others.length === 0) return named;
+    const other = new SlotValue();
+    for (const [, value] of others) other.merge(value);
+    return [...named.slice(0, rows), [OTHER, other]];
+  }
+}

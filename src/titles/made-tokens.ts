@@ -1,0 +1,70 @@
+/**
+ * Push tokens: those of the configuration and those that an operator has made, by channel, and when each was used last. A channel has
+ * at most MOST_MADE of the latter, and finding out takes the same time however many there are.
+ */
+
+import { timingSafeEqual } from 'node:crypto';
+
+/** Of a channel. */
+export const MOST_MADE = 8;
+const NONE = Buffer.alloc(32);
+
+/** As the hub keeps it (link/admin-reports.ts). */
+export interface TokenDigest {
+  readonly id: string;
+  readonly channel: string;
+  /** In hexadecimal. */
+  readonly sha256: string;
+  /** After this it is wrong; null: never. */
+  readonly untilMs: number | null;
+}
+
+interface KnownDigest {
+  readonly id: string;
+  readonly sha256: Buffer;
+  readonly untilMs: number;
+}
+
+export class MadeTokens {
+  readonly #wallMs: () => number;
+  #byChannel = new Map<string, KnownDigest[]>();
+  /** Id → unix milliseconds. */
+  readonly #used = new Map<string, number>();
+
+  constructor(wallMs: () => number) {
+    this.#wallMs = wallMs;
+  }
+
+  /** These and no others. */
+  set(tokens: readonly TokenDigest[]): void {
+    this.#byChannel = new Map();
+    for (const { id, channel, sha256, untilMs } of tokens) {
+      const known = this.#byChannel.get(channel) ?? [];
+      known.push({ id, sha256: Buffer.from(sha256, 'hex'), untilMs: untilMs ?? Number.POSITIVE_INFINITY });
+      this.#byChannel.set(channel, known);
+    }
+  }
+
+  /** Whether it is one of the channel's. Constant time. @param sha256 of the token */
+  has(channel: string, sha256: Buffer): boolean {
+    const known = this.#byChannel.get(channel) ?? [];
+    const nowMs = this.#wallMs();
+    let found: string | null = null;
+    for (let i = 0; i < MOST_MADE; i++) {
+      const token = known[i];
+      const isSame = timingSafeEqual(token?.sha256 ?? NONE, sha256);
+      if (isSame && token !== undefined && nowMs < token.untilMs) found = token.id;
+    }
+    if (found !== null) this.use(found);
+    return found !== null;
+  }
+
+  use(id: string): void {
+    this.#used.set(id, this.#wallMs());
+  }
+
+  /** Id → when it was used last, in this process. */
+  get used(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#used);
+  }
+}

@@ -1,0 +1,283 @@
+// @ts-check
+/** Who may, and who was refused: blocks, push tokens, watchers, sessions, the last refusals. */
+
+import { ask, read } from './api.js';
+import { confirm, reveal, textOf } from './dialog.js';
+import { list, make, part, say, section, table } from './dom.js';
+import { ago, moment } from './words.js';
+
+/** @typedef {import('../../link/admin-reports.js').AdminBlock} AdminBlock */
+/** @typedef {import('../../link/admin-reports.js').TokenReport} TokenReport */
+/** @typedef {import('../../link/admin-reports.js').RefusalReport} RefusalReport */
+/** @typedef {import('../../link/admin-reports.js').WatcherReport} WatcherReport */
+/** @typedef {import('../../link/admin-reports.js').SessionReport} SessionReport */
+
+const EVERY_MS = 3000;
+const SOME = 100;
+
+const FOR = /** @type {const} */ ([
+  ['3600', 'an hour'],
+  ['86400', 'a day'],
+  ['604800', 'a week'],
+  ['31536000', 'a year'],
+]);
+
+export class Access {
+  title = 'Access';
+  element;
+  #live;
+  #may;
+  #trouble = make('p', { class: 'trouble', role: 'alert' });
+  #blocks = table('Blocked addresses', ['Address or network', 'Until', 'By', 'Why', '']);
+  #tokens = table('Push tokens', ['Channel', 'Name', 'Made', 'Used last', '']);
+  #refusals = table('Last refusals', ['When', 'From', 'What', 'Why', 'Status']);
+  #watchers = table('Watchers', ['What', 'From', 'For']);
+  #sessions = table('Sessions', ['Metaid', 'Channel', 'Sent', 'Heard']);
+  #timer;
+
+  /** @param {import('./page.js').Page} page */
+  constructor({ live, may }) {
+    this.#live = live;
+    this.#may = may('operate');
+    const block = make('button', { type: 'button', onclick: () => this.#block() }, 'Block an address …');
+    const token = make('button', { type: 'button', onclick: () => this.#token() }, 'Make a token …');
+    const buttons = (/** @type {HTMLElement} */ button) =>
+      make('div', { class: 'buttons', hidden: !this.#may }, button);
+    const panels = [
+      section('Blocked', this.#blocks.element, buttons(block)),
+      section('Push tokens', this.#tokens.element, buttons(token)),
+      section('Last refusals', this.#refusals.element),
+      section('Watchers', this.#watchers.element),
+      section('Listener sessions', this.#sessions.element),
+    ];
+    for (const panel of panels) panel.classList.add('whole');
+    this.element = make(
+      'div',
+      {},
+      make('div', { class: 'heading' }, make('h1', {}, 'Access')),
+      this.#trouble,
+      make('div', { class: 'panels' }, ...panels),
+    );
+    this.#timer = setInterval(() => document.hidden || void this.#look(), EVERY_MS);
+    void this.#look();
+  }
+
+  show() {}
+
+  close() {
+    clearInterval(this.#timer);
+  }
+
+  async #look() {
+    try {
+      const some = { limit: SOME };
+      const [blocks, tokens, refusals, watchers, sessions] = await Promise.all([
+        read('blocks'),
+        read('tokens'),
+        read('refusals'),
+        read('watchers', some),
+        read('sessions', some),
+      ]);
+      list(
+        this.#blocks.body,
+        /** @type {AdminBlock[]} */ (blocks),
+        ({ network, untilMs }) => `${network} ${untilMs}`,
+        (each) => this.#blockRow(each),
+      );
+      list(
+        this.#tokens.body,
+        /** @type {TokenReport[]} */ (tokens),
+        ({ channel, id, untilMs }) => `${channel} ${id} ${untilMs}`,
+        (each) => this.#tokenRow(each),
+        showUse,
+      );
+      list(this.#refusals.body, /** @type {RefusalReport[]} */ (refusals.slice(0, SOME)), refusalKey, refusalRow);
+      list(
+        this.#watchers.body,
+        /** @type {WatcherReport[]} */ (watchers),
+        ({ scope, id, address, sinceMs }) => `${scope} ${id} ${address} ${sinceMs}`,
+        watcherRow,
+        (row, { sinceMs }) => say(part(row, 'since'), ago(sinceMs)),
+      );
+      list(
+        this.#sessions.body,
+        /** @type {SessionReport[]} */ (sessions).map((each, i) => ({ ...each, i })),
+        ({ i }) => String(i),
+        sessionRow,
+        fillSession,
+      );
+      for (const { element, body } of [this.#blocks, this.#tokens, this.#refusals, this.#watchers, this.#sessions])
+        showNone(element, body);
+      say(this.#trouble, '');
+    } catch (error) {
+      say(this.#trouble, textOf(error));
+    }
+  }
+
+  #block() {
+    const fields = [
+      { name: 'network', label: 'Address or network', hint: 'Such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/48.' },
+      { name: 'seconds', label: 'For', options: FOR },
+      { name: 'reason', label: 'Why', isOptional: true },
+    ];
+    const text = 'Connections from there are refused before a byte is read, and listeners from there end.';
+    confirm(
+      { title: 'Block an address', text, button: 'Block', isDanger: true, fields },
+      async ({ network, seconds, reason }) => {
+        const { ended } = await ask('POST', 'admin/api/blocks', { network, seconds: Number(seconds), reason });
+        void this.#look();
+        return `${network} is blocked, ${ended} listeners ended.`;
+      },
+    );
+  }
+
+  /** @param {AdminBlock} block */
+  #blockRow({ network, untilMs, by, reason }) {
+    const end = make('button', { type: 'button', hidden: !this.#may, 'aria-label': `Unblock ${network}` }, 'Unblock …');
+    end.onclick = () =>
+      confirm(
+        { title: `Unblock ${network}?`, text: 'Connections from there are taken again.', button: 'Unblock' },
+        async () => {
+          await ask('DELETE', `admin/api/blocks/${encodeURIComponent(network)}`);
+          void this.#look();
+          return `${network} is not blocked any more.`;
+        },
+      );
+    return make(
+      'tr',
+      {},
+      make('th', { scope: 'row' }, network),
+      make('td', {}, moment(untilMs)),
+      make('td', {}, by),
+      make('td', { dir: 'auto' }, reason),
+      make('td', {}, end),
+    );
+  }
+
+  #token() {
+    const options = this.#live.channels.map(({ channel, name }) => /** @type {const} */ ([channel, name || channel]));
+    const fields = [
+      { name: 'channel', label: 'Channel', options },
+      { name: 'name', label: 'Name', hint: 'Who uses it, such as “automation in studio 2”.' },
+    ];
+    const text = 'With it a playout system pushes titles to this channel, and nothing else.';
+    confirm({ title: 'Make a push token', text, button: 'Make', fields }, async ({ channel = '', name }) => {
+      const { token } = await ask('POST', `admin/api/channels/${encodeURIComponent(channel)}/tokens`, { name });
+      void this.#look();
+      setTimeout(() =>
+        reveal('The token', 'Only its digest is kept: this is the one time that it can be read.', token),
+      );
+      return `A token for ${channel} is made.`;
+    });
+  }
+
+  /** @param {TokenReport} token */
+  #tokenRow({ id, channel, name, isConfigured, sinceMs, by, untilMs }) {
+    const path = `admin/api/tokens/${encodeURIComponent(id)}`;
+    const rotate = make('button', { type: 'button', 'aria-label': `Rotate ${name} of ${channel}` }, 'Rotate …');
+    rotate.onclick = () => {
+      const field = {
+        name: 'keepSeconds',
+        label: 'The old one stays right for',
+        options: /** @type {const} */ ([['0', 'no time'], ...FOR.slice(0, 3)]),
+      };
+      confirm(
+        { title: 'Rotate this token?', text: 'Another one takes its place.', button: 'Rotate', fields: [field] },
+        async ({ keepSeconds }) => {
+          const { token } = await ask('POST', `${path}/rotate`, { keepSeconds: Number(keepSeconds) });
+          void this.#look();
+          setTimeout(() =>
+            reveal('The new token', 'Only its digest is kept: this is the one time that it can be read.', token),
+          );
+          return 'The token is rotated.';
+        },
+      );
+    };
+    const revoke = make(
+      'button',
+      { type: 'button', class: 'danger', 'aria-label': `Revoke ${name} of ${channel}` },
+      'Revoke …',
+    );
+    revoke.onclick = () =>
+      confirm(
+        {
+          title: 'Revoke this token?',
+          text: 'Who pushes with it is refused from now on.',
+          button: 'Revoke',
+          isDanger: true,
+        },
+        async () => {
+          await ask('DELETE', path);
+          void this.#look();
+          return 'The token is revoked.';
+        },
+      );
+    const acts =
+      isConfigured || !this.#may ? null : make('div', { class: 'buttons' }, untilMs === null && rotate, revoke);
+    const made = isConfigured
+      ? 'in the configuration'
+      : `${moment(sinceMs ?? 0)} by ${by}${untilMs === null ? '' : `, until ${moment(untilMs)}`}`;
+    return make(
+      'tr',
+      {},
+      make('th', { scope: 'row' }, channel),
+      make('td', { dir: 'auto' }, name || id),
+      make('td', {}, made),
+      make('td', { class: 'used' }),
+      make('td', {}, acts),
+    );
+  }
+}
+
+/** @param {HTMLElement} row @param {TokenReport} token */
+function showUse(row, { lastUsedMs }) {
+  say(part(row, 'used'), lastUsedMs === null ? 'never' : moment(lastUsedMs));
+}
+
+/** @param {RefusalReport} refusal */
+function refusalKey({ atMs, address, what, why }) {
+  return `${atMs} ${address} ${what} ${why}`;
+}
+
+/** @param {RefusalReport} refusal */
+function refusalRow({ atMs, address, what, why, channel, status }) {
+  const where = channel === null ? what : `${what}, ${channel}`;
+  return make(
+    'tr',
+    {},
+    make('td', {}, moment(atMs)),
+    make('td', {}, address),
+    make('td', {}, where),
+    make('td', {}, why),
+    make('td', {}, status === 0 ? '–' : status),
+  );
+}
+
+/** @param {WatcherReport} watcher */
+function watcherRow({ scope, id, address }) {
+  return make(
+    'tr',
+    {},
+    make('th', { scope: 'row' }, `${scope} ${id}`),
+    make('td', {}, address),
+    make('td', { class: 'since' }),
+  );
+}
+
+/** @param {SessionReport} session */
+function sessionRow(session) {
+  const cells = ['metaid', 'channel', 'written', 'heard'].map((name) => make('td', { class: name, dir: 'auto' }));
+  const row = make('tr', {}, ...cells);
+  fillSession(row, session);
+  return row;
+}
+
+/** @param {HTMLElement} row @param {SessionReport} session */
+function fillSession(row, { metaid, channel, written, heard }) {
+  for (const [name, text] of Object.entries({ metaid, channel, written, heard })) say(part(row, name), text);
+}
+
+/** An empty table says so. @param {HTMLElement} element @param {HTMLElement} body */
+function showNone(element, body) {
+  element.classList.toggle('none', body.children.length === 0);
+}

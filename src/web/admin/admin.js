@@ -1,0 +1,76 @@
+// @ts-check
+/** The page's start: who is asking, what is on air, and which view the address names. */
+
+import { Access } from './access.js';
+import { Live, read } from './api.js';
+import { ChannelView } from './channel.js';
+import { notice, textOf } from './dialog.js';
+import { mark, say } from './dom.js';
+import { LogView } from './log.js';
+import { Overview } from './overview.js';
+
+/** @typedef {import('./page.js').Page} Page */
+/** @typedef {import('./page.js').View} View */
+
+/** @param {string} id */
+const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+const WORDS = {
+  connecting: 'connecting',
+  live: 'live',
+  reconnecting: 'connection lost, trying again',
+  'signed out': 'signed out: load the page again',
+};
+
+/** Asks until there is an answer: the server may just be starting. @returns {Promise<{ name: string, rights: string[] }>} */
+async function whoAmI() {
+  for (;;) {
+    try {
+      return await read('self');
+    } catch (error) {
+      notice(textOf(error), true);
+    }
+    await new Promise((done) => setTimeout(done, 1000 + 4000 * Math.random()));
+  }
+}
+
+const { name, rights } = await whoAmI();
+say(element('user'), name);
+let view = /** @type {View | null} */ (null);
+const live = new Live(
+  () => view?.show(),
+  (state) => {
+    mark(element('state'), 'data-state', state);
+    say(element('state-text'), WORDS[state]);
+  },
+);
+/** @type {Page} */
+const page = { live, may: (right) => rights.includes(right) };
+
+/** @returns {View} */
+function viewOf() {
+  const [kind = '', key = ''] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
+  if (kind === 'channel') return new ChannelView(page, key);
+  if (kind === 'access') return new Access(page);
+  if (kind === 'log') return new LogView();
+  return new Overview(page);
+}
+
+/** @param {boolean} isFirst nobody has chosen it on the page yet */
+function open(isFirst) {
+  view?.close();
+  view = viewOf();
+  element('main').replaceChildren(view.element);
+  document.title = `${view.title} · airsplice`;
+  const [kind = ''] = location.hash.replace(/^#\/?/, '').split('/');
+  for (const link of document.querySelectorAll('nav a')) {
+    const names = link.getAttribute('href') === (kind === 'access' || kind === 'log' ? `#/${kind}` : '#/');
+    mark(link, 'aria-current', names ? 'page' : null);
+  }
+  if (isFirst) return;
+  element('main').focus({ preventScroll: true });
+  scrollTo(0, 0);
+}
+
+addEventListener('hashchange', () => open(false));
+open(true);

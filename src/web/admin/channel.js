@@ -1,0 +1,151 @@
+// @ts-check
+/** One channel in depth. Asked for every two seconds while someone looks; each panel shows its part. */
+
+import { Refused, read, urlOf } from './api.js';
+import { day, hoursOf } from './charts.js';
+import { textOf } from './dialog.js';
+import { list, make, mark, part, say, section } from './dom.js';
+import { ListenersPanel } from './listeners.js';
+import { SourcesPanel } from './sources.js';
+import { TitlesPanel } from './titles.js';
+import { ago, audienceOf, count, ENDINGS, lagOf, stateOf } from './words.js';
+
+/**
+ * @typedef {import('../../link/admin-reports.js').ChannelReport & import('../../link/admin-reports.js').ChannelDepth
+ *   & import('../../link/admin-reports.js').CrowdReport} OneChannel
+ */
+
+const EVERY_MS = 2000;
+const DAY_EVERY_MS = 60_000;
+
+export class ChannelView {
+  title;
+  element = make('div', { class: 'one-channel' });
+  #key;
+  #panels;
+  #status = make('span', { class: 'status' });
+  #name = make('h1', { dir: 'auto' });
+  #about = make('p', { class: 'about', dir: 'auto' });
+  #listen = make('a', { class: 'listen', target: '_blank', rel: 'noopener' }, 'Listen');
+  #numbers = make('dl', { class: 'numbers' });
+  #day = section('Listeners today', make('div', { class: 'drawn' }));
+  #endings = section(
+    'How they left',
+    make('p', { class: 'note' }, 'Nobody has left yet.'),
+    make('ul', { class: 'endings' }),
+  );
+  #trouble = make('p', { class: 'trouble', role: 'alert' });
+  #timer;
+  #dayAtMs = 0;
+  #isAsking = false;
+
+  /** @param {import('./page.js').Page} page @param {string} key */
+  constructor(page, key) {
+    this.#key = key;
+    this.title = key;
+    this.#panels = [new TitlesPanel(page, key), new SourcesPanel(page, key), new ListenersPanel(page, key)];
+    const [titles, sources, listeners] = this.#panels.map(({ element }) => element);
+    say(this.#name, key);
+    this.element.append(
+      make('p', { class: 'back' }, make('a', { href: '#/' }, '← All channels')),
+      make('div', { class: 'heading' }, this.#name, this.#status, this.#listen, this.#about),
+      this.#trouble,
+      this.#numbers,
+      make('div', { class: 'panels' }, titles, sources, this.#day, this.#endings, listeners),
+    );
+    this.#timer = setInterval(() => document.hidden || void this.#look(), EVERY_MS);
+    void this.#look();
+  }
+
+  show() {
+    void this.#look();
+  }
+
+  close() {
+    clearInterval(this.#timer);
+  }
+
+  async #look() {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    try {
+      const channel = /** @type {OneChannel} */ (await read(`channels/${encodeURIComponent(this.#key)}`));
+      this.#fill(channel);
+      await Promise.all(this.#panels.map((panel) => panel.show(channel)));
+      await this.#showDay();
+      say(this.#trouble, '');
+    } catch (error) {
+      const isGone = error instanceof Refused && error.status === 404;
+      say(this.#trouble, isGone ? 'This channel is not configured (any more).' : textOf(error));
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  /** @param {OneChannel} channel */
+  #fill(channel) {
+    const { name, station, description, listenUrl, tape } = channel;
+    const { word, level } = stateOf(channel);
+    say(this.#name, name || this.#key);
+    say(this.#status, word);
+    mark(this.#status, 'data-level', level);
+    say(this.#about, [station, this.#key, description].filter((text) => text !== '').join(' · '));
+    mark(this.#listen, 'href', urlOf(listenUrl));
+    const { peakListeners, connections, lagMs, bitrateKbps, contentType, sampleRate } = channel;
+    const format = contentType.replace(/^audio\//, '');
+    const numbers = [
+      ['Listeners', audienceOf(channel)],
+      ['Most at a time', count(peakListeners)],
+      ['Connections', count(connections)],
+      ['Behind the live edge', lagOf(lagMs)],
+      ['Format', `${format} ${bitrateKbps} kb/s${sampleRate === 0 ? '' : ` ${sampleRate / 1000} kHz`}`],
+      ['Delay', tape === null || tape.delayMs === 0 ? 'none' : `${lagOf(tape.delayedMs)} of ${lagOf(tape.delayMs)}`],
+      channel.silentSinceMs === null
+        ? ['On air for', channel.onAirSinceMs === null ? '–' : ago(channel.onAirSinceMs)]
+        : ['No audio for', ago(channel.silentSinceMs)],
+    ];
+    list(
+      this.#numbers,
+      numbers,
+      ([label]) => String(label),
+      ([label = '']) => make('div', {}, make('dt', {}, label), make('dd', { class: 'value' })),
+      (row, [, value = '']) => say(part(row, 'value'), value),
+    );
+    this.#showEndings(channel);
+  }
+
+  /** @param {OneChannel} channel */
+  #showEndings({ endings }) {
+    const found = Object.entries(endings)
+      .filter(([, times]) => times > 0)
+      .sort(([, a], [, b]) => b - a);
+    const most = Math.max(1, ...found.map(([, times]) => times));
+    part(this.#endings, 'note').hidden = found.length > 0;
+    list(
+      part(this.#endings, 'endings'),
+      found,
+      ([reason]) => reason,
+      ([reason]) =>
+        make(
+          'li',
+          {},
+          make('span', {}, ENDINGS[reason] ?? reason),
+          make('meter', { min: 0 }),
+          make('span', { class: 'times' }),
+        ),
+      (row, [, times]) => {
+        const meter = /** @type {HTMLMeterElement} */ (row.querySelector('meter'));
+        meter.max = most;
+        meter.value = times;
+        say(part(row, 'times'), count(times));
+      },
+    );
+  }
+
+  async #showDay() {
+    if (Date.now() - this.#dayAtMs < DAY_EVERY_MS) return;
+    this.#dayAtMs = Date.now();
+    const { series } = await read('statistics', { channel: this.#key, by: 'hour' });
+    part(this.#day, 'drawn').replaceChildren(day(hoursOf(series), part(this.#day, 'drawn').clientWidth));
+  }
+}

@@ -1,0 +1,117 @@
+// @ts-check
+/** Drawings: listeners over the day, and a tape with its titles and those who hear it. Each says in words what it shows. */
+
+import { draw, make } from './dom.js';
+import { count, counted } from './words.js';
+
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+const HOUR = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/** @typedef {{ atMs: number, peak: number, listeners: number }} Hour */
+
+/** The last 24 hours, also those without a listener. @param {readonly { at: string, peak: number, listeners: number }[]} series @returns {Hour[]} */
+export function hoursOf(series) {
+  const found = new Map(series.map((each) => [Date.parse(each.at), each]));
+  const lastMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+  return Array.from({ length: HOURS }, (_, i) => {
+    const atMs = lastMs - (HOURS - 1 - i) * HOUR_MS;
+    const { peak = 0, listeners = 0 } = found.get(atMs) ?? {};
+    return { atMs, peak, listeners };
+  });
+}
+
+/** Small bars without words of their own: what they stand beside says it. @param {readonly Hour[]} hours */
+export function spark(hours) {
+  const most = Math.max(1, ...hours.map(({ peak }) => peak));
+  const bars = hours.map(({ peak }, i) => bar(i * 4, 24, 3, (peak / most) * 24));
+  return draw(
+    'svg',
+    { class: 'spark', viewBox: '0 0 96 24', 'aria-hidden': 'true', preserveAspectRatio: 'none' },
+    ...bars,
+  );
+}
+
+/** Peaks by hour, with a scale, and the same as a table. @param {readonly Hour[]} hours @param {number} width of its place, pixels */
+export function day(hours, width) {
+  const most = Math.max(1, ...hours.map(({ peak }) => peak));
+  const best = hours.reduce((a, b) => (b.peak > a.peak ? b : a));
+  const [height, left, bottom] = [160, 44, 22];
+  const step = (width - left) / HOURS;
+  const y = (/** @type {number} */ value) => (height - bottom) * (1 - value / most) + 8;
+  const parts = [];
+  for (const value of most === 1 ? [0, 1] : [0, Math.round(most / 2), most]) {
+    parts.push(draw('line', { class: 'grid', x1: left, x2: width, y1: y(value), y2: y(value) }));
+    parts.push(draw('text', { class: 'scale', x: left - 6, y: y(value) + 4, 'text-anchor': 'end' }, count(value)));
+  }
+  for (const [i, { atMs, peak }] of hours.entries()) {
+    const x = left + i * step;
+    parts.push(bar(x + 2, y(0), step - 4, y(0) - y(peak)));
+    if (i % 6 === 0) parts.push(draw('text', { class: 'scale', x, y: height + 6 }, HOUR.format(atMs)));
+  }
+  const label =
+    best.peak === 0
+      ? 'No listeners in the last 24 hours'
+      : `Most listeners of the last 24 hours: ${count(best.peak)} at ${HOUR.format(best.atMs)}`;
+  const rows = hours.map((hour) =>
+    make(
+      'tr',
+      {},
+      make('th', { scope: 'row' }, HOUR.format(hour.atMs)),
+      make('td', {}, count(hour.peak)),
+      make('td', {}, count(hour.listeners)),
+    ),
+  );
+  const head = make(
+    'tr',
+    {},
+    ...['From', 'Most at a time', 'Different listeners'].map((each) => make('th', { scope: 'col' }, each)),
+  );
+  return make(
+    'div',
+    { class: 'day' },
+    draw('svg', { viewBox: `0 0 ${width} ${height + 10}`, role: 'img', 'aria-label': label }, ...parts),
+    make(
+      'details',
+      {},
+      make('summary', {}, 'As a table'),
+      make('table', {}, make('thead', {}, head), make('tbody', {}, ...rows)),
+    ),
+  );
+}
+
+/**
+ * A tape: the live edge at the right, titles where they take effect, above it who hears which second of it.
+ * @param {number} heldMs @param {readonly { title: string, behindMs: number }[]} titles @param {readonly number[]} bySecondsBehind
+ * @param {number} width of its place, pixels
+ */
+export function tape(heldMs, titles, bySecondsBehind, width) {
+  const height = 86;
+  const mostMs = Math.max(heldMs, bySecondsBehind.length * 1000, 10_000);
+  const x = (/** @type {number} */ behindMs) => width * (1 - Math.min(1, Math.max(0, behindMs / mostMs)));
+  const most = Math.max(1, ...bySecondsBehind);
+  const parts = [draw('rect', { class: 'held', x: x(heldMs), y: 52, width: width - x(heldMs), height: 12, rx: 3 })];
+  for (const [second, listeners] of bySecondsBehind.entries()) {
+    if (listeners === 0) continue;
+    const right = x(second * 1000);
+    const barWidth = Math.max(2, right - x((second + 1) * 1000) - 1);
+    parts.push(bar(right - barWidth, 48, barWidth, (listeners / most) * 44));
+  }
+  for (const { behindMs } of titles)
+    parts.push(draw('rect', { class: 'mark', x: x(behindMs) - 1.5, y: 46, width: 3, height: 24 }));
+  parts.push(draw('text', { class: 'scale', x: 0, y: 84 }, `${Math.round(mostMs / 1000)} s behind`));
+  parts.push(draw('text', { class: 'scale', x: width, y: 84, 'text-anchor': 'end' }, 'live edge'));
+  const listeners = bySecondsBehind.reduce((sum, each) => sum + each, 0);
+  const label = `The tape: ${Math.round(heldMs / 1000)} seconds of audio, ${counted(titles.length, 'title')}, ${counted(listeners, 'listener')}`;
+  return draw(
+    'svg',
+    { class: 'tape', viewBox: `0 0 ${width} ${height + 4}`, role: 'img', 'aria-label': label },
+    ...parts,
+  );
+}
+
+/** @param {number} x @param {number} foot @param {number} width @param {number} height */
+function bar(x, foot, width, height) {
+  const tall = Math.max(height, 0);
+  return draw('rect', { class: 'bar', x, y: foot - tall, width, height: tall, rx: Math.min(1.5, width / 2) });
+}

@@ -1,0 +1,111 @@
+// @ts-check
+/** Every act asks back: what it does and to whom, in a dialog whose first button is the one that does nothing. What became of it stands at the top of the page. */
+
+import { make, say } from './dom.js';
+
+/** @typedef {{ name: string, label: string, value?: string, type?: string, hint?: string, options?: readonly (readonly [value: string, text: string])[], isOptional?: boolean }} Field */
+/** @typedef {{ title: string, text: string, button: string, isDanger?: boolean, fields?: readonly Field[] }} Question */
+
+const NOTICE_MS = 8000;
+let noticeTimer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
+
+/**
+ * Asks, and performs where the answer is yes. A failure stays in the dialog, where it can be tried again.
+ * @param {Question} question @param {(values: Record<string, string>) => Promise<string>} perform resolves with what was done, for a person
+ */
+export function confirm({ title, text, button, isDanger = false, fields = [] }, perform) {
+  const trouble = make('p', { class: 'trouble', role: 'alert' });
+  const cancel = make('button', { type: 'button' }, 'Cancel');
+  const submit = make('button', { type: 'submit', class: isDanger ? 'danger' : 'primary' }, button);
+  const form = make(
+    'form',
+    { method: 'dialog' },
+    make('h2', { id: 'dialog-title' }, title),
+    make('p', { id: 'dialog-text' }, text),
+    ...fields.map(fieldOf),
+    trouble,
+    make('div', { class: 'buttons' }, cancel, submit),
+  );
+  const dialog = make('dialog', { 'aria-labelledby': 'dialog-title', 'aria-describedby': 'dialog-text' }, form);
+  cancel.onclick = () => dialog.close();
+  dialog.onclose = () => dialog.remove();
+  form.onsubmit = async (event) => {
+    event.preventDefault();
+    if (submit.disabled) return;
+    submit.disabled = true;
+    say(trouble, '');
+    const values = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value).trim()]));
+    try {
+      const done = await perform(values);
+      dialog.close();
+      notice(done);
+    } catch (error) {
+      say(trouble, textOf(error));
+      submit.disabled = false;
+    }
+  };
+  document.body.append(dialog);
+  dialog.showModal();
+  if (fields.length === 0) cancel.focus();
+}
+
+/** Says something once that stays until it is closed: a secret. @param {string} title @param {string} text @param {string} secret */
+export function reveal(title, text, secret) {
+  const output = make('input', {
+    type: 'text',
+    readonly: true,
+    value: secret,
+    'aria-label': title,
+    spellcheck: 'false',
+  });
+  const close = make('button', { type: 'submit', class: 'primary' }, 'Done');
+  const form = make(
+    'form',
+    { method: 'dialog' },
+    make('h2', { id: 'dialog-title' }, title),
+    make('p', {}, text),
+    output,
+  );
+  form.append(make('div', { class: 'buttons' }, close));
+  const dialog = make('dialog', { 'aria-labelledby': 'dialog-title' }, form);
+  dialog.onclose = () => dialog.remove();
+  output.onfocus = () => output.select();
+  document.body.append(dialog);
+  dialog.showModal();
+  output.focus();
+}
+
+/** At the top of the page, for a while. @param {string} text @param {boolean} [isTrouble] */
+export function notice(text, isTrouble = false) {
+  const element = /** @type {HTMLElement} */ (document.getElementById('notice'));
+  element.classList.toggle('trouble', isTrouble);
+  say(element, text);
+  clearTimeout(noticeTimer);
+  noticeTimer = setTimeout(() => say(element, ''), NOTICE_MS);
+}
+
+/** What went wrong, for a person. @param {unknown} error */
+export function textOf(error) {
+  return error instanceof TypeError ? 'The server cannot be reached.' : String(/** @type {Error} */ (error).message);
+}
+
+/** @param {Field} field */
+function fieldOf({ name, label, value = '', type = 'text', hint, options, isOptional = false }) {
+  const id = `field-${name}`;
+  const about = { id, name, required: !isOptional, ...(hint !== undefined && { 'aria-describedby': `${id}-hint` }) };
+  const input =
+    options === undefined
+      ? make('input', { ...about, type, value, autocomplete: 'off' })
+      : make(
+          'select',
+          about,
+          ...options.map(([each, text]) => make('option', { value: each, selected: each === value }, text)),
+        );
+  return make(
+    'div',
+    { class: 'field' },
+    make('label', { for: id }, label),
+    input,
+    hint !== undefined && make('p', { class: 'hint', id: `${id}-hint` }, hint),
+  );
+}

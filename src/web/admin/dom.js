@@ -1,0 +1,115 @@
+// @ts-check
+/**
+ * How the page makes elements. Texts from outside (titles, names, agents) become text, never markup. What is shown again is changed in place: the
+ * focus, a selection and what someone is typing stay.
+ */
+
+/** @typedef {string | number | Node | null | undefined | false} Part */
+/** @typedef {Record<string, string | number | boolean | null | ((event: Event) => void)>} Attributes */
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/**
+ * An element. Attributes that are false or null are left out; functions are handlers (`onclick`).
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Attributes} [attributes]
+ * @param {...Part} parts
+ * @returns {HTMLElementTagNameMap[T]}
+ */
+export function make(tag, attributes = {}, ...parts) {
+  return fill(document.createElement(tag), attributes, parts);
+}
+
+/** The same for a drawing. @param {string} tag @param {Attributes} [attributes] @param {...Part} parts */
+export function draw(tag, attributes = {}, ...parts) {
+  return fill(/** @type {SVGElement} */ (document.createElementNS(SVG, tag)), attributes, parts);
+}
+
+/**
+ * @template {Element} E
+ * @param {E} element @param {Attributes} attributes @param {readonly Part[]} parts
+ * @returns {E}
+ */
+function fill(element, attributes, parts) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null) element.setAttribute(name, value === true ? '' : String(value));
+  }
+  for (const part of parts) if (part !== null && part !== undefined && part !== false) element.append(asNode(part));
+  return element;
+}
+
+/** @param {string | number | Node} part */
+function asNode(part) {
+  return typeof part === 'number' ? String(part) : part;
+}
+
+/** Sets a text where it differs: a screen reader reads changes, not repeats. @param {Element} element @param {string | number} text */
+export function say(element, text) {
+  if (element.textContent !== String(text)) element.textContent = String(text);
+}
+
+/** Sets an attribute where it differs; null takes it away. @param {Element} element @param {string} name @param {string | null} value */
+export function mark(element, name, value) {
+  if (value === null) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
+/**
+ * Shows a list: one child for each item, in their order, the same one as long as the item has the same key.
+ * @template T
+ * @param {Element} parent @param {readonly T[]} items @param {(item: T) => string} keyOf
+ * @param {(item: T) => HTMLElement} begin makes a child @param {(child: HTMLElement, item: T) => void} [change] fills it with what is so now
+ */
+export function list(parent, items, keyOf, begin, change) {
+  const known = new Map(
+    [...parent.children].map((child) => [/** @type {HTMLElement} */ (child).dataset['key'], child]),
+  );
+  let before = /** @type {Element | null} */ (null);
+  for (const item of items) {
+    const key = keyOf(item);
+    let child = /** @type {HTMLElement | undefined} */ (known.get(key));
+    known.delete(key);
+    if (child === undefined) {
+      child = begin(item);
+      child.dataset['key'] = key;
+    }
+    change?.(child, item);
+    const place = before === null ? parent.firstElementChild : before.nextElementSibling;
+    if (place !== child) parent.insertBefore(child, place);
+    before = child;
+  }
+  for (const gone of known.values()) gone.remove();
+}
+
+/** A part of an element by its class. @param {Element} element @param {string} name @returns {HTMLElement} */
+export function part(element, name) {
+  return /** @type {HTMLElement} */ (element.querySelector(`.${name}`));
+}
+
+/** A section with a heading. @param {string} heading @param {...Part} parts */
+export function section(heading, ...parts) {
+  const id = `section-${heading.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`;
+  return make('section', { class: 'panel', 'aria-labelledby': id }, make('h2', { id }, heading), ...parts);
+}
+
+/**
+ * A table that scrolls by itself where it is too wide.
+ * @param {string} caption @param {readonly string[]} columns "": of buttons
+ * @returns {{ element: HTMLElement, body: HTMLElement }}
+ */
+export function table(caption, columns) {
+  const body = make('tbody');
+  const head = make(
+    'tr',
+    {},
+    ...columns.map((column) => make('th', { scope: 'col' }, column || make('span', { class: 'hidden' }, 'Acts'))),
+  );
+  const element = make(
+    'div',
+    { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${caption}` },
+    make('table', {}, make('caption', { class: 'hidden' }, caption), make('thead', {}, head), body),
+  );
+  return { element, body };
+}

@@ -1,0 +1,89 @@
+// @ts-check
+/** The log's last lines as they come; the newest stands first. */
+
+import { urlOf } from './api.js';
+import { make, say } from './dom.js';
+import { moment } from './words.js';
+
+/** @typedef {import('../../link/admin-reports.js').LogLine} LogLine */
+
+const MOST = 500;
+const LEVELS = /** @type {Readonly<Record<string, string>>} */ ({ warn: 'warning' });
+/** What stands elsewhere in the line. */
+const KNOWN = ['level', 'time', 'msg', 'pid', 'hostname'];
+
+export class LogView {
+  title = 'Log';
+  element;
+  #events;
+  #lines = make('ol', { class: 'lines' });
+  #filter = make('input', { type: 'search', placeholder: 'Find in the log', 'aria-label': 'Find in the log' });
+  #hold = make('button', { type: 'button', 'aria-pressed': 'false' }, 'Hold');
+  /** What came while it is held. */
+  #waiting = /** @type {LogLine[]} */ ([]);
+  #state = make('p', { class: 'sum', role: 'status' });
+
+  constructor() {
+    this.#filter.oninput = () => this.#find();
+    this.#hold.onclick = () => {
+      const holds = this.#hold.getAttribute('aria-pressed') !== 'true';
+      this.#hold.setAttribute('aria-pressed', String(holds));
+      if (!holds) for (const line of this.#waiting.splice(0)) this.#add(line);
+    };
+    this.element = make(
+      'div',
+      {},
+      make('div', { class: 'heading' }, make('h1', {}, 'Log'), this.#filter, this.#hold, this.#state),
+      this.#lines,
+    );
+    this.#events = new EventSource(urlOf('admin/api/log?lines=200'));
+    // Each connection begins with the last lines.
+    this.#events.onopen = () => {
+      this.#lines.replaceChildren();
+      say(this.#state, '');
+    };
+    this.#events.onerror = () => say(this.#state, 'connection lost, trying again');
+    this.#events.addEventListener('line', ({ data }) => this.#take(JSON.parse(data)));
+  }
+
+  show() {}
+
+  close() {
+    this.#events.close();
+  }
+
+  /** @param {LogLine} line */
+  #take(line) {
+    if (this.#hold.getAttribute('aria-pressed') !== 'true') this.#add(line);
+    else if (this.#waiting.push(line) > MOST) this.#waiting.shift();
+  }
+
+  /** @param {LogLine} line */
+  #add({ atMs, line }) {
+    const fields = JSON.parse(line);
+    const level = LEVELS[fields.level] ?? fields.level;
+    const rest = Object.entries(fields)
+      .filter(([name]) => !KNOWN.includes(name))
+      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    const row = make(
+      'li',
+      { 'data-level': level },
+      make('time', {}, moment(atMs)),
+      make('span', { class: 'level' }, level),
+      make('span', { class: 'message' }, fields.msg ?? ''),
+      make('span', { class: 'fields', dir: 'auto' }, rest.join(' ')),
+    );
+    row.hidden = !this.#fits(row);
+    this.#lines.prepend(row);
+    while (this.#lines.children.length > MOST) this.#lines.lastElementChild?.remove();
+  }
+
+  #find() {
+    for (const row of /** @type {Iterable<HTMLElement>} */ (this.#lines.children)) row.hidden = !this.#fits(row);
+  }
+
+  /** @param {HTMLElement} row */
+  #fits(row) {
+    return (row.textContent ?? '').toLowerCase().includes(this.#filter.value.trim().toLowerCase());
+  }
+}

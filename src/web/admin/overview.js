@@ -1,0 +1,160 @@
+// @ts-check
+/** All channels at a glance: how each does, what plays, who listens, now and over the day. */
+
+import { ask, read } from './api.js';
+import { hoursOf, spark } from './charts.js';
+import { confirm } from './dialog.js';
+import { list, make, mark, part, say } from './dom.js';
+import { ago, audienceOf, counted, lagOf, sourceName, stateOf } from './words.js';
+
+/** @typedef {import('./api.js').ChannelReport} ChannelReport */
+
+/** Of listeners over the day. */
+const DAY_EVERY_MS = 300_000;
+/** From this number of channels on, one can look for some. */
+const MANY = 8;
+
+export class Overview {
+  title = 'Channels';
+  element;
+  #live;
+  #rows = make('ul', { class: 'channels' });
+  #sum = make('p', { class: 'sum' });
+  #filter = make('input', { type: 'search', placeholder: 'Find a channel', 'aria-label': 'Find a channel' });
+  #empty = make('p', { class: 'note' }, 'No channel fits.');
+  /** By channel: when its day was asked for. */
+  #days = /** @type {Map<string, number>} */ (new Map());
+  #observer;
+  #timer;
+
+  /** @param {import('./page.js').Page} page */
+  constructor({ live, may }) {
+    this.#live = live;
+    const reload = make(
+      'button',
+      { type: 'button', hidden: !may('operate'), onclick: reloadNow },
+      'Reload configuration …',
+    );
+    this.element = make(
+      'div',
+      { class: 'overview' },
+      make('div', { class: 'heading' }, make('h1', {}, 'Channels'), this.#sum, this.#filter, reload),
+      this.#rows,
+      this.#empty,
+    );
+    this.#filter.oninput = () => this.show();
+    this.#observer = new IntersectionObserver((entries) => {
+      for (const { isIntersecting, target } of entries)
+        if (isIntersecting) void this.#showDay(/** @type {HTMLElement} */ (target));
+    });
+    this.#timer = setInterval(() => document.hidden || this.#refresh(), 1000);
+    this.show();
+  }
+
+  close() {
+    clearInterval(this.#timer);
+    this.#observer.disconnect();
+  }
+
+  /** Called when something has changed. */
+  show() {
+    const { channels } = this.#live;
+    const wanted = this.#filter.value.trim().toLowerCase();
+    this.#filter.hidden = channels.length < MANY;
+    const fits = (/** @type {ChannelReport} */ { channel, name, station, title }) =>
+      [channel, name, station, title].some((text) => text.toLowerCase().includes(wanted));
+    const found = channels.filter(fits);
+    list(
+      this.#rows,
+      found,
+      ({ channel }) => channel,
+      (channel) => this.#begin(channel),
+      fill,
+    );
+    this.#empty.hidden = found.length > 0 || wanted === '';
+    const listeners = channels.reduce((sum, channel) => sum + channel.listeners, 0);
+    const bad = channels.filter((channel) => stateOf(channel).level === 'bad').length;
+    const troubles = bad === 0 ? '' : ` · ${bad} without sound`;
+    say(this.#sum, `${counted(channels.length, 'channel')} · ${counted(listeners, 'listener')}${troubles}`);
+  }
+
+  /** @param {ChannelReport} channel */
+  #begin({ channel }) {
+    const row = make(
+      'li',
+      { class: 'channel' },
+      make(
+        'a',
+        { href: `#/channel/${encodeURIComponent(channel)}` },
+        make('span', { class: 'status' }),
+        make('span', { class: 'name', dir: 'auto' }),
+        make('span', { class: 'station', dir: 'auto' }),
+      ),
+      make('p', { class: 'playing', dir: 'auto' }),
+      make('p', { class: 'source' }),
+      make(
+        'div',
+        { class: 'audience' },
+        make('p', { class: 'listeners' }),
+        make('span', { class: 'lag' }),
+        make('div', { class: 'today' }),
+      ),
+    );
+    this.#observer.observe(row);
+    return row;
+  }
+
+  /** @param {HTMLElement} row */
+  async #showDay(row) {
+    const channel = /** @type {string} */ (row.dataset['key']);
+    if (Date.now() - (this.#days.get(channel) ?? 0) < DAY_EVERY_MS) return;
+    this.#days.set(channel, Date.now());
+    const { series } = await read('statistics', { channel, by: 'hour' }).catch(() => ({ series: [] }));
+    part(row, 'today').replaceChildren(spark(hoursOf(series)));
+  }
+
+  /** Durations go on, and days of rows in sight grow old. */
+  #refresh() {
+    const channels = new Map(this.#live.channels.map((each) => [each.channel, each]));
+    for (const child of /** @type {Iterable<HTMLElement>} */ (this.#rows.children)) {
+      const channel = channels.get(/** @type {string} */ (child.dataset['key']));
+      if (channel !== undefined) fill(child, channel);
+      const { top, bottom } = child.getBoundingClientRect();
+      if (bottom > 0 && top < innerHeight) void this.#showDay(child);
+    }
+  }
+}
+
+/** @param {HTMLElement} row @param {ChannelReport} channel */
+function fill(row, channel) {
+  const { word, level } = stateOf(channel);
+  const status = part(row, 'status');
+  mark(status, 'data-level', level);
+  say(status, word);
+  say(part(row, 'name'), channel.name || channel.channel);
+  say(part(row, 'station'), channel.station);
+  say(part(row, 'playing'), channel.title || 'No title');
+  say(part(row, 'source'), sourceLine(channel));
+  const { listeners, lagMs } = channel;
+  say(part(row, 'listeners'), audienceOf(channel));
+  say(part(row, 'lag'), listeners === 0 ? 'listeners' : `listening · ${lagOf(lagMs)} behind`);
+}
+
+/** @param {ChannelReport} channel */
+function sourceLine({ onAir, silentSinceMs, sources }) {
+  if (silentSinceMs !== null) return `for ${ago(silentSinceMs)}`;
+  const source = onAir === null ? undefined : sources[onAir];
+  if (source === undefined) return '';
+  const since = source.sinceMs === null ? '' : ` · for ${ago(source.sinceMs)}`;
+  const rate = source.bitrateKbps === 0 ? '' : ` · ${source.bitrateKbps} kb/s`;
+  return `source ${sourceName(source)}${rate}${since}`;
+}
+
+function reloadNow() {
+  const text =
+    'The configuration file is read again. What it changes is put in force at once; who is not concerned notices nothing. A wrong file changes nothing.';
+  confirm({ title: 'Reload the configuration?', text, button: 'Reload' }, async () => {
+    const { changes } = await ask('POST', 'admin/reload');
+    return changes.join(' · ');
+  });
+}

@@ -1,0 +1,139 @@
+// @ts-check
+/** A channel's sources: which one plays, how each does, and what became of them; to choose one, and to end an encoder's connection. */
+
+import { ask } from './api.js';
+import { confirm } from './dialog.js';
+import { list, make, mark, part, say, section, table } from './dom.js';
+import { ago, count, EVENTS, moment, REASONS, sourceName } from './words.js';
+
+/** @typedef {import('./channel.js').OneChannel} OneChannel */
+/** @typedef {import('./words.js').SourceReport} SourceReport */
+/** @typedef {import('../../channel/source-timeline.js').TimelineEntry} TimelineEntry */
+
+export class SourcesPanel {
+  element;
+  #path;
+  #may;
+  #list = make('ul', { class: 'sources' });
+  #release = make('button', { type: 'button' }, 'Release the chosen source …');
+  #timeline = table('What became of them', ['When', 'Source', 'What']);
+
+  /** @param {import('./page.js').Page} page @param {string} key */
+  constructor({ may }, key) {
+    this.#path = `admin/api/channels/${encodeURIComponent(key)}`;
+    this.#may = may('operate');
+    this.#release.onclick = () => {
+      const text = 'From here on the best source that delivers plays again.';
+      confirm({ title: 'Release the chosen source?', text, button: 'Release' }, async () => {
+        await ask('DELETE', `${this.#path}/source`);
+        return 'The best source plays again.';
+      });
+    };
+    const heading = make('h3', {}, 'What became of them');
+    this.element = section(
+      'Sources',
+      this.#list,
+      make('div', { class: 'buttons' }, this.#release),
+      heading,
+      this.#timeline.element,
+    );
+    this.element.classList.add('whole');
+  }
+
+  /** @param {OneChannel} channel */
+  async show({ sources, pinned, timeline }) {
+    this.#release.hidden = pinned === null || !this.#may;
+    list(
+      this.#list,
+      sources,
+      ({ place, kind }) => `${place} ${kind}`,
+      (source) => this.#begin(source),
+      (row, source) => fill(row, source, pinned),
+    );
+    list(
+      this.#timeline.body,
+      [...timeline].reverse(),
+      ({ atMs, what, place, isOver }) => `${atMs} ${what} ${place} ${isOver}`,
+      (entry) =>
+        make(
+          'tr',
+          {},
+          make('td', {}, moment(entry.atMs)),
+          make('td', {}, sourceName(entry)),
+          make('td', { class: 'what' }),
+        ),
+      (row, entry) => say(part(row, 'what'), whatOf(entry)),
+    );
+  }
+
+  /** @param {SourceReport} source */
+  #begin({ place, kind }) {
+    const name = sourceName({ kind, place });
+    const choose = make(
+      'button',
+      { type: 'button', class: 'choose', 'aria-label': `Play this: ${name}` },
+      'Play this …',
+    );
+    choose.onclick = () => {
+      const text = 'It plays until it is released or lost, whatever better one comes.';
+      confirm({ title: `Play source ${name}?`, text, button: 'Play' }, async () => {
+        await ask('POST', `${this.#path}/source`, { place });
+        return `Source ${name} is chosen.`;
+      });
+    };
+    const end = make(
+      'button',
+      { type: 'button', class: 'end danger', 'aria-label': `End connection: ${name}` },
+      'End connection …',
+    );
+    end.onclick = () => {
+      const text =
+        'The next source takes over. The encoder may come again at once, unless its address is blocked (Access).';
+      confirm({ title: 'End the encoder’s connection?', text, button: 'End connection', isDanger: true }, async () => {
+        await ask('DELETE', `${this.#path}/encoder`);
+        return 'The connection is ended.';
+      });
+    };
+    const buttons = make('div', { class: 'buttons', hidden: !this.#may }, choose, end);
+    return make(
+      'li',
+      {},
+      make('p', { class: 'head' }, make('span', { class: 'status' }), make('strong', {}, name)),
+      make('p', { class: 'facts', dir: 'auto' }),
+      make('p', { class: 'events' }),
+      buttons,
+    );
+  }
+}
+
+/** @param {HTMLElement} row @param {SourceReport} source @param {number | null} pinned */
+function fill(row, source, pinned) {
+  const { place, kind, state, isOnAir, address, agent, sinceMs, bitrateKbps, contentType, troubles, events, upstream } =
+    source;
+  const status = part(row, 'status');
+  const word = isOnAir ? (pinned === place ? 'plays, chosen' : 'plays') : state === 'up' ? 'ready' : state;
+  say(status, troubles.length > 0 ? `${word}: ${troubles.join(', ')}` : word);
+  mark(status, 'data-level', troubles.length > 0 ? 'waiting' : isOnAir ? 'good' : 'idle');
+  const facts = [
+    contentType?.replace(/^audio\//, ''),
+    bitrateKbps > 0 ? `${bitrateKbps} kb/s` : undefined,
+    address === '' ? undefined : `from ${address}`,
+    agent === '' ? undefined : agent,
+    upstream === null ? undefined : `URL ${upstream}`,
+    sinceMs === null ? undefined : `for ${ago(sinceMs)}`,
+  ];
+  say(part(row, 'facts'), facts.filter((fact) => fact !== undefined).join(' · '));
+  const found = Object.entries(events).filter(([, times]) => times > 0);
+  say(part(row, 'events'), found.map(([event, times]) => `${EVENTS[event] ?? event}: ${count(times)}×`).join(' · '));
+  const choose = /** @type {HTMLButtonElement} */ (part(row, 'choose'));
+  choose.disabled = isOnAir || (kind === 'encoder' && state !== 'up');
+  part(row, 'end').hidden = kind !== 'encoder' || state !== 'up';
+}
+
+/** @param {TimelineEntry} entry */
+function whatOf({ what, place, reason, isOver, count: times }) {
+  const again = times > 1 ? ` (${count(times)} times)` : '';
+  if (what === 'on-air')
+    return `${place === null ? 'nothing plays' : 'plays'}${reason === '' ? '' : `: ${REASONS[reason] ?? reason}`}${again}`;
+  return `${EVENTS[what] ?? what}${isOver ? ': over' : ''}${again}`;
+}

@@ -1,0 +1,119 @@
+// @ts-check
+/** Numbers, times and states as an operator reads them. */
+
+/** @typedef {import('../../link/admin-reports.js').ChannelReport} ChannelReport */
+/** @typedef {import('../../link/admin-reports.js').SourceReport} SourceReport */
+
+const NUMBER = new Intl.NumberFormat('en');
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const DAY_MS = 86_400_000;
+
+/** @param {number} value */
+export function count(value) {
+  return NUMBER.format(value);
+}
+
+/** "1 listener", "2 listeners". @param {number} value @param {string} noun */
+export function counted(value, noun) {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** A moment: the time of day, and the day where it is another one. @param {number} atMs unix milliseconds */
+export function moment(atMs) {
+  return Math.abs(Date.now() - atMs) < DAY_MS ? CLOCK.format(atMs) : DAY.format(atMs);
+}
+
+/** How long ago, in its two largest units. @param {number} sinceMs unix milliseconds */
+export function ago(sinceMs) {
+  return lasting(Math.max(0, Date.now() - sinceMs));
+}
+
+/** @param {number} ms */
+export function lasting(ms) {
+  const seconds = Math.floor(ms / 1000);
+  const [days, hours, minutes] = [
+    Math.floor(seconds / 86_400),
+    Math.floor(seconds / 3600) % 24,
+    Math.floor(seconds / 60) % 60,
+  ];
+  if (days > 0) return `${days} d ${hours} h`;
+  if (hours > 0) return `${hours} h ${minutes} min`;
+  if (minutes > 0) return `${minutes} min ${seconds % 60} s`;
+  return `${seconds} s`;
+}
+
+/** @param {number} bytes */
+export function bytesOf(bytes) {
+  if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
+  if (bytes >= 1e6) return `${(bytes / 1e6).toFixed(1)} MB`;
+  return `${Math.round(bytes / 1e3)} kB`;
+}
+
+/** @param {number | null} ms */
+export function lagOf(ms) {
+  return ms === null ? '–' : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** "encoder (1)": its place as an operator counts. @param {{ kind: string | null, place: number | null }} source */
+export function sourceName({ kind, place }) {
+  return place === null || kind === null ? 'none' : `${place + 1} · ${kind}`;
+}
+
+/** How many listen, with the limit once that is near. @param {ChannelReport} channel */
+export function audienceOf({ listeners, maxListeners }) {
+  return maxListeners === null || listeners * 2 < maxListeners
+    ? count(listeners)
+    : `${count(listeners)} of ${count(maxListeners)}`;
+}
+
+/** How a channel does: the word, and how bad that is. @param {ChannelReport} channel @returns {{ word: string, level: 'good' | 'waiting' | 'bad' }} */
+export function stateOf({ onAir, silentSinceMs, sources, pinned }) {
+  const source = onAir === null ? undefined : sources[onAir];
+  if (silentSinceMs !== null || source === undefined) return { word: 'no audio', level: 'bad' };
+  if (source.troubles.includes('silent')) return { word: 'silence', level: 'bad' };
+  if (pinned !== null && pinned === onAir) return { word: 'chosen source', level: 'waiting' };
+  if (onAir !== 0) return { word: 'fallback', level: 'waiting' };
+  if (source.troubles.length > 0) return { word: source.troubles.join(', '), level: 'waiting' };
+  return { word: 'on air', level: 'good' };
+}
+
+/** What a source's events mean. */
+export const EVENTS = /** @type {Readonly<Record<string, string>>} */ ({
+  stalled: 'no audio comes',
+  unsteady: 'was lost again and again',
+  'bitrate-off': 'another bitrate than configured',
+  silent: 'sends silence',
+  codec: 'another codec',
+  'sample-rate': 'another sample rate',
+  channels: 'mono became stereo, or the reverse',
+  bitrate: 'another bitrate',
+  'content-type': 'its Content-Type is not what it sends',
+  'no-frames': 'sends no frames',
+  damaged: 'sends damaged frames',
+  'broken-body': 'its transfer encoding is broken',
+  takeover: 'another encoder took its place',
+});
+
+/** Why a source came on air. */
+export const REASONS = /** @type {Readonly<Record<string, string>>} */ ({
+  start: 'at the start',
+  'has bytes': 'it delivers',
+  stalled: 'the one before delivers no more',
+  demand: 'by demand',
+  'not wanted': 'nobody listens',
+  reload: 'by a reload',
+});
+
+/** How listeners' streams end. */
+export const ENDINGS = /** @type {Readonly<Record<string, string>>} */ ({
+  left: 'left',
+  lagged: 'too slow',
+  broken: 'connection failed',
+  format: 'other format',
+  silence: 'no audio',
+  overtime: 'time was up',
+  removed: 'channel removed',
+  operator: 'by an operator',
+  shutdown: 'server stopped',
+});

@@ -1,0 +1,54 @@
+/** What is wrong, at each threshold and one past it. */
+
+import t from 'tap';
+import { conditionsOf } from '../../src/alerts/conditions.js';
+import type { AlertFacts, ChannelCondition } from '../../src/alerts/facts.js';
+
+const DAY_MS = 86_400_000;
+const THRESHOLDS = { slowSaveMs: 1000, freeMegabytes: 256, certificateDays: 14, limitPercent: 90 };
+const CHANNEL: ChannelCondition = {
+  ...{ key: 'jazz', station: 'house', missingMs: 0, isSilence: false, lost: null },
+  ...{ onAir: { kind: 'encoder', offKbps: null }, titleAgeMs: 0, mostTitleAgeMs: 0 },
+};
+const FACTS: AlertFacts = {
+  ...{ wallMs: 1e12, channels: [CHANNEL], storeFault: null, slowestSaveMs: 999, freeBytes: 256e6 },
+  ...{ certificates: [], limits: [], died: {} },
+};
+
+const found = (facts: Partial<AlertFacts>) =>
+  conditionsOf({ ...FACTS, ...facts }, THRESHOLDS).map(({ event, subject, severity }) => [event, subject, severity]);
+const ofChannel = (facts: Partial<ChannelCondition>) => found({ channels: [{ ...CHANNEL, ...facts }] });
+
+t.test('nothing is wrong', async (t) => {
+  t.strictSame(found({}), []);
+  t.strictSame(found({ freeBytes: null }), []);
+});
+
+t.test('of a channel', async (t) => {
+  t.strictSame(ofChannel({ missingMs: 1, onAir: null }), [['no-audio', 'jazz', 'critical']]);
+  t.strictSame(ofChannel({ lost: 'encoder' }), [['source-lost', 'jazz', 'warning']]);
+  t.strictSame(ofChannel({ isSilence: true }), [['silence', 'jazz', 'critical']]);
+  t.strictSame(ofChannel({ onAir: { kind: 'pull', offKbps: 64 } }), [['bitrate-off', 'jazz', 'warning']]);
+  t.strictSame(ofChannel({ titleAgeMs: 1e9 }), [], '0 minutes: never');
+  t.strictSame(ofChannel({ titleAgeMs: 59_999, mostTitleAgeMs: 60_000 }), []);
+  t.strictSame(ofChannel({ titleAgeMs: 60_000, mostTitleAgeMs: 60_000 }), [['no-titles', 'jazz', 'warning']]);
+});
+
+t.test('of store and disk', async (t) => {
+  t.strictSame(found({ storeFault: 'it is gone' }), [['store-fault', '', 'critical']]);
+  t.strictSame(found({ slowestSaveMs: 1000 }), [['disk-slow', '', 'warning']]);
+  t.strictSame(found({ freeBytes: 256e6 - 1 }), [['disk-full', '', 'critical']]);
+});
+
+t.test('of certificates, limits and processes', async (t) => {
+  const expiring = (inMs: number) => found({ certificates: [{ address: 'a:443', expiresMs: 1e12 + inMs }] });
+  t.strictSame(expiring(14 * DAY_MS), []);
+  t.strictSame(expiring(14 * DAY_MS - 1), [['certificate', 'a:443', 'warning']]);
+  t.strictSame(expiring(3 * DAY_MS - 1), [['certificate', 'a:443', 'critical']]);
+  t.strictSame(expiring(-1), [['certificate', 'a:443', 'critical']]);
+  const used = (count: number) => found({ limits: [{ limit: 'listeners', count, most: 100 }] });
+  t.strictSame(used(89), []);
+  t.strictSame(used(90), [['limit-near', 'listeners', 'warning']]);
+  t.strictSame(used(100), [['limit-near', 'listeners', 'critical']]);
+  t.strictSame(found({ died: { worker: 0, hub: 2 } }), [['process-died', 'hub', 'critical']]);
+});

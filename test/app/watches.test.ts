@@ -1,0 +1,37 @@
+/** What the log says of channels without audio: once, then each minute, and when they have it again. */
+
+import t from 'tap';
+import { silenceWatch } from '../../src/app/watches.js';
+import { keepLines } from '../kit/log-lines.js';
+
+t.test('channels without audio are one line: at 10 s, each minute, and at once where another is added', async (t) => {
+  const { log, lines } = keepLines();
+  const missing = new Map([...'ab'].map((key) => [key, { missingSinceMs: Number.POSITIVE_INFINITY }]));
+  const watch = silenceWatch(missing, log);
+  const at = (seconds: number) => {
+    const before = lines.length;
+    watch(seconds * 1000);
+    return lines.slice(before).map(({ level, channels, longestSeconds }) => [level, channels, longestSeconds]);
+  };
+  t.strictSame(at(5), []);
+  missing.get('a')!.missingSinceMs = 0;
+  t.strictSame(at(9.9), []);
+  t.strictSame(at(10), [['warn', ['a'], 10]]);
+  t.strictSame(at(69.9), []);
+  t.strictSame(at(70), [['warn', ['a'], 70]]);
+  missing.get('b')!.missingSinceMs = 65_000;
+  t.strictSame(at(75), [['warn', ['a', 'b'], 75]]);
+  missing.get('a')!.missingSinceMs = Number.POSITIVE_INFINITY;
+  t.strictSame(at(76), [['info', ['a'], undefined]]);
+  missing.get('b')!.missingSinceMs = Number.POSITIVE_INFINITY;
+  t.strictSame(at(200), [['info', ['b'], undefined]]);
+  t.strictSame(at(300), []);
+});
+
+t.test('of a thousand channels a line names twenty', async (t) => {
+  const { log, lines } = keepLines();
+  silenceWatch(new Map(Array.from({ length: 1000 }, (_, i) => [`c${i}`, { missingSinceMs: 0 }])), log)(60_000);
+  t.equal(lines.length, 1);
+  t.equal(lines[0]!['count'], 1000);
+  t.equal((lines[0]!['channels'] as string[]).length, 20);
+});

@@ -1,0 +1,185 @@
+/** The command line as a person or a shell uses it: what each command says, takes and refuses, beside a real server. */
+
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { COMMANDS } from '../../src/cli/commands.js';
+import { airsplice, MAIN, runProgram } from '../kit/command-line.js';
+import { until } from '../kit/player.js';
+import { TYPESCRIPT } from '../kit/process.js';
+import { missing, Program } from '../kit/program.js';
+import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+
+t.test('help names every command, and of each what it takes', async (t) => {
+  const overviews = await Promise.all([airsplice(['help']), airsplice(['--help']), airsplice(['-h'])]);
+  for (const { code, out } of overviews) {
+    t.equal(code, 0);
+    for (const { name } of COMMANDS) t.match(out, new RegExp(`^  ${name} `, 'm'));
+  }
+  const [asked, option, start] = await Promise.all([
+    airsplice(['help', 'watch']),
+    airsplice(['watch', '--help']),
+    airsplice(['start', '-h']),
+  ]);
+  t.match(asked.out, /^usage: airsplice watch \[--station STATION\].* \[CHANNEL\]$/m);
+  t.match(asked.out, /^ {2}--count N +Ends after this many\.$/m);
+  t.equal(option.out, asked.out);
+  t.match(start.out, /^ {2}-p, --port PORT +In place/m);
+});
+
+t.test('its version', async (t) => {
+  for (const word of ['version', '--version']) {
+    t.match(await airsplice([word]), { code: 0, out: /^airsplice \d+\.\d+\.\d+ \(Node\.js \d+\.\d+\.\d+\)\n$/ });
+  }
+});
+
+t.test('a wrong command line: what is wrong, the usage, exit code 2, nothing on standard output', async (t) => {
+  const wrong: [readonly string[], RegExp][] = [
+    [['help', 'nothing'], /there is no command "nothing"\nusage: airsplice help/],
+    [['relode'], /there is neither a command nor a file "relode"\nusage: airsplice start/],
+    [['start', '--port', '1.5'], /--port must be a whole number\nusage/],
+    [['start', '--log-level', 'loud'], /--log-level must be one of: fatal, error, warn, info, debug, silent\nusage/],
+    [['start', 'a.yaml', 'b.yaml'], /"b\.yaml" is too much\nusage/],
+    [['check'], /something is missing\nusage: airsplice check \[--diff\] CONFIG/],
+    [['check', '--loud', 'x'], /Unknown option '--loud'\nusage/],
+    [['completion', 'toString'], /SHELL must be one of: bash, zsh, fish\nusage/],
+    [['watch'], /a channel or --station is needed/],
+    [['watch', 'demo', '--station', 'demo'], /not both/],
+    [['watch', 'de/mo'], /a key is 1 to 64/],
+    [['watch', 'demo', '--count', '0'], /--count must be a number from 1/],
+    [['watch', 'demo', '--url', 'ftp://x'], /--url must be/],
+    [['push', 'demo'], /--artist or --song is missing/],
+    [['push', 'demo', '--song', 'x'], /AIRSPLICE_TOKEN is not set/],
+    [['push', 'dé', '--song', 'x'], /a channel key is/],
+  ];
+  for (const [args, words] of wrong) {
+    const { code, out, err } = await airsplice(args, { AIRSPLICE_TOKEN: '' });
+    t.strictSame({ code, out }, { code: 2, out: '' }, args.join(' '));
+    t.match(err, words);
+  }
+});
+
+t.test('check: what a configuration makes, or each problem with its place and what was meant', async (t) => {
+  const folder = tempFolder(t);
+  const [good, bad] = [join(folder, 'good.yaml'), join(folder, 'bad.yaml')];
+  writeFileSync(good, demoYaml('', 8123));
+  writeFileSync(join(folder, 'jingle.mp3'), 'RIFF0000WAVEfmt ');
+  writeFileSync(
+    bad,
+    `adresses: []
+streams: { burst: 3, lagSecond: 4, nothingLikeIt: 5 }
+stations: { s: { channels: { c: { pushTokens: [env:UNSET_TOKEN], sources: [{ type: encoder, passwort: x }, { type: file, path: jingle.mp3 }] } } } }
+`,
+  );
+  const valid = await airsplice(['check', good]);
+  t.match(valid, { code: 0, err: '' });
+  t.match(valid.out, /good\.yaml can be used: \d channels of 1 station at http:\/\/127\.0\.0\.1:8123, one process\n$/);
+  const { code, err } = await airsplice(['check', bad]);
+  t.equal(code, 2);
+  for (const line of [
+    'bad.yaml:1:1: adresses: is not an option; did you mean addresses?',
+    'bad.yaml:2:12: streams.burst: is not an option; did you mean burstSeconds?',
+    'bad.yaml:2:22: streams.lagSecond: is not an option; did you mean lagSeconds?',
+    'bad.yaml:2:36: streams.nothingLikeIt: is not an option\n',
+    'names the environment variable UNSET_TOKEN, one that is unset or empty',
+    'sources[1].path: has no MP3, AAC (ADTS) or Ogg audio that could be played (it looks like WAV)',
+    'sources[0].passwort: is not an option; did you mean password?',
+  ])
+    t.ok(err.includes(line), `${line} in ${err}`);
+  t.match(err, /airsplice: \d+ problems\n$/);
+  t.match(await airsplice(['check', join(folder, 'none.yaml')]), { code: 2, err: /cannot be read \(ENOENT\)/ });
+});
+
+t.test('push and watch, beside a server', async (t) => {
+  const { base } = await startServer(t, demoYaml());
+  const env = { AIRSPLICE_TOKEN: 'demo-token' };
+  const watching = new Program(t, process.execPath, [
+    ...TYPESCRIPT,
+    ...[MAIN, 'watch', '--station', 'demo', '--count', '2', '--url', `${base}/`],
+  ]);
+  const push = (args: readonly string[], more: NodeJS.ProcessEnv = env) =>
+    airsplice(['push', 'demo', '--url', base, ...args], more);
+  const next = await push(['--artist', 'Miriam Makeba', '--song', 'Pata Pata', '--duration', '183', '--next']);
+  t.strictSame(next, { code: 0, out: 'demo: Miriam Makeba - Pata Pata\n', err: '' });
+  await watching.until(() => watching.said.includes('Pata'), 20_000, 'it says nothing');
+  t.equal((await push(['--song', 'Só danço\u001b[2J samba'])).code, 0);
+  await until(() => watching.ended !== undefined, 20_000);
+  t.equal(watching.ended, 0);
+  t.match(watching.said, /^\d\d:\d\d:\d\d {2}demo +next {2}Miriam Makeba - Pata Pata \(3:03\)\n/);
+  t.match(watching.said, /^\d\d:\d\d:\d\d {2}demo +now {3}Só danço.* samba\n$/m);
+  t.notOk(watching.said.includes('\u001b'), 'nothing moves the cursor');
+
+  const json = await airsplice(['watch', 'demo', '--json', '--count', '1', '--url', base]);
+  t.equal(JSON.parse(json.out).artist, 'Miriam Makeba', 'first what follows');
+
+  const refused = await push(['--song', 'x', '--duration', 'long']);
+  t.match(refused, { code: 1, out: '', err: /^airsplice: 422: .*\n {2}duration: / });
+  t.match(await push(['--song', 'x'], { AIRSPLICE_TOKEN: 'wrong' }), { code: 1, err: /^airsplice: 403: / });
+  t.match(await airsplice(['watch', 'none', '--url', base]), { code: 1, err: /answers 404 for the channel none\n$/ });
+  const nobody = await airsplice(['watch', 'demo', '--url', 'http://127.0.0.1:9']);
+  t.match(nobody, { code: 1, err: /^airsplice: the server at http:\/\/127\.0\.0\.1:9 cannot be reached: / });
+});
+
+t.test('what a server makes up moves no cursor', async (t) => {
+  const server = createServer(({ method }, response) => {
+    if (method === 'GET') {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      const record = { type: 'now\u0007', code: 'x\u001b[1m', rawdata: 'a\u001b[2Jb', duration: 0 };
+      response.write(`data: ${JSON.stringify(record)}\n\n`);
+      return;
+    }
+    response.writeHead(422);
+    response.end(JSON.stringify({ detail: 'd\u001b[2J', errors: [{ field: 'f\u0007', message: 'm\u001b[2J' }] }));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => server.closeAllConnections());
+  t.teardown(() => server.close());
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const watched = await airsplice(['watch', 'x', '--count', '1', '--url', base]);
+  t.match(watched, { code: 0, out: /a \[2Jb\n$/ });
+  const pushed = await airsplice(['push', 'x', '--song', 'x', '--url', base], { AIRSPLICE_TOKEN: 'x' });
+  t.match(pushed, { code: 1, err: /^airsplice: 422: d \[2J\n {2}f : m \[2J\n$/ });
+  for (const text of [watched.out, pushed.err]) t.notMatch(text, /[\u0000-\u0009\u000b-\u001f]/);
+});
+
+t.test('watch ends with a signal, as a success', async (t) => {
+  const { base } = await startServer(t, demoYaml());
+  const watching = new Program(t, process.execPath, [...TYPESCRIPT, MAIN, 'watch', 'demo', '--url', base]);
+  const env = { AIRSPLICE_TOKEN: 'demo-token' };
+  await airsplice(['push', 'demo', '--song', 'One', '--url', base], env);
+  await watching.until(() => watching.said.includes('One'), 20_000, 'it says nothing');
+  await watching.stop('SIGINT');
+  t.equal(watching.ended, 0);
+});
+
+/** What bash offers behind these words. */
+async function offered(t: Test, ...words: readonly string[]): Promise<readonly string[]> {
+  const { out: script } = await airsplice(['completion', 'bash']);
+  const line = words.map((word) => `'${word}'`).join(' ');
+  const ask = `${script}\nCOMP_WORDS=(airsplice ${line}); COMP_CWORD=${words.length}; _airsplice; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { out, err } = await runProgram('bash', ['-c', ask]);
+  t.equal(err, '');
+  return out.trim().split('\n');
+}
+
+t.test('bash completes commands, options and shells', { skip: missing('bash') }, async (t) => {
+  t.strictSame(await offered(t, 'che'), ['check']);
+  t.strictSame([...(await offered(t, ''))].sort(), COMMANDS.map(({ name }) => name).sort());
+  t.strictSame(await offered(t, 'watch', '--s'), ['--station']);
+  t.strictSame(await offered(t, 'completion', 'f'), ['fish']);
+});
+
+t.test('zsh and fish are given all commands, each with its summary', async (t) => {
+  for (const shell of ['zsh', 'fish']) {
+    const { code, out } = await airsplice(['completion', shell]);
+    t.equal(code, 0);
+    for (const { name, summary } of COMMANDS) {
+      t.ok(out.includes(name) && out.includes(summary.replaceAll("'", "'\\''").slice(0, 20)), `${shell}: ${name}`);
+    }
+    const file = join(tempFolder(t), 'script');
+    writeFileSync(file, out);
+    if (missing(shell) === false) t.equal((await runProgram(shell, ['-n', file])).err, '');
+  }
+});

@@ -1,0 +1,207 @@
+/** `airsplice backup` while titles are pushed without a pause, and `restore`: what was accepted before the backup was asked for is there again. */
+
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import net from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { airsplice } from '../kit/command-line.js';
+import { until } from '../kit/player.js';
+import { freePort, ServerProcess } from '../kit/process.js';
+import { demoYaml, tempFolder } from '../kit/server.js';
+
+interface Running {
+  readonly server: ServerProcess;
+  readonly folder: string;
+  readonly config: string;
+}
+
+async function start(t: Test, workers: number, folder = tempFolder(t)): Promise<Running> {
+  const config = join(folder, 'airsplice.yaml');
+  const port = await freePort();
+  const limits = 'limits: { pushesPerMinute: 1000000, pushBurst: 1000000 }';
+  writeFileSync(config, `workers: ${workers}\n${limits}\n${demoYaml('', port)}`);
+  const server = new ServerProcess(t, port, [config], { TMPDIR: folder });
+  await server.ready();
+  return { server, folder, config };
+}
+
+async function push(base: string, channel: string, song: string): Promise<boolean> {
+  const url = `${base}/metapush/${channel}/${channel}-token?song=${song}&duration=1`;
+  const answer = await fetch(url, { headers: { connection: 'close' } }).catch(() => undefined);
+  await answer?.text();
+  return answer?.status === 200;
+}
+
+/** Of a channel's history, and what is on air. */
+async function songsOf(base: string, channel: string): Promise<Set<string>> {
+  const answer = await fetch(`${base}/metadata/channel/${channel}/history.json?limit=1000`);
+  const entries = (await answer.json()) as { readonly song?: string; readonly track?: { readonly song: string } }[];
+  const text = JSON.stringify(entries);
+  const now = await (await fetch(`${base}/metadata/channel/${channel}.json`)).text();
+  return new Set([...`${text}${now}`.matchAll(/"song":"([^"]*)"/g)].map(([, song]) => song!));
+}
+
+for (const workers of [0, 2]) {
+  const name = workers === 0 ? 'one process' : 'a hub and workers';
+  t.test(`${name}: a backup under pushes, kill -9, restore`, async (t) => {
+    const { server, folder, config } = await start(t, workers);
+    const accepted: string[] = [];
+    let isPushing = true;
+    const pushing = Promise.all(
+      ['demo', 'studio'].map(async (channel) => {
+        for (let i = 0; isPushing; i++)
+          if (await push(server.base, channel, `${channel}${i}`)) accepted.push(`${channel}${i}`);
+      }),
+    );
+    await until(() => accepted.length > 20, 30_000);
+    const before = [...accepted];
+    const file = join(folder, 'one.backup');
+    const ran = await airsplice(['backup', file, '--config', config]);
+    t.match(ran, { code: 0, err: '', out: /has .*airsplice\.yaml and the store of .*data \(\d+ bytes\)/ });
+    await until(
+      () => accepted.length > before.length + 5,
+      30_000,
+      () => 'pushes go on',
+    );
+    isPushing = false;
+    await pushing;
+    t.equal(statSync(file).mode & 0o777, 0o600);
+    t.strictSame(
+      readdirSync(join(folder, 'data')).filter((each) => each.includes('backup')),
+      [],
+      'nothing is left in the data folder',
+    );
+    t.strictSame(execFileSync('tar', ['tf', file], { encoding: 'utf8' }).trim().split('\n'), [
+      'manifest.json',
+      'airsplice.yaml',
+      'airsplice.mdb',
+    ]);
+    t.match(await airsplice(['backup', file, '--config', config]), { code: 1, err: /is there already/ });
+    t.match(await airsplice(['restore', file, '--force']), {
+      code: 1,
+      err: /was not restored: .* is in use by another airsplice server/,
+    });
+
+    await server.end('SIGKILL');
+    const elsewhere = tempFolder(t);
+    const [moved, data] = [join(elsewhere, 'airsplice.yaml'), join(elsewhere, 'data')];
+    const restored = async () => {
+      const again = await airsplice(['restore', file, '--config', moved]);
+      return again;
+    };
+    await until(async () => (await restored()).code === 0 || existsSync(moved), 20_000);
+    t.equal(readFileSync(moved, 'utf8'), readFileSync(config, 'utf8'));
+    t.ok(existsSync(join(data, 'airsplice.mdb')));
+    t.match(await restored(), { code: 1, err: /airsplice\.mdb is there already: --force replaces/ });
+    const second = new ServerProcess(t, server.port, [moved], { TMPDIR: elsewhere });
+    await second.ready();
+    const songs = new Set([...(await songsOf(second.base, 'demo')), ...(await songsOf(second.base, 'studio'))]);
+    t.strictSame(
+      before.filter((song) => !songs.has(song)),
+      [],
+      `all ${before.length} that were accepted before`,
+    );
+    await second.end('SIGTERM');
+    t.match(await airsplice(['restore', file, '--config', moved, '--force']), { code: 0 });
+  });
+}
+
+t.test(
+  'of a stopped server; a file that is damaged, cut, of another format or none of ours changes nothing',
+  async (t) => {
+    const { server, folder, config } = await start(t, 0);
+    t.ok(await push(server.base, 'demo', 'kept'));
+    await server.end('SIGTERM');
+    const file = join(folder, 'one.backup');
+    t.match(await airsplice(['backup', file, '--config', config]), { code: 0 });
+    const whole = readFileSync(file);
+    const store = readFileSync(join(folder, 'data/airsplice.mdb'));
+    const place = join(folder, 'restored.yaml');
+    const refused = async (bytes: Buffer, words: RegExp, more: readonly string[] = []) => {
+      const bad = join(folder, 'bad.backup');
+      writeFileSync(bad, bytes);
+      const data = join(folder, 'elsewhere');
+      t.match(await airsplice(['restore', bad, '--config', place, '--data', data, ...more]), {
+        code: 1,
+        out: '',
+        err: words,
+      });
+      t.notOk(existsSync(place), 'no configuration');
+      t.strictSame(existsSync(data) ? readdirSync(data) : [], [], 'no store, and nothing half done');
+    };
+    const flipped = Buffer.from(whole);
+    flipped[whole.length - 2000]! ^= 1;
+    await refused(flipped, /it is damaged: the store is not what its manifest says/);
+    const config1 = Buffer.from(whole);
+    config1[whole.indexOf('pushesPerMinute')]! ^= 1;
+    await refused(config1, /it is damaged: it is not what its manifest says/);
+    await refused(whole.subarray(0, whole.length - 5000), /damaged, or cut off/);
+    await refused(whole.subarray(0, 100), /is not a backup of airsplice/);
+    await refused(Buffer.from('hello'.repeat(1000)), /is not a backup of airsplice/);
+    await refused(
+      Buffer.from(whole.toString('latin1').replace('"format": 1', '"format": 2'), 'latin1'),
+      /has format 2, of airsplice .*: this version reads format 1/,
+    );
+    await refused(
+      Buffer.from(whole.toString('latin1').replace('airsplice.mdb\0', '../../etc.mdb\0'), 'latin1'),
+      /damaged/,
+    );
+
+    // Over what is there, only by force; another store does not get lost by a backup that is none.
+    t.match(await airsplice(['restore', file]), { code: 1, err: /airsplice\.mdb is there already/ });
+    writeFileSync(config, readFileSync(config, 'utf8').replace('name: Demo\n', 'name: Changed\n'));
+    t.match(await airsplice(['restore', file]), {
+      code: 1,
+      err: /airsplice\.mdb and .*airsplice\.yaml are there already/,
+    });
+    t.ok(readFileSync(join(folder, 'data/airsplice.mdb')).equals(store));
+    // What a service could read before, it can read again, whoever restores.
+    const isRoot = process.getuid?.() === 0;
+    chmodSync(config, 0o640);
+    if (isRoot) for (const path of [config, join(folder, 'data')]) chownSync(path, 65_534, 65_534);
+    t.match(await airsplice(['restore', file, '--force']), { code: 0, err: '' });
+    t.match(readFileSync(config, 'utf8'), /name: Demo\n/);
+    t.equal(statSync(config).mode & 0o777, 0o640);
+    const owners = [config, join(folder, 'data/airsplice.mdb')].map((path) => statSync(path).uid);
+    if (isRoot) t.strictSame(owners, [65_534, 65_534]);
+    truncateSync(join(folder, 'data/airsplice.mdb'), 5000);
+    t.match(await airsplice(['backup', join(folder, 'two.backup'), '--config', config]), { code: 1, err: /damaged/ });
+    t.notOk(existsSync(join(folder, 'two.backup')));
+    t.match(await airsplice(['backup', file, '--config', join(folder, 'none.yaml')]), {
+      code: 2,
+      err: /cannot be read/,
+    });
+  },
+);
+
+t.test('the control socket: a line in, a line out, for its own user', async (t) => {
+  const { server, folder } = await start(t, 0);
+  const path = join(folder, 'data/control.sock');
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  const ask = (text: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = net.connect(path);
+      let answer = '';
+      socket.on('data', (chunk) => {
+        answer += chunk;
+      });
+      socket.once('error', reject).once('close', () => resolve(answer));
+      socket.write(text);
+    });
+  t.same(JSON.parse(await ask('restart\n')), { refused: 'without workers there is nothing that could be replaced' });
+  t.same(JSON.parse(await ask('toString\n')), { refused: 'there is no command "toString" at this server' });
+  t.match(await ask('x'.repeat(5000)), /there is no command \\"x{64}\\" at this server/);
+  t.match(await ask('backup\n'), /^\{"done":"airsplice-backup-[0-9a-f]{8}\.mdb"\}\n$/);
+  await server.end('SIGTERM');
+  t.notOk(existsSync(path), 'it goes with the server');
+});

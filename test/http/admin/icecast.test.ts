@@ -1,0 +1,129 @@
+/**
+ * Icecast's admin paths, held against those of Debian's Icecast 2: the same requests to both, the same elements in the same order. And
+ * with clients that were written for Icecast.
+ */
+
+import t from 'tap';
+import { ADMIN_LOGIN, ADMIN_USERS } from '../../kit/admin-client.js';
+import { feed, ICECAST_PASSWORD, Icecast, noIcecast } from '../../kit/icecast.js';
+import { Player, until } from '../../kit/player.js';
+import { freePort } from '../../kit/process.js';
+import { demoYaml, startServer } from '../../kit/server.js';
+
+const YAML = demoYaml(`
+      one: { mounts: [/one.mp3], sources: [{ type: encoder, password: ${ICECAST_PASSWORD} }] }
+      two: { mounts: [/two.mp3], sources: [{ type: encoder, password: ${ICECAST_PASSWORD} }] }
+${ADMIN_USERS}`)
+  // Only the two that both servers have.
+  .replace(/ {6}demo:[\s\S]*?(?= {6}one:)/, '');
+const ICECAST_LOGIN = `Basic ${Buffer.from(`admin:${ICECAST_PASSWORD}`).toString('base64')}`;
+/** Requests of both, in this order. `ID` is that of the client. */
+const REQUESTS = [
+  'listmounts',
+  'listclients?mount=/one.mp3',
+  'killclient?mount=/one.mp3&id=99',
+  'moveclients?mount=/one.mp3&destination=/two.mp3',
+  'listclients?mount=/two.mp3',
+  'killclient?mount=/two.mp3&id=ID',
+  'killsource?mount=/one.mp3',
+];
+const WRONG = [
+  'listclients',
+  'listclients?mount=/no',
+  'killclient?mount=/two.mp3',
+  'moveclients?mount=/two.mp3&destination=/no',
+];
+
+/** The elements in their order, without what is each server's own. */
+function shape(xml: string): string {
+  return xml
+    .replace(/<(Connected|ID)>\d+</g, '<$1>0<')
+    .replace(/Client \d+ (removed)/, 'Client 0 $1')
+    .trim();
+}
+
+t.test('what Icecast answers is answered here too', { skip: noIcecast }, async (t) => {
+  const icecast = new Icecast(t, await freePort());
+  await icecast.start();
+  const server = await startServer(t, YAML);
+  const answers = await Promise.all(
+    [
+      { port: icecast.port, login: ICECAST_LOGIN },
+      { port: server.port, login: ADMIN_LOGIN },
+    ].map(async ({ port, login }) => {
+      const ask = (path: string) =>
+        fetch(`http://127.0.0.1:${port}/admin/${path}`, { headers: { Authorization: login, 'User-Agent': 'script' } });
+      for (const mount of ['/one.mp3', '/two.mp3']) await feed(t, port, mount);
+      await until(async () => (await (await ask('listmounts')).text()).includes('/two.mp3'), 8000);
+      const player = new Player(port, '/one.mp3', { agent: 'A & <b>' });
+      await player.until(({ audioBytes }) => audioBytes > 1000);
+      const got: string[] = [];
+      let id = '';
+      for (const path of REQUESTS) {
+        const answer = await ask(path.replace('ID', id));
+        if (path.startsWith('moveclients')) {
+          // Both move a moment later.
+          await until(async () => (await (await ask('listclients?mount=/two.mp3')).text()).includes('<ID>'), 8000);
+        }
+        const text = await answer.text();
+        id = /<ID>(\d+)</.exec(text)?.[1] ?? id;
+        got.push(`${path}: ${answer.status} ${answer.headers.get('content-type')}\n${shape(text)}`);
+      }
+      await until(() => player.closed, 8000);
+      const wrong = await Promise.all(WRONG.map(async (path) => (await ask(path)).status));
+      const stats = await (await ask('stats')).text();
+      return { got, wrong, stats, without: (await fetch(`http://127.0.0.1:${port}/admin/stats`)).status };
+    }),
+  );
+  const [theirs, ours] = answers as [(typeof answers)[0], (typeof answers)[0]];
+  t.same(ours.got, theirs.got);
+  t.same(ours.wrong, theirs.wrong);
+  t.same(ours.without, theirs.without);
+  const members = (xml: string) => [...xml.split('<source ')[1]!.matchAll(/<(\w+)>/g)].map(([, name]) => name!);
+  const missing = members(theirs.stats).filter((name) => !members(ours.stats).includes(name));
+  t.same(missing, ['total_bytes_read', 'total_bytes_sent'], 'members of a source that are not ours');
+});
+
+t.test('rights, pages of others, and JSON', async (t) => {
+  const server = await startServer(t, YAML);
+  await feed(t, server.port, '/one.mp3');
+  const ask = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`${server.base}/admin/${path}`, { method, headers: { Authorization: ADMIN_LOGIN, ...headers } });
+  await until(async () => (await (await ask('listmounts')).text()).includes('/one.mp3'), 8000);
+  const player = new Player(server.port, '/one.mp3');
+  await player.until(({ audioBytes }) => audioBytes > 1000);
+  const json = await (await ask('listclients.json?mount=/one.mp3')).json();
+  t.match(json, {
+    icestats: { source: { mount: '/one.mp3', Listeners: 1, listener: { IP: '127.0.0.1', UserAgent: 'test' } } },
+  });
+  t.match(await (await ask('stats.json')).json(), {
+    icestats: { sources: 1, listeners: 1, source: { mount: '/one.mp3' } },
+  });
+  for (const act of ['killclient', 'killsource', 'moveclients', 'fallbacks']) {
+    const path = `${act}?mount=/one.mp3&id=1&destination=/one.mp3&fallback=/one.mp3`;
+    t.equal(
+      (await ask(path, { Authorization: 'Bearer may look at it' })).status,
+      403,
+      'the right to read is not enough',
+    );
+    t.equal(
+      (await ask(path, { 'User-Agent': 'Mozilla/5.0', Referer: 'http://evil.example/' })).status,
+      403,
+      'an image of another page',
+    );
+    t.equal((await ask(path, { 'User-Agent': 'Mozilla/5.0' })).status, 403);
+    t.equal((await ask(path, { Origin: 'http://evil.example' }, 'POST')).status, 403);
+    t.equal((await ask(path, { Authorization: '' })).status, 401);
+    t.equal((await ask(path, {}, 'PATCH')).status, 405);
+  }
+  t.notOk(player.closed);
+  t.match(await (await ask('fallbacks?mount=/one.mp3&fallback=/two.mp3')).text(), /<return>0<\/return>/);
+  const form = await fetch(`${server.base}/admin/killsource`, {
+    method: 'POST',
+    headers: { Authorization: ADMIN_LOGIN, 'User-Agent': 'script' },
+    body: new URLSearchParams({ mount: '/one.mp3' }),
+  });
+  t.match(await form.text(), /Source Removed.*<return>1/);
+  t.equal((await ask('stats', { 'User-Agent': 'Mozilla/5.0' })).status, 200, 'reading is for all');
+  player.close();
+});

@@ -1,0 +1,63 @@
+/** Asks the admin interface as an operator's program does: by fetch, as JSON, with a password or a token. */
+
+import type { TestServer } from './server.js';
+
+process.env['ADMIN_TEST_ALL'] = 'may do all of it';
+process.env['ADMIN_TEST_READ'] = 'may look at it';
+process.env['ADMIN_TEST_TITLES'] = 'may change titles';
+process.env['ADMIN_TEST_OPERATE'] = 'may operate';
+
+/** Of a configuration: a user for each right alone, and one for all. */
+export const ADMIN_USERS = `
+admin:
+  users:
+    all: { password: 'env:ADMIN_TEST_ALL', rights: [read, titles, operate] }
+    reader: { tokens: ['env:ADMIN_TEST_READ'], rights: [read] }
+    editor: { tokens: ['env:ADMIN_TEST_TITLES'], rights: [titles] }
+    operator: { tokens: ['env:ADMIN_TEST_OPERATE'], rights: [operate] }
+`;
+export const ADMIN_LOGIN = `Basic ${Buffer.from('all:may do all of it').toString('base64')}`;
+const TOKENS = { read: 'may look at it', titles: 'may change titles', operate: 'may operate' } as const;
+
+export interface AdminAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
+  readonly body: any;
+}
+
+export class AdminClient {
+  readonly #base: string;
+  readonly #authorization: string;
+
+  /** @param as whose credentials; absent: one who may do all */
+  constructor({ base }: Pick<TestServer, 'base'>, as?: keyof typeof TOKENS) {
+    this.#base = base;
+    this.#authorization = as === undefined ? ADMIN_LOGIN : `Bearer ${TOKENS[as]}`;
+  }
+
+  get(path: string): Promise<AdminAnswer> {
+    return this.ask('GET', path);
+  }
+
+  post(path: string, body: unknown = {}): Promise<AdminAnswer> {
+    return this.ask('POST', path, body);
+  }
+
+  delete(path: string): Promise<AdminAnswer> {
+    return this.ask('DELETE', path);
+  }
+
+  async ask(method: string, path: string, body?: unknown): Promise<AdminAnswer> {
+    const answer = await fetch(`${this.#base}/admin/api/${path}`, {
+      method,
+      headers: {
+        Authorization: this.#authorization,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) };
+  }
+}

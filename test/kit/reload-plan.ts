@@ -1,0 +1,46 @@
+/** Who is concerned by a reload: read from its plan, and nothing else. */
+
+import type { ReloadPlan } from '../../src/config/plan.js';
+
+export interface Concerned {
+  /** Their listeners, watchers and encoders are ended. */
+  readonly channels: ReadonlySet<string>;
+  /** Their watchers are closed. */
+  readonly stations: ReadonlySet<string>;
+  /** Of these channels the encoder is cut. */
+  readonly encoders: ReadonlySet<string>;
+  /** Sources that go, come, begin anew, or change places, by channel. */
+  readonly sources: ReadonlyMap<string, SourceChange>;
+}
+
+export interface SourceChange {
+  /** Places of before. */
+  readonly gone: Set<number>;
+  /** Places of those that are pulled anew. */
+  readonly anew: Set<number>;
+}
+
+const CHANNEL = /^stations\.[\w-]+\.channels\.([\w-]+)(?:\.sources(?:\[(\d+)\])?)?$/;
+
+export function concernedBy({ changes }: ReloadPlan): Concerned {
+  const channels = new Set<string>();
+  const stations = new Set<string>();
+  const encoders = new Set<string>();
+  const sources = new Map<string, SourceChange>();
+  for (const { path, kind, effect, before, note } of changes) {
+    const [, key, place] = CHANNEL.exec(path) ?? [];
+    const station = /^stations\.([\w-]+)$/.exec(path)?.[1];
+    if (station !== undefined && kind === 'removed') stations.add(station);
+    if (key === undefined) continue;
+    if (effect !== 'source') {
+      if (kind === 'removed') channels.add(key);
+      continue;
+    }
+    const change = sources.get(key) ?? { gone: new Set(), anew: new Set() };
+    sources.set(key, change);
+    if (kind === 'removed') change.gone.add(Number(place));
+    if (kind === 'removed' && before === 'encoder') encoders.add(key);
+    if (kind === 'changed' && note === 'it is pulled anew') change.anew.add(Number(place));
+  }
+  return { channels, stations, encoders, sources };
+}

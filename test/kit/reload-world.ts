@@ -1,0 +1,170 @@
+/** What a run of reloads is made of: the server, all that is connected to it, and what is known of its channels. Titles are pushed here. */
+
+import net from 'node:net';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { PEM } from './certificate.js';
+import { freePorts } from './process.js';
+import type { Random } from './random.js';
+import { Receiver } from './receiver.js';
+import type { ChannelAir } from './reload-air.js';
+import { request, type StampedListener, type TitleWatcher } from './reload-clients.js';
+import { type ChannelState, type ConfigState, channelsOf, hashed } from './reload-config.js';
+import { ReloadState } from './reload-state.js';
+import { type Subject, startSubject } from './reload-subject.js';
+import { tempFolder } from './server.js';
+import { openUpstream, type StampedEncoder, writeStamped } from './stamped.js';
+
+const FILE_FRAMES = 1200;
+const FILES = 3;
+/** Of a channel's titles; its history is asked for them at the end. */
+const TITLES_KEPT = 200;
+/** For whatever has to come or go: how soon is the machine's affair. */
+export const PATIENCE_MS = 20_000;
+
+export interface PairsSize {
+  readonly pairs: number;
+  readonly listeners: number;
+  readonly watchers: number;
+  /** How many pairs lie between two moments at which all that was sent is compared. */
+  readonly drainEvery: number;
+}
+
+interface WorldParts {
+  readonly state: ReloadState;
+  readonly subject: Subject;
+  readonly port: number;
+  readonly hooks: readonly Receiver[];
+  readonly sources: Map<number, string>;
+  readonly lengths: ReadonlyMap<number, number>;
+}
+
+export class PairsWorld {
+  done = 0;
+  readonly t: Test;
+  readonly size: PairsSize;
+  readonly random: Random;
+  readonly state: ReloadState;
+  readonly subject: Subject;
+  readonly port: number;
+  readonly hooks: readonly Receiver[];
+  /** Names of sources by their numbers. */
+  readonly sources: Map<number, string>;
+  /** Frames of files, by number. */
+  readonly lengths: ReadonlyMap<number, number>;
+  readonly air = new Map<string, ChannelAir>();
+  readonly encoders = new Map<string, StampedEncoder>();
+  /** That a plan has cut, until they are seen to be. */
+  readonly cut: StampedEncoder[] = [];
+  listeners: StampedListener[] = [];
+  watchers: TitleWatcher[] = [];
+  /** Numbers of accepted titles by channel, in order. */
+  readonly accepted = new Map<string, number[]>();
+  /** The last number. */
+  titles = 0;
+  readonly counts = { refused: 0, ended: 0, cut: 0, switched: 0, closed: 0, accepted: 0 };
+
+  static async begin(t: Test, size: PairsSize, random: Random): Promise<PairsWorld> {
+    const sources = new Map<number, string>();
+    const lengths = new Map<number, number>();
+    const folder = tempFolder(t);
+    const files = (['mp3', 'aac'] as const).map((codec) =>
+      Array.from({ length: FILES }, (_, i) => {
+        const path = join(folder, `${i}.${codec}`);
+        const source = sources.size + 1;
+        writeStamped(path, codec, source, FILE_FRAMES);
+        sources.set(source, `file ${path}`);
+        lengths.set(source, FILE_FRAMES);
+        return path;
+      }),
+    );
+    const upstream = await openUpstream(t, (path) => {
+      const source = sources.size + 1;
+      sources.set(source, `pull http://127.0.0.1:${upstream.port}${path}`);
+      return source;
+    });
+    const hooks = [await Receiver.open(t), await Receiver.open(t)];
+    for (const hook of hooks) hook.answer = (response) => response.writeHead(200, { 'icecast-auth-user': '1' }).end();
+    const ports = [await freePorts(2), await freePorts(2), await freePorts(2), await freePorts(2)];
+    const takenPort = await freePorts(2);
+    const taken = net.createServer().listen(takenPort, '127.0.0.1');
+    t.teardown(() => taken.close());
+    const state = new ReloadState(random, {
+      ports,
+      takenPort,
+      files: { mp3: files[0]!, aac: files[1]! },
+      upstream: upstream.port,
+      hooks: hooks.map(({ url }) => url),
+      certificates: PEM,
+    });
+    const subject = await startSubject(t, state.yaml, ports[0]!);
+    return new PairsWorld(t, size, random, { state, subject, port: ports[0]!, hooks, sources, lengths });
+  }
+
+  private constructor(t: Test, size: PairsSize, random: Random, parts: WorldParts) {
+    this.t = t;
+    this.size = size;
+    this.random = random;
+    this.state = parts.state;
+    this.subject = parts.subject;
+    this.port = parts.port;
+    this.hooks = parts.hooks;
+    this.sources = parts.sources;
+    this.lengths = parts.lengths;
+  }
+
+  get config(): ConfigState {
+    return this.state.config;
+  }
+
+  /** Of the title that a channel accepted last. */
+  lastTitle(key: string): number | undefined {
+    return this.accepted.get(key)?.at(-1);
+  }
+
+  /** Whether a source of a channel plays, if it is asked to. */
+  isThere(key: string): (name: string) => boolean {
+    return (name) => {
+      if (name === 'encoder') return this.encoders.get(key)?.isTaken ?? false;
+      return !name.endsWith('/dead');
+    };
+  }
+}
+
+/** The key of the station that a channel is in. */
+export function stationOf({ stations }: ConfigState, key: string): string | undefined {
+  return Object.keys(stations).find((name) => key in stations[name]!.channels);
+}
+
+/** A push to any channel, which may go or lose its token meanwhile; what is accepted must not be lost. */
+export async function pushAnywhere(world: PairsWorld, next: ConfigState): Promise<void> {
+  const all = [...channelsOf(world.config)];
+  const [key, channel] = all[world.random.int(0, all.length - 1)]!;
+  // A channel that goes, comes or moves at this moment: which stations hear of it depends on the moment.
+  const isSure = stationOf(next, key) === stationOf(world.config, key);
+  await push(world, key, channel, isSure, true);
+}
+
+export async function push(
+  world: PairsWorld,
+  key: string,
+  channel: ChannelState,
+  isSure = true,
+  mayFail = false,
+): Promise<void> {
+  const token = world.state.tokens.get(key)!.find((each) => channel.pushTokens.includes(hashed(each)))!;
+  const number = ++world.titles;
+  const station = stationOf(world.config, key);
+  const { status, body } = await request(world.port, `GET /metapush/${key}/${token}?song=song+${number} HTTP/1.1`);
+  if (status !== 200) {
+    if (mayFail && status === 403) return;
+    throw new Error(`push to ${key}: ${status} ${body}`);
+  }
+  world.counts.accepted++;
+  world.accepted.set(key, [...(world.accepted.get(key) ?? []).slice(-TITLES_KEPT), number]);
+  for (const watcher of world.watchers) {
+    const isIts = watcher.scope === 'channel' ? watcher.key === key : watcher.key === station;
+    if (isIts) watcher.due.push({ number, isSure });
+    else if (!isSure && watcher.scope === 'station') watcher.due.push({ number, isSure: false });
+  }
+}

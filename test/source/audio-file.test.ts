@@ -1,0 +1,55 @@
+/** What can be played and what cannot, as the start of the server judges it. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { audioProblem } from '../../src/source/audio-file.js';
+import { Random } from '../kit/random.js';
+import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+
+const MP3 = readFileSync(DEMO_AUDIO);
+
+/** An ID3v2 tag of so many bytes, as one with a picture has. */
+function tagged(bytes: number): Buffer {
+  const size = [21, 14, 7, 0].map((shift) => (bytes >> shift) & 0x7f);
+  return Buffer.concat([Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, ...size]), Buffer.alloc(bytes, 'picture'), MP3]);
+}
+
+/** PCM that is loud noise, which has all bytes there are. */
+function wav(bytes: number, random: Random): Buffer {
+  const data = Buffer.from(Array.from({ length: bytes }, () => random.int(0, 255)));
+  return Buffer.concat([Buffer.from('RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x02\0', 'latin1'), data]);
+}
+
+t.test('files that are no audio of ours are named for what they are', async (t) => {
+  const folder = tempFolder(t);
+  const judged = (name: string, bytes: Buffer | string) => {
+    const path = join(folder, name);
+    writeFileSync(path, bytes);
+    return audioProblem(path);
+  };
+  const none = 'has no MP3, AAC (ADTS) or Ogg audio that could be played';
+  t.equal(judged('empty.mp3', ''), `${none} (it is empty)`);
+  t.equal(judged('a.wav', wav(200_000, new Random(1))), `${none} (it looks like WAV)`);
+  t.equal(
+    judged('a.m4a', Buffer.concat([Buffer.from('\0\0\0\x20ftypM4A '), Buffer.alloc(3_000_000)])),
+    `${none} (it looks like MP4)`,
+  );
+  t.equal(
+    judged('a.png', Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(100)])),
+    `${none} (it looks like a PNG image)`,
+  );
+  t.equal(judged('a.jpg', Buffer.from('\xff\xd8\xff\xe0\0\x10JFIF', 'latin1')), `${none} (it looks like a JPEG image)`);
+  t.equal(judged('page.mp3', '<!doctype html><title>404</title>'), `${none} (it looks like text)`);
+  t.equal(judged('zeros.mp3', Buffer.alloc(2_000_000)), none);
+  t.equal(judged('one-frame.mp3', MP3.subarray(0, 300)), none, 'less than a frame');
+  t.equal(judged('good.mp3', MP3), null);
+  t.equal(judged('picture.mp3', tagged(700_000)), null, 'a tag with a picture before the first frame');
+  t.equal(
+    judged('dirt.mp3', Buffer.concat([Buffer.alloc(900_000), MP3])),
+    null,
+    'dirt before it, as much as the player takes',
+  );
+  t.equal(judged('dirty.mp3', Buffer.concat([Buffer.alloc(1_200_000), MP3])), none, 'more');
+  t.throws(() => audioProblem(join(folder, 'none.mp3')), /ENOENT/);
+});

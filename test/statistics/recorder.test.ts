@@ -1,0 +1,399 @@
+/** From connections to what is kept, on a clock that stands still: figures worked out by hand, restarts, limits, days, clocks that are set. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { TrackRecord } from '../../src/metadata/record.js';
+import { Collector } from '../../src/statistics/collector.js';
+import type { Dimension, Period } from '../../src/statistics/figures.js';
+import { StatisticsReader, type Subject } from '../../src/statistics/queries.js';
+import { type KeptStatistics, Recorder } from '../../src/statistics/recorder.js';
+import { playsCsv, playsJson, readFigures, useCsv } from '../../src/statistics/reports.js';
+import { openLmdbStore } from '../../src/store/lmdb.js';
+import { MemoryStore } from '../../src/store/memory.js';
+import type { Store } from '../../src/store/store.js';
+import { FakeClock } from '../kit/clock.js';
+import { stateOf } from '../store/contract.js';
+
+const KEPT: KeptStatistics = {
+  enabled: true,
+  minutesKept: 1440,
+  hoursKept: 8784,
+  rowsPerHour: 3,
+  titleDays: 400,
+  titlesPerChannel: 100,
+};
+const NOON = Date.UTC(2026, 10, 20, 12);
+const JAZZ: Subject = { kind: 'channel', key: 'jazz', timezone: 'Europe/Berlin', name: 'House', channels: ['jazz'] };
+const HOUSE: Subject = { ...JAZZ, kind: 'station', key: 'house', channels: ['jazz', 'rock'] };
+
+/** One process, with a store; a start after the clock has stood is a restart. */
+function start(clock: FakeClock, store: Store, kept: KeptStatistics = KEPT, mostRows = 1000) {
+  const recorder = new Recorder(
+    clock,
+    store,
+    () => kept,
+    (error) => {
+      throw error;
+    },
+  );
+  const countries = { of: (address: string) => (address.startsWith('192.') ? 'DE' : 'unknown') };
+  const collector = new Collector(clock, countries, () => kept.rowsPerHour);
+  recorder.onSalts = (salts) => collector.setSalts(salts);
+  recorder.restore(['jazz', 'rock']);
+  const reader = new StatisticsReader(store, () => mostRows);
+  const join = (address: string, agent = 'VLC/3', channel = 'jazz', referer = '') => {
+    const headers: Record<string, string> = { 'user-agent': agent, ...(referer && { referer }) };
+    const request = { method: 'GET', url: '/', address, header: (name: string) => headers[name] };
+    const [connection, joinedMs] = [collector.join(channel, 'house', request), clock.now()];
+    return () => collector.leave(connection, clock.now() - joinedMs);
+  };
+  const pass = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 1000) {
+      clock.advance(Math.min(left, 1000));
+      const figures = collector.look();
+      if (figures !== null) recorder.add(figures, 0);
+      recorder.look();
+    }
+    await recorder.save();
+  };
+  const read = async (subject: Subject, period: Period, dimension?: Dimension) => {
+    const span = { fromMs: 0, beforeMs: clock.wallMs() + 86_400_000 };
+    const most = new StatisticsReader(store, () => Number.MAX_SAFE_INTEGER);
+    const { rows, totals } = await most.series(subject, period, span, dimension);
+    return {
+      rows: rows.map(
+        ({ atMs, value, figures }) =>
+          [new Date(atMs).toISOString().slice(11, 16), value, readFigures(figures)] as const,
+      ),
+      totals: Object.fromEntries([...totals].map(([value, figures]) => [value, readFigures(figures)])),
+    };
+  };
+  const play = (song: string, id = song, more: Partial<TrackRecord> = {}) => {
+    const record = {
+      ...stateOf(1).now!,
+      id,
+      song,
+      artist: 'Ann',
+      album: 'A',
+      isrc: 'X',
+      ...more,
+      effectAtMs: more.effectAtMs ?? clock.wallMs(),
+    };
+    return record;
+  };
+  return { recorder, collector, reader, join, pass, read, play };
+}
+
+t.test('connections, listeners, hours, peak and average time, by hand', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const store = new MemoryStore();
+  const { join, pass, read } = start(clock, store);
+  const one = join('192.0.2.1', 'VLC/3', 'jazz', 'https://a.example/x');
+  const two = join('192.0.2.1'); // the same listener
+  await pass(30_000);
+  two(); // after 30 s
+  const three = join('198.51.100.1', 'Winamp/5');
+  await pass(60_000);
+  three(); // after 60 s
+  const four = join('203.0.113.1', 'Winamp/5', 'rock');
+  await pass(90_000); // 12:03
+  one(); // after 180 s
+  four(); // after 90 s
+  await pass(61_000);
+
+  const minutes = await read(JAZZ, 'minute');
+  t.strictSame(
+    minutes.rows.map(([at, , figures]) => [at, Object.values(figures)]),
+    [
+      // 60 s + 30 s + 30 s
+      ['12:00', [3, 2, 0.0333, 2, 30]],
+      // 60 s + 30 s
+      ['12:01', [0, 2, 0.025, 2, 60]],
+      ['12:02', [0, 1, 0.0167, 1, null]],
+      // It left within it.
+      ['12:03', [0, 1, 0, 1, 180]],
+    ],
+  );
+  const hour = { connections: 3, listeners: 2, listeningHours: 0.075, peak: 2, averageSeconds: 90 };
+  t.strictSame((await read(JAZZ, 'hour')).rows, [['12:00', '', hour]]);
+  t.strictSame((await read(JAZZ, 'day')).totals, { '': hour });
+  t.strictSame((await read(HOUSE, 'hour')).totals, {
+    '': { connections: 4, listeners: 3, listeningHours: 0.1, peak: 2, averageSeconds: 90 },
+  });
+  const countries = await read(JAZZ, 'hour', 'country');
+  t.strictSame(countries.totals['DE'], {
+    connections: 2,
+    listeners: 1,
+    listeningHours: 0.0583,
+    peak: 2,
+    averageSeconds: 105,
+  });
+  t.strictSame(Object.keys((await read(HOUSE, 'hour', 'player')).totals), ['VLC', 'Winamp']);
+  t.strictSame((await read(HOUSE, 'hour', 'player')).totals['Winamp']?.connections, 2);
+  t.strictSame(Object.keys((await read(JAZZ, 'hour', 'page')).totals).sort(), ['a.example', 'unknown']);
+});
+
+for (const [name, open] of [
+  ['memory', async () => new MemoryStore()],
+  [
+    'lmdb',
+    async (t: Test) => {
+      const folder = mkdtempSync(join(tmpdir(), 'airsplice-statistics-'));
+      t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+      const store = await openLmdbStore(folder);
+      t.teardown(() => store.close());
+      return store;
+    },
+  ],
+] as const) {
+  t.test(`a restart loses a minute at most, and knows the day's listeners again: ${name}`, async (t) => {
+    const clock = new FakeClock(0, NOON);
+    const store = await open(t);
+    const before = start(clock, store);
+    for (let i = 0; i < 20; i++) before.join(`192.0.2.${i}`);
+    await before.pass(150_000); // 12:02:30; nothing of the third minute is stored
+    const after = start(clock, store);
+    for (let i = 10; i < 30; i++) after.join(`192.0.2.${i}`);
+    await after.pass(95_000); // 12:04:05
+    const { rows } = await after.read(JAZZ, 'hour');
+    const [, , figures] = rows[0]!;
+    t.equal(figures.connections, 40);
+    t.ok(Math.abs(figures.listeners - 30) <= 1, `${figures.listeners} listeners, 30 were there`);
+    t.equal(figures.peak, 20);
+    t.equal(figures.listeningHours, Number(((20 * 120 + 20 * 90) / 3600).toFixed(4)));
+    const countries = await after.read(JAZZ, 'hour', 'country');
+    t.ok(Math.abs(countries.totals['DE']!.listeners - 30) <= 1);
+    t.equal(countries.totals['DE']!.connections, 40);
+  });
+}
+
+t.test('of a dimension so many values, those with the most listening, and the others as one', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const { join, pass, read, collector } = start(clock, new MemoryStore(), { ...KEPT, rowsPerHour: 3 });
+  // At the limit.
+  const ends = [1, 2, 3].map((i) => join(`192.0.2.${i}`, 'VLC', 'jazz', `https://p${i}.example`));
+  await pass(60_000);
+  t.same(Object.keys((await read(JAZZ, 'minute', 'page')).totals).sort(), ['p1.example', 'p2.example', 'p3.example']);
+  // One past it, at a time.
+  join('192.0.2.4', 'VLC', 'jazz', 'https://p4.example');
+  await pass(60_000);
+  t.match((await read(JAZZ, 'minute', 'page')).totals, { other: { connections: 1, listeners: 1 } });
+  // One after the other: more values than are stored, each for less time.
+  for (const end of ends) end();
+  for (let i = 5; i < 40; i++) {
+    const end = join('192.0.2.9', 'VLC', 'jazz', `https://p${i}.example`);
+    await pass(60_000);
+    end();
+  }
+  const { totals } = await read(JAZZ, 'hour', 'page');
+  t.equal(Object.keys(totals).length, 4);
+  t.ok(totals['other']!.connections >= 30, `${totals['other']!.connections}`);
+  t.equal(
+    Object.values(totals).reduce((all, { connections }) => all + connections, 0),
+    39,
+  );
+  t.equal(collector.size, 1);
+});
+
+t.test('what is older than is kept goes, and no more than that', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const store = new MemoryStore();
+  const { join, pass, read, recorder, play } = start(clock, store, {
+    ...KEPT,
+    minutesKept: 5,
+    hoursKept: 24,
+    titlesPerChannel: 3,
+  });
+  join('192.0.2.1');
+  for (let i = 0; i < 8; i++) {
+    recorder.onTitle('jazz', [{ record: play(`song ${i}`), fromMs: clock.wallMs(), toMs: clock.wallMs() + 60_000 }]);
+    await pass(60_000);
+  }
+  t.same(
+    (await read(JAZZ, 'minute')).rows.map(([at]) => at),
+    ['12:03', '12:04', '12:05', '12:06', '12:07'],
+  );
+  t.equal((await read(JAZZ, 'hour')).rows.length, 1);
+  await pass(60_000);
+  t.equal(store.figureCount('title', 'jazz'), 3);
+  await pass(26 * 3_600_000);
+  t.ok((await read(JAZZ, 'hour')).rows.length <= 25);
+  t.same(store.figureScopes('sketch hour'), ['channel:jazz', 'station:house']);
+  t.equal(store.figureCount('sketch hour', 'channel:jazz'), 1, 'sketches of what is over are gone');
+  t.equal(store.figureCount('sketch day', 'channel:jazz'), 1);
+});
+
+t.test('a salt lives for its day; who listens through midnight is a listener of both', async (t) => {
+  const clock = new FakeClock(0, Date.UTC(2026, 10, 20, 23, 58));
+  const store = new MemoryStore();
+  const { join, pass, read, recorder } = start(clock, store);
+  join('192.0.2.1');
+  const salts = [...recorder.salts];
+  await pass(300_000);
+  t.same(
+    (await read(JAZZ, 'day')).rows.map(([, , { listeners }]) => listeners),
+    [1, 1],
+  );
+  t.same((await read(JAZZ, 'day')).totals[''], {
+    connections: 1,
+    listeners: 2,
+    listeningHours: 0.0833,
+    peak: 1,
+    averageSeconds: null,
+  });
+  t.same(recorder.salts[0], salts[1], "tomorrow's is today's now");
+  t.notOk(store.figures('salt', '', { fromMs: 0, beforeMs: 1e15, limit: 9 }).some(({ text }) => text === salts[0]![1]));
+  t.notOk(JSON.stringify([...((store as never as { x: unknown }).x ? [] : [])]).includes('192.0.2'));
+});
+
+t.test('a clock that is set: durations are right, and nothing is counted twice', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const { join, pass, read } = start(clock, new MemoryStore());
+  join('192.0.2.1');
+  await pass(90_000);
+  clock.stepWall(-1000); // NTP, within a minute
+  await pass(30_500); // 12:01:59.5
+  clock.stepWall(-1000);
+  await pass(60_500);
+  clock.stepWall(3_600_000); // by hand
+  await pass(60_000);
+  clock.stepWall(-3_600_000);
+  await pass(120_000);
+  const { totals } = await read(JAZZ, 'hour');
+  const [seconds, counted] = [90 + 30.5 + 60.5 + 60 + 120, totals['']!.listeningHours * 3600];
+  t.ok(counted <= seconds + 1 && counted > seconds - 61, `${counted} of ${seconds} s`);
+  t.equal(totals['']!.connections, 1);
+  t.equal(totals['']!.peak, 1);
+});
+
+t.test('a royalty report by hand: a month of the station, titles with their audience', async (t) => {
+  // Berlin: November begins at 23:00 UTC.
+  const clock = new FakeClock(0, Date.UTC(2026, 9, 31, 22, 58));
+  const store = new MemoryStore();
+  const { join, pass, recorder, collector, reader, play } = start(clock, store);
+  let last: { record: TrackRecord; fromMs: number } | null = null;
+  const air = (record: TrackRecord | null) => {
+    const fromMs = clock.wallMs();
+    recorder.onTitle('jazz', [
+      ...(last === null ? [] : [{ ...last, toMs: fromMs }]),
+      ...(record === null ? [] : [{ record, fromMs, toMs: null }]),
+    ]);
+    collector.onTitle('jazz', 'house', record);
+    last = record === null ? null : { record, fromMs };
+  };
+  air(play('October'));
+  join('192.0.2.1');
+  const two = join('192.0.2.2');
+  await pass(120_000);
+  const first = play('First', 'id-1');
+  air(first); // 00:00:00 in Berlin, two listeners
+  await pass(60_000);
+  two(); // 60 s
+  const three = join('192.0.2.3'); // 40 s
+  await pass(40_000);
+  three();
+  await pass(20_000);
+  // A correction is the same play.
+  air({ ...first, song: '=First!', version: 9 });
+  await pass(80_000);
+  air(play('Nobody?', 'id-2', { isrc: '', artist: '' }));
+  await pass(30_000);
+  air(play('=First!', 'id-1')); // again, later
+  await pass(60_000);
+  air(null);
+  await pass(60_000);
+
+  const span = { fromMs: Date.UTC(2026, 9, 31, 23), beforeMs: Date.UTC(2026, 10, 30, 23) };
+  const plays = await reader.plays(['jazz'], span);
+  const json = JSON.parse((await playsJson({ month: '2026-11' }, plays, HOUSE, clock.wallMs())).toString());
+  t.match(json.plays, [
+    // 200 s: 2 × 60, then 2 × 40, then 1 × 100 = 300 s of listening; three connections got a part of it.
+    {
+      start: '2026-11-01T00:00:00+01:00',
+      title: '=First!',
+      durationSeconds: 200,
+      listenerMinutes: 5,
+      averageListeners: 1.5,
+      performances: 3,
+    },
+    { title: 'Nobody?', durationSeconds: 30, listenerMinutes: 0.5, averageListeners: 1, performances: 1 },
+    { start: '2026-11-01T00:03:50+01:00', title: '=First!', durationSeconds: 60, listenerMinutes: 1, performances: 1 },
+  ]);
+  t.equal(json.plays.length, 3);
+  t.same(json.totals, { plays: 3, durationSeconds: 290, listenerMinutes: 6.5, performances: 5 });
+  const csv = (await playsCsv(plays, HOUSE, clock.wallMs())).toString().split('\r\n');
+  t.equal(
+    csv[0],
+    'channel,start,duration_seconds,artist,title,album,isrc,etype,source,average_listeners,listener_minutes,performances',
+  );
+  t.equal(csv[1], "jazz,2026-11-01T00:00:00+01:00,200,Ann,'=First!,A,X,1001,metapush,1.5,5,3", 'no cell is a formula');
+  t.equal(csv.length, 5);
+  const use = (await useCsv(plays, HOUSE, 'B')).toString().split('\r\n');
+  t.equal(
+    use[0],
+    'NAME_OF_SERVICE,TRANSMISSION_CATEGORY,FEATURED_ARTIST,SOUND_RECORDING_TITLE,ISRC,ALBUM_TITLE,MARKETING_LABEL,ACTUAL_TOTAL_PERFORMANCES',
+  );
+  t.same(use.slice(1), ['House,B,,Nobody?,,A,,1', "House,B,Ann,'=First!,X,A,,4", '']);
+});
+
+t.test('a title that came on air while nothing could be stored is in the report', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const store = new MemoryStore();
+  const before = start(clock, store);
+  const entry = (song: string) => ({
+    record: { ...before.play(song), channel: 'jazz' },
+    fromMs: clock.wallMs(),
+    toMs: null,
+  });
+  const one = entry('one');
+  before.recorder.onTitle('jazz', [one]);
+  await store.save('jazz', stateOf(1), [one]);
+  await before.pass(60_000);
+  const [oneEnded, two] = [{ ...one, toMs: clock.wallMs() }, entry('two')];
+  await store.save('jazz', stateOf(2), [oneEnded, two]);
+  // kill -9
+  clock.advance(10_000);
+  const after = start(clock, store);
+  await after.pass(10_000);
+  const plays = await after.reader.plays(['jazz'], { fromMs: 0, beforeMs: clock.wallMs() });
+  t.same(
+    plays.map(([, { song, toMs }]) => [song, toMs === null]),
+    [
+      ['one', false],
+      ['two', true],
+    ],
+  );
+});
+
+t.test('an answer has so many rows, and one more is refused', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const store = new MemoryStore();
+  const { join, pass } = start(clock, store);
+  join('192.0.2.1');
+  await pass(600_000);
+  const span = { fromMs: NOON, beforeMs: NOON + 600_000 };
+  t.equal((await new StatisticsReader(store, () => 10).series(JAZZ, 'minute', span)).rows.length, 10);
+  await t.rejects(new StatisticsReader(store, () => 9).series(JAZZ, 'minute', span), /more than 9 rows/);
+  await t.rejects(new StatisticsReader(store, () => 9).series(JAZZ, 'minute', span, 'country'), /more than 9 rows/);
+});
+
+t.test('processes together: sums, and listeners of both are one', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const store = new MemoryStore();
+  const hub = start(clock, store);
+  const worker = new Collector(clock, { of: () => 'FR' }, () => 3);
+  worker.setSalts(hub.recorder.salts);
+  const request = (address: string) => ({ method: 'GET', url: '/', address, header: () => 'VLC' });
+  worker.join('jazz', 'house', request('192.0.2.1'));
+  worker.join('jazz', 'house', request('192.0.2.2'));
+  hub.join('192.0.2.1', 'VLC');
+  clock.advance(60_000);
+  hub.recorder.add(worker.look()!, 7);
+  await hub.pass(5000);
+  const { totals } = await hub.read(JAZZ, 'minute');
+  t.match(totals[''], { connections: 3, peak: 3 });
+  const [day] = (await hub.read(JAZZ, 'day')).rows;
+  t.equal(day![2].listeners, 2);
+});
