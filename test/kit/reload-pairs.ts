@@ -27,7 +27,7 @@ export async function reloadPairs(t: Test, size: PairsSize, random = new Random(
   }
   const { refused, ended, cut, switched, closed, accepted } = world.counts;
   const who = `${ended} listeners ended, ${closed} watchers closed, ${cut} encoders cut, ${switched} sources changed`;
-  t.comment(`${world.done} pairs, ${refused} of them refused: ${who}, ${accepted} titles`);
+  t.equal(world.done, size.pairs, `${refused} of them refused: ${who}, ${accepted} titles`);
 }
 
 async function play(world: PairsWorld): Promise<void> {

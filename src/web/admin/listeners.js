@@ -20,8 +20,9 @@ export class ListenersPanel {
   #address = make('input', { type: 'search', placeholder: 'Address or network', 'aria-label': 'Address or network' });
   #sum = make('p', { class: 'sum', role: 'status' });
   #table = table('Listeners', ['Player', 'From', 'For', 'Hears', 'Behind', 'Bytes', '']);
-  #before = make('button', { type: 'button' }, '← Before');
-  #after = make('button', { type: 'button' }, 'Further →');
+  // Hidden until it is known that there is more: a page that loads has no button that leads nowhere.
+  #before = make('button', { type: 'button', hidden: true }, '← Before');
+  #after = make('button', { type: 'button', hidden: true }, 'Further →');
   #offset = 0;
   #total = 0;
 
