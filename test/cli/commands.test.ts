@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { COMMANDS } from '../../src/cli/commands.js';
-import { airsplice, MAIN, runProgram } from '../kit/command-line.js';
+import { airsplice, runProgram } from '../kit/command-line.js';
 import { until } from '../kit/player.js';
-import { TYPESCRIPT } from '../kit/process.js';
+import { PROGRAM } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 
@@ -96,8 +96,8 @@ t.test('push and watch, beside a server', async (t) => {
   const { base } = await startServer(t, demoYaml());
   const env = { AIRSPLICE_TOKEN: 'demo-token' };
   const watching = new Program(t, process.execPath, [
-    ...TYPESCRIPT,
-    ...[MAIN, 'watch', '--station', 'demo', '--count', '2', '--url', `${base}/`],
+    ...PROGRAM,
+    ...['watch', '--station', 'demo', '--count', '2', '--url', `${base}/`],
   ]);
   const push = (args: readonly string[], more: NodeJS.ProcessEnv = env) =>
     airsplice(['push', 'demo', '--url', base, ...args], more);
@@ -146,7 +146,7 @@ t.test('what a server makes up moves no cursor', async (t) => {
 
 t.test('watch ends with a signal, as a success', async (t) => {
   const { base } = await startServer(t, demoYaml());
-  const watching = new Program(t, process.execPath, [...TYPESCRIPT, MAIN, 'watch', 'demo', '--url', base]);
+  const watching = new Program(t, process.execPath, [...PROGRAM, 'watch', 'demo', '--url', base]);
   const env = { AIRSPLICE_TOKEN: 'demo-token' };
   await airsplice(['push', 'demo', '--song', 'One', '--url', base], env);
   await watching.until(() => watching.said.includes('One'), 20_000, 'it says nothing');

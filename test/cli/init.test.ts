@@ -3,11 +3,11 @@
 import { chmodSync, chownSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { airsplice, MAIN } from '../kit/command-line.js';
+import { airsplice } from '../kit/command-line.js';
 import { ffmpegEncoder } from '../kit/ffmpeg-encoder.js';
 import { LIBRETIME } from '../kit/icecast-files.js';
 import { Player, until } from '../kit/player.js';
-import { freePort, ServerProcess, TYPESCRIPT } from '../kit/process.js';
+import { freePort, PROGRAM, ServerProcess } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
 import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
 
@@ -158,7 +158,7 @@ t.test(
     const folder = tempFolder(t);
     const path = join(folder, 'asked.yaml');
     copyFileSync(DEMO_AUDIO, join(folder, 'a.mp3'));
-    const words = [process.execPath, ...TYPESCRIPT, MAIN, 'init', path].map((word) => `'${word}'`).join(' ');
+    const words = [process.execPath, ...PROGRAM, 'init', path].map((word) => `'${word}'`).join(' ');
     const program = new Program(t, 'script', ['-qec', words, '/dev/null'], {}, true);
     const answer = async (question: string, text: string) => {
       await program.until(() => program.said.includes(question), 20_000, `it does not ask ${question}`);

@@ -9,12 +9,11 @@ import t, { type Test } from 'tap';
 import { Feeder } from '../kit/feeder.js';
 import { pause } from '../kit/pause.js';
 import { until } from '../kit/player.js';
-import { TYPESCRIPT } from '../kit/process.js';
+import { PROGRAM } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
 import { DEMO_AUDIO, startServer, type TestServer, tempFolder } from '../kit/server.js';
 import { PITCHES, toneAt, toneFrames } from '../kit/tone-recorder.js';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const OFFSET_MS = 800;
 /** Of the encoder's pieces and of the machine. */
 const MOST_OFF_SECONDS = 0.35;
@@ -26,7 +25,7 @@ stations: { demo: { channels: { tone: { pushTokens: [demo-token], sources: [{ ty
 
 /** Runs it until it ends by itself or is stopped. */
 function run(t: Test, ...args: string[]): Program {
-  return new Program(t, process.execPath, [...TYPESCRIPT, MAIN, 'measure-offset', ...args]);
+  return new Program(t, process.execPath, [...PROGRAM, 'measure-offset', ...args]);
 }
 
 async function push(t: Test, { base }: TestServer, song: string): Promise<void> {

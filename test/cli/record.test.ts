@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { cueSheet } from '../../src/cli/recording-files.js';
 import { icyBlock } from '../../src/metadata/title.js';
-import { airsplice, MAIN } from '../kit/command-line.js';
+import { airsplice } from '../kit/command-line.js';
 import { DEMO_FRAMES, framesIn } from '../kit/feeder.js';
 import { until } from '../kit/player.js';
-import { TYPESCRIPT } from '../kit/process.js';
+import { PROGRAM } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 
@@ -77,7 +77,7 @@ t.test('whole: a lost connection is made again; a cue sheet and JSON beside it',
   });
   const out = join(tempFolder(t), 'show.mp3');
   writeFileSync(out, 'is there already');
-  const recording = new Program(t, process.execPath, [...TYPESCRIPT, MAIN, 'record', url, '--out', out]);
+  const recording = new Program(t, process.execPath, [...PROGRAM, 'record', url, '--out', out]);
   const path = out.replace('.mp3', '-2');
   const cue = () => {
     try {

@@ -1,9 +1,7 @@
 /** The command line as a person or a shell runs it: what it says, and its exit code. */
 
 import { execFile } from 'node:child_process';
-import { TYPESCRIPT } from './process.js';
-
-export const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+import { PROGRAM } from './process.js';
 
 export interface Ran {
   readonly code: number;
@@ -23,5 +21,5 @@ export function runProgram(program: string, args: readonly string[], more: NodeJ
 }
 
 export function airsplice(args: readonly string[], more?: NodeJS.ProcessEnv): Promise<Ran> {
-  return runProgram(process.execPath, [...TYPESCRIPT, MAIN, ...args], more);
+  return runProgram(process.execPath, [...PROGRAM, ...args], more);
 }

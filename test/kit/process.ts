@@ -21,7 +21,8 @@ function program(): string[] {
   const builtMs = existsSync(BUILT) ? (statSync(BUILD_INFO, { throwIfNoEntry: false })?.mtimeMs ?? 0) : 0;
   return builtMs > newestMs ? [BUILT] : [...TYPESCRIPT, `${SOURCES}main.ts`];
 }
-const PROGRAM = program();
+/** Arguments with which Node runs it. */
+export const PROGRAM: readonly string[] = program();
 
 const FIRST_PORT = 10_100;
 const PAIRS = 10_000;

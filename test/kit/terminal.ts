@@ -2,9 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Test } from 'tap';
-import { MAIN } from './command-line.js';
 import { until } from './player.js';
-import { TYPESCRIPT } from './process.js';
+import { PROGRAM } from './process.js';
 
 const OTHER_SCREEN = '\u001b[?1049h';
 const OWN_SCREEN = '\u001b[?1049l';
@@ -18,7 +17,7 @@ export class TerminalProgram {
   ended: number | null = null;
 
   constructor(t: Test, columns: number, rows: number, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    const words = [process.execPath, ...TYPESCRIPT, MAIN, ...args].map((word) => `'${word}'`).join(' ');
+    const words = [process.execPath, ...PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
     const command = `stty cols ${columns} rows ${rows}; exec ${words}`;
     const own = { ...process.env, NODE_OPTIONS: '', NO_COLOR: '', TERM: 'xterm', ...env };
     this.#child = spawn('script', ['-qefc', command, '/dev/null'], { env: own, stdio: ['pipe', 'pipe', 'inherit'] });
