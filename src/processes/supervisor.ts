@@ -9,30 +9,23 @@
  */
 
 import cluster from 'node:cluster';
-import { mkdtempSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { NeedsRestart } from '../app/reload.js';
 import { noReloads, withApplied, withRefused } from '../app/reload-results.js';
 import type { Log } from '../base/log.js';
 import { adoptConfig } from '../config/adopt.js';
 import type { LoadedConfig } from '../config/load.js';
 import { planReload, type ReloadPlan } from '../config/plan.js';
+import { Children } from './children.js';
 import type { ConfigSource } from './configuration.js';
 import { DrainingWorkers } from './draining-workers.js';
 import { HubBackups } from './hub-backups.js';
-import { type EndOfProcess, ManagedProcess } from './managed-process.js';
-import type { FromChild, HubPaths, ProcessRole } from './messages.js';
+import type { EndOfProcess, ManagedProcess } from './managed-process.js';
+import type { FromChild } from './messages.js';
+import { RollingRestart } from './rolling-restart.js';
 import { SocketPost } from './socket-post.js';
 import { SteppedReloads } from './stepped-reloads.js';
 
-/** When a child that has ended is started again: at once, and twice as late each time, unless it lived for STEADY_MS. */
-const FIRST_PAUSE_MS = 50;
-const MOST_PAUSE_MS = 10_000;
-const STEADY_MS = 10_000;
-/** How long a hub may take to hand over, and the next one then to be ready: requests wait as long. */
-const HANDOVER_MS = 5000;
 /** What is left of the grace for the hub. */
 const HUB_MS = 1000;
 /** How long a reload waits for a hub that is being started again. */
@@ -45,39 +38,18 @@ export interface SupervisorParts {
   readonly log: Log;
 }
 
-/** A place that a process fills: the hub's, or one worker's. */
-interface ProcessPlace {
-  readonly role: ProcessRole;
-  child: ManagedProcess | null;
-  startedMs: number;
-  pauseMs: number;
-  timer: NodeJS.Timeout | undefined;
-}
-
 export class Supervisor {
   ports: readonly number[] = [];
   shoutcastPorts: readonly (number | undefined)[] = [];
   readonly #parts: SupervisorParts;
-  /** The text in force: of the processes that are started next. */
-  #source: ConfigSource;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'airsplice-'));
-  readonly #hub: ProcessPlace = emptyPlace('hub');
-  readonly #workers: readonly ProcessPlace[];
-  readonly #draining: DrainingWorkers;
+  readonly #children: Children;
   /** Sockets on their way to the hub. */
   readonly #post = new SocketPost();
   readonly #backups = new HubBackups();
+  readonly #restarting: RollingRestart;
   readonly #reloads = new SteppedReloads();
   #results = noReloads(Date.now() / 1000);
   #onReload: () => Promise<string> = notYet;
-  #hubPaths: HubPaths;
-  /** Workers that are being started to take the place of others. */
-  #next: readonly ManagedProcess[] = [];
-  /** Numbers are not given twice. */
-  #last = 0;
-  /** How often processes were started again. */
-  readonly #restarts: Record<ProcessRole, number> = { hub: 0, worker: 0 };
-  #isStopping = false;
   #isRestarting = false;
   /** Reloads come one after the other, and a restart behind the one that goes on. */
   #lastReload: Promise<unknown> = Promise.resolve();
@@ -85,14 +57,16 @@ export class Supervisor {
   #onFailed: ((error: Error) => void) | null = null;
 
   constructor(parts: SupervisorParts) {
+    const { config, source, workers, log } = parts;
     this.#parts = parts;
-    this.#source = parts.source;
-    this.#workers = Array.from({ length: parts.workers }, () => emptyPlace('worker'));
-    this.#draining = new DrainingWorkers(parts.config.shutdown, parts.log);
-    this.#hubPaths = this.#makePaths();
+    this.#children = new Children(source, workers, new DrainingWorkers(config.shutdown, log), {
+      onReady: (child, ready) => this.#onReady(child, ready),
+      onMessage: (child, message, socket) => this.#onMessage(child, message, socket),
+      onEnded: (child, why) => this.#onEnded(child, why),
+    });
+    this.#restarting = new RollingRestart(this.#children, this.#post, log);
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ exec: process.argv[1]!, args: [], serialization: 'advanced' });
-    process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
   }
 
   /** Resolves when all workers listen. Rejects where one cannot start, and ends all of them. @param signal gives it up */
@@ -102,7 +76,7 @@ export class Supervisor {
       this.#onFailed = reject;
       signal.addEventListener('abort', () => reject(new Error('stopped while it started')), { once: true });
     });
-    this.#begin(this.#hub);
+    this.#children.hub.begin();
     try {
       await begun;
     } catch (error) {
@@ -116,8 +90,7 @@ export class Supervisor {
 
   /** What is wrong, in a few words; null: the hub and at least one worker do their work. */
   ailment(): string | null {
-    if (this.#hub.child?.isServing !== true) return 'there is no hub';
-    return this.#workers.some(({ child }) => child?.isServing) ? null : 'there is no worker';
+    return this.#children.ailment;
   }
 
   /** What reads the configuration again, for operators who ask a worker; resolves with what that changed. */
@@ -127,7 +100,7 @@ export class Supervisor {
 
   /** New access logs: the old ones were moved away. */
   reopen(): void {
-    for (const worker of this.#allWorkers()) worker.send({ type: 'reopen' });
+    for (const worker of this.#children.allWorkers()) worker.send({ type: 'reopen' });
   }
 
   /**
@@ -135,36 +108,24 @@ export class Supervisor {
    * start or speaks another version of messages.ts: then the old ones go on. Resolves when the new ones serve; old workers still serve whom they have.
    */
   async restart(): Promise<void> {
-    if (this.#isRestarting || this.#isStopping || this.#onStarted !== null) {
+    if (this.#isRestarting || this.#children.isStopping || this.#onStarted !== null) {
       this.#parts.log.warn('a restart or a stop is under way: another one is not begun');
       throw new Error('not restarted: a restart or a stop is under way');
     }
     this.#isRestarting = true;
     try {
       await this.#lastReload;
-      await this.#restartWith(this.#source);
+      await this.#restartWith(this.#children.source);
     } finally {
       this.#isRestarting = false;
     }
   }
 
-  /** @param source the text for the new ones, which is in force where they serve */
+  /** @param source the text for the new ones */
   async #restartWith(source: ConfigSource): Promise<void> {
-    const { log } = this.#parts;
     this.#isRestarting = true;
-    log.info('restarting');
-    const before = this.#source;
-    this.#source = source;
     try {
-      const next = await this.#startNext().catch((error: Error) => {
-        this.#source = before;
-        log.error({ err: error }, 'the restart has failed: the processes that ran go on');
-        throw new Error(`not restarted: ${error.message}`, { cause: error });
-      });
-      await this.#replace(next.hub, next.workers).catch((error: Error) => {
-        throw new Error(`restarted, but ${error.message}: it is started again`, { cause: error });
-      });
-      log.info('restarted');
+      await this.#restarting.restart(source);
     } finally {
       this.#isRestarting = false;
       this.#bringAll();
@@ -192,15 +153,17 @@ export class Supervisor {
       throw new NeedsRestart({ ...plan, refused }, isOwn ? undefined : BY_RESTART);
     }
     if (plan.changes.length > 0) {
-      if (this.#isRestarting || this.#isStopping) throw new Error('not reloaded: a restart or a stop is under way');
-      const hub = await this.#readyHub();
-      const workers = this.#readyWorkers();
+      if (this.#isRestarting || this.#children.isStopping)
+        throw new Error('not reloaded: a restart or a stop is under way');
+      const hub = await this.#children.readyHub(NEXT_HUB_MS);
+      if (hub === null) throw new Error('not reloaded: there is no hub');
+      const workers = this.#children.readyWorkers();
       if (plan.refused.length > 0 || ![hub, ...workers].every(({ knowsSteps }) => knowsSteps)) {
         await this.#restartWith(source);
       } else {
-        const draining = [...this.#draining.all].filter(({ knowsSteps }) => knowsSteps);
+        const draining = [...this.#children.draining.all].filter(({ knowsSteps }) => knowsSteps);
         await this.#reloads.reload({ hub, workers, draining }, source, () => {
-          this.#source = source;
+          this.#children.source = source;
         });
         this.#bringAll();
       }
@@ -217,35 +180,24 @@ export class Supervisor {
     this.#sayResults();
   }
 
-  /** Rejects where there is none for too long. */
-  async #readyHub(): Promise<ManagedProcess> {
-    const endMs = performance.now() + NEXT_HUB_MS;
-    for (;;) {
-      const { child } = this.#hub;
-      if (child?.isServing) return child;
-      if (performance.now() > endMs || this.#isStopping) throw new Error('not reloaded: there is no hub');
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    }
-  }
-
   /** Workers that were started with another text than the one in force get it: each when it is ready, behind a reload that goes on. */
   #bringAll(): void {
-    for (const worker of this.#readyWorkers()) {
-      if (worker.source !== this.#source) this.#bring(worker);
-    }
+    const { source } = this.#children;
+    for (const worker of this.#children.readyWorkers()) if (worker.source !== source) this.#bring(worker);
   }
 
   #bring(worker: ManagedProcess): void {
     this.#lastReload = this.#lastReload.then(async () => {
-      if (worker.source === this.#source || worker.hasEnded) return;
-      if (worker.knowsSteps) await this.#reloads.bring(worker, this.#source);
+      const { source } = this.#children;
+      if (worker.source === source || worker.hasEnded) return;
+      if (worker.knowsSteps) await this.#reloads.bring(worker, source);
       else worker.kill();
     });
   }
 
   /** A copy of the store, beside it; resolves with its name in the data folder. Rejects while there is no hub. */
   backup(): Promise<string> {
-    return this.#backups.ask(this.#hub.child);
+    return this.#backups.ask(this.#children.hub.child);
   }
 
   /** A worker has been asked to have the configuration read again. */
@@ -260,144 +212,50 @@ export class Supervisor {
 
   /** Workers first, so that what they have accepted is committed and answered. */
   async stop(graceMs = Number.POSITIVE_INFINITY): Promise<readonly unknown[]> {
-    this.#isStopping = true;
+    const { hub, places } = this.#children;
+    this.#children.isStopping = true;
     const endMs = performance.now() + Math.min(graceMs, this.#parts.config.shutdown.graceSeconds * 1000);
-    for (const place of [this.#hub, ...this.#workers]) clearTimeout(place.timer);
+    for (const place of places) place.close();
     const workersMs = Math.max(0, endMs - performance.now() - HUB_MS);
-    await Promise.all(this.#allWorkers().map((worker) => worker.stop(workersMs)));
-    await this.#hub.child?.stop(Math.max(0, endMs - performance.now()));
+    await Promise.all(this.#children.allWorkers().map((worker) => worker.stop(workersMs)));
+    await hub.child?.stop(Math.max(0, endMs - performance.now()));
     return [];
-  }
-
-  #begin(place: ProcessPlace): void {
-    place.startedMs = performance.now();
-    if (place.role === 'hub') this.#hubPaths = this.#makePaths();
-    const offers = this.#allWorkers().filter(({ isReady }) => isReady).length;
-    place.child = this.#spawn(place.role, this.#hubPaths, offers);
-  }
-
-  /** @param offers as Boot has it */
-  #spawn(role: ProcessRole, hub: HubPaths, offers: number | null): ManagedProcess {
-    return new ManagedProcess({
-      role,
-      boot: { source: this.#source, number: ++this.#last, hub, offers },
-      script: process.argv[1]!,
-      onReady: (child, ready) => this.#onReady(child, ready),
-      onMessage: (child, message, socket) => this.#onMessage(child, message, socket),
-      onEnded: (child, why) => this.#onEnded(child, why),
-    });
-  }
-
-  /** The next hub, which waits, and the next workers, which serve already, or wait for a hub that they can speak with. */
-  async #startNext(): Promise<{ readonly hub: ManagedProcess; readonly workers: readonly ManagedProcess[] }> {
-    const hub = this.#spawn('hub', this.#makePaths(), null);
-    const next = [hub];
-    try {
-      await hub.said('standby');
-      if (this.#isStopping) throw new Error('stopped meanwhile');
-      const workers = this.#workers.map(() => this.#spawn('worker', this.#hubPaths, 0));
-      next.push(...workers);
-      this.#next = workers;
-      await Promise.all(workers.map((worker) => Promise.race([worker.said('ready'), worker.said('standby')])));
-      if (this.#isStopping) throw new Error('stopped meanwhile');
-      // In its place it would be missed by nobody.
-      const gone = next.find(({ hasEnded }) => hasEnded);
-      if (gone !== undefined) throw new Error(`the ${gone.role} has ended`);
-      return { hub, workers };
-    } catch (error) {
-      for (const child of next) child.kill();
-      throw error;
-    } finally {
-      this.#next = [];
-    }
-  }
-
-  /** From here on the new ones count, whatever happens. */
-  async #replace(hub: ManagedProcess, workers: readonly ManagedProcess[]): Promise<void> {
-    const before = this.#hub.child;
-    const old = this.#readyWorkers();
-    this.#hubPaths = hub.boot.hub;
-    for (const [i, place] of this.#workers.entries()) {
-      // One that was being started again.
-      if (place.child?.isReady === false) place.child.kill();
-      fill(place, workers[i]!);
-    }
-    fill(this.#hub, hub);
-    for (const worker of old) this.#draining.add(worker);
-    this.#post.hold();
-    if (before?.isReady && (await this.#released(before, hub))) hub.send({ type: 'go', offers: 1 });
-    else {
-      before?.kill();
-      const all = this.#allWorkers();
-      for (const worker of all) worker.send({ type: 'offer', hub: hub.boot.hub });
-      hub.send({ type: 'go', offers: all.length });
-    }
-    try {
-      await hub.said('ready');
-      await Promise.all(workers.map((worker) => worker.said('ready')));
-    } finally {
-      for (const worker of old) this.#draining.drain(worker);
-    }
-  }
-
-  /** Whether the hub has handed over to the next one. It ends by itself then. */
-  async #released(before: ManagedProcess, next: ManagedProcess): Promise<boolean> {
-    before.isStopping = true;
-    before.send({ type: 'handover', hub: next.boot.hub });
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, HANDOVER_MS, false)));
-    const isReleased = await Promise.race([before.said('released').then(...ANSWERS), late]);
-    clearTimeout(timer);
-    if (!isReleased) this.#parts.log.error({ pid: before.pid }, 'the hub has not handed over: its encoders come again');
-    // What the next one wants of it, it has soon.
-    setTimeout(() => before.kill(), HANDOVER_MS).unref();
-    return isReleased;
   }
 
   #onReady(child: ManagedProcess, { ports, shoutcastPorts }: Extract<FromChild, { type: 'ready' }>): void {
     this.#parts.log.info({ process: child.role, number: child.number, pid: child.pid }, 'process ready');
+    const children = this.#children;
     if (child.role === 'worker') {
       this.ports = ports;
       this.shoutcastPorts = shoutcastPorts.map((port) => port ?? undefined);
-      if (this.#workers.every((place) => place.child?.isReady)) this.#onStarted?.();
-      if (!this.#isRestarting && child.source !== this.#source) this.#bring(child);
+      if (children.workers.every((place) => place.child?.isReady)) this.#onStarted?.();
+      if (!this.#isRestarting && child.source !== children.source) this.#bring(child);
       return;
     }
     this.#sayRestarts();
     this.#sayResults();
-    for (const place of this.#isStopping ? [] : this.#workers) {
-      if (place.child === null && place.timer === undefined) this.#begin(place);
-    }
-    for (const worker of this.#allWorkers()) worker.send({ type: 'hub', hub: this.#hubPaths });
+    if (!children.isStopping) for (const place of children.workers) if (place.isEmpty) place.begin();
+    for (const worker of children.allWorkers()) worker.send({ type: 'hub', hub: children.hubPaths });
     this.#post.deliver(child);
-  }
-
-  #readyWorkers(): readonly ManagedProcess[] {
-    return this.#workers.flatMap(({ child }) => (child?.isReady ? [child] : []));
-  }
-
-  /** Also those that drain, and those that will follow. */
-  #allWorkers(): readonly ManagedProcess[] {
-    return [...this.#workers.flatMap(({ child }) => child ?? []), ...this.#draining.all, ...this.#next];
   }
 
   #onMessage(child: ManagedProcess, message: FromChild, socket: Socket | undefined): void {
     if (message.type === 'taking') {
-      for (const worker of this.#allWorkers()) worker.send({ type: 'offer', hub: child.boot.hub });
+      for (const worker of this.#children.allWorkers()) worker.send({ type: 'offer', hub: child.boot.hub });
     } else if (message.type === 'backedUp') this.#backups.onAnswer(message);
     else if (message.type === 'reloadStep') this.#reloads.onAnswer(child, message);
     else if (message.type === 'reload') void this.#reloadFor(child, message.id);
-    else if (message.type === 'drained') this.#draining.end(child);
+    else if (message.type === 'drained') this.#children.draining.end(child);
     else if (message.type === 'standby') this.#onStandby(child);
     else if (socket === undefined) return;
-    else if (message.type === 'connection') this.#post.send(message, socket, this.#hub.child);
+    else if (message.type === 'connection') this.#post.send(message, socket, this.#children.hub.child);
     else if (message.type === 'encoder') this.#post.send(message, socket, null);
     else socket.destroy();
   }
 
   /** Those that will follow may wait for the next hub. For another worker none comes: it serves nobody. */
   #onStandby(child: ManagedProcess): void {
-    if (child.role === 'hub' || this.#next.includes(child)) return;
+    if (child.role === 'hub' || this.#children.next.includes(child)) return;
     const { number, pid } = child;
     this.#parts.log.error({ number, pid }, 'the program on the disk is not that of the hub: restart (SIGUSR2)');
     // The program has changed under the restart: that has failed, and the worker is started again.
@@ -405,43 +263,33 @@ export class Supervisor {
   }
 
   #onEnded(child: ManagedProcess, why: EndOfProcess): void {
-    const place = [this.#hub, ...this.#workers].find((each) => each.child === child);
-    this.#draining.delete(child);
+    const place = this.#children.places.find((each) => each.child === child);
+    this.#children.draining.delete(child);
     this.#backups.onEnded(child);
     this.#reloads.onEnded(child);
     if (place === undefined) return;
     place.child = null;
-    if (this.#isStopping) return;
+    if (this.#children.isStopping) return;
     if (this.#onFailed !== null) {
       this.#onFailed(new Error(why.reason ?? `the ${child.role} ended (${why.signal ?? `code ${why.code}`})`));
       return;
     }
     if (child.role === 'hub') this.#post.hold();
-    const livedMs = performance.now() - place.startedMs;
-    place.pauseMs = livedMs >= STEADY_MS ? FIRST_PAUSE_MS : Math.min(MOST_PAUSE_MS, 2 * place.pauseMs);
-    const fields = { process: child.role, number: child.number, ...why, againMs: place.pauseMs };
+    const againMs = place.again(() => this.#sayRestarts());
+    const fields = { process: child.role, number: child.number, ...why, againMs };
     this.#parts.log.error(fields, 'a process has ended: it is started again');
-    place.timer = setTimeout(() => {
-      place.timer = undefined;
-      this.#restarts[place.role]++;
-      this.#sayRestarts();
-      this.#begin(place);
-    }, place.pauseMs);
   }
 
   /** For the metrics. */
   #sayRestarts(): void {
-    this.#hub.child?.send({ type: 'restarts', restarts: { ...this.#restarts } });
+    const { hub, workers } = this.#children;
+    const restarts = { hub: hub.restarts, worker: workers.reduce((sum, place) => sum + place.restarts, 0) };
+    hub.child?.send({ type: 'restarts', restarts });
   }
 
   /** For the metrics. */
   #sayResults(): void {
-    this.#hub.child?.send({ type: 'reloads', results: this.#results });
-  }
-
-  #makePaths(): HubPaths {
-    const name = join(this.#folder, String(this.#last + 1));
-    return { link: `${name}.link`, encoders: `${name}.encoders`, tapes: `${name}.tapes` };
+    this.#children.hub.child?.send({ type: 'reloads', results: this.#results });
   }
 }
 
@@ -449,24 +297,6 @@ export class Supervisor {
 const OWN_OPTIONS: ReadonlySet<string> = new Set(['workers', 'data.folder']);
 /** For the rest. */
 const BY_RESTART = 'airsplice reload --restart CONFIG changes them, with new processes';
-/** How often a hub is looked for. */
-const LOOK_MS = 50;
-
 function notYet(): Promise<string> {
   return Promise.reject(new Error('the server is being started'));
-}
-
-/** Of a promise: whether it was kept. */
-const ANSWERS = [() => true, () => false] as const;
-
-function emptyPlace(role: ProcessRole): ProcessPlace {
-  return { role, child: null, startedMs: 0, pauseMs: FIRST_PAUSE_MS / 2, timer: undefined };
-}
-
-function fill(place: ProcessPlace, child: ManagedProcess): void {
-  clearTimeout(place.timer);
-  place.timer = undefined;
-  place.child = child;
-  place.startedMs = performance.now();
-  place.pauseMs = FIRST_PAUSE_MS / 2;
 }
