@@ -160,6 +160,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'processes/messages': ['e2e/other-version', 'processes/managed-process'],
   'processes/stepped-reloads': ['e2e/reload-workers', 'e2e/reload-deaths'],
   'processes/run': ['e2e/start', 'e2e/rolling-restart'],
+  'processes/rolling-restart': ['e2e/rolling-restart', 'e2e/other-version'],
   'processes/supervisor': ['e2e/workers', 'e2e/rolling-restart'],
   'processes/worker': ['e2e/workers', 'e2e/rolling-restart'],
   'store/memory': ['store/store'],

@@ -20,19 +20,10 @@ import { copyBeside } from './backup.js';
 import { checkFile, mustBeWritable } from './check.js';
 import { Disk } from './disk.js';
 import { LmdbFigures } from './lmdb-figures.js';
+import { LmdbHistory } from './lmdb-history.js';
 import { type FolderLock, lockFolder } from './lock.js';
-import {
-  type FigureKey,
-  type FigurePage,
-  type HistoryBounds,
-  type HistoryPage,
-  type HistoryStore,
-  isTooOld,
-  PRUNE_STEP,
-  type Store,
-  type StoredFigure,
-} from './store.js';
-import { entryText, type HistoryKey, historyKey, parseEntry, parseState, stateText } from './stored.js';
+import type { FigureKey, FigurePage, HistoryBounds, HistoryPage, HistoryStore, Store, StoredFigure } from './store.js';
+import { entryText, type HistoryKey, historyKey, parseState, stateText } from './stored.js';
 
 /** In the data folder. */
 export const FILE = 'airsplice.mdb';
@@ -59,9 +50,6 @@ interface Texts {
 interface CommitFailure {
   readonly commitError?: Promise<never>;
 }
-
-/** Sorts after every number. */
-const AFTER_ALL = '\uffff';
 
 /**
  * Opens (or makes) the store in a folder, which is made with mode 0700 where it is missing.
@@ -144,49 +132,6 @@ async function make(file: string): Promise<void> {
   await rename(fresh, file);
 }
 
-/** The history of a store, as it is read. */
-class LmdbHistory {
-  readonly database: Database<string, HistoryKey>;
-  readonly #bounds: HistoryBounds;
-  readonly #onError: (error: Error) => void;
-  /** Channels whose unreadable entry has been reported. */
-  readonly #reported = new Set<string>();
-
-  constructor(root: RootDatabase, bounds: HistoryBounds, onError: (error: Error) => void) {
-    this.database = root.openDB({ name: 'history', encoding: 'string' });
-    this.#bounds = bounds;
-    this.#onError = onError;
-  }
-
-  read(channel: string, { limit, beforeMs }: HistoryPage): HistoryEntry[] {
-    const wallMs = Date.now();
-    const start = beforeMs === undefined ? [channel, AFTER_ALL] : [channel, beforeMs];
-    const range = { start: start as unknown as HistoryKey, end: [channel] as unknown as HistoryKey, reverse: true };
-    const page: HistoryEntry[] = [];
-    for (const { key, value } of this.database.getRange(range)) {
-      if (page.length === limit) break;
-      // A reverse range begins at its start, which is not wanted.
-      if (beforeMs !== undefined && key[1] >= beforeMs) continue;
-      const entry = this.entry(channel, value);
-      if (entry === null) continue;
-      // An entry that began earlier ended earlier.
-      if (isTooOld(entry, this.#bounds, wallMs)) break;
-      page.push(entry);
-    }
-    return page;
-  }
-
-  /** Null: it cannot be read. One damaged entry must not hide the others. */
-  entry(channel: string, text: string): HistoryEntry | null {
-    const entry = parseEntry(text);
-    if (entry === null && !this.#reported.has(channel)) {
-      this.#reported.add(channel);
-      this.#onError(new Error(`An entry of the stored history of channel ${channel} cannot be read, and is skipped`));
-    }
-    return entry;
-  }
-}
-
 class LmdbStore implements Store {
   readonly #root: RootDatabase;
   readonly #channels: Database<string, string>;
@@ -195,9 +140,6 @@ class LmdbStore implements Store {
   readonly #figures: LmdbFigures;
   /** Loaded or committed last, for a rollback: the engine's own objects, which are immutable. */
   readonly #committed = new Map<string, ChannelState>();
-  /** Number of a channel's entries; counted on first use. */
-  readonly #counts = new Map<string, number>();
-  readonly #bounds: HistoryBounds;
   readonly #disk: Disk;
   readonly #lock: FolderLock;
   readonly #file: string;
@@ -210,7 +152,6 @@ class LmdbStore implements Store {
     this.#documents = this.#root.openDB({ name: 'documents', encoding: 'string' });
     this.#history = new LmdbHistory(this.#root, bounds, onError);
     this.#figures = new LmdbFigures(this.#root);
-    this.#bounds = bounds;
     this.#disk = new Disk(file);
     this.#lock = lock;
     this.#file = file;
@@ -238,30 +179,11 @@ class LmdbStore implements Store {
   }
 
   async saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void> {
-    if (this.#closing !== undefined) throw new Error('The store is closed');
-    const saved = this.#saveFigures(figures);
-    this.#underWay.add(saved);
-    try {
-      await saved;
-    } catch (error) {
-      throw new Error(`Figures cannot be saved: ${(error as Error).message}`, { cause: error });
-    } finally {
-      this.#underWay.delete(saved);
-    }
+    await this.#underWayUntil('Figures', () => this.#saveFigures(figures));
   }
 
   async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
-    // lmdb itself forbids it to its root database only; here it would throw later, where nothing can catch it.
-    if (this.#closing !== undefined) throw new Error('The store is closed');
-    const saved = this.#save(channel, state, history);
-    this.#underWay.add(saved);
-    try {
-      await saved;
-    } catch (error) {
-      throw new Error(`The state of channel ${channel} cannot be saved: ${(error as Error).message}`, { cause: error });
-    } finally {
-      this.#underWay.delete(saved);
-    }
+    await this.#underWayUntil(`The state of channel ${channel}`, () => this.#save(channel, state, history));
   }
 
   document(name: string): unknown {
@@ -273,18 +195,26 @@ class LmdbStore implements Store {
   }
 
   async saveDocument(name: string, value: unknown): Promise<void> {
-    if (this.#closing !== undefined) throw new Error('The store is closed');
-    const saved = this.#saveDocument(name, JSON.stringify(value));
-    this.#underWay.add(saved);
-    try {
-      await saved;
-    } finally {
-      this.#underWay.delete(saved);
-    }
+    await this.#underWayUntil(`The document ${name}`, () => this.#saveText(name, JSON.stringify(value)));
   }
 
   fault(): string | null {
     return this.#disk.fault();
+  }
+
+  /** A save that the store is not closed before. Rejects with what could not be saved, and why. */
+  async #underWayUntil(what: string, save: () => Promise<void>): Promise<void> {
+    // lmdb itself forbids it to its root database only; here it would throw later, where nothing can catch it.
+    if (this.#closing !== undefined) throw new Error('The store is closed');
+    const saved = save();
+    this.#underWay.add(saved);
+    try {
+      await saved;
+    } catch (error) {
+      throw new Error(`${what} cannot be saved: ${(error as Error).message}`, { cause: error });
+    } finally {
+      this.#underWay.delete(saved);
+    }
   }
 
   async #save(channel: string, state: ChannelState, history: readonly HistoryEntry[]): Promise<void> {
@@ -302,27 +232,26 @@ class LmdbStore implements Store {
       this.#disk.end(bytes);
     }
     this.#committed.set(channel, state);
-    if (count !== undefined) this.#counts.set(channel, count);
+    if (count !== undefined) this.#history.counts.set(channel, count);
   }
 
   /** What was refused is not taken back: figures of a file that is away are better there than nowhere. */
-  async #saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void> {
-    const bytes = this.#disk.begin(figures.reduce((units, [, text = '']) => units + text.length, 0));
-    try {
-      await this.#transact((writes) => {
-        for (const [key, text] of figures) writes.push(this.#figures.put(key, text));
-      });
-      const fault = this.#disk.faultOfCommit();
-      if (fault !== null) throw new Error(fault);
-    } finally {
-      this.#disk.end(bytes);
-    }
+  #saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void> {
+    const units = figures.reduce((sum, [, text = '']) => sum + text.length, 0);
+    return this.#put(units, (writes) => {
+      for (const [key, text] of figures) writes.push(this.#figures.put(key, text));
+    });
   }
 
-  async #saveDocument(name: string, text: string): Promise<void> {
-    const bytes = this.#disk.begin(text.length);
+  #saveText(name: string, text: string): Promise<void> {
+    return this.#put(text.length, (writes) => writes.push(this.#documents.put(name, text)));
+  }
+
+  /** @param units of all texts that are written */
+  async #put(units: number, write: (writes: Promise<unknown>[]) => void): Promise<void> {
+    const bytes = this.#disk.begin(units);
     try {
-      await this.#transact((writes) => writes.push(this.#documents.put(name, text)));
+      await this.#transact(write);
       const fault = this.#disk.faultOfCommit();
       if (fault !== null) throw new Error(fault);
     } finally {
@@ -360,8 +289,8 @@ class LmdbStore implements Store {
       wanted.push([key, entryText(entry)]);
       stored.push([key, text]);
     }
-    const count = this.#count(channel) + added;
-    const expired = added === 0 ? [] : this.#expired(channel, count - this.#bounds.entries);
+    const count = this.#history.count(channel) + added;
+    const expired = added === 0 ? [] : this.#history.expired(channel, count);
     for (const [key, text] of expired) {
       wanted.push([key, undefined]);
       stored.push([key, text]);
@@ -392,26 +321,6 @@ class LmdbStore implements Store {
       }),
     );
     throw cause;
-  }
-
-  /** The oldest entries, as far as they are too many, too old, or cannot be read. */
-  #expired(channel: string, surplus: number): [HistoryKey, string][] {
-    const range = { start: [channel] as unknown as HistoryKey, end: [channel, AFTER_ALL] as unknown as HistoryKey };
-    const expired: [HistoryKey, string][] = [];
-    const wallMs = Date.now();
-    for (const { key, value } of this.#history.database.getRange({ ...range, limit: PRUNE_STEP })) {
-      const entry = expired.length < surplus ? null : this.#history.entry(channel, value);
-      if (entry !== null && !isTooOld(entry, this.#bounds, wallMs)) break;
-      expired.push([key, value]);
-    }
-    return expired;
-  }
-
-  #count(channel: string): number {
-    const known = this.#counts.get(channel);
-    if (known !== undefined) return known;
-    const range = { start: [channel] as unknown as HistoryKey, end: [channel, AFTER_ALL] as unknown as HistoryKey };
-    return this.#history.database.getKeysCount(range);
   }
 
   history(channel: string, page: HistoryPage): HistoryEntry[] {
