@@ -25,16 +25,16 @@ const LONG = [
   ),
   ...files(
     'e2e',
-    'dead-processes other-version package proxies reload-deaths reload-workers restart rolling-restart sessions store systemd transcribed worker-limits',
+    'dead-processes other-version package proxies reload reload-deaths reload-workers restart rolling-restart sessions store systemd transcribed worker-limits workers',
   ),
   ...files('audio', 'ogg-link-end'),
   ...files(
     'behaviour',
     'churn decoders fuzz-front heard-places large-pieces large-station media-clock unread-answers write-seconds',
   ),
-  ...files('cli', 'bench doctor-proxy measure-offset record'),
+  ...files('cli', 'bench doctor-proxy init measure-offset record'),
   ...files('docs', 'playout'),
-  ...files('kit', 'spread'),
+  ...files('kit', 'reporter spread'),
   ...files('store', 'pages'),
 ];
 /** In both: the long form tries more. */
@@ -46,12 +46,12 @@ const LONGER = [
   ...files('store', 'store'),
 ];
 /** Load from other files would spoil what they measure. */
-const ALONE = [...files('behaviour', 'framing-budget'), ...files('e2e', 'workers')];
+const ALONE = files('behaviour', 'framing-budget');
 const LONG_ALONE = [
   ...files('behaviour', 'heard-places unread-answers'),
   // Four processes each.
-  ...files('e2e', 'attacks dead-processes other-version rolling-restart sessions systemd worker-limits'),
-  ...files('long', 'debian-package hostile hostile-workers newcomer processes truth'),
+  ...files('e2e', 'attacks dead-processes other-version rolling-restart sessions worker-limits workers'),
+  ...files('long', 'hostile hostile-workers processes truth'),
 ];
 
 /** These start no server of processes: with workers they would be the same. */
@@ -73,10 +73,10 @@ function long() {
   return inTurn([[[SLOW, '--jobs=2', ...rest], env], [[SLOW, '--jobs=1', ...LONG_ALONE], env], onWorkers()]);
 }
 
-/** What of test/behaviour starts a server. One file at a time: with four processes for each server it has enough to do. */
+/** What of test/behaviour starts a server: of four processes each. */
 function onWorkers() {
   const rest = testsIn('behaviour').filter((file) => !NO_SERVER.includes(file));
-  return [[SLOW, '--jobs=1', ...rest, ...files('app', 'reload')], { TEST_WORKERS: '2' }];
+  return [[SLOW, '--jobs=2', ...rest, ...files('app', 'reload')], { TEST_WORKERS: '2' }];
 }
 
 function short() {
