@@ -3,6 +3,7 @@
  * felt (effects.ts). Secrets, and what may hold one, are named as changed and no more.
  */
 
+import { KeyObject } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { channelsOf } from './adopt.js';
 import { EFFECTS, type Effect, effectOf } from './effects.js';
@@ -130,7 +131,8 @@ function compareKept(place: string, before: object, after: object, changes: Plan
   const [mine, theirs] = [before as Record<string, unknown>, after as Record<string, unknown>];
   for (const name of Object.keys({ ...mine, ...theirs })) {
     if (isSame(mine[name], theirs[name])) continue;
-    const texts = HIDDEN.has(name) ? {} : { before: textOf(mine[name]), after: textOf(theirs[name]) };
+    const isHidden = HIDDEN.has(name) || holdsSecret(mine[name]) || holdsSecret(theirs[name]);
+    const texts = isHidden ? {} : { before: textOf(mine[name]), after: textOf(theirs[name]) };
     const note = name === 'password' || name === 'user' ? 'for the next encoder; a connected one stays' : undefined;
     changes.push({ path: `${place}.${name}`, kind: 'changed', ...texts, effect: 'now', note });
   }
@@ -180,7 +182,8 @@ function compare(
       continue;
     }
     const general = generalized(place);
-    const isPublic = !isSecret(a) && !isSecret(b) && (!HIDDEN.has(name) || PUBLIC.has(general.join('.')));
+    const isNamedPublic = !general.some((each) => HIDDEN.has(each)) || PUBLIC.has(general.join('.'));
+    const isPublic = isNamedPublic && !holdsSecret(a) && !holdsSecret(b);
     changes.push({
       path: place.join('.'),
       kind: a === undefined ? 'added' : b === undefined ? 'removed' : 'changed',
@@ -200,8 +203,16 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A digest, a password that is sent, a key. */
 function isSecret(value: unknown): boolean {
-  return isMap(value) && ('sha256' in value || 'reveal' in value);
+  return isMap(value) && ('sha256' in value || 'reveal' in value || value instanceof KeyObject);
+}
+
+/** At any depth: a list is shown as it is written. */
+function holdsSecret(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(holdsSecret);
+  if (!isMap(value)) return false;
+  return isSecret(value) || Object.entries(value).some(([name, member]) => HIDDEN.has(name) || holdsSecret(member));
 }
 
 /** Passwords that are sent can be had by a call only; keys compare themselves. */
