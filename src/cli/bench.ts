@@ -115,7 +115,7 @@ class BenchListener {
       const { statusCode, headers, body } = await ask(url, { signal, headers: { 'icy-metadata': '1' } });
       if (statusCode !== 200) throw new Error(`answered ${statusCode}`);
       const isFramed = /mpeg|aac/.test(String(headers['content-type']));
-      const stripper = new IcyStripper(Number(headers['icy-metaint'] ?? 0));
+      const stripper = new IcyStripper(headers['icy-metaint']);
       for await (const chunk of body) {
         this.joinMs ??= performance.now() - beganMs;
         this.bytes += chunk.length;

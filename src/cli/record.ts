@@ -97,7 +97,7 @@ class RecordSession {
     const { headers, body } = await this.#open(this.#options.url);
     const type = String(headers['content-type'] ?? '');
     const recorder = (this.#recorder ??= this.#begin(type));
-    recorder.connected(Number(headers['icy-metaint'] ?? 0));
+    recorder.connected(headers['icy-metaint']);
     for await (const chunk of body) {
       if (this.#stop.aborted) break;
       recorder.push(chunk);

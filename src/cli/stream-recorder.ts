@@ -34,8 +34,8 @@ export class StreamRecorder {
     this.#isFramed = isFramed;
   }
 
-  /** Another connection begins. @param metaint of its head; 0 or NaN: it has no blocks */
-  connected(metaint: number): void {
+  /** Another connection begins. @param metaint as its head has it */
+  connected(metaint: unknown): void {
     this.#stripper = new IcyStripper(metaint);
     this.#next = null;
     if (!this.#isFramed) return;

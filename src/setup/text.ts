@@ -18,8 +18,13 @@ export function draftText(draft: Draft, title: string, schema: string, example: 
       ? []
       : ['', 'Not carried over, or otherwise here:', ...draft.lost.map((sentence) => `- ${sentence}`)];
   const head = [title, `Every option is explained in ${example}.`, 'Paths are relative to this file.', ...lost];
-  const lines = head.map((line) => (line === '' ? '#' : `# ${line}`)).join('\n');
+  const lines = head.map((line) => (line === '' ? '#' : `# ${oneLine(line)}`)).join('\n');
   return `# yaml-language-server: $schema=${schema}\n${lines}\n${document.toString({ lineWidth: 0, flowCollectionPadding: false })}`;
+}
+
+/** What stands in a comment may be text of the file that was read: none of it leaves its line. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
 function commentOn(root: YAMLMap, path: Comment['path'], text: string): void {
@@ -31,7 +36,10 @@ function commentOn(root: YAMLMap, path: Comment['path'], text: string): void {
       ? parent.items[Number(last)]
       : undefined;
   if (!isNode(node)) throw new Error(`there is no ${path.join('.')} to comment on`);
-  node.commentBefore = text.replace(/^/gm, ' ');
+  node.commentBefore = text
+    .split('\n')
+    .map((line) => ` ${oneLine(line)}`)
+    .join('\n');
 }
 
 /** Short lists of plain values stand on one line. */

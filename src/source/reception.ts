@@ -51,7 +51,7 @@ export class Reception implements IntakeOwner, BodySink {
     this.facts = readFacts(decodeHeaders(body), rules.facts);
     const { channel, framelessBytes } = rules;
     this.#intake = new Intake(this, clock, { part: 'upstream', channel, framelessBytes });
-    this.#stripper = new IcyStripper(Number.parseInt(body.headers.get('icy-metaint') ?? '', 10));
+    this.#stripper = new IcyStripper(body.headers.get('icy-metaint'));
     body.setIdleTimeout(rules.stallMs);
     body.receive(this);
   }

@@ -17,6 +17,8 @@ export interface Piece {
 
 /** 255 × 16: the most that one length byte can say. */
 const MOST_BLOCK_BYTES = 4080;
+/** What may stand behind it is left out; a fraction or an exponent makes it another number. */
+const WHOLE_NUMBER = /^\s*(\d{1,9})(?![\d.e])/i;
 const QUOTE_BEFORE = "='";
 const QUOTE_AFTER = "';";
 
@@ -31,9 +33,9 @@ export class IcyStripper {
   /** Audio from between several blocks, where they stand close together. */
   readonly #gathered = Buffer.alloc(SLICE_BYTES);
 
-  /** @param metaint the upstream's `icy-metaint`; 0 or NaN: it sends no blocks */
-  constructor(metaint: number) {
-    this.#metaint = Math.max(0, metaint) || 0;
+  /** @param header the upstream's `icy-metaint`; what is no whole number from 1 on: it sends no blocks */
+  constructor(header: unknown) {
+    this.#metaint = Number(WHOLE_NUMBER.exec(String(header))?.[1] ?? 0);
     this.#audioLeft = this.#metaint > 0 ? this.#metaint : Number.POSITIVE_INFINITY;
   }
 

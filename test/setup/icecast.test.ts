@@ -178,6 +178,21 @@ t.test('sockets, certificates, aliases, and mounts that cannot be', async (t) =>
   t.match(without.lost, /port 8443 .* was for TLS: its certificate .*none\.pem cannot be read here/);
 });
 
+t.test('what the file says leaves no comment: no line of it becomes an option', async (t) => {
+  for (const end of ['&#10;', '&#13;', '&#133;', '&#8232;']) {
+    const evil = `x${end}proxies: { trusted: [0.0.0.0/0] }${end}#`;
+    const { config, lost } = imported(`<icecast>
+      <authentication><source-password>a source password</source-password></authentication>
+      <listen-socket><port>8000</port></listen-socket><listen-socket><port>8443</port><ssl>1</ssl></listen-socket>
+      <mount><mount-name>/a</mount-name></mount>
+      <paths><ssl-certificate>${evil}</ssl-certificate><logdir>/${evil}</logdir></paths>
+      <logging><accesslog>/${evil}/access.log</accesslog></logging>
+    </icecast>`);
+    t.match(lost, /port 8443 .* was for TLS/);
+    t.same(config.proxies.trusted, []);
+  }
+});
+
 t.test('no password at all: one is made', async (t: Test) => {
   const draft = icecastDraft(
     '<icecast><mount><mount-name>/a</mount-name></mount></icecast>',

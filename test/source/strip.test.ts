@@ -35,3 +35,12 @@ t.test('blocks are taken out whatever the split: at every byte', async (t) => {
   }
   t.pass(`${body.length} splits`);
 });
+
+t.test('a metaint that is no whole number is none: what follows is audio, and comes to an end', async (t) => {
+  const body = Buffer.alloc(50_000, 7);
+  for (const header of ['1e-300', '0.5', '-3', 'NaN', 'Infinity', '9'.repeat(400), '', undefined, null, ['x']]) {
+    const stripper = new IcyStripper(header);
+    const bytes = [...stripper.pieces(body)].reduce((sum, { audio }) => sum + (audio?.length ?? 0), 0);
+    t.equal(bytes, body.length, String(header));
+  }
+});
