@@ -148,6 +148,8 @@ export class ChannelView {
     if (Date.now() - this.#dayAtMs < DAY_EVERY_MS) return;
     this.#dayAtMs = Date.now();
     const { series } = await read('statistics', { channel: this.#key, by: 'hour' });
-    part(this.#day, 'drawn').replaceChildren(day(hoursOf(series), part(this.#day, 'drawn').clientWidth));
+    const place = part(this.#day, 'drawn');
+    const isOpen = place.querySelector('details')?.open ?? false;
+    place.replaceChildren(day(hoursOf(series), place.clientWidth, isOpen));
   }
 }

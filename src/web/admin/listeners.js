@@ -61,7 +61,7 @@ export class ListenersPanel {
     return Object.fromEntries(Object.entries(this.#filter).filter(([, value]) => value !== ''));
   }
 
-  /** @param {OneChannel} [_channel] */
+  /** @param {OneChannel} [_channel] @returns {Promise<void>} */
   async show(_channel) {
     const asked = ++this.#asked;
     const query = { ...this.#filter, limit: PAGE, offset: this.#offset };
@@ -70,7 +70,10 @@ export class ListenersPanel {
     if (asked !== this.#asked) return;
     this.#total = total;
     // Those of this page have left meanwhile.
-    if (this.#offset > 0 && listeners.length === 0) this.#offset = Math.floor(Math.max(0, total - 1) / PAGE) * PAGE;
+    if (this.#offset > 0 && listeners.length === 0) {
+      this.#offset = Math.floor(Math.max(0, total - 1) / PAGE) * PAGE;
+      return this.show();
+    }
     const last = this.#offset + listeners.length;
     const which = total <= PAGE ? '' : `${this.#offset + 1} to ${last} of `;
     say(this.#sum, why || `${which}${counted(total, 'listener')}`);
