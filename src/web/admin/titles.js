@@ -85,9 +85,11 @@ export class TitlesPanel {
       ...(facts === null ? [] : [tape(facts.heldMs, titles, bySecondsBehind, this.#tape.clientWidth)]),
     );
     this.#places.element.hidden = titles.length === 0;
-    const rows = titles.map((each, i) => ({
+    // One that stands there again, since another source came, has one row.
+    const places = titles.filter(({ id, title }, i) => id !== titles[i - 1]?.id || title !== titles[i - 1]?.title);
+    const rows = places.map((each, i) => ({
       ...each,
-      heard: hearing(bySecondsBehind, i === 0 ? Number.POSITIVE_INFINITY : each.behindMs, titles[i + 1]?.behindMs ?? 0),
+      heard: hearing(bySecondsBehind, i === 0 ? Number.POSITIVE_INFINITY : each.behindMs, places[i + 1]?.behindMs ?? 0),
       isBefore: i === 0,
     }));
     list(

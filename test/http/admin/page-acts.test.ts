@@ -46,9 +46,7 @@ t.test(
     await page
       .locator('section[aria-labelledby=section-listeners] td.title', { hasText: 'Nina - Sinnerman' })
       .waitFor();
-    await page
-      .locator('section[aria-labelledby=section-titles] tbody tr', { hasText: /Sinnerman.*1 listener/ })
-      .waitFor();
+    await sees(page, 'section[aria-labelledby=section-titles] tbody tr', /Sinnerman.*1 listener/);
     await page.getByRole('button', { name: 'Push a title' }).click();
     await page.getByLabel('Song').fill('Waltz');
     await page.getByLabel('When').selectOption('next');

@@ -42,6 +42,23 @@ t.test('channels at a glance, as they change', { skip: SKIP, timeout: 120_000 },
   t.same(complaints, []);
 });
 
+t.test(
+  'a list has one child for each item, also where two have one key',
+  { skip: SKIP, timeout: 60_000 },
+  async (t) => {
+    const server = await startServer(t, PAGE_YAML);
+    const { page } = await openPage(t, `${server.base}/admin`);
+    const shown = await page.evaluate(`import('/admin/web/dom.js').then(({ list, make }) => {
+    const parent = make('ul');
+    return ['abab', 'abab', 'ba', 'aab'].map((items) => {
+      list(parent, [...items], String, (item) => make('li', {}, item));
+      return parent.textContent;
+    });
+  })`);
+    t.same(shown, ['abab', 'abab', 'ba', 'aab']);
+  },
+);
+
 t.test('by keyboard alone', { skip: SKIP, timeout: 60_000 }, async (t) => {
   const server = await startServer(t, PAGE_YAML);
   const { page } = await openPage(t, `${server.base}/admin`);
