@@ -87,11 +87,12 @@ export class TitlesPanel {
     this.#places.element.hidden = titles.length === 0;
     // One that stands there again, since another source came, has one row.
     const places = titles.filter(({ id, title }, i) => id !== titles[i - 1]?.id || title !== titles[i - 1]?.title);
-    const rows = places.map((each, i) => ({
-      ...each,
-      heard: hearing(bySecondsBehind, i === 0 ? Number.POSITIVE_INFINITY : each.behindMs, places[i + 1]?.behindMs ?? 0),
-      isBefore: i === 0,
-    }));
+    const rows = places.map((each, i) => {
+      // It came before all that the tape still has.
+      const isBefore = each.behindMs >= (facts?.heldMs ?? 0);
+      const fromMs = isBefore ? Number.POSITIVE_INFINITY : each.behindMs;
+      return { ...each, isBefore, heard: hearing(bySecondsBehind, fromMs, places[i + 1]?.behindMs ?? 0) };
+    });
     list(
       this.#places.body,
       rows.reverse(),
@@ -214,10 +215,10 @@ function factsOf({ source, sinceMs, durationSeconds }) {
   return `${ORIGINS[source]} · for ${ago(sinceMs)}${length}`;
 }
 
-/** How many hear what lies between two places; seconds that both have count where they begin. @param {readonly number[]} bySecondsBehind @param {number} fromMs @param {number} toMs */
-function hearing(bySecondsBehind, fromMs, toMs) {
+/** How many hear what lies between two places; a second that two titles share counts for the later one. @param {readonly number[]} bySecondsBehind @param {number} fromMs @param {number} toMs */
+export function hearing(bySecondsBehind, fromMs, toMs) {
   return bySecondsBehind.reduce((sum, listeners, second) => {
     const behindMs = second * 1000;
-    return behindMs < fromMs && behindMs >= Math.floor(toMs / 1000) * 1000 ? sum + listeners : sum;
+    return behindMs < fromMs && behindMs >= toMs ? sum + listeners : sum;
   }, 0);
 }

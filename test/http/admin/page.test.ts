@@ -124,7 +124,7 @@ t.test('what pages of other origins get from it', { skip: SKIP, timeout: 60_000 
     input.value = '"}';
     form.append(input);
     document.body.append(form);
-    setTimeout(() => form.submit());
+    requestAnimationFrame(() => form.submit());
   })(${JSON.stringify(server.base)})`);
   await posted;
   t.match(await page.content(), /another origin|X-Requested-With|not-allowed/i, 'the form is refused');
