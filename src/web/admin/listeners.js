@@ -95,7 +95,7 @@ export class ListenersPanel {
     );
   }
 
-  /** An address that is not written to its end is no trouble of the page. @param {unknown} error */
+  /** What is wrong with a filter stands beside it: most often an address is not written to its end. @param {unknown} error */
   #refuse(error) {
     if (!(error instanceof Refused) || error.status !== 422) throw error;
     return { total: 0, listeners: [], why: error.message };
