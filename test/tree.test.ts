@@ -31,6 +31,7 @@ const NO_SOURCE: Readonly<Record<string, string>> = {
   'docs/routes': 'the documents and the routes of the server, compared',
   'docs/words': 'the words of comments, names and documents',
   'http/admin/depth': 'one channel, as GET /admin/api/channels/{channelkey} has it',
+  'http/admin/page-acts': 'src/web/admin, in a browser: what is done there',
   'http/push-dialects': 'http/push.ts: pushes as playout programs really send them',
   'http/push-refusals': 'http/push.ts: the requests that it refuses',
   'source/pull-stream': 'source/pull.ts: the audio and the titles that it brings',

@@ -76,7 +76,16 @@ const TAPE_TITLE: Json = {
     behindMs: { ...amount, description: 'How far behind the live edge it takes effect, milliseconds of audio.' },
   }),
 };
+const TITLE_IN_FORCE: Json = {
+  title: 'Title in force',
+  ...object({
+    ...{ id: text, title: text, artist: text, song: text, album: text, cover: text, durationSeconds: count },
+    ...{ source: { enum: ['metapush', 'encoder', 'upstream', 'fallback'] }, sinceMs: moment },
+    isCorrectable: { ...flag, description: 'A push with its id corrects it; otherwise that push is another play.' },
+  }),
+};
 const DEPTH = object({
+  now: orNull(TITLE_IN_FORCE),
   timeline: list(TIMELINE_ENTRY),
   tape: orNull(TAPE),
   titles: list(TAPE_TITLE),

@@ -23,7 +23,7 @@ export interface Comparison {
 
 /** What the push is to a record of its own type. */
 export function likeness(record: TrackRecord, input: PushInput, { saidSeconds, isAhead, ageMs }: Comparison): Likeness {
-  if (record.source !== 'metapush' || hasRunOut(record, ageMs)) return 'other';
+  if (!takesCorrection(record, ageMs)) return 'other';
   const { timeSeconds } = input;
   const sameTime =
     timeSeconds === undefined ||
@@ -35,6 +35,11 @@ export function likeness(record: TrackRecord, input: PushInput, { saidSeconds, i
     if (!sameWords || (!sameTime && (isAhead || isNextPlay(record, startSeconds, timeSeconds!)))) return 'other';
   } else if (input.id !== record.id || !sameTime) return 'other';
   return sameWords && isCovered(record, input) ? 'equal' : 'correction';
+}
+
+/** Whether a push can be anything but another play: it was pushed, and has not run out. */
+export function takesCorrection(record: TrackRecord, ageMs: number): boolean {
+  return record.source === 'metapush' && !hasRunOut(record, ageMs);
 }
 
 /** Readers get whole seconds, and may send back what they got. */

@@ -11,10 +11,11 @@ import { Refusal } from '../base/refusal.js';
 import type { ChannelRules } from '../channel/rules.js';
 import { secretMatches } from '../config/secret.js';
 import { type PushInput, withoutEntities } from '../metadata/push-input.js';
-import { type Track, titleLine } from '../metadata/record.js';
+import { type Track, type TrackRecord, titleLine } from '../metadata/record.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
-import { changeSilently, dropNext } from '../now-playing/effect.js';
+import { changeSilently, dropNext, realNow } from '../now-playing/effect.js';
 import { acceptPush, type Pushed } from '../now-playing/now-playing.js';
+import { takesCorrection } from '../now-playing/repeat.js';
 import type { Engine } from './engine.js';
 import type { MadeTokens } from './made-tokens.js';
 import type { Moments } from './moments.js';
@@ -41,6 +42,13 @@ export interface AcceptedPush {
   readonly json: string;
   /** Whether this process's readers were written to: not yet where it waits for its time or they get it later, not at all where it repeats. */
   readonly isPublished: boolean;
+}
+
+/** The record in force. */
+export interface InForce {
+  readonly record: TrackRecord;
+  /** Whether a push with its id corrects it; otherwise that push is another play. */
+  readonly isCorrectable: boolean;
 }
 
 export class Pushes {
@@ -118,6 +126,17 @@ export class Pushes {
   /** What waits for its time, earliest first. */
   held(channel: string): readonly Track[] {
     return this.#parts.engine.state(channel).held;
+  }
+
+  /** As it is committed, also where readers get it later; null: nothing has come yet. */
+  inForce(channel: string): InForce | null {
+    const { engine, moments } = this.#parts;
+    const state = engine.state(channel);
+    const { now: record } = state;
+    if (record === null) return null;
+    // Ages are of the real now.
+    const isReal = record === realNow(state);
+    return { record, isCorrectable: isReal && takesCorrection(record, moments.ageMs(channel, record)) };
   }
 
   /** Of an accepted push some fields were not taken. */

@@ -4,6 +4,7 @@ import type { Log } from '../../base/log.js';
 import type { AdminQueries, ChannelReport } from '../../link/admin-reports.js';
 import type { PushInput, PushLimits } from '../../metadata/push-input.js';
 import type { Track } from '../../metadata/record.js';
+import type { InForce } from '../../titles/pushes.js';
 import type { AdminAccess } from './access.js';
 
 /** As titles/pushes.ts has them. */
@@ -11,6 +12,7 @@ export interface AdminTitles {
   push(channel: string, input: PushInput): Promise<{ readonly json: string }>;
   withdraw(channel: string, what: { readonly held: string } | 'next'): Promise<boolean>;
   held(channel: string): readonly Track[];
+  inForce(channel: string): InForce | null;
 }
 
 export interface AdminParts {

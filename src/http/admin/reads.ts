@@ -5,6 +5,7 @@ import type { ChannelReport, CrowdReport, ListenerReport, TokenReport } from '..
 import { LISTENERS, parametersOf, SOME } from './bodies.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
+import { titleReport } from './title-report.js';
 
 export function registerReads(routes: AdminRoutes, parts: AdminParts): void {
   const { queries, channels, titles } = parts;
@@ -20,7 +21,7 @@ export function registerReads(routes: AdminRoutes, parts: AdminParts): void {
       queries.hub('depth', { channel: key }),
       queries.all('crowd', { channel: key }),
     ]);
-    return { ...channel, ...depth, ...together(crowds) };
+    return { ...channel, now: titleReport(titles.inForce(key)), ...depth, ...together(crowds) };
   });
   routes.read('/admin/api/listeners', async (request) => {
     const { limit, offset, ...filter } = parametersOf(LISTENERS, request);

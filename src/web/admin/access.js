@@ -4,7 +4,7 @@
 import { ask, read } from './api.js';
 import { confirm, reveal, textOf } from './dialog.js';
 import { list, make, part, say, section, table } from './dom.js';
-import { ago, moment } from './words.js';
+import { ago, counted, moment } from './words.js';
 
 /** @typedef {import('../../link/admin-reports.js').AdminBlock} AdminBlock */
 /** @typedef {import('../../link/admin-reports.js').TokenReport} TokenReport */
@@ -126,7 +126,7 @@ export class Access {
       async ({ network, seconds, reason }) => {
         const { ended } = await ask('POST', 'admin/api/blocks', { network, seconds: Number(seconds), reason });
         void this.#look();
-        return `${network} is blocked, ${ended} listeners ended.`;
+        return `${network} is blocked, ${counted(ended, 'listener')} ended.`;
       },
     );
   }
@@ -150,7 +150,7 @@ export class Access {
       make('td', {}, moment(untilMs)),
       make('td', {}, by),
       make('td', { dir: 'auto' }, reason),
-      make('td', {}, end),
+      make('td', {}, make('div', { class: 'buttons' }, end)),
     );
   }
 
@@ -266,7 +266,9 @@ function watcherRow({ scope, id, address }) {
 
 /** @param {SessionReport} session */
 function sessionRow(session) {
-  const cells = ['metaid', 'channel', 'written', 'heard'].map((name) => make('td', { class: name, dir: 'auto' }));
+  const cells = ['metaid', 'channel', 'written', 'heard'].map((name) =>
+    make('td', { class: `of-${name}`, dir: 'auto' }),
+  );
   const row = make('tr', {}, ...cells);
   fillSession(row, session);
   return row;
@@ -274,7 +276,7 @@ function sessionRow(session) {
 
 /** @param {HTMLElement} row @param {SessionReport} session */
 function fillSession(row, { metaid, channel, written, heard }) {
-  for (const [name, text] of Object.entries({ metaid, channel, written, heard })) say(part(row, name), text);
+  for (const [name, text] of Object.entries({ metaid, channel, written, heard })) say(part(row, `of-${name}`), text);
 }
 
 /** An empty table says so. @param {HTMLElement} element @param {HTMLElement} body */

@@ -12,7 +12,8 @@ import { ago, audienceOf, count, ENDINGS, lagOf, stateOf } from './words.js';
 
 /**
  * @typedef {import('../../link/admin-reports.js').ChannelReport & import('../../link/admin-reports.js').ChannelDepth
- *   & import('../../link/admin-reports.js').CrowdReport} OneChannel
+ *   & import('../../link/admin-reports.js').CrowdReport
+ *   & { now: import('../../http/admin/title-report.js').TitleReport | null }} OneChannel
  */
 
 const EVERY_MS = 2000;
@@ -28,7 +29,7 @@ export class ChannelView {
   #about = make('p', { class: 'about', dir: 'auto' });
   #listen = make('a', { class: 'listen', target: '_blank', rel: 'noopener' }, 'Listen');
   #numbers = make('dl', { class: 'numbers' });
-  #day = section('Listeners today', make('div', { class: 'drawn' }));
+  #day = section('Listeners of the last 24 hours', make('div', { class: 'drawn' }));
   #endings = section(
     'How they left',
     make('p', { class: 'note' }, 'Nobody has left yet.'),
@@ -98,7 +99,8 @@ export class ChannelView {
       ['Most at a time', count(peakListeners)],
       ['Connections', count(connections)],
       ['Behind the live edge', lagOf(lagMs)],
-      ['Format', `${format} ${bitrateKbps} kb/s${sampleRate === 0 ? '' : ` ${sampleRate / 1000} kHz`}`],
+      // A number and its unit stay together.
+      ['Format', `${format} ${bitrateKbps}\u00a0kb/s${sampleRate === 0 ? '' : ` ${sampleRate / 1000}\u00a0kHz`}`],
       ['Delay', tape === null || tape.delayMs === 0 ? 'none' : `${lagOf(tape.delayedMs)} of ${lagOf(tape.delayMs)}`],
       channel.silentSinceMs === null
         ? ['On air for', channel.onAirSinceMs === null ? '–' : ago(channel.onAirSinceMs)]
@@ -146,6 +148,8 @@ export class ChannelView {
     if (Date.now() - this.#dayAtMs < DAY_EVERY_MS) return;
     this.#dayAtMs = Date.now();
     const { series } = await read('statistics', { channel: this.#key, by: 'hour' });
-    part(this.#day, 'drawn').replaceChildren(day(hoursOf(series), part(this.#day, 'drawn').clientWidth));
+    const place = part(this.#day, 'drawn');
+    const isOpen = place.querySelector('details')?.open ?? false;
+    place.replaceChildren(day(hoursOf(series), place.clientWidth, isOpen));
   }
 }

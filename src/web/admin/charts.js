@@ -32,8 +32,8 @@ export function spark(hours) {
   );
 }
 
-/** Peaks by hour, with a scale, and the same as a table. @param {readonly Hour[]} hours @param {number} width of its place, pixels */
-export function day(hours, width) {
+/** Peaks by hour, with a scale, and the same as a table. @param {readonly Hour[]} hours @param {number} width of its place, pixels @param {boolean} isOpen whether the table is shown */
+export function day(hours, width, isOpen) {
   const most = Math.max(1, ...hours.map(({ peak }) => peak));
   const best = hours.reduce((a, b) => (b.peak > a.peak ? b : a));
   const [height, left, bottom] = [160, 44, 22];
@@ -73,7 +73,7 @@ export function day(hours, width) {
     draw('svg', { viewBox: `0 0 ${width} ${height + 10}`, role: 'img', 'aria-label': label }, ...parts),
     make(
       'details',
-      {},
+      { open: isOpen },
       make('summary', {}, 'As a table'),
       make('table', {}, make('thead', {}, head), make('tbody', {}, ...rows)),
     ),

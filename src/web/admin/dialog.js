@@ -5,13 +5,14 @@ import { make, say } from './dom.js';
 
 /** @typedef {{ name: string, label: string, value?: string, type?: string, hint?: string, options?: readonly (readonly [value: string, text: string])[], isOptional?: boolean }} Field */
 /** @typedef {{ title: string, text: string, button: string, isDanger?: boolean, fields?: readonly Field[] }} Question */
+/** @typedef {string | { trouble: string }} Done what was done; trouble: it was asked for, and could not be */
 
 const NOTICE_MS = 8000;
 let noticeTimer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
 
 /**
  * Asks, and performs where the answer is yes. A failure stays in the dialog, where it can be tried again.
- * @param {Question} question @param {(values: Record<string, string>) => Promise<string>} perform resolves with what was done, for a person
+ * @param {Question} question @param {(values: Record<string, string>) => Promise<Done>} perform resolves for a person
  */
 export function confirm({ title, text, button, isDanger = false, fields = [] }, perform) {
   const trouble = make('p', { class: 'trouble', role: 'alert' });
@@ -38,7 +39,8 @@ export function confirm({ title, text, button, isDanger = false, fields = [] }, 
     try {
       const done = await perform(values);
       dialog.close();
-      notice(done);
+      if (typeof done === 'string') notice(done);
+      else notice(done.trouble, true);
     } catch (error) {
       say(trouble, textOf(error));
       submit.disabled = false;

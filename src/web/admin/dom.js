@@ -57,7 +57,7 @@ export function mark(element, name, value) {
 }
 
 /**
- * Shows a list: one child for each item, in their order, the same one as long as the item has the same key.
+ * Shows a list: one child for each item, in their order, the same one as long as the item has the same key. Of items with one key, the first keeps it.
  * @template T
  * @param {Element} parent @param {readonly T[]} items @param {(item: T) => string} keyOf
  * @param {(item: T) => HTMLElement} begin makes a child @param {(child: HTMLElement, item: T) => void} [change] fills it with what is so now
@@ -66,9 +66,13 @@ export function list(parent, items, keyOf, begin, change) {
   const known = new Map(
     [...parent.children].map((child) => [/** @type {HTMLElement} */ (child).dataset['key'], child]),
   );
+  const times = /** @type {Map<string, number>} */ (new Map());
   let before = /** @type {Element | null} */ (null);
   for (const item of items) {
-    const key = keyOf(item);
+    const named = keyOf(item);
+    const time = times.get(named) ?? 0;
+    times.set(named, time + 1);
+    const key = time === 0 ? named : `${named} #${time}`;
     let child = /** @type {HTMLElement | undefined} */ (known.get(key));
     known.delete(key);
     if (child === undefined) {

@@ -1,10 +1,10 @@
 // @ts-check
 /** A channel's listeners, a page at a time; to end or move one, those that fit, or all. */
 
-import { ask, read } from './api.js';
+import { ask, Refused, read } from './api.js';
 import { confirm } from './dialog.js';
 import { list, make, part, say, section, table } from './dom.js';
-import { ago, bytesOf, counted, lagOf } from './words.js';
+import { ago, bytesOf, count, counted, lagOf } from './words.js';
 
 /** @typedef {import('./channel.js').OneChannel} OneChannel */
 /** @typedef {import('../../link/admin-reports.js').ListenerReport} ListenerReport */
@@ -23,8 +23,13 @@ export class ListenersPanel {
   // Hidden until it is known that there is more: a page that loads has no button that leads nowhere.
   #before = make('button', { type: 'button', hidden: true }, '← Before');
   #after = make('button', { type: 'button', hidden: true }, 'Further →');
+  #acts = make('div', { class: 'buttons', hidden: true });
+  /** Hidden, as those of the rows, where there is no other channel. */
+  #moveAll = make('button', { type: 'button', hidden: true }, 'Move these …');
   #offset = 0;
   #total = 0;
+  /** How often the server was asked. */
+  #asked = 0;
 
   /** @param {import('./page.js').Page} page @param {string} key */
   constructor({ live, may }, key) {
@@ -35,12 +40,12 @@ export class ListenersPanel {
     this.#before.onclick = () => this.#turn(Math.max(0, this.#offset - PAGE));
     this.#after.onclick = () => this.#turn(this.#offset + PAGE);
     const end = make('button', { type: 'button', class: 'danger', onclick: () => this.#end() }, 'End these …');
-    const move = make('button', { type: 'button', onclick: () => this.#move() }, 'Move these …');
-    const acts = make('div', { class: 'buttons', hidden: !this.#may }, move, end);
+    this.#moveAll.onclick = () => this.#move();
+    this.#acts.append(this.#moveAll, end);
     this.element = section(
       'Listeners',
       make('div', { class: 'filter' }, this.#agent, this.#address, this.#sum),
-      acts,
+      this.#acts,
       this.#table.element,
       make('div', { class: 'buttons turns' }, this.#before, this.#after),
     );
@@ -56,25 +61,44 @@ export class ListenersPanel {
     return Object.fromEntries(Object.entries(this.#filter).filter(([, value]) => value !== ''));
   }
 
-  /** @param {OneChannel} [_channel] */
+  /** @param {OneChannel} [_channel] @returns {Promise<void>} */
   async show(_channel) {
-    const { total, listeners } = await read('listeners', { ...this.#filter, limit: PAGE, offset: this.#offset });
+    const asked = ++this.#asked;
+    const query = { ...this.#filter, limit: PAGE, offset: this.#offset };
+    const { total, listeners, why = '' } = await read('listeners', query).catch((error) => this.#refuse(error));
+    // Another filter has been asked for meanwhile.
+    if (asked !== this.#asked) return;
     this.#total = total;
+    // Those of this page have left meanwhile.
+    if (this.#offset > 0 && listeners.length === 0) {
+      this.#offset = Math.floor(Math.max(0, total - 1) / PAGE) * PAGE;
+      return this.show();
+    }
     const last = this.#offset + listeners.length;
-    say(
-      this.#sum,
-      total <= PAGE ? counted(total, 'listener') : `${this.#offset + 1} to ${last} of ${counted(total, 'listener')}`,
-    );
+    const which = total <= PAGE ? '' : `${this.#offset + 1} to ${last} of `;
+    say(this.#sum, why || `${which}${counted(total, 'listener')}`);
     this.#before.hidden = this.#offset === 0;
     this.#after.hidden = last >= total;
     this.#table.element.hidden = total === 0;
+    this.#acts.hidden = total === 0 || !this.#may;
+    const hasOthers = this.#others.length > 0;
+    this.#moveAll.hidden = !hasOthers;
     list(
       this.#table.body,
       /** @type {ListenerReport[]} */ (listeners),
       ({ id }) => id,
       (listener) => this.#begin(listener),
-      fill,
+      (row, listener) => {
+        fill(row, listener);
+        part(row, 'move').hidden = !hasOthers;
+      },
     );
+  }
+
+  /** What is wrong with a filter stands beside it: most often an address is not written to its end. @param {unknown} error */
+  #refuse(error) {
+    if (!(error instanceof Refused) || error.status !== 422) throw error;
+    return { total: 0, listeners: [], why: error.message };
   }
 
   /** @param {number} offset */
@@ -85,16 +109,15 @@ export class ListenersPanel {
 
   /** @param {ListenerReport} listener */
   #begin({ id, agent, address, referer, icy, metaid }) {
-    const end = make(
-      'button',
-      { type: 'button', class: 'danger', hidden: !this.#may, 'aria-label': `End ${agent} from ${address}` },
-      'End …',
-    );
+    const who = `${agent || 'a player'} from ${address}`;
+    const move = make('button', { type: 'button', class: 'move', 'aria-label': `Move ${who}` }, 'Move …');
+    move.onclick = () => this.#moveOne(id, who);
+    const end = make('button', { type: 'button', class: 'danger', 'aria-label': `End ${who}` }, 'End …');
     end.onclick = () =>
       confirm(
         {
           title: 'End this listener?',
-          text: `${agent || 'A player'} from ${address}. Most players come again at once.`,
+          text: `This is ${who}. Most players come again at once.`,
           button: 'End',
           isDanger: true,
         },
@@ -109,13 +132,13 @@ export class ListenersPanel {
     return make(
       'tr',
       {},
-      make('th', { scope: 'row', title: about.join(' · ') }, agent || '–'),
+      make('th', { scope: 'row', class: 'agent', title: about.join(' · ') }, agent || '–'),
       make('td', {}, address),
       make('td', { class: 'since' }),
       make('td', { class: 'title', dir: 'auto' }),
       make('td', { class: 'behind' }),
       make('td', { class: 'bytes' }),
-      make('td', {}, end),
+      make('td', {}, make('div', { class: 'buttons', hidden: !this.#may }, move, end)),
     );
   }
 
@@ -139,15 +162,43 @@ export class ListenersPanel {
     );
   }
 
-  #move() {
-    const others = this.#live.channels.filter(({ channel }) => channel !== this.#key);
-    const options = others.map(({ channel, name }) => /** @type {const} */ ([channel, name || channel]));
-    const text = `${this.#crowd}: they go on with another channel, on the same connection. Those whose player was promised another format stay.`;
-    const field = { name: 'to', label: 'Channel', options };
-    confirm({ title: 'Move these listeners?', text, button: 'Move', fields: [field] }, async ({ to }) => {
-      const { moved, refused } = await ask('POST', 'admin/api/listeners/move', { ...this.#given, to });
-      return `${counted(moved, 'listener')} moved${refused === 0 ? '' : `, ${refused} stayed`}.`;
+  /** @param {string} id @param {string} who */
+  #moveOne(id, who) {
+    const text = `${who} goes on with another channel, on the same connection, where its player was promised that format.`;
+    const question = { title: 'Move this listener?', text, button: 'Move', fields: [this.#otherChannel()] };
+    confirm(question, async ({ to = '' }) => {
+      const { moved, refused } = await ask('POST', 'admin/api/listeners/move', { ids: [id], to });
+      if (moved > 0) return `The listener is moved to ${this.#nameOf(to)}.`;
+      const stayed = `The listener stays: ${this.#nameOf(to)} has no audio, or another format than its player was promised.`;
+      return { trouble: refused > 0 ? stayed : 'The listener has left meanwhile.' };
     });
+  }
+
+  #move() {
+    const text = `${this.#crowd}: they go on with another channel, on the same connection. Those whose player was promised another format stay.`;
+    const question = { title: 'Move these listeners?', text, button: 'Move', fields: [this.#otherChannel()] };
+    confirm(question, async ({ to = '' }) => {
+      const { moved, refused } = await ask('POST', 'admin/api/listeners/move', { ...this.#given, to });
+      const done = `${counted(moved, 'listener')} moved to ${this.#nameOf(to)}.`;
+      if (refused === 0) return done;
+      return {
+        trouble: `${done} ${count(refused)} stayed: there is no audio, or another format than their players were promised.`,
+      };
+    });
+  }
+
+  get #others() {
+    return this.#live.channels.filter(({ channel }) => channel !== this.#key);
+  }
+
+  #otherChannel() {
+    const options = this.#others.map(({ channel }) => /** @type {const} */ ([channel, this.#nameOf(channel)]));
+    return { name: 'to', label: 'Channel', options };
+  }
+
+  /** @param {string} key */
+  #nameOf(key) {
+    return this.#live.channels.find(({ channel }) => channel === key)?.name || key;
   }
 }
 

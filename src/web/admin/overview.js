@@ -142,7 +142,7 @@ function fill(row, channel) {
 
 /** @param {ChannelReport} channel */
 function sourceLine({ onAir, silentSinceMs, sources }) {
-  if (silentSinceMs !== null) return `for ${ago(silentSinceMs)}`;
+  if (silentSinceMs !== null) return `no source delivers · for ${ago(silentSinceMs)}`;
   const source = onAir === null ? undefined : sources[onAir];
   if (source === undefined) return '';
   const since = source.sinceMs === null ? '' : ` · for ${ago(source.sinceMs)}`;

@@ -5,9 +5,10 @@ import { ask, read } from './api.js';
 import { tape } from './charts.js';
 import { confirm } from './dialog.js';
 import { list, make, part, say, section, table } from './dom.js';
-import { counted, lagOf, moment } from './words.js';
+import { ago, counted, lagOf, lasting, moment, ORIGINS } from './words.js';
 
 /** @typedef {import('./channel.js').OneChannel} OneChannel */
+/** @typedef {import('../../http/admin/title-report.js').TitleReport} TitleReport */
 /** @typedef {{ id: string, artist: string, song: string, atMs: number, channel: string }} Held */
 
 export class TitlesPanel {
@@ -16,12 +17,16 @@ export class TitlesPanel {
   #key;
   #may;
   #now = make('p', { class: 'now', dir: 'auto' });
+  #facts = make('p', { class: 'facts' });
   #next = make('p', { class: 'next', dir: 'auto' });
+  /** Of the title in force, where that can be corrected. */
+  #record = /** @type {TitleReport | null} */ (null);
+  #correct = make('button', { type: 'button', hidden: true }, 'Correct …');
   #clear = make('button', { type: 'button' }, 'Clear …');
-  #withdraw = make('button', { type: 'button' }, 'Withdraw next …');
+  #withdraw = make('button', { type: 'button', hidden: true }, 'Withdraw next …');
   #held = make('ul', { class: 'held' });
   #tape = make('div', { class: 'drawn' });
-  #places = table('Titles on the tape', ['Title', 'Behind the live edge', 'Heard by']);
+  #places = table('Titles on the tape', ['Title', 'Behind live', 'Heard by']);
 
   /** @param {import('./page.js').Page} page @param {string} key */
   constructor({ may }, key) {
@@ -30,6 +35,7 @@ export class TitlesPanel {
     this.#may = may('titles');
     const push = make('button', { type: 'button', class: 'primary' }, 'Push a title …');
     push.onclick = () => this.#push();
+    this.#correct.onclick = () => this.#record !== null && this.#askCorrection(this.#record);
     this.#clear.onclick = () =>
       this.#act(
         'Clear the title?',
@@ -46,14 +52,32 @@ export class TitlesPanel {
         'titles/next',
         'The next title is withdrawn.',
       );
-    const buttons = make('div', { class: 'buttons', hidden: !this.#may }, push, this.#clear, this.#withdraw);
-    this.element = section('Titles', this.#now, this.#next, buttons, this.#held, this.#tape, this.#places.element);
+    const buttons = make(
+      'div',
+      { class: 'buttons', hidden: !this.#may },
+      push,
+      this.#correct,
+      this.#clear,
+      this.#withdraw,
+    );
+    this.element = section(
+      'Titles',
+      make('div', {}, this.#now, this.#facts, this.#next),
+      buttons,
+      this.#held,
+      this.#tape,
+      this.#places.element,
+    );
     this.element.classList.add('whole');
   }
 
   /** @param {OneChannel} channel */
-  async show({ title, nextTitle, held, titles, tape: facts, bySecondsBehind }) {
+  async show({ now, nextTitle, held, titles, tape: facts, bySecondsBehind }) {
+    const title = now?.title ?? '';
+    this.#record = title !== '' && now?.isCorrectable ? now : null;
+    this.#correct.hidden = this.#record === null;
     say(this.#now, title || 'No title');
+    say(this.#facts, now === null || title === '' ? '' : factsOf(now));
     say(this.#next, nextTitle === '' ? '' : `Next: ${nextTitle}`);
     this.#clear.disabled = title === '';
     this.#withdraw.hidden = nextTitle === '';
@@ -61,11 +85,14 @@ export class TitlesPanel {
       ...(facts === null ? [] : [tape(facts.heldMs, titles, bySecondsBehind, this.#tape.clientWidth)]),
     );
     this.#places.element.hidden = titles.length === 0;
-    const rows = titles.map((each, i) => ({
-      ...each,
-      heard: hearing(bySecondsBehind, i === 0 ? Number.POSITIVE_INFINITY : each.behindMs, titles[i + 1]?.behindMs ?? 0),
-      isBefore: i === 0,
-    }));
+    // One that stands there again, since another source came, has one row.
+    const places = titles.filter(({ id, title }, i) => id !== titles[i - 1]?.id || title !== titles[i - 1]?.title);
+    const rows = places.map((each, i) => {
+      // It came before all that the tape still has.
+      const isBefore = each.behindMs >= (facts?.heldMs ?? 0);
+      const fromMs = isBefore ? Number.POSITIVE_INFINITY : each.behindMs;
+      return { ...each, isBefore, heard: hearing(bySecondsBehind, fromMs, places[i + 1]?.behindMs ?? 0) };
+    });
     list(
       this.#places.body,
       rows.reverse(),
@@ -108,39 +135,57 @@ export class TitlesPanel {
             `held/${encodeURIComponent(id)}`,
             'It is withdrawn.',
           );
-        return make('li', {}, make('span', { dir: 'auto' }, title), ` at ${moment(atMs)} `, button);
+        return make(
+          'li',
+          {},
+          make('span', { class: 'status', 'data-level': 'waiting' }, `held until ${moment(atMs)}`),
+          make('span', { dir: 'auto' }, title),
+          button,
+        );
       },
     );
   }
 
   #push() {
-    const fields = [
-      { name: 'artist', label: 'Artist', isOptional: true },
-      { name: 'song', label: 'Song' },
-      {
-        name: 'duration',
-        label: 'Duration in seconds',
-        type: 'number',
-        hint: 'Afterwards the fallback title is shown. Empty: no known end.',
-        isOptional: true,
-      },
-      {
-        name: 'tracktype',
-        label: 'When',
-        options: /** @type {const} */ ([
-          ['now', 'Now'],
-          ['next', 'Next: apps show it as what follows'],
-        ]),
-      },
-    ];
+    const when = {
+      name: 'tracktype',
+      label: 'When',
+      options: /** @type {const} */ ([
+        ['now', 'Now'],
+        ['next', 'Next: apps show it as what follows'],
+      ]),
+    };
+    const fields = [...fieldsOf(), when];
     const text = 'Each listener gets it with the sound that is on air now, apps with what they hear.';
-    confirm(
-      { title: `Push a title to ${this.#key}`, text, button: 'Push', fields },
-      async ({ artist = '', duration, ...given }) => {
-        await ask('POST', `${this.#path}/titles`, { ...given, artist, duration: Number(duration) });
-        return 'The title is in force.';
-      },
-    );
+    confirm({ title: `Push a title to ${this.#key}`, text, button: 'Push', fields }, async (given) => {
+      const { id } = await ask('POST', `${this.#path}/titles`, given);
+      if (given['tracktype'] === 'next') return 'It is the next title.';
+      const { now } = await this.#read();
+      return now?.id === id ? 'The title is in force.' : 'It is taken, but another title is in force.';
+    });
+  }
+
+  /** @returns {Promise<OneChannel>} as it is now, not when it was shown last */
+  #read() {
+    return read(`channels/${encodeURIComponent(this.#key)}`);
+  }
+
+  /** @param {TitleReport} record */
+  #askCorrection({ id, artist, song, album, cover, durationSeconds }) {
+    const fields = [
+      ...fieldsOf({ artist, song, durationSeconds }),
+      { name: 'album', label: 'Album', value: album, isOptional: true },
+      { name: 'cover', label: 'Cover', value: cover, hint: 'The URL of an image.', isOptional: true },
+    ];
+    const text = 'It stays the same play, from the same moment on. What is not asked for here stays as it is.';
+    confirm({ title: 'Correct the title in force', text, button: 'Correct', fields }, async (given) => {
+      // Sent late it would put this title in force once more.
+      const { now } = await this.#read();
+      if (now?.id !== id || !now.isCorrectable)
+        throw new Error('This title is over: another one is in force, or none. Nothing was sent.');
+      await ask('POST', `${this.#path}/titles`, { ...given, id });
+      return 'The title is corrected.';
+    });
   }
 
   /** @param {string} title @param {string} text @param {string} button @param {string} what @param {string} done */
@@ -152,10 +197,28 @@ export class TitlesPanel {
   }
 }
 
-/** How many hear what lies between two places; seconds that both have count where they begin. @param {readonly number[]} bySecondsBehind @param {number} fromMs @param {number} toMs */
-function hearing(bySecondsBehind, fromMs, toMs) {
+/** What a push is asked for. @param {Pick<TitleReport, 'artist' | 'song' | 'durationSeconds'>} [known] */
+function fieldsOf({ artist, song, durationSeconds } = { artist: '', song: '', durationSeconds: 0 }) {
+  const hint = 'Such as 3:25, or seconds. Then the fallback title is shown, if there is one. Empty: no known end.';
+  const value = durationSeconds === 0 ? '' : String(durationSeconds);
+  return [
+    { name: 'artist', label: 'Artist', value: artist, isOptional: true },
+    // What has an artist alone may keep it so.
+    { name: 'song', label: 'Song', value: song, isOptional: artist !== '' && song === '' },
+    { name: 'duration', label: 'Duration', value, hint, isOptional: true },
+  ];
+}
+
+/** @param {TitleReport} record */
+function factsOf({ source, sinceMs, durationSeconds }) {
+  const length = durationSeconds === 0 ? '' : ` of ${lasting(durationSeconds * 1000)}`;
+  return `${ORIGINS[source]} · for ${ago(sinceMs)}${length}`;
+}
+
+/** How many hear what lies between two places; a second that two titles share counts for the later one. @param {readonly number[]} bySecondsBehind @param {number} fromMs @param {number} toMs */
+export function hearing(bySecondsBehind, fromMs, toMs) {
   return bySecondsBehind.reduce((sum, listeners, second) => {
     const behindMs = second * 1000;
-    return behindMs < fromMs && behindMs >= Math.floor(toMs / 1000) * 1000 ? sum + listeners : sum;
+    return behindMs < fromMs && behindMs >= toMs ? sum + listeners : sum;
   }, 0);
 }

@@ -7,7 +7,7 @@
 const NUMBER = new Intl.NumberFormat('en');
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
-const DAY_MS = 86_400_000;
+const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'short' });
 
 /** @param {number} value */
 export function count(value) {
@@ -21,7 +21,7 @@ export function counted(value, noun) {
 
 /** A moment: the time of day, and the day where it is another one. @param {number} atMs unix milliseconds */
 export function moment(atMs) {
-  return Math.abs(Date.now() - atMs) < DAY_MS ? CLOCK.format(atMs) : DAY.format(atMs);
+  return DATE.format(atMs) === DATE.format(Date.now()) ? CLOCK.format(atMs) : DAY.format(atMs);
 }
 
 /** How long ago, in its two largest units. @param {number} sinceMs unix milliseconds */
@@ -103,6 +103,14 @@ export const REASONS = /** @type {Readonly<Record<string, string>>} */ ({
   demand: 'by demand',
   'not wanted': 'nobody listens',
   reload: 'by a reload',
+});
+
+/** Where a title comes from. */
+export const ORIGINS = /** @type {Readonly<Record<import('../../metadata/record.js').TitleSource, string>>} */ ({
+  metapush: 'pushed',
+  encoder: 'from the encoder',
+  upstream: 'from the upstream',
+  fallback: 'the fallback title',
 });
 
 /** How listeners' streams end. */

@@ -73,3 +73,38 @@ t.test('sources, tape, titles and listeners of one channel', async (t) => {
   t.ok(plays[0].atMs <= plays[1].atMs && plays[1].atMs < plays[2].atMs && plays[2].atMs <= Date.now());
   players[2]!.close();
 });
+
+t.test('the title in force, and whether it can be corrected', async (t) => {
+  const server = await startServer(t, demoYaml(ADMIN_USERS));
+  const admin = new AdminClient(server);
+  const now = async (channel: string) => (await admin.get(`channels/${channel}`)).body.now;
+  t.equal(await now('demo'), null);
+  const push = (fields: object) =>
+    admin.post('channels/demo/titles', { artist: 'Nina', song: 'Sinnerman', duration: 600, ...fields });
+  const { body } = await push({ id: 'one', album: 'Pastel Blues', cover: 'https://x.example/c.jpg' });
+  const about = { artist: 'Nina', song: 'Sinnerman', album: 'Pastel Blues', cover: 'https://x.example/c.jpg' };
+  const sent = { id: 'one', title: 'Nina - Sinnerman', ...about, durationSeconds: 600, source: 'metapush' };
+  t.same(Object.keys(await now('demo')), [...Object.keys(sent), 'sinceMs', 'isCorrectable']);
+  t.match(await now('demo'), { ...sent, isCorrectable: true });
+  const { sinceMs } = await now('demo');
+  t.ok(Math.abs(sinceMs - body.start_timestamp * 1000) < 2000);
+  await push({ id: 'one', song: 'Sinnerman (live)' });
+  t.match(await now('demo'), { ...sent, title: 'Nina - Sinnerman (live)', song: 'Sinnerman (live)', sinceMs });
+
+  await push({ id: 'two', duration: 1 });
+  t.equal((await now('demo')).isCorrectable, true);
+  await until(async () => !(await now('demo')).isCorrectable, PATIENCE_MS);
+  t.equal((await now('demo')).id, 'two', 'it has run out, and is still in force');
+
+  // A title of the encoder is its own: a push with that id would be another play.
+  const feeder = new Feeder(t, server.port, '/studio.mp3').stream(t);
+  await until(async () => (await admin.get('channels/studio')).body.onAir === 0, PATIENCE_MS);
+  const login = `Basic ${btoa('source:demo-source')}`;
+  const path = '/admin/metadata?mount=/studio.mp3&mode=updinfo&song=A%20-%20B';
+  const answer = await fetch(`${server.base}${path}`, { headers: { Authorization: login } });
+  t.equal(answer.status, 200);
+  await answer.body?.cancel();
+  await until(async () => (await now('studio'))?.title === 'A - B', PATIENCE_MS);
+  t.match(await now('studio'), { source: 'encoder', artist: 'A', song: 'B', isCorrectable: false });
+  feeder.socket.destroy();
+});
