@@ -222,6 +222,18 @@ function connectionActs(): Json {
         summary: "End its encoder's connection; it may come again",
       }),
     },
+    '/admin/api/channels/{channelkey}/encoder/move': {
+      parameters: [channel],
+      post: act({
+        operationId: 'adminMoveEncoder',
+        right,
+        summary: 'Its encoder goes on as that of another channel, on the same connection',
+        body: {
+          ...object({ to: { ...text, description: 'A channel that takes an encoder, and has none now.' } }),
+          additionalProperties: false,
+        },
+      }),
+    },
     '/admin/api/channels/{channelkey}/source': {
       parameters: [channel],
       post: act({

@@ -6,7 +6,7 @@ import { AddressList } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
 import type { MadeToken } from '../../link/admin-reports.js';
 import { readPush } from '../push.js';
-import { BLOCK, bodyOf, END, MOVE, ROTATE, SOURCE, TOKEN } from './bodies.js';
+import { BLOCK, bodyOf, END, MOVE, MOVE_ENCODER, ROTATE, SOURCE, TOKEN } from './bodies.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
@@ -86,6 +86,16 @@ export function registerConnectionActs(routes: AdminRoutes, { queries, keys }: A
       const channel = known(request);
       found(await queries.hub('endEncoder', { channel }), 'No encoder is connected.');
       return { what: { channel } };
+    },
+  );
+  routes.act(
+    { method: 'POST', url: '/admin/api/channels/:channel/encoder/move', right, act: 'move encoder' },
+    async (request) => {
+      const channel = known(request);
+      const { to } = bodyOf(MOVE_ENCODER, request);
+      found(keys().includes(to), 'There is no such channel to move it to.');
+      await queries.hub('moveEncoder', { channel, to });
+      return { what: { channel, to } };
     },
   );
   routes.act(

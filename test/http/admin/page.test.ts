@@ -32,6 +32,11 @@ admin:
     looker: { password: 'env:ADMIN_TEST_LOOKER', rights: [read] }
     editor: { tokens: ['env:ADMIN_TEST_TITLES'], rights: [titles] }
 `);
+/** And another channel that takes an encoder. */
+const WITH_SECOND = YAML.replace(
+  '      other:',
+  `      second: { name: Second studio, sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }\n$&`,
+);
 const ALL = { username: 'all', password: 'may do all of it' };
 const LOOKER = { username: 'looker', password: 'may look at the page' };
 
@@ -150,7 +155,7 @@ t.test(
   'one channel in depth: sources, titles at their places, listeners, the day',
   { skip, timeout: 120_000 },
   async (t) => {
-    const server = await startServer(t, YAML);
+    const server = await startServer(t, WITH_SECOND);
     const admin = new AdminClient(server);
     const { page, complaints } = await open(t, `${server.base}/admin#/channel/studio`);
     await sees(page, 'h1', 'Studio');
@@ -209,6 +214,19 @@ t.test(
     await confirm(page, 'End Second/2 from', 'End');
     await until(() => other.closed, PATIENCE_MS);
     await sees(page, '.endings li', /by an operator.*1/);
+
+    // To the one channel that could have it, and back.
+    await page.getByRole('button', { name: 'Move connection: 1' }).click();
+    t.same(await page.getByLabel('Channel').locator('option').allTextContents(), ['Second studio']);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await confirm(page, 'Move connection: 1', 'Move connection');
+    await sees(page, '#notice', 'The encoder feeds Second studio.');
+    await sees(page, '.sources li', /plays.*2 · file/);
+    await page.getByRole('button', { name: 'Move connection: 1' }).waitFor({ state: 'hidden' });
+    t.equal((await admin.get('channels/second')).body.sources[0].agent, 'Studio/1.0');
+    t.equal((await admin.post('channels/second/encoder/move', { to: 'studio' })).status, 204);
+    await sees(page, '.sources li', /plays.*1 · encoder/);
+    t.notOk(feeder.closed);
 
     await confirm(page, 'End connection: 1', 'End connection');
     await feeder.over();
