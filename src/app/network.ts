@@ -77,7 +77,10 @@ export class Network {
     this.adminAccess = new AdminAccess(
       {
         ...this.guards,
-        onRefused: (address, reason, status) => core.refusals.warn({ address, reason, status }, 'admin refused'),
+        onRefused: ({ act, user, why, ...refused }) => {
+          if (act === null) core.refusals.warn(refused, 'admin refused', { user: user ?? undefined, why });
+          else core.refusals.warn(refused, 'admin act refused', { user, act, outcome: 'refused', why });
+        },
       },
       () => config.admin.users,
     );

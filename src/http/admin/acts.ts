@@ -4,7 +4,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { AddressList } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
-import type { MadeToken } from '../../link/admin-reports.js';
+import type { ListenerFilter, MadeToken } from '../../link/admin-reports.js';
 import { readPush } from '../push.js';
 import { BLOCK, bodyOf, END, MOVE, MOVE_ENCODER, ROTATE, SOURCE, TOKEN } from './bodies.js';
 import type { AdminParts } from './parts.js';
@@ -66,7 +66,7 @@ export function registerConnectionActs(routes: AdminRoutes, { queries, keys }: A
   routes.act({ method: 'POST', url: '/admin/api/listeners/end', right, act: 'end listeners' }, async (request) => {
     const filter = bodyOf(END, request);
     const ended = sum(await queries.all('end', filter));
-    return { what: { ...filter, ended }, answer: { ended } };
+    return { what: { ...printable(filter), ended }, answer: { ended } };
   });
   routes.act({ method: 'DELETE', url: '/admin/api/listeners/:id', right, act: 'end listener' }, async (request) => {
     const { id } = request.params as Named;
@@ -78,7 +78,7 @@ export function registerConnectionActs(routes: AdminRoutes, { queries, keys }: A
     if (!keys().includes(to)) throw new Refusal('not-found', 'There is no such channel.');
     const answers = await queries.all('move', { filter, to });
     const answer = { moved: sum(answers.map(({ moved }) => moved)), refused: sum(answers.map((each) => each.refused)) };
-    return { what: { ...filter, to, ...answer }, answer };
+    return { what: { ...printable(filter), to, ...answer }, answer };
   });
   routes.act(
     { method: 'DELETE', url: '/admin/api/channels/:channel/encoder', right, act: 'end encoder' },
@@ -200,6 +200,11 @@ function knownChannel(keys: readonly string[], { params }: FastifyRequest): stri
   const { channel } = params as Named;
   found(keys.includes(channel), 'There is no such channel.');
   return channel;
+}
+
+/** In the log `address` is the user's. */
+function printable({ address, ...filter }: ListenerFilter): object {
+  return { ...filter, from: address };
 }
 
 function found(is: boolean, otherwise: string): void {
