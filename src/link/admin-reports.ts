@@ -213,7 +213,7 @@ export interface AdminState {
 }
 
 export interface TokenReport {
-  /** Of one that was made here. Of the configuration's: its place there, such as `config-1`; those cannot be revoked here. */
+  /** Its own among all. Of the configuration's: channel and place there, such as `config-demo-1`; those cannot be revoked here. */
   readonly id: string;
   readonly channel: string;
   readonly name: string;

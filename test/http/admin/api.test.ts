@@ -410,10 +410,17 @@ t.test('tokens are made, used, rotated and revoked, and outlive a restart', asyn
   t.ok(Date.now() - listed.lastUsedMs < 5000);
   t.notOk(JSON.stringify(await tokens()).includes(made.body.token));
   t.notOk(JSON.stringify(await tokens()).includes('sha256'));
-  t.match((await tokens())[0], { id: 'config-1', isConfigured: true, lastUsedMs: null });
+  const configured = (await tokens()).filter(({ isConfigured }) => isConfigured);
+  t.strictSame(
+    configured.map(({ id, channel }) => `${channel} ${id}`),
+    ['demo config-demo-1', 'studio config-studio-1'],
+    'each its own',
+  );
+  t.equal(configured[0].lastUsedMs, null);
   t.equal(await push('demo-token'), 200);
   t.ok((await tokens())[0].lastUsedMs !== null);
-  t.equal((await admin.delete('tokens/config-1')).status, 409);
+  t.equal((await tokens())[1].lastUsedMs, null, 'that of the other channel');
+  t.equal((await admin.delete('tokens/config-demo-1')).status, 409);
 
   await server.app.stop();
   server = await startServer(t, YAML, folder);

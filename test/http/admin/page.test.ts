@@ -308,7 +308,7 @@ t.test('without the rights there are no buttons', { skip, timeout: 60_000 }, asy
   await sees(page, '.sources li', 'plays');
   t.equal(await page.getByRole('button').count(), 0);
   await page.goto(`${server.base}/admin#/access`);
-  await sees(page, 'section[aria-labelledby=section-push-tokens] tbody tr', 'config-1');
+  await sees(page, 'section[aria-labelledby=section-push-tokens] tbody tr', 'config-demo-1');
   t.equal(await page.getByRole('button').count(), 0);
 });
 
