@@ -25,19 +25,19 @@ export function registerTitleActs(routes: AdminRoutes, { titles, keys, pushLimit
   const known = (request: FastifyRequest) => knownChannel(keys(), request);
   routes.act(
     { method: 'POST', url: '/admin/api/channels/:channel/titles', right, act: 'push title' },
-    async (request) => {
+    async (request, { connection }) => {
       const channel = known(request);
       const { input, ignored } = readPush(request, pushLimits());
-      const { json } = await titles.push(channel, input);
+      const { json } = await titles.push(channel, input, connection);
       const what = { channel, type: input.type, artist: input.artist, song: input.song, ignored };
       return { what, answer: JSON.parse(json) };
     },
   );
   routes.act(
     { method: 'DELETE', url: '/admin/api/channels/:channel/titles/now', right, act: 'clear title' },
-    async (request) => {
+    async (request, { connection }) => {
       const channel = known(request);
-      await titles.push(channel, { type: 'now', artist: '', song: '' });
+      await titles.push(channel, { type: 'now', artist: '', song: '' }, connection);
       return { what: { channel } };
     },
   );
