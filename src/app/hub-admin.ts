@@ -63,6 +63,7 @@ export class HubAdmin {
       channels: async () => [...channels.values()].map((channel) => this.#sourcesOf(channel)),
       depth: async ({ channel }) => channelDepth(this.#channel(channel)),
       endEncoder: async ({ channel }) => this.#channel(channel).endEncoder(),
+      moveEncoder: async ({ channel, to }) => this.#moveEncoder(channel, to),
       pin: async ({ channel, place }) => this.#pin(channel, place),
       state: async () => this.#current(this.#state),
       used: async () => this.#lookUsed(),
@@ -105,6 +106,13 @@ export class HubAdmin {
     const channel = this.#channels.get(key);
     if (channel === undefined) throw new Refusal('not-found', 'There is no such channel.');
     return channel;
+  }
+
+  #moveEncoder(key: string, to: string): null {
+    const channel = this.#channel(key);
+    const why = channel.moveEncoder(this.#channel(to));
+    if (why !== null) throw new Refusal('conflict', why);
+    return null;
   }
 
   #pin(key: string, place: number | null): ChannelSources {

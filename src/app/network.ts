@@ -23,6 +23,7 @@ import { Readiness, type ReadinessChannel } from '../http/readiness.js';
 import { Router } from '../http/router.js';
 import type { AdminQueries } from '../link/admin-reports.js';
 import { Rate, type RateLimits } from '../net/rate.js';
+import { connectionId } from '../net/tracked-connection.js';
 import { StatisticsReader } from '../statistics/queries.js';
 import type { Pushes } from '../titles/pushes.js';
 import { channelReports } from './channel-reports.js';
@@ -66,7 +67,7 @@ export class Network {
   #pushLimits: LoadedConfig['limits'];
 
   constructor(core: Core, parts: NetworkParts) {
-    const { config, clock, onError } = core;
+    const { config, clock, log, onError } = core;
     const { limits } = config;
     this.#core = core;
     this.#parts = parts;
@@ -77,7 +78,10 @@ export class Network {
     this.adminAccess = new AdminAccess(
       {
         ...this.guards,
-        onRefused: (address, reason, status) => core.refusals.warn({ address, reason, status }, 'admin refused'),
+        onRefused: ({ act, user, why, ...refused }) => {
+          if (act === null) core.refusals.warn(refused, 'admin refused', { user: user ?? undefined, why });
+          else core.refusals.warn(refused, 'admin act refused', { user, act, outcome: 'refused', why });
+        },
       },
       () => config.admin.users,
     );
@@ -103,6 +107,15 @@ export class Network {
       get requestMs() {
         return limits.requestSeconds * 1000;
       },
+      // Never what it asked for: that may hold a token.
+      onNotFound: (request, reason) =>
+        log.debug(
+          {
+            ...{ connection: connectionId(request.socket), address: this.guards.proxies.ofRequest(request) },
+            ...{ status: 404, reason },
+          },
+          'nothing there',
+        ),
       onError,
     });
   }

@@ -152,6 +152,11 @@ export class ChannelAudio implements PlayableAudio {
     return this.#frames ?? this.#packets;
   }
 
+  /** What listeners are sent: a content type, or a codec of Ogg; null: there is no tape. */
+  get sends(): string | null {
+    return this.#packets?.link.facts.codec ?? (this.#frames === undefined ? null : this.contentType);
+  }
+
   get metaint(): number | null {
     const tape = this.#options.icyInOgg ? this.tape : this.#frames;
     return tape?.metaint ?? null;

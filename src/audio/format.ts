@@ -5,7 +5,16 @@
 
 import { type Codec, Framer, type FramerState, type FrameSink } from './framer.js';
 import { OggFramer } from './ogg.js';
+import type { OggLink } from './ogg-link.js';
 import type { OggFramerState } from './ogg-state.js';
+
+/** Where a stream is read on, as plain data. */
+export type FormatState = FramerState | OggFramerState;
+
+/** The same place for another channel: what came before it is not heard there. */
+export function heardFromHere(state: FormatState): FormatState {
+  return state.format === 'frames' ? { ...state, fresh: true } : { ...state, stream: { ...state.stream, fresh: true } };
+}
 
 /** What a stream is, as far as its content type goes. */
 export type Format = Codec | 'ogg';
@@ -65,18 +74,23 @@ class AnyFramer {
     return this.#framer.counters;
   }
 
+  /** Of the latest packet, where it is Ogg. */
+  get link(): OggLink | undefined {
+    return this.#framer instanceof OggFramer ? this.#framer.link : undefined;
+  }
+
   /** Links of Ogg whose headers were read. */
   get links(): number {
     return this.#framer instanceof OggFramer ? this.#framer.counters.links : 0;
   }
 
   /** Where it stands; null: it does not know yet what comes. */
-  get state(): FramerState | OggFramerState | null {
+  get state(): FormatState | null {
     return this.#matched >= CAPTURE.length ? this.#framer.state : null;
   }
 
   /** Goes on where another one stood. Before the first `push`. */
-  goOnFrom(state: FramerState | OggFramerState): void {
+  goOnFrom(state: FormatState): void {
     this.#matched = CAPTURE.length;
     if (state.format === 'frames') (this.#framer as Framer).goOnFrom(state);
     else {

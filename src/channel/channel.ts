@@ -197,6 +197,21 @@ export class Channel {
     return this.#encoderSource?.end() ?? false;
   }
 
+  /** Its encoder goes on as that of another channel, on the same connection, with its next frame. Returns why it cannot; null: it does. */
+  moveEncoder(to: Channel): string | null {
+    const [source, other] = [this.#encoderSource, to.#encoderSource];
+    if (source?.state !== 'up') return 'No encoder is connected.';
+    if (other === undefined) return 'That channel takes no encoder.';
+    if (other.state === 'up') return 'An encoder is connected there already.';
+    const [from, there] = [source.sends, to.audio.sends];
+    if (from === undefined) return 'It is not known yet what the encoder sends.';
+    if (there !== null && there !== from) return `The encoder sends ${from}, and that channel plays ${there}.`;
+    const connection = source.connectionId;
+    if (!source.moveTo(other, 'moved by an operator')) return 'The encoder is about to end.';
+    this.#log.info({ channel: this.key, to: to.key, connection }, 'encoder moved');
+    return null;
+  }
+
   get #encoderSource(): EncoderSource | undefined {
     return this.switch.sources.find((candidate) => candidate instanceof EncoderSource);
   }

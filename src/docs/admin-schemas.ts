@@ -133,7 +133,12 @@ export const ended = object({ ended: count });
 export const TOKEN: Json = {
   title: 'Token',
   ...object({
-    ...{ id: text, channel: text, name: text, isConfigured: flag, sinceMs: orNull(moment), by: orNull(text) },
+    id: {
+      ...text,
+      description: "Its own among all. Of one of the configuration: `config-`, the channel's key, and its place there.",
+      examples: ['config-demo-1', '0b9f5b1c-6a5e-4a0f-9b43-3f0f6f7c2f11'],
+    },
+    ...{ channel: text, name: text, isConfigured: flag, sinceMs: orNull(moment), by: orNull(text) },
     ...{ untilMs: orNull(moment), lastUsedMs: orNull(moment) },
   }),
 };

@@ -222,6 +222,18 @@ function connectionActs(): Json {
         summary: "End its encoder's connection; it may come again",
       }),
     },
+    '/admin/api/channels/{channelkey}/encoder/move': {
+      parameters: [channel],
+      post: act({
+        operationId: 'adminMoveEncoder',
+        right,
+        summary: 'Its encoder goes on as that of another channel, on the same connection',
+        body: {
+          ...object({ to: { ...text, description: 'A channel that takes an encoder, and has none now.' } }),
+          additionalProperties: false,
+        },
+      }),
+    },
     '/admin/api/channels/{channelkey}/source': {
       parameters: [channel],
       post: act({
@@ -327,7 +339,13 @@ function icecastAdmin(): Json {
       ...refused('unsupported-media-type', 'The body has to be a form.'),
       '200': { description: '`return` is 1 where it was done.', headers: NO_STORE, content: content(XML_TYPE, text) },
     };
-    const one = { tags: ['Admin'], summary: `Icecast's ${name}`, security: SECURITY, parameters, responses };
+    const one = {
+      tags: ['Admin'],
+      summary: `Icecast's ${name} (right operate)`,
+      security: SECURITY,
+      parameters,
+      responses,
+    };
     const [get, post] = [`icecast-${name}`, `icecast-${name}-post`];
     return [`/admin/${name}`, { get: { operationId: get, ...one }, post: { operationId: post, ...one } }];
   });

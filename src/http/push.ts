@@ -30,8 +30,8 @@ import { type RouteRole, refuseOthers } from './methods.js';
 export interface PushTarget {
   /** Whether this token may push to this channel; an unknown channel takes the same time and says the same. */
   authorizes(channel: string, token: string): boolean;
-  /** Commits and reports to readers. Rejects with a Refusal. */
-  push(channel: string, input: PushInput): Promise<AcceptedPush>;
+  /** Commits and reports to readers. Rejects with a Refusal. @param connection its id, for the log */
+  push(channel: string, input: PushInput, connection?: string): Promise<AcceptedPush>;
   /** Of an accepted push. @param names what was not taken of it: src/metadata/push-input.ts, ReadPush */
   onIgnored(channel: string, names: readonly string[]): void;
   /** An accepted push has been written to this node's readers. @param tookMs since it came in */
@@ -135,7 +135,7 @@ export function registerPush(
       // When there is room: reading is what a push costs that is refused.
       const read = readPush(request, limits());
       ignored = read.ignored;
-      accepted = await target.push(channel, read.input);
+      accepted = await target.push(channel, read.input, connectionId(request.raw.socket));
     } catch (error) {
       rates.pushes.giveBack(channel);
       if (error instanceof Refusal && error.status < 500) rates.refusedPushes.takeWhatIsThere(channel);

@@ -50,6 +50,8 @@ export interface RouterParts {
   readonly headMs: number;
   /** For a whole request, its body too. */
   readonly requestMs: number;
+  /** There is nothing at the address that it asks for, or not on this port. */
+  onNotFound?(request: http.IncomingMessage, reason: string): void;
   onError(error: unknown): void;
 }
 
@@ -87,7 +89,7 @@ export class Router {
     // No promise: it costs a tenth of a push.
     this.app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
       const { role } = routeOptions.config;
-      if (role !== undefined && this.#roles.get(raw)?.allows(role, raw) !== true) done(notServed());
+      if (role !== undefined && this.#roles.get(raw)?.allows(role, raw) !== true) done(this.#notServed(raw));
       else done();
     });
     this.app.setErrorHandler((error: FastifyError, _request, reply) => {
@@ -97,8 +99,8 @@ export class Router {
         .headers({ 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store', ...refusal.headers })
         .send(problemJson(refusal));
     });
-    this.app.setNotFoundHandler(() => {
-      throw new Refusal('not-found', 'There is nothing at this address.');
+    this.app.setNotFoundHandler(({ raw }) => {
+      throw this.#notFound(raw, new Refusal('not-found', 'There is nothing at this address.'));
     });
   }
 
@@ -221,7 +223,7 @@ export class Router {
     }
     const service = takers.find(({ role }) => roles.allows(role, request));
     const pipeline = this.#pipelines.get(socket)!;
-    if (service === undefined) sendProblem(response, notServed());
+    if (service === undefined) sendProblem(response, this.#notServed(request));
     else service.handle({ request, response, pipeline, roles });
   }
 
@@ -232,8 +234,17 @@ export class Router {
       return;
     }
     const service = this.#parts.upgrades.find((each) => each.takes(path) && roles.allows(each.role, request));
-    if (service === undefined) endWithProblem(socket, notServed(), roles.headers);
+    if (service === undefined) endWithProblem(socket, this.#notServed(request), roles.headers);
     else service.upgrade(request, socket, first, roles.headers);
+  }
+
+  #notServed(request: http.IncomingMessage): Refusal {
+    return this.#notFound(request, notServed());
+  }
+
+  #notFound(request: http.IncomingMessage, refusal: Refusal): Refusal {
+    this.#parts.onNotFound?.(request, refusal.message);
+    return refusal;
   }
 }
 

@@ -213,7 +213,7 @@ export interface AdminState {
 }
 
 export interface TokenReport {
-  /** Of one that was made here. Of the configuration's: its place there, such as `config-1`; those cannot be revoked here. */
+  /** Its own among all. Of the configuration's: channel and place there, such as `config-demo-1`; those cannot be revoked here. */
   readonly id: string;
   readonly channel: string;
   readonly name: string;
@@ -255,6 +255,8 @@ export interface HubQuestions {
   depth: { readonly ask: { readonly channel: string }; readonly answer: ChannelDepth };
   /** Whether there was one. */
   endEncoder: { readonly ask: { readonly channel: string }; readonly answer: boolean };
+  /** Rejects with a Refusal where its encoder cannot go on as the one of the other channel. */
+  moveEncoder: { readonly ask: { readonly channel: string; readonly to: string }; readonly answer: null };
   /** A source by its place; null: the best one plays again. Rejects with a Refusal where there is no such source, or it has no audio. */
   pin: { readonly ask: { readonly channel: string; readonly place: number | null }; readonly answer: ChannelSources };
   state: { readonly ask: null; readonly answer: AdminState };

@@ -56,4 +56,6 @@ export interface Change {
   readonly record: TrackRecord | null;
   /** Entries to write, each in place of one with the same `fromMs` and record version. */
   readonly history: readonly HistoryEntry[];
+  /** The id of the connection that has asked for it, for the log. It is not kept. */
+  readonly connection?: string | undefined;
 }

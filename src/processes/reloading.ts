@@ -26,7 +26,7 @@ export interface ReloadingParts {
 
 export class Reloading {
   readonly #parts: ReloadingParts;
-  /** Of the file, as it was read or looked at last, and of one that has changed since; null: it has not. */
+  /** Of the file, as it was read (by whichever way) or looked at last, and of one that has changed since; null: it has not. */
   #seen = '';
   #changing: string | null = null;
 
@@ -37,6 +37,8 @@ export class Reloading {
   /** @param byRestart what needs new processes gets them. Resolves with what was changed. Rejects with ConfigError, or with why it cannot be put in force. */
   async reload(byRestart = false): Promise<ReloadPlan> {
     const { log, apply, onApplied, onRefused } = this.#parts;
+    // Before it is read: what is written meanwhile is another change.
+    this.#seen = this.#stamp();
     try {
       const { source, config } = this.#read();
       const plan = await apply(config, source, byRestart);

@@ -22,6 +22,7 @@ const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\
 /** How long an encoder whose body is complete may take to close. */
 const COMPLETE_MS = 2000;
 const NOTHING: Buffer = Buffer.alloc(0);
+const IGNORE = (): void => undefined;
 
 export interface EncoderConnectionOptions {
   /** The channel whose work it is, for the watchdog. */
@@ -45,7 +46,7 @@ export interface EncoderFacts {
   readonly sinceMs: number;
 }
 
-/** Where it stands, as plain data: another process goes on with it. */
+/** Where it stands, as plain data: another process goes on with it, or another source of this one. */
 export interface ConnectionPlace extends EncoderFacts {
   readonly body: BodyPlace;
   readonly intake: IntakePlace;
@@ -91,11 +92,19 @@ export class EncoderConnection implements IntakeOwner {
   /** When bytes last came over the network, and how many in all: what was left over is read again. */
   #lastNewMs: number;
   #bytesRead: number;
+  /** What is done with the socket's events, as long as it is this connection's. */
+  readonly #handlers = {
+    timeout: () => this.#end('no bytes from the encoder', true),
+    error: () => this.#end('the connection failed', true),
+    close: () => this.#end('the connection was closed', true),
+    end: () => this.#intake.finish(),
+    data: (chunk: Buffer) => this.#read(chunk),
+  };
 
   /**
    * @param socket its head is read and answered
    * @param first body bytes that came with the head
-   * @param place where it stood in another process
+   * @param place where it stood in another process, or as another source's
    */
   constructor(
     socket: Socket,
@@ -121,14 +130,10 @@ export class EncoderConnection implements IntakeOwner {
     this.#lastByteMs = this.#lastNewMs = this.#lastAudioMs = clock.now();
     this.#bytesRead = socket.bytesRead;
     socket.setTimeout(options.bodyTimeoutMs);
-    socket.on('timeout', () => this.#end('no bytes from the encoder', true));
-    socket.on('error', () => this.#end('the connection failed', true));
-    socket.on('close', () => this.#end('the connection was closed', true));
-    socket.on('end', () => this.#intake.finish());
     // Back into the socket, so that all of the body comes the same way.
     socket.pause();
     if (first.length > 0) socket.unshift(first);
-    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    for (const [event, handler] of Object.entries(this.#handlers)) socket.on(event, handler);
     if (place !== undefined) this.#intake.goOn(place.intake);
     if (!this.#intake.isPaused) socket.resume();
   }
@@ -136,6 +141,16 @@ export class EncoderConnection implements IntakeOwner {
   /** Of the latest frame. */
   get codec(): Format | undefined {
     return this.#intake.codec;
+  }
+
+  /** What it sends: a content type, or a codec of Ogg; undefined: that is not known yet. */
+  get sends(): string | undefined {
+    return this.#intake.link?.facts.codec ?? contentTypeOf(this.codec);
+  }
+
+  /** Its end has come; not all of it may be taken yet. */
+  get isFinished(): boolean {
+    return this.#intake.isFinished;
   }
 
   /** As Source has it. */
@@ -171,6 +186,8 @@ export class EncoderConnection implements IntakeOwner {
     this.#intake.close();
     this.#socket.setTimeout(0);
     this.#socket.pause();
+    this.#socket.off('error', IGNORE).on('error', IGNORE);
+    for (const [event, handler] of Object.entries(this.#handlers)) this.#socket.off(event, handler);
     return { socket: this.#socket, place: { ...this.who, body: this.#body.place, intake } };
   }
 

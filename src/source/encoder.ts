@@ -5,7 +5,7 @@
  */
 
 import type { Socket } from 'node:net';
-import { contentTypeOf } from '../audio/format.js';
+import { contentTypeOf, heardFromHere } from '../audio/format.js';
 import type { Clock } from '../base/clock.js';
 import { connectionId } from '../net/tracked-connection.js';
 import {
@@ -28,6 +28,7 @@ export type Takeover = 'silent' | 'always' | 'never';
  * lies unread of real audio (64 KB at 8 kb/s) is spent by then; packets of a few bytes may claim hours.
  */
 const PAUSED_SILENT_MS = 60_000;
+const NOTHING = Buffer.alloc(0);
 
 export interface EncoderOptions extends EncoderConnectionOptions {
   readonly aheadMs: number;
@@ -75,6 +76,11 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   /** The User-Agent of the encoder that is there; "": it has none, or none is there. */
   get agent(): string {
     return this.#connection?.agent ?? '';
+  }
+
+  /** Of the encoder that is there, or was there last, for the log. */
+  get connectionId(): string | undefined {
+    return this.#connectionId;
   }
 
   /** Where the encoder that is there comes from, and since when; null: none is there. */
@@ -131,11 +137,11 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     this.#take(socket, first, { headers, address, sinceMs: this.#clock.wallMs() });
   }
 
-  /** Goes on with a connection that another process has let go. @param ahead body bytes that were read of it @param aheadMs see Pacer */
+  /** Goes on with a connection that another process, or another source, has let go. @param ahead body bytes that were read of it @param aheadMs see Pacer */
   goOn(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
     if (this.#isOpen) this.#take(socket, ahead, place, place);
     else socket.destroy();
-    this.pacer.book(aheadMs, this.#clock.now());
+    this.pacer.goOn(aheadMs, this.#clock.now());
   }
 
   /** Lets go of its connection, which another process goes on with; null: there is none, or none that can go on. */
@@ -144,6 +150,25 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     if (free === null) return null;
     this.#connection = null;
     return { ...free, aheadMs: this.pacer.aheadMs(this.#clock.now()) };
+  }
+
+  /** What the encoder that is there sends (EncoderConnection); undefined: that is not known yet, or none is there. */
+  get sends(): string | undefined {
+    return this.#connection?.sends;
+  }
+
+  /**
+   * The connection of its encoder is another source's from here on, with the next frame; what was taken of it before is heard here. False: it has
+   * just ended, or nobody could go on with it. @param reason for the switch
+   */
+  moveTo(other: EncoderSource, reason: string): boolean {
+    const free = this.#connection?.isFinished === false ? this.letGo() : null;
+    if (free === null) return false;
+    const { socket, place, aheadMs } = free;
+    const intake = { ...place.intake, framer: heardFromHere(place.intake.framer) };
+    other.goOn(socket, NOTHING, { ...place, intake }, aheadMs);
+    this.input.onLost(reason);
+    return true;
   }
 
   #take(socket: Socket, first: Buffer, facts: EncoderFacts, place?: ConnectionPlace): void {

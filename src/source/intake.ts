@@ -10,10 +10,9 @@
  * Invariant: a source that is paused has handed on one frame more than the owner wanted, however many a page or a slice had.
  */
 
-import { type AnyFramer, type Format, framerFor } from '../audio/format.js';
-import type { FramerState, FrameSink } from '../audio/framer.js';
+import { type AnyFramer, type Format, type FormatState, framerFor } from '../audio/format.js';
+import type { FrameSink } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
-import type { OggFramerState } from '../audio/ogg-state.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { SLICE_BYTES } from './pacer.js';
 import type { OnFrame, SourceTitle } from './source.js';
@@ -38,7 +37,7 @@ export interface IntakeOwner {
 
 /** Where it stands, as plain data. */
 export interface IntakePlace {
-  readonly framer: FramerState | OggFramerState;
+  readonly framer: FormatState;
   /** Of a slice that was not taken. */
   readonly left: Buffer;
   readonly noiseBytes: number;
@@ -114,6 +113,16 @@ export class Intake implements FrameSink, AlarmHandler {
   /** As Source has it. */
   get pageMs(): number {
     return this.#framer.pageMs;
+  }
+
+  /** Of the latest packet, where it is Ogg. */
+  get link(): OggLink | undefined {
+    return this.#framer.link;
+  }
+
+  /** The connection's bytes have ended; not all of them may be taken yet. */
+  get isFinished(): boolean {
+    return this.#isFinished;
   }
 
   get counters(): { readonly frames: number; readonly skippedBytes: number } {

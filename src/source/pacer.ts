@@ -44,6 +44,11 @@ export class Pacer {
     this.#paidUntilMs = Math.min(this.#paidUntilMs, nowMs + this.#options.aheadMs);
   }
 
+  /** Goes on with a connection that was so far ahead elsewhere: it is at least as far ahead here. */
+  goOn(aheadMs: number, nowMs: number): void {
+    this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs + aheadMs);
+  }
+
   reset(): void {
     this.#paidUntilMs = 0;
   }

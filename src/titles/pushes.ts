@@ -81,8 +81,8 @@ export class Pushes {
     return isConfigured || (isMade && rules !== undefined);
   }
 
-  /** Takes a push; resolves after commit and readers. Rejects with a Refusal. */
-  async push(channel: string, input: PushInput): Promise<AcceptedPush> {
+  /** Takes a push; resolves after commit and readers. Rejects with a Refusal. @param connection its id, for the log */
+  async push(channel: string, input: PushInput, connection?: string): Promise<AcceptedPush> {
     const { engine, moments, heldPushes, isWaiting, onPush, log } = this.#parts;
     const face = this.#faceOf(channel);
     const { titlesFrom, holdSeconds, pushDecodesEntities } = this.#parts.channels.get(channel)!.rules;
@@ -93,14 +93,17 @@ export class Pushes {
     const meant = pushDecodesEntities ? withoutEntities(input) : input;
     onPush(channel);
     let pushed: Pushed | undefined;
-    await engine.update(channel, (state) => (pushed = acceptPush(state, meant, moments.of(channel), rules)).change);
+    await engine.update(channel, (state) => {
+      pushed = acceptPush(state, meant, moments.of(channel), rules);
+      return pushed.change === null ? null : { ...pushed.change, connection };
+    });
     const { answer, change, isFarAhead } = pushed!;
     if (isFarAhead) this.#farAhead.count(channel);
     const record = change?.record ?? null;
     if (record === null) {
       const title = titleLine(answer);
       const what = change === null ? 'a push repeats what is known' : 'a push waits for its time';
-      log.debug({ channel, title, startSeconds: answer.startSeconds }, what);
+      log.debug({ channel, connection, title, startSeconds: answer.startSeconds }, what);
     }
     const isPublished = record !== null && !isWaiting(channel, record.version);
     return { json: new RecordView(answer, face).pushAnswer(), isPublished };

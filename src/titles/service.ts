@@ -157,7 +157,7 @@ export class TitleService {
   }
 
   /** A committed change takes effect on the tape. @param view of its record, where it has one; called before the readers' */
-  deliver(channel: string, { record, state }: Change, view: RecordView | null): void {
+  deliver(channel: string, { record, state, connection }: Change, view: RecordView | null): void {
     this.check(channel);
     if (record === null || view === null) return;
     const { type, source } = record;
@@ -165,7 +165,7 @@ export class TitleService {
       const late = this.#parts.channels.get(channel)!.audio.title(view, this.#agoMs(channel, state, source));
       if (late !== null) this.#parts.onLate(channel, late);
     }
-    this.#parts.log.info({ channel, type, source, title: view.title }, 'title');
+    this.#parts.log.info({ channel, connection, type, source, title: view.title }, 'title');
   }
 
   /** How long ago the audio of the title on air came in, milliseconds; less than 0: it will. */

@@ -11,6 +11,7 @@ import { Player, until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
+import { Wire } from '../kit/wire.js';
 
 // They wait more than they compute.
 t.jobs = 6;
@@ -185,6 +186,29 @@ t.test('LOG_LEVEL and --log-level before the configuration; the id of a connecti
   t.match(find('encoder refused').connection, /^\d+$/);
   t.not(find('encoder refused').connection, joined.connection);
   t.match(find('sources, best first').sources, ['file up']);
+
+  // All of one connection.
+  const wire = new Wire(t, port);
+  const said: Record<string, string> = {
+    title: '/metapush/demo/demo-token?song=of+this+connection',
+    'a push waits for its time': `/metapush/demo/demo-token?song=later&time=${Math.floor(Date.now() / 1000) + 300}`,
+    'push refused': '/metapush/demo/guess?song=x',
+    'nothing there': '/none.mp3?token=guess',
+  };
+  let answers = 0;
+  for (const path of Object.values(said)) {
+    wire.send(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await wire.take(++answers);
+  }
+  const ids = () => Object.keys(said).map((msg) => find(msg)?.connection);
+  await until(
+    () => !ids().includes(undefined),
+    10_000,
+    () => `${ids()}`,
+  );
+  t.equal(new Set(ids()).size, 1, `one id: ${ids()}`);
+  t.match(find('nothing there'), { level: 20, address: '127.0.0.1', status: 404, reason: /nothing at this address/ });
+  t.notOk(server.err.includes('none.mp3'), 'what a stranger asks for may be a token');
 
   writeFileSync(config, demoYaml(log('info'), quietPort));
   const quiet = new ServerProcess(t, quietPort, ['--log-level', 'silent', config], { LOG_LEVEL: 'debug' });

@@ -108,6 +108,10 @@ for (const [name, top] of [
     const done = await post('operate');
     t.equal(done.status, 200);
     t.match(done.body.changes, ['~ reload: "asked" → "watch" (at once)', /^\+ stations\.house\.channels\.b /]);
+    // Four looks at the file, which was read by whoever asked.
+    const before = player.audioBytes;
+    await player.until(({ audioBytes }) => audioBytes > before + 64_000, 20_000);
+    t.equal(logged('"configuration reloaded"'), 1, 'what was asked for is not done again for the change of the file');
     write(channel('a') + channel('c'), 'reload: watch');
     await until(
       () => logged('"configuration reloaded"') === 2,

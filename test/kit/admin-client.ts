@@ -17,7 +17,12 @@ admin:
     operator: { tokens: ['env:ADMIN_TEST_OPERATE'], rights: [operate] }
 `;
 export const ADMIN_LOGIN = `Basic ${Buffer.from('all:may do all of it').toString('base64')}`;
-const TOKENS = { read: 'may look at it', titles: 'may change titles', operate: 'may operate' } as const;
+/** Of a user with this right alone. */
+export const ADMIN_BEARER = {
+  read: 'Bearer may look at it',
+  titles: 'Bearer may change titles',
+  operate: 'Bearer may operate',
+} as const;
 
 export interface AdminAnswer {
   readonly status: number;
@@ -31,9 +36,9 @@ export class AdminClient {
   readonly #authorization: string;
 
   /** @param as whose credentials; absent: one who may do all */
-  constructor({ base }: Pick<TestServer, 'base'>, as?: keyof typeof TOKENS) {
+  constructor({ base }: Pick<TestServer, 'base'>, as?: keyof typeof ADMIN_BEARER) {
     this.#base = base;
-    this.#authorization = as === undefined ? ADMIN_LOGIN : `Bearer ${TOKENS[as]}`;
+    this.#authorization = as === undefined ? ADMIN_LOGIN : ADMIN_BEARER[as];
   }
 
   get(path: string): Promise<AdminAnswer> {

@@ -13,6 +13,7 @@ import { type Judges, judgeRequest } from '../../net/judge.js';
 import type { Proxies } from '../../net/peer.js';
 import { basicCredentials } from '../../net/request-head.js';
 import { SECRET_REASONS } from '../../net/secret-gate.js';
+import { connectionId } from '../../net/tracked-connection.js';
 import type { RouteRole } from '../methods.js';
 import { refuseForeign, refuseSimple } from './origin.js';
 
@@ -22,14 +23,32 @@ export interface AdminUser {
   readonly rights: readonly Right[];
   /** Of the client. */
   readonly address: string;
+  /** The id of its connection. */
+  readonly connection: string | undefined;
+}
+
+/** A request that was not let in. */
+export interface AdminRefused {
+  /** Of the client. */
+  readonly address: string;
+  readonly connection: string | undefined;
+  /** Of a small, fixed set. */
+  readonly reason: string;
+  readonly status: number;
+  /** What was asked for; null: to look at something. */
+  readonly act: string | null;
+  /** Whose credentials were right; null: nobody's, or they were not looked at. */
+  readonly user: string | null;
+  /** For a person. */
+  readonly why: string;
 }
 
 export type AdminUsers = Readonly<Record<string, AdminUserConfig>>;
 
 export interface AdminGuards extends Judges {
   readonly proxies: Proxies;
-  /** @param why for the log */
-  onRefused(address: string, why: string, status: number): void;
+  /** For the log. */
+  onRefused(refused: AdminRefused): void;
 }
 
 /** Of each route below /admin. */
@@ -44,6 +63,12 @@ export const ADMIN_HEADERS: Readonly<Record<string, string>> = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
 };
+
+/** For the log, beside SECRET_REASONS. */
+const FOREIGN = 'from another page';
+const MISSING_RIGHT = 'missing right';
+
+type AdminRequest = Pick<AdminRefused, 'address' | 'connection' | 'act'>;
 
 const BEARER = /^bearer +(?=\S)/i;
 const NOBODY: AdminUserConfig = { tokens: [], rights: [] };
@@ -61,41 +86,62 @@ export class AdminAccess {
   /**
    * The user that asks. Rejects with a Refusal: 401 without credentials or with wrong ones, 403 without the right or from a page of another
    * origin, 404 where there are no users, 429 after too many wrong secrets. Sets the headers of every answer here.
+   * @param act what it is about to do; null: to look
    */
-  require(request: FastifyRequest, reply: FastifyReply, right: Right): Promise<AdminUser> {
-    return this.#require(request, reply, right, refuseSimple);
+  require(request: FastifyRequest, reply: FastifyReply, right: Right, act: string | null = null): Promise<AdminUser> {
+    return this.#require(request, reply, right, act, refuseSimple);
   }
 
   /**
    * The same for acts as Icecast takes them: by GET too, and as forms. What comes from a browser has to name this origin then.
    */
-  requireIcecast(request: FastifyRequest, reply: FastifyReply, right: Right): Promise<AdminUser> {
-    return this.#require(request, reply, right, right === 'read' ? refuseSimple : refuseForeign);
+  requireIcecast(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    right: Right,
+    act: string | null = null,
+  ): Promise<AdminUser> {
+    return this.#require(request, reply, right, act, act === null ? refuseSimple : refuseForeign);
   }
 
   async #require(
     request: FastifyRequest,
     reply: FastifyReply,
     right: Right,
+    act: string | null,
     check: (request: FastifyRequest) => void,
   ): Promise<AdminUser> {
     reply.headers(ADMIN_HEADERS);
     const users = this.#users();
     if (Object.keys(users).length === 0)
       throw new Refusal('not-found', 'No users of the admin interface are configured.');
-    check(request);
     const address = this.#guards.proxies.ofRequest(request.raw);
-    const name = await this.#judge(request, reply, users, address);
+    const asked = { address, connection: connectionId(request.raw.socket), act };
+    try {
+      check(request);
+    } catch (error) {
+      this.#refused(asked, null, FOREIGN, error as Refusal);
+      throw error;
+    }
+    const name = await this.#judge(request, reply, users, asked);
     // It may have had to wait for its turn, and have been removed meanwhile.
     const user = this.#users()[name];
     if (user === undefined) throw challenge(request, 'The user is unknown or the secret is wrong.');
     const { rights } = user;
-    if (!rights.includes(right)) throw new Refusal('not-allowed', `This needs the right ${right}.`);
-    return { name, rights, address };
+    if (!rights.includes(right)) {
+      const refusal = new Refusal('not-allowed', `This needs the right ${right}.`);
+      this.#refused(asked, name, MISSING_RIGHT, refusal);
+      throw refusal;
+    }
+    return { name, rights, address, connection: asked.connection };
+  }
+
+  #refused(asked: AdminRequest, user: string | null, reason: string, { status, message: why }: Refusal): void {
+    this.#guards.onRefused({ ...asked, user, reason, status, why });
   }
 
   /** Resolves with the name of the user; never when the connection has ended meanwhile. */
-  #judge(request: FastifyRequest, reply: FastifyReply, users: AdminUsers, address: string): Promise<string> {
+  #judge(request: FastifyRequest, reply: FastifyReply, users: AdminUsers, asked: AdminRequest): Promise<string> {
     const { authorization } = request.headers;
     return new Promise((resolve, reject) => {
       if (authorization === undefined) {
@@ -104,14 +150,17 @@ export class AdminAccess {
       }
       let name: string | null = null;
       const compare = () => (name = userOf(users, authorization)) !== null;
-      judgeRequest(this.#guards, originOf(address), reply.raw, compare, ({ verdict, retrySeconds }) => {
+      judgeRequest(this.#guards, originOf(asked.address), reply.raw, compare, ({ verdict, retrySeconds }) => {
         if (verdict === 'right') {
           resolve(name!);
           return;
         }
-        this.#guards.onRefused(address, SECRET_REASONS[verdict], verdict === 'wrong' ? 401 : 429);
-        if (verdict === 'wrong') reject(challenge(request, 'The user is unknown or the secret is wrong.'));
-        else reject(retryLater('too-many', 'Too many wrong secrets from this address.', retrySeconds));
+        const refusal =
+          verdict === 'wrong'
+            ? challenge(request, 'The user is unknown or the secret is wrong.')
+            : retryLater('too-many', 'Too many wrong secrets from this address.', retrySeconds);
+        this.#refused(asked, null, SECRET_REASONS[verdict], refusal);
+        reject(refusal);
       });
     });
   }

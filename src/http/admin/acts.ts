@@ -4,9 +4,9 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { AddressList } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
-import type { MadeToken } from '../../link/admin-reports.js';
+import type { ListenerFilter, MadeToken } from '../../link/admin-reports.js';
 import { readPush } from '../push.js';
-import { BLOCK, bodyOf, END, MOVE, ROTATE, SOURCE, TOKEN } from './bodies.js';
+import { BLOCK, bodyOf, END, MOVE, MOVE_ENCODER, ROTATE, SOURCE, TOKEN } from './bodies.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
@@ -25,19 +25,19 @@ export function registerTitleActs(routes: AdminRoutes, { titles, keys, pushLimit
   const known = (request: FastifyRequest) => knownChannel(keys(), request);
   routes.act(
     { method: 'POST', url: '/admin/api/channels/:channel/titles', right, act: 'push title' },
-    async (request) => {
+    async (request, { connection }) => {
       const channel = known(request);
       const { input, ignored } = readPush(request, pushLimits());
-      const { json } = await titles.push(channel, input);
+      const { json } = await titles.push(channel, input, connection);
       const what = { channel, type: input.type, artist: input.artist, song: input.song, ignored };
       return { what, answer: JSON.parse(json) };
     },
   );
   routes.act(
     { method: 'DELETE', url: '/admin/api/channels/:channel/titles/now', right, act: 'clear title' },
-    async (request) => {
+    async (request, { connection }) => {
       const channel = known(request);
-      await titles.push(channel, { type: 'now', artist: '', song: '' });
+      await titles.push(channel, { type: 'now', artist: '', song: '' }, connection);
       return { what: { channel } };
     },
   );
@@ -66,7 +66,7 @@ export function registerConnectionActs(routes: AdminRoutes, { queries, keys }: A
   routes.act({ method: 'POST', url: '/admin/api/listeners/end', right, act: 'end listeners' }, async (request) => {
     const filter = bodyOf(END, request);
     const ended = sum(await queries.all('end', filter));
-    return { what: { ...filter, ended }, answer: { ended } };
+    return { what: { ...printable(filter), ended }, answer: { ended } };
   });
   routes.act({ method: 'DELETE', url: '/admin/api/listeners/:id', right, act: 'end listener' }, async (request) => {
     const { id } = request.params as Named;
@@ -78,7 +78,7 @@ export function registerConnectionActs(routes: AdminRoutes, { queries, keys }: A
     if (!keys().includes(to)) throw new Refusal('not-found', 'There is no such channel.');
     const answers = await queries.all('move', { filter, to });
     const answer = { moved: sum(answers.map(({ moved }) => moved)), refused: sum(answers.map((each) => each.refused)) };
-    return { what: { ...filter, to, ...answer }, answer };
+    return { what: { ...printable(filter), to, ...answer }, answer };
   });
   routes.act(
     { method: 'DELETE', url: '/admin/api/channels/:channel/encoder', right, act: 'end encoder' },
@@ -86,6 +86,16 @@ export function registerConnectionActs(routes: AdminRoutes, { queries, keys }: A
       const channel = known(request);
       found(await queries.hub('endEncoder', { channel }), 'No encoder is connected.');
       return { what: { channel } };
+    },
+  );
+  routes.act(
+    { method: 'POST', url: '/admin/api/channels/:channel/encoder/move', right, act: 'move encoder' },
+    async (request) => {
+      const channel = known(request);
+      const { to } = bodyOf(MOVE_ENCODER, request);
+      found(keys().includes(to), 'There is no such channel to move it to.');
+      await queries.hub('moveEncoder', { channel, to });
+      return { what: { channel, to } };
     },
   );
   routes.act(
@@ -190,6 +200,11 @@ function knownChannel(keys: readonly string[], { params }: FastifyRequest): stri
   const { channel } = params as Named;
   found(keys.includes(channel), 'There is no such channel.');
   return channel;
+}
+
+/** In the log `address` is the user's. */
+function printable({ address, ...filter }: ListenerFilter): object {
+  return { ...filter, from: address };
 }
 
 function found(is: boolean, otherwise: string): void {

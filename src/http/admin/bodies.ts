@@ -23,6 +23,7 @@ const NAMED = { error: 'ids, channel, address or agent must say which listeners'
 
 export const END = z.strictObject(filter).refine(named, NAMED);
 export const MOVE = z.strictObject({ ...filter, to: channel }).refine(named, NAMED);
+export const MOVE_ENCODER = z.strictObject({ to: channel });
 export const SOURCE = z.strictObject({ place: whole(0, 1000) });
 export const BLOCK = z.strictObject({
   network: network(),

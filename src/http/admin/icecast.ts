@@ -88,7 +88,7 @@ export function registerIcecastAdmin(app: FastifyInstance, routes: AdminRoutes, 
       config: ADMIN_ROLE,
       bodyLimit: 4096,
       preParsing: async (request, reply) => {
-        users.set(request, await access.requireIcecast(request, reply, 'operate'));
+        users.set(request, await access.requireIcecast(request, reply, 'operate', name));
       },
       handler: async (request, reply) => {
         const user = users.get(request)!;

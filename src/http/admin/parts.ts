@@ -9,7 +9,7 @@ import type { AdminAccess } from './access.js';
 
 /** As titles/pushes.ts has them. */
 export interface AdminTitles {
-  push(channel: string, input: PushInput): Promise<{ readonly json: string }>;
+  push(channel: string, input: PushInput, connection?: string): Promise<{ readonly json: string }>;
   withdraw(channel: string, what: { readonly held: string } | 'next'): Promise<boolean>;
   held(channel: string): readonly Track[];
   inForce(channel: string): InForce | null;

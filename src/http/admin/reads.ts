@@ -75,8 +75,8 @@ async function tokensOf({ queries, keys, configuredTokens }: AdminParts): Promis
   });
   const configured = keys().flatMap((channel) =>
     Array.from({ length: configuredTokens(channel) }, (_, i): TokenReport => {
-      const id = `config-${i + 1}`;
-      const lastUsedMs = used[`${channel} ${id}`] ?? null;
+      const id = `config-${channel}-${i + 1}`;
+      const lastUsedMs = used[`${channel} config-${i + 1}`] ?? null;
       const unknown = { sinceMs: null, by: null, untilMs: null };
       return { id, channel, name: '', isConfigured: true, ...unknown, lastUsedMs };
     }),

@@ -1,6 +1,6 @@
 /**
  * How a route of the admin interface is registered: who may, before anything of a body is read; the line that every act leaves in the log, done or refused
- * (who, from where, what, what became of it); and 405 for methods that its path does not take.
+ * (who, from where, what, what became of it); and 405 for methods that its path does not take. Who may not is logged by access.ts, at the pace of all refusals.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -55,7 +55,7 @@ export class AdminRoutes {
       method: ['GET', 'HEAD'],
       url,
       config: ADMIN_ROLE,
-      preParsing: async (request, reply) => this.#let(request, reply, 'read'),
+      preParsing: async (request, reply) => this.#let(request, reply, 'read', null),
       handler: async (request, reply) => {
         const body = await answer(request, reply);
         if (body !== undefined) await reply.headers(JSON_HEADERS).send(JSON.stringify(body));
@@ -71,7 +71,7 @@ export class AdminRoutes {
       url,
       config: ADMIN_ROLE,
       bodyLimit: BODY_BYTES,
-      preParsing: async (request, reply) => this.#let(request, reply, right),
+      preParsing: async (request, reply) => this.#let(request, reply, right, act),
       handler: async (request, reply) => {
         const user = this.userOf(request);
         const { what, answer, status } = await this.audited(user, act, request.params as object, () =>
@@ -88,14 +88,15 @@ export class AdminRoutes {
 
   /** Performs it, and logs it. @param asked is logged where it is refused */
   async audited(user: AdminUser, act: string, asked: object, perform: () => Promise<Done>): Promise<Done> {
-    const { name, address } = user;
+    const { name, address, connection } = user;
+    const about = { user: name, address, connection, act };
     try {
       const done = await perform();
-      this.#log.info({ user: name, address, act, ...done.what, outcome: 'done' }, 'admin act');
+      this.#log.info({ ...about, ...done.what, outcome: 'done' }, 'admin act');
       return done;
     } catch (error) {
       const why = error instanceof Refusal ? { outcome: error.kind, why: error.message } : { outcome: 'internal' };
-      this.#log.warn({ user: name, address, act, asked: printable(asked), ...why }, 'admin act refused');
+      this.#log.warn({ ...about, asked: printable(asked), ...why }, 'admin act refused');
       throw error;
     }
   }
@@ -107,8 +108,8 @@ export class AdminRoutes {
     }
   }
 
-  async #let(request: FastifyRequest, reply: FastifyReply, right: Right): Promise<undefined> {
-    this.#users.set(request, await this.#access.require(request, reply, right));
+  async #let(request: FastifyRequest, reply: FastifyReply, right: Right, act: string | null): Promise<undefined> {
+    this.#users.set(request, await this.#access.require(request, reply, right, act));
   }
 
   #take(url: string, methods: readonly string[]): void {

@@ -1,5 +1,5 @@
 // @ts-check
-/** A channel's sources: which one plays, how each does, and what became of them; to choose one, and to end an encoder's connection. */
+/** A channel's sources: which one plays, how each does, and what became of them; to choose one, and to move or end an encoder's connection. */
 
 import { ask } from './api.js';
 import { confirm } from './dialog.js';
@@ -12,6 +12,8 @@ import { ago, count, EVENTS, moment, REASONS, sourceName } from './words.js';
 
 export class SourcesPanel {
   element;
+  #key;
+  #live;
   #path;
   #may;
   #list = make('ul', { class: 'sources' });
@@ -19,7 +21,9 @@ export class SourcesPanel {
   #timeline = table('What became of them', ['When', 'Source', 'What']);
 
   /** @param {import('./page.js').Page} page @param {string} key */
-  constructor({ may }, key) {
+  constructor({ live, may }, key) {
+    this.#key = key;
+    this.#live = live;
     this.#path = `admin/api/channels/${encodeURIComponent(key)}`;
     this.#may = may('operate');
     this.#release.onclick = () => {
@@ -48,7 +52,10 @@ export class SourcesPanel {
       sources,
       ({ place, kind }) => `${place} ${kind}`,
       (source) => this.#begin(source),
-      (row, source) => fill(row, source, pinned),
+      (row, source) => {
+        fill(row, source, pinned);
+        part(row, 'move').hidden = part(row, 'end').hidden || this.#targets.length === 0;
+      },
     );
     list(
       this.#timeline.body,
@@ -63,6 +70,26 @@ export class SourcesPanel {
           make('td', { class: 'what' }),
         ),
       (row, entry) => say(part(row, 'what'), whatOf(entry)),
+    );
+  }
+
+  /** Other channels that take an encoder. */
+  get #targets() {
+    const others = this.#live.channels.filter(({ channel }) => channel !== this.#key);
+    return others.filter(({ sources }) => sources.some(({ kind }) => kind === 'encoder'));
+  }
+
+  #move() {
+    const options = this.#targets.map(({ channel, name }) => /** @type {const} */ ([channel, name || channel]));
+    const text =
+      'From its next frame on the encoder feeds that channel, on the same connection; here the next source takes over. When it connects again it is back here.';
+    const field = { name: 'to', label: 'Channel', options };
+    confirm(
+      { title: 'Move the encoder’s connection?', text, button: 'Move connection', fields: [field] },
+      async ({ to }) => {
+        await ask('POST', `${this.#path}/encoder/move`, { to });
+        return `The encoder feeds ${options.find(([channel]) => channel === to)?.[1] ?? to}.`;
+      },
     );
   }
 
@@ -94,7 +121,12 @@ export class SourcesPanel {
         return 'The connection is ended.';
       });
     };
-    const buttons = make('div', { class: 'buttons', hidden: !this.#may }, choose, end);
+    const move = make(
+      'button',
+      { type: 'button', class: 'move', 'aria-label': `Move connection: ${name}`, onclick: () => this.#move() },
+      'Move connection …',
+    );
+    const buttons = make('div', { class: 'buttons', hidden: !this.#may }, choose, move, end);
     return make(
       'li',
       {},

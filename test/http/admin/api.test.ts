@@ -2,7 +2,7 @@
 
 import net from 'node:net';
 import t from 'tap';
-import { ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
+import { ADMIN_BEARER, ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
 import { Feeder, framesIn } from '../../kit/feeder.js';
 import { readBack } from '../../kit/icy.js';
 import { keepLines } from '../../kit/log-lines.js';
@@ -22,54 +22,113 @@ async function settled<T>(read: () => Promise<T>, is: (value: T) => boolean): Pr
   return value;
 }
 
+/** What needs a user. */
+interface Guarded {
+  readonly right: 'read' | 'titles' | 'operate';
+  readonly method: string;
+  readonly path: string;
+  readonly isAct: boolean;
+}
+
+/** All that the document has of it, in which every route is (test/docs/routes.test.ts): an act names its right, all else is seen with `read`. */
+async function guarded(base: string): Promise<Guarded[]> {
+  const { paths } = (await (await fetch(`${base}/openapi.json`)).json()) as Json;
+  const all = Object.entries<Json>(paths).flatMap(([path, item]) =>
+    Object.entries<Json>(item).flatMap(([method, operation]): Guarded[] => {
+      if (operation.security?.some((each: object) => 'adminToken' in each) !== true) return [];
+      const right = /\(right (\w+)\)$/.exec(operation.summary)?.[1];
+      const asked = path.replace('{channelkey}', 'demo').replace('{network}', '192.0.2.1').replace('{id}', '9-9');
+      const one = { method: method.toUpperCase(), path: asked, isAct: right !== undefined };
+      return [{ ...one, right: (right ?? 'read') as Guarded['right'] }];
+    }),
+  );
+  // The document names GET only.
+  return all.flatMap((each) => (each.method === 'GET' && !each.isAct ? [each, { ...each, method: 'HEAD' }] : [each]));
+}
+
 t.test('each right is needed for its own routes, and is enough', async (t) => {
   const server = await startServer(t, YAML);
-  const routes: [right: 'read' | 'titles' | 'operate', method: string, path: string, body: unknown][] = [
-    ...['self', 'channels', 'channels/demo', 'listeners', 'sessions', 'watchers', 'upstreams', 'held'].map(
-      (path): [right: 'read', method: string, path: string, body: unknown] => ['read', 'GET', path, undefined],
-    ),
-    ['read', 'GET', 'refusals', undefined],
-    ['read', 'GET', 'blocks', undefined],
-    ['read', 'GET', 'tokens', undefined],
-    ['titles', 'POST', 'channels/demo/titles', { artist: 'A', song: 'S', duration: 1 }],
-    ['titles', 'DELETE', 'channels/demo/titles/now', undefined],
-    ['titles', 'DELETE', 'channels/demo/titles/next', undefined],
-    ['titles', 'DELETE', 'channels/demo/held/x', undefined],
-    ['operate', 'POST', 'listeners/end', { channel: 'demo' }],
-    ['operate', 'DELETE', 'listeners/9-9', undefined],
-    ['operate', 'POST', 'listeners/move', { channel: 'demo', to: 'studio' }],
-    ['operate', 'DELETE', 'channels/studio/encoder', undefined],
-    ['operate', 'POST', 'channels/demo/source', { place: 0 }],
-    ['operate', 'DELETE', 'channels/demo/source', undefined],
-    ['operate', 'POST', 'blocks', { network: '192.0.2.1', seconds: 60 }],
-    ['operate', 'DELETE', 'blocks/192.0.2.1', undefined],
-    ['operate', 'POST', 'channels/demo/tokens', { name: 'x' }],
-    ['operate', 'POST', 'tokens/x/rotate', {}],
-    ['operate', 'DELETE', 'tokens/x', undefined],
+  const routes = await guarded(server.base);
+  const wanted = [
+    ...['GET /admin/api/events', 'GET /admin/api/log', 'GET /admin/api/statistics', 'POST /admin/reload'],
+    ...['GET /admin/stats.json', 'GET /admin/killclient', 'POST /admin/killsource', 'HEAD /admin/api/self'],
   ];
-  for (const [right, method, path, body] of routes) {
+  const named = routes.map(({ method, path }) => `${method} ${path}`);
+  t.strictSame(
+    wanted.filter((each) => !named.includes(each)),
+    [],
+    'the document has them all',
+  );
+  const page = ['/admin', '/admin/web/admin.js'].map((path): Guarded => {
+    return { right: 'read', method: 'GET', path, isAct: false };
+  });
+  for (const { right, method, path, isAct } of [...routes, ...page]) {
+    const status = async (headers: Record<string, string>) => {
+      const body = method === 'POST' && !/^\/admin\/[a-z]+$/.test(path) ? '{}' : null;
+      const type: Record<string, string> = body === null ? {} : { 'Content-Type': 'application/json' };
+      const answer = await fetch(server.base + path, { method, body, headers: { ...type, ...headers } });
+      t.equal(answer.headers.get('x-frame-options'), 'DENY');
+      t.equal(answer.headers.get('access-control-allow-origin'), null);
+      // Some are streams.
+      await answer.body?.cancel();
+      return answer.status;
+    };
     for (const as of ['read', 'titles', 'operate'] as const) {
-      const { status } = await new AdminClient(server, as).ask(method, path, body);
-      if (as === right) t.ok([200, 201, 204, 404].includes(status), `${method} ${path} with ${as}: ${status}`);
-      else t.equal(status, 403, `${method} ${path} with ${as}`);
+      const got = await status({ Authorization: ADMIN_BEARER[as], 'X-Requested-With': 'test' });
+      const what = `${method} ${path} with ${as}: ${got}`;
+      if (as === right) t.ok(got < 500 && ![401, 403, 405].includes(got), what);
+      else t.equal(got, 403, what);
     }
-    const plain = await fetch(`${server.base}/admin/api/${path}`, { method, ...(body ? { body: '{}' } : {}) });
-    t.equal(plain.status, method === 'POST' ? 403 : 401, `${method} ${path} without credentials`);
-    await plain.body?.cancel();
-    const headers = { Authorization: ADMIN_LOGIN, Origin: 'http://evil.example', 'Content-Type': 'application/json' };
-    const foreign = await fetch(`${server.base}/admin/api/${path}`, {
-      method,
-      headers,
-      ...(body ? { body: '{}' } : {}),
-    });
-    t.equal(foreign.status === 403, method !== 'GET', `${method} ${path} from another page: ${foreign.status}`);
-    t.equal(foreign.headers.get('x-frame-options'), 'DENY');
-    t.equal(foreign.headers.get('access-control-allow-origin'), null);
-    await foreign.body?.cancel();
+    t.equal(await status({ 'X-Requested-With': 'test' }), 401, `${method} ${path} without credentials`);
+    const foreign = await status({ Authorization: ADMIN_LOGIN, Origin: 'http://evil.example' });
+    t.equal(foreign === 403, isAct, `${method} ${path} from another page: ${foreign}`);
   }
   const admin = new AdminClient(server);
   t.equal((await admin.ask('PATCH', 'channels')).status, 405);
   t.equal((await admin.get('channels/nothing')).status, 404);
+  const simple = { method: 'POST', headers: { Authorization: ADMIN_LOGIN }, body: '{}' };
+  t.equal((await fetch(`${server.base}/admin/api/blocks`, simple)).status, 403, 'a form of another page can do that');
+});
+
+t.test('an act that is refused is a line too, at the pace of refusals, and is shown', async (t) => {
+  const { log, lines } = keepLines();
+  const server = await startServer(t, YAML, undefined, log);
+  const admin = new AdminClient(server);
+  const refused = (act: string) => lines.filter((line) => line.message === 'admin act refused' && line['act'] === act);
+  const reader = new AdminClient(server, 'read');
+  t.equal((await reader.post('channels/demo/titles', { song: 'x' })).status, 403);
+  await until(() => refused('push title').length === 1, 5000);
+  const about = { level: 'warn', address: '127.0.0.1', connection: /^[\d-]+$/, status: 403, outcome: 'refused' };
+  t.match(refused('push title'), [
+    { ...about, user: 'reader', reason: 'missing right', why: 'This needs the right titles.' },
+  ]);
+
+  const foreign = { Authorization: ADMIN_LOGIN, Origin: 'http://evil.example' };
+  const ended = await fetch(`${server.base}/admin/api/channels/studio/encoder`, { method: 'DELETE', headers: foreign });
+  t.equal(ended.status, 403);
+  await until(() => refused('end encoder').length === 1, 5000);
+  t.match(refused('end encoder'), [{ ...about, user: null, reason: 'from another page', why: /another origin/ }]);
+
+  const startMs = performance.now();
+  for (let i = 0; i < 40; i++) t.equal((await reader.delete(`listeners/9-${i}`)).status, 403);
+  // Icecast's acts too; the first that is logged counts those before it.
+  const headers = { Authorization: ADMIN_BEARER.read, 'User-Agent': 'script' };
+  const kill = () => fetch(`${server.base}/admin/killsource?mount=/studio.mp3`, { headers });
+  await until(async () => (await kill()).status === 403 && refused('killsource').length > 0, 10_000, undefined, 100);
+  const seconds = Math.floor((performance.now() - startMs) / 1000) + 2;
+  const counted = [...refused('end listener'), ...refused('killsource')];
+  t.ok(counted.length <= seconds * Math.max(1, WORKERS), `${counted.length} lines in ${seconds} s`);
+  t.ok(counted.some(({ suppressed }) => Number(suppressed) > 0));
+  t.match(refused('killsource')[0], { ...about, user: 'reader', reason: 'missing right' });
+
+  const shown = (await admin.get('refusals')).body as Json[];
+  for (const why of ['missing right', 'from another page'])
+    t.match(
+      shown.find((each) => each.why === why),
+      { what: 'admin act refused', address: '127.0.0.1', status: 403 },
+    );
+  t.equal((await new AdminClient(server, 'operate').get('held')).status, 403);
+  await until(() => lines.some(({ message, user }) => message === 'admin refused' && user === 'operator'), 5000);
 });
 
 t.test('a channel, its source and its listeners are seen, and can be ended', async (t) => {
@@ -135,6 +194,7 @@ t.test('a channel, its source and its listeners are seen, and can be ended', asy
   t.equal((await admin.delete(`listeners/${one.id}`)).status, 404);
   t.equal((await admin.post('listeners/end', {})).status, 422, 'nobody is named');
   t.same((await admin.post('listeners/end', { channel: 'demo' })).body, { ended: 0 });
+  t.same((await admin.post('listeners/end', { agent: 'two', address: '192.0.2.0/24' })).body, { ended: 0 });
   t.same((await admin.post('listeners/end', { agent: 'two', address: '127.0.0.1' })).body, { ended: 1 });
   await until(() => players[1]!.closed, 5000);
   t.notOk(players[2]!.closed, 'the others play on');
@@ -149,11 +209,16 @@ t.test('a channel, its source and its listeners are seen, and can be ended', asy
   const acts = lines.filter(({ message, msg }) => /^admin act/.test(String(message ?? msg)));
   t.match(
     acts.find(({ act }) => act === 'end listener'),
-    { user: 'all', address: '127.0.0.1', id: one.id, outcome: 'done' },
+    { user: 'all', address: '127.0.0.1', connection: /^[\d-]+$/, id: one.id, outcome: 'done' },
   );
   t.match(
     acts.find(({ outcome }) => outcome === 'not-found'),
-    { act: 'end listener', user: 'all' },
+    { act: 'end listener', user: 'all', connection: /^[\d-]+$/ },
+  );
+  t.match(
+    acts.find(({ act, agent }) => act === 'end listeners' && agent === 'two'),
+    { address: '127.0.0.1', from: '192.0.2.0/24', ended: 0 },
+    'the address is the user’s',
   );
 });
 
@@ -345,10 +410,17 @@ t.test('tokens are made, used, rotated and revoked, and outlive a restart', asyn
   t.ok(Date.now() - listed.lastUsedMs < 5000);
   t.notOk(JSON.stringify(await tokens()).includes(made.body.token));
   t.notOk(JSON.stringify(await tokens()).includes('sha256'));
-  t.match((await tokens())[0], { id: 'config-1', isConfigured: true, lastUsedMs: null });
+  const configured = (await tokens()).filter(({ isConfigured }) => isConfigured);
+  t.strictSame(
+    configured.map(({ id, channel }) => `${channel} ${id}`),
+    ['demo config-demo-1', 'studio config-studio-1'],
+    'each its own',
+  );
+  t.equal(configured[0].lastUsedMs, null);
   t.equal(await push('demo-token'), 200);
   t.ok((await tokens())[0].lastUsedMs !== null);
-  t.equal((await admin.delete('tokens/config-1')).status, 409);
+  t.equal((await tokens())[1].lastUsedMs, null, 'that of the other channel');
+  t.equal((await admin.delete('tokens/config-demo-1')).status, 409);
 
   await server.app.stop();
   server = await startServer(t, YAML, folder);

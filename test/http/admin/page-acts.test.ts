@@ -4,7 +4,7 @@ import t from 'tap';
 import { AdminClient } from '../../kit/admin-client.js';
 import { confirm, openPage, PAGE_YAML, PATIENCE_MS, SKIP, sees, studioEncoder } from '../../kit/operator-page.js';
 import { Player, until } from '../../kit/player.js';
-import { startServer } from '../../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 
 // They wait more than they compute.
 t.jobs = 3;
@@ -84,6 +84,27 @@ t.test(
     t.equal(complaints.filter((line) => !line.includes('404')).join(), '');
   },
 );
+
+t.test('an encoder is moved to the one channel that could have it', { skip: SKIP, timeout: 60_000 }, async (t) => {
+  const second = `second: { name: Second studio, sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }`;
+  const server = await startServer(t, PAGE_YAML.replace('      other:', `      ${second}\n$&`));
+  const admin = new AdminClient(server);
+  const feeder = studioEncoder(t, server.port);
+  const { page, complaints } = await openPage(t, `${server.base}/admin#/channel/studio`);
+  await sees(page, '.sources li', /plays.*1 · encoder/);
+  await page.getByRole('button', { name: 'Move connection: 1' }).click();
+  t.same(await page.getByLabel('Channel').locator('option').allTextContents(), ['Second studio']);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await confirm(page, 'Move connection: 1', 'Move connection');
+  await sees(page, '#notice', 'The encoder feeds Second studio.');
+  await sees(page, '.sources li', /plays.*2 · file/);
+  await page.getByRole('button', { name: 'Move connection: 1' }).waitFor({ state: 'hidden' });
+  t.equal((await admin.get('channels/second')).body.sources[0].agent, 'Studio/1.0');
+  t.equal((await admin.post('channels/second/encoder/move', { to: 'studio' })).status, 204);
+  await sees(page, '.sources li', /plays.*1 · encoder/);
+  t.notOk(feeder.closed);
+  t.same(complaints, []);
+});
 
 t.test('the title in force is corrected, and only that one', { skip: SKIP, timeout: 60_000 }, async (t) => {
   const server = await startServer(t, PAGE_YAML);
