@@ -4,12 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { COMMANDS } from '../../src/cli/commands.js';
-import { airsplice, MAIN, runProgram } from '../kit/command-line.js';
+import { airsplice, MAIN } from '../kit/command-line.js';
 import { until } from '../kit/player.js';
 import { TYPESCRIPT } from '../kit/process.js';
-import { missing, Program } from '../kit/program.js';
+import { Program } from '../kit/program.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 
 t.test('help names every command, and of each what it takes', async (t) => {
@@ -152,34 +152,4 @@ t.test('watch ends with a signal, as a success', async (t) => {
   await watching.until(() => watching.said.includes('One'), 20_000, 'it says nothing');
   await watching.stop('SIGINT');
   t.equal(watching.ended, 0);
-});
-
-/** What bash offers behind these words. */
-async function offered(t: Test, ...words: readonly string[]): Promise<readonly string[]> {
-  const { out: script } = await airsplice(['completion', 'bash']);
-  const line = words.map((word) => `'${word}'`).join(' ');
-  const ask = `${script}\nCOMP_WORDS=(airsplice ${line}); COMP_CWORD=${words.length}; _airsplice; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { out, err } = await runProgram('bash', ['-c', ask]);
-  t.equal(err, '');
-  return out.trim().split('\n');
-}
-
-t.test('bash completes commands, options and shells', { skip: missing('bash') }, async (t) => {
-  t.strictSame(await offered(t, 'che'), ['check']);
-  t.strictSame([...(await offered(t, ''))].sort(), COMMANDS.map(({ name }) => name).sort());
-  t.strictSame(await offered(t, 'watch', '--s'), ['--station']);
-  t.strictSame(await offered(t, 'completion', 'f'), ['fish']);
-});
-
-t.test('zsh and fish are given all commands, each with its summary', async (t) => {
-  for (const shell of ['zsh', 'fish']) {
-    const { code, out } = await airsplice(['completion', shell]);
-    t.equal(code, 0);
-    for (const { name, summary } of COMMANDS) {
-      t.ok(out.includes(name) && out.includes(summary.replaceAll("'", "'\\''").slice(0, 20)), `${shell}: ${name}`);
-    }
-    const file = join(tempFolder(t), 'script');
-    writeFileSync(file, out);
-    if (missing(shell) === false) t.equal((await runProgram(shell, ['-n', file])).err, '');
-  }
 });
