@@ -46,7 +46,6 @@ const ENTRANCES: Record<string, readonly string[]> = {
   'entities/decode': ['metadata/title.ts'],
   fastify: ['http/router.ts'],
   'iconv-lite': ['metadata/text.ts'],
-  leven: ['config/field.ts'],
   lmdb: ['store/lmdb.ts'],
   'lru-cache': ['http/poll/history-pages.ts', 'listener/sessions.ts'],
   maxmind: ['statistics/countries.ts'],

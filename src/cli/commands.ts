@@ -1,5 +1,6 @@
 /** All commands, in the order of the help. */
 
+import { meant } from '../base/spelling.js';
 import type { Command } from './command.js';
 import type { CommandOption } from './syntax.js';
 
@@ -256,6 +257,14 @@ const HELP = ['--help', '-h'];
 /** The command of this name; undefined: there is none. */
 export function commandNamed(name: string): Command | undefined {
   return COMMANDS.find((command) => command.name === name);
+}
+
+/** The command that was meant by a word which is none, as the end of a sentence. */
+export function commandMeant(word: string): string {
+  return meant(
+    word,
+    COMMANDS.map(({ name }) => name),
+  );
 }
 
 /** What a command line asks for. @param words behind the program's name; without a command among them it is start */

@@ -38,7 +38,11 @@ t.test('its version', async (t) => {
 t.test('a wrong command line: what is wrong, the usage, exit code 2, nothing on standard output', async (t) => {
   const wrong: [readonly string[], RegExp][] = [
     [['help', 'nothing'], /there is no command "nothing"\nusage: airsplice help/],
-    [['relode'], /there is neither a command nor a file "relode"\nusage: airsplice start/],
+    [['help', 'satus'], /there is no command "satus"; did you mean status\?\nusage/],
+    [['nothing'], /there is neither a command nor a file "nothing"\nusage: airsplice start/],
+    [['satus'], /there is neither a command nor a file "satus"; did you mean status\?\n/],
+    [['relode', '--restart', 'a.yaml'], /neither a command nor a file "relode"; did you mean reload\?\n/],
+    [['check', '--dfif', 'x'], /Unknown option '--dfif'; did you mean --diff\?\n/],
     [['start', '--port', '1.5'], /--port must be a whole number\nusage/],
     [['start', '--log-level', 'loud'], /--log-level must be one of: fatal, error, warn, info, debug, silent\nusage/],
     [['start', 'a.yaml', 'b.yaml'], /"b\.yaml" is too much\nusage/],
@@ -70,7 +74,7 @@ t.test('check: what a configuration makes, or each problem with its place and wh
     bad,
     `adresses: []
 streams: { burst: 3, lagSecond: 4, nothingLikeIt: 5 }
-stations: { s: { channels: { c: { pushTokens: [env:UNSET_TOKEN], sources: [{ type: encoder, passwort: x }, { type: file, path: jingle.mp3 }] } } } }
+stations: { s: { naem: x, channels: { c: { pushTokens: [env:UNSET_TOKEN], sources: [{ type: encoder, passwort: x }, { type: file, path: jingle.mp3 }] } } } }
 `,
   );
   const valid = await airsplice(['check', good]);
@@ -82,6 +86,7 @@ stations: { s: { channels: { c: { pushTokens: [env:UNSET_TOKEN], sources: [{ typ
     'bad.yaml:1:1: adresses: is not an option; did you mean addresses?',
     'bad.yaml:2:12: streams.burst: is not an option; did you mean burstSeconds?',
     'bad.yaml:2:22: streams.lagSecond: is not an option; did you mean lagSeconds?',
+    'bad.yaml:3:18: stations.s.naem: is not an option; did you mean name?',
     'bad.yaml:2:36: streams.nothingLikeIt: is not an option\n',
     'names the environment variable UNSET_TOKEN, one that is unset or empty',
     'sources[1].path: has no MP3, AAC (ADTS) or Ogg audio that could be played (it looks like WAV)',
