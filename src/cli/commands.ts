@@ -57,7 +57,8 @@ export const COMMANDS: readonly Command[] = [
       from: {
         type: 'string',
         value: 'FILE',
-        about: 'Makes it of an icecast.xml, or of a Liquidsoap script; --channel names mounts that are not in it.',
+        about:
+          "Makes it of an icecast.xml, a Liquidsoap script, or AzuraCast's /api/stations; --channel names mounts that an icecast.xml does not.",
       },
       yes: { type: 'boolean', short: 'y', about: 'Asks nothing: what is not given is chosen.' },
       force: { type: 'boolean', about: 'Replaces a configuration that is there.' },
