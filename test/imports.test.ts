@@ -46,7 +46,6 @@ const ENTRANCES: Record<string, readonly string[]> = {
   'entities/decode': ['metadata/title.ts'],
   fastify: ['http/router.ts'],
   'iconv-lite': ['metadata/text.ts'],
-  leven: ['config/field.ts'],
   lmdb: ['store/lmdb.ts'],
   'lru-cache': ['http/poll/history-pages.ts', 'listener/sessions.ts'],
   maxmind: ['statistics/countries.ts'],
@@ -60,7 +59,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
   zod: [
     ...['config/admin.ts', 'config/alerts.ts', 'config/json-schema.ts', 'config/statistics.ts'],
     ...['config/schema.ts', 'config/channel.ts', 'config/pull.ts', 'config/field.ts', 'config/secret.ts'],
-    'cli/archive.ts',
+    ...['cli/archive.ts', 'setup/azuracast.ts'],
     ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts', 'http/admin/bodies.ts'],
   ],
 };

@@ -80,7 +80,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'base/tallies': ['link/hub-tallies', 'behaviour/joined-limits'],
   'base/clock': ['base/watchdog', 'titles/scheduler', 'e2e/clock'],
   'cli/archive': ['e2e/backup'],
-  'cli/completion': ['cli/commands'],
   'cli/doctor-system': ['cli/doctor'],
   'cli/recording-files': ['cli/record'],
   'cli/server': ['cli/commands', 'cli/status', 'cli/doctor-proxy'],

@@ -2,7 +2,7 @@
 
 import type { AlertsConfig } from '../config/alerts.js';
 import type { Condition } from './condition.js';
-import type { AlertFacts, ChannelCondition } from './facts.js';
+import type { AlertFacts, ChannelCondition, LimitFacts } from './facts.js';
 
 export type Thresholds = Pick<AlertsConfig, 'slowSaveMs' | 'freeMegabytes' | 'certificateDays' | 'limitPercent'>;
 
@@ -24,14 +24,7 @@ export function conditionsOf(facts: AlertFacts, thresholds: Thresholds): Conditi
       fields: { address, expires, daysLeft: days },
     });
   }
-  for (const { limit, count, most } of facts.limits) {
-    if (count * 100 < most * thresholds.limitPercent) continue;
-    found.push({
-      ...{ event: 'limit-near', subject: limit, severity: count >= most ? 'critical' : 'warning' },
-      summary: `limits.${limit}: ${count} of ${most} are in use`,
-      fields: { limit, count, most },
-    });
-  }
+  for (const limit of facts.limits) ofLimit(limit, thresholds, found);
   for (const [process, times] of Object.entries(facts.died)) {
     if (times === 0) continue;
     found.push({
@@ -70,6 +63,19 @@ function ofChannel(facts: ChannelCondition, found: Condition[]): void {
     const summary = `Channel ${key} has had no title for ${minutes} minutes`;
     found.push({ event: 'no-titles', ...about, severity: 'warning', summary, fields: { ...fields, minutes } });
   }
+}
+
+function ofLimit({ limit, channel, count, most }: LimitFacts, { limitPercent }: Thresholds, found: Condition[]): void {
+  if (count * 100 < most * limitPercent) return;
+  const isChannels = channel !== undefined;
+  found.push({
+    // A channel may be called as a limit is.
+    ...{ event: 'limit-near', subject: isChannels ? `${limit} of ${channel}` : limit },
+    ...(isChannels && { channel }),
+    severity: count >= most ? 'critical' : 'warning',
+    summary: `${isChannels ? `Channel ${channel}: ` : 'limits.'}${limit}: ${count} of ${most} are in use`,
+    fields: { limit, count, most },
+  });
 }
 
 function ofDisk(

@@ -30,7 +30,10 @@ export interface CertificateFacts {
 }
 
 export interface LimitFacts {
+  /** By its option: of `limits`, or of the channel. */
   readonly limit: string;
+  /** Undefined: it is one of the server. */
+  readonly channel?: string;
   readonly count: number;
   readonly most: number;
 }

@@ -17,6 +17,8 @@ export interface AlertSources {
   stateOf(channel: string): ChannelState;
   storeFault(): string | null;
   counts(): LimitCounts;
+  /** Of a channel, in all processes. */
+  listenersOf(channel: string): number;
 }
 
 /** How often disk and certificates are looked at. */
@@ -105,12 +107,18 @@ export class AlertFactsReader {
   }
 
   #limits(): LimitFacts[] {
-    const { limits } = this.#core.config;
-    return Object.entries(this.#sources.counts()).map(([limit, count]) => ({
+    const { limits, stations } = this.#core.config;
+    const ofServer = Object.entries(this.#sources.counts()).map(([limit, count]) => ({
       limit,
       count,
       most: limits[limit as keyof LimitCounts],
     }));
+    const ofChannels = Object.values(stations).flatMap(({ channels }) =>
+      Object.entries(channels).flatMap(([channel, { maxListeners: most }]) =>
+        most === undefined ? [] : [{ limit: 'maxListeners', channel, count: this.#sources.listenersOf(channel), most }],
+      ),
+    );
+    return [...ofServer, ...ofChannels];
   }
 
   #diedLately(nowMs: number): Record<string, number> {

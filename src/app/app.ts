@@ -228,6 +228,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
         listeners: worker.audience.count,
         watchers: network.readers.watch.count,
       }),
+      listenersOf: (channel) => all.get(channel)!.served.audio.listeners,
     },
     metrics.registry,
   );

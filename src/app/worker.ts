@@ -4,7 +4,7 @@
  */
 
 import type { Output } from '../base/output.js';
-import type { Mount } from '../channel/mount.js';
+import { LISTENERS_OF_CHANNELS, type Mount } from '../channel/mount.js';
 import type { ServedChannel } from '../channel/served.js';
 import type { Feed } from '../feed/feed.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
@@ -99,7 +99,7 @@ export class Worker {
     this.reports = new HeardReports(sessions, clock, () => config.sessions.reportSeconds * 1000, this.shared);
     if (this.shared !== null) others!.link.attach({ shared: this.shared, reports: this.reports });
     this.audience = new Audience(clock, sessions, () => config.streams.writeSeconds, tallies);
-    const listeners = tallies.tally('listeners of channels');
+    const listeners = tallies.tally(LISTENERS_OF_CHANNELS);
     tallies.onLook(() => {
       for (const { key, audio } of channels.values()) listeners.set(key, audio.listeners);
     });
@@ -165,7 +165,7 @@ export class Worker {
   refresh({ added, removed }: ChannelChanges, isHookChanged: boolean): void {
     const { feed, faces } = this.#parts;
     // What is looked at no more would count for ever.
-    for (const key of removed) this.#core.tallies.tally('listeners of channels').set(key, 0);
+    for (const key of removed) this.#core.tallies.tally(LISTENERS_OF_CHANNELS).set(key, 0);
     this.readers.forget(removed);
     feed.change(faces.byStation);
     this.readers.begin(added, this.#engine);

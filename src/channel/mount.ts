@@ -9,6 +9,9 @@ import type { Access } from '../config/access.js';
 import type { HeadFacts } from '../listener/head.js';
 import type { SourceTitle } from '../source/source.js';
 
+/** The tally of all processes' listeners, by channel. */
+export const LISTENERS_OF_CHANNELS = 'listeners of channels';
+
 /** Which listeners a mount takes. */
 export interface ListenPolicy {
   readonly access: Access;

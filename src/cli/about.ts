@@ -2,12 +2,13 @@
 
 import { ownVersion } from '../base/version.js';
 import { type RunCommand, UsageError } from './command.js';
-import { COMMANDS, commandNamed } from './commands.js';
+import { COMMANDS, commandMeant, commandNamed } from './commands.js';
 import { helpOf, overview } from './help.js';
 
 export const help: RunCommand = async ({ operands: [name] }) => {
   const command = name === undefined ? undefined : commandNamed(name);
-  if (name !== undefined && command === undefined) throw new UsageError(`there is no command "${name}"`);
+  if (name !== undefined && command === undefined)
+    throw new UsageError(`there is no command "${name}"${commandMeant(name)}`);
   process.stdout.write(command === undefined ? overview(COMMANDS) : helpOf(command));
   return 0;
 };

@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { KEY } from '../base/key.js';
+import { meant } from '../base/spelling.js';
 import { usageOf } from './help.js';
 import type { Syntax } from './syntax.js';
 
@@ -38,7 +39,9 @@ function parse(options: Syntax['options'], args: readonly string[]) {
     return parseArgs({ args: [...args], options: { ...options }, allowPositionals: true });
   } catch (error) {
     // Its first sentence names the option.
-    throw new UsageError(messageOf(error).split('. ', 1)[0]);
+    const [sentence = ''] = messageOf(error).split('. ', 1);
+    const [, option] = /^Unknown option '--([^']+)'/.exec(sentence) ?? [];
+    throw new UsageError(option === undefined ? sentence : `${sentence}${meant(option, Object.keys(options), '--')}`);
   }
 }
 

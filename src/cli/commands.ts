@@ -1,5 +1,6 @@
 /** All commands, in the order of the help. */
 
+import { meant } from '../base/spelling.js';
 import type { Command } from './command.js';
 import type { CommandOption } from './syntax.js';
 
@@ -56,7 +57,8 @@ export const COMMANDS: readonly Command[] = [
       from: {
         type: 'string',
         value: 'FILE',
-        about: 'Makes it of an icecast.xml, or of a Liquidsoap script; --channel names mounts that are not in it.',
+        about:
+          "Makes it of an icecast.xml, a Liquidsoap script, or AzuraCast's /api/stations; --channel names mounts that an icecast.xml does not.",
       },
       yes: { type: 'boolean', short: 'y', about: 'Asks nothing: what is not given is chosen.' },
       force: { type: 'boolean', about: 'Replaces a configuration that is there.' },
@@ -256,6 +258,14 @@ const HELP = ['--help', '-h'];
 /** The command of this name; undefined: there is none. */
 export function commandNamed(name: string): Command | undefined {
   return COMMANDS.find((command) => command.name === name);
+}
+
+/** The command that was meant by a word which is none, as the end of a sentence. */
+export function commandMeant(word: string): string {
+  return meant(
+    word,
+    COMMANDS.map(({ name }) => name),
+  );
 }
 
 /** What a command line asks for. @param words behind the program's name; without a command among them it is start */

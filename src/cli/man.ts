@@ -20,7 +20,7 @@ stop the server politely;
 .Dv SIGUSR2
 replaces its processes, where it has workers;
 .Dv SIGHUP
-begins a new file of the access log.`;
+puts the configuration in force as its file is now, and begins a new file of the access log.`;
 
 const EXIT = `0 after what was asked for, 1 where something has failed or is bad, 2 for a wrong command line or configuration, 70 after a fault of the program.`;
 
@@ -46,12 +46,12 @@ export function manualPage(commands: readonly Syntax[], version: string, date: s
     '.Bl -tag -width Ds',
     ...ENVIRONMENT.flatMap(([name, about]) => [`.It Ev ${name}`, escaped(about)]),
     '.El',
-    '.Sh SIGNALS',
-    SIGNALS,
-    '.Sh EXIT STATUS',
-    EXIT,
     '.Sh FILES',
     'Every option of the configuration, with its meaning, is in config/example.yaml of the package.',
+    '.Sh EXIT STATUS',
+    EXIT,
+    '.Sh SIGNALS',
+    SIGNALS,
     '',
   ].join('\n');
 }
@@ -82,8 +82,8 @@ function optionLines([name, { short, value, about }]: [string, Syntax['options']
   return [`.It ${letter}Fl \\-${name.replaceAll('-', '\\-')}${argument}`, escaped(about)];
 }
 
-/** As text: nothing of it is a request. */
+/** As text, each sentence on a line of its own: nothing of it is a request. */
 function escaped(text: string): string {
   const plain = text.replaceAll('\\', '\\e').replaceAll('-', '\\-');
-  return /^[.']/.test(plain) ? `\\&${plain}` : plain;
+  return plain.replace(/(?<=[.!?]) +/g, '\n').replace(/^(?=[.'])/gm, '\\&');
 }

@@ -6,9 +6,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import leven from 'leven';
 import { z } from 'zod';
 import { KEY } from '../base/key.js';
+import { meant } from '../base/spelling.js';
 
 const SEGMENT = '/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+';
 /** The URL path of a mount: whole segments only, none of them `.` or `..`, which clients would take out of a URL. */
@@ -59,16 +59,6 @@ export const section = <T extends z.core.$ZodLooseShape>(shape: T) =>
       return issue.keys.map((key) => `is not an option${meant(key, Object.keys(shape))}`).join('\n');
     },
   });
-
-/** The option that was meant, perhaps, as the end of a sentence. */
-function meant(written: string, options: readonly string[]): string {
-  const name = written.toLowerCase();
-  const distances = options.map((option) => ({ option, distance: leven(name, option.toLowerCase()) }));
-  const begun = distances.filter(({ option }) => option.toLowerCase().startsWith(name) && name.length > 2);
-  const near = distances.filter(({ distance }) => distance <= Math.max(1, Math.floor(name.length / 3)));
-  const [best] = [...near.sort((a, b) => a.distance - b.distance), ...begun];
-  return best === undefined ? '' : `; did you mean ${best.option}?`;
-}
 
 export const list = <T extends z.ZodType>(item: T, min: number, max: number) => {
   const error = `must be a list of ${min} to ${max} items`;

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LOG_LEVELS, type LogLevel } from '../base/log.js';
 import { type CommandLine, messageOf, numberOf, parseLine, textOf, UsageError } from '../cli/command.js';
-import { commandNamed } from '../cli/commands.js';
+import { commandMeant, commandNamed } from '../cli/commands.js';
 import { usageOf } from '../cli/help.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { audioProblem } from '../source/audio-file.js';
@@ -27,10 +27,13 @@ export interface ConfigSource {
 export function readCommand(args: readonly string[]): { readonly source: ConfigSource; readonly config: LoadedConfig } {
   const start = commandNamed('start')!;
   try {
+    const [first = ''] = args;
+    // Before its own operands and options are taken for those of start.
+    if (isWord(first)) throw noCommand(first);
     const line = parseLine(start, args);
     const [path = DEMO] = line.operands;
     const port = portOf(line);
-    if (isWord(path)) throw new UsageError(`there is neither a command nor a file "${path}"`);
+    if (isWord(path)) throw noCommand(path);
     const logLevel = levelOf('--log-level', textOf(line, 'log-level'));
     const config = readConfig({ path, port, logLevel }, audioProblem);
     return { source: { path, text: readFileSync(path, 'utf8'), port, logLevel }, config };
@@ -70,7 +73,11 @@ function levelOf(what: string, text: string | undefined): LogLevel | undefined {
   return level;
 }
 
+function noCommand(word: string): UsageError {
+  return new UsageError(`there is neither a command nor a file "${word}"${commandMeant(word)}`);
+}
+
 /** Rather a command that was meant than a file. */
 function isWord(path: string): boolean {
-  return /^[\w-]+$/.test(path) && !existsSync(path);
+  return /^\w[\w-]*$/.test(path) && !existsSync(path);
 }

@@ -21,7 +21,7 @@ import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
 import { silenceWatch, storeWatch, turnWatch } from '../app/watches.js';
 import { ENCODER_CONNECTIONS } from '../app/worker-metrics.js';
 import { SystemClock } from '../base/clock.js';
-import type { Mount } from '../channel/mount.js';
+import { LISTENERS_OF_CHANNELS, type Mount } from '../channel/mount.js';
 import { Sequence } from '../feed/sequence.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { HubLinks } from '../link/hub-links.js';
@@ -149,6 +149,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
           watchers: all.count('watchers'),
         };
       },
+      listenersOf: (channel) => core.tallies.tally(LISTENERS_OF_CHANNELS).count(channel),
     },
     metrics.registry,
   );

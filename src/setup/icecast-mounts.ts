@@ -2,9 +2,9 @@
 
 import { join, normalize } from 'node:path';
 import { urlHost } from '../base/ip.js';
-import { webUrl } from '../config/field.js';
+
 import type { DraftOptions } from './draft.js';
-import { type ImportedMount, mountProblem, plainText } from './imported.js';
+import { type ImportedMount, mountProblem, plainText, plainUrl } from './imported.js';
 import type { XmlElement } from './xml.js';
 
 export interface MountsContext {
@@ -140,8 +140,8 @@ class MountReader {
       const text = plainText(given(theirs), most);
       if (text !== '') options[ours] = text;
     }
-    const url = given('stream-url');
-    if (url !== '' && webUrl().safeParse(url).success && !url.includes('${')) options['url'] = url;
+    const url = plainUrl(given('stream-url'));
+    if (url !== '') options['url'] = url;
     const isPublic = given('public') || (given('no-yp') === '1' ? '0' : '');
     if (isPublic === '0' || isPublic === '1') options['public'] = isPublic === '1';
     for (const [theirs, ours, least, most] of NUMBERS) {
@@ -193,7 +193,7 @@ class MountReader {
       if (options.has(name)) lose(`${mount}: ${name} of its authentication has no counterpart`);
     if (isUrl && url === '' && !options.has('listener_remove')) return {};
     const header = options.get('auth_header') ?? 'icecast-auth-user: 1';
-    const isUsable = isUrl && webUrl().safeParse(url).success && !url.includes('${');
+    const isUsable = isUrl && plainUrl(url) !== '';
     if (isUsable && !ANSWER_HEADER.test(header))
       lose(`${mount}: its hook must answer icecast-auth-user: 1; ${plainText(header, 100)} is not looked at`);
     const remove = options.get('listener_remove') ?? url;

@@ -1,6 +1,10 @@
-/** Another program's file as a draft: an icecast.xml, or a script with Liquidsoap's `output.icecast(…)`, as AzuraCast writes it too. */
+/**
+ * Another program's file as a draft: an icecast.xml, a script with Liquidsoap's `output.icecast(…)`, as AzuraCast writes it too, or what AzuraCast's API
+ * says of its stations.
+ */
 
 import { dataFolder } from './answers.js';
+import { azuracastDraft, isAzuracast } from './azuracast.js';
 import { type Draft, everyNetwork } from './draft.js';
 import { icecastDraft } from './icecast.js';
 import { type ImportedMount, importedChannels, mountProblem, plainText } from './imported.js';
@@ -18,6 +22,7 @@ export interface ImportOptions {
 /** Throws an Error that says why the text cannot be read. */
 export function importedDraft(text: string, { path, station, mounts }: ImportOptions): Draft {
   if (/^\uFEFF?\s*</.test(text)) return icecastDraft(text, path, station, mounts);
+  if (isAzuracast(text)) return azuracastDraft(text, path, station);
   const outputs = readLiquidsoap(text);
   if (outputs.length === 0) throw new Error('it is neither an icecast.xml nor a script with output.icecast(…)');
   const lost: string[] = [];

@@ -5,7 +5,7 @@
 
 import { KEY } from '../base/key.js';
 import { isReserved } from '../config/checks.js';
-import { CONTROL, MOUNT } from '../config/field.js';
+import { CONTROL, MOUNT, webUrl } from '../config/field.js';
 import { misread } from '../config/secret.js';
 import { keyFrom } from './answers.js';
 import { type ChannelLogin, type Comment, type DraftOptions, type Option, VARIABLE_START } from './draft.js';
@@ -20,8 +20,12 @@ export interface ImportedMount {
   readonly pulls: readonly DraftOptions[];
   /** Options of the channel, without its sources. */
   readonly options: DraftOptions;
-  /** Where its listeners went without a source: another mount, or a file that is there. */
-  readonly fallback: { readonly mount: string } | { readonly file: string } | null;
+  /** Where its listeners go without a source: another mount, a file that is there, or a stream that is pulled. */
+  readonly fallback:
+    | { readonly mount: string }
+    | { readonly file: string }
+    | { readonly pull: DraftOptions; readonly text: string }
+    | null;
 }
 
 export interface ImportedChannels {
@@ -52,6 +56,11 @@ export function plainText(text: string, most: number): string {
   return line.replaceAll(VARIABLE_START, '$ {').trim().slice(0, most);
 }
 
+/** A URL as an option takes it; '': it cannot be one. */
+export function plainUrl(text: string): string {
+  return webUrl().safeParse(text).success && !text.includes(VARIABLE_START) ? text : '';
+}
+
 /** @param self where this server's own mounts are pulled from, as `http://127.0.0.1:8000` @param lose a sentence about what is lost */
 export function importedChannels(
   mounts: readonly ImportedMount[],
@@ -70,7 +79,8 @@ export function importedChannels(
     const chain = fallbacks(each, byMount, self, lose);
     const own = [...each.pulls, ...encoder];
     const sources = [...own, ...chain];
-    if (chain.length > 0) comments.push({ path: [key, 'sources', own.length], text: 'The fallback mount.' });
+    const text = each.fallback !== null && 'text' in each.fallback ? each.fallback.text : 'The fallback mount.';
+    if (chain.length > 0) comments.push({ path: [key, 'sources', own.length], text });
     const listed = `/${key}` === each.mount ? {} : { mounts: [each.mount] };
     const options: DraftOptions = { ...each.options, ...listed, pushTokens: [token.option], sources };
     const login: ChannelLogin = {
@@ -137,6 +147,7 @@ function fallbacks(
   const seen = new Set([from.mount]);
   for (let at = from; at.fallback !== null; ) {
     if ('file' in at.fallback) return [...sources, { type: 'file', path: at.fallback.file }];
+    if ('pull' in at.fallback) return [...sources, at.fallback.pull];
     const next = byMount.get(at.fallback.mount);
     if (next === undefined) return sources;
     if (seen.has(next.mount) || leadsTo(next, from.mount, byMount)) {

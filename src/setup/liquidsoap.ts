@@ -4,7 +4,7 @@
  */
 
 import type { DraftOptions } from './draft.js';
-import { plainText } from './imported.js';
+import { plainText, plainUrl } from './imported.js';
 
 export interface LiquidsoapOutput {
   /** Of the call, from 1. */
@@ -49,8 +49,8 @@ export function readLiquidsoap(text: string): LiquidsoapOutput[] {
       const value = plainText(textOf(name), most);
       if (value !== '') options[name] = value;
     }
-    const url = textOf('url');
-    if (/^https?:\/\/[^\s@]+$/.test(url) && URL.canParse(url) && !url.includes('$')) options['url'] = url;
+    const url = plainUrl(textOf('url'));
+    if (url !== '') options['url'] = url;
     if (/^(true|false)$/.test(given.get('public') ?? '')) options['public'] = given.get('public') === 'true';
     return {
       line,

@@ -50,5 +50,9 @@ t.test('of certificates, limits and processes', async (t) => {
   t.strictSame(used(89), []);
   t.strictSame(used(90), [['limit-near', 'listeners', 'warning']]);
   t.strictSame(used(100), [['limit-near', 'listeners', 'critical']]);
+  const ofChannel = (count: number) => found({ limits: [{ limit: 'maxListeners', channel: 'jazz', count, most: 10 }] });
+  t.strictSame(ofChannel(8), []);
+  t.strictSame(ofChannel(9), [['limit-near', 'maxListeners of jazz', 'warning']]);
+  t.strictSame(ofChannel(10), [['limit-near', 'maxListeners of jazz', 'critical']]);
   t.strictSame(found({ died: { worker: 0, hub: 2 } }), [['process-died', 'hub', 'critical']]);
 });

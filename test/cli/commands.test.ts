@@ -4,12 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { COMMANDS } from '../../src/cli/commands.js';
-import { airsplice, runProgram } from '../kit/command-line.js';
+import { airsplice } from '../kit/command-line.js';
 import { until } from '../kit/player.js';
 import { PROGRAM } from '../kit/process.js';
-import { missing, Program } from '../kit/program.js';
+import { Program } from '../kit/program.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 
 t.test('help names every command, and of each what it takes', async (t) => {
@@ -38,7 +38,11 @@ t.test('its version', async (t) => {
 t.test('a wrong command line: what is wrong, the usage, exit code 2, nothing on standard output', async (t) => {
   const wrong: [readonly string[], RegExp][] = [
     [['help', 'nothing'], /there is no command "nothing"\nusage: airsplice help/],
-    [['relode'], /there is neither a command nor a file "relode"\nusage: airsplice start/],
+    [['help', 'satus'], /there is no command "satus"; did you mean status\?\nusage/],
+    [['nothing'], /there is neither a command nor a file "nothing"\nusage: airsplice start/],
+    [['satus'], /there is neither a command nor a file "satus"; did you mean status\?\n/],
+    [['relode', '--restart', 'a.yaml'], /neither a command nor a file "relode"; did you mean reload\?\n/],
+    [['check', '--dfif', 'x'], /Unknown option '--dfif'; did you mean --diff\?\n/],
     [['start', '--port', '1.5'], /--port must be a whole number\nusage/],
     [['start', '--log-level', 'loud'], /--log-level must be one of: fatal, error, warn, info, debug, silent\nusage/],
     [['start', 'a.yaml', 'b.yaml'], /"b\.yaml" is too much\nusage/],
@@ -70,7 +74,7 @@ t.test('check: what a configuration makes, or each problem with its place and wh
     bad,
     `adresses: []
 streams: { burst: 3, lagSecond: 4, nothingLikeIt: 5 }
-stations: { s: { channels: { c: { pushTokens: [env:UNSET_TOKEN], sources: [{ type: encoder, passwort: x }, { type: file, path: jingle.mp3 }] } } } }
+stations: { s: { naem: x, channels: { c: { pushTokens: [env:UNSET_TOKEN], sources: [{ type: encoder, passwort: x }, { type: file, path: jingle.mp3 }] } } } }
 `,
   );
   const valid = await airsplice(['check', good]);
@@ -82,6 +86,7 @@ stations: { s: { channels: { c: { pushTokens: [env:UNSET_TOKEN], sources: [{ typ
     'bad.yaml:1:1: adresses: is not an option; did you mean addresses?',
     'bad.yaml:2:12: streams.burst: is not an option; did you mean burstSeconds?',
     'bad.yaml:2:22: streams.lagSecond: is not an option; did you mean lagSeconds?',
+    'bad.yaml:3:18: stations.s.naem: is not an option; did you mean name?',
     'bad.yaml:2:36: streams.nothingLikeIt: is not an option\n',
     'names the environment variable UNSET_TOKEN, one that is unset or empty',
     'sources[1].path: has no MP3, AAC (ADTS) or Ogg audio that could be played (it looks like WAV)',
@@ -152,34 +157,4 @@ t.test('watch ends with a signal, as a success', async (t) => {
   await watching.until(() => watching.said.includes('One'), 20_000, 'it says nothing');
   await watching.stop('SIGINT');
   t.equal(watching.ended, 0);
-});
-
-/** What bash offers behind these words. */
-async function offered(t: Test, ...words: readonly string[]): Promise<readonly string[]> {
-  const { out: script } = await airsplice(['completion', 'bash']);
-  const line = words.map((word) => `'${word}'`).join(' ');
-  const ask = `${script}\nCOMP_WORDS=(airsplice ${line}); COMP_CWORD=${words.length}; _airsplice; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { out, err } = await runProgram('bash', ['-c', ask]);
-  t.equal(err, '');
-  return out.trim().split('\n');
-}
-
-t.test('bash completes commands, options and shells', { skip: missing('bash') }, async (t) => {
-  t.strictSame(await offered(t, 'che'), ['check']);
-  t.strictSame([...(await offered(t, ''))].sort(), COMMANDS.map(({ name }) => name).sort());
-  t.strictSame(await offered(t, 'watch', '--s'), ['--station']);
-  t.strictSame(await offered(t, 'completion', 'f'), ['fish']);
-});
-
-t.test('zsh and fish are given all commands, each with its summary', async (t) => {
-  for (const shell of ['zsh', 'fish']) {
-    const { code, out } = await airsplice(['completion', shell]);
-    t.equal(code, 0);
-    for (const { name, summary } of COMMANDS) {
-      t.ok(out.includes(name) && out.includes(summary.replaceAll("'", "'\\''").slice(0, 20)), `${shell}: ${name}`);
-    }
-    const file = join(tempFolder(t), 'script');
-    writeFileSync(file, out);
-    if (missing(shell) === false) t.equal((await runProgram(shell, ['-n', file])).err, '');
-  }
 });

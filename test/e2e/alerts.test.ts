@@ -148,6 +148,25 @@ t.test('limits that are near: listeners and watchers, whichever process they are
   await hasSent(t, receiver, 'limit-near', 'firing listeners', 'resolved listeners', 'firing watchers');
 });
 
+t.test("a channel's own limit, beside a channel that has none", async (t) => {
+  const receiver = await Receiver.open(t);
+  const channels = `
+      listeners: { maxListeners: 2, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+      open: { sources: [{ type: file, path: ${DEMO_AUDIO} }] }`;
+  const { port } = await startServer(t, yaml(receiver, channels));
+  const [first, ...others] = ['/listeners', '/open', '/open'].map((path) => new Player(port, path));
+  for (const player of [first!, ...others]) await player.until(({ audioBytes }) => audioBytes > 0);
+  t.strictSame(receiver.of('limit-near'), [], '50 %');
+  const second = new Player(port, '/listeners');
+  t.teardown(() => {
+    for (const player of [second, ...others]) player.close();
+  });
+  await hasSent(t, receiver, 'limit-near', 'firing maxListeners of listeners');
+  t.match(receiver.alerts[0], { channel: 'listeners', limit: 'maxListeners', count: 2, most: 2, severity: 'critical' });
+  first!.close();
+  await hasSent(t, receiver, 'limit-near', 'firing maxListeners of listeners', 'resolved maxListeners of listeners');
+});
+
 t.test('the store moves away and comes back; a webhook that fails gets all of it later', async (t) => {
   const receiver = await Receiver.open(t);
   let isUp = false;

@@ -1,34 +1,58 @@
-/** The package as it is installed: packed from the clone, installed where nothing else is, and run by its command. */
+/** The package as it is installed: packed from the clone, installed where nothing else is, and run by its command; and a clone as it is run without. */
 
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
-import { Program } from '../kit/program.js';
+import { missing, Program } from '../kit/program.js';
 import { tempFolder } from '../kit/server.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const INSTALL_MS = 180_000;
+const VERSION = /^airsplice \d+\.\d+\.\d+ /;
+const QUIET = ['--prefer-offline', '--no-audit', '--no-fund'];
 
-/** npm, as a person runs it: what the test runner has put into the environment is not for it. */
-async function npm(cwd: string, ...args: readonly string[]): Promise<string> {
-  const kept = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS$)/i.test(name));
-  const { stdout } = await promisify(execFile)('npm', args, {
-    cwd,
-    env: Object.fromEntries(kept),
-    timeout: INSTALL_MS,
-    maxBuffer: 10_000_000,
-  });
-  return stdout;
+/** As a person has it: what the test runner has put into it is not for npm. */
+const ENVIRONMENT = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS$)/i.test(name)),
+);
+
+async function run(cwd: string, command: string, ...args: readonly string[]): Promise<string> {
+  const options = { cwd, env: ENVIRONMENT, timeout: INSTALL_MS, maxBuffer: 10_000_000 };
+  return (await promisify(execFile)(command, args, options)).stdout;
 }
 
-t.test('npm pack, npm install -g: the command runs the demo, with nothing of the clone', async (t) => {
+/** It plays the demo, has its page, and stops as it should. @param start a line of the shell */
+async function plays(t: Test, start: string, port: number): Promise<void> {
+  const program = new Program(t, 'env', [
+    '-i',
+    `PATH=${ENVIRONMENT['PATH']}`,
+    `HOME=${ENVIRONMENT['HOME']}`,
+    'sh',
+    '-c',
+    start,
+  ]);
+  const isPlaying = () =>
+    fetch(`http://127.0.0.1:${port}/status-json.xsl`).then(
+      async (answer) => JSON.stringify(await answer.json()).includes('/studio.mp3'),
+      () => false,
+    );
+  await program.until(isPlaying, 60_000, 'it does not play');
+  t.match(program.said, /airsplice plays/);
+  t.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), /<title>/, 'its page');
+  await program.stop();
+  await until(() => program.ended !== undefined, 20_000);
+  t.equal(program.ended, 0);
+}
+
+t.test('npm pack, npm install -g, npx: the command runs the demo, with nothing of the clone', async (t) => {
   const folder = tempFolder(t);
   // It is built: npm test has done that, and a build here would be under other tests' feet.
-  const [{ files }] = JSON.parse(await npm(ROOT, 'pack', '--json', '--ignore-scripts', '--pack-destination', folder));
+  const packed = await run(ROOT, 'npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', folder);
+  const [{ files }] = JSON.parse(packed);
   const paths: string[] = files.map(({ path }: { path: string }) => path);
   for (const path of [
     'dist/main.js',
@@ -47,25 +71,33 @@ t.test('npm pack, npm install -g: the command runs the demo, with nothing of the
 
   const prefix = join(folder, 'prefix');
   const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz'))!);
-  await npm(folder, 'install', '--global', '--prefix', prefix, '--prefer-offline', '--no-audit', '--no-fund', tarball);
+  await run(folder, 'npm', 'install', '--global', '--prefix', prefix, ...QUIET, tarball);
   const command = join(prefix, 'bin', 'airsplice');
-  const { stdout } = await promisify(execFile)(command, ['--version'], { env: { PATH: process.env['PATH'] } });
-  t.match(stdout, /^airsplice \d+\.\d+\.\d+ /);
+  t.match(await run(folder, command, '--version'), VERSION);
+  const page = realpathSync(join(prefix, 'share/man/man1/airsplice.1'));
+  t.match(page, /\/lib\/node_modules\/airsplice\/dist\/airsplice\.1$/, 'where man looks');
+
+  // What npx installs stays in npm's cache: here in one that is thrown away, with the real one's downloads.
+  const [empty, cache] = [join(folder, 'empty'), join(folder, 'cache')];
+  for (const made of [empty, cache]) mkdirSync(made);
+  symlinkSync(join((await run(folder, 'npm', 'config', 'get', 'cache')).trim(), '_cacache'), join(cache, '_cacache'));
+  const npx = ['--yes', '--cache', cache, ...QUIET, '--package', tarball, '--', 'airsplice', '--version'];
+  t.match(await run(empty, 'npx', ...npx), VERSION);
+  t.strictSame(readdirSync(empty), []);
 
   const port = await freePort();
   // Its data go where it is started.
-  const program = new Program(t, 'sh', ['-c', `cd '${folder}' && exec '${command}' --port ${port}`], {
-    NODE_OPTIONS: '',
-  });
-  const playing = () =>
-    fetch(`http://127.0.0.1:${port}/status-json.xsl`).then(
-      async (answer) => JSON.stringify(await answer.json()).includes('/studio.mp3'),
-      () => false,
-    );
-  await program.until(playing, 60_000, 'it does not play');
-  t.match(program.said, /airsplice plays/);
-  t.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), /<title>/, 'its page');
-  await program.stop();
-  await until(() => program.ended !== undefined, 20_000);
-  t.equal(program.ended, 0);
+  await plays(t, `cd '${folder}' && exec '${command}' --port ${port}`, port);
+});
+
+t.test('npm ci --omit=dev, npm start: in a clone that was built', { skip: missing('git') }, async (t) => {
+  const clone = join(tempFolder(t), 'clone');
+  await run(ROOT, 'git', 'clone', '--quiet', '--depth', '1', `file://${ROOT}`, clone);
+  // What is tested is not committed yet, perhaps.
+  cpSync(join(ROOT, 'dist'), join(clone, 'dist'), { recursive: true });
+  cpSync(join(ROOT, 'package.json'), join(clone, 'package.json'));
+  await run(clone, 'npm', 'ci', '--omit=dev', ...QUIET);
+  t.notOk(readdirSync(join(clone, 'node_modules')).includes('typescript'), 'nothing that only its engineers need');
+  const port = await freePort();
+  await plays(t, `cd '${clone}' && exec npm start -- --port ${port}`, port);
 });

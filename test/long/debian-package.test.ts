@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { needsOf } from '../kit/debian-depends.js';
 import { DebianMachine } from '../kit/debian-machine.js';
 import { buildPackages, withoutPackage } from '../kit/debian-package.js';
 import { until } from '../kit/player.js';
@@ -19,6 +20,17 @@ t.test('the Debian package: installed, upgraded, watched, rotated, purged', { sk
   const shared = join(folder, 'shared');
   mkdirSync(shared);
   await buildPackages(shared);
+  await t.test('it depends on what it needs, which this machine may have anyway', async (t) => {
+    const { libraries, programs, missing } = needsOf(join(shared, 'first.deb'), join(folder, 'unpacked'));
+    for (const name of ['libstdc++', 'libc.so'])
+      t.ok(
+        libraries.some((path) => path.includes(name)),
+        name,
+      );
+    for (const name of ['node', 'adduser', 'pgrep', 'deb-systemd-helper']) t.ok(programs.includes(name), name);
+    // Recommended: it is called only where it runs.
+    t.strictSame(missing, ['systemctl (systemd)']);
+  });
   const machine = await DebianMachine.boot(t, folder, shared);
   const show = (property: string) => machine.do(`systemctl show -P ${property} airsplice`);
   const isReady = async () => (await machine.run(`curl -sf -m 5 ${BASE}/readyz`)).code === 0;

@@ -14,7 +14,7 @@ import { Refusal, retryLater } from '../../base/refusal.js';
 import { queryOf } from '../../base/request-target.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
-import type { ListenPolicy, Mount } from '../../channel/mount.js';
+import { LISTENERS_OF_CHANNELS, type ListenPolicy, type Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/audience.js';
 import { basicCredentials } from '../../net/request-head.js';
 import type { HookListener, HookVerdict, ListenerHook } from './hook.js';
@@ -87,7 +87,7 @@ export class Admission {
     this.#options = options;
     const tallies = options.tallies ?? new Tallies();
     this.#all = tallies.all;
-    this.#byChannel = tallies.tally('listeners of channels');
+    this.#byChannel = tallies.tally(LISTENERS_OF_CHANNELS);
     this.#byOrigin = tallies.tally('listeners');
     tallies.onLook(() => this.#all.set('listeners', audience.count));
   }

@@ -1,0 +1,202 @@
+/**
+ * What AzuraCast's API says of its stations, as a draft: `GET /api/stations` or `/api/nowplaying`, or of one station. Each mount is a channel at its old
+ * path; until an encoder comes here it plays what AzuraCast plays, as a relay. What AzuraCast does besides stays with it, and is named.
+ */
+
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { KEY } from '../base/key.js';
+import { timezone } from '../config/field.js';
+import { isPrivate } from '../net/private-address.js';
+import { dataFolder, keyFrom } from './answers.js';
+import { type Comment, type Draft, type DraftOptions, everyNetwork, type Option } from './draft.js';
+import { type ImportedMount, importedChannels, mountProblem, plainText, plainUrl } from './imported.js';
+
+const PORT = 8000;
+const MOST = 1000;
+const URL_BITS = /^https?:\/\/(?:\[[\d:a-f.]+\]|[^/:]+):(\d+)(?:\/|$)/i;
+
+const stream = z.object({
+  name: z.string().default(''),
+  url: z.string(),
+  bitrate: z.number().nullish(),
+});
+const station = z.object({
+  name: z.string(),
+  shortcode: z.string().default(''),
+  description: z.string().nullish(),
+  timezone: z.string().default(''),
+  url: z.string().nullish(),
+  is_public: z.boolean().optional(),
+  mounts: z.array(stream.extend({ path: z.string(), is_default: z.boolean().default(false) })).max(MOST),
+  remotes: z.array(stream).max(MOST).default([]),
+  backend: z.string().nullish(),
+  hls_enabled: z.boolean().default(false),
+});
+/** Alone, or with what it plays now. */
+const entry = z.union([station, z.object({ station }).transform((playing) => playing.station)]);
+const document = z.union([z.array(entry).min(1).max(MOST), entry.transform((each) => [each])]);
+
+type GivenStation = z.infer<typeof station>;
+
+/** Whether a text is meant to be such a document, and nothing else that can be imported. */
+export function isAzuracast(text: string): boolean {
+  return /^\uFEFF?\s*[[{]/.test(text);
+}
+
+/** @param path of the configuration, absolute @param name of the one station; '': its own. Throws an Error that says why it cannot be read */
+export function azuracastDraft(text: string, path: string, name: string): Draft {
+  const stations = readStations(text);
+  if (name !== '' && stations.length > 1)
+    throw new Error(`it has ${stations.length} stations, and --station names one`);
+  const lost: string[] = [];
+  const lose = (sentence: string) => void (lost.includes(sentence) || lost.push(sentence));
+  const found = new FoundMounts(lose);
+  const keys = stationKeys(stations);
+  for (const [i, each] of stations.entries()) found.take(each, keys[i]!);
+  const { mounts } = found;
+  if (mounts.length === 0) throw new Error(`it names no mount: ${lost.join('; ')}`);
+  const { channels, logins, comments, keys: channelKeys } = importedChannels(mounts, '', lose);
+  for (const [path, mount] of found.listenPaths) {
+    const channel = channels[channelKeys.get(mount)!] as DraftOptions;
+    channel['mounts'] = [...((channel['mounts'] as Option[] | undefined) ?? []), path];
+  }
+  const stationOf = new Map(mounts.map(({ mount }) => [channelKeys.get(mount)!, found.stationOf.get(mount)!]));
+  const port = Number(URL_BITS.exec(stations.flatMap((each) => each.mounts)[0]!.url)?.[1] ?? PORT);
+  return {
+    options: {
+      addresses: [{ host: everyNetwork(), port }],
+      data: { folder: dataFolder(path) },
+      stations: Object.fromEntries(
+        stations.flatMap((each, i) => {
+          const own = Object.entries(channels).filter(([key]) => stationOf.get(key) === keys[i]);
+          return own.length === 0 ? [] : [[keys[i]!, stationOptions(each, name, Object.fromEntries(own))]];
+        }),
+      ),
+    },
+    comments: [
+      { path: ['data'], text: 'Titles and their history, which outlive a restart.' },
+      {
+        path: ['stations'],
+        text: "AzuraCast's stations. A channel is a mount at its old path: an encoder that connects is heard, else what AzuraCast plays there.",
+      },
+      ...comments.map(
+        ({ path: at, text }): Comment => ({
+          path: ['stations', stationOf.get(at[0] as string)!, 'channels', ...at],
+          text,
+        }),
+      ),
+    ],
+    lost,
+    logins,
+    port,
+    publicUrl: '',
+  };
+}
+
+function readStations(text: string): readonly GivenStation[] {
+  let json: unknown;
+  try {
+    json = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    throw new Error('it begins like JSON and is none');
+  }
+  const { data, error } = document.safeParse(json);
+  if (data !== undefined) return data;
+  // Of several readings the one that is a station's says the most.
+  const first = (Array.isArray(json) ? json[0] : json) as { readonly station?: unknown } | null | undefined;
+  const issue = station.safeParse(first?.station ?? first).error?.issues[0] ?? error.issues[0]!;
+  throw new Error(
+    `it is JSON, but not what AzuraCast's /api/stations answers: ${[...issue.path, issue.message].join(': ')}`,
+  );
+}
+
+/** The short codes, each once. */
+function stationKeys(stations: readonly GivenStation[]): string[] {
+  const keys: string[] = [];
+  for (const { shortcode, name } of stations) {
+    const key = KEY.test(shortcode) ? shortcode : keyFrom(shortcode || name) || 'station';
+    keys.push(keys.includes(key) ? `${key.slice(0, 58)}-${keys.length + 1}` : key);
+  }
+  return keys;
+}
+
+function stationOptions(from: GivenStation, name: string, channels: DraftOptions): DraftOptions {
+  const options: DraftOptions = { name: plainText(name || from.name, 255) };
+  if (from.timezone !== '' && timezone().safeParse(from.timezone).success) options['timezone'] = from.timezone;
+  return { ...options, channels };
+}
+
+/** The mounts of all stations, which are of one server here. */
+class FoundMounts {
+  readonly mounts: ImportedMount[] = [];
+  /** Mount → the key of its station. */
+  readonly stationOf = new Map<string, string>();
+  /** Paths of listen URLs, where AzuraCast's own web server is in front of the mounts → mount. */
+  readonly listenPaths = new Map<string, string>();
+  readonly #lose: (sentence: string) => void;
+
+  constructor(lose: (sentence: string) => void) {
+    this.#lose = lose;
+  }
+
+  take(station: GivenStation, key: string): void {
+    const name = plainText(station.name, 100);
+    for (const given of station.mounts) this.#take(station, key, name, given);
+    if (station.mounts.length === 0) this.#lose(`${name} has no mount`);
+    for (const { name: remote } of station.remotes)
+      this.#lose(`${name}: its remote ${plainText(remote, 100)} is another server's: a channel can pull that`);
+    if (station.hls_enabled) this.#lose(`${name}: there is no HLS here`);
+    if ((station.backend ?? 'none') !== 'none')
+      this.#lose(`${name}: playlists, requests and streamers' accounts stay in AzuraCast`);
+  }
+
+  #take(station: GivenStation, key: string, name: string, given: GivenStation['mounts'][number]): void {
+    const path = given.path.startsWith('/') ? given.path : `/${given.path}`;
+    const isTaken = (mount: string): boolean => this.stationOf.has(mount) || this.listenPaths.has(mount);
+    const mount = isTaken(path) && this.stationOf.get(path) !== key ? `/${key}${path}` : path;
+    const problem = isTaken(mount) ? 'is there twice' : mountProblem(mount);
+    if (problem !== null) {
+      this.#lose(`${name}: the mount ${plainText(path, 255)} ${problem}`);
+      return;
+    }
+    if (mount !== path) this.#lose(`${name}: its mount ${path} is ${mount} here, since another station has it too`);
+    this.stationOf.set(mount, key);
+    const listenPath = URL.canParse(given.url) ? new URL(given.url).pathname : '';
+    // A path of one word may be the key of another channel.
+    if (/^\/.+\//.test(listenPath) && mountProblem(listenPath) === null && listenPath !== mount && !isTaken(listenPath))
+      this.listenPaths.set(listenPath, mount);
+    this.mounts.push({
+      mount,
+      encoder: { user: 'source', password: '' },
+      pulls: [],
+      options: channelOptions(station, given),
+      fallback: this.#relay(mount, given.url),
+    });
+  }
+
+  #relay(mount: string, given: string): ImportedMount['fallback'] {
+    const url = plainUrl(given);
+    const host = url === '' ? '' : new URL(url).hostname.replace(/^\[|\]$/g, '');
+    if (url !== '' && host !== 'localhost' && (isIP(host) === 0 || !isPrivate(host)))
+      return { pull: { type: 'pull', url }, text: 'Until then: what AzuraCast plays.' };
+    this.#lose(`${mount}: AzuraCast's stream is not relayed, since its URL leads to a machine or network of its own`);
+    return null;
+  }
+}
+
+function channelOptions(
+  station: GivenStation,
+  { name, bitrate, is_default }: GivenStation['mounts'][number],
+): DraftOptions {
+  const options: DraftOptions = {};
+  const isOnly = is_default || station.mounts.length === 1 || name === '';
+  options['name'] = plainText(isOnly ? station.name : `${station.name}: ${name}`, 255);
+  const description = plainText(station.description ?? '', 1024);
+  if (description !== '') options['description'] = description;
+  const url = plainUrl(station.url ?? '');
+  if (url !== '') options['url'] = url;
+  if (station.is_public !== undefined) options['public'] = station.is_public;
+  if (Number.isInteger(bitrate) && bitrate! >= 8 && bitrate! <= 2000) options['bitrateKbps'] = bitrate!;
+  return options;
+}
