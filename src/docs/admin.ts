@@ -51,6 +51,7 @@ const FILTER: Readonly<Record<string, Json>> = {
 interface ReadDocument {
   readonly parameters?: readonly Json[];
   readonly type?: string;
+  readonly description?: string;
   /** Beside those that all have. */
   readonly refusals?: Json;
 }
@@ -62,7 +63,7 @@ function read(
   operationId: string,
   summary: string,
   schema: Json,
-  { parameters = [], type = JSON_TYPE, refusals = parameters.length > 0 ? WRONG : {} }: ReadDocument = {},
+  { parameters = [], type = JSON_TYPE, refusals = parameters.length > 0 ? WRONG : {}, ...more }: ReadDocument = {},
 ) {
   const responses = {
     ...ANYWHERE,
@@ -70,7 +71,7 @@ function read(
     ...refusals,
     '200': { description: 'OK', headers: NO_STORE, content: content(type, schema) },
   };
-  const get = { operationId, tags: ['Admin'], summary, security: SECURITY, parameters, responses };
+  const get = { operationId, tags: ['Admin'], summary, ...more, security: SECURITY, parameters, responses };
   return { get, head: { ...get, operationId: `${operationId}Head`, responses: withoutBodies(responses) } };
 }
 
@@ -304,32 +305,62 @@ export function administration(): Json {
 
 const NO_SOURCE = refused('bad-request', 'A parameter is missing, or there is no such source.');
 
+/** Of http/admin/icecast-answer.ts those that differ: `.xml` and `.xsl` are answered as nothing is. */
+const FORMS = ['', '.json'];
+const ALSO = 'The same with .xml or .xsl behind the path.';
+
+function bodyOf(form: string): { readonly type: string; readonly schema: Json } {
+  return form === '.json' ? { type: JSON_TYPE, schema: { type: 'object' } } : { type: XML_TYPE, schema: text };
+}
+
+function alsoOf(form: string): { readonly description?: string } {
+  return form === '' ? { description: ALSO } : {};
+}
+
+function operationOf(name: string, form: string): string {
+  return `icecast-${name}${form.replace('.', '-')}`;
+}
+
 /** Icecast's own paths: XML as 2.4.4 has it. */
 function icecastAdmin(): Json {
-  const mount = inQuery('mount', 'A mount; needed but for stats and listmounts.', text);
+  const mount = inQuery('mount', 'A mount; needed for listclients.', text);
+  const withListeners = inQuery(
+    'with_listeners',
+    'Where it is there, sources hold their listeners (Icecast-KH).',
+    text,
+  );
   const reads = ['stats', 'listmounts', 'listclients'].flatMap((name) =>
-    ['', '.xml', '.json'].map((form): [string, Json] => {
-      const operationId = `icecast-${name}${form.replace('.', '-')}`;
-      const [type, schema]: [string, Json] = form === '.json' ? [JSON_TYPE, { type: 'object' }] : [XML_TYPE, text];
+    FORMS.map((form): [string, Json] => {
+      const parameters = name === 'listmounts' ? [withListeners] : [mount];
+      const { type, schema } = bodyOf(form);
+      const summary = `Icecast's ${name}${form}`;
       return [
         `/admin/${name}${form}`,
-        read(operationId, `Icecast's ${name}`, schema, { parameters: [mount], type, refusals: NO_SOURCE }),
+        read(operationOf(name, form), summary, schema, { parameters, type, refusals: NO_SOURCE, ...alsoOf(form) }),
       ];
     }),
   );
-  const acts = ['killclient', 'killsource', 'moveclients', 'fallbacks'].map((name): [string, Json] => {
-    const parameters = ['mount', 'id', 'destination', 'fallback'].map((each) => inQuery(each, "As Icecast's.", text));
-    const responses = {
-      ...ANYWHERE,
-      ...REFUSED,
-      ...NO_SOURCE,
-      ...refused('too-large', 'The body is too large.'),
-      ...refused('unsupported-media-type', 'The body has to be a form.'),
-      '200': { description: '`return` is 1 where it was done.', headers: NO_STORE, content: content(XML_TYPE, text) },
-    };
-    const one = { tags: ['Admin'], summary: `Icecast's ${name}`, security: SECURITY, parameters, responses };
-    const [get, post] = [`icecast-${name}`, `icecast-${name}-post`];
-    return [`/admin/${name}`, { get: { operationId: get, ...one }, post: { operationId: post, ...one } }];
-  });
+  const names = ['killclient', 'killsource', 'moveclients', 'fallbacks'];
+  const acts = names.flatMap((name) =>
+    FORMS.map((form): [string, Json] => {
+      const { type, schema } = bodyOf(form);
+      const parameters = ['mount', 'id', 'destination', 'fallback'].map((each) => inQuery(each, "As Icecast's.", text));
+      const responses = {
+        ...ANYWHERE,
+        ...REFUSED,
+        ...NO_SOURCE,
+        ...refused('too-large', 'The body is too large.'),
+        ...refused('unsupported-media-type', 'The body has to be a form.'),
+        '200': { description: '`return` is 1 where it was done.', headers: NO_STORE, content: content(type, schema) },
+      };
+      const summary = `Icecast's ${name}${form} (right operate)`;
+      const one = { tags: ['Admin'], summary, ...alsoOf(form), security: SECURITY, parameters, responses };
+      const get = operationOf(name, form);
+      return [
+        `/admin/${name}${form}`,
+        { get: { operationId: get, ...one }, post: { operationId: `${get}-post`, ...one } },
+      ];
+    }),
+  );
   return Object.fromEntries([...reads, ...acts]);
 }

@@ -88,8 +88,9 @@ t.test('in a browser', { skip }, async (t) => {
   t.strictSame(
     gets.filter((path) => !tried.includes(path)).sort(),
     [
-      ...['/admin.cgi', '/admin/api/events', '/admin/api/log', '/admin/fallbacks', '/admin/killclient'],
-      ...['/admin/killsource', '/admin/metadata', '/admin/moveclients'],
+      ...['/admin.cgi', '/admin/api/events', '/admin/api/log', '/admin/fallbacks', '/admin/fallbacks.json'],
+      ...['/admin/killclient', '/admin/killclient.json', '/admin/killsource', '/admin/killsource.json'],
+      ...['/admin/metadata', '/admin/moveclients', '/admin/moveclients.json'],
       ...['/metadata/channel/{channelkey}', '/metadata/listener/{metaid}', '/metadata/sse/channel/{channelkey}'],
       ...['/metadata/sse/listener/{metaid}', '/metadata/sse/station/{stationkey}', '/metadata/station/{stationkey}'],
       ...['/metapush/{channelkey}', '/metapush/{channelkey}/{token}', '/{mount}'],
