@@ -4,6 +4,7 @@
  * (README.md, "Pages of others"), no answer is framed, kept, or readable across origins.
  */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../base/ip.js';
 import { Refusal, retryLater } from '../../base/refusal.js';
@@ -73,6 +74,24 @@ export class AdminAccess {
     return this.#require(request, reply, right, right === 'read' ? refuseSimple : refuseForeign);
   }
 
+  /**
+   * Whose credentials these are, where encoders send theirs too (http/ingest/title-updates.ts), and why that user may not send titles. Null: no user's.
+   * To be asked behind the gate; takes the same time whichever it is.
+   */
+  titleSender(headers: IncomingHttpHeaders): { readonly name: string; readonly refusal: string | null } | null {
+    const users = this.#users();
+    const name = userOf(users, headers.authorization ?? '');
+    if (name === null) return null;
+    try {
+      refuseForeign({ method: 'GET', headers });
+      requireRight(users[name]!, 'titles');
+    } catch (error) {
+      if (error instanceof Refusal) return { name, refusal: error.message };
+      throw error;
+    }
+    return { name, refusal: null };
+  }
+
   async #require(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -89,9 +108,8 @@ export class AdminAccess {
     // It may have had to wait for its turn, and have been removed meanwhile.
     const user = this.#users()[name];
     if (user === undefined) throw challenge(request, 'The user is unknown or the secret is wrong.');
-    const { rights } = user;
-    if (!rights.includes(right)) throw new Refusal('not-allowed', `This needs the right ${right}.`);
-    return { name, rights, address };
+    requireRight(user, right);
+    return { name, rights: user.rights, address };
   }
 
   /** Resolves with the name of the user; never when the connection has ended meanwhile. */
@@ -115,6 +133,10 @@ export class AdminAccess {
       });
     });
   }
+}
+
+function requireRight({ rights }: AdminUserConfig, right: Right): void {
+  if (!rights.includes(right)) throw new Refusal('not-allowed', `This needs the right ${right}.`);
 }
 
 /** Whose credentials these are; null: no user's. Takes the same time whichever it is, if any. */
