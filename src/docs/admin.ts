@@ -5,6 +5,7 @@ import {
   CHANNEL,
   count,
   ended,
+  FALLBACK,
   HELD_PUSH,
   LISTENER,
   list,
@@ -240,6 +241,25 @@ function connectionActs(): Json {
   };
 }
 
+function fallbackActs(): Json {
+  const right = 'operate';
+  return {
+    '/admin/api/channels/{channelkey}/fallback': {
+      parameters: [channel],
+      put: act({
+        ...{
+          operationId: 'adminSetFallback',
+          right,
+          summary: 'Let another mount stand in while the channel has no audio',
+        },
+        body: object({ to: { ...text, pattern: '^/', description: 'A mount of another channel.' } }),
+        answer: FALLBACK,
+      }),
+      delete: act({ operationId: 'adminRemoveFallback', right, summary: 'Nothing stands in for it any more' }),
+    },
+  };
+}
+
 function blocksAndTokens(): Json {
   const right = 'operate';
   const block = {
@@ -300,7 +320,7 @@ function blocksAndTokens(): Json {
 }
 
 export function administration(): Json {
-  return { ...sees(), ...titleActs(), ...connectionActs(), ...blocksAndTokens(), ...icecastAdmin() };
+  return { ...sees(), ...titleActs(), ...connectionActs(), ...fallbackActs(), ...blocksAndTokens(), ...icecastAdmin() };
 }
 
 const NO_SOURCE = refused('bad-request', 'A parameter is missing, or there is no such source.');

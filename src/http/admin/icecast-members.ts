@@ -32,11 +32,12 @@ export function serverMembers(channels: readonly ChannelReport[], facts: ServerF
 
 export function sourceMembers(channel: ChannelReport, mount: string, base: string): Members {
   const source = channel.sources[channel.onAir!];
-  const { bitrateKbps, audioChannels, sampleRate, onAirSinceMs, title } = channel;
+  const { bitrateKbps, audioChannels, sampleRate, onAirSinceMs, title, fallback } = channel;
   return {
     $: { mount },
     ...(bitrateKbps > 0 ? { bitrate: bitrateKbps } : {}),
     ...(audioChannels > 0 ? { channels: audioChannels } : {}),
+    ...(fallback === null ? {} : { fallback }),
     genre: channel.genre,
     listener_peak: channel.peakConnections,
     listeners: channel.connections,
@@ -56,10 +57,10 @@ export function sourceMembers(channel: ChannelReport, mount: string, base: strin
 }
 
 export function mountMembers(channel: ChannelReport, nowMs: number): Members {
-  const { mounts, connections, contentType, onAirSinceMs } = channel;
+  const { mounts, connections, contentType, onAirSinceMs, fallback } = channel;
   return {
     $: { mount: mounts[0]! },
-    fallback: '',
+    fallback: fallback ?? '',
     listeners: connections,
     Connected: secondsSince(onAirSinceMs ?? nowMs, nowMs),
     'content-type': contentType,

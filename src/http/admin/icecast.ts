@@ -1,7 +1,7 @@
 /**
  * Icecast's own admin paths, for scripts and panels that were written for it: the elements, messages and statuses of 2.4.4, in its order; each also with
  * `.xml`, `.xsl` and `.json` behind it (icecast-answer.ts). A mount is any path of a channel; a client's ID is a number that is its own as long as it is
- * connected. Not there: `fallbacks`, since what plays when a source is lost are the sources of the configuration (answered with `return` 0).
+ * connected.
  */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -26,10 +26,11 @@ import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
 const MOST_CLIENTS = 100_000;
+const NO_SOURCE = 'Source does not exist';
 const ASKED = ['mount', 'id', 'destination', 'fallback'];
 
 type Read = (request: FastifyRequest) => Promise<Members>;
-type Perform = (request: FastifyRequest, channel: ChannelReport) => Promise<Response>;
+type Perform = (request: FastifyRequest, user: AdminUser) => Promise<Response>;
 
 interface Response {
   readonly message: string;
@@ -75,8 +76,9 @@ function registerAct(
       },
       handler: async (request, reply) => {
         const asked = Object.fromEntries(ASKED.map((each) => [each, given(request, each)]));
-        const { answer } = await routes.audited(users.get(request)!, name, asked, async () => {
-          const { message, done } = await perform(request, await sourceOf(parts, request));
+        const user = users.get(request)!;
+        const { answer } = await routes.audited(user, name, asked, async () => {
+          const { message, done } = await perform(request, user);
           return { what: { ...asked, message, done }, answer: { message, return: done ? 1 : 0 } };
         });
         return sendIcecast(reply, form, 'iceresponse', answer as Members);
@@ -125,17 +127,20 @@ function readsOf(parts: AdminParts): Readonly<Record<string, Read>> {
 function actsOf(parts: AdminParts): Readonly<Record<string, Perform>> {
   const { queries } = parts;
   return {
-    killclient: async (request, { channel }) => {
+    killclient: async (request) => {
+      const { channel } = await sourceOf(parts, request);
       const id = needed(request, 'id');
       const number = /^\d{1,15}$/.test(id) ? Number(id) : -1;
       const done = (await queries.all('end', { channel, ids: [clientId(number)] })).some((count) => count > 0);
       return { done, message: done ? `Client ${number} removed` : `Client ${number} not found` };
     },
-    killsource: async (_, { channel }) => {
+    killsource: async (request) => {
+      const { channel } = await sourceOf(parts, request);
       const done = await queries.hub('endEncoder', { channel });
       return { done, message: done ? 'Source Removed' : 'No encoder is connected' };
     },
-    moveclients: async (request, { channel }) => {
+    moveclients: async (request) => {
+      const { channel } = await sourceOf(parts, request);
       const [mount, destination] = [given(request, 'mount'), needed(request, 'destination')];
       const to = (await parts.channels()).find(({ mounts }) => mounts.includes(destination));
       if (to === undefined || to.onAir === null) throw new Refusal('bad-request', 'No such destination');
@@ -146,16 +151,36 @@ function actsOf(parts: AdminParts): Readonly<Record<string, Perform>> {
         ? { done: true, message }
         : { done: false, message: `${message}, but for ${refused}: the formats differ` };
     },
-    fallbacks: async () => ({ done: false, message: 'Fallbacks are sources of the configuration' }),
+    // Its source may be away already.
+    fallbacks: async (request, { name: by }) => {
+      const { channel } = await channelAt(parts, request);
+      const to = parameterOf(request, 'fallback');
+      if (to === null) throw new Refusal('bad-request', 'Missing parameter');
+      if (to === '') await queries.hub('removeFallback', { channel });
+      else {
+        await queries.hub('putFallback', { channel, to, by, sinceMs: parts.wallMs() }).catch((error: unknown) => {
+          const isWrong = error instanceof Refusal && ['not-found', 'conflict'].includes(error.kind);
+          throw isWrong ? new Refusal('bad-request', error.message) : error;
+        });
+      }
+      return { done: true, message: 'Fallback configured' };
+    },
   };
 }
 
 /** The channel of `mount`, which has to be on air. @throws Refusal bad-request */
 async function sourceOf(parts: AdminParts, request: FastifyRequest): Promise<ChannelReport> {
+  const found = await channelAt(parts, request);
+  if (!isOnAir(found)) throw new Refusal('bad-request', NO_SOURCE);
+  return found;
+}
+
+/** The same, on air or not. @throws Refusal bad-request */
+async function channelAt(parts: AdminParts, request: FastifyRequest): Promise<ChannelReport> {
   const mount = given(request, 'mount');
   if (mount === '') throw new Refusal('bad-request', 'Unknown admin request');
   const found = (await parts.channels()).find(({ mounts }) => mounts.includes(mount));
-  if (found === undefined || found.onAir === null) throw new Refusal('bad-request', 'Source does not exist');
+  if (found === undefined) throw new Refusal('bad-request', NO_SOURCE);
   return found;
 }
 
@@ -171,9 +196,14 @@ function needed(request: FastifyRequest, name: string): string {
   return value;
 }
 
-/** A parameter of the address or of a form; "": it is not there. */
-function given({ url, headers, body }: FastifyRequest, name: string): string {
+/** A parameter of the address or of a form; "": it is empty, or not there. */
+function given(request: FastifyRequest, name: string): string {
+  return parameterOf(request, name) ?? '';
+}
+
+/** Null: it is not there. */
+function parameterOf({ url, headers, body }: FastifyRequest, name: string): string | null {
   const type = headers['content-type'] ?? '';
   const posted = Buffer.isBuffer(body) && isForm(type) ? formFields(body, type, '', 16).get(name)?.(decodeUtf8) : null;
-  return posted ?? parameter(url, name) ?? '';
+  return posted ?? parameter(url, name);
 }

@@ -23,7 +23,7 @@ export interface Done {
 }
 
 export interface Act {
-  readonly method: 'POST' | 'DELETE';
+  readonly method: 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly right: Right;
   /** In the log. */

@@ -41,6 +41,8 @@ t.test('each right is needed for its own routes, and is enough', async (t) => {
     ['operate', 'DELETE', 'channels/studio/encoder', undefined],
     ['operate', 'POST', 'channels/demo/source', { place: 0 }],
     ['operate', 'DELETE', 'channels/demo/source', undefined],
+    ['operate', 'PUT', 'channels/demo/fallback', { to: '/studio' }],
+    ['operate', 'DELETE', 'channels/demo/fallback', undefined],
     ['operate', 'POST', 'blocks', { network: '192.0.2.1', seconds: 60 }],
     ['operate', 'DELETE', 'blocks/192.0.2.1', undefined],
     ['operate', 'POST', 'channels/demo/tokens', { name: 'x' }],

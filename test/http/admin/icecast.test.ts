@@ -24,6 +24,10 @@ const REQUESTS = [
   'listmounts',
   'listclients?mount=/one.mp3',
   'killclient?mount=/one.mp3&id=99',
+  'fallbacks?mount=/one.mp3&fallback=/two.mp3',
+  'listmounts',
+  'fallbacks?mount=/one.mp3&fallback=',
+  'listmounts',
   'moveclients?mount=/one.mp3&destination=/two.mp3',
   'listclients?mount=/two.mp3',
   'killclient?mount=/two.mp3&id=ID',
@@ -35,6 +39,8 @@ const WRONG = [
   'listclients?mount=/no',
   'killclient?mount=/two.mp3',
   'moveclients?mount=/two.mp3&destination=/no',
+  'fallbacks?mount=/two.mp3',
+  'fallbacks?mount=/no&fallback=/two.mp3',
 ];
 
 /** The elements in their order, without what is each server's own. */
@@ -70,7 +76,9 @@ t.test('what Icecast answers is answered here too', { skip: noIcecast }, async (
         }
         const text = await answer.text();
         id = /<ID>(\d+)</.exec(text)?.[1] ?? id;
-        got.push(`${path}: ${answer.status} ${answer.headers.get('content-type')}\n${shape(text)}`);
+        // There it is a page for people, even to programs.
+        if (path.startsWith('fallbacks')) got.push(`${path}: ${answer.status} ${/Fallback configured/.exec(text)}`);
+        else got.push(`${path}: ${answer.status} ${answer.headers.get('content-type')}\n${shape(text)}`);
       }
       await until(() => player.closed, 8000);
       const wrong = await Promise.all(WRONG.map(async (path) => (await ask(path)).status));
@@ -196,7 +204,10 @@ t.test('rights, pages of others, and JSON', async (t) => {
     t.equal((await ask(path, {}, 'PATCH')).status, 405);
   }
   t.notOk(player.closed);
-  t.match(await (await ask('fallbacks?mount=/one.mp3&fallback=/two.mp3')).text(), /<return>0<\/return>/);
+  t.match(await (await ask('fallbacks.json?mount=/one.mp3&fallback=/two.mp3')).json(), { iceresponse: { return: 1 } });
+  t.match(await (await ask('stats?mount=/one.mp3')).text(), /<fallback>\/two.mp3<\/fallback>/);
+  for (const to of ['/none', '/one.mp3'])
+    t.equal((await ask(`fallbacks?mount=/one.mp3&fallback=${to}`)).status, 400, to);
   const form = await fetch(`${server.base}/admin/killsource`, {
     method: 'POST',
     headers: { Authorization: ADMIN_LOGIN, 'User-Agent': 'script' },
