@@ -325,62 +325,36 @@ export function administration(): Json {
 
 const NO_SOURCE = refused('bad-request', 'A parameter is missing, or there is no such source.');
 
-/** Of http/admin/icecast-answer.ts those that differ: `.xml` and `.xsl` are answered as nothing is. */
-const FORMS = ['', '.json'];
+/** Of the forms of http/admin/icecast-answer.ts a path of its own is described where it answers a read otherwise. */
 const ALSO = 'The same with .xml or .xsl behind the path.';
-
-function bodyOf(form: string): { readonly type: string; readonly schema: Json } {
-  return form === '.json' ? { type: JSON_TYPE, schema: { type: 'object' } } : { type: XML_TYPE, schema: text };
-}
-
-function alsoOf(form: string): { readonly description?: string } {
-  return form === '' ? { description: ALSO } : {};
-}
-
-function operationOf(name: string, form: string): string {
-  return `icecast-${name}${form.replace('.', '-')}`;
-}
+const ACTS_ALSO = `${ALSO} With .json as JSON.`;
 
 /** Icecast's own paths: XML as 2.4.4 has it. */
 function icecastAdmin(): Json {
   const mount = inQuery('mount', 'A mount; needed for listclients.', text);
-  const withListeners = inQuery(
-    'with_listeners',
-    'Where it is there, sources hold their listeners (Icecast-KH).',
-    text,
-  );
-  const reads = ['stats', 'listmounts', 'listclients'].flatMap((name) =>
-    FORMS.map((form): [string, Json] => {
-      const parameters = name === 'listmounts' ? [withListeners] : [mount];
-      const { type, schema } = bodyOf(form);
-      const summary = `Icecast's ${name}${form}`;
-      return [
-        `/admin/${name}${form}`,
-        read(operationOf(name, form), summary, schema, { parameters, type, refusals: NO_SOURCE, ...alsoOf(form) }),
-      ];
-    }),
-  );
-  const names = ['killclient', 'killsource', 'moveclients', 'fallbacks'];
-  const acts = names.flatMap((name) =>
-    FORMS.map((form): [string, Json] => {
-      const { type, schema } = bodyOf(form);
-      const parameters = ['mount', 'id', 'destination', 'fallback'].map((each) => inQuery(each, "As Icecast's.", text));
-      const responses = {
-        ...ANYWHERE,
-        ...REFUSED,
-        ...NO_SOURCE,
-        ...refused('too-large', 'The body is too large.'),
-        ...refused('unsupported-media-type', 'The body has to be a form.'),
-        '200': { description: '`return` is 1 where it was done.', headers: NO_STORE, content: content(type, schema) },
-      };
-      const summary = `Icecast's ${name}${form} (right operate)`;
-      const one = { tags: ['Admin'], summary, ...alsoOf(form), security: SECURITY, parameters, responses };
-      const get = operationOf(name, form);
-      return [
-        `/admin/${name}${form}`,
-        { get: { operationId: get, ...one }, post: { operationId: `${get}-post`, ...one } },
-      ];
-    }),
-  );
+  const listeners = inQuery('with_listeners', 'Where it is there, sources hold their listeners (Icecast-KH).', text);
+  const reads = ['stats', 'listmounts', 'listclients'].flatMap((name): [string, Json][] => {
+    const more = { parameters: name === 'listmounts' ? [listeners] : [mount], refusals: NO_SOURCE };
+    const summary = `Icecast's ${name}`;
+    return [
+      [`/admin/${name}`, read(`icecast-${name}`, summary, text, { ...more, type: XML_TYPE, description: ALSO })],
+      [`/admin/${name}.json`, read(`icecast-${name}-json`, `${summary} as JSON`, { type: 'object' }, more)],
+    ];
+  });
+  const acts = ['killclient', 'killsource', 'moveclients', 'fallbacks'].map((name): [string, Json] => {
+    const parameters = ['mount', 'id', 'destination', 'fallback'].map((each) => inQuery(each, "As Icecast's.", text));
+    const responses = {
+      ...ANYWHERE,
+      ...REFUSED,
+      ...NO_SOURCE,
+      ...refused('too-large', 'The body is too large.'),
+      ...refused('unsupported-media-type', 'The body has to be a form.'),
+      '200': { description: '`return` is 1 where it was done.', headers: NO_STORE, content: content(XML_TYPE, text) },
+    };
+    const summary = `Icecast's ${name} (right operate)`;
+    const one = { tags: ['Admin'], summary, description: ACTS_ALSO, security: SECURITY, parameters, responses };
+    const [get, post] = [`icecast-${name}`, `icecast-${name}-post`];
+    return [`/admin/${name}`, { get: { operationId: get, ...one }, post: { operationId: post, ...one } }];
+  });
   return Object.fromEntries([...reads, ...acts]);
 }

@@ -70,7 +70,7 @@ function onlyReads() {
           allowTryItOutFor: () => (_state: unknown, path: string, method: string) =>
             method === 'get' &&
             !/^\/(metapush|admin\.cgi|\{mount\}$|metadata\/sse|metadata\/\w+\/\{\w+\}$)/.test(path) &&
-            !/^\/admin\/(metadata|(kill\w+|moveclients|fallbacks)(\.json)?|api\/events|api\/log)$/.test(path),
+            !/^\/admin\/(metadata|kill\w+|moveclients|fallbacks|api\/events|api\/log)$/.test(path),
         },
       },
     },

@@ -20,7 +20,7 @@ import { operations } from '../kit/documents.js';
 /** Pages for people, and what they are made of. */
 const PAGES = /^\/($|web\/|admin(\/?$|\/web\/)|docs(\/|$)|favicon\.ico$)/;
 /** Icecast's paths under other names, which answer the same: the description of each says so in words. */
-const ALIASES = /^\/admin\/[a-z]+\.(xml|xsl)$/;
+const ALIASES = /^\/admin\/(\w+\.(xml|xsl)|(kill\w+|moveclients|fallbacks)\.json)$/;
 
 /** What the router hands to services, by the service that takes it. */
 const PAST_FASTIFY = [

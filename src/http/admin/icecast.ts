@@ -29,8 +29,8 @@ const MOST_CLIENTS = 100_000;
 const NO_SOURCE = 'Source does not exist';
 const ASKED = ['mount', 'id', 'destination', 'fallback'];
 
-type Read = (request: FastifyRequest) => Promise<Members>;
-type Perform = (request: FastifyRequest, user: AdminUser) => Promise<Response>;
+type IcecastRead = (request: FastifyRequest) => Promise<Members>;
+type IcecastAct = (request: FastifyRequest, user: AdminUser) => Promise<Response>;
 
 interface Response {
   readonly message: string;
@@ -42,7 +42,7 @@ export function registerIcecastAdmin(app: FastifyInstance, routes: AdminRoutes, 
   for (const [name, perform] of Object.entries(actsOf(parts))) registerAct(app, routes, parts, name, perform);
 }
 
-function registerRead(app: FastifyInstance, { access }: AdminParts, name: string, read: Read): void {
+function registerRead(app: FastifyInstance, { access }: AdminParts, name: string, read: IcecastRead): void {
   for (const form of FORMS) {
     const url = `/admin/${name}${form}`;
     app.route({
@@ -61,7 +61,7 @@ function registerAct(
   routes: AdminRoutes,
   parts: AdminParts,
   name: string,
-  perform: Perform,
+  perform: IcecastAct,
 ): void {
   const users = new WeakMap<FastifyRequest, AdminUser>();
   for (const form of FORMS) {
@@ -88,7 +88,7 @@ function registerAct(
   }
 }
 
-function readsOf(parts: AdminParts): Readonly<Record<string, Read>> {
+function readsOf(parts: AdminParts): Readonly<Record<string, IcecastRead>> {
   const { wallMs } = parts;
   const withListeners = async (members: Members, { channel, bitrateKbps }: ChannelReport): Promise<Members> => {
     const listeners = await listenersOf(parts, channel);
@@ -124,7 +124,7 @@ function readsOf(parts: AdminParts): Readonly<Record<string, Read>> {
   };
 }
 
-function actsOf(parts: AdminParts): Readonly<Record<string, Perform>> {
+function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
   const { queries } = parts;
   return {
     killclient: async (request) => {

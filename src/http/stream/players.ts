@@ -25,7 +25,7 @@ import type { StreamRequest } from './stream-request.js';
 
 /** How often it is looked for listeners whose channel has no audio, or has some again. */
 const LOOK_MS = 200;
-/** A source that is replaced at once is no loss; and what came last may still be on its way from another process. */
+/** A source may be replaced at once; and what came last may still be on its way from another process. */
 const SILENT_MS = 500;
 /** As many are moved in one look: a crowd must not block the loop. The next look comes at once then. */
 const MOST_PER_LOOK = 200;
@@ -175,7 +175,7 @@ export class Players implements AlarmHandler {
   #move(listener: Listener, path: string, stay: Stay, comesBack: boolean): boolean {
     const mount = this.#options.mounts?.get(path);
     if (mount === undefined || !canBegin(mount)) return false;
-    // It is there already, as a guest.
+    // It is there already, away from home.
     if (!comesBack && mount.audio === stay.audio && stay.home.audio !== stay.audio) {
       this.#away.delete(listener);
       stay.home = mount;
