@@ -1,14 +1,14 @@
 /** What plays in the place of a channel without audio, as an operator has set it. Real listeners, whose streams are taken apart. Also with workers. */
 
 import t, { type Test } from 'tap';
-import type { Mount } from '../../../src/channel/mount.js';
-import { Fallbacks } from '../../../src/http/stream/fallbacks.js';
-import { ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
-import { Feeder, framesIn } from '../../kit/feeder.js';
-import { readBack } from '../../kit/icy.js';
-import { keepLines } from '../../kit/log-lines.js';
-import { Player, until } from '../../kit/player.js';
-import { atOnce, DEMO_AUDIO, demoYaml, startServer, type TestServer, tempFolder, WORKERS } from '../../kit/server.js';
+import type { Mount } from '../../src/channel/mount.js';
+import { Fallbacks } from '../../src/http/stream/fallbacks.js';
+import { ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
+import { Feeder, framesIn } from '../kit/feeder.js';
+import { readBack } from '../kit/icy.js';
+import { keepLines } from '../kit/log-lines.js';
+import { Player, until } from '../kit/player.js';
+import { atOnce, DEMO_AUDIO, demoYaml, startServer, type TestServer, tempFolder, WORKERS } from '../kit/server.js';
 
 // They wait more than they compute.
 t.jobs = atOnce(4);
