@@ -1,18 +1,20 @@
 /**
- * What an operator sees and does where the sources are: channels and what feeds them, and what all processes must know (blocks, made tokens),
+ * What an operator sees and does where the sources are: channels and what feeds them, and what all processes must know (blocks, made tokens, fallbacks),
  * which is kept in the store. The one writer of that state: changes wait for each other, and are in force once they are durable.
  */
 
 import { Refusal } from '../base/refusal.js';
 import type { Channel } from '../channel/channel.js';
-import type {
-  AdminBlock,
-  AdminState,
-  ChannelSources,
-  HubQuestion,
-  HubQuestions,
-  MadeToken,
-  SourceReport,
+import {
+  type AdminBlock,
+  type AdminState,
+  type ChannelFallback,
+  type ChannelSources,
+  type HubQuestion,
+  type HubQuestions,
+  type MadeToken,
+  NO_ADMIN_STATE,
+  type SourceReport,
 } from '../link/admin-reports.js';
 import { EncoderSource } from '../source/encoder.js';
 import { PullSource } from '../source/pull.js';
@@ -25,8 +27,6 @@ const DOCUMENT = 'admin';
 const USED = 'tokens used';
 /** How often it is saved when tokens were used last. */
 const USED_MS = 60_000;
-/** Of a replaced or revoked token, and of an ended block, nothing is kept. */
-const EMPTY: AdminState = { blocks: [], tokens: [] };
 
 /** Id of a token, or channel and place of one of the configuration → when it was used last. */
 type Used = Record<string, number>;
@@ -46,7 +46,7 @@ export class HubAdmin {
   readonly #store: DocumentStore;
   readonly #output: HubAdminOutput;
   readonly #answers: HubAnswers;
-  #state: AdminState = EMPTY;
+  #state = NO_ADMIN_STATE;
   #tail: Promise<unknown> = Promise.resolve();
   #used: Used;
   #nextLookMs = 0;
@@ -57,7 +57,10 @@ export class HubAdmin {
     this.#store = store;
     this.#output = output;
     this.#used = { ...(store.document(USED) as Used | undefined) };
-    this.#state = this.#current((store.document(DOCUMENT) as AdminState | undefined) ?? EMPTY);
+    this.#state = this.#current({
+      ...NO_ADMIN_STATE,
+      ...(store.document(DOCUMENT) as Partial<AdminState> | undefined),
+    });
     output.onState(this.#state);
     this.#answers = {
       channels: async () => [...channels.values()].map((channel) => this.#sourcesOf(channel)),
@@ -69,6 +72,8 @@ export class HubAdmin {
       used: async () => this.#lookUsed(),
       block: (block) => this.#block(block),
       unblock: ({ network }) => this.#unblock(network),
+      putFallback: (fallback) => this.#putFallback(fallback),
+      removeFallback: ({ channel }) => this.#removeFallback(channel),
       putToken: (token) => this.#putToken(token),
       revokeToken: ({ id }) => this.#revoke(id),
     };
@@ -136,6 +141,7 @@ export class HubAdmin {
       pinned: pinned === -1 ? null : pinned,
       onAirSinceMs: live.onAirSinceMs,
       silentSinceMs: silentMs < 0 ? null : Math.round(clock.wallMs() - silentMs),
+      fallback: this.#state.fallbacks.find(({ channel }) => channel === key)?.to ?? null,
       sources: sources.map((source, place): SourceReport => {
         const { troubles, events, measuredKbps } = healths[place]!;
         const encoder = source instanceof EncoderSource ? source : null;
@@ -160,48 +166,73 @@ export class HubAdmin {
   }
 
   async #block(block: AdminBlock): Promise<null> {
-    await this.#change(({ blocks, tokens }) => {
+    await this.#change(({ blocks, ...state }) => {
       const others = blocks.filter(({ network }) => network !== block.network);
       const most = this.#core.config.admin.blocks;
       if (others.length >= most) throw new Refusal('too-many', `${most} addresses and networks are blocked already.`);
-      return { blocks: [...others, block], tokens };
+      return { ...state, blocks: [...others, block] };
     });
     return null;
   }
 
   async #unblock(network: string): Promise<boolean> {
     const isThere = this.#current(this.#state).blocks.some((block) => block.network === network);
-    await this.#change(({ blocks, tokens }) => ({
+    await this.#change(({ blocks, ...state }) => ({
+      ...state,
       blocks: blocks.filter((block) => block.network !== network),
-      tokens,
     }));
     return isThere;
   }
 
   async #putToken(token: MadeToken): Promise<null> {
     this.#channel(token.channel);
-    await this.#change(({ blocks, tokens }) => {
+    await this.#change(({ tokens, ...state }) => {
       const others = tokens.filter(({ id }) => id !== token.id);
       if (others.filter(({ channel }) => channel === token.channel).length >= MOST_MADE) {
         throw new Refusal('too-many', `The channel has ${MOST_MADE} tokens that were made here: revoke one first.`);
       }
-      return { blocks, tokens: [...others, token] };
+      return { ...state, tokens: [...others, token] };
     });
     return null;
   }
 
   async #revoke(id: string): Promise<boolean> {
     const isThere = this.#current(this.#state).tokens.some((token) => token.id === id);
-    await this.#change(({ blocks, tokens }) => ({ blocks, tokens: tokens.filter((token) => token.id !== id) }));
+    await this.#change(({ tokens, ...state }) => ({ ...state, tokens: tokens.filter((token) => token.id !== id) }));
     return isThere;
   }
 
-  /** Without what has ended. */
-  #current({ blocks, tokens }: AdminState): AdminState {
+  /** Of channels that are gone by now none are kept. */
+  async #putFallback(fallback: ChannelFallback): Promise<null> {
+    const { key } = this.#channel(fallback.channel);
+    const to = [...this.#channels.values()].find(({ served }) =>
+      served.mounts.some(({ path }) => path === fallback.to),
+    );
+    if (to === undefined) throw new Refusal('not-found', 'No channel is played at this mount.');
+    if (to.key === key) throw new Refusal('conflict', 'A channel cannot stand in for itself.');
+    await this.#change(({ fallbacks, ...state }) => {
+      const others = fallbacks.filter(({ channel }) => channel !== key && this.#channels.has(channel));
+      return { ...state, fallbacks: [...others, fallback] };
+    });
+    return null;
+  }
+
+  async #removeFallback(key: string): Promise<boolean> {
+    const isThere = this.#state.fallbacks.some(({ channel }) => channel === key);
+    await this.#change(({ fallbacks, ...state }) => ({
+      ...state,
+      fallbacks: fallbacks.filter(({ channel }) => channel !== key),
+    }));
+    return isThere;
+  }
+
+  /** Without what has ended: of a replaced or revoked token, and of an ended block, nothing is kept. */
+  #current({ blocks, tokens, fallbacks }: AdminState): AdminState {
     const nowMs = this.#core.clock.wallMs();
     return {
       blocks: blocks.filter(({ untilMs }) => untilMs > nowMs),
       tokens: tokens.filter(({ untilMs }) => untilMs === null || untilMs > nowMs),
+      fallbacks,
     };
   }
 

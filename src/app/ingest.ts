@@ -3,13 +3,14 @@
 import { together } from '../base/live.js';
 import type { EncoderMount, Mount } from '../channel/mount.js';
 import type { ServedChannel } from '../channel/served.js';
+import { auditDone, auditRefused } from '../http/audit.js';
 import { EncoderAcceptor, type EncoderAcceptorOptions } from '../http/ingest/encoder.js';
 import { EncoderPreflight } from '../http/ingest/preflight.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import type { RefusalPace } from '../http/ingest/refusal-pace.js';
 import { ShoutcastAcceptor, type ShoutcastAcceptorOptions } from '../http/ingest/shoutcast.js';
 import { TitleUpdateAcceptor } from '../http/ingest/title-acceptor.js';
-import { TitleUpdates, type TitleUpdateVerdict } from '../http/ingest/title-updates.js';
+import { type TitleAdmins, TitleUpdates, type TitleUpdateVerdict } from '../http/ingest/title-updates.js';
 import type { HttpService } from '../http/service.js';
 import { NO_SECRET } from '../net/secret-gate.js';
 import { type Core, headLimits } from './core.js';
@@ -21,6 +22,8 @@ export interface IngestParts {
   readonly mounts: ReadonlyMap<string, Mount>;
   readonly verdicts: EncoderVerdicts;
   readonly pace: RefusalPace;
+  /** Users of the admin interface, as AdminAccess has them. */
+  readonly titleSender: TitleAdmins['sender'];
   /** Its secret is right: its channel's process lets it in, or refuses it. */
   onProven(encoder: ProvenEncoder): void;
 }
@@ -34,7 +37,8 @@ export class Ingest {
   readonly #channels: ReadonlyMap<string, ServedChannel>;
   #encoderMounts: readonly EncoderMount[] = [];
 
-  constructor(core: Core, guards: Guards, { channels, mounts, verdicts, pace, onProven }: IngestParts) {
+  constructor(core: Core, guards: Guards, parts: IngestParts) {
+    const { channels, mounts, verdicts, pace, titleSender, onProven } = parts;
     this.#core = core;
     const { config } = core;
     const { limits } = config;
@@ -74,6 +78,14 @@ export class Ingest {
       },
       get urlBytes() {
         return limits.urlBytes;
+      },
+      admins: {
+        sender: titleSender,
+        onAct: ({ name }, address, { mount, message, ...title }, status) => {
+          const [actor, act] = [{ name, address }, 'metadata'];
+          if (status < 400) auditDone(core.log, actor, act, { mount, ...title, message });
+          else auditRefused(core.log, actor, act, { mount, ...title }, { outcome: status, why: message });
+        },
       },
       onVerdict: (answer) => this.#onTitleVerdict(answer),
       onError: core.onError,

@@ -35,7 +35,7 @@ import { type ReaderParts, Readers } from './readers.js';
 import type { RequestCounts } from './request-counts.js';
 import { type ListenerParts, Streams } from './streams.js';
 
-export interface NetworkParts extends ListenerParts, ReaderParts, IngestParts {
+export interface NetworkParts extends ListenerParts, ReaderParts, Omit<IngestParts, 'titleSender'> {
   readonly channels: ReadonlyMap<string, ServedChannel>;
   readonly mounts: ReadonlyMap<string, Mount>;
   readonly pushes: Pushes;
@@ -85,7 +85,8 @@ export class Network {
       },
       () => config.admin.users,
     );
-    this.ingest = new Ingest(core, this.guards, parts);
+    const titleSender: IngestParts['titleSender'] = (headers) => this.adminAccess.titleSender(headers);
+    this.ingest = new Ingest(core, this.guards, { ...parts, titleSender });
     this.streams = new Streams(core, this.guards, parts.mounts, parts);
     this.readers = new Readers(core, this.guards, parts);
     this.requests = {

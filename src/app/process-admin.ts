@@ -1,11 +1,12 @@
 /**
  * What an operator sees and does in one process that clients reach: its listeners, sessions and watchers, what it has refused and logged. What all processes
- * must know (blocks, made tokens) comes here and is handed to those who obey it. Nothing of it runs unless it is asked.
+ * must know (blocks, made tokens, fallbacks) comes here and is handed to those who obey it. Nothing of it runs unless it is asked.
  */
 
 import { AddressList } from '../base/ip.js';
 import type { KeptLog } from '../base/kept-log.js';
 import type { RefusalLog } from '../base/refusal-log.js';
+import type { Fallbacks } from '../http/stream/fallbacks.js';
 import type { Watchers } from '../http/watch/watchers.js';
 import {
   type AdminState,
@@ -14,6 +15,7 @@ import {
   type ListenerPage,
   type ListenerReport,
   masked,
+  NO_ADMIN_STATE,
   type ProcessQuestion,
   type ProcessQuestions,
   type RefusalReport,
@@ -36,6 +38,7 @@ export interface ProcessAdminParts {
   readonly watchers: Watchers;
   readonly blocks: Blocks;
   readonly madeTokens: MadeTokens;
+  readonly fallbacks: Fallbacks;
 }
 
 type ProcessAnswers = {
@@ -46,7 +49,7 @@ export class ProcessAdmin {
   readonly #core: Core;
   readonly #parts: ProcessAdminParts;
   readonly #answers: ProcessAnswers;
-  #state: AdminState = { blocks: [], tokens: [] };
+  #state = NO_ADMIN_STATE;
 
   constructor(core: Core, parts: ProcessAdminParts) {
     this.#core = core;
@@ -64,7 +67,7 @@ export class ProcessAdmin {
     };
   }
 
-  /** What every process knows of blocks and tokens. */
+  /** What every process knows of blocks, tokens and fallbacks. */
   get state(): AdminState {
     return this.#state;
   }
@@ -73,6 +76,7 @@ export class ProcessAdmin {
     this.#state = state;
     this.#parts.blocks.set(state.blocks);
     this.#parts.madeTokens.set(state.tokens);
+    this.#parts.fallbacks.set(state.fallbacks);
   }
 
   answer<Q extends ProcessQuestion>(question: Q, ask: ProcessQuestions[Q]['ask']): ProcessQuestions[Q]['answer'] {

@@ -6,6 +6,7 @@ import type { Mount } from '../channel/mount.js';
 import type { HttpService } from '../http/service.js';
 import { ListenerAcceptor } from '../http/stream/accept.js';
 import { Admission } from '../http/stream/admission.js';
+import { Fallbacks } from '../http/stream/fallbacks.js';
 import { ListenerHook } from '../http/stream/hook.js';
 import { MountService } from '../http/stream/mount-service.js';
 import { registerPlaylists } from '../http/stream/playlists.js';
@@ -32,6 +33,8 @@ export interface ListenerParts {
 export class Streams {
   readonly listeners: ListenerAcceptor;
   readonly services: readonly HttpService[];
+  /** As operators have set them. */
+  readonly fallbacks: Fallbacks;
   /** What became of questions to the listener hook. */
   readonly hookVerdicts = new Counts();
   readonly #core: Core;
@@ -48,6 +51,8 @@ export class Streams {
     this.#core = core;
     this.#guards = guards;
     this.#hook = this.#makeHook();
+    this.fallbacks = new Fallbacks(mounts);
+    const { fallbacks } = this;
     const admission = new Admission(audience, clock, () => this.#hook, {
       get listeners() {
         return config.limits.listeners;
@@ -74,8 +79,7 @@ export class Streams {
       get showsOnReading() {
         return config.streams.showsOnReading;
       },
-      mounts,
-      log,
+      ...{ mounts, fallbacks, log },
       onError: core.onError,
     });
     const limits = headLimits(config, () => config.limits.httpHeadBytes);

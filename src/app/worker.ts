@@ -143,9 +143,9 @@ export class Worker {
       queries: parts.queries,
       reload: () => parts.reload(),
     });
-    const { guards, readers: watching } = this.network;
+    const { guards, streams, readers: watching } = this.network;
     this.admin = new ProcessAdmin(core, {
-      ...{ audience, sessions: this.sessions, madeTokens, blocks: guards.blocks },
+      ...{ audience, sessions: this.sessions, madeTokens, blocks: guards.blocks, fallbacks: streams.fallbacks },
       watchers: watching.watch.watchers,
     });
   }

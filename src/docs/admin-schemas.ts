@@ -44,6 +44,7 @@ export const SOURCES: Json = {
     pinned: orNull(count),
     onAirSinceMs: orNull(moment),
     silentSinceMs: orNull(moment),
+    fallback: orNull({ ...text, description: 'The mount that stands in for it while it has no audio.' }),
     sources: list(SOURCE),
   }),
 };
@@ -120,6 +121,11 @@ export const WATCHER: Json = {
 export const HELD_PUSH: Json = {
   title: 'Held push',
   ...object({ channel: text, id: text, artist: text, song: text, atMs: moment }),
+};
+
+export const FALLBACK: Json = {
+  title: 'Fallback',
+  ...object({ channel: text, to: { ...text, description: 'A mount.' }, by: text, sinceMs: moment }),
 };
 
 export const BLOCK: Json = {

@@ -5,6 +5,7 @@ import {
   CHANNEL,
   count,
   ended,
+  FALLBACK,
   HELD_PUSH,
   LISTENER,
   list,
@@ -51,6 +52,7 @@ const FILTER: Readonly<Record<string, Json>> = {
 interface ReadDocument {
   readonly parameters?: readonly Json[];
   readonly type?: string;
+  readonly description?: string;
   /** Beside those that all have. */
   readonly refusals?: Json;
 }
@@ -62,7 +64,7 @@ function read(
   operationId: string,
   summary: string,
   schema: Json,
-  { parameters = [], type = JSON_TYPE, refusals = parameters.length > 0 ? WRONG : {} }: ReadDocument = {},
+  { parameters = [], type = JSON_TYPE, refusals = parameters.length > 0 ? WRONG : {}, ...more }: ReadDocument = {},
 ) {
   const responses = {
     ...ANYWHERE,
@@ -70,7 +72,7 @@ function read(
     ...refusals,
     '200': { description: 'OK', headers: NO_STORE, content: content(type, schema) },
   };
-  const get = { operationId, tags: ['Admin'], summary, security: SECURITY, parameters, responses };
+  const get = { operationId, tags: ['Admin'], summary, ...more, security: SECURITY, parameters, responses };
   return { get, head: { ...get, operationId: `${operationId}Head`, responses: withoutBodies(responses) } };
 }
 
@@ -251,6 +253,25 @@ function connectionActs(): Json {
   };
 }
 
+function fallbackActs(): Json {
+  const right = 'operate';
+  return {
+    '/admin/api/channels/{channelkey}/fallback': {
+      parameters: [channel],
+      put: act({
+        ...{
+          operationId: 'adminSetFallback',
+          right,
+          summary: 'Let another mount stand in while the channel has no audio',
+        },
+        body: object({ to: { ...text, pattern: '^/', description: 'A mount of another channel.' } }),
+        answer: FALLBACK,
+      }),
+      delete: act({ operationId: 'adminRemoveFallback', right, summary: 'Nothing stands in for it any more' }),
+    },
+  };
+}
+
 function blocksAndTokens(): Json {
   const right = 'operate';
   const block = {
@@ -311,24 +332,27 @@ function blocksAndTokens(): Json {
 }
 
 export function administration(): Json {
-  return { ...sees(), ...titleActs(), ...connectionActs(), ...blocksAndTokens(), ...icecastAdmin() };
+  return { ...sees(), ...titleActs(), ...connectionActs(), ...fallbackActs(), ...blocksAndTokens(), ...icecastAdmin() };
 }
 
 const NO_SOURCE = refused('bad-request', 'A parameter is missing, or there is no such source.');
 
+/** Of the forms of http/admin/icecast-answer.ts a path of its own is described where it answers a read otherwise. */
+const ALSO = 'The same with .xml or .xsl behind the path.';
+const ACTS_ALSO = `${ALSO} With .json as JSON.`;
+
 /** Icecast's own paths: XML as 2.4.4 has it. */
 function icecastAdmin(): Json {
-  const mount = inQuery('mount', 'A mount; needed but for stats and listmounts.', text);
-  const reads = ['stats', 'listmounts', 'listclients'].flatMap((name) =>
-    ['', '.xml', '.json'].map((form): [string, Json] => {
-      const operationId = `icecast-${name}${form.replace('.', '-')}`;
-      const [type, schema]: [string, Json] = form === '.json' ? [JSON_TYPE, { type: 'object' }] : [XML_TYPE, text];
-      return [
-        `/admin/${name}${form}`,
-        read(operationId, `Icecast's ${name}`, schema, { parameters: [mount], type, refusals: NO_SOURCE }),
-      ];
-    }),
-  );
+  const mount = inQuery('mount', 'A mount; needed for listclients.', text);
+  const listeners = inQuery('with_listeners', 'Where it is there, sources hold their listeners (Icecast-KH).', text);
+  const reads = ['stats', 'listmounts', 'listclients'].flatMap((name): [string, Json][] => {
+    const more = { parameters: name === 'listmounts' ? [listeners] : [mount], refusals: NO_SOURCE };
+    const summary = `Icecast's ${name}`;
+    return [
+      [`/admin/${name}`, read(`icecast-${name}`, summary, text, { ...more, type: XML_TYPE, description: ALSO })],
+      [`/admin/${name}.json`, read(`icecast-${name}-json`, `${summary} as JSON`, { type: 'object' }, more)],
+    ];
+  });
   const acts = ['killclient', 'killsource', 'moveclients', 'fallbacks'].map((name): [string, Json] => {
     const parameters = ['mount', 'id', 'destination', 'fallback'].map((each) => inQuery(each, "As Icecast's.", text));
     const responses = {
@@ -339,13 +363,8 @@ function icecastAdmin(): Json {
       ...refused('unsupported-media-type', 'The body has to be a form.'),
       '200': { description: '`return` is 1 where it was done.', headers: NO_STORE, content: content(XML_TYPE, text) },
     };
-    const one = {
-      tags: ['Admin'],
-      summary: `Icecast's ${name} (right operate)`,
-      security: SECURITY,
-      parameters,
-      responses,
-    };
+    const summary = `Icecast's ${name} (right operate)`;
+    const one = { tags: ['Admin'], summary, description: ACTS_ALSO, security: SECURITY, parameters, responses };
     const [get, post] = [`icecast-${name}`, `icecast-${name}-post`];
     return [`/admin/${name}`, { get: { operationId: get, ...one }, post: { operationId: post, ...one } }];
   });

@@ -21,6 +21,9 @@ const FIELDS: Readonly<Record<string, string>> = {
   charset: 'In which the fields are percent-encoded; default: UTF-8 where valid, else Windows-1252.',
 };
 
+const BY_ADMIN =
+  'Users of the admin interface with the right titles may send it too, by Basic or as a bearer. The same at /admin/metadata.xsl.';
+
 function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean): Json {
   const fields = basic
     ? FIELDS
@@ -46,7 +49,7 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
     operationId,
     tags: ['Encode'],
     summary: `An encoder's own title, ${method === 'post' ? 'as a form' : 'as parameters'}${basic ? '' : ', with the password among them'}`,
-    ...(basic ? { security: [{ encoder: [] }] } : {}),
+    ...(basic ? { description: BY_ADMIN, security: [{ encoder: [] }, { adminPassword: [] }, { adminToken: [] }] } : {}),
     ...(method === 'get'
       ? { parameters: Object.entries(fields).map(([name, about]) => inQuery(name, about, { type: 'string' })) }
       : { requestBody: { content: form } }),
@@ -57,9 +60,13 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
         headers: NO_STORE,
         content: content('text/xml; charset=utf-8', { type: 'string', pattern: '<iceresponse>' }),
       },
-      '400': either('Only mode=updinfo is known here; there are too many parameters; or no encoder feeds this mount.'),
+      '400': either(
+        'Only mode=updinfo is known here; there are too many parameters; no encoder feeds this mount; or a user of the admin interface named no mount.',
+      ),
       '401': refused(basic ? 'A user and a password are needed, and right ones.' : 'Wrong password.', login),
-      '403': refused('A password of several channels and no mount.'),
+      '403': refused(
+        'A password of several channels and no mount; or a user of the admin interface without the right titles.',
+      ),
       '404': either('No channel takes an encoder at this mount, or this address serves no encoders.'),
       ...(method === 'post'
         ? {

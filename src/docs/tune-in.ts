@@ -80,7 +80,7 @@ function object(properties: Json): Json {
   return { type: 'object', required: Object.keys(properties), properties };
 }
 
-function statusJson(): Json {
+function icestatsSchema(): Json {
   const icestats = {
     type: 'object',
     required: ['admin', 'host', 'location', 'server_id', 'server_start', 'server_start_iso8601'],
@@ -90,7 +90,10 @@ function statusJson(): Json {
       dummy: { type: 'null' },
     },
   };
-  const schema = { type: 'object', required: ['icestats'], properties: { icestats } };
+  return { type: 'object', required: ['icestats'], properties: { icestats } };
+}
+
+function statusJson(schema: Json): Json {
   return readable([], {
     operationId: 'statusJson',
     tag: 'Hear',
@@ -191,16 +194,24 @@ function shoutcast(): Json {
 }
 
 export function statistics(): Json {
+  const schema = icestatsSchema();
   return {
-    '/status-json.xsl': statusJson(),
+    '/status-json.xsl': statusJson(schema),
     '/admin/publicstats': readable([], {
       operationId: 'publicStats',
       tag: 'Hear',
       summary: 'The same as XML, as Icecast 2.5 gives it',
       description:
-        'icestats with one source for each channel on air, its path in the attribute mount. Up to a second old.',
+        'icestats with one source for each channel on air, its path in the attribute mount. Up to a second old. The same with .xml or .xsl behind the path.',
       parameters: [mountQuery],
       responses: ok(XML, { ...text, pattern: '^<\\?xml [^>]+\\?>\\n<icestats>.*</icestats>\\n$' }),
+    }),
+    '/admin/publicstats.json': readable([], {
+      operationId: 'publicStatsJson',
+      tag: 'Hear',
+      summary: 'The same as /status-json.xsl',
+      parameters: [mountQuery],
+      responses: ok(BARE_JSON, schema),
     }),
     ...shoutcast(),
   };

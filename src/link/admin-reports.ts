@@ -38,6 +38,8 @@ export interface ChannelSources {
   readonly onAirSinceMs: number | null;
   /** Since when there has been no audio; null: there is. */
   readonly silentSinceMs: number | null;
+  /** The mount that stands in for it while it has no audio; null: none does. */
+  readonly fallback: string | null;
   readonly sources: readonly SourceReport[];
 }
 
@@ -206,11 +208,23 @@ export interface MadeToken {
   readonly untilMs: number | null;
 }
 
+/** Where a channel's listeners hear something while it has no audio. */
+export interface ChannelFallback {
+  readonly channel: string;
+  /** A mount, as it was asked for. */
+  readonly to: string;
+  readonly by: string;
+  readonly sinceMs: number;
+}
+
 /** What every process must know. */
 export interface AdminState {
   readonly blocks: readonly AdminBlock[];
   readonly tokens: readonly MadeToken[];
+  readonly fallbacks: readonly ChannelFallback[];
 }
+
+export const NO_ADMIN_STATE: AdminState = { blocks: [], tokens: [], fallbacks: [] };
 
 export interface TokenReport {
   /** Its own among all. Of the configuration's: channel and place there, such as `config-demo-1`; those cannot be revoked here. */
@@ -265,6 +279,10 @@ export interface HubQuestions {
   block: { readonly ask: AdminBlock; readonly answer: null };
   /** Whether it was blocked. */
   unblock: { readonly ask: { readonly network: string }; readonly answer: boolean };
+  /** It takes the place of the one before. Rejects with a Refusal where there is no such channel or mount, or both are the same channel. */
+  putFallback: { readonly ask: ChannelFallback; readonly answer: null };
+  /** Whether there was one. */
+  removeFallback: { readonly ask: { readonly channel: string }; readonly answer: boolean };
   /** One with the same id takes its place. */
   putToken: { readonly ask: MadeToken; readonly answer: null };
   /** Whether it was there. */

@@ -14,7 +14,7 @@ import type { Sequence } from '../feed/sequence.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
-import type { AdminState, HubQuestion } from './admin-reports.js';
+import { type AdminState, type HubQuestion, NO_ADMIN_STATE } from './admin-reports.js';
 import { areSame, factsOf } from './channel-facts.js';
 import type { AskedHub, AskedProcess, ChannelFacts, FromHub, Question, Questions, WorkerQuestions } from './control.js';
 import type { EngineHost } from './engine-host.js';
@@ -85,7 +85,7 @@ export class HubLinks implements AlarmHandler {
   #turn = 0;
   #storeFault: string | null = null;
   #salts: readonly DaySalt[] = [];
-  #adminState: AdminState = { blocks: [], tokens: [] };
+  #adminState = NO_ADMIN_STATE;
   readonly #tallies: HubTallies;
   #alarm: Alarm;
   #tallyAlarm: Alarm;

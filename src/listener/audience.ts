@@ -52,8 +52,8 @@ export interface JoinOptions {
   readonly client?: ListenerClient;
   /** Called once, unless it is released. */
   onEnd(end: ListenerEnd): void;
-  /** Absent: it cannot be moved. As Stream has it (http/stream/stream.ts). */
-  onMove?(listener: Listener, path: string): boolean;
+  /** Absent: it cannot be moved. As Players have it (http/stream/players.ts). */
+  onMove?(listener: Listener, path: string, comesBack: boolean): boolean;
 }
 
 export class Audience implements AlarmHandler, TurnHandler<Listener> {
@@ -151,7 +151,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       // With titles, what is left of a frame would put the next block in the wrong place.
       return this.#release(listener, channel, options.session, !listener.icy);
     };
-    listener.move = (path) => options.onMove?.(listener, path) ?? false;
+    listener.move = (path, comesBack = false) => options.onMove?.(listener, path, comesBack) ?? false;
     // After a release these find that it has ended.
     // A player that closes over unread audio resets the connection: it has left like any other.
     socket.on('error', ({ code }: NodeJS.ErrnoException) =>

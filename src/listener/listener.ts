@@ -59,8 +59,8 @@ export class Listener implements Slotted {
   end: (ending: Ending) => void = () => undefined;
   /** Gives its socket away, at the end of a segment; null: it has ended. Set by the audience, as is `move`. */
   release: () => { readonly bytes: number; readonly lastedMs: number } | null = () => null;
-  /** It goes on at another mount, by its path. False: it cannot. */
-  move: (path: string) => boolean = () => false;
+  /** It goes on at another mount, by its path. False: it cannot. @param comesBack when its own has audio */
+  move: (path: string, comesBack?: boolean) => boolean = () => false;
   /** Where its player is. */
   readonly player: PlayerClock;
   readonly session: Session | null;

@@ -12,8 +12,8 @@
 export type ConnectionKind = 'http' | 'encoder' | 'title' | 'shoutcast' | 'more' | 'unknown';
 
 const ENCODER = ['PUT ', 'SOURCE '];
-/** No mount begins like these two paths (src/http/README.md, "Paths"): there a PUT is a mistake, and HTTP says so. */
-const OURS = ['PUT /metapush/', 'PUT /metadata/'];
+/** No mount begins like these paths (src/http/README.md, "Paths"): there a PUT is a mistake, and HTTP says so. */
+const OURS = ['PUT /metapush/', 'PUT /metadata/', 'PUT /admin/api/'];
 const TITLE = ['GET /admin/metadata', 'GET /admin.cgi', 'POST /admin/metadata', 'POST /admin.cgi'];
 const HTTP = ['GET ', 'HEAD ', 'POST ', 'OPTIONS ', 'DELETE ', 'PATCH ', 'TRACE ', 'CONNECT ', ...OURS];
 const WORDS = [...ENCODER, ...TITLE, ...HTTP];

@@ -31,6 +31,7 @@ const LISTENER = 'listener-of-the-documents-test';
 const STATISTICS = [
   '/status-json.xsl',
   '/admin/publicstats',
+  '/admin/publicstats.json',
   '/7.html',
   '/stats',
   '/stats?sid=2',

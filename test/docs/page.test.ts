@@ -68,7 +68,7 @@ t.test('in a browser', { skip }, async (t) => {
   });
   await page.goto(`${base}/docs`);
   await page.locator('.opblock').first().waitFor();
-  const published = [...operations().keys()].filter((operation) => /^(GET|POST|DELETE) /.test(operation));
+  const published = [...operations().keys()].filter((operation) => /^(GET|POST|PUT|DELETE) /.test(operation));
   t.equal(await page.locator('.opblock').count(), published.length, 'one block for each operation');
   t.equal(await page.locator('.errors-wrapper').count(), 0);
   await page.locator('#operations-Push-pushPost .opblock-summary').click();

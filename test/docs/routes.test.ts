@@ -19,6 +19,8 @@ import { operations } from '../kit/documents.js';
 
 /** Pages for people, and what they are made of. */
 const PAGES = /^\/($|web\/|admin(\/?$|\/web\/)|docs(\/|$)|favicon\.ico$)/;
+/** Icecast's paths under other names, which answer the same: the description of each says so in words. */
+const ALIASES = /^\/admin\/(\w+\.(xml|xsl)|(kill\w+|moveclients|fallbacks)\.json)$/;
 
 /** What the router hands to services, by the service that takes it. */
 const PAST_FASTIFY = [
@@ -53,7 +55,7 @@ t.test('paths and methods are those of the router', async (t) => {
       return;
     }
     for (const each of methods) {
-      if (!PAGES.test(path) && (!isRefusal || (each === 'HEAD' && path.startsWith('/metapush'))))
+      if (!PAGES.test(path) && !ALIASES.test(path) && (!isRefusal || (each === 'HEAD' && path.startsWith('/metapush'))))
         served.add(`${each} ${path}`);
     }
   });

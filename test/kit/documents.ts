@@ -35,7 +35,7 @@ const { openApi, asyncApi } = documents(DESCRIBED_LIMITS);
 type Path = Readonly<Record<string, Operation>>;
 /** With HEAD and OPTIONS, which the document itself leaves out. */
 const paths = described(DESCRIBED_LIMITS) as Readonly<Record<string, Path>>;
-const METHODS = ['get', 'head', 'post', 'delete', 'options'];
+const METHODS = ['get', 'head', 'post', 'put', 'delete', 'options'];
 
 /** Not part of the described interface: the pages for people. */
 const OTHERS = /^\/($|web\/|docs(\/|$)|favicon\.ico$|\*)/;

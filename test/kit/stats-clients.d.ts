@@ -1,4 +1,4 @@
-/** Types of what is used here of icy 2.1.0, icecast-parser 4.0.2 and icecast-metadata-stats 0.1.12. */
+/** Types of what is used here of icy 2.1.0, icecast-parser 4.0.2, icecast-metadata-stats 0.1.12 and icecast-monitor 1.0.2. */
 
 declare module 'icy' {
   import type { ClientRequest, IncomingMessage } from 'node:http';
@@ -67,4 +67,19 @@ declare module 'icecast-metadata-stats' {
     stop(): void;
     fetch(): Promise<Stats>;
   }
+}
+
+declare module 'icecast-monitor' {
+  /** What stands in an answer, by its names for it; null: it does not. */
+  type MonitoredItem = Readonly<Record<string, string | number | null>>;
+  type OnAnswer<T> = (error: Error | null, answer: T) => void;
+
+  class IcecastMonitor {
+    constructor(options: { host: string; port: number; user: string; password: string });
+    getServerInfo(onAnswer: OnAnswer<MonitoredItem>): void;
+    getSources(onAnswer: OnAnswer<readonly MonitoredItem[]>): void;
+    getSource(mount: string, onAnswer: OnAnswer<Readonly<Record<string, unknown>>>): void;
+    getListeners(onAnswer: OnAnswer<readonly MonitoredItem[]>): void;
+  }
+  export = IcecastMonitor;
 }

@@ -40,6 +40,7 @@ t.test('first bytes', { buffered: true }, async (t) => {
     'GET /admin/stats',
     'PUT /metapush/demo/t',
     'PUT /metadata/x',
+    'PUT /admin/api/channels/a/fallback',
   ]) {
     t.equal(said(text), 'http', text);
   }
@@ -47,6 +48,7 @@ t.test('first bytes', { buffered: true }, async (t) => {
     'PUT /m',
     'PUT /meta.mp3 ',
     'PUT /metapush.mp3',
+    'PUT /admin/apia',
     'SOURCE /metadata/',
     'SOURCE /m ICE/1.0',
     '\nPUT /live',

@@ -4,6 +4,7 @@
  * (README.md, "Pages of others"), no answer is framed, kept, or readable across origins.
  */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../base/ip.js';
 import { Refusal, retryLater } from '../../base/refusal.js';
@@ -104,6 +105,23 @@ export class AdminAccess {
     return this.#require(request, reply, right, act, act === null ? refuseSimple : refuseForeign);
   }
 
+  /**
+   * Whose credentials these are, where encoders send theirs too (http/ingest/title-updates.ts), and why that user may not send titles. Null: no user's.
+   * To be asked behind the gate; takes the same time whichever it is.
+   */
+  titleSender(headers: IncomingHttpHeaders): { readonly name: string; readonly refusal: string | null } | null {
+    const users = this.#users();
+    const name = userOf(users, headers.authorization ?? '');
+    if (name === null) return null;
+    try {
+      refuseForeign({ method: 'GET', headers });
+    } catch (error) {
+      if (error instanceof Refusal) return { name, refusal: error.message };
+      throw error;
+    }
+    return { name, refusal: missingRight(users[name]!, 'titles')?.message ?? null };
+  }
+
   async #require(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -127,13 +145,12 @@ export class AdminAccess {
     // It may have had to wait for its turn, and have been removed meanwhile.
     const user = this.#users()[name];
     if (user === undefined) throw challenge(request, 'The user is unknown or the secret is wrong.');
-    const { rights } = user;
-    if (!rights.includes(right)) {
-      const refusal = new Refusal('not-allowed', `This needs the right ${right}.`);
+    const refusal = missingRight(user, right);
+    if (refusal !== null) {
       this.#refused(asked, name, MISSING_RIGHT, refusal);
       throw refusal;
     }
-    return { name, rights, address, connection: asked.connection };
+    return { name, rights: user.rights, address, connection: asked.connection };
   }
 
   #refused(asked: AdminRequest, user: string | null, reason: string, { status, message: why }: Refusal): void {
@@ -164,6 +181,11 @@ export class AdminAccess {
       });
     });
   }
+}
+
+/** Null: the user has it. */
+function missingRight({ rights }: AdminUserConfig, right: Right): Refusal | null {
+  return rights.includes(right) ? null : new Refusal('not-allowed', `This needs the right ${right}.`);
 }
 
 /** Whose credentials these are; null: no user's. Takes the same time whichever it is, if any. */

@@ -6,7 +6,7 @@ import { AddressList } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
 import type { ListenerFilter, MadeToken } from '../../link/admin-reports.js';
 import { readPush } from '../push.js';
-import { BLOCK, bodyOf, END, MOVE, MOVE_ENCODER, ROTATE, SOURCE, TOKEN } from './bodies.js';
+import { BLOCK, bodyOf, END, FALLBACK, MOVE, MOVE_ENCODER, ROTATE, SOURCE, TOKEN } from './bodies.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
@@ -113,6 +113,21 @@ export function registerConnectionActs(routes: AdminRoutes, { queries, keys }: A
       return { what: { channel }, answer: await queries.hub('pin', { channel, place: null }) };
     },
   );
+}
+
+export function registerFallbackActs(routes: AdminRoutes, { queries, keys, wallMs }: AdminParts): void {
+  const [right, url] = ['operate' as const, '/admin/api/channels/:channel/fallback'];
+  routes.act({ method: 'PUT', url, right, act: 'set fallback' }, async (request, user) => {
+    const channel = knownChannel(keys(), request);
+    const fallback = { channel, ...bodyOf(FALLBACK, request), by: user.name, sinceMs: wallMs() };
+    await queries.hub('putFallback', fallback);
+    return { what: { channel, to: fallback.to }, answer: fallback };
+  });
+  routes.act({ method: 'DELETE', url, right, act: 'remove fallback' }, async (request) => {
+    const channel = knownChannel(keys(), request);
+    found(await queries.hub('removeFallback', { channel }), 'The channel has no fallback.');
+    return { what: { channel } };
+  });
 }
 
 /** Of the configuration as it is now on the disk (src/config/README.md). */

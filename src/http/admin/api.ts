@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import {
   registerBlockActs,
   registerConnectionActs,
+  registerFallbackActs,
   registerReload,
   registerTitleActs,
   registerTokenActs,
@@ -20,6 +21,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, live: Liv
   registerReads(routes, parts);
   registerTitleActs(routes, parts);
   registerConnectionActs(routes, parts);
+  registerFallbackActs(routes, parts);
   registerBlockActs(routes, parts);
   registerTokenActs(routes, parts);
   registerReload(routes, parts);

@@ -30,6 +30,8 @@ export const BLOCK = z.strictObject({
   seconds: whole(1, 3650 * DAY_SECONDS),
   reason: text(0, 200).default(''),
 });
+/** A mount. */
+export const FALLBACK = z.strictObject({ to: text(1, 255).regex(/^\//, { error: 'must be a mount, such as /b' }) });
 export const TOKEN = z.strictObject({ name: text(1, 64) });
 /** How long the token of before stays right. */
 export const ROTATE = z.strictObject({ keepSeconds: whole(0, 30 * DAY_SECONDS).default(0) });

@@ -1,32 +1,36 @@
 /**
- * Icecast's own admin paths, for scripts and panels that were written for it: the elements, messages and statuses of 2.4.4, in its order; reads also as JSON
- * (`.json`), in the form of `/status-json.xsl`. A mount is any path of a channel; a client's ID is a number that is its own as long as it is
- * connected. Not there: `fallbacks`, since what plays when a source is lost are the sources of the configuration (answered with `return` 0).
+ * Icecast's own admin paths, for scripts and panels that were written for it: the elements, messages and statuses of 2.4.4, in its order; each also with
+ * `.xml`, `.xsl` and `.json` behind it (icecast-answer.ts). A mount is any path of a channel; a client's ID is a number that is its own as long as it is
+ * connected.
  */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { ChannelReport, ListenerReport } from '../../link/admin-reports.js';
 import { formFields, isForm } from '../../metadata/push-fields.js';
 import { decodeUtf8 } from '../../metadata/text.js';
-import { escapeMarkup } from '../markup.js';
 import { refuseOthers, refuseWrites } from '../methods.js';
-import { ADMIN_ROLE } from './access.js';
+import { ADMIN_ROLE, type AdminUser } from './access.js';
+import { FORMS, type Members, sendIcecast } from './icecast-answer.js';
+import {
+  clientId,
+  clientMembers,
+  isOnAir,
+  listenerMembers,
+  mountMembers,
+  serverMembers,
+  sourceMembers,
+} from './icecast-members.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
-const XML_TYPE = 'text/xml; charset=utf-8';
-const JSON_TYPE = 'application/json; charset=utf-8';
 const MOST_CLIENTS = 100_000;
-/** No process has had as many connections: process and connection as one number. */
-const OF_PROCESS = 1_000_000_000;
+const NO_SOURCE = 'Source does not exist';
+const ASKED = ['mount', 'id', 'destination', 'fallback'];
 
-type Value = string | number | Members | readonly Members[];
-/** `$` is the attribute `mount`. */
-interface Members {
-  readonly [name: string]: Value;
-}
+type IcecastRead = (request: FastifyRequest) => Promise<Members>;
+type IcecastAct = (request: FastifyRequest, user: AdminUser) => Promise<Response>;
 
 interface Response {
   readonly message: string;
@@ -34,214 +38,172 @@ interface Response {
 }
 
 export function registerIcecastAdmin(app: FastifyInstance, routes: AdminRoutes, parts: AdminParts): void {
-  const { access, queries, wallMs } = parts;
-  const mountOf = async (request: FastifyRequest): Promise<ChannelReport> => {
-    const mount = given(request, 'mount');
-    if (mount === '') throw new Refusal('bad-request', 'Unknown admin request');
-    const found = (await parts.channels()).find(({ mounts }) => mounts.includes(mount));
-    if (found === undefined || found.onAir === null) throw new Refusal('bad-request', 'Source does not exist');
-    return found;
-  };
-  const reads: Readonly<Record<string, (request: FastifyRequest) => Promise<Members>>> = {
-    stats: async (request) => statsOf(parts, request, given(request, 'mount')),
-    listmounts: async () => ({
-      source: (await parts.channels()).filter(isOnAir).map((channel) => mountMembers(channel, wallMs())),
-    }),
-    listclients: async (request) => {
-      const { channel } = await mountOf(request);
-      const pages = await queries.all('listeners', { channel, most: MOST_CLIENTS });
-      const listeners = pages.flatMap((page) => page.listeners);
-      return {
-        source: {
-          $: given(request, 'mount'),
-          Listeners: listeners.length,
-          listener: listeners.map((listener) => clientMembers(listener, wallMs())),
-        },
-      };
-    },
-  };
-  for (const [name, read] of Object.entries(reads)) {
-    for (const form of ['', '.xml', '.json']) {
-      const url = `/admin/${name}${form}`;
-      app.route({
-        method: ['GET', 'HEAD'],
-        url,
-        config: ADMIN_ROLE,
-        preParsing: async (request, reply) => void (await access.requireIcecast(request, reply, 'read')),
-        handler: async (request, reply) => {
-          const members = await read(request);
-          return form === '.json'
-            ? reply.headers({ 'Content-Type': JSON_TYPE }).send(JSON.stringify({ icestats: jsonOf(members) }))
-            : sendXml(reply, 'icestats', members);
-        },
-      });
-      refuseWrites(app, url, ADMIN_ROLE);
-    }
-  }
+  for (const [name, read] of Object.entries(readsOf(parts))) registerRead(app, parts, name, read);
+  for (const [name, perform] of Object.entries(actsOf(parts))) registerAct(app, routes, parts, name, perform);
+}
 
-  const act = (name: string, perform: (request: FastifyRequest, channel: ChannelReport) => Promise<Response>) => {
-    const url = `/admin/${name}`;
-    const users = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof access.requireIcecast>>>();
+function registerRead(app: FastifyInstance, { access }: AdminParts, name: string, read: IcecastRead): void {
+  for (const form of FORMS) {
+    const url = `/admin/${name}${form}`;
+    app.route({
+      method: ['GET', 'HEAD'],
+      url,
+      config: ADMIN_ROLE,
+      preParsing: async (request, reply) => void (await access.requireIcecast(request, reply, 'read')),
+      handler: async (request, reply) => sendIcecast(reply, form, 'icestats', await read(request)),
+    });
+    refuseWrites(app, url, ADMIN_ROLE);
+  }
+}
+
+function registerAct(
+  app: FastifyInstance,
+  routes: AdminRoutes,
+  parts: AdminParts,
+  name: string,
+  perform: IcecastAct,
+): void {
+  const users = new WeakMap<FastifyRequest, AdminUser>();
+  for (const form of FORMS) {
+    const url = `/admin/${name}${form}`;
     app.route({
       method: ['GET', 'POST'],
       url,
       config: ADMIN_ROLE,
       bodyLimit: 4096,
       preParsing: async (request, reply) => {
-        users.set(request, await access.requireIcecast(request, reply, 'operate', name));
+        users.set(request, await parts.access.requireIcecast(request, reply, 'operate', name));
       },
       handler: async (request, reply) => {
-        const user = users.get(request)!;
         const asked = Object.fromEntries(ASKED.map((each) => [each, given(request, each)]));
+        const user = users.get(request)!;
         const { answer } = await routes.audited(user, name, asked, async () => {
-          const { message, done } = await perform(request, await mountOf(request));
+          const { message, done } = await perform(request, user);
           return { what: { ...asked, message, done }, answer: { message, return: done ? 1 : 0 } };
         });
-        return sendXml(reply, 'iceresponse', answer as Members);
+        return sendIcecast(reply, form, 'iceresponse', answer as Members);
       },
     });
     refuseOthers(app, url, 'GET, POST', 'Ask with GET or POST.', ADMIN_ROLE);
-  };
-  act('killclient', async (request, { channel }) => {
-    const id = given(request, 'id');
-    if (id === '') throw new Refusal('bad-request', 'Missing parameter');
-    const number = /^\d{1,15}$/.test(id) ? Number(id) : -1;
-    const ids = [`${Math.floor(number / OF_PROCESS)}-${number % OF_PROCESS}`];
-    const done = (await queries.all('end', { channel, ids })).some((count) => count > 0);
-    return { done, message: done ? `Client ${number} removed` : `Client ${number} not found` };
-  });
-  act('killsource', async (_, { channel }) => {
-    const done = await queries.hub('endEncoder', { channel });
-    return { done, message: done ? 'Source Removed' : 'No encoder is connected' };
-  });
-  act('moveclients', async (request, { channel }) => {
-    const [mount, destination] = [given(request, 'mount'), given(request, 'destination')];
-    if (destination === '') throw new Refusal('bad-request', 'Missing parameter');
-    const to = (await parts.channels()).find(({ mounts }) => mounts.includes(destination));
-    if (to === undefined || to.onAir === null) throw new Refusal('bad-request', 'No such destination');
-    const answers = await queries.all('move', { filter: { channel }, to: to.channel });
-    const refused = answers.reduce((sum, each) => sum + each.refused, 0);
-    const message = `Clients moved from ${mount} to ${destination}`;
-    return refused === 0
-      ? { done: true, message }
-      : { done: false, message: `${message}, but for ${refused}: the formats differ` };
-  });
-  act('fallbacks', async () => ({ done: false, message: 'Fallbacks are sources of the configuration' }));
+  }
 }
 
-const ASKED = ['mount', 'id', 'destination', 'fallback'];
+function readsOf(parts: AdminParts): Readonly<Record<string, IcecastRead>> {
+  const { wallMs } = parts;
+  const withListeners = async (members: Members, { channel, bitrateKbps }: ChannelReport): Promise<Members> => {
+    const listeners = await listenersOf(parts, channel);
+    return { ...members, listener: listeners.map((each) => listenerMembers(each, bitrateKbps, wallMs())) };
+  };
+  return {
+    stats: async (request) => {
+      const [mount, base] = [given(request, 'mount'), `${request.protocol}://${request.host}`];
+      const channels = (await parts.channels()).filter(isOnAir);
+      const asked = mount === '' ? channels : [await sourceOf(parts, request)];
+      const source = asked.map((channel) => sourceMembers(channel, mount || channel.mounts[0]!, base));
+      const { hostname } = request;
+      return {
+        ...serverMembers(channels, { hostname, server: parts.server, startedMs: parts.startedMs }),
+        // Of one mount Icecast-KH shows the listeners too.
+        source: mount === '' ? source : await Promise.all(source.map((each, i) => withListeners(each, asked[i]!))),
+      };
+    },
+    listmounts: async (request) => {
+      const isWithListeners = parameter(request.url, 'with_listeners') !== null;
+      const source = (await parts.channels()).filter(isOnAir).map((channel) => {
+        const members = mountMembers(channel, wallMs());
+        return isWithListeners ? withListeners(members, channel) : members;
+      });
+      return { source: await Promise.all(source) };
+    },
+    listclients: async (request) => {
+      const { channel } = await sourceOf(parts, request);
+      const listeners = await listenersOf(parts, channel);
+      const listener = listeners.map((each) => clientMembers(each, wallMs()));
+      return { source: { $: { mount: given(request, 'mount') }, Listeners: listeners.length, listener } };
+    },
+  };
+}
 
-/** A parameter of the address or of a form; "": it is not there. */
-function given({ url, headers, body }: FastifyRequest, name: string): string {
+function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
+  const { queries } = parts;
+  return {
+    killclient: async (request) => {
+      const { channel } = await sourceOf(parts, request);
+      const id = needed(request, 'id');
+      const number = /^\d{1,15}$/.test(id) ? Number(id) : -1;
+      const done = (await queries.all('end', { channel, ids: [clientId(number)] })).some((count) => count > 0);
+      return { done, message: done ? `Client ${number} removed` : `Client ${number} not found` };
+    },
+    killsource: async (request) => {
+      const { channel } = await sourceOf(parts, request);
+      const done = await queries.hub('endEncoder', { channel });
+      return { done, message: done ? 'Source Removed' : 'No encoder is connected' };
+    },
+    moveclients: async (request) => {
+      const { channel } = await sourceOf(parts, request);
+      const [mount, destination] = [given(request, 'mount'), needed(request, 'destination')];
+      const to = (await parts.channels()).find(({ mounts }) => mounts.includes(destination));
+      if (to === undefined || to.onAir === null) throw new Refusal('bad-request', 'No such destination');
+      const answers = await queries.all('move', { filter: { channel }, to: to.channel });
+      const refused = answers.reduce((sum, each) => sum + each.refused, 0);
+      const message = `Clients moved from ${mount} to ${destination}`;
+      return refused === 0
+        ? { done: true, message }
+        : { done: false, message: `${message}, but for ${refused}: the formats differ` };
+    },
+    // Its source may be away already.
+    fallbacks: async (request, { name: by }) => {
+      const { channel } = await channelAt(parts, request);
+      const to = parameterOf(request, 'fallback');
+      if (to === null) throw new Refusal('bad-request', 'Missing parameter');
+      if (to === '') await queries.hub('removeFallback', { channel });
+      else {
+        await queries.hub('putFallback', { channel, to, by, sinceMs: parts.wallMs() }).catch((error: unknown) => {
+          const isWrong = error instanceof Refusal && ['not-found', 'conflict'].includes(error.kind);
+          throw isWrong ? new Refusal('bad-request', error.message) : error;
+        });
+      }
+      return { done: true, message: 'Fallback configured' };
+    },
+  };
+}
+
+/** The channel of `mount`, which has to be on air. @throws Refusal bad-request */
+async function sourceOf(parts: AdminParts, request: FastifyRequest): Promise<ChannelReport> {
+  const found = await channelAt(parts, request);
+  if (!isOnAir(found)) throw new Refusal('bad-request', NO_SOURCE);
+  return found;
+}
+
+/** The same, on air or not. @throws Refusal bad-request */
+async function channelAt(parts: AdminParts, request: FastifyRequest): Promise<ChannelReport> {
+  const mount = given(request, 'mount');
+  if (mount === '') throw new Refusal('bad-request', 'Unknown admin request');
+  const found = (await parts.channels()).find(({ mounts }) => mounts.includes(mount));
+  if (found === undefined) throw new Refusal('bad-request', NO_SOURCE);
+  return found;
+}
+
+async function listenersOf({ queries }: AdminParts, channel: string): Promise<ListenerReport[]> {
+  const pages = await queries.all('listeners', { channel, most: MOST_CLIENTS });
+  return pages.flatMap((page) => page.listeners);
+}
+
+/** @throws Refusal bad-request */
+function needed(request: FastifyRequest, name: string): string {
+  const value = given(request, name);
+  if (value === '') throw new Refusal('bad-request', 'Missing parameter');
+  return value;
+}
+
+/** A parameter of the address or of a form; "": it is empty, or not there. */
+function given(request: FastifyRequest, name: string): string {
+  return parameterOf(request, name) ?? '';
+}
+
+/** Null: it is not there. */
+function parameterOf({ url, headers, body }: FastifyRequest, name: string): string | null {
   const type = headers['content-type'] ?? '';
   const posted = Buffer.isBuffer(body) && isForm(type) ? formFields(body, type, '', 16).get(name)?.(decodeUtf8) : null;
-  return posted ?? parameter(url, name) ?? '';
-}
-
-function isOnAir({ onAir }: ChannelReport): boolean {
-  return onAir !== null;
-}
-
-async function statsOf(
-  parts: AdminParts,
-  { hostname, protocol, host }: FastifyRequest,
-  mount: string,
-): Promise<Members> {
-  const channels = (await parts.channels()).filter(isOnAir);
-  const listeners = channels.reduce((sum, { connections }) => sum + connections, 0);
-  const encoders = channels
-    .flatMap(({ sources }) => sources)
-    .filter(({ kind, state }) => kind === 'encoder' && state === 'up');
-  const relays = channels
-    .flatMap(({ sources }) => sources)
-    .filter(({ kind, state }) => kind === 'pull' && state === 'up');
-  return {
-    ...{ admin: '', clients: listeners + encoders.length, host: hostname, listeners, location: '' },
-    ...{ server_id: parts.server, ...times('server_start', parts.startedMs) },
-    ...{
-      source_client_connections: encoders.length,
-      source_relay_connections: relays.length,
-      sources: channels.length,
-    },
-    source: channels
-      .filter(({ mounts }) => mount === '' || mounts.includes(mount))
-      .map((channel) => sourceMembers(channel, mount || channel.mounts[0]!, `${protocol}://${host}`)),
-  };
-}
-
-function sourceMembers(channel: ChannelReport, mount: string, base: string): Members {
-  const source = channel.sources[channel.onAir!];
-  const { bitrateKbps, audioChannels, sampleRate, onAirSinceMs, title } = channel;
-  return {
-    $: mount,
-    ...(bitrateKbps > 0 ? { bitrate: bitrateKbps } : {}),
-    ...(audioChannels > 0 ? { channels: audioChannels } : {}),
-    genre: channel.genre,
-    listener_peak: channel.peakConnections,
-    listeners: channel.connections,
-    listenurl: `${base}${mount}`,
-    max_listeners: channel.maxListeners ?? 'unlimited',
-    public: channel.isPublic ? 1 : 0,
-    ...(sampleRate > 0 ? { samplerate: sampleRate } : {}),
-    server_description: channel.description,
-    server_name: channel.name,
-    server_type: channel.contentType,
-    slow_listeners: 0,
-    source_ip: source?.address ?? '',
-    ...(onAirSinceMs === null ? {} : times('stream_start', onAirSinceMs)),
-    ...(title === '' ? {} : { title }),
-    ...(source?.agent ? { user_agent: source.agent } : {}),
-  };
-}
-
-function mountMembers({ mounts, connections, contentType, onAirSinceMs }: ChannelReport, nowMs: number): Members {
-  return {
-    $: mounts[0]!,
-    fallback: '',
-    listeners: connections,
-    Connected: secondsSince(onAirSinceMs ?? nowMs, nowMs),
-    'content-type': contentType,
-  };
-}
-
-function clientMembers({ id, address, agent, sinceMs }: ListenerReport, nowMs: number): Members {
-  const [process, connection] = id.split('-').map(Number);
-  const number = process! * OF_PROCESS + connection!;
-  return { IP: address, UserAgent: agent, Connected: secondsSince(sinceMs, nowMs), ID: number };
-}
-
-function secondsSince(ms: number, nowMs: number): number {
-  return Math.max(0, Math.floor((nowMs - ms) / 1000));
-}
-
-/** `Mon, 23 Nov 2026 23:13:00 +0000`, and the same as Icecast has ISO 8601. */
-function times(name: string, ms: number): Members {
-  const time = new Date(ms);
-  return {
-    [name]: time.toUTCString().replace('GMT', '+0000'),
-    [`${name}_iso8601`]: time.toISOString().replace(/\.\d+Z$/, '+0000'),
-  };
-}
-
-function sendXml(reply: FastifyReply, root: string, members: Members): FastifyReply {
-  const text = `<?xml version="1.0"?>\n${element(root, members)}\n`;
-  return reply.headers({ 'Content-Type': XML_TYPE }).send(text);
-}
-
-function element(name: string, value: Value): string {
-  if (Array.isArray(value)) return value.map((each: Members) => element(name, each)).join('');
-  if (typeof value !== 'object') return `<${name}>${escapeMarkup(String(value))}</${name}>`;
-  const { $: mount, ...members } = value as Members;
-  // A path holds nothing that would have to be escaped.
-  const attribute = mount === undefined ? '' : ` mount="${escapeMarkup(String(mount)).replaceAll('"', '&quot;')}"`;
-  const inner = Object.entries(members).map(([inside, each]) => element(inside, each));
-  return `<${name}${attribute}>${inner.join('')}</${name}>`;
-}
-
-/** As `/status-json.xsl` of 2.4 has it: one of several is an object, several are an array. */
-function jsonOf(value: Value): unknown {
-  if (Array.isArray(value))
-    return value.length === 1 ? jsonOf(value[0] as Members) : value.map((each: Members) => jsonOf(each));
-  if (typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name === '$' ? 'mount' : name, jsonOf(each)]));
+  return posted ?? parameter(url, name);
 }

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../base/log.js';
 import { Refusal } from '../../base/refusal.js';
 import type { Right } from '../../config/admin.js';
+import { auditDone, auditRefused } from '../audit.js';
 import { refuseOthers } from '../methods.js';
 import { ADMIN_ROLE, type AdminAccess, type AdminUser } from './access.js';
 
@@ -22,7 +23,7 @@ export interface Done {
 }
 
 export interface Act {
-  readonly method: 'POST' | 'DELETE';
+  readonly method: 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly right: Right;
   /** In the log. */
@@ -88,15 +89,13 @@ export class AdminRoutes {
 
   /** Performs it, and logs it. @param asked is logged where it is refused */
   async audited(user: AdminUser, act: string, asked: object, perform: () => Promise<Done>): Promise<Done> {
-    const { name, address, connection } = user;
-    const about = { user: name, address, connection, act };
     try {
       const done = await perform();
-      this.#log.info({ ...about, ...done.what, outcome: 'done' }, 'admin act');
+      auditDone(this.#log, user, act, done.what);
       return done;
     } catch (error) {
       const why = error instanceof Refusal ? { outcome: error.kind, why: error.message } : { outcome: 'internal' };
-      this.#log.warn({ ...about, asked: printable(asked), ...why }, 'admin act refused');
+      auditRefused(this.#log, user, act, asked, why);
       throw error;
     }
   }
@@ -115,9 +114,4 @@ export class AdminRoutes {
   #take(url: string, methods: readonly string[]): void {
     this.#methods.set(url, [...(this.#methods.get(url) ?? []), ...methods]);
   }
-}
-
-/** Parts of the path, as far as a log needs them. */
-function printable(asked: object): Record<string, string> {
-  return Object.fromEntries(Object.entries(asked).map(([name, value]) => [name, String(value).slice(0, 64)]));
 }

@@ -6,24 +6,23 @@
  * The secret comes first: where it stands in the head (Basic, or `pass=` in the address) no byte of a form is read before it is right.
  */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { pathOf, queryOf } from '../../base/request-target.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { queryBytes } from '../../metadata/query.js';
-import { cleanWithin, decodeNamed, decodeUndeclared } from '../../metadata/text.js';
-import { cutTitle, splitTitle } from '../../metadata/title.js';
+import { cutTitle } from '../../metadata/title.js';
 import { type Judged, type Judges, judgeRequest } from '../../net/judge.js';
 import type { Proxies } from '../../net/peer.js';
 import { basicCredentials } from '../../net/request-head.js';
 import { NO_SECRET } from '../../net/secret-gate.js';
 import { connectionId } from '../../net/tracked-connection.js';
-import type { SourceTitle } from '../../source/source.js';
 import { TITLE_METHODS } from '../allow.js';
 import type { Exchange, HttpService } from '../service.js';
 import { type Login, openedBy, readLogin } from './shoutcast-password.js';
+import { type Fields, type TitleLimits, textOf, titleOf } from './title-fields.js';
 import { BASIC_CHALLENGE, type IngestOptions, secretRefusal } from './verdict.js';
 
-export interface TitleUpdateOptions extends Judges, Pick<IngestOptions, 'mountAt'> {
+export interface TitleUpdateOptions extends Judges, TitleLimits, Pick<IngestOptions, 'mountAt'> {
   /** The channels that take an encoder. */
   readonly encoderMounts: readonly EncoderMount[];
   readonly proxies: Proxies;
@@ -31,14 +30,34 @@ export interface TitleUpdateOptions extends Judges, Pick<IngestOptions, 'mountAt
   readonly bodyBytes: number;
   /** Of query and form together. */
   readonly parameters: number;
-  /** A longer artist or song is cut, since no encoder reads a refusal. */
-  readonly textBytes: number;
-  /** A longer URL is ignored. */
-  readonly urlBytes: number;
+  /** Users of the admin interface, who may send titles too. Absent: there are none. */
+  readonly admins?: TitleAdmins;
   /** Every answer, for the log. Never with credentials. */
   onVerdict(answer: TitleUpdateVerdict): void;
   /** Called with what went wrong where the client learns only that something did. */
   onError(error: unknown): void;
+}
+
+export interface TitleAdmins {
+  /** As AdminAccess.titleSender has it (http/admin/access.ts). */
+  sender(headers: IncomingHttpHeaders): TitleSender | null;
+  /** For the audit. @param status of the answer */
+  onAct(sender: TitleSender, address: string, what: TitleAct, status: number): void;
+}
+
+/** A user of the admin interface; `refusal`: why it may not, or null. */
+export interface TitleSender {
+  readonly name: string;
+  readonly refusal: string | null;
+}
+
+export interface TitleAct {
+  /** As it was asked for; "": none was named. */
+  readonly mount: string;
+  readonly artist: string;
+  readonly title: string;
+  readonly song: string;
+  readonly message: string;
 }
 
 export interface TitleUpdateVerdict {
@@ -76,14 +95,15 @@ type TitleExchange = Pick<Exchange, 'request' | 'response'>;
 interface TitleUpdate {
   readonly mount: EncoderMount;
   readonly fields: Fields;
+  /** Null: the channel's encoder. */
+  readonly sender: TitleSender | null;
 }
 
-type Fields = ReadonlyMap<string, Buffer>;
-
-const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin.cgi']);
+/** `.xsl` is the web page of Icecast 2.4, which scripts call too. */
+const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin/metadata.xsl', '/admin.cgi']);
+const BEARER = /^bearer +\S/i;
 const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: TITLE_METHODS };
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
-const IMAGE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
 export class TitleUpdates implements HttpService {
   readonly role = 'encoder';
@@ -105,9 +125,10 @@ export class TitleUpdates implements HttpService {
 
   async #update(exchange: TitleExchange): Promise<void> {
     try {
-      const { mount, fields } = await this.#read(exchange);
+      const { mount, fields, sender } = await this.#read(exchange);
       const answer = await this.#apply(mount, fields);
       answer.channel = mount.channelKey;
+      if (sender !== null) this.#audit(exchange, sender, fields, answer);
       this.#answer(exchange, answer);
     } catch (error) {
       if (error instanceof TitleUpdateAnswer) this.#answer(exchange, error);
@@ -139,7 +160,13 @@ export class TitleUpdates implements HttpService {
     const isUnread = isForm && isSecretInHead;
     let mounts = isUnread ? this.#options.encoderMounts : this.#named(fields, login);
     let opened: readonly EncoderMount[] = [];
-    await this.#judge(exchange, mounts, () => (opened = openedBy(readings, mounts)).length > 0);
+    let sender: TitleSender | null = null;
+    await this.#judge(exchange, mounts, () => {
+      opened = openedBy(readings, mounts);
+      sender = path === '/admin.cgi' ? null : (this.#options.admins?.sender(request.headers) ?? null);
+      return opened.length > 0 || sender !== null;
+    });
+    if (opened.length === 0 && sender !== null) return await this.#readOf(sender, exchange, fields, isUnread);
     if (isUnread) {
       fields = this.#fields(`${query}&${await this.#readForm(request)}`);
       mounts = this.#named(fields, login);
@@ -151,7 +178,34 @@ export class TitleUpdates implements HttpService {
     if (others.length > 0) {
       throw new TitleUpdateAnswer(403, 'Several channels have this password: say which, with mount=');
     }
-    return { mount: mount!, fields };
+    return { mount: mount!, fields, sender: null };
+  }
+
+  /** Of a user of the admin interface, whose secret is right. Rejects with TitleUpdateAnswer. */
+  async #readOf(sender: TitleSender, exchange: TitleExchange, fields: Fields, isUnread: boolean): Promise<TitleUpdate> {
+    const { request } = exchange;
+    try {
+      if (sender.refusal !== null) throw new TitleUpdateAnswer(403, sender.refusal);
+      if (isUnread) fields = this.#fields(`${queryOf(request.url!)}&${await this.#readForm(request)}`);
+      const [mount, ...others] = this.#named(fields, { mount: null });
+      if (mount === undefined || others.length > 0) throw new TitleUpdateAnswer(400, 'Say which channel, with mount=');
+      return { mount, fields, sender };
+    } catch (error) {
+      if (error instanceof TitleUpdateAnswer) this.#audit(exchange, sender, fields, error);
+      throw error;
+    }
+  }
+
+  #audit({ request }: TitleExchange, sender: TitleSender, fields: Fields, { status, why }: TitleUpdateAnswer): void {
+    const text = (name: string) => cutTitle(textOf(fields, name), this.#options.textBytes);
+    const what = {
+      mount: text('mount'),
+      artist: text('artist'),
+      title: text('title'),
+      song: text('song'),
+      message: why,
+    };
+    this.#options.admins!.onAct(sender, this.#options.proxies.ofRequest(request), what, status);
   }
 
   /** Throws TitleUpdateAnswer. */
@@ -199,37 +253,19 @@ export class TitleUpdates implements HttpService {
 
   async #apply(mount: EncoderMount, fields: Fields): Promise<TitleUpdateAnswer> {
     if (textOf(fields, 'mode') !== 'updinfo') return new TitleUpdateAnswer(400, 'Only mode=updinfo is known here');
-    const isFed = await mount.sendTitle(this.#title(fields));
+    const isFed = await mount.sendTitle(titleOf(fields, this.#options));
     if (!isFed) return new TitleUpdateAnswer(400, 'No encoder feeds this mount');
     if (!mount.takesTitles) return new TitleUpdateAnswer(200, 'Mountpoint will not accept this information update');
     return new TitleUpdateAnswer(200, 'Metadata update successful');
   }
 
   /** Where no mount is named, all that take an encoder. Throws TitleUpdateAnswer. */
-  #named(fields: Fields, login: PasswordLogin): readonly EncoderMount[] {
+  #named(fields: Fields, login: Pick<PasswordLogin, 'mount'>): readonly EncoderMount[] {
     const mount = textOf(fields, 'mount') || login.mount;
     if (!mount) return this.#options.encoderMounts;
     const found = this.#options.mountAt(mount.startsWith('/') ? mount : `/${mount}`);
     if (found === undefined) throw new TitleUpdateAnswer(404, 'No channel takes an encoder at this mount');
     return [found];
-  }
-
-  /** Artist and title where both are there, else `song`, else `title` (Liquidsoap sends all three). */
-  #title(fields: Fields): SourceTitle {
-    const charset = textOf(fields, 'charset');
-    const { textBytes, urlBytes } = this.#options;
-    const read = (name: string) => {
-      const bytes = fields.get(name) ?? Buffer.alloc(0);
-      return (charset === '' ? null : decodeNamed(bytes, charset)) ?? decodeUndeclared(bytes);
-    };
-    const clean = (text: string) => cutTitle(text, textBytes);
-    const [artist, title] = [clean(read('artist')), clean(read('title'))];
-    // An encoder's url is often the station's page: only an image is a cover.
-    const url = cleanWithin(read('url'), urlBytes) ?? '';
-    const cover = IMAGE.test(url) ? url : '';
-    if (artist !== '' && title !== '') return { artist, song: title, cover };
-    const parts = splitTitle(read('song') || read('title'));
-    return { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover };
   }
 
   #answer({ request, response }: TitleExchange, { status, text, headers, why, channel }: TitleUpdateAnswer): void {
@@ -253,16 +289,12 @@ type PasswordLogin = Pick<Extract<Login, { kind: 'password' }>, 'mount' | 'readi
 
 function basicLogin({ headers }: IncomingMessage): PasswordLogin | null {
   const given = basicCredentials(headers.authorization);
-  return given && { mount: null, readings: [given] };
+  if (given === null) return BEARER.test(headers.authorization ?? '') ? { mount: null, readings: [] } : null;
+  return { mount: null, readings: [given] };
 }
 
 /** Encoders put into `pass=` what they put into the first line of their audio: `user:password`, `password:#sid`, `/mount:password`. */
 function shoutcastLogin(pass: string): PasswordLogin {
   const login = readLogin(pass);
   return login.kind === 'password' ? login : { mount: null, readings: [] };
-}
-
-/** A field that is not part of a title; `""` where it is missing or cannot be read. */
-function textOf(fields: Fields, name: string): string {
-  return decodeUndeclared(fields.get(name) ?? Buffer.alloc(0));
 }

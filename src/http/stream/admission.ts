@@ -46,7 +46,7 @@ export class Place {
   limitMs: number;
   readonly #onFreed: () => void;
   readonly #audience: Audience;
-  readonly #audio: PlayableAudio;
+  #audio: PlayableAudio;
   /** Called when the listener has gone; set when the hook knows it. */
   onEnd: ((lastedMs: number) => void) | null = null;
 
@@ -56,6 +56,14 @@ export class Place {
     this.limitMs = limitMs;
     this.#onFreed = onFreed;
     audience.enter(audio);
+  }
+
+  /** It waits for another channel's audio. */
+  moveTo(audio: PlayableAudio): void {
+    if (audio === this.#audio) return;
+    this.#audience.enter(audio);
+    this.#audience.leave(this.#audio);
+    this.#audio = audio;
   }
 
   /** It has not played, and does not come. */
@@ -102,10 +110,10 @@ export class Admission {
 
   /** A place, or the URL of another node that may have one. @throws Refusal unavailable */
   enter(request: StreamRequest, mount: GuardedMount): Place | string {
-    const { audio, maxListeners, overflowUrl } = mount;
+    const { audio, overflowUrl } = mount;
     const { listeners, listenersPerAddress } = this.#options;
     const isFull = this.#audience.count + this.#all.others('listeners') >= listeners;
-    if (isFull || audio.listeners + this.#byChannel.others(audio.key) >= maxListeners) {
+    if (isFull || !this.hasRoom(mount)) {
       if (overflowUrl !== undefined) return elsewhere(overflowUrl, mount.path, request.url);
       throw retryLater('unavailable', `This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
     }
@@ -115,6 +123,11 @@ export class Admission {
     this.#byOrigin.add(origin, 1);
     const limitMs = mount.maxListenMs * (1 - SPREAD * Math.random());
     return new Place(this.#audience, audio, limitMs, () => this.#byOrigin.add(origin, -1));
+  }
+
+  /** Whether one more may play there. */
+  hasRoom({ audio, maxListeners }: Pick<Mount, 'audio' | 'maxListeners'>): boolean {
+    return audio.listeners + this.#byChannel.others(audio.key) < maxListeners;
   }
 
   /** Asks the hook; resolves with why it may not listen, or null. Never rejects. The place stays taken. */

@@ -28,6 +28,8 @@ export const NO_STORE: Readonly<Record<string, string>> = {
 const ROLE: RouteRole = { role: 'stream' };
 const JSON_TYPE = 'application/json';
 const XML_TYPE = 'text/xml';
+/** As the other paths of Icecast below /admin have it (http/admin/icecast-answer.ts). */
+const PUBLIC_STATS = ['/admin/publicstats', '/admin/publicstats.xml', '/admin/publicstats.xsl'];
 
 interface Answer {
   readonly type: string;
@@ -48,14 +50,20 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
     return path === null ? all.for(reached, now()) : render(facts, reached, path);
   };
 
+  const publicXml = (request: FastifyRequest, url: string): Answer => ({
+    type: XML_TYPE,
+    text: ofIcecast(icecastXml, publicStats, request, url),
+  });
+
   const answers: Readonly<Record<string, (request: FastifyRequest, url: string) => Answer>> = {
     '/status-json.xsl': (request, url) => ({
       type: isBare(request) ? XML_TYPE : JSON_TYPE,
       text: ofIcecast(icecast, statusJson, request, url),
     }),
-    '/admin/publicstats': (request, url) => ({
-      type: XML_TYPE,
-      text: ofIcecast(icecastXml, publicStats, request, url),
+    ...Object.fromEntries(PUBLIC_STATS.map((path) => [path, publicXml])),
+    '/admin/publicstats.json': (request, url) => ({
+      type: JSON_TYPE,
+      text: ofIcecast(icecast, statusJson, request, url),
     }),
     '/7.html': (_, url) => ({ type: 'text/html', text: sevenHtml(channelOf(facts.channels, url)) }),
     '/stats': (request, url) => {

@@ -5,9 +5,11 @@ import type { EncoderMount } from '../../../src/channel/mount.js';
 import { TitleUpdates } from '../../../src/http/ingest/title-updates.js';
 import { Proxies } from '../../../src/net/peer.js';
 import { SecretGate } from '../../../src/net/secret-gate.js';
+import { ADMIN_LOGIN, ADMIN_USERS } from '../../kit/admin-client.js';
 import { FakeClock } from '../../kit/clock.js';
 import { roomyTable } from '../../kit/front-harness.js';
 import { feed } from '../../kit/icecast.js';
+import { keepLines } from '../../kit/log-lines.js';
 import { until } from '../../kit/player.js';
 import { startRouted } from '../../kit/routed.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../../kit/server.js';
@@ -426,6 +428,43 @@ t.test('a title for a mount that no encoder feeds is refused, unless the channel
   encoder.destroy();
   await until(async () => (await setTitle('/filed', 'late')).status === 400, 5000);
   t.equal((await setTitle('/studio', 'any')).status, 200, 'titlesWhileAway');
+});
+
+t.test("a user of the admin interface, as Icecast takes its admin's login", async (t) => {
+  const { log, lines } = keepLines();
+  const yaml = `${demoYaml(CHANNELS)}limits: { wrongSecretsPerMinute: 6, secretQueue: 0 }\n${ADMIN_USERS}`;
+  const { port, base } = await startServer(t, yaml, undefined, log);
+  const query = 'mount=/studio.mp3&mode=updinfo&song=Nina+-+Sinnerman';
+  const say = (login: string, at = query) => ask(t, port, `GET /admin/metadata?${at} HTTP/1.0\n${login}`);
+  const acts = () => lines.filter(({ act }) => act === 'metadata');
+  t.match(await say(`Authorization: ${ADMIN_LOGIN}`), { status: 200, body: TAKEN });
+  t.match(await now(base, 'studio'), { artist: 'Nina', song: 'Sinnerman', source: 'encoder' });
+  t.match(acts(), [
+    { user: 'all', address: '127.0.0.1', mount: '/studio.mp3', song: 'Nina - Sinnerman', outcome: 'done' },
+  ]);
+  t.equal((await say('Authorization: Bearer may change titles', query.replace('Sinner', 'Piano'))).status, 200);
+  t.match(await now(base, 'studio'), { song: 'Pianoman' });
+  const form = 'mount=%2Ftwin.mp3&mode=updinfo&song=Form';
+  const head = `Authorization: ${ADMIN_LOGIN}\nContent-Type: application/x-www-form-urlencoded\nContent-Length: ${form.length}`;
+  t.equal((await ask(t, port, `POST /admin/metadata HTTP/1.1\n${head}`, form)).status, 200);
+  t.match(await now(base, 'twin'), { song: 'Form' });
+  const page = await fetch(`${base}/admin/metadata.xsl?${query}`, { headers: { Authorization: ADMIN_LOGIN } });
+  t.equal(page.status, 200, "the web page's path");
+
+  const refused = await say('Authorization: Bearer may operate');
+  t.match(refused, { status: 403, body: /right titles/ });
+  t.match(acts().at(-1), { user: 'operator', outcome: 403, level: 'warn' });
+  t.match(await say(`Authorization: ${ADMIN_LOGIN}`, 'mode=updinfo&song=x'), { status: 400, body: /mount=/ });
+  const browser = `Authorization: ${ADMIN_LOGIN}\nUser-Agent: Mozilla/5.0\nReferer: http://evil.example/`;
+  t.match(await say(browser), { status: 403 }, 'an image of another page');
+  t.equal((await ask(t, port, `GET /admin.cgi?pass=may%20do%20all%20of%20it&${query} HTTP/1.0`)).status, 401);
+  t.equal((await say(STUDIO)).status, 200, 'the encoder itself, as ever');
+  // One limit for all wrong ones.
+  const wrong = basic('all', 'may do nothing');
+  const statuses = [];
+  for (let i = 0; i < 8; i++) statuses.push((await say(wrong)).status);
+  t.match(statuses, [401, 401, 401, 401, 401, 429, 429, 429]);
+  t.notMatch(JSON.stringify(lines), /may do all|may operate|may do nothing/);
 });
 
 t.test('only where encoders are served', async (t) => {

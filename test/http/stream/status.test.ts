@@ -261,6 +261,10 @@ t.test('publicstats: what status-json.xsl says, as XML', async (t) => {
   t.ok(xml.includes('<server_name>Näme "1" &lt;&amp;&gt;</server_name>'));
   t.ok((await sources('?mount=/uno')).includes('<source mount="/uno">'), 'by any mount');
   t.notOk((await sources('?mount=/none')).includes('<source'));
+  const json = await (await fetch(`${base}/admin/publicstats.json?mount=/uno`)).json();
+  t.same(json, await (await fetch(`${base}/status-json.xsl?mount=/uno`)).json());
+  for (const form of ['.xml', '.xsl'])
+    t.match(await (await fetch(`${base}/admin/publicstats${form}`)).text(), /^<\?xml .*\?>\n<icestats>/, form);
   const answer = await fetch(`${base}/admin/publicstats`);
   t.equal(answer.headers.get('content-type'), 'text/xml');
   t.equal(answer.headers.get('access-control-allow-origin'), '*');

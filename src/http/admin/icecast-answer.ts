@@ -1,0 +1,47 @@
+/** Icecast's answers as text: elements as XML, and the same as JSON in the form of `/status-json.xsl`. Pure but for what is sent. */
+
+import type { FastifyReply } from 'fastify';
+import { escapeMarkup } from '../markup.js';
+
+const XML_TYPE = 'text/xml; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** What stands behind a path: nothing is XML. The web pages of 2.4 (`.xsl`) are read by scripts too, which take elements out of them. */
+export const FORMS = ['', '.xml', '.xsl', '.json'] as const;
+export type Form = (typeof FORMS)[number];
+
+export type Value = string | number | Members | readonly Members[];
+/** Elements in their order; `$` are the attributes. */
+export interface Members {
+  readonly [name: string]: Value;
+}
+
+export function sendIcecast(reply: FastifyReply, form: Form, root: string, members: Members): FastifyReply {
+  return form === '.json'
+    ? reply.headers({ 'Content-Type': JSON_TYPE }).send(JSON.stringify({ [root]: jsonOf(members) }))
+    : reply.headers({ 'Content-Type': XML_TYPE }).send(`<?xml version="1.0"?>\n${element(root, members)}\n`);
+}
+
+function element(name: string, value: Value): string {
+  if (Array.isArray(value)) return value.map((each: Members) => element(name, each)).join('');
+  if (typeof value !== 'object') return `<${name}>${escapeMarkup(String(value))}</${name}>`;
+  const { $, ...members } = value as Members;
+  const attributes = Object.entries(($ ?? {}) as Members).map(([name, text]) => ` ${name}="${attribute(text)}"`);
+  const inner = Object.entries(members).map(([inside, each]) => element(inside, each));
+  return `<${name}${attributes.join('')}>${inner.join('')}</${name}>`;
+}
+
+function attribute(value: Value): string {
+  return escapeMarkup(String(value)).replaceAll('"', '&quot;');
+}
+
+/** One of several is an object, several are an array; attributes are members like others. */
+function jsonOf(value: Value): unknown {
+  if (Array.isArray(value))
+    return value.length === 1 ? jsonOf(value[0] as Members) : value.map((each: Members) => jsonOf(each));
+  if (typeof value !== 'object') return value;
+  const { $, ...members } = value as Members;
+  return Object.fromEntries(
+    Object.entries({ ...(($ ?? {}) as Members), ...members }).map(([name, each]) => [name, jsonOf(each)]),
+  );
+}

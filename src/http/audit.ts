@@ -1,0 +1,40 @@
+/** The line that every act of an operator leaves in the log: who, from where, what, what became of it. Never with secrets. */
+
+import type { Log } from '../base/log.js';
+
+/** Who acts. */
+export interface Actor {
+  readonly name: string;
+  /** Of the client. */
+  readonly address: string;
+  /** The id of its connection. */
+  readonly connection?: string | undefined;
+}
+
+/** Of a text that a client sent. */
+const TEXT_CHARACTERS = 64;
+/** Of what was done: titles, names, changes. */
+const DONE_CHARACTERS = 500;
+
+export function auditDone(log: Log, actor: Actor, act: string, what: object): void {
+  log.info({ ...lineOf(actor, act), ...cut(what, DONE_CHARACTERS), outcome: 'done' }, 'admin act');
+}
+
+/** @param asked what the client sent: as far as a log needs it */
+export function auditRefused(log: Log, actor: Actor, act: string, asked: object, outcome: object): void {
+  const texts = Object.fromEntries(Object.entries(asked).map(([name, value]) => [name, String(value)]));
+  log.warn({ ...lineOf(actor, act), asked: cut(texts, TEXT_CHARACTERS), ...outcome }, 'admin act refused');
+}
+
+function lineOf({ name, address, connection }: Actor, act: string): object {
+  return { user: name, address, ...(connection !== undefined && { connection }), act };
+}
+
+/** Its texts with that many characters at most. */
+function cut(what: object, characters: number): object {
+  const members = Object.entries(what).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value.slice(0, characters) : value,
+  ]);
+  return Object.fromEntries(members);
+}

@@ -1,0 +1,38 @@
+/**
+ * Which mounts stand in for a channel while it has no audio, as operators have set it (http/admin/README.md, "Fallbacks"): the same in all processes. A
+ * mount that has gone stands in for nothing, and a circle ends where it began.
+ */
+
+import type { Mount } from '../../channel/mount.js';
+
+export class Fallbacks {
+  /** By path. */
+  readonly #mounts: ReadonlyMap<string, Mount>;
+  /** Channel → path. */
+  #toOf: ReadonlyMap<string, string> = new Map();
+
+  constructor(mounts: ReadonlyMap<string, Mount>) {
+    this.#mounts = mounts;
+  }
+
+  set(fallbacks: readonly { readonly channel: string; readonly to: string }[]): void {
+    this.#toOf = new Map(fallbacks.map(({ channel, to }) => [channel, to]));
+  }
+
+  /** Channels that have one. */
+  get channels(): Iterable<string> {
+    return this.#toOf.keys();
+  }
+
+  /** The first choice first: what stands in for a channel, for that one, and so on. */
+  of(channel: string): readonly Mount[] {
+    const found: Mount[] = [];
+    const seen = new Set([channel]);
+    for (let key = channel; ; ) {
+      const mount = this.#mounts.get(this.#toOf.get(key) ?? '');
+      if (mount === undefined || seen.has(mount.audio.key)) return found;
+      found.push(mount);
+      seen.add((key = mount.audio.key));
+    }
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * Those who play: joins them to the audience, and lets them go on at another channel on the same connection, where an operator moves them, or while theirs
+ * has no audio and another one stands in for it (fallbacks.ts).
+ *
+ *   home has audio ──► silent, and its tape heard to the end ──► first stand-in with audio whose stream their head fits
+ *          ▲                                                        │
+ *          └── home's tape grows again ◄────────────────────────────┘        no such one: they stay where they are
+ *
+ * Invariant: a listener that moves has a place where it goes before it leaves, and stands at the end of a segment.
+ */
+
+import type { Socket } from 'node:net';
+import type { AudioTape } from '../../audio/audio-tape.js';
+import type { PlayableAudio } from '../../audio/playable-audio.js';
+import type { AlarmHandler, Clock } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import type { Mount } from '../../channel/mount.js';
+import type { Audience } from '../../listener/audience.js';
+import type { Listener, ListenerClient } from '../../listener/listener.js';
+import type { CountedListener, ListenerRequest, ListenerStats } from '../../listener/listener-stats.js';
+import type { Session, Sessions } from '../../listener/sessions.js';
+import type { Place } from './admission.js';
+import type { Fallbacks } from './fallbacks.js';
+import type { StreamRequest } from './stream-request.js';
+
+/** How often it is looked for listeners whose channel has no audio, or has some again. */
+const LOOK_MS = 200;
+/** A source may be replaced at once; and what came last may still be on its way from another process. */
+const SILENT_MS = 500;
+/** As many are moved in one look: a crowd must not block the loop. The next look comes at once then. */
+const MOST_PER_LOOK = 200;
+const NOTHING = Buffer.alloc(0);
+
+export interface PlayersOptions {
+  /** How long a tape is waited for that is in another process. */
+  readonly startTimeoutMs: number;
+  readonly log: Log;
+  /** Where listeners can be moved, by path. Absent: nowhere. */
+  readonly mounts?: ReadonlyMap<string, Mount>;
+  readonly fallbacks?: Fallbacks;
+}
+
+/** A listener while it plays, as far as it goes with it to another channel. */
+export interface Stay {
+  readonly audio: PlayableAudio;
+  /** What it asked for, or was moved to: there it comes back. */
+  home: Mount;
+  /** As its head has said; null: without titles. */
+  readonly metaint: number | null;
+  readonly place: Place;
+  readonly session: Session | null;
+  /** For the log. */
+  readonly connection: StreamRequest['connection'];
+  readonly client: ListenerClient;
+  readonly counted: CountedListener;
+  readonly readAheadMs: number;
+  /** When it has listened for as long as it may. */
+  readonly endMs: number;
+}
+
+/** A listener that goes to a channel whose tape is not here yet, or does not grow yet. */
+interface MovingListener {
+  readonly mount: Mount;
+  readonly stay: Stay;
+  readonly untilMs: number;
+  /** As it was seen first: audio comes once there is more. Null: what is there is enough. */
+  seen: { readonly tape: AudioTape | undefined; readonly head: number } | null;
+}
+
+export class Players implements AlarmHandler {
+  readonly #audience: Audience;
+  readonly #sessions: Sessions;
+  readonly #stats: ListenerStats;
+  readonly #clock: Clock;
+  readonly #options: PlayersOptions;
+  readonly #moving = new Map<Listener, MovingListener>();
+  /** Those who are not where they are at home. */
+  readonly #away = new Map<Listener, Stay>();
+  /** Channels with a fallback and without audio → since when, as it was seen here. */
+  readonly #silentSinceMs = new Map<string, number>();
+  #lookMs = 0;
+
+  constructor(audience: Audience, sessions: Sessions, stats: ListenerStats, clock: Clock, options: PlayersOptions) {
+    this.#audience = audience;
+    this.#sessions = sessions;
+    this.#stats = stats;
+    this.#clock = clock;
+    this.#options = options;
+  }
+
+  /** The audience has counted it where it plays (its place). */
+  join(socket: Socket, head: Buffer, burstMs: number, stay: Stay): void {
+    const { audio, home, metaint, place, session, connection, client, counted, readAheadMs, endMs } = stay;
+    const listener = this.#audience.join(socket, audio, head, {
+      icy: metaint !== null,
+      burstMs,
+      session,
+      readAheadMs,
+      limitMs: endMs - this.#clock.now(),
+      client,
+      onEnd: ({ ending, bytes, lastedMs }) => {
+        place.end(lastedMs);
+        this.#stats.leave(counted, bytes, lastedMs);
+        const seconds = Math.round(lastedMs / 1000);
+        this.#options.log.debug({ connection, channel: audio.key, ending, seconds, bytes }, 'listener ended');
+      },
+      onMove: (listener, path, comesBack) => this.#move(listener, path, stay, comesBack),
+    });
+    if (home.audio !== audio) this.#away.set(listener, stay);
+  }
+
+  onAlarm(nowMs: number): void {
+    if (this.#moving.size > 0) this.#moveThose(nowMs);
+    if (nowMs < this.#lookMs) return;
+    this.#lookMs = nowMs + LOOK_MS;
+    let left = this.#lookAway(MOST_PER_LOOK);
+    for (const key of this.#options.fallbacks?.channels ?? []) left = this.#lookAt(key, nowMs, left);
+    if (left === 0) this.#lookMs = nowMs;
+  }
+
+  /** Of a channel that has lost its audio. Returns how many more may be moved now. */
+  #lookAt(key: string, nowMs: number, most: number): number {
+    const home = this.#options.mounts?.get(`/${key}`);
+    if (home === undefined || canBegin(home)) {
+      this.#silentSinceMs.delete(key);
+      return most;
+    }
+    const sinceMs = this.#silentSinceMs.get(key) ?? nowMs;
+    this.#silentSinceMs.set(key, sinceMs);
+    if (nowMs - sinceMs < SILENT_MS || home.audio.playing === 0) return most;
+    const standIns = this.#options.fallbacks!.of(key).filter(canBegin);
+    if (standIns.length === 0) return most;
+    let left = most;
+    for (const listener of this.#thoseOf(key)) {
+      if (left === 0) break;
+      if (this.#away.has(listener) || this.#moving.has(listener)) continue;
+      // It hears its channel to the end.
+      listener.staysMs = 0;
+      if (listener.isAtEdge && standIns.some(({ path }) => listener.move(path, true))) left--;
+    }
+    return left;
+  }
+
+  #thoseOf(channel: string): Listener[] {
+    const found: Listener[] = [];
+    for (const listener of this.#audience.all()) if (listener.channel === channel) found.push(listener);
+    return found;
+  }
+
+  /** Of those who are away: home has audio again, or what stands in for it is another one now. Returns how many more may be moved now. */
+  #lookAway(most: number): number {
+    let left = most;
+    for (const [listener, stay] of this.#away) {
+      if (left === 0) break;
+      if (listener.slot < 0) this.#away.delete(listener);
+      else if (!this.#moving.has(listener) && this.#goesOn(listener, stay)) left--;
+    }
+    return left;
+  }
+
+  #goesOn(listener: Listener, stay: Stay): boolean {
+    const { home, audio } = stay;
+    for (const mount of [home, ...(this.#options.fallbacks?.of(home.audio.key) ?? [])]) {
+      if (!canBegin(mount)) continue;
+      if (mount.audio === audio) return false;
+      if (mayMove(stay, mount.audio)) {
+        this.#moveTo(listener, mount, stay, true);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** @param comesBack when its home has audio */
+  #move(listener: Listener, path: string, stay: Stay, comesBack: boolean): boolean {
+    const mount = this.#options.mounts?.get(path);
+    if (mount === undefined || !canBegin(mount)) return false;
+    // It is there already, away from home.
+    if (!comesBack && mount.audio === stay.audio && stay.home.audio !== stay.audio) {
+      this.#away.delete(listener);
+      stay.home = mount;
+      return true;
+    }
+    if (!mayMove(stay, mount.audio)) return false;
+    this.#moveTo(listener, mount, comesBack ? stay : { ...stay, home: mount }, false);
+    return true;
+  }
+
+  /** Takes a place where it goes. Where the tape is in another process it moves when that has come, or stays where it is. */
+  #moveTo(listener: Listener, mount: Mount, stay: Stay, isGrowing: boolean): void {
+    this.#giveUp(listener);
+    this.#audience.enter(mount.audio);
+    const untilMs = this.#clock.now() + this.#options.startTimeoutMs + mount.audio.delayMs;
+    const moving: MovingListener = { mount, stay, untilMs, seen: isGrowing ? { tape: undefined, head: 0 } : null };
+    if (isReady(moving)) this.#moveNow(listener, mount, stay);
+    else this.#moving.set(listener, moving);
+  }
+
+  #moveThose(nowMs: number): void {
+    for (const [listener, moving] of this.#moving) {
+      if (listener.slot >= 0 && nowMs < moving.untilMs && !isReady(moving)) continue;
+      if (listener.slot < 0 || !isReady(moving)) this.#giveUp(listener);
+      else {
+        this.#moving.delete(listener);
+        this.#moveNow(listener, moving.mount, moving.stay);
+      }
+    }
+  }
+
+  #giveUp(listener: Listener): void {
+    const moving = this.#moving.get(listener);
+    if (moving === undefined) return;
+    this.#moving.delete(listener);
+    this.#audience.leave(moving.mount.audio);
+  }
+
+  /** Its stream stands at the end of a segment, which is where a block ends: there the other tape begins. */
+  #moveNow(listener: Listener, mount: Mount, stay: Stay): void {
+    const { audio, path } = mount;
+    const end = mayMove(stay, audio) ? listener.release() : null;
+    if (end === null) {
+      this.#audience.leave(audio);
+      return;
+    }
+    this.#away.delete(listener);
+    this.#stats.leave(stay.counted, end.bytes, end.lastedMs);
+    const metaid = stay.session?.metaid ?? null;
+    const client = { ...stay.client, mount: path };
+    this.join(listener.socket, NOTHING, 0, {
+      ...stay,
+      ...{ audio, client },
+      session: metaid === null ? null : this.#sessions.open({ metaid, channel: audio.key, mount: path }),
+      counted: this.#stats.join(audio.key, requestOf(client), metaid),
+    });
+  }
+}
+
+/** Whether a listener can be sent a burst. */
+export function canBegin({ hasAudio, audio }: Mount): boolean {
+  return hasAudio && audio.hasSegments;
+}
+
+/** Whether the tape is in this process: it comes when the first listener has taken a place. */
+export function isHere({ audio: { tape } }: Mount): boolean {
+  return tape !== undefined && tape.head > tape.tail;
+}
+
+/** A tape may hold what its channel had before: behind that its delay line may still have to fill. */
+function isReady(moving: MovingListener): boolean {
+  const { mount, seen } = moving;
+  if (!isHere(mount)) return false;
+  const tape = mount.audio.tape!;
+  if (seen === null) return true;
+  if (seen.tape === tape) return tape.head > seen.head;
+  moving.seen = { tape, head: tape.head };
+  return false;
+}
+
+/** The head of its stream holds there too: it has said a type, and bytes between two blocks. Ogg begins with what only its own head has. */
+function mayMove({ audio, metaint }: Pick<Stay, 'audio' | 'metaint'>, to: PlayableAudio): boolean {
+  if (to === audio || to.contentType !== audio.contentType || to.contentType === 'audio/ogg') return false;
+  return metaint === null || to.metaint === metaint;
+}
+
+/** As if it had asked for it. */
+function requestOf({ mount, address, agent, referer }: ListenerClient): ListenerRequest {
+  const headers: Readonly<Record<string, string>> = { 'user-agent': agent, referer };
+  return { method: 'GET', url: mount, address, header: (name) => headers[name] };
+}
