@@ -66,8 +66,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'docs/admin-schemas': ['docs/validity', 'http/admin/api'],
   'docs/admin': ['docs/routes', 'docs/validity', 'http/admin/api'],
   'link/admin-reports': ['http/admin/api'],
-  'http/admin/acts': ['http/admin/api'],
-  'http/admin/live': ['http/admin/api'],
   'http/admin/routes': ['http/admin/api'],
   'audio/closed-segments': ['audio/tape', 'audio/ogg-tape', 'audio/tape-readers'],
   'audio/format': ['audio/framer', 'audio/ogg', 'source/intake'],

@@ -75,6 +75,7 @@ export class HubAdmin {
       putFallback: (fallback) => this.#putFallback(fallback),
       removeFallback: ({ channel }) => this.#removeFallback(channel),
       putToken: (token) => this.#putToken(token),
+      rotateToken: ({ id, made, untilMs }) => this.#rotate(id, made, untilMs),
       revokeToken: ({ id }) => this.#revoke(id),
     };
   }
@@ -186,19 +187,27 @@ export class HubAdmin {
 
   async #putToken(token: MadeToken): Promise<null> {
     this.#channel(token.channel);
+    await this.#change(({ tokens, ...state }) => ({ ...state, tokens: withToken(tokens, token) }));
+    return null;
+  }
+
+  async #rotate(id: string, made: MadeToken, untilMs: number | null): Promise<null> {
     await this.#change(({ tokens, ...state }) => {
-      const others = tokens.filter(({ id }) => id !== token.id);
-      if (others.filter(({ channel }) => channel === token.channel).length >= MOST_MADE) {
-        throw new Refusal('too-many', `The channel has ${MOST_MADE} tokens that were made here: revoke one first.`);
-      }
-      return { ...state, tokens: [...others, token] };
+      const before = tokens.find((token) => token.id === id);
+      if (before === undefined) throw new Refusal('not-found', 'There is no such token.');
+      if (before.untilMs !== null) throw new Refusal('conflict', 'Another token has taken its place already.');
+      const others = tokens.filter((token) => token !== before);
+      return { ...state, tokens: withToken(untilMs === null ? others : [...others, { ...before, untilMs }], made) };
     });
     return null;
   }
 
   async #revoke(id: string): Promise<boolean> {
-    const isThere = this.#current(this.#state).tokens.some((token) => token.id === id);
-    await this.#change(({ tokens, ...state }) => ({ ...state, tokens: tokens.filter((token) => token.id !== id) }));
+    let isThere = false;
+    await this.#change(({ tokens, ...state }) => {
+      isThere = tokens.some((token) => token.id === id);
+      return { ...state, tokens: tokens.filter((token) => token.id !== id) };
+    });
     return isThere;
   }
 
@@ -257,3 +266,9 @@ export class HubAdmin {
 
 /** Of what an encoder calls itself. */
 const AGENT_CHARACTERS = 200;
+
+/** Throws a Refusal where its channel would have too many. */
+function withToken(tokens: readonly MadeToken[], token: MadeToken): readonly MadeToken[] {
+  if (tokens.filter(({ channel }) => channel === token.channel).length < MOST_MADE) return [...tokens, token];
+  throw new Refusal('too-many', `The channel has ${MOST_MADE} tokens that were made here: revoke one first.`);
+}

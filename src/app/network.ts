@@ -18,7 +18,7 @@ import { registerDocuments } from '../http/documents.js';
 import { registerHeard } from '../http/heard.js';
 import { type Ops, registerOps } from '../http/ops.js';
 import { registerPage } from '../http/page.js';
-import { type PushAnswered, registerPush } from '../http/push.js';
+import { type PushAnswered, type PushRates, registerPush, takePush } from '../http/push.js';
 import { Readiness, type ReadinessChannel } from '../http/readiness.js';
 import { Router } from '../http/router.js';
 import type { AdminQueries } from '../link/admin-reports.js';
@@ -125,10 +125,11 @@ export class Network {
   async ready(ops: Ops): Promise<void> {
     const { app } = this.router;
     const { config } = this.#core;
-    this.#registerPush();
+    const rates = this.#pushRates();
+    this.#registerPush(rates);
     registerHeard(app, this.#parts.reports, () => Math.ceil(config.sessions.reportSeconds));
     registerOps(app, ops, new Readiness(() => this.#readinessChannels(), this.#core.clock));
-    this.#registerAdmin();
+    this.#registerAdmin(rates);
     registerStatistics(app, {
       access: this.adminAccess,
       clock: this.#core.clock,
@@ -152,6 +153,7 @@ export class Network {
     this.#pageChannels = pageChannels(config);
     this.#documents = documents(config.limits);
     this.#pushLimits = { ...config.limits };
+    this.#live?.refresh();
   }
 
   /** Takes no new clients; streams end with a whole frame, watchers get 1001. Pushes under way go on. */
@@ -186,13 +188,14 @@ export class Network {
     );
   }
 
-  #registerAdmin(): void {
+  #registerAdmin(rates: Pick<PushRates, 'pushes' | 'refusedPushes'>): void {
     const { config, clock, log } = this.#core;
     const { queries, pushes, channels, statuses } = this.#parts;
     const held = (channel: string) => pushes.held(channel).length;
     const parts: AdminParts = {
       ...{ access: this.adminAccess, queries, log, titles: pushes },
       pushLimits: () => this.#pushLimits,
+      takePush: (channel) => takePush(rates, channel),
       get server() {
         return config.streams.server;
       },
@@ -212,15 +215,8 @@ export class Network {
     registerAdmin(this.router.app, parts, this.#live);
   }
 
-  #registerPush(): void {
-    const { config, clock, tallies } = this.#core;
-    const { pushes, channels } = this.#parts;
-    const { limits } = config;
-    const rate = live<RateLimits>({
-      perMinute: () => limits.pushesPerMinute,
-      burst: () => limits.pushBurst,
-      remembered: () => channels.size,
-    });
+  #registerPush(rates: Pick<PushRates, 'pushes' | 'refusedPushes'>): void {
+    const { pushes } = this.#parts;
     const target = {
       authorizes: (channel: string, token: string) => pushes.authorizes(channel, token),
       push: pushes.push.bind(pushes),
@@ -228,11 +224,21 @@ export class Network {
       onPublished: (tookMs: number) => this.requests.pushDurations.add(tookMs / 1000),
       onAnswered: (answered: PushAnswered) => this.#onPushAnswered(answered),
     };
-    registerPush(this.router.app, target, () => this.#pushLimits, {
-      ...this.guards,
+    registerPush(this.router.app, target, () => this.#pushLimits, { ...this.guards, ...rates });
+  }
+
+  #pushRates(): Pick<PushRates, 'pushes' | 'refusedPushes'> {
+    const { config, clock, tallies } = this.#core;
+    const { limits } = config;
+    const rate = live<RateLimits>({
+      perMinute: () => limits.pushesPerMinute,
+      burst: () => limits.pushBurst,
+      remembered: () => this.#parts.channels.size,
+    });
+    return {
       pushes: new Rate(clock, rate, tallies.notices('pushes')),
       refusedPushes: new Rate(clock, rate, tallies.notices('refused pushes')),
-    });
+    };
   }
 
   #onPushAnswered({ status, channel, isAuthorized, address, connection, why }: PushAnswered): void {

@@ -127,8 +127,7 @@ export function registerPush(
   };
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const { channel } = request.params as PushParams;
-    const waitSeconds = rates.refusedPushes.waitSeconds(channel) || rates.pushes.take(channel);
-    if (waitSeconds > 0) throw retryLater('too-many', 'Too many pushes to this channel.', waitSeconds);
+    takePush(rates, channel);
     let accepted: AcceptedPush;
     let ignored: readonly string[];
     try {
@@ -153,6 +152,12 @@ export function registerPush(
     app.route({ ...route, url, method: ['GET', 'POST'], handler });
     refuseOthers(app, url, PUSH_METHODS, 'Push with GET or POST.', ROLE);
   }
+}
+
+/** One of those that a channel may have in a minute. @throws Refusal too-many */
+export function takePush(rates: Pick<PushRates, 'pushes' | 'refusedPushes'>, channel: string): void {
+  const waitSeconds = rates.refusedPushes.waitSeconds(channel) || rates.pushes.take(channel);
+  if (waitSeconds > 0) throw retryLater('too-many', 'Too many pushes to this channel.', waitSeconds);
 }
 
 /**

@@ -283,8 +283,15 @@ export interface HubQuestions {
   putFallback: { readonly ask: ChannelFallback; readonly answer: null };
   /** Whether there was one. */
   removeFallback: { readonly ask: { readonly channel: string }; readonly answer: boolean };
-  /** One with the same id takes its place. */
   putToken: { readonly ask: MadeToken; readonly answer: null };
+  /**
+   * Another one takes its place, in one step; the one before goes on until `untilMs` (null: it is wrong at once). Rejects with a Refusal where it is not there
+   * any more, or has been replaced already.
+   */
+  rotateToken: {
+    readonly ask: { readonly id: string; readonly made: MadeToken; readonly untilMs: number | null };
+    readonly answer: null;
+  };
   /** Whether it was there. */
   revokeToken: { readonly ask: { readonly id: string }; readonly answer: boolean };
 }

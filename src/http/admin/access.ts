@@ -122,6 +122,14 @@ export class AdminAccess {
     return { name, refusal: missingRight(users[name]!, 'titles')?.message ?? null };
   }
 
+  /** A text that is another one where the user's rights or secrets are others; null: there is no such user, or it may not look. */
+  standing(name: string): string | null {
+    const user = this.#users()[name];
+    if (user === undefined || missingRight(user, 'read') !== null) return null;
+    const digests = [user.password, ...user.tokens].map((secret) => secret?.sha256.toString('hex') ?? '');
+    return JSON.stringify([user.rights, digests]);
+  }
+
   async #require(
     request: FastifyRequest,
     reply: FastifyReply,

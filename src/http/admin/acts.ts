@@ -20,9 +20,14 @@ interface Named {
   readonly network: string;
 }
 
-export function registerTitleActs(routes: AdminRoutes, { titles, keys, pushLimits }: AdminParts): void {
+export function registerTitleActs(routes: AdminRoutes, { titles, keys, pushLimits, takePush }: AdminParts): void {
   const right = 'titles';
-  const known = (request: FastifyRequest) => knownChannel(keys(), request);
+  /** The channel, which has the rate of its pushes here too. */
+  const known = (request: FastifyRequest) => {
+    const channel = knownChannel(keys(), request);
+    takePush(channel);
+    return channel;
+  };
   routes.act(
     { method: 'POST', url: '/admin/api/channels/:channel/titles', right, act: 'push title' },
     async (request, { connection }) => {
@@ -191,11 +196,9 @@ export function registerTokenActs(routes: AdminRoutes, { queries, keys, wallMs }
     async (request, user) => {
       const { keepSeconds } = bodyOf(ROTATE, request);
       const before = await known((request.params as Named).id);
-      if (before.untilMs !== null) throw new Refusal('conflict', 'Another token has taken its place already.');
       const { token, made } = make(before.channel, before.name, user.name);
-      await queries.hub('putToken', made);
-      if (keepSeconds > 0) await queries.hub('putToken', { ...before, untilMs: wallMs() + keepSeconds * 1000 });
-      else await queries.hub('revokeToken', { id: before.id });
+      const untilMs = keepSeconds > 0 ? wallMs() + keepSeconds * 1000 : null;
+      await queries.hub('rotateToken', { id: before.id, made, untilMs });
       const { id, channel, name } = made;
       return {
         what: { channel, name, id, before: before.id, keepSeconds },
@@ -206,7 +209,7 @@ export function registerTokenActs(routes: AdminRoutes, { queries, keys, wallMs }
   );
   routes.act({ method: 'DELETE', url: '/admin/api/tokens/:id', right, act: 'revoke token' }, async (request) => {
     const { id, channel, name } = await known((request.params as Named).id);
-    await queries.hub('revokeToken', { id });
+    found(await queries.hub('revokeToken', { id }), 'There is no such token.');
     return { what: { channel, name, id } };
   });
 }

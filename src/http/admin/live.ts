@@ -1,6 +1,7 @@
 /**
  * Live streams by server-sent events: the channels (a snapshot, then those that have changed, about once a second) and the log's lines. One look a second for
- * all who watch, none while nobody does. Bounded: a stream that is not read is cut, and there are at most `streams` of them.
+ * all who watch, none while nobody does. Bounded: a stream that is not read is cut, and there are at most `streams` of them; where that is not enough for all,
+ * whoever has the most gives one up. A stream ends when its user's rights or secrets change: who may still look comes again.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -13,19 +14,28 @@ import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
 const EVERY_MS = 1000;
-/** What may wait in a connection. */
+/** What may wait in a connection of what has come since it was opened. */
 const MOST_WAITING_BYTES = 1_048_576;
+/** Of lines that a new reader is sent at once: the newest. */
+const MOST_KNOWN_BYTES = 524_288;
 /** A comment after this many looks without news. */
 const SILENT_LOOKS = 20;
 const HEADERS = { ...ADMIN_HEADERS, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
 
 interface LiveStream {
   readonly response: ServerResponse;
+  readonly user: string;
+  /** As AdminAccess.standing has it. */
+  readonly standing: string | null;
+  /** Bytes that it is sent at the beginning, however many. */
+  readonly firstBytes: number;
   silentLooks: number;
 }
 
+type LiveParts = Pick<AdminParts, 'access' | 'channels' | 'queries' | 'mostStreams'>;
+
 export class LiveStreams {
-  readonly #parts: Pick<AdminParts, 'channels' | 'queries' | 'mostStreams'>;
+  readonly #parts: LiveParts;
   readonly #events = new Set<LiveStream>();
   readonly #logs = new Set<LiveStream>();
   /** Of each channel as it was sent last. */
@@ -34,7 +44,7 @@ export class LiveStreams {
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
 
-  constructor(parts: Pick<AdminParts, 'channels' | 'queries' | 'mostStreams'>) {
+  constructor(parts: LiveParts) {
     this.#parts = parts;
   }
 
@@ -42,41 +52,71 @@ export class LiveStreams {
     return this.#events.size + this.#logs.size;
   }
 
-  async events(reply: FastifyReply): Promise<void> {
-    this.#checkRoom();
+  async events(reply: FastifyReply, user: string): Promise<void> {
+    this.#checkRoom(user);
     const all = await this.#parts.channels();
-    this.#checkRoom();
+    this.#makeRoom(user);
     if (this.#events.size === 0) this.#sent = new Map(all.map((each) => [each.channel, JSON.stringify(each)]));
-    const stream = this.#open(reply, this.#events);
-    send(stream, 'snapshot', { channels: all });
+    this.#open(reply, this.#events, user, eventText('snapshot', { channels: all }));
   }
 
-  async log(reply: FastifyReply, lines: number): Promise<void> {
-    this.#checkRoom();
+  async log(reply: FastifyReply, user: string, lines: number): Promise<void> {
+    this.#checkRoom(user);
     const all = await this.#lines(0);
-    this.#checkRoom();
+    this.#makeRoom(user);
     if (this.#logs.size === 0) this.#logAfterMs = all.at(-1)?.atMs ?? 0;
-    const stream = this.#open(reply, this.#logs);
     const known = all.filter(({ atMs }) => atMs <= this.#logAfterMs);
-    for (const line of lines === 0 ? [] : known.slice(-lines)) send(stream, 'line', line);
+    this.#open(reply, this.#logs, user, newest(lines === 0 ? [] : known.slice(-lines)));
+  }
+
+  /** Users, or what they may, have changed: streams of those that are concerned end. */
+  refresh(): void {
+    for (const { response, user, standing } of this.#all()) {
+      if (this.#parts.access.standing(user) !== standing) response.end();
+    }
   }
 
   /** Ends all. Idempotent. */
   close(): void {
-    for (const { response } of [...this.#events, ...this.#logs]) response.end();
+    for (const { response } of this.#all()) response.end();
   }
 
-  #checkRoom(): void {
-    if (this.count >= this.#parts.mostStreams()) throw retryLater('unavailable', 'Too many live streams.', 10);
+  #all(): LiveStream[] {
+    return [...this.#events, ...this.#logs];
   }
 
-  #open(reply: FastifyReply, all: Set<LiveStream>): LiveStream {
+  /** Throws a Refusal. */
+  #checkRoom(user: string): void {
+    if (this.count < this.#parts.mostStreams() || this.#surplusFor(user) !== null) return;
+    throw retryLater('unavailable', 'Too many live streams.', 10);
+  }
+
+  #makeRoom(user: string): void {
+    this.#checkRoom(user);
+    if (this.count < this.#parts.mostStreams()) return;
+    const surplus = this.#surplusFor(user)!;
+    for (const all of [this.#events, this.#logs]) all.delete(surplus);
+    surplus.response.end();
+  }
+
+  /** The oldest stream of who has the most, where this user would not have more than that afterwards; null: there is none. */
+  #surplusFor(user: string): LiveStream | null {
+    const streams = this.#all();
+    const countOf = (name: string) => streams.filter((stream) => stream.user === name).length;
+    const most = Math.max(0, ...streams.map((stream) => countOf(stream.user)));
+    if (countOf(user) + 1 >= most) return null;
+    return streams.find((stream) => countOf(stream.user) === most) ?? null;
+  }
+
+  /** @param first what it is sent at once: it has not had the time to read it */
+  #open(reply: FastifyReply, all: Set<LiveStream>, user: string, first: string): LiveStream {
     reply.hijack();
     const response = reply.raw;
-    const stream = { response, silentLooks: 0 };
+    const standing = this.#parts.access.standing(user);
+    const stream = { response, user, standing, firstBytes: Buffer.byteLength(first), silentLooks: 0 };
     response.writeHead(200, HEADERS);
     response.socket?.setTimeout(0);
-    response.write('retry: 3000\n\n');
+    response.write(`retry: 3000\n\n${first}`);
     all.add(stream);
     response.on('close', () => {
       all.delete(stream);
@@ -97,7 +137,7 @@ export class LiveStreams {
     } finally {
       this.#isLooking = false;
     }
-    for (const stream of [...this.#events, ...this.#logs]) {
+    for (const stream of this.#all()) {
       if (++stream.silentLooks < SILENT_LOOKS) continue;
       stream.silentLooks = 0;
       stream.response.write(':\n\n');
@@ -124,20 +164,37 @@ export class LiveStreams {
 }
 
 export function registerLive(routes: AdminRoutes, live: LiveStreams): void {
-  routes.read('/admin/api/events', async ({ method }, reply) => {
-    if (method === 'HEAD') await reply.headers(HEADERS).send();
-    else await live.events(reply);
+  routes.read('/admin/api/events', async (request, reply) => {
+    if (request.method === 'HEAD') await reply.headers(HEADERS).send();
+    else await live.events(reply, routes.userOf(request).name);
   });
   routes.read('/admin/api/log', async (request, reply) => {
     const { lines } = parametersOf(LOG, request);
     if (request.method === 'HEAD') await reply.headers(HEADERS).send();
-    else await live.log(reply, lines);
+    else await live.log(reply, routes.userOf(request).name, lines);
   });
 }
 
 function send(stream: LiveStream, event: string, data: unknown): void {
   const { response } = stream;
   stream.silentLooks = 0;
-  if (response.writableLength > MOST_WAITING_BYTES) response.destroy();
-  else response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  if (response.writableLength > stream.firstBytes + MOST_WAITING_BYTES) response.destroy();
+  else response.write(eventText(event, data));
+}
+
+function eventText(event: string, data: unknown): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** The newest lines, in their order, as far as a new reader is sent them. */
+function newest(lines: readonly LogLine[]): string {
+  const texts: string[] = [];
+  let bytes = 0;
+  for (const line of [...lines].reverse()) {
+    const text = eventText('line', line);
+    bytes += Buffer.byteLength(text);
+    if (bytes > MOST_KNOWN_BYTES) break;
+    texts.push(text);
+  }
+  return texts.reverse().join('');
 }

@@ -21,6 +21,8 @@ export interface AdminParts {
   readonly log: Log;
   readonly titles: AdminTitles;
   readonly pushLimits: () => PushLimits;
+  /** Takes one of the pushes that a channel may have in a minute, those of its token among them. Throws a Refusal where there is none. */
+  takePush(channel: string): void;
   /** As the Server header says. */
   readonly server: string;
   readonly startedMs: number;

@@ -1,0 +1,58 @@
+/** Acts that come at the same time, and more of them than there may be. Also with workers. */
+
+import t from 'tap';
+import { ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
+import { pause } from '../../kit/pause.js';
+import { Random } from '../../kit/random.js';
+import { demoYaml, startServer } from '../../kit/server.js';
+
+const YAML = demoYaml(ADMIN_USERS);
+
+t.test('a token that is rotated and revoked at once: what was revoked is wrong', async (t) => {
+  const random = new Random();
+  const server = await startServer(t, YAML);
+  const admin = new AdminClient(server);
+  const pushed = async (token: string) => {
+    const { status, body } = await fetch(`${server.base}/metapush/demo/${token}?song=x`);
+    await body?.cancel();
+    return status;
+  };
+  for (let i = 0; i < 12; i++) {
+    const { body: made } = await admin.post('channels/demo/tokens', { name: `token ${i}` });
+    const rotation = admin.post(`tokens/${made.id}/rotate`, { keepSeconds: 3600 });
+    await pause(random.int(0, 4));
+    const [rotated, revoked] = await Promise.all([rotation, admin.delete(`tokens/${made.id}`)]);
+    t.ok(revoked.status === 204 && [201, 404].includes(rotated.status), `${rotated.status} ${revoked.status}`);
+    t.equal(await pushed(made.token), 403, `seed ${random.seed}`);
+    if (rotated.status !== 201) continue;
+    t.equal(await pushed(rotated.body.token), 200);
+    t.equal((await admin.delete(`tokens/${rotated.body.id}`)).status, 204);
+  }
+});
+
+t.test('rotated three times at once: once', async (t) => {
+  const admin = new AdminClient(await startServer(t, YAML));
+  const made = (await admin.post('channels/demo/tokens', { name: 'one' })).body;
+  const all = await Promise.all([1, 2, 3].map(() => admin.post(`tokens/${made.id}/rotate`, { keepSeconds: 3600 })));
+  t.same(all.map(({ status }) => status).sort(), [201, 409, 409]);
+  for (let i = 0; i < 6; i++) t.equal((await admin.post('channels/demo/tokens', { name: `${i}` })).status, 201);
+  const next = all.find(({ status }) => status === 201)!.body;
+  t.equal((await admin.post('channels/demo/tokens', { name: 'too many' })).status, 429);
+  t.equal(
+    (await admin.post(`tokens/${next.id}/rotate`, { keepSeconds: 60 })).status,
+    429,
+    'one more than there may be',
+  );
+  t.equal((await admin.post(`tokens/${next.id}/rotate`, { keepSeconds: 0 })).status, 201, 'as many as before');
+});
+
+t.test('titles have the rate of pushes here too', async (t) => {
+  const limits = 'limits: { pushesPerMinute: 1, pushBurst: 5 }\n';
+  const admin = new AdminClient(await startServer(t, YAML.replace('admin:', `${limits}admin:`)));
+  const push = async () => await admin.post('channels/demo/titles', { artist: 'A', song: 'S', duration: 1 });
+  for (let i = 0; i < 5; i++) t.equal((await push()).status, 200);
+  const { status, headers } = await push();
+  t.equal(status, 429);
+  t.ok(Number(headers.get('retry-after')) > 0);
+  t.equal((await admin.delete('channels/demo/titles/now')).status, 429);
+});

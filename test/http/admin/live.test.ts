@@ -1,0 +1,92 @@
+/** The live streams of the admin interface at their limits: long lines, users who lose their rights, users who take all. Also with workers. */
+
+import t, { type Test } from 'tap';
+import { ADMIN_BEARER, ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
+import { until } from '../../kit/player.js';
+import { demoYaml, startServer, type TestServer } from '../../kit/server.js';
+
+const PATIENCE_MS = 20_000;
+const YAML = demoYaml(ADMIN_USERS);
+
+class LiveReader {
+  status = 0;
+  text = '';
+  hasEnded = false;
+
+  static async open(t: Test, { base }: TestServer, path: string, authorization: string): Promise<LiveReader> {
+    const reader = new LiveReader();
+    const controller = new AbortController();
+    t.teardown(() => controller.abort());
+    const { signal } = controller;
+    const answer = await fetch(`${base}/admin/api/${path}`, { headers: { Authorization: authorization }, signal });
+    reader.status = answer.status;
+    void reader.#read(answer).catch(() => {
+      reader.hasEnded = true;
+    });
+    return reader;
+  }
+
+  async #read(answer: Response): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of answer.body!) this.text += decoder.decode(chunk as Uint8Array, { stream: true });
+    this.hasEnded = true;
+  }
+}
+
+t.test('a log of long lines is shown: the newest of them, and those that follow', async (t) => {
+  const server = await startServer(t, YAML.replace('admin:', 'limits: { pushBurst: 1000 }\nadmin:'));
+  const admin = new AdminClient(server);
+  const long = '"'.repeat(1024);
+  for (let i = 0; i < 300; i++) {
+    const { status } = await admin.post('channels/demo/titles', {
+      artist: long,
+      song: `${i}${long.slice(4)}`,
+      duration: 1,
+    });
+    t.equal(status, 200);
+  }
+  await admin.post('channels/demo/titles', { artist: 'The last', song: 'before', duration: 1 });
+  const reader = await LiveReader.open(t, server, 'log?lines=10000', ADMIN_LOGIN);
+  await until(() => reader.text.includes('The last'), PATIENCE_MS);
+  await admin.post('channels/demo/titles', { artist: 'The first', song: 'behind', duration: 1 });
+  await until(() => reader.text.includes('The first'), PATIENCE_MS);
+  t.notOk(reader.hasEnded);
+});
+
+t.test('who may look no more sees no more', async (t) => {
+  const server = await startServer(t, YAML);
+  const looks = ['events', 'log'];
+  const readers = await Promise.all(looks.map((path) => LiveReader.open(t, server, path, ADMIN_BEARER.read)));
+  const others = await Promise.all(looks.map((path) => LiveReader.open(t, server, path, ADMIN_LOGIN)));
+  for (const reader of [...readers, ...others]) await until(() => reader.text !== '', PATIENCE_MS);
+  await server.reload(YAML.replace(/ +reader: .*\n/, ''));
+  for (const reader of readers) await until(() => reader.hasEnded, PATIENCE_MS);
+  t.same(
+    others.map(({ hasEnded }) => hasEnded),
+    [false, false],
+    'others go on',
+  );
+  await server.reload(YAML.replace("password: 'env:ADMIN_TEST_ALL'", "password: 'env:ADMIN_TEST_READ'"));
+  for (const reader of others) await until(() => reader.hasEnded, PATIENCE_MS);
+});
+
+t.test('one user does not take all of them', async (t) => {
+  const server = await startServer(
+    t,
+    YAML.replace('  users:', '  streams: 4\n  users:').replace('workers: 2', 'workers: 1'),
+  );
+  const many: LiveReader[] = [];
+  for (let i = 0; i < 4; i++) many.push(await LiveReader.open(t, server, 'events', ADMIN_BEARER.read));
+  const counted = async () => many.filter(({ hasEnded }) => hasEnded).length;
+  t.equal((await LiveReader.open(t, server, 'events', ADMIN_BEARER.read)).status, 503);
+  const first = await LiveReader.open(t, server, 'events', ADMIN_LOGIN);
+  const second = await LiveReader.open(t, server, 'log', ADMIN_LOGIN);
+  t.same([first.status, second.status], [200, 200]);
+  await until(async () => (await counted()) === 2, PATIENCE_MS);
+  t.same(
+    many.map(({ hasEnded }) => hasEnded),
+    [true, true, false, false],
+    'the oldest of who had the most',
+  );
+  t.equal((await LiveReader.open(t, server, 'events', ADMIN_LOGIN)).status, 503, 'no more than the others have');
+});
