@@ -2,7 +2,7 @@
 
 /** What a spreadsheet runs as a formula, also after blanks and in the wide forms of East Asian keyboards. */
 const FORMULA = /^(?:[\s"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/u;
-/** Where a semicolon parts the columns (much of Europe), a cell begins after each, and the quotes in front of it are no part of it. */
+/** Where a semicolon parts the columns (much of Europe), a cell begins after each, and the quotes in front of it do not belong to it. */
 const LATER_FORMULA = /;(?=[\s"]*[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 
 /** A line with its end. What would be a formula gets an apostrophe before it. */

@@ -33,7 +33,7 @@ export class IcyStripper {
   /** Audio from between several blocks, where they stand close together. */
   readonly #gathered = Buffer.alloc(SLICE_BYTES);
 
-  /** @param header the upstream's `icy-metaint`; what is no whole number from 1 on: it sends no blocks */
+  /** @param header the upstream's `icy-metaint`; anything but a whole number from 1 on: it sends no blocks */
   constructor(header: unknown) {
     this.#metaint = Number(WHOLE_NUMBER.exec(String(header))?.[1] ?? 0);
     this.#audioLeft = this.#metaint > 0 ? this.#metaint : Number.POSITIVE_INFINITY;

@@ -50,17 +50,17 @@ function reached(depends: string): Set<string> {
     known.flatMap(([name, , provides]) => namesIn(provides).map(([provided]) => [provided!, name])),
   );
   const found = new Set<string>();
-  const visit = (name: string): void => {
+  const follow = (name: string): void => {
     if (found.has(name)) return;
     found.add(name);
     for (const alternatives of namesIn(needs.get(name) ?? '')) {
       const here = alternatives.map((each) => (needs.has(each) ? each : providers.get(each))).find(Boolean);
-      if (here !== undefined) visit(here);
+      if (here !== undefined) follow(here);
     }
   };
-  for (const [name, essential] of known) if (essential === 'yes') visit(name);
+  for (const [name, essential] of known) if (essential === 'yes') follow(name);
   needs.set('', depends);
-  visit('');
+  follow('');
   found.delete('');
   return found;
 }
