@@ -3,14 +3,14 @@
 import { together } from '../base/live.js';
 import type { EncoderMount, Mount } from '../channel/mount.js';
 import type { ServedChannel } from '../channel/served.js';
-import { auditDone, auditRefused } from '../http/audit.js';
+import { auditDone } from '../http/audit.js';
 import { EncoderAcceptor, type EncoderAcceptorOptions } from '../http/ingest/encoder.js';
 import { EncoderPreflight } from '../http/ingest/preflight.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import type { RefusalPace } from '../http/ingest/refusal-pace.js';
 import { ShoutcastAcceptor, type ShoutcastAcceptorOptions } from '../http/ingest/shoutcast.js';
 import { TitleUpdateAcceptor } from '../http/ingest/title-acceptor.js';
-import { type TitleAdmins, TitleUpdates, type TitleUpdateVerdict } from '../http/ingest/title-updates.js';
+import { type TitleUpdateOptions, TitleUpdates, type TitleUpdateVerdict } from '../http/ingest/title-updates.js';
 import type { HttpService } from '../http/service.js';
 import { NO_SECRET } from '../net/secret-gate.js';
 import { type Core, headLimits } from './core.js';
@@ -23,7 +23,7 @@ export interface IngestParts {
   readonly verdicts: EncoderVerdicts;
   readonly pace: RefusalPace;
   /** Users of the admin interface, as AdminAccess has them. */
-  readonly titleSender: TitleAdmins['sender'];
+  readonly titleSender: Required<TitleUpdateOptions>['titleSender'];
   /** Its secret is right: its channel's process lets it in, or refuses it. */
   onProven(encoder: ProvenEncoder): void;
 }
@@ -79,14 +79,7 @@ export class Ingest {
       get urlBytes() {
         return limits.urlBytes;
       },
-      admins: {
-        sender: titleSender,
-        onAct: ({ name }, address, { mount, message, ...title }, status) => {
-          const [actor, act] = [{ name, address }, 'metadata'];
-          if (status < 400) auditDone(core.log, actor, act, { mount, ...title, message });
-          else auditRefused(core.log, actor, act, { mount, ...title }, { outcome: status, why: message });
-        },
-      },
+      titleSender,
       onVerdict: (answer) => this.#onTitleVerdict(answer),
       onError: core.onError,
     });
@@ -105,9 +98,15 @@ export class Ingest {
     this.titles.close();
   }
 
-  #onTitleVerdict({ status, address, channel, why, connection }: TitleUpdateVerdict): void {
+  #onTitleVerdict({ status, address, channel, why, connection, act }: TitleUpdateVerdict): void {
     const refused = { address, reason: why, channel: channel || undefined, status, connection };
-    if (why === NO_SECRET) this.#core.log.debug(refused, "an encoder's title came without credentials");
+    if (act !== null) {
+      const { user, ...what } = act;
+      const outcome = { user, act: 'metadata', outcome: 'refused', ...what };
+      if (status >= 400) this.#core.refusals.warn(refused, 'admin act refused', outcome);
+      else
+        auditDone(this.#core.log, { name: user, address, connection }, 'metadata', { ...what, channel, message: why });
+    } else if (why === NO_SECRET) this.#core.log.debug(refused, "an encoder's title came without credentials");
     else if (status >= 400) this.#core.refusals.warn(refused, "an encoder's title was refused");
   }
 }

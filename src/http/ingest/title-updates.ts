@@ -30,34 +30,28 @@ export interface TitleUpdateOptions extends Judges, TitleLimits, Pick<IngestOpti
   readonly bodyBytes: number;
   /** Of query and form together. */
   readonly parameters: number;
-  /** Users of the admin interface, who may send titles too. Absent: there are none. */
-  readonly admins?: TitleAdmins;
+  /** The user of the admin interface whose credentials these are, as AdminAccess has it (http/admin/access.ts). Absent: there are none. */
+  titleSender?(headers: IncomingHttpHeaders): TitleSender | null;
   /** Every answer, for the log. Never with credentials. */
   onVerdict(answer: TitleUpdateVerdict): void;
   /** Called with what went wrong where the client learns only that something did. */
   onError(error: unknown): void;
 }
 
-export interface TitleAdmins {
-  /** As AdminAccess.titleSender has it (http/admin/access.ts). */
-  sender(headers: IncomingHttpHeaders): TitleSender | null;
-  /** For the audit. @param status of the answer */
-  onAct(sender: TitleSender, address: string, what: TitleAct, status: number): void;
-}
-
-/** A user of the admin interface; `refusal`: why it may not, or null. */
+/** A user of the admin interface; `refusal`: why it may not send titles, or null. */
 export interface TitleSender {
   readonly name: string;
   readonly refusal: string | null;
 }
 
+/** What such a user has sent, for the audit. */
 export interface TitleAct {
+  readonly user: string;
   /** As it was asked for; "": none was named. */
   readonly mount: string;
   readonly artist: string;
   readonly title: string;
   readonly song: string;
-  readonly message: string;
 }
 
 export interface TitleUpdateVerdict {
@@ -69,6 +63,8 @@ export interface TitleUpdateVerdict {
   readonly why: string;
   /** The id of its connection. */
   readonly connection: string | undefined;
+  /** Null: an encoder's title, or a stranger's. */
+  readonly act: TitleAct | null;
 }
 
 /** The answer to what was taken, or a refusal, which is thrown. No Error: a stack costs more than all the rest of a refusal. */
@@ -80,6 +76,7 @@ class TitleUpdateAnswer {
   readonly why: string;
   /** For the log, too; "": not found out. */
   channel = '';
+  act: TitleAct | null = null;
 
   constructor(status: number, text: string, headers: Readonly<Record<string, string>> = {}, why = text) {
     this.status = status;
@@ -128,7 +125,7 @@ export class TitleUpdates implements HttpService {
       const { mount, fields, sender } = await this.#read(exchange);
       const answer = await this.#apply(mount, fields);
       answer.channel = mount.channelKey;
-      if (sender !== null) this.#audit(exchange, sender, fields, answer);
+      if (sender !== null) answer.act = this.#act(sender, fields);
       this.#answer(exchange, answer);
     } catch (error) {
       if (error instanceof TitleUpdateAnswer) this.#answer(exchange, error);
@@ -163,7 +160,7 @@ export class TitleUpdates implements HttpService {
     let sender: TitleSender | null = null;
     await this.#judge(exchange, mounts, () => {
       opened = openedBy(readings, mounts);
-      sender = path === '/admin.cgi' ? null : (this.#options.admins?.sender(request.headers) ?? null);
+      sender = path === '/admin.cgi' ? null : (this.#options.titleSender?.(request.headers) ?? null);
       return opened.length > 0 || sender !== null;
     });
     if (opened.length === 0 && sender !== null) return await this.#readOf(sender, exchange, fields, isUnread);
@@ -191,21 +188,14 @@ export class TitleUpdates implements HttpService {
       if (mount === undefined || others.length > 0) throw new TitleUpdateAnswer(400, 'Say which channel, with mount=');
       return { mount, fields, sender };
     } catch (error) {
-      if (error instanceof TitleUpdateAnswer) this.#audit(exchange, sender, fields, error);
+      if (error instanceof TitleUpdateAnswer) error.act = this.#act(sender, fields);
       throw error;
     }
   }
 
-  #audit({ request }: TitleExchange, sender: TitleSender, fields: Fields, { status, why }: TitleUpdateAnswer): void {
+  #act({ name: user }: TitleSender, fields: Fields): TitleAct {
     const text = (name: string) => cutTitle(textOf(fields, name), this.#options.textBytes);
-    const what = {
-      mount: text('mount'),
-      artist: text('artist'),
-      title: text('title'),
-      song: text('song'),
-      message: why,
-    };
-    this.#options.admins!.onAct(sender, this.#options.proxies.ofRequest(request), what, status);
+    return { user, mount: text('mount'), artist: text('artist'), title: text('title'), song: text('song') };
   }
 
   /** Throws TitleUpdateAnswer. */
@@ -268,9 +258,9 @@ export class TitleUpdates implements HttpService {
     return [found];
   }
 
-  #answer({ request, response }: TitleExchange, { status, text, headers, why, channel }: TitleUpdateAnswer): void {
+  #answer({ request, response }: TitleExchange, { status, text, headers, why, channel, act }: TitleUpdateAnswer): void {
     const [address, connection] = [this.#options.proxies.ofRequest(request), connectionId(request.socket)];
-    this.#options.onVerdict({ status, channel, why, address, connection });
+    this.#options.onVerdict({ status, channel, why, address, connection, act });
     const body =
       status === 200
         ? `<?xml version="1.0"?>\n<iceresponse><message>${text}</message><return>1</return></iceresponse>\n`

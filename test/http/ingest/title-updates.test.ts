@@ -453,7 +453,9 @@ t.test("a user of the admin interface, as Icecast takes its admin's login", asyn
 
   const refused = await say('Authorization: Bearer may operate');
   t.match(refused, { status: 403, body: /right titles/ });
-  t.match(acts().at(-1), { user: 'operator', outcome: 403, level: 'warn' });
+  t.match(acts().at(-1), { user: 'operator', status: 403, outcome: 'refused', level: 'warn' });
+  t.equal(lines.filter(({ status }) => status === 403).length, 1, 'one line, at the pace of all refusals');
+  t.type(acts()[0]!['connection'], 'string');
   t.match(await say(`Authorization: ${ADMIN_LOGIN}`, 'mode=updinfo&song=x'), { status: 400, body: /mount=/ });
   const browser = `Authorization: ${ADMIN_LOGIN}\nUser-Agent: Mozilla/5.0\nReferer: http://evil.example/`;
   t.match(await say(browser), { status: 403 }, 'an image of another page');
