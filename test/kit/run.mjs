@@ -21,7 +21,7 @@ function files(folder, names) {
 const LONG = [
   ...files(
     'e2e',
-    'alerts attacks backup clock crash darkice exception faults ffmpeg-ogg firefox kept-statistics libshout liquidsoap log monitoring ogg ogg-icy players',
+    'alerts attacks backup chromium clock crash darkice exception fallback-restart faults ffmpeg-ogg firefox kept-statistics libshout liquidsoap log monitoring ogg ogg-icy players',
   ),
   ...files(
     'e2e',
@@ -30,10 +30,12 @@ const LONG = [
   ...files('audio', 'ogg-link-end'),
   ...files(
     'behaviour',
-    'churn decoders fuzz-front heard-places large-pieces large-station media-clock unread-answers write-seconds',
+    'churn decoders fallbacks fuzz-front heard-places large-pieces large-station media-clock moved-encoder unread-answers write-seconds',
   ),
   ...files('cli', 'bench doctor-proxy init measure-offset record'),
-  ...files('docs', 'playout'),
+  ...files('client', 'attach'),
+  ...files('docs', 'page playout'),
+  ...files('http/admin', 'page-acts'),
   ...files('kit', 'reporter spread'),
   ...files('store', 'pages'),
 ];
