@@ -13,6 +13,21 @@ export function plainAddress(text: string | undefined): string {
   return unmapped(new SocketAddress({ address, family: 'ipv6' }).address);
 }
 
+/**
+ * An address or a network in the one way in which it is written: 192.0.2.0/24 for 192.0.2.7/24, 2001:db8::1 for 2001:DB8:0::1/128.
+ * @param text a valid one
+ */
+export function plainNetwork(text: string): string {
+  const [address = '', prefix] = text.split('/');
+  const bytes = addressBytes(address);
+  const bits = prefix === undefined ? 8 * bytes.length : Number(prefix);
+  for (let i = 0; i < bytes.length; i++) bytes[i]! &= 0xff00 >> Math.min(8, Math.max(0, bits - 8 * i));
+  const family = bytes.length === 4 ? 'ipv4' : 'ipv6';
+  const written = family === 'ipv4' ? bytes.join('.') : hexGroups(bytes).join(':');
+  const plain = new SocketAddress({ address: written, family }).address;
+  return bits === 8 * bytes.length ? unmapped(plain) : `${plain}/${bits}`;
+}
+
 /** Whether this is an address of this machine itself, as sockets have it or as plainAddress writes it. */
 export function isLoopback(address: string): boolean {
   const plain = unmapped(withoutZone(address));
@@ -93,7 +108,10 @@ function unmapped(address: string): string {
 
 /** The eight words of an IPv6 address. */
 function hexWords(address: string): string[] {
-  const bytes = addressBytes(address);
+  return hexGroups(addressBytes(address));
+}
+
+function hexGroups(bytes: Buffer): string[] {
   return Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(2 * i).toString(16));
 }
 

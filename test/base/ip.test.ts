@@ -1,7 +1,15 @@
 /** IP addresses as text: one plain form of each, what belongs to this machine, networks for limits and logs, lists of ranges. */
 
 import t from 'tap';
-import { AddressList, addressBytes, anonymized, isLoopback, originOf, plainAddress } from '../../src/base/ip.js';
+import {
+  AddressList,
+  addressBytes,
+  anonymized,
+  isLoopback,
+  originOf,
+  plainAddress,
+  plainNetwork,
+} from '../../src/base/ip.js';
 
 t.test('an address is written in one way', async (t) => {
   for (const [text, plain] of [
@@ -19,6 +27,24 @@ t.test('an address is written in one way', async (t) => {
     t.equal(plainAddress(text), plain, text);
   }
   t.equal(plainAddress(undefined), '');
+});
+
+t.test('a network is written in one way', async (t) => {
+  for (const [text, plain] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['192.0.2.7/32', '192.0.2.7'],
+    ['192.0.2.7/24', '192.0.2.0/24'],
+    ['192.0.2.255/30', '192.0.2.252/30'],
+    ['192.0.2.7/0', '0.0.0.0/0'],
+    ['2001:DB8:0::1/128', '2001:db8::1'],
+    ['2001:db8:1:2:ffff::1/63', '2001:db8:1:2::/63'],
+    ['2001:db8:1:3::/63', '2001:db8:1:2::/63'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::1/0', '::/0'],
+  ] as const) {
+    t.equal(plainNetwork(text), plain, text);
+    t.equal(plainNetwork(plain), plain, 'and stays as it is');
+  }
 });
 
 t.test('an origin is an IPv4 address or an IPv6 network', async (t) => {

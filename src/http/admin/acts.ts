@@ -6,7 +6,7 @@ import { AddressList } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
 import type { ListenerFilter, MadeToken } from '../../link/admin-reports.js';
 import { readPush } from '../push.js';
-import { BLOCK, bodyOf, END, FALLBACK, MOVE, MOVE_ENCODER, ROTATE, SOURCE, TOKEN } from './bodies.js';
+import { BLOCK, bodyOf, END, FALLBACK, MOVE, MOVE_ENCODER, NETWORK, ROTATE, SOURCE, TOKEN } from './bodies.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
@@ -158,7 +158,8 @@ export function registerBlockActs(routes: AdminRoutes, { queries, wallMs }: Admi
     return { what: { network, seconds, reason, ended }, answer: { ...block, ended }, status: 201 };
   });
   routes.act({ method: 'DELETE', url: '/admin/api/blocks/:network', right, act: 'unblock' }, async (request) => {
-    const { network } = request.params as Named;
+    const { network: asked } = request.params as Named;
+    const network = NETWORK.safeParse(asked).data ?? asked;
     found(await queries.hub('unblock', { network }), 'This is not blocked.');
     return { what: { network } };
   });

@@ -2,6 +2,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { plainNetwork } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
 import { queryOf } from '../../base/request-target.js';
 import { network, text, whole } from '../../config/field.js';
@@ -25,8 +26,10 @@ export const END = z.strictObject(filter).refine(named, NAMED);
 export const MOVE = z.strictObject({ ...filter, to: channel }).refine(named, NAMED);
 export const MOVE_ENCODER = z.strictObject({ to: channel });
 export const SOURCE = z.strictObject({ place: whole(0, 1000) });
+/** In the one way in which it is written. */
+export const NETWORK = network().transform(plainNetwork);
 export const BLOCK = z.strictObject({
-  network: network(),
+  network: NETWORK,
   seconds: whole(1, 3650 * DAY_SECONDS),
   reason: text(0, 200).default(''),
 });

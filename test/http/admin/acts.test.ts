@@ -56,3 +56,18 @@ t.test('titles have the rate of pushes here too', async (t) => {
   t.ok(Number(headers.get('retry-after')) > 0);
   t.equal((await admin.delete('channels/demo/titles/now')).status, 429);
 });
+
+t.test('a network that is blocked in one way and unblocked in another', async (t) => {
+  const admin = new AdminClient(await startServer(t, YAML));
+  for (const [blocked, unblocked, network] of [
+    ['192.0.2.9/24', '192.0.2.0/24', '192.0.2.0/24'],
+    ['2001:DB8::1', '2001:db8:0:0::1', '2001:db8::1'],
+  ] as const) {
+    const { status, body } = await admin.post('blocks', { network: blocked, seconds: 60 });
+    t.same([status, body.network], [201, network]);
+    t.equal((await admin.post('blocks', { network: unblocked, seconds: 60 })).status, 201);
+    t.equal((await admin.get('blocks')).body.length, 1, 'the same one again');
+    t.equal((await admin.delete(`blocks/${encodeURIComponent(unblocked)}`)).status, 204);
+    t.same((await admin.get('blocks')).body, []);
+  }
+});
