@@ -72,7 +72,7 @@ function long() {
   const first = [...testsIn('long'), ...LONG, ...LONGER];
   const rest = first.filter((file) => !LONG_ALONE.includes(file));
   const env = { LONG: '1' };
-  return inTurn([[[SLOW, '--jobs=2', ...rest], env], [[SLOW, '--jobs=1', ...LONG_ALONE], env], onWorkers()]);
+  return inTurn([[[SLOW, '--jobs=3', ...rest], env], [[SLOW, '--jobs=1', ...LONG_ALONE], env], onWorkers()]);
 }
 
 /** What of test/behaviour starts a server: of four processes each. */
