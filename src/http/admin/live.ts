@@ -18,6 +18,8 @@ const EVERY_MS = 1000;
 const MOST_WAITING_BYTES = 1_048_576;
 /** Of lines that a new reader is sent at once: the newest. */
 const MOST_KNOWN_BYTES = 524_288;
+/** How much later than others a process may say its lines: one that hangs for longer is ended. */
+const LATE_MS = 5000;
 /** A comment after this many looks without news. */
 const SILENT_LOOKS = 20;
 const HEADERS = { ...ADMIN_HEADERS, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
@@ -40,7 +42,9 @@ export class LiveStreams {
   readonly #logs = new Set<LiveStream>();
   /** Of each channel as it was sent last. */
   #sent = new Map<string, string>();
-  #logAfterMs = 0;
+  /** Process → when its last line was logged that was sent; and of all of them. */
+  readonly #lineMs = new Map<number, number>();
+  #lastLineMs = 0;
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
 
@@ -64,8 +68,8 @@ export class LiveStreams {
     this.#checkRoom(user);
     const all = await this.#lines(0);
     this.#makeRoom(user);
-    if (this.#logs.size === 0) this.#logAfterMs = all.at(-1)?.atMs ?? 0;
-    const known = all.filter(({ atMs }) => atMs <= this.#logAfterMs);
+    if (this.#logs.size === 0) this.#takeNews(all);
+    const known = all.filter(({ process, atMs }) => atMs <= (this.#lineMs.get(process) ?? 0));
     this.#open(reply, this.#logs, user, newest(lines === 0 ? [] : known.slice(-lines)));
   }
 
@@ -133,7 +137,7 @@ export class LiveStreams {
     this.#isLooking = true;
     try {
       if (this.#events.size > 0) this.#sendChanges(await this.#parts.channels());
-      if (this.#logs.size > 0) this.#sendLines(await this.#lines(this.#logAfterMs));
+      if (this.#logs.size > 0) this.#sendLines(await this.#lines(this.#lastLineMs - LATE_MS));
     } finally {
       this.#isLooking = false;
     }
@@ -154,8 +158,16 @@ export class LiveStreams {
   }
 
   #sendLines(lines: readonly LogLine[]): void {
-    this.#logAfterMs = lines.at(-1)?.atMs ?? this.#logAfterMs;
-    for (const stream of this.#logs) for (const line of lines) send(stream, 'line', line);
+    const news = this.#takeNews(lines);
+    for (const stream of this.#logs) for (const line of news) send(stream, 'line', line);
+  }
+
+  /** Those that were not sent yet: a process that was late says them when others have gone on. @param lines oldest first */
+  #takeNews(lines: readonly LogLine[]): LogLine[] {
+    const news = lines.filter(({ process, atMs }) => atMs > (this.#lineMs.get(process) ?? 0));
+    for (const { process, atMs } of news) this.#lineMs.set(process, atMs);
+    this.#lastLineMs = Math.max(this.#lastLineMs, news.at(-1)?.atMs ?? 0);
+    return news;
   }
 
   async #lines(afterMs: number): Promise<LogLine[]> {

@@ -1,6 +1,11 @@
 /** The live streams of the admin interface at their limits: long lines, users who lose their rights, users who take all. Also with workers. */
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FastifyReply } from 'fastify';
 import t, { type Test } from 'tap';
+import { LiveStreams } from '../../../src/http/admin/live.js';
+import type { LogLine } from '../../../src/link/admin-reports.js';
 import { ADMIN_BEARER, ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
 import { until } from '../../kit/player.js';
 import { demoYaml, startServer, type TestServer } from '../../kit/server.js';
@@ -89,4 +94,29 @@ t.test('one user does not take all of them', async (t) => {
     'the oldest of who had the most',
   );
   t.equal((await LiveReader.open(t, server, 'events', ADMIN_LOGIN)).status, 503, 'no more than the others have');
+});
+
+t.test('a process that says its lines later than others: none is missing, and none comes twice', async (t) => {
+  const lines: LogLine[] = [{ atMs: 1000, process: 1, line: '"before"' }];
+  const all = async (_: string, { afterMs }: { afterMs: number }) => [lines.filter(({ atMs }) => atMs > afterMs)];
+  const live = new LiveStreams({
+    access: { standing: () => 'the same' },
+    channels: async () => [],
+    queries: { all },
+    mostStreams: () => 1,
+  } as unknown as ConstructorParameters<typeof LiveStreams>[0]);
+  const server = createServer(
+    (_, raw) => void live.log({ raw, hijack: () => undefined } as unknown as FastifyReply, 'a', 10),
+  );
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => server.close());
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const reader = await LiveReader.open(t, { base } as TestServer, '', '');
+  await until(() => reader.text.includes('before'), PATIENCE_MS);
+  lines.push({ atMs: 3000, process: 2, line: '"of another"' });
+  await until(() => reader.text.includes('of another'), PATIENCE_MS);
+  lines.push({ atMs: 2000, process: 1, line: '"late"' }, { atMs: 3500, process: 2, line: '"the last"' });
+  await until(() => reader.text.includes('the last'), PATIENCE_MS);
+  const seen = [...reader.text.matchAll(/"line":"(.*?)"\}/g)].map(([, line]) => line!.replaceAll('\\"', ''));
+  t.same(seen.sort(), ['before', 'late', 'of another', 'the last']);
 });
