@@ -11,7 +11,8 @@ import { Framer } from '../audio/framer.js';
 import { isLoopback } from '../base/ip.js';
 import { IcyStripper } from '../source/strip.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { answerOf, ask, DEFAULT_URL, eventsOf, open, printable, urlOf } from './server.js';
+import { printable, printableJson } from './printable.js';
+import { answerOf, ask, DEFAULT_URL, eventsOf, open, urlOf } from './server.js';
 
 const LOCAL_LISTENERS = 10_000;
 const REMOTE_LISTENERS = 1000;
@@ -41,7 +42,7 @@ export const bench: RunCommand = async (line, stop) => {
   const seconds = numberOf(line, 'seconds', 10, 1, MOST_SECONDS);
   const channel = textOf(line, 'channel') ?? (await firstOnAir(url, stop));
   const report = await load({ url, channel: readKey(channel), listeners: Math.floor(listeners), seconds }, stop);
-  if (line.values['json']) process.stdout.write(`${JSON.stringify(report)}\n`);
+  if (line.values['json']) process.stdout.write(`${printableJson(report)}\n`);
   else print(report, channel);
   return report.failed === 0 ? 0 : 1;
 };

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { KEY } from '../base/key.js';
 import { meant } from '../base/spelling.js';
 import { usageOf } from './help.js';
+import { printable } from './printable.js';
 import type { Syntax } from './syntax.js';
 
 /** What stood on the command line behind the command's name. */
@@ -53,7 +54,8 @@ export async function runCommand(command: Command, args: readonly string[], stop
     return await run(line, stop);
   } catch (error) {
     const isUsage = error instanceof UsageError;
-    process.stderr.write(`airsplice: ${messageOf(error)}\n${isUsage ? `${usageOf(command)}\n` : ''}`);
+    const message = messageOf(error).split('\n').map(printable).join('\n');
+    process.stderr.write(`airsplice: ${message}\n${isUsage ? `${usageOf(command)}\n` : ''}`);
     return isUsage ? 2 : 1;
   }
 }

@@ -16,7 +16,8 @@ import { portFindings } from './doctor-ports.js';
 import { proxyFindings } from './doctor-proxy.js';
 import { fileLimitFindings, nodeFindings, settingFindings } from './doctor-system.js';
 import type { DoctorFinding } from './finding.js';
-import { printable, urlOf } from './server.js';
+import { printable, printableJson } from './printable.js';
+import { urlOf } from './server.js';
 import { type Colour, paintOf } from './terminal.js';
 
 const MARKS: Readonly<Record<DoctorFinding['verdict'], readonly [string, Colour]>> = {
@@ -37,7 +38,7 @@ export const doctor: RunCommand = async (line, stop) => {
   }
   const findings = await examine(config, urlAsked(line, config), stop);
   if (stop.aborted) return 1;
-  if (line.values['json']) process.stdout.write(`${JSON.stringify(findings)}\n`);
+  if (line.values['json']) process.stdout.write(`${printableJson(findings)}\n`);
   else print(findings);
   return findings.some(({ verdict }) => verdict === 'bad') ? 1 : 0;
 };

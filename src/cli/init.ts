@@ -26,9 +26,9 @@ import { equip, SERVICE_CONFIG } from '../setup/service.js';
 import { draftText } from '../setup/text.js';
 import { audioProblem } from '../source/audio-file.js';
 import { type CommandLine, messageOf, type RunCommand, textOf, UsageError } from './command.js';
+import { printable } from './printable.js';
 import { type Ask, withTerminal } from './questions.js';
 import { likeReplaced } from './replaced-file.js';
-import { printable } from './server.js';
 
 const FILE = 'airsplice.yaml';
 /** Nobody else reads it: digests can be guessed at. */

@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { type CommandLine, numberOf, type RunCommand, readKey, textOf } from './command.js';
 import { fileText, reserveNew } from './new-file.js';
 import { OffsetRecorder, type Recording } from './offset-recorder.js';
-import { eventsOf, open, printable, serverUrl } from './server.js';
+import { printable } from './printable.js';
+import { eventsOf, open, serverUrl } from './server.js';
 
 /** Of its time: as RFC 3339 has it. */
 const TIME_CHARACTERS = 16;

@@ -5,7 +5,8 @@
 
 import { titleLine } from '../metadata/record.js';
 import { type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { ask, printable, serverUrl } from './server.js';
+import { printable } from './printable.js';
+import { ask, serverUrl } from './server.js';
 
 const TOKEN = 'AIRSPLICE_TOKEN';
 

@@ -10,8 +10,9 @@ import { basename, extname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type CommandLine, messageOf, numberOf, type RunCommand, textOf } from './command.js';
 import { fileText } from './new-file.js';
+import { printable } from './printable.js';
 import { RecordingFiles } from './recording-files.js';
-import { ask, printable, urlOf } from './server.js';
+import { ask, urlOf } from './server.js';
 import { StreamRecorder } from './stream-recorder.js';
 
 const MOST_SECONDS = 31_536_000;

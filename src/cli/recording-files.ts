@@ -1,12 +1,13 @@
 /**
  * The files of a recording: the audio, in one or one a title, and beside it what was played when, as JSON and, where it is one file, as a cue sheet.
- * What lists the titles is written anew with each of them, so that it is there whatever ends the recording.
+ * What lists the titles is written anew as they come, at most once a second, so that it is there whatever ends the recording; past MOST_TITLES a server's titles
+ * are not kept any more.
  */
 
 import { closeSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { splitTitle } from '../metadata/title.js';
-import { fileText, openNew } from './new-file.js';
+import { fileText, openNew, reserveNew } from './new-file.js';
 import type { RecordedParts } from './stream-recorder.js';
 
 interface RecordedTitle {
@@ -36,6 +37,9 @@ const FIRST_MS = 3000;
 /** A cue sheet has two digits for a track. */
 const MOST_TRACKS = 99;
 const FRAMES_PER_SECOND = 75;
+/** Weeks of music. */
+const MOST_TITLES = 20_000;
+const LIST_MS = 1000;
 
 export class RecordingFiles implements RecordedParts {
   readonly #options: RecordingOptions;
@@ -47,6 +51,11 @@ export class RecordingFiles implements RecordedParts {
   #fd: number | null = null;
   #path = '';
   #audioMs = 0;
+  /** Of a recording with a file a title: where these are listed. */
+  #splitList: string | null = null;
+  /** When the list was written last, monotonic milliseconds; and whether it lacks a title. */
+  #listedMs = Number.NEGATIVE_INFINITY;
+  #isListOld = false;
 
   constructor(options: RecordingOptions) {
     this.#options = options;
@@ -63,6 +72,7 @@ export class RecordingFiles implements RecordedParts {
       // Without durations nothing is known: what has no titles must not wait for one.
       if (durationMs === 0 || this.#waitingMs > FIRST_MS) this.#first('');
     } else writeAll(this.#fd!, bytes);
+    if (this.#isListOld) this.#writeList();
     this.#audioMs += durationMs;
   }
 
@@ -71,6 +81,7 @@ export class RecordingFiles implements RecordedParts {
       this.#first(title);
       return;
     }
+    if (this.#titles.length >= MOST_TITLES) return;
     if (this.#options.isSplit) {
       this.#options.onCut();
       this.#open(title);
@@ -81,6 +92,8 @@ export class RecordingFiles implements RecordedParts {
   /** Idempotent. */
   close(): void {
     if (this.#waiting !== null && this.#waiting.length > 0) this.#first('');
+    this.#listedMs = Number.NEGATIVE_INFINITY;
+    if (this.#isListOld) this.#writeList();
     if (this.#fd !== null) closeSync(this.#fd);
     this.#fd = null;
   }
@@ -107,9 +120,19 @@ export class RecordingFiles implements RecordedParts {
   #list(title: string, startMs: number): void {
     const at = new Date().toISOString();
     this.#titles.push({ title, startSeconds: Math.round(startMs) / 1000, at, file: basename(this.#path) });
+    this.#isListOld = true;
+    this.#writeList();
+  }
+
+  #writeList(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#listedMs < LIST_MS) return;
+    this.#listedMs = nowMs;
+    this.#isListOld = false;
     const { base, isSplit, url } = this.#options;
-    // The audio may have a number behind its name.
-    const beside = isSplit ? join(base, 'titles') : this.#path.replace(/\.[^.]*$/, '');
+    // Where there is a recording already, both have a number behind their names.
+    if (isSplit) this.#splitList ??= reserveNew(join(base, 'titles'), 'json');
+    const beside = (this.#splitList ?? this.#path).replace(/\.[^.]*$/, '');
     const all = { url, startedAt: this.#startedAt, titles: this.#titles };
     replace(`${beside}.json`, `${JSON.stringify(all, null, 2)}\n`);
     if (!isSplit) replace(`${beside}.cue`, cueSheet(basename(this.#path), this.#titles));

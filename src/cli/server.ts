@@ -102,8 +102,3 @@ export async function* eventsOf(body: AsyncIterable<Buffer>): AsyncGenerator<unk
     }
   }
 }
-
-/** What a stranger sent, on one line of a terminal: without what would move its cursor. */
-export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, ' ');
-}

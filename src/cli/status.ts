@@ -5,6 +5,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { type CommandLine, messageOf, numberOf, type RunCommand, UsageError } from './command.js';
+import { printableJson } from './printable.js';
 import { DEFAULT_URL, urlOf } from './server.js';
 import { askStatus, type StatusReport } from './status-report.js';
 import { statusLines } from './status-table.js';
@@ -18,7 +19,7 @@ export const status: RunCommand = async (line, stop) => {
   if (line.values['once'] && line.values['watch']) throw new UsageError('--once and --watch exclude each other');
   if (!isWatching(line)) {
     const report = await askStatus(url, stop);
-    process.stdout.write(line.values['json'] ? `${JSON.stringify(report)}\n` : plain(report));
+    process.stdout.write(line.values['json'] ? `${printableJson(report)}\n` : plain(report));
     return report.isReady ? 0 : 1;
   }
   const isPicture = isLive() && line.values['json'] !== true;
@@ -57,7 +58,7 @@ async function watchLive(url: string, everyMs: number, stop: AbortSignal): Promi
 async function watchLines(url: string, everyMs: number, { values }: CommandLine, stop: AbortSignal): Promise<never> {
   for (;;) {
     const report = await askStatus(url, stop);
-    process.stdout.write(values['json'] ? `${JSON.stringify(report)}\n` : `${plain(report)}\n`);
+    process.stdout.write(values['json'] ? `${printableJson(report)}\n` : `${plain(report)}\n`);
     await wait(everyMs, undefined, { signal: stop });
   }
 }

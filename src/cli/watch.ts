@@ -4,7 +4,8 @@
  */
 
 import { type CommandLine, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { eventsOf, open, printable, serverUrl } from './server.js';
+import { printable, printableJson } from './printable.js';
+import { eventsOf, open, serverUrl } from './server.js';
 import { columnsOf, cutTo, inColumns, isLive, type Paint, paintOf, Screen, type Size } from './terminal.js';
 
 /** What of a record is printed. */
@@ -60,7 +61,7 @@ interface RecordPrinter {
 }
 
 const JSON_LINES: RecordPrinter = {
-  show: (record) => process.stdout.write(`${JSON.stringify(record)}\n`),
+  show: (record) => process.stdout.write(`${printableJson(record)}\n`),
   close: () => undefined,
 };
 
@@ -70,7 +71,9 @@ const LINES: RecordPrinter = {
 };
 
 function lineOf({ type, code, rawdata, duration }: WatchedRecord): string {
-  return printable(`${timeOfDay()}  ${code.padEnd(12)} ${type.padEnd(4)}  ${rawdata || '–'}${lengthOf(duration)}`);
+  return printable(
+    `${timeOfDay()}  ${String(code).padEnd(12)} ${String(type).padEnd(4)}  ${rawdata || '–'}${lengthOf(duration)}`,
+  );
 }
 
 function lengthOf(duration: number): string {

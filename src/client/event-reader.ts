@@ -7,6 +7,7 @@ export class EventReader {
   readonly #onData: (data: string) => void;
   #rest = '';
   #data: string[] = [];
+  #dataCharacters = 0;
 
   constructor(onData: (data: string) => void) {
     this.#onData = onData;
@@ -21,10 +22,15 @@ export class EventReader {
   }
 
   #take(line: string): void {
-    if (line.startsWith('data:')) this.#data.push(line.slice(line[5] === ' ' ? 6 : 5));
+    if (line.startsWith('data:')) {
+      this.#data.push(line.slice(line[5] === ' ' ? 6 : 5));
+      this.#dataCharacters += line.length;
+      if (this.#dataCharacters > MOST_CHARACTERS) throw new Error('An event is too long');
+    }
     if (line !== '' || this.#data.length === 0) return;
     const data = this.#data.join('\n');
     this.#data = [];
+    this.#dataCharacters = 0;
     this.#onData(data);
   }
 }

@@ -136,3 +136,14 @@ t.test('a cue sheet has at most 99 tracks, and no quote or line within a text', 
   t.match(sheet, /TRACK 99 AUDIO\n {4}TITLE "b98"\n {4}PERFORMER "A 'x'"\n {4}INDEX 01 100:27:00\n$/);
   t.notMatch(sheet, 'b99');
 });
+
+t.test('split once more into the same folder: what was there stays', async (t) => {
+  const out = join(tempFolder(t), 'recordings');
+  const { base } = await startServer(t, demoYaml());
+  const record = () => airsplice(['record', `${base}/demo.mp3`, '--split', '--out', out, '--seconds', '2']);
+  t.equal((await record()).code, 0);
+  const before = readFileSync(join(out, 'titles.json'), 'utf8');
+  t.equal((await record()).code, 0);
+  t.equal(readFileSync(join(out, 'titles.json'), 'utf8'), before);
+  t.match(JSON.parse(readFileSync(join(out, 'titles-2.json'), 'utf8')), { titles: [{ file: /^001.*-2\.mp3$/ }] });
+});
