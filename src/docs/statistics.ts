@@ -90,6 +90,7 @@ function forms(path: string, id: string, summary: string, schema: Json, paramete
         'invalid',
         'A parameter is wrong (all such are named), or it would be more rows than an answer may have.',
       ),
+      ...refused('unavailable', 'Too many statistics are asked for at once.'),
       '200': { description: 'OK', headers: NO_STORE, content: content(mediaType, body) },
     };
     const get = { operationId, tags: ['Admin'], summary, security: SECURITY, parameters, responses };

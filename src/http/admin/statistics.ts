@@ -13,6 +13,7 @@ import { refuseWrites } from '../methods.js';
 import { JSON_TYPE } from '../reads.js';
 import { ADMIN_ROLE, type AdminAccess } from './access.js';
 import { type CountedStation, StatisticsQuery } from './statistics-query.js';
+import { StatisticsTurns } from './statistics-turns.js';
 
 export interface StatisticsParts {
   readonly access: AdminAccess;
@@ -30,6 +31,7 @@ type StatisticsAnswer = (query: StatisticsQuery, isCsv: boolean) => Promise<Buff
 
 export function registerStatistics(app: FastifyInstance, parts: StatisticsParts): void {
   const { access } = parts;
+  const turns = new StatisticsTurns();
   const answers: Readonly<Record<string, StatisticsAnswer>> = {
     [STATISTICS_PATH]: (query, isCsv) => series(parts, query, isCsv),
     [`${STATISTICS_PATH}/titles`]: (query, isCsv) => titles(parts, query, isCsv),
@@ -44,7 +46,8 @@ export function registerStatistics(app: FastifyInstance, parts: StatisticsParts)
         config: ADMIN_ROLE,
         handler: async (request, reply) => {
           await access.require(request, reply, 'read');
-          const body = await answer(new StatisticsQuery(new URLSearchParams(queryOf(request.raw.url!))), isCsv);
+          const query = new StatisticsQuery(new URLSearchParams(queryOf(request.raw.url!)));
+          const body = await turns.take(reply.raw, () => answer(query, isCsv));
           return reply.header('Content-Type', isCsv ? CSV_TYPE : JSON_TYPE).send(body);
         },
       });
