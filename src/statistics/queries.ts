@@ -17,6 +17,7 @@ import {
 } from './figures.js';
 import type { PlayedTitle } from './plays.js';
 import { figureKind, TITLE_KIND } from './recorder.js';
+import { eachInSteps, sortedInSteps } from './steps.js';
 
 /** Whose statistics: a channel's, or those of a station's channels. */
 export interface Subject {
@@ -74,13 +75,17 @@ export class StatisticsReader {
     if ((beforeMs - span.fromMs) / PERIOD_MS[period] > this.#mostRows()) throw this.#tooMuch();
     const rows = await this.#rows(subject, period, span, dimension);
     const totals = new Map<string, StoredFigures>();
-    for (const { value, figures } of rows) totals.set(value, together(totals.get(value), figures));
+    await eachInSteps(rows, ({ value, figures }) => {
+      totals.set(value, together(totals.get(value), figures));
+    });
     const days = await this.#rows(subject, 'day', { fromMs: startOf('day', fromMs), beforeMs }, dimension);
     const unique = new Map<string, number>();
-    for (const { value, figures } of days) unique.set(value, (unique.get(value) ?? 0) + figures[5]);
-    for (const [value, [begun, ended, endedMs, listenedMs, peak]] of totals) {
+    await eachInSteps(days, ({ value, figures }) => {
+      unique.set(value, (unique.get(value) ?? 0) + figures[5]);
+    });
+    await eachInSteps(totals, ([value, [begun, ended, endedMs, listenedMs, peak]]) => {
       totals.set(value, [begun, ended, endedMs, listenedMs, peak, unique.get(value) ?? 0]);
-    }
+    });
     return { rows, totals };
   }
 
@@ -122,7 +127,7 @@ export class StatisticsReader {
         if (byPlace.size > this.#mostRows()) throw this.#tooMuch();
       }
     }
-    return [...byPlace.values()].sort((a, b) => a.atMs - b.atMs || b.figures[3] - a.figures[3]);
+    return sortedInSteps(byPlace.values(), (a, b) => a.atMs - b.atMs || b.figures[3] - a.figures[3]);
   }
 
   async *#figures(kind: string, scope: string, { fromMs, beforeMs }: TimeSpan, step: number) {

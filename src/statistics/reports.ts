@@ -9,6 +9,7 @@ import { zonedTime } from '../metadata/time.js';
 import type { StoredFigures } from './figures.js';
 import { type PlayedTitle, playedMs } from './plays.js';
 import type { Series, SeriesRow, Subject } from './queries.js';
+import { eachInSteps, sortedInSteps } from './steps.js';
 
 /** Lines that are rendered between two breaths. */
 const STEP = 200;
@@ -38,17 +39,22 @@ const NONE: StoredFigures = [0, 0, 0, 0, 0, 0];
 
 /** @param head of the object @param dimension its name, where the rows are of one */
 export async function seriesJson(head: object, series: Series, subject: Subject, dimension?: string): Promise<Buffer> {
-  const totals =
-    dimension === undefined
-      ? readFigures(series.totals.get('') ?? NONE)
-      : [...series.totals]
-          .sort(([, a], [, b]) => b[3] - a[3])
-          .map(([value, figures]) => ({ [dimension]: value, ...readFigures(figures) }));
-  const opened = `${JSON.stringify({ ...head, totals }).slice(0, -1)},"series":[`;
+  const { totals } = series;
+  const opened = `${JSON.stringify(head).slice(0, -1)},"totals":`;
+  const pieces: Buffer[] = [];
+  if (dimension === undefined) {
+    pieces.push(Buffer.from(`${opened}${JSON.stringify(readFigures(totals.get('') ?? NONE))}`));
+  } else {
+    const ordered = await sortedInSteps(totals, ([, a], [, b]) => b[3] - a[3]);
+    const total = ([value, figures]: [string, StoredFigures]) =>
+      JSON.stringify({ [dimension]: value, ...readFigures(figures) });
+    pieces.push(await render(`${opened}[`, ordered, total, ',', ']'));
+  }
   const at = zoned(subject);
   const row = ({ atMs, value, figures }: SeriesRow) =>
     JSON.stringify({ at: at(atMs), ...(dimension && { [dimension]: value }), ...readFigures(figures) });
-  return render(opened, series.rows, row, ',', ']}');
+  pieces.push(await render(',"series":[', series.rows, row, ',', ']}'));
+  return Buffer.concat(pieces);
 }
 
 export function seriesCsv({ rows }: Series, subject: Subject, dimension?: string): Promise<Buffer> {
@@ -86,12 +92,17 @@ export async function playsJson(
   subject: Subject,
   nowMs: number,
 ): Promise<Buffer> {
-  const sum = (of: (play: PlayedTitle) => number) => plays.reduce((all, [, play]) => all + of(play), 0);
+  const sums = { durationMs: 0, listenedMs: 0, performances: 0 };
+  await eachInSteps(plays, ([, play]) => {
+    sums.durationMs += playedMs(play, nowMs);
+    sums.listenedMs += play.listenedMs;
+    sums.performances += play.performances;
+  });
   const totals = {
     plays: plays.length,
-    durationSeconds: rounded(sum((play) => playedMs(play, nowMs)) / 1000, 1),
-    listenerMinutes: rounded(sum(({ listenedMs }) => listenedMs) / 60_000, 2),
-    performances: sum(({ performances }) => performances),
+    durationSeconds: rounded(sums.durationMs / 1000, 1),
+    listenerMinutes: rounded(sums.listenedMs / 60_000, 2),
+    performances: sums.performances,
   };
   const opened = `${JSON.stringify({ ...head, totals }).slice(0, -1)},"plays":[`;
   return render(opened, plays, (play) => JSON.stringify(readPlay(play, subject, nowMs)), ',', ']}');
@@ -114,19 +125,21 @@ const USE_COLUMNS = [
 ];
 
 /** Each recording once, in order of artist and title, with its performances. @param category of the transmission, as the licence has it */
-export function useCsv(plays: readonly ChannelPlay[], { name }: Subject, category: string): Promise<Buffer> {
+export async function useCsv(plays: readonly ChannelPlay[], { name }: Subject, category: string): Promise<Buffer> {
   const recordings = new Map<string, { readonly play: PlayedTitle; performances: number }>();
-  for (const [, play] of plays) {
+  await eachInSteps(plays, ([, play]) => {
     // A jingle without a title.
-    if (play.song === '') continue;
+    if (play.song === '') return;
     const key = [play.artist, play.song, play.album, play.isrc].join('\n');
     const recording = recordings.get(key) ?? { play, performances: 0 };
     recording.performances += play.performances;
     recordings.set(key, recording);
-  }
-  const ordered = [...recordings].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, recording]) => recording);
-  const row = ({ play: { artist, song, album, isrc }, performances }: (typeof ordered)[number]) =>
-    csvLine([name, category, artist, song, isrc, album, '', performances]);
+  });
+  const ordered = await sortedInSteps(recordings, ([a], [b]) => (a < b ? -1 : 1));
+  const row = ([, { play, performances }]: (typeof ordered)[number]) => {
+    const { artist, song, album, isrc } = play;
+    return csvLine([name, category, artist, song, isrc, album, '', performances]);
+  };
   return render(csvLine(USE_COLUMNS), ordered, row, '', '');
 }
 

@@ -1,0 +1,48 @@
+/** Work over many rows, done a few at a time: between two steps the event loop does what waits. Its owner bounds how much of it goes on at once. */
+
+import { setImmediate as breath } from 'node:timers/promises';
+
+/** Rows of one step: they take a millisecond or two, whatever is done with them. */
+const STEP = 500;
+
+export async function eachInSteps<T>(rows: Iterable<T>, onRow: (row: T) => void): Promise<void> {
+  let left = STEP;
+  for (const row of rows) {
+    onRow(row);
+    if (--left > 0) continue;
+    left = STEP;
+    await breath();
+  }
+}
+
+/** The same rows in order; those that are equal stay as they were. */
+export async function sortedInSteps<T>(rows: Iterable<T>, compare: (a: T, b: T) => number): Promise<T[]> {
+  let runs: T[][] = [[]];
+  await eachInSteps(rows, (row) => {
+    if (runs.at(-1)!.length === STEP) runs.push([]);
+    runs.at(-1)!.push(row);
+  });
+  for (const run of runs) {
+    run.sort(compare);
+    if (runs.length > 1) await breath();
+  }
+  while (runs.length > 1) {
+    const merged: T[][] = [];
+    for (let i = 0; i < runs.length; i += 2) {
+      merged.push(i + 1 < runs.length ? await mergedOf(runs[i]!, runs[i + 1]!, compare) : runs[i]!);
+    }
+    runs = merged;
+  }
+  return runs[0]!;
+}
+
+async function mergedOf<T>(one: readonly T[], other: readonly T[], compare: (a: T, b: T) => number): Promise<T[]> {
+  const merged: T[] = [];
+  let [i, j] = [0, 0];
+  while (i < one.length || j < other.length) {
+    const isOfOne = j === other.length || (i < one.length && compare(one[i]!, other[j]!) <= 0);
+    merged.push(isOfOne ? one[i++]! : other[j++]!);
+    if (merged.length % STEP === 0) await breath();
+  }
+  return merged;
+}
