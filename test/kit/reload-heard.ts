@@ -6,8 +6,10 @@ import { numberOf, type StampedListener } from './reload-clients.js';
 import { channelsOf } from './reload-config.js';
 import { PATIENCE_MS, type PairsWorld, push } from './reload-world.js';
 
-/** Of audio: what was sent before it has come to every listener. */
-const DRAIN_MS = 2600;
+/**
+ * Of audio: what was sent before it has come to every listener. A segment that is open, and a second until its turn; on a busy machine as much again.
+ */
+const DRAIN_MS = 4000;
 const BYTES_A_MS = 16;
 
 /** All that was sent until now has come to everybody; what they heard is what was planned, and the same for all. */
