@@ -5,6 +5,7 @@
  */
 
 import t, { type Test } from 'tap';
+import { LINK_VERSION } from '../../src/link/version.js';
 import { MESSAGES_VERSION } from '../../src/processes/messages.js';
 import { Feeder } from '../kit/feeder.js';
 import { Machine, onePerWorker, RESTARTED_MS, strayBytes, WORKERS } from '../kit/machine.js';
@@ -100,9 +101,14 @@ t.test('a restart with another version of the link: who is with an old worker co
   t.equal(machine.logged(WAITS), WORKERS, 'new workers at the old hub');
   t.equal(machine.logged(ENDS), WORKERS, 'old workers at the new hub');
   // What the old hub offers is refused too.
-  const refused = machine.logged('speaks version 2 of the link, this one version 3: it is refused');
+  const refused = machine.logged(
+    `speaks version ${LINK_VERSION} of the link, this one version ${LINK_VERSION + 1}: it is refused`,
+  );
   t.equal(refused, WORKERS + 1, 'a line for each');
-  t.equal(machine.logged('speaks version 3 of the link, this one version 2: it is refused'), WORKERS);
+  t.equal(
+    machine.logged(`speaks version ${LINK_VERSION + 1} of the link, this one version ${LINK_VERSION}: it is refused`),
+    WORKERS,
+  );
   t.equal(machine.logged('it is started again'), 0);
   t.notMatch(machine.server.err, /internal error/);
   t.notMatch(machine.server.err, /the hub has not handed over/);
