@@ -8,10 +8,10 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { printable } from '../base/printable.js';
 import { type CommandLine, numberOf, type RunCommand, readKey, textOf } from './command.js';
 import { fileText, reserveNew } from './new-file.js';
 import { OffsetRecorder, type Recording } from './offset-recorder.js';
-import { printable } from './printable.js';
 import { eventsOf, open, serverUrl } from './server.js';
 
 /** Of its time: as RFC 3339 has it. */

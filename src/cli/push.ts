@@ -3,9 +3,9 @@
  * processes shows it. Exit code 1 where the server does not take it, with every field that is wrong.
  */
 
+import { printable } from '../base/printable.js';
 import { titleLine } from '../metadata/record.js';
 import { type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { printable } from './printable.js';
 import { ask, serverUrl } from './server.js';
 
 const TOKEN = 'AIRSPLICE_TOKEN';

@@ -3,8 +3,8 @@
  * elsewhere, with `--lines`, `--count` or `--json`, each change is a line. Ends with a signal or after `--count`; exit code 1 where the server ends it.
  */
 
+import { printable, printableJson } from '../base/printable.js';
 import { type CommandLine, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { printable, printableJson } from './printable.js';
 import { eventsOf, open, serverUrl } from './server.js';
 import { columnsOf, cutTo, inColumns, isLive, type Paint, paintOf, Screen, type Size } from './terminal.js';
 
