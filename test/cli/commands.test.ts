@@ -154,6 +154,37 @@ t.test('what a server makes up moves no cursor', async (t) => {
   for (const text of [watched.out, json.out, pushed.err]) t.notMatch(text, OBEYED);
 });
 
+t.test('a server that sends no records is told apart, with what is wrong', async (t) => {
+  const wrong: [unknown, RegExp][] = [
+    [{ type: 'now', code: 7, rawdata: 'x', duration: 0 }, /is no record of a title \(code: .*string.*\)\n$/],
+    [{ type: 'now', code: 'x', rawdata: { toString: 1 }, duration: 0 }, /is no record of a title \(rawdata: /],
+    [null, /is no record of a title \(.*object.*\)\n$/],
+    [[], /is no record of a title/],
+  ];
+  let sent: unknown;
+  let status = 200;
+  const server = createServer(({ method }, response) => {
+    response.writeHead(method === 'GET' ? 200 : status, { 'Content-Type': 'text/event-stream' });
+    if (method === 'GET') response.write(`data: ${JSON.stringify(sent)}\n\n`);
+    else response.end(JSON.stringify(sent));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => server.closeAllConnections());
+  t.teardown(() => server.close());
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const push = () => airsplice(['push', 'x', '--song', 'x', '--url', base], { AIRSPLICE_TOKEN: 'x' });
+  for (const [record, err] of wrong) {
+    sent = record;
+    t.match(await airsplice(['watch', 'x', '--count', '1', '--url', base]), { code: 1, out: '', err });
+  }
+  t.match(await push(), { code: 1, out: '', err: /is no record of a title/ });
+  status = 422;
+  for (const answer of [null, { detail: 7, errors: 'none' }, { errors: [{ field: 1 }] }]) {
+    sent = answer;
+    t.match(await push(), { code: 1, out: '', err: /^airsplice: 422: not taken\n$/ });
+  }
+});
+
 t.test('what a file of others says moves no cursor', async (t) => {
   const folder = tempFolder(t);
   const [yaml, xml] = [join(folder, 'evil.yaml'), join(folder, 'evil.xml')];
