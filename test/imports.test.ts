@@ -59,7 +59,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
   zod: [
     ...['config/admin.ts', 'config/alerts.ts', 'config/json-schema.ts', 'config/statistics.ts'],
     ...['config/schema.ts', 'config/channel.ts', 'config/pull.ts', 'config/field.ts', 'config/secret.ts'],
-    ...['cli/archive.ts', 'setup/azuracast.ts'],
+    ...['cli/archive.ts', 'cli/records.ts', 'setup/azuracast.ts'],
     ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts', 'http/admin/bodies.ts'],
   ],
 };

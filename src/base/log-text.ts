@@ -5,6 +5,8 @@
  *   22:54:01.123 INFO  source changed  channel=demo heard=file reason="has bytes"
  */
 
+import { printable } from './printable.js';
+
 const LEVELS: Readonly<Record<number, readonly [name: string, colour: number]>> = {
   20: ['DEBUG', 2],
   30: ['INFO ', 32],
@@ -23,23 +25,18 @@ export function textLine(line: string, isColoured: boolean): string {
   const rest = Object.entries(fields).map(([key, value]) => `${key}=${textOf(value)}`);
   const at = new Date(time);
   const clock = `${at.toTimeString().slice(0, 8)}.${String(at.getMilliseconds()).padStart(3, '0')}`;
-  const head = [paint(clock, DIM), paint(name, colour), printed(msg)].join(' ');
+  const head = [paint(clock, DIM), paint(name, colour), printable(msg)].join(' ');
   const tail = rest.length === 0 ? '' : `  ${paint(rest.join(' '), DIM)}`;
   return `${head}${tail}${errorLines(err)}`;
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' && BARE.test(value) ? value : printed(JSON.stringify(value));
-}
-
-/** Nothing that moves a cursor: JSON leaves the controls behind ASCII as they are. */
-function printed(text: string): string {
-  return text.replace(/\p{Cc}/gu, ' ');
+  return typeof value === 'string' && BARE.test(value) ? value : printable(JSON.stringify(value));
 }
 
 function errorLines(error: unknown): string {
   if (typeof error !== 'object' || error === null) return error === undefined ? '' : `  err=${textOf(error)}`;
   const { stack, message } = error as { readonly stack?: unknown; readonly message?: unknown };
   const lines = String(stack ?? message ?? JSON.stringify(error)).split('\n');
-  return lines.map((line) => `\n    ${printed(line)}`).join('');
+  return lines.map((line) => `\n    ${printable(line)}`).join('');
 }

@@ -9,9 +9,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Framer } from '../audio/framer.js';
 import { isLoopback } from '../base/ip.js';
+import { printable, printableJson } from '../base/printable.js';
 import { IcyStripper } from '../source/strip.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { printable, printableJson } from './printable.js';
 import { answerOf, ask, DEFAULT_URL, eventsOf, open, urlOf } from './server.js';
 
 const LOCAL_LISTENERS = 10_000;

@@ -4,6 +4,7 @@
  */
 
 import { urlHost } from '../base/ip.js';
+import { printableLines } from '../base/printable.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.js';
 import { audioProblem } from '../source/audio-file.js';
 import type { RunCommand } from './command.js';
@@ -26,7 +27,7 @@ export const check: RunCommand = async ({ operands: [path = ''], values }, stop)
 async function showPlan(path: string, stop: AbortSignal): Promise<number> {
   const plan = await askAbout(path, 'plan', stop);
   if (plan === null) return 2;
-  process.stdout.write(`${plan}\n`);
+  process.stdout.write(`${printableLines(plan)}\n`);
   return 0;
 }
 

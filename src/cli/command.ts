@@ -2,9 +2,9 @@
 
 import { parseArgs } from 'node:util';
 import { KEY } from '../base/key.js';
+import { printableLines } from '../base/printable.js';
 import { meant } from '../base/spelling.js';
 import { usageOf } from './help.js';
-import { printable } from './printable.js';
 import type { Syntax } from './syntax.js';
 
 /** What stood on the command line behind the command's name. */
@@ -54,8 +54,7 @@ export async function runCommand(command: Command, args: readonly string[], stop
     return await run(line, stop);
   } catch (error) {
     const isUsage = error instanceof UsageError;
-    const message = messageOf(error).split('\n').map(printable).join('\n');
-    process.stderr.write(`airsplice: ${message}\n${isUsage ? `${usageOf(command)}\n` : ''}`);
+    process.stderr.write(`airsplice: ${printableLines(messageOf(error))}\n${isUsage ? `${usageOf(command)}\n` : ''}`);
     return isUsage ? 2 : 1;
   }
 }

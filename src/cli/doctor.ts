@@ -6,6 +6,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
+import { printable, printableJson } from '../base/printable.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.js';
 import { type CommandLine, type RunCommand, textOf } from './command.js';
 import { certificateFindings } from './doctor-certificates.js';
@@ -16,7 +17,6 @@ import { portFindings } from './doctor-ports.js';
 import { proxyFindings } from './doctor-proxy.js';
 import { fileLimitFindings, nodeFindings, settingFindings } from './doctor-system.js';
 import type { DoctorFinding } from './finding.js';
-import { printable, printableJson } from './printable.js';
 import { urlOf } from './server.js';
 import { type Colour, paintOf } from './terminal.js';
 

@@ -6,6 +6,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { printable, printableLines } from '../base/printable.js';
 import { loadConfig } from '../config/load.js';
 import { advice } from '../setup/advice.js';
 import {
@@ -26,7 +27,6 @@ import { equip, SERVICE_CONFIG } from '../setup/service.js';
 import { draftText } from '../setup/text.js';
 import { audioProblem } from '../source/audio-file.js';
 import { type CommandLine, messageOf, type RunCommand, textOf, UsageError } from './command.js';
-import { printable } from './printable.js';
 import { type Ask, withTerminal } from './questions.js';
 import { likeReplaced } from './replaced-file.js';
 
@@ -51,7 +51,7 @@ export const init: RunCommand = async (line, stop) => {
     line.values['force'] === true,
   );
   const isService = resolve(path) === SERVICE_CONFIG && existsSync(SERVICE_MANAGER);
-  process.stdout.write(advice(draft, path, adminPassword, isService));
+  process.stdout.write(printableLines(advice(draft, path, adminPassword, isService)));
   return 0;
 };
 

@@ -8,10 +8,11 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { printable } from '../base/printable.js';
 import { type CommandLine, numberOf, type RunCommand, readKey, textOf } from './command.js';
 import { fileText, reserveNew } from './new-file.js';
 import { OffsetRecorder, type Recording } from './offset-recorder.js';
-import { printable } from './printable.js';
+import { type ListenerRecord, readListenerRecord } from './records.js';
 import { eventsOf, open, serverUrl } from './server.js';
 
 /** Of its time: as RFC 3339 has it. */
@@ -25,15 +26,6 @@ interface Options {
   readonly seconds: number;
   readonly before: number;
   readonly count: number;
-}
-
-/** What of a record is looked at. */
-interface PushedTitle {
-  readonly type: string;
-  readonly rawdata: string;
-  /** UTC, RFC 3339. */
-  readonly time: string;
-  readonly position: string;
 }
 
 export const measureOffset: RunCommand = async (line, stop) => {
@@ -60,7 +52,7 @@ async function measure(options: Options, stop: AbortSignal): Promise<void> {
   const done = new AbortController();
   const signal = AbortSignal.any([stop, done.signal]);
   let written = 0;
-  const recorder: OffsetRecorder<PushedTitle> = new OffsetRecorder(before * 1000, seconds * 1000, (recording) => {
+  const recorder: OffsetRecorder<ListenerRecord> = new OffsetRecorder(before * 1000, seconds * 1000, (recording) => {
     if (written >= count || recording.lengthMs === 0) return;
     save(options, recording, recorder.codec);
     if (++written >= count) done.abort();
@@ -82,22 +74,26 @@ async function measure(options: Options, stop: AbortSignal): Promise<void> {
   }
 }
 
-async function play(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<PushedTitle>): Promise<void> {
+async function play(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<ListenerRecord>): Promise<void> {
   for await (const chunk of body) recorder.push(chunk);
 }
 
 /** The title in force at the first byte comes first, at position 0. A correction has the place of what it corrects. */
-async function follow(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<PushedTitle>): Promise<void> {
+async function follow(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<ListenerRecord>): Promise<void> {
   let last = '0';
   for await (const event of eventsOf(body)) {
-    const title = event as PushedTitle;
+    const title = readListenerRecord(event);
     if (title.type !== 'now' || title.position === last || !/^\d+$/.test(title.position)) continue;
     last = title.position;
     recorder.title(title, Number(title.position));
   }
 }
 
-function save({ channel, out, before }: Options, { title, audio, lengthMs }: Recording<PushedTitle>, codec = ''): void {
+function save(
+  { channel, out, before }: Options,
+  { title, audio, lengthMs }: Recording<ListenerRecord>,
+  codec = '',
+): void {
   const name = [channel, title.time.replace(/[^0-9TZ]/g, '').slice(0, TIME_CHARACTERS), fileText(title.rawdata)]
     .filter((part) => part !== '')
     .join('-');

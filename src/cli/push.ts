@@ -3,19 +3,15 @@
  * processes shows it. Exit code 1 where the server does not take it, with every field that is wrong.
  */
 
+import { printable } from '../base/printable.js';
 import { titleLine } from '../metadata/record.js';
 import { type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { printable } from './printable.js';
-import { ask, serverUrl } from './server.js';
+import { readProblem, readPushedRecord } from './records.js';
+import { ask, readJson, serverUrl } from './server.js';
 
 const TOKEN = 'AIRSPLICE_TOKEN';
 
 /** What is read of a refusal. */
-interface PushProblem {
-  readonly detail?: string;
-  readonly errors?: readonly { readonly field: string; readonly message: string }[];
-}
-
 export const push: RunCommand = async (line, signal) => {
   const url = serverUrl(line);
   const channel = readKey(line.operands[0] ?? '');
@@ -36,20 +32,11 @@ export const push: RunCommand = async (line, signal) => {
   });
   const text = await answer.body.text();
   if (answer.statusCode === 200) {
-    process.stdout.write(`${channel}: ${printable(titleLine(JSON.parse(text)))}\n`);
+    process.stdout.write(`${channel}: ${printable(titleLine(readPushedRecord(readJson(text))))}\n`);
     return 0;
   }
-  const { detail, errors = [] } = readProblem(text);
+  const { detail, errors } = readProblem(readJson(text));
   const fields = errors.map(({ field, message }) => `  ${printable(`${field}: ${message}`)}\n`).join('');
-  process.stderr.write(`airsplice: ${answer.statusCode}: ${printable(detail ?? 'not taken')}\n${fields}`);
+  process.stderr.write(`airsplice: ${answer.statusCode}: ${printable(detail)}\n${fields}`);
   return 1;
 };
-
-/** A proxy before the server may answer something else. */
-function readProblem(text: string): PushProblem {
-  try {
-    return JSON.parse(text) as PushProblem;
-  } catch {
-    return {};
-  }
-}

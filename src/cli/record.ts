@@ -8,9 +8,9 @@
 import { mkdirSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { printable } from '../base/printable.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, textOf } from './command.js';
 import { fileText } from './new-file.js';
-import { printable } from './printable.js';
 import { RecordingFiles } from './recording-files.js';
 import { ask, urlOf } from './server.js';
 import { StreamRecorder } from './stream-recorder.js';

@@ -5,6 +5,7 @@
  * Exit codes: 0 when it is in force, 1 where there is no such server, 2 where the configuration is wrong or the server has refused it.
  */
 
+import { printableLines } from '../base/printable.js';
 import { ConfigError, loadConfig } from '../config/load.js';
 import type { RunCommand } from './command.js';
 import { control, NoServerError, RefusedByServer } from './control.js';
@@ -15,7 +16,7 @@ export const RELOAD_BY_RESTART = 'reload-by-restart';
 export const reload: RunCommand = async ({ values, operands: [path = ''] }, stop) => {
   const said = await askAbout(path, values['restart'] === true ? RELOAD_BY_RESTART : 'reload', stop);
   if (said === null) return 2;
-  process.stdout.write(`airsplice: reloaded\n${said}\n`);
+  process.stdout.write(`airsplice: reloaded\n${printableLines(said)}\n`);
   return 0;
 };
 
@@ -26,7 +27,7 @@ export async function askAbout(path: string, command: string, stop: AbortSignal)
   } catch (error) {
     if (error instanceof NoServerError) throw new Error(`no server runs on its data folder (${error.message})`);
     if (!(error instanceof ConfigError || error instanceof RefusedByServer)) throw error;
-    process.stderr.write(`airsplice: ${error.message}\n`);
+    process.stderr.write(`airsplice: ${printableLines(error.message)}\n`);
     return null;
   }
 }

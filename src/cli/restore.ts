@@ -18,6 +18,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { printable } from '../base/printable.js';
 import { ConfigError, loadConfig } from '../config/load.js';
 import { checkStore, FILE } from '../store/lmdb.js';
 import { lockFolder } from '../store/lock.js';
@@ -35,9 +36,8 @@ export const restore: RunCommand = async (line) => {
     const folder = data === undefined ? folderOf(config, archive.config.toString('utf8')) : resolve(data);
     await put(archive, config, folder, line.values['force'] === true, file);
     const { airsplice, madeAt } = archive.manifest;
-    process.stdout.write(
-      `airsplice: ${config} and the store in ${folder} are those of ${madeAt} (airsplice ${airsplice})\n`,
-    );
+    const text = `${config} and the store in ${folder} are those of ${madeAt} (airsplice ${airsplice})`;
+    process.stdout.write(`airsplice: ${printable(text)}\n`);
     return 0;
   } finally {
     closeSync(source);

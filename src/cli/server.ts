@@ -89,6 +89,15 @@ export async function open(what: string, url: string, signal: AbortSignal) {
   throw new Error(`the server at ${new URL(url).origin} answers ${answer.statusCode} for ${what}`);
 }
 
+/** Null: it is none, as of a proxy before the server. */
+export function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** The data of server-sent events, as it was parsed. */
 export async function* eventsOf(body: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();

@@ -4,7 +4,7 @@
  */
 
 import { readSamples, type Sample } from './exposition.js';
-import { answerOf } from './server.js';
+import { answerOf, readJson } from './server.js';
 
 export interface ChannelStatus {
   readonly key: string;
@@ -102,15 +102,6 @@ function channelReport(
 
 function firstOf(samples: ReadonlyMap<string, readonly Sample[]> | null, name: string): number | null {
   return samples?.get(name)?.[0]?.value ?? null;
-}
-
-/** Null: it is none. */
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function membersOf(value: unknown): JsonMembers {

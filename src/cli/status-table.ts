@@ -3,7 +3,7 @@
  * and what matters least is left out. Words say what colours say.
  */
 
-import { printable } from './printable.js';
+import { printable } from '../base/printable.js';
 import { type ChannelStatus, ON_DEMAND, type StatusReport } from './status-report.js';
 import { type Colour, columnsOf, cutTo, inColumns, type Paint, type Size } from './terminal.js';
 

@@ -4,8 +4,8 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
+import { printableJson } from '../base/printable.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, UsageError } from './command.js';
-import { printableJson } from './printable.js';
 import { DEFAULT_URL, urlOf } from './server.js';
 import { askStatus, type StatusReport } from './status-report.js';
 import { statusLines } from './status-table.js';

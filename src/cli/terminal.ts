@@ -2,7 +2,7 @@
  * Where a command's words go: a terminal that is redrawn, or a file or a pipe that gets plain lines. A live picture stands on the terminal's other
  * screen, so that what was there before comes back behind it.
  *
- * Invariant: nothing is written that a stranger made up, but for texts that were made `printable` (printable.ts).
+ * Invariant: nothing is written that a stranger made up, but for texts that were made `printable` (base/printable.ts).
  */
 
 /** Colours that each terminal has. */

@@ -3,18 +3,11 @@
  * elsewhere, with `--lines`, `--count` or `--json`, each change is a line. Ends with a signal or after `--count`; exit code 1 where the server ends it.
  */
 
+import { printable, printableJson } from '../base/printable.js';
 import { type CommandLine, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { printable, printableJson } from './printable.js';
+import { type FeedRecord, readFeedRecord } from './records.js';
 import { eventsOf, open, serverUrl } from './server.js';
 import { columnsOf, cutTo, inColumns, isLive, type Paint, paintOf, Screen, type Size } from './terminal.js';
-
-/** What of a record is printed. */
-interface WatchedRecord {
-  readonly type: string;
-  readonly code: string;
-  readonly rawdata: string;
-  readonly duration: number;
-}
 
 const MOST = 1_000_000_000;
 /** Of a channel's key in the picture. */
@@ -38,7 +31,7 @@ export const watch: RunCommand = async (line, signal) => {
     const { body } = await open(`the ${scope} ${key}`, url, AbortSignal.any([signal, done.signal]));
     printer = isPicture(line) ? new TitlePicture() : line.values['json'] ? JSON_LINES : LINES;
     for await (const record of eventsOf(body)) {
-      printer.show(record as WatchedRecord);
+      printer.show(record);
       if (--left === 0) return 0;
     }
     throw new Error('the server has ended it');
@@ -56,7 +49,8 @@ function isPicture({ values }: CommandLine): boolean {
 }
 
 interface RecordPrinter {
-  show(record: WatchedRecord): void;
+  /** As it came. Throws where it is none. */
+  show(record: unknown): void;
   close(): void;
 }
 
@@ -66,14 +60,12 @@ const JSON_LINES: RecordPrinter = {
 };
 
 const LINES: RecordPrinter = {
-  show: (record) => process.stdout.write(`${lineOf(record)}\n`),
+  show: (record) => process.stdout.write(`${lineOf(readFeedRecord(record))}\n`),
   close: () => undefined,
 };
 
-function lineOf({ type, code, rawdata, duration }: WatchedRecord): string {
-  return printable(
-    `${timeOfDay()}  ${String(code).padEnd(12)} ${String(type).padEnd(4)}  ${rawdata || '–'}${lengthOf(duration)}`,
-  );
+function lineOf({ type, code, rawdata, duration }: FeedRecord): string {
+  return printable(`${timeOfDay()}  ${code.padEnd(12)} ${type.padEnd(4)}  ${rawdata || '–'}${lengthOf(duration)}`);
 }
 
 function lengthOf(duration: number): string {
@@ -97,7 +89,8 @@ class TitlePicture implements RecordPrinter {
   readonly #paint: Paint = paintOf();
   readonly #screen = new Screen((size) => this.#lines(size));
 
-  show({ type, code, rawdata, duration }: WatchedRecord): void {
+  show(record: unknown): void {
+    const { type, code, rawdata, duration } = readFeedRecord(record);
     const key = printable(code);
     const channel = this.#channels.get(key) ?? { time: '', now: '', next: '' };
     this.#channels.set(key, channel);

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
+import { printable } from '../base/printable.js';
 import type { ConfigContext } from './channel.js';
 import { crossCheck } from './checks.js';
 import { ConfigDocument, type Path, type Problem } from './document.js';
@@ -22,7 +23,9 @@ export class ConfigError extends Error {
 
   constructor(file: string, problems: readonly Problem[]) {
     const sorted = unique(problems).sort((a, b) => a.line - b.line || a.column - b.column);
-    super(sorted.map((p) => `${file}:${p.line}:${p.column}: ${p.path && `${p.path}: `}${p.message}`).join('\n'));
+    // Names are as the file has them, which may be another's.
+    const lines = sorted.map((p) => `${file}:${p.line}:${p.column}: ${p.path && `${p.path}: `}${p.message}`);
+    super(lines.map(printable).join('\n'));
     this.name = 'ConfigError';
     this.problems = sorted;
   }

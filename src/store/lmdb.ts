@@ -83,8 +83,11 @@ export async function openLmdbStore(
 
 /** Rejects where a file that nobody has open is not a store that can be used. */
 export async function checkStore(file: string): Promise<void> {
-  await checkFile(file, OPTIONS);
-  await rm(file + LOCK_SUFFIX, { force: true });
+  try {
+    await checkFile(file, OPTIONS);
+  } finally {
+    await rm(file + LOCK_SUFFIX, { force: true });
+  }
 }
 
 /** The history of a store that another process has open, to read it only. A read throws a Refusal as long as the store is not there. */

@@ -28,7 +28,7 @@ t.test('an error has its stack below; nothing that a stranger wrote moves a curs
   const time = new Date().toISOString();
   const err = { type: 'Error', message: 'm', stack: 'Error: m\u001b[2J\n    at x' };
   const text = textLine(
-    JSON.stringify({ level: 50, time, err, agent: 'a\u001b[2J\n\u009bb', msg: 'x\r\u001b[2J' }),
+    JSON.stringify({ level: 50, time, err, agent: 'a\u001b[2J\n\u009b\u202eb', msg: 'x\r\u001b[2J' }),
     false,
   );
   t.match(text, /ERROR x {2}\[2J {2}agent="a\\u001b\[2J\\n b"\n {4}Error: m \[2J\n {8}at x$/);

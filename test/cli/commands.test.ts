@@ -12,6 +12,8 @@ import { PROGRAM } from '../kit/process.js';
 import { Program } from '../kit/program.js';
 import { demoYaml, startServer, tempFolder } from '../kit/server.js';
 
+const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
+
 t.test('help names every command, and of each what it takes', async (t) => {
   const overviews = await Promise.all([airsplice(['help']), airsplice(['--help']), airsplice(['-h'])]);
   for (const { code, out } of overviews) {
@@ -131,7 +133,7 @@ t.test('what a server makes up moves no cursor', async (t) => {
   const server = createServer(({ method }, response) => {
     if (method === 'GET') {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-      const record = { type: 'now\u0007', code: 'x\u001b[1m', rawdata: 'a\u001b[2Jb', duration: 0 };
+      const record = { type: 'now\u0007', code: 'x\u001b[1m', rawdata: 'a\u001b[2Jb\u009b\u202e', duration: 0 };
       response.write(`data: ${JSON.stringify(record)}\n\n`);
       return;
     }
@@ -143,10 +145,60 @@ t.test('what a server makes up moves no cursor', async (t) => {
   t.teardown(() => server.close());
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const watched = await airsplice(['watch', 'x', '--count', '1', '--url', base]);
-  t.match(watched, { code: 0, out: /a \[2Jb\n$/ });
+  t.match(watched, { code: 0, out: /a \[2Jb \n$/ });
+  const json = await airsplice(['watch', 'x', '--count', '1', '--json', '--url', base]);
+  t.match(json, { code: 0, out: 'b\\u009b\\u202e"' });
+  t.match(JSON.parse(json.out), { code: 'x\u001b[1m', rawdata: 'a\u001b[2Jb\u009b\u202e' });
   const pushed = await airsplice(['push', 'x', '--song', 'x', '--url', base], { AIRSPLICE_TOKEN: 'x' });
   t.match(pushed, { code: 1, err: /^airsplice: 422: d \[2J\n {2}f : m \[2J\n$/ });
-  for (const text of [watched.out, pushed.err]) t.notMatch(text, /[\u0000-\u0009\u000b-\u001f]/);
+  for (const text of [watched.out, json.out, pushed.err]) t.notMatch(text, OBEYED);
+});
+
+t.test('a server that sends no records is told apart, with what is wrong', async (t) => {
+  const wrong: [unknown, RegExp][] = [
+    [{ type: 'now', code: 7, rawdata: 'x', duration: 0 }, /is no record of a title \(code: .*string.*\)\n$/],
+    [{ type: 'now', code: 'x', rawdata: { toString: 1 }, duration: 0 }, /is no record of a title \(rawdata: /],
+    [null, /is no record of a title \(.*object.*\)\n$/],
+    [[], /is no record of a title/],
+  ];
+  let sent: unknown;
+  let status = 200;
+  const server = createServer(({ method }, response) => {
+    response.writeHead(method === 'GET' ? 200 : status, { 'Content-Type': 'text/event-stream' });
+    if (method === 'GET') response.write(`data: ${JSON.stringify(sent)}\n\n`);
+    else response.end(JSON.stringify(sent));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => server.closeAllConnections());
+  t.teardown(() => server.close());
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const push = () => airsplice(['push', 'x', '--song', 'x', '--url', base], { AIRSPLICE_TOKEN: 'x' });
+  for (const [record, err] of wrong) {
+    sent = record;
+    t.match(await airsplice(['watch', 'x', '--count', '1', '--url', base]), { code: 1, out: '', err });
+  }
+  t.match(await push(), { code: 1, out: '', err: /is no record of a title/ });
+  status = 422;
+  for (const answer of [null, { detail: 7, errors: 'none' }, { errors: [{ field: 1 }] }]) {
+    sent = answer;
+    t.match(await push(), { code: 1, out: '', err: /^airsplice: 422: not taken\n$/ });
+  }
+});
+
+t.test('what a file of others says moves no cursor', async (t) => {
+  const folder = tempFolder(t);
+  const [yaml, xml] = [join(folder, 'evil.yaml'), join(folder, 'evil.xml')];
+  writeFileSync(yaml, '"a\\e[2J\\x9b\\u202eb": 1\nstations: { "s\\e[1m": 1 }\n');
+  const checked = await airsplice(['check', yaml]);
+  t.match(checked, { code: 2, err: /evil\.yaml:1:1: a \[2J b: is not an option\n/ });
+  writeFileSync(
+    xml,
+    `<icecast><mount><mount-name>/a</mount-name><username>dj&#8238;</username></mount>
+    <paths><logdir>/none/x&#155;2J&#8238;</logdir></paths><logging><accesslog>a.log</accesslog></logging></icecast>`,
+  );
+  const made = await airsplice(['init', join(folder, 'a.yaml'), '--from', xml]);
+  t.match(made, { code: 0, out: /user dj, password/, err: 'note: the access log: /none/x 2J cannot be written' });
+  for (const text of [checked.err, made.out, made.err]) t.notMatch(text, OBEYED);
 });
 
 t.test('watch ends with a signal, as a success', async (t) => {

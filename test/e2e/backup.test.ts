@@ -4,7 +4,9 @@ import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -14,6 +16,8 @@ import {
 import net from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { writeArchive } from '../../src/cli/archive.js';
+import { openLmdbStore } from '../../src/store/lmdb.js';
 import { airsplice } from '../kit/command-line.js';
 import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
@@ -183,6 +187,43 @@ t.test(
     });
   },
 );
+
+/** With digests that are right. @param more of its manifest */
+function madeBackup(folder: string, store: Buffer, more: { readonly configPath?: string; readonly madeAt?: string }) {
+  const [file, copy] = [join(folder, 'made.backup'), join(folder, 'made.mdb')];
+  writeFileSync(copy, store);
+  const target = openSync(file, 'w');
+  const made = { airsplice: '1.0.0', madeAt: '2026-01-01T00:00:00Z', configPath: join(folder, 'a.yaml'), ...more };
+  writeArchive(target, made, Buffer.from(demoYaml()), copy);
+  closeSync(target);
+  return file;
+}
+
+t.test('a store that nobody can read, in a backup that is whole: nothing is left of it', async (t) => {
+  const [folder, data] = [tempFolder(t), join(tempFolder(t), 'data')];
+  const file = madeBackup(folder, Buffer.alloc(65_536, 7), {});
+  t.match(await airsplice(['restore', file, '--data', data]), { code: 1, err: /was not restored: .* is damaged/ });
+  t.strictSame(readdirSync(data), []);
+});
+
+t.test('a manifest says nothing that a terminal obeys', async (t) => {
+  const folder = tempFolder(t);
+  const data = join(folder, 'data');
+  await (await openLmdbStore(data)).close();
+  const store = readFileSync(join(data, 'airsplice.mdb'));
+  const configPath = join(folder, 'a\u001b[2J\u009b31m\u202eb.yaml');
+  const file = madeBackup(folder, store, { configPath, madeAt: 'then\u001b]0;title\u0007' });
+  const restored = () => airsplice(['restore', file, '--data', data, '--force']);
+  const hostile = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
+  const { code, out } = await restored();
+  t.equal(code, 0);
+  t.match(out, /b\.yaml and the store in .* are those of then/);
+  t.notMatch(out, hostile);
+  writeFileSync(configPath, 'another');
+  const { err } = await airsplice(['restore', file, '--data', data]);
+  t.match(err, /b\.yaml are there already/);
+  t.notMatch(err, hostile);
+});
 
 t.test('the control socket: a line in, a line out, for its own user', async (t) => {
   const { server, folder } = await start(t, 0);

@@ -1,0 +1,40 @@
+/**
+ * Records of titles as a server sends them (src/metadata/README.md), and why it takes none, as far as commands use them. It may be anyone's server:
+ * what it sends is read here.
+ */
+
+import { z } from 'zod';
+
+/** Of a feed. */
+const feedRecord = z.object({ type: z.string(), code: z.string(), rawdata: z.string(), duration: z.number() });
+/** Of a listener's feed; the position is milliseconds of audio as text, "" for a next. */
+const listenerRecord = z.object({ type: z.string(), rawdata: z.string(), time: z.string(), position: z.string() });
+/** The answer to a push. */
+const pushedRecord = z.object({ artist: z.string(), song: z.string(), separator: z.string() });
+
+/** RFC 9457, with the fields that are wrong. */
+const NO_REASON = 'not taken';
+const problem = z.object({
+  detail: z.string().catch(NO_REASON),
+  errors: z.array(z.object({ field: z.string(), message: z.string() })).catch([]),
+});
+
+export type FeedRecord = z.output<typeof feedRecord>;
+export type ListenerRecord = z.output<typeof listenerRecord>;
+export type PushedRecord = z.output<typeof pushedRecord>;
+export type Problem = z.output<typeof problem>;
+
+export const readFeedRecord = (value: unknown): FeedRecord => read(feedRecord, value);
+export const readListenerRecord = (value: unknown): ListenerRecord => read(listenerRecord, value);
+export const readPushedRecord = (value: unknown): PushedRecord => read(pushedRecord, value);
+
+/** Of whatever was answered: a proxy before the server may say something else. */
+export const readProblem = (value: unknown): Problem => problem.catch({ detail: NO_REASON, errors: [] }).parse(value);
+
+/** Throws an Error that names the member. */
+function read<T>(schema: z.ZodType<T>, value: unknown): T {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return data as T;
+  const { path, message } = error.issues[0]!;
+  throw new Error(`the server has sent what is no record of a title (${[...path, message].join(': ')})`);
+}
