@@ -22,19 +22,19 @@ const problem = z.object({
 export type FeedRecord = z.output<typeof feedRecord>;
 export type ListenerRecord = z.output<typeof listenerRecord>;
 export type PushedRecord = z.output<typeof pushedRecord>;
-export type Problem = z.output<typeof problem>;
+export type PushProblem = z.output<typeof problem>;
 
 export const readFeedRecord = (value: unknown): FeedRecord => read(feedRecord, value);
 export const readListenerRecord = (value: unknown): ListenerRecord => read(listenerRecord, value);
 export const readPushedRecord = (value: unknown): PushedRecord => read(pushedRecord, value);
 
 /** Of whatever was answered: a proxy before the server may say something else. */
-export const readProblem = (value: unknown): Problem => problem.catch({ detail: NO_REASON, errors: [] }).parse(value);
+export const readProblem = (value: unknown): PushProblem => problem.catch({ detail: NO_REASON, errors: [] }).parse(value);
 
 /** Throws an Error that names the member. */
 function read<T>(schema: z.ZodType<T>, value: unknown): T {
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return data as T;
   const { path, message } = error.issues[0]!;
-  throw new Error(`the server has sent what is no record of a title (${[...path, message].join(': ')})`);
+  throw new Error(`the server has sent what is not a record of a title (${[...path, message].join(': ')})`);
 }
