@@ -29,7 +29,8 @@ export const readListenerRecord = (value: unknown): ListenerRecord => read(liste
 export const readPushedRecord = (value: unknown): PushedRecord => read(pushedRecord, value);
 
 /** Of whatever was answered: a proxy before the server may say something else. */
-export const readProblem = (value: unknown): PushProblem => problem.catch({ detail: NO_REASON, errors: [] }).parse(value);
+export const readProblem = (value: unknown): PushProblem =>
+  problem.catch({ detail: NO_REASON, errors: [] }).parse(value);
 
 /** Throws an Error that names the member. */
 function read<T>(schema: z.ZodType<T>, value: unknown): T {

@@ -53,7 +53,7 @@ const LONG_ALONE = [
   ...files('behaviour', 'heard-places unread-answers'),
   // Four processes each.
   ...files('e2e', 'attacks dead-processes other-version rolling-restart sessions worker-limits workers'),
-  ...files('long', 'hostile hostile-workers processes reading-players truth'),
+  ...files('long', 'hostile hostile-workers processes reading-players reload-pairs truth'),
 ];
 
 /** These start no server of processes: with workers they would be the same. */
