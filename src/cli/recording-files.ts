@@ -1,7 +1,7 @@
 /**
  * The files of a recording: the audio, in one or one a title, and beside it what was played when, as JSON and, where it is one file, as a cue sheet.
- * What lists the titles is written anew as they come, at most once a second, so that it is there whatever ends the recording; past MOST_TITLES a server's titles
- * are not kept any more.
+ * What lists the titles is written anew as they come, at most once a second, so that it is there whatever ends the recording; past MOST_TITLES or
+ * MOST_CHARACTERS a server's titles are not kept any more, and begin no file.
  */
 
 import { closeSync, renameSync, writeFileSync, writeSync } from 'node:fs';
@@ -37,14 +37,17 @@ const FIRST_MS = 3000;
 /** A cue sheet has two digits for a track. */
 const MOST_TRACKS = 99;
 const FRAMES_PER_SECOND = 75;
-/** Weeks of music. */
+/** Weeks of music; in all so many characters, since the list is written whole. */
 const MOST_TITLES = 20_000;
+const MOST_CHARACTERS = 2_097_152;
 const LIST_MS = 1000;
 
 export class RecordingFiles implements RecordedParts {
   readonly #options: RecordingOptions;
   readonly #startedAt = new Date().toISOString();
   readonly #titles: RecordedTitle[] = [];
+  /** Of these titles. */
+  #characters = 0;
   /** Before the first title, at most FIRST_MS. */
   #waiting: Buffer[] | null = [];
   #waitingMs = 0;
@@ -81,7 +84,7 @@ export class RecordingFiles implements RecordedParts {
       this.#first(title);
       return;
     }
-    if (this.#titles.length >= MOST_TITLES) return;
+    if (this.#titles.length >= MOST_TITLES || this.#characters + title.length > MOST_CHARACTERS) return;
     if (this.#options.isSplit) {
       this.#options.onCut();
       this.#open(title);
@@ -119,6 +122,7 @@ export class RecordingFiles implements RecordedParts {
 
   #list(title: string, startMs: number): void {
     const at = new Date().toISOString();
+    this.#characters += title.length;
     this.#titles.push({ title, startSeconds: Math.round(startMs) / 1000, at, file: basename(this.#path) });
     this.#isListOld = true;
     this.#writeList();

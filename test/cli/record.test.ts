@@ -6,7 +6,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { cueSheet } from '../../src/cli/recording-files.js';
+import { cueSheet, RecordingFiles } from '../../src/cli/recording-files.js';
 import { icyBlock } from '../../src/metadata/title.js';
 import { airsplice } from '../kit/command-line.js';
 import { DEMO_FRAMES, framesIn } from '../kit/feeder.js';
@@ -135,6 +135,38 @@ t.test('a cue sheet has at most 99 tracks, and no quote or line within a text', 
   t.match(sheet, /^FILE "a'b\.mp3" MP3\n/);
   t.match(sheet, /TRACK 99 AUDIO\n {4}TITLE "b98"\n {4}PERFORMER "A 'x'"\n {4}INDEX 01 100:27:00\n$/);
   t.notMatch(sheet, 'b99');
+});
+
+/** Without a server: what follows is of one that sends titles as fast as it can. */
+function openRecording(t: Test, isSplit: boolean) {
+  const folder = tempFolder(t);
+  const base = isSplit ? folder : join(folder, 'x');
+  const nothing = () => undefined;
+  const files = new RecordingFiles({ url: 'http://x/', base, ending: 'ogg', isSplit, onFile: nothing, onCut: nothing });
+  t.teardown(() => files.close());
+  files.title('first');
+  const listed = () => JSON.parse(readFileSync(`${isSplit ? join(base, 'titles') : base}.json`, 'utf8')).titles.length;
+  return { files, folder, listed };
+}
+
+t.test('a crowd of titles is not listed anew with each, and whole at the end', async (t) => {
+  const { files, listed } = openRecording(t, false);
+  for (let i = 0; i < 5000; i++) files.title(`title ${i}`);
+  t.ok(listed() < 5000, `${listed()} are listed`);
+  files.close();
+  t.equal(listed(), 5001);
+});
+
+t.test('titles without end, or long ones: no more are kept', async (t) => {
+  const many = openRecording(t, false);
+  for (let i = 0; i < 30_000; i++) many.files.title(`${i}`);
+  many.files.close();
+  t.equal(many.listed(), 20_000);
+  const long = openRecording(t, true);
+  for (let i = 0; i < 3000; i++) long.files.title(`${i}${'x'.repeat(4000)}`);
+  long.files.close();
+  t.ok(long.listed() > 500 && long.listed() < 530, `${long.listed()} of 4 kB`);
+  t.equal(readdirSync(long.folder).length, long.listed() + 1, 'nor does one begin a file');
 });
 
 t.test('split once more into the same folder: what was there stays', async (t) => {
