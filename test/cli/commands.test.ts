@@ -156,10 +156,10 @@ t.test('what a server makes up moves no cursor', async (t) => {
 
 t.test('a server that sends no records is told apart, with what is wrong', async (t) => {
   const wrong: [unknown, RegExp][] = [
-    [{ type: 'now', code: 7, rawdata: 'x', duration: 0 }, /is no record of a title \(code: .*string.*\)\n$/],
-    [{ type: 'now', code: 'x', rawdata: { toString: 1 }, duration: 0 }, /is no record of a title \(rawdata: /],
-    [null, /is no record of a title \(.*object.*\)\n$/],
-    [[], /is no record of a title/],
+    [{ type: 'now', code: 7, rawdata: 'x', duration: 0 }, /is not a record of a title \(code: .*string.*\)\n$/],
+    [{ type: 'now', code: 'x', rawdata: { toString: 1 }, duration: 0 }, /is not a record of a title \(rawdata: /],
+    [null, /is not a record of a title \(.*object.*\)\n$/],
+    [[], /is not a record of a title/],
   ];
   let sent: unknown;
   let status = 200;
@@ -177,7 +177,7 @@ t.test('a server that sends no records is told apart, with what is wrong', async
     sent = record;
     t.match(await airsplice(['watch', 'x', '--count', '1', '--url', base]), { code: 1, out: '', err });
   }
-  t.match(await push(), { code: 1, out: '', err: /is no record of a title/ });
+  t.match(await push(), { code: 1, out: '', err: /is not a record of a title/ });
   status = 422;
   for (const answer of [null, { detail: 7, errors: 'none' }, { errors: [{ field: 1 }] }]) {
     sent = answer;
