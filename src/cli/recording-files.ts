@@ -37,7 +37,7 @@ const FIRST_MS = 3000;
 /** A cue sheet has two digits for a track. */
 const MOST_TRACKS = 99;
 const FRAMES_PER_SECOND = 75;
-/** Weeks of music; in all so many characters, since the list is written whole. */
+/** Weeks of music; the characters are of all titles together, since the list is written whole. */
 const MOST_TITLES = 20_000;
 const MOST_CHARACTERS = 2_097_152;
 const LIST_MS = 1000;
