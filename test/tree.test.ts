@@ -107,7 +107,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'docs/tune-in': ['docs/documents', 'docs/routes'],
   'feed/feed': ['http/watch/watchers', 'behaviour/record-order'],
   'http/admin/icecast-members': ['http/admin/icecast'],
-  'http/admin/statistics-query': ['behaviour/statistics'],
   'http/poll/answer': ['http/poll/poll', 'http/poll/accept'],
   'http/compression': ['http/poll/poll', 'behaviour/large-station'],
   'http/poll/connection': ['http/poll/accept', 'http/poll/poll'],

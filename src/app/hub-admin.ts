@@ -71,12 +71,12 @@ export class HubAdmin {
       state: async () => this.#current(this.#state),
       used: async () => this.#lookUsed(),
       block: (block) => this.#block(block),
-      unblock: ({ network }) => this.#unblock(network),
+      unblock: ({ network }) => this.#remove('blocks', (block) => block.network === network),
       putFallback: (fallback) => this.#putFallback(fallback),
-      removeFallback: ({ channel }) => this.#removeFallback(channel),
+      removeFallback: ({ channel }) => this.#remove('fallbacks', (fallback) => fallback.channel === channel),
       putToken: (token) => this.#putToken(token),
       rotateToken: ({ id, made, untilMs }) => this.#rotate(id, made, untilMs),
-      revokeToken: ({ id }) => this.#revoke(id),
+      revokeToken: ({ id }) => this.#remove('tokens', (token) => token.id === id),
     };
   }
 
@@ -176,15 +176,6 @@ export class HubAdmin {
     return null;
   }
 
-  async #unblock(network: string): Promise<boolean> {
-    const isThere = this.#current(this.#state).blocks.some((block) => block.network === network);
-    await this.#change(({ blocks, ...state }) => ({
-      ...state,
-      blocks: blocks.filter((block) => block.network !== network),
-    }));
-    return isThere;
-  }
-
   async #putToken(token: MadeToken): Promise<null> {
     this.#channel(token.channel);
     await this.#change(({ tokens, ...state }) => ({ ...state, tokens: withToken(tokens, token) }));
@@ -202,15 +193,6 @@ export class HubAdmin {
     return null;
   }
 
-  async #revoke(id: string): Promise<boolean> {
-    let isThere = false;
-    await this.#change(({ tokens, ...state }) => {
-      isThere = tokens.some((token) => token.id === id);
-      return { ...state, tokens: tokens.filter((token) => token.id !== id) };
-    });
-    return isThere;
-  }
-
   /** Of channels that are gone by now none are kept. */
   async #putFallback(fallback: ChannelFallback): Promise<null> {
     const { key } = this.#channel(fallback.channel);
@@ -226,12 +208,15 @@ export class HubAdmin {
     return null;
   }
 
-  async #removeFallback(key: string): Promise<boolean> {
-    const isThere = this.#state.fallbacks.some(({ channel }) => channel === key);
-    await this.#change(({ fallbacks, ...state }) => ({
-      ...state,
-      fallbacks: fallbacks.filter(({ channel }) => channel !== key),
-    }));
+  /** Whether there was one, when its turn had come. */
+  async #remove<N extends keyof AdminState>(name: N, isIt: (each: AdminState[N][number]) => boolean): Promise<boolean> {
+    let isThere = false;
+    await this.#change((state) => {
+      const before: readonly AdminState[N][number][] = state[name];
+      const others = before.filter((each) => !isIt(each));
+      isThere = others.length < before.length;
+      return { ...state, [name]: others };
+    });
     return isThere;
   }
 

@@ -103,7 +103,13 @@ export const ONE_CHANNEL: Json = { title: 'Channel in depth', allOf: [CHANNEL, D
 export const LISTENER: Json = {
   title: 'Listener',
   ...object({
-    ...{ id: text, channel: text, mount: text, address: text, agent: text, referer: text, sinceMs: moment },
+    ...{ id: text, channel: text },
+    mount: {
+      ...text,
+      description:
+        'The path that it asked for; of one that was moved: where it goes on, / and a key, or the mount of a fallback.',
+    },
+    ...{ address: text, agent: text, referer: text, sinceMs: moment },
     ...{ lagMs: amount, bytes: count, title: text, hears: text, icy: flag, metaid: orNull(text) },
   }),
 };

@@ -10,7 +10,7 @@ const CSV_TYPE = 'text/csv; charset=utf-8';
 const TEXT: Json = { type: 'string' };
 const KEY_OF = (what: string) => inQuery(what, `A ${what}'s key; this or the other one.`, TEXT);
 const SUBJECT = [KEY_OF('channel'), KEY_OF('station')];
-const TIME = "RFC 3339; a day, or a time without an offset, is one of the station's clock.";
+const TIME = "RFC 3339; a day, or a time without an offset, is one of the station's clock. Of the years 1970 to 9998.";
 const SPAN = [
   inQuery('from', `${TIME} By default 24 hours before the end.`, TEXT),
   inQuery('to', `${TIME} By default now.`, TEXT),
@@ -20,7 +20,7 @@ const OF = inQuery('of', 'By country, family of players, or host of the page. Wi
   enum: DIMENSIONS,
 });
 const MONTH = {
-  ...inQuery('month', "A month of the station's clock, such as 2026-11.", {
+  ...inQuery('month', "A month of the station's clock, such as 2026-11, of the years 1970 to 9998.", {
     type: 'string',
     pattern: '^\\d{4}-\\d{2}$',
   }),

@@ -15,6 +15,8 @@ export interface Actor {
 const TEXT_CHARACTERS = 64;
 /** Of what was done: titles, names, changes. */
 const DONE_CHARACTERS = 500;
+/** Of a list. */
+const MOST_MEMBERS = 20;
 
 export function auditDone(log: Log, actor: Actor, act: string, what: object): void {
   log.info({ ...lineOf(actor, act), ...cut(what, DONE_CHARACTERS), outcome: 'done' }, 'admin act');
@@ -30,11 +32,17 @@ function lineOf({ name, address, connection }: Actor, act: string): object {
   return { user: name, address, ...(connection !== undefined && { connection }), act };
 }
 
-/** Its texts with that many characters at most. */
+/** Its texts with that many characters at most, also those of its lists, of which it has the first. */
 function cut(what: object, characters: number): object {
+  const textOf = (value: unknown) => (typeof value === 'string' ? value.slice(0, characters) : value);
   const members = Object.entries(what).map(([name, value]) => [
     name,
-    typeof value === 'string' ? value.slice(0, characters) : value,
+    Array.isArray(value) ? listOf(value.map(textOf)) : textOf(value),
   ]);
   return Object.fromEntries(members);
+}
+
+function listOf(values: readonly unknown[]): readonly unknown[] {
+  if (values.length <= MOST_MEMBERS) return values;
+  return [...values.slice(0, MOST_MEMBERS), `and ${values.length - MOST_MEMBERS} more`];
 }

@@ -115,7 +115,7 @@ export interface ListenerReport {
   /** Of the process and the connection: `3-1204`. */
   readonly id: string;
   readonly channel: string;
-  /** The path that it asked for. */
+  /** The path that it asked for; of one that was moved: where it goes on, `/` and the channel's key where an operator named that. */
   readonly mount: string;
   readonly address: string;
   readonly agent: string;

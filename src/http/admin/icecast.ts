@@ -144,6 +144,8 @@ function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
       const [mount, destination] = [given(request, 'mount'), needed(request, 'destination')];
       const to = (await parts.channels()).find(({ mounts }) => mounts.includes(destination));
       if (to === undefined || to.onAir === null) throw new Refusal('bad-request', 'No such destination');
+      // As Icecast has it. Two mounts of one channel are the same stream.
+      if (to.channel === channel) throw new Refusal('bad-request', 'supplied mountpoints are identical');
       const answers = await queries.all('move', { filter: { channel }, to: to.channel });
       const refused = answers.reduce((sum, each) => sum + each.refused, 0);
       const message = `Clients moved from ${mount} to ${destination}`;

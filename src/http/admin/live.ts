@@ -14,12 +14,14 @@ import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
 const EVERY_MS = 1000;
-/** What may wait in a connection of what has come since it was opened. */
+/** What may wait in a connection of earlier looks: what comes in one look waits all together, however well it is read. */
 const MOST_WAITING_BYTES = 1_048_576;
 /** Of lines that a new reader is sent at once: the newest. */
 const MOST_KNOWN_BYTES = 524_288;
 /** How much later than others a process may say its lines: one that hangs for longer is ended. */
 const LATE_MS = 5000;
+/** Of what still waits for a reader when its stream ends: without a byte taken for as long it is cut. */
+const MOST_ENDING_MS = 2000;
 /** A comment after this many looks without news. */
 const SILENT_LOOKS = 20;
 const HEADERS = { ...ADMIN_HEADERS, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
@@ -58,31 +60,33 @@ export class LiveStreams {
 
   async events(reply: FastifyReply, user: string): Promise<void> {
     this.#checkRoom(user);
+    const standing = this.#parts.access.standing(user);
     const all = await this.#parts.channels();
     this.#makeRoom(user);
     if (this.#events.size === 0) this.#sent = new Map(all.map((each) => [each.channel, JSON.stringify(each)]));
-    this.#open(reply, this.#events, user, eventText('snapshot', { channels: all }));
+    this.#open(reply, this.#events, { user, standing }, eventText('snapshot', { channels: all }));
   }
 
   async log(reply: FastifyReply, user: string, lines: number): Promise<void> {
     this.#checkRoom(user);
+    const standing = this.#parts.access.standing(user);
     const all = await this.#lines(0);
     this.#makeRoom(user);
     if (this.#logs.size === 0) this.#takeNews(all);
     const known = all.filter(({ process, atMs }) => atMs <= (this.#lineMs.get(process) ?? 0));
-    this.#open(reply, this.#logs, user, newest(lines === 0 ? [] : known.slice(-lines)));
+    this.#open(reply, this.#logs, { user, standing }, newest(lines === 0 ? [] : known.slice(-lines)));
   }
 
   /** Users, or what they may, have changed: streams of those that are concerned end. */
   refresh(): void {
-    for (const { response, user, standing } of this.#all()) {
-      if (this.#parts.access.standing(user) !== standing) response.end();
+    for (const stream of this.#all()) {
+      if (this.#parts.access.standing(stream.user) !== stream.standing) this.#end(stream);
     }
   }
 
   /** Ends all. Idempotent. */
   close(): void {
-    for (const { response } of this.#all()) response.end();
+    for (const stream of this.#all()) this.#end(stream);
   }
 
   #all(): LiveStream[] {
@@ -98,9 +102,14 @@ export class LiveStreams {
   #makeRoom(user: string): void {
     this.#checkRoom(user);
     if (this.count < this.#parts.mostStreams()) return;
-    const surplus = this.#surplusFor(user)!;
-    for (const all of [this.#events, this.#logs]) all.delete(surplus);
-    surplus.response.end();
+    this.#end(this.#surplusFor(user)!);
+  }
+
+  /** Nothing may be written behind the end, and who does not read it keeps no connection. */
+  #end(stream: LiveStream): void {
+    for (const all of [this.#events, this.#logs]) all.delete(stream);
+    stream.response.socket?.setTimeout(MOST_ENDING_MS);
+    stream.response.end();
   }
 
   /** The oldest stream of who has the most, where this user would not have more than that afterwards; null: there is none. */
@@ -113,11 +122,10 @@ export class LiveStreams {
   }
 
   /** @param first what it is sent at once: it has not had the time to read it */
-  #open(reply: FastifyReply, all: Set<LiveStream>, user: string, first: string): LiveStream {
+  #open(reply: FastifyReply, all: Set<LiveStream>, who: Pick<LiveStream, 'user' | 'standing'>, first: string): void {
     reply.hijack();
     const response = reply.raw;
-    const standing = this.#parts.access.standing(user);
-    const stream = { response, user, standing, firstBytes: Buffer.byteLength(first), silentLooks: 0 };
+    const stream: LiveStream = { response, ...who, firstBytes: Buffer.byteLength(first), silentLooks: 0 };
     response.writeHead(200, HEADERS);
     response.socket?.setTimeout(0);
     response.write(`retry: 3000\n\n${first}`);
@@ -129,7 +137,8 @@ export class LiveStreams {
       this.#timer = null;
     });
     this.#timer ??= setInterval(() => void this.#look().catch(() => undefined), EVERY_MS).unref();
-    return stream;
+    // What the user may can have changed while this was gathered.
+    this.refresh();
   }
 
   async #look(): Promise<void> {
@@ -154,12 +163,12 @@ export class LiveStreams {
     const gone = [...this.#sent.keys()].filter((channel) => !known.has(channel));
     if (changed.length + gone.length === 0) return;
     this.#sent = new Map(all.map((each) => [each.channel, JSON.stringify(each)]));
-    for (const stream of this.#events) send(stream, 'change', { channels: changed, gone });
+    send(this.#events, eventText('change', { channels: changed, gone }));
   }
 
   #sendLines(lines: readonly LogLine[]): void {
     const news = this.#takeNews(lines);
-    for (const stream of this.#logs) for (const line of news) send(stream, 'line', line);
+    if (news.length > 0) send(this.#logs, news.map((line) => eventText('line', line)).join(''));
   }
 
   /** Those that were not sent yet: a process that was late says them when others have gone on. @param lines oldest first */
@@ -187,11 +196,14 @@ export function registerLive(routes: AdminRoutes, live: LiveStreams): void {
   });
 }
 
-function send(stream: LiveStream, event: string, data: unknown): void {
-  const { response } = stream;
-  stream.silentLooks = 0;
-  if (response.writableLength > stream.firstBytes + MOST_WAITING_BYTES) response.destroy();
-  else response.write(eventText(event, data));
+/** The same bytes to all. */
+function send(streams: Iterable<LiveStream>, text: string): void {
+  const bytes = Buffer.from(text);
+  for (const stream of streams) {
+    stream.silentLooks = 0;
+    if (stream.response.writableLength > stream.firstBytes + MOST_WAITING_BYTES) stream.response.destroy();
+    else stream.response.write(bytes);
+  }
 }
 
 function eventText(event: string, data: unknown): string {

@@ -20,6 +20,9 @@ const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/;
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
+/** So that times have a year of four digits in every zone, also the one at which the last month ends. */
+const [FIRST_YEAR, LAST_YEAR] = [1970, 9998];
+const YEARS = `of the years ${FIRST_YEAR} to ${LAST_YEAR}`;
 const CATEGORY = /^[\x20-\x7e]{0,64}$/;
 
 /** Reads the parameters of one request, and gathers what is wrong. */
@@ -67,8 +70,8 @@ export class StatisticsQuery {
   month({ timezone }: Subject): TimeSpan & { readonly month: string } {
     const month = this.#query.get('month') ?? '';
     const [, year, number] = MONTH.exec(month) ?? [];
-    if (year === undefined) {
-      this.#errors.push({ field: 'month', message: 'must be a month such as 2026-11' });
+    if (year === undefined || !isOfYears(month)) {
+      this.#errors.push({ field: 'month', message: `must be a month such as 2026-11, ${YEARS}` });
       return { month, fromMs: 0, beforeMs: 0 };
     }
     const isLast = number === '12';
@@ -106,15 +109,21 @@ export class StatisticsQuery {
   #time(field: string, timezone: string): number | undefined {
     const text = this.#query.get(field);
     if (text === null) return undefined;
-    const moment = momentOf(text, timezone);
+    const moment = isOfYears(text) ? momentOf(text, timezone) : undefined;
     if (moment === undefined) {
       this.#errors.push({
         field,
-        message: 'must be a day such as 2026-11-23, or a time such as 2026-11-23T12:00:00+01:00',
+        message: `must be a day such as 2026-11-23, or a time such as 2026-11-23T12:00:00+01:00, ${YEARS}`,
       });
     }
     return moment;
   }
+}
+
+/** @param text that begins with a year, if it is a time at all */
+function isOfYears(text: string): boolean {
+  const year = Number(text.slice(0, 4));
+  return year >= FIRST_YEAR && year <= LAST_YEAR;
 }
 
 /** Unix milliseconds; undefined: it is none. */

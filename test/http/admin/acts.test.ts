@@ -71,3 +71,17 @@ t.test('a network that is blocked in one way and unblocked in another', async (t
     t.same((await admin.get('blocks')).body, []);
   }
 });
+
+t.test('taken away twice at once: once', async (t) => {
+  const admin = new AdminClient(await startServer(t, YAML));
+  const twice = async (path: string) => {
+    const answers = await Promise.all([admin.delete(path), admin.delete(path)]);
+    return answers.map(({ status }) => status).sort();
+  };
+  for (let i = 0; i < 5; i++) {
+    t.equal((await admin.post('blocks', { network: '192.0.2.1', seconds: 60 })).status, 201);
+    t.same(await twice('blocks/192.0.2.1'), [204, 404]);
+    t.equal((await admin.ask('PUT', 'channels/demo/fallback', { to: '/studio.mp3' })).status, 200);
+    t.same(await twice('channels/demo/fallback'), [204, 404]);
+  }
+});

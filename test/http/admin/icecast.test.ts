@@ -39,6 +39,7 @@ const WRONG = [
   'listclients?mount=/no',
   'killclient?mount=/two.mp3',
   'moveclients?mount=/two.mp3&destination=/no',
+  'moveclients?mount=/two.mp3&destination=/two.mp3',
   'fallbacks?mount=/two.mp3',
   'fallbacks?mount=/no&fallback=/two.mp3',
 ];
@@ -149,12 +150,13 @@ t.test('icecast-monitor sees the server, its sources and who listens', async (t)
 
 t.test('each path with .xml and .xsl answers the same, with .json as JSON', async (t) => {
   const server = await startServer(t, YAML);
-  await feed(t, server.port, '/one.mp3');
+  for (const mount of ['/one.mp3', '/two.mp3']) await feed(t, server.port, mount);
   const ask = (path: string, method = 'GET') =>
     fetch(`${server.base}/admin/${path}`, { method, headers: { Authorization: ADMIN_LOGIN, 'User-Agent': 'script' } });
-  await until(async () => (await (await ask('listmounts')).text()).includes('/one.mp3'), 8000);
+  for (const mount of ['/one.mp3', '/two.mp3'])
+    await until(async () => (await (await ask('listmounts')).text()).includes(mount), 8000);
   const paths = ['stats', 'listmounts', 'listclients', 'killclient', 'moveclients', 'killsource', 'publicstats'];
-  const query = '?mount=/one.mp3&id=99&destination=/one.mp3';
+  const query = '?mount=/one.mp3&id=99&destination=/two.mp3';
   const changing = /(<Connected>)\d+/g;
   for (const path of paths.filter((path) => path !== 'killsource')) {
     const plain = await (await ask(`${path}${query}`)).text();
@@ -168,6 +170,9 @@ t.test('each path with .xml and .xsl answers the same, with .json as JSON', asyn
     t.equal(Object.keys(json)[0], /<(ice\w+)>/.exec(plain)![1], `${path}.json`);
     t.equal((await ask(`${path}.xsl${query}`, 'PATCH')).status, 405, path);
   }
+  const itself = await ask('moveclients?mount=/one.mp3&destination=/one.mp3');
+  t.equal(itself.status, 400, 'onto its own mount');
+  t.match(await itself.text(), /identical/);
   t.match(await (await ask('killsource.xsl?mount=/one.mp3', 'POST')).text(), /Source Removed.*<return>1/);
 });
 
