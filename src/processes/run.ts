@@ -46,7 +46,10 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
     setTimeout(leave, endMs, 0, stop.reason).unref();
   });
   const service = new ServiceManager(process.env, log);
-  stop.addEventListener('abort', () => service.stopping());
+  let stopping = Promise.resolve();
+  stop.addEventListener('abort', () => {
+    stopping = service.stopping();
+  });
   // One that comes while it starts is heeded once it serves.
   let isReloadAsked = false;
   const onReloadSignal = () => {
@@ -60,6 +63,7 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   } catch (error) {
     if (stop.aborted) {
       log.info({ signal: stop.reason }, 'stopped while it started');
+      await stopping;
       await close();
       return leave(0, stop.reason);
     }
@@ -111,6 +115,7 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
       log.error({ err: error }, 'stopping failed');
       return [error];
     });
+    await stopping;
     await close();
     leave(errors.length > 0 ? 1 : 0, stop.reason);
   };

@@ -65,10 +65,11 @@ export class ServiceManager {
     }
   }
 
-  /** No sign of life follows: from here on the unit's TimeoutStopSec counts. */
-  stopping(): void {
+  /** No sign of life follows: from here on the unit's TimeoutStopSec counts. Resolves when that is sent, or has failed. */
+  stopping(): Promise<void> {
     clearInterval(this.#timer);
     this.#say('STOPPING=1');
+    return this.#sent;
   }
 
   #sign(ailment: Ailment): void {

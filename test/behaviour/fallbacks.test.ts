@@ -234,7 +234,14 @@ t.test('no room there, an operator’s move, and a fallback that is taken away',
   await station.untilOn('small', 1);
   t.match((await station.admin.post('listeners/move', { channel: 'small', to: 'demo' })).body, { moved: 1 });
   await station.untilOn('demo', 1);
-  const third = station.listen('/live.mp3');
+  // So with the place that is free again.
+  let third = station.listen('/live.mp3');
+  await until(async () => {
+    await third.until(({ status }) => status > 0, 8000);
+    if (third.status === 200) return true;
+    third = station.listen('/live.mp3');
+    return false;
+  }, 8000);
   await station.hears(third);
   t.equal((await station.admin.delete('channels/live/fallback')).status, 204);
   const fourth = station.listen('/live.mp3');

@@ -72,6 +72,23 @@ t.test('one process: serves, reads again, stands still, goes on, stops', { skip 
   t.equal(server.ended, 0);
 });
 
+t.test('systemd hears of a stop though what was said before is still on its way', { skip }, async (t) => {
+  const folder = tempFolder(t);
+  const socket = await new NotifySocket(t, folder).bound();
+  const port = await freePort();
+  const config = join(folder, 'config.yaml');
+  writeFileSync(config, `data: { folder: ${join(folder, 'data')} }\n${demoYaml('', port)}`);
+  const { stdout } = await run('sh', ['-c', 'command -v systemd-notify']);
+  const slow = `#!/bin/sh\ncase "$*" in READY=*) sleep 2 ;; esac\nexec ${stdout.trim()} "$@"\n`;
+  writeFileSync(join(folder, 'systemd-notify'), slow, { mode: 0o755 });
+  const PATH = `${folder}:${process.env['PATH']}`;
+  const server = new ServerProcess(t, port, [config], { NOTIFY_SOCKET: socket.path, PATH });
+  await until(async () => (await fetch(`${server.base}/readyz`).catch(() => undefined))?.status === 200, 60_000);
+  await server.end('SIGTERM');
+  await socket.heard('STOPPING=1', 1, 1000);
+  t.equal(server.ended, 0);
+});
+
 t.test('workers: the supervisor speaks for all, and is silent while there is no hub', { skip }, async (t) => {
   const folder = tempFolder(t);
   const socket = await new NotifySocket(t, folder).bound();

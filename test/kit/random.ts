@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { relative } from 'node:path';
 
 let drawn = 0;
 
@@ -12,7 +13,7 @@ export function drawSeed(): number {
   const { SEED, RUN_SEED } = process.env;
   if (SEED !== undefined) return Number(SEED);
   if (RUN_SEED === undefined) return Math.floor(Math.random() * 2 ** 31);
-  const from = `${RUN_SEED} ${process.argv[1]} ${drawn++}`;
+  const from = `${RUN_SEED} ${relative(process.cwd(), process.argv[1]!)} ${drawn++}`;
   return createHash('sha256').update(from).digest().readUInt32BE(0) >>> 1;
 }
 

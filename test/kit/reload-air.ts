@@ -43,8 +43,9 @@ export class ChannelAir {
     if ((gone || anew) && after.some((name) => name.endsWith('/dead'))) this.unknownUntilMs = nowMs + LEAVING_MS;
     if (this.isOpen || nowMs < this.unknownUntilMs || nowMs - this.#changedMs < HEARD_MS) this.#isFuzzy = true;
     const below = after.slice(next === null ? 0 : after.indexOf(next) + 1);
-    const between = gone || anew ? `[${below.map((name) => this.letter(name)).join('')}]*` : '';
-    this.#parts.push(`${between === '[]*' ? '' : between}${next === null ? '' : this.letter(next)}`);
+    const meanwhile = gone || anew ? below : next?.startsWith('file ') ? playingBefore(below, this.onAir) : [];
+    const between = meanwhile.length === 0 ? '' : `[${meanwhile.map((name) => this.letter(name)).join('')}]*`;
+    this.#parts.push(`${between}${next === null ? '' : this.letter(next)}`);
     this.onAir = next;
     this.isOpen = true;
   }
@@ -72,4 +73,10 @@ export class ChannelAir {
     const names = [...this.#letters].map(([name, letter]) => `${letter}: ${name}`).join(', ');
     return `heard ${JSON.stringify(letters)}, planned ${JSON.stringify(pattern)} (${names})`;
   }
+}
+
+/** A file begins only now: until its first frame what is better than the one on air, and plays already, may be heard. */
+function playingBefore(names: readonly string[], onAir: string | null): readonly string[] {
+  const place = onAir === null ? -1 : names.indexOf(onAir);
+  return names.slice(0, Math.max(place, 0)).filter((name) => !name.startsWith('file '));
 }

@@ -287,8 +287,9 @@ class Story {
       audio.listeners--;
     }
     this.counts.ended++;
-    // Of a tape that has ended its replica may lack the last segments; what it has of the next is whole frames too.
-    const isWhole = !isHere && here.cursor === there.cursor && tape.head === replica.head;
+    // What has not come over yet a replica lacks: the last segments of a tape that has ended, the last bytes of a frame.
+    const isSameOpen = tape.head === replica.head && tape.openRestBytes === replica.openRestBytes;
+    const isWhole = !isHere && here.cursor === there.cursor && isSameOpen;
     if (isWhole) for (const listener of [here, there]) listener.finish();
     const [one, other] = sinks.map((sink) => sink.bytes) as [Buffer, Buffer];
     this.counts.bytes += other.length;

@@ -1,7 +1,6 @@
 /**
  * A reload by seed: what the plan says is what happens, under 200 checked listeners, watchers, encoders and pushes (test/kit/reload-pairs.ts). CI plays the same 500
  * pairs each time, test/behaviour/reload-pairs.test.ts 30 others; PAIRS=2000 is the whole of it, with any seed: four minutes on a machine at rest.
- * Open: with SEED=1806642300, at pair 733, listeners hear a pulled stream for a moment before the file that a reload puts in front of it.
  */
 
 import t from 'tap';

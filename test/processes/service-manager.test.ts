@@ -29,8 +29,8 @@ t.test('says what it does, in order', { skip }, async (t) => {
     }),
     /wrong/,
   );
-  service.stopping();
-  await socket.heard('STOPPING=1');
+  await service.stopping();
+  await socket.heard('STOPPING=1', 1, 1000);
   const kinds = socket.lines.map((line) => line.replace(/^(MONOTONIC_USEC=)\d+$/, '$1'));
   const ready = ['READY=1', 'STATUS=serving at port 8000'];
   const reload = ['RELOADING=1', 'MONOTONIC_USEC=', ...ready];
@@ -51,8 +51,7 @@ t.test('is alive only while nothing ails it, and systemd sees what does', { skip
   ailment = null;
   await socket.heard('WATCHDOG=1', before + 2);
   t.equal(socket.count('STATUS=serving'), 2, 'and well again');
-  service.stopping();
-  await socket.heard('STOPPING=1');
+  await service.stopping();
 });
 
 t.test('no signs of life for another process, or where none are wanted', { skip }, async (t) => {
@@ -68,7 +67,7 @@ t.test('no signs of life for another process, or where none are wanted', { skip 
   await quietFor(QUIET_MS);
   t.equal(socket.count('WATCHDOG=1'), 0);
   t.equal(socket.count('READY=1'), 2, 'the third has nobody to speak to');
-  for (const service of services) service.stopping();
+  for (const service of services) await service.stopping();
 });
 
 t.test('where systemd-notify is missing the log says so, once', async (t) => {
