@@ -11,8 +11,8 @@ import type { Watchers } from '../http/watch/watchers.js';
 import {
   type AdminState,
   type CrowdReport,
+  type ListenerAges,
   type ListenerFilter,
-  type ListenerPage,
   type ListenerReport,
   masked,
   NO_ADMIN_STATE,
@@ -22,6 +22,7 @@ import {
   type SessionReport,
   type WatcherReport,
 } from '../link/admin-reports.js';
+import { sharedMs } from '../link/shared-time.js';
 import type { Audience } from '../listener/audience.js';
 import type { Listener } from '../listener/listener.js';
 import type { HeardTitle, Sessions } from '../listener/sessions.js';
@@ -55,6 +56,7 @@ export class ProcessAdmin {
     this.#core = core;
     this.#parts = parts;
     this.#answers = {
+      ages: (ask) => this.#ages(ask),
       listeners: (ask) => this.#listeners(ask),
       end: (filter) => this.#end(filter),
       move: ({ filter, to }) => this.#move(filter, to),
@@ -83,9 +85,22 @@ export class ProcessAdmin {
     return this.#answers[question](ask);
   }
 
-  #listeners({ most, ...filter }: ProcessQuestions['listeners']['ask']): ListenerPage {
-    const found = this.#found(filter).sort((a, b) => a.startedMs - b.startedMs || a.id - b.id);
-    return { total: found.length, listeners: found.slice(0, most).map((listener) => this.#report(listener)) };
+  #ages({ most, ...filter }: ProcessQuestions['ages']['ask']): ListenerAges {
+    const { clock, process } = this.#core;
+    const found = this.#byAge(filter);
+    const fromMs = sharedMs(clock, 0);
+    return { process, total: found.length, startedMs: found.slice(0, most).map((each) => fromMs + each.startedMs) };
+  }
+
+  #listeners({ places, ...filter }: ProcessQuestions['listeners']['ask']): ListenerReport[] {
+    const place = places[this.#core.process];
+    if (place === undefined) return [];
+    const found = this.#byAge(filter).slice(place.from, place.from + place.count);
+    return found.map((listener) => this.#report(listener));
+  }
+
+  #byAge(filter: ListenerFilter): Listener[] {
+    return this.#found(filter).sort((a, b) => a.startedMs - b.startedMs || a.id - b.id);
   }
 
   #end(filter: ListenerFilter): number {

@@ -142,11 +142,13 @@ export interface ListenerFilter {
   readonly agent?: string | undefined;
 }
 
-export interface ListenerPage {
+/** How old one process's listeners are. */
+export interface ListenerAges {
+  readonly process: number;
   /** Of those that fit. */
   readonly total: number;
-  /** Oldest first. */
-  readonly listeners: readonly ListenerReport[];
+  /** When the first of them came, oldest first, by the system's monotonic clock. */
+  readonly startedMs: readonly number[];
 }
 
 export interface SessionReport {
@@ -240,7 +242,14 @@ export interface TokenReport {
 
 /** What any process may be asked about itself. */
 export interface ProcessQuestions {
-  listeners: { readonly ask: ListenerFilter & { readonly most: number }; readonly answer: ListenerPage };
+  ages: { readonly ask: ListenerFilter & { readonly most: number }; readonly answer: ListenerAges };
+  /** Those at these places by age, of each process by its number. */
+  listeners: {
+    readonly ask: ListenerFilter & {
+      readonly places: Readonly<Record<string, { readonly from: number; readonly count: number }>>;
+    };
+    readonly answer: readonly ListenerReport[];
+  };
   /** How many were ended. */
   end: { readonly ask: ListenerFilter; readonly answer: number };
   /** How many were moved, and how many could not be. */

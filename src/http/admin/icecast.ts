@@ -22,10 +22,12 @@ import {
   serverMembers,
   sourceMembers,
 } from './icecast-members.js';
+import { listenerPage } from './listener-pages.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
 const MOST_CLIENTS = 100_000;
+const CLIENTS_AT_ONCE = 1000;
 const NO_SOURCE = 'Source does not exist';
 const ASKED = ['mount', 'id', 'destination', 'fallback'];
 
@@ -187,8 +189,15 @@ async function channelAt(parts: AdminParts, request: FastifyRequest): Promise<Ch
 }
 
 async function listenersOf({ queries }: AdminParts, channel: string): Promise<ListenerReport[]> {
-  const pages = await queries.all('listeners', { channel, most: MOST_CLIENTS });
-  return pages.flatMap((page) => page.listeners);
+  const found: ListenerReport[] = [];
+  // Icecast knows no pages: the list is whole, but no process is asked for all of its own at once.
+  for (let total = 1; found.length < Math.min(total, MOST_CLIENTS); ) {
+    const page = await listenerPage(queries, { channel }, found.length, CLIENTS_AT_ONCE);
+    if (page.listeners.length === 0) break;
+    found.push(...page.listeners);
+    total = page.total;
+  }
+  return found;
 }
 
 /** @throws Refusal bad-request */

@@ -1,8 +1,9 @@
 /** What is shown with the right `read`: all of it as JSON, of all processes, as it is at this moment. */
 
 import { Refusal } from '../../base/refusal.js';
-import type { ChannelReport, CrowdReport, ListenerReport, TokenReport } from '../../link/admin-reports.js';
+import type { ChannelReport, CrowdReport, TokenReport } from '../../link/admin-reports.js';
 import { LISTENERS, parametersOf, SOME } from './bodies.js';
+import { listenerPage } from './listener-pages.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 import { titleReport } from './title-report.js';
@@ -25,10 +26,8 @@ export function registerReads(routes: AdminRoutes, parts: AdminParts): void {
   });
   routes.read('/admin/api/listeners', async (request) => {
     const { limit, offset, ...filter } = parametersOf(LISTENERS, request);
-    const pages = await queries.all('listeners', { ...filter, most: offset + limit });
-    const listeners = pages.flatMap((page) => page.listeners).sort(byAge);
-    const total = pages.reduce((sum, page) => sum + page.total, 0);
-    return { total, offset, listeners: listeners.slice(offset, offset + limit) };
+    const { total, listeners } = await listenerPage(queries, filter, offset, limit);
+    return { total, offset, listeners };
   });
   routes.read('/admin/api/sessions', async (request) => {
     const { limit, channel } = parametersOf(SOME, request);
@@ -93,8 +92,4 @@ function together(crowds: readonly CrowdReport[]): CrowdReport {
     for (const [i, count] of crowd.bySecondsBehind.entries()) bySecondsBehind[i] = (bySecondsBehind[i] ?? 0) + count;
   }
   return { endings, bySecondsBehind };
-}
-
-function byAge(a: ListenerReport, b: ListenerReport): number {
-  return a.sinceMs - b.sinceMs || (a.id < b.id ? -1 : 1);
 }
