@@ -47,6 +47,7 @@ async function play(world: PairsWorld): Promise<void> {
   for (const { player } of world.listeners) player.close();
   for (const watcher of world.watchers) watcher.close();
   for (const { socket } of world.encoders.values()) socket.destroy();
+  world.forget();
   await world.subject.reload(world.state.text(first));
   if (WORKERS > 0) return;
   let now = held;

@@ -117,6 +117,15 @@ export class PairsWorld {
     return this.state.config;
   }
 
+  /** Of all that was connected nothing is kept: what is still held is the server's. */
+  forget(): void {
+    this.listeners = [];
+    this.watchers = [];
+    this.encoders.clear();
+    this.cut.length = 0;
+    this.accepted.clear();
+  }
+
   /** Of the title that a channel accepted last. */
   lastTitle(key: string): number | undefined {
     return this.accepted.get(key)?.at(-1);
