@@ -26,8 +26,11 @@ export interface StatisticsParts {
 const CSV_TYPE = 'text/csv; charset=utf-8';
 export const STATISTICS_PATH = '/admin/api/statistics';
 
-/** @param isCsv whether it was asked for with .csv */
-type StatisticsAnswer = (query: StatisticsQuery, isCsv: boolean) => Promise<Buffer>;
+/**
+ * Reads the query at once, so that a wrong one waits for nobody's turn. What comes back makes the answer.
+ * @param isCsv whether it was asked for with .csv
+ */
+type StatisticsAnswer = (query: StatisticsQuery, isCsv: boolean) => () => Promise<Buffer>;
 
 export function registerStatistics(app: FastifyInstance, parts: StatisticsParts): void {
   const { access } = parts;
@@ -47,7 +50,7 @@ export function registerStatistics(app: FastifyInstance, parts: StatisticsParts)
         handler: async (request, reply) => {
           await access.require(request, reply, 'read');
           const query = new StatisticsQuery(new URLSearchParams(queryOf(request.raw.url!)));
-          const body = await turns.take(reply.raw, () => answer(query, isCsv));
+          const body = await turns.take(reply.raw, answer(query, isCsv));
           return reply.header('Content-Type', isCsv ? CSV_TYPE : JSON_TYPE).send(body);
         },
       });
@@ -56,38 +59,44 @@ export function registerStatistics(app: FastifyInstance, parts: StatisticsParts)
   }
 }
 
-async function series({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
+function series({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
   const subject = query.subject(stations());
   const [period, dimension, span] = [query.period(), query.dimension(), query.span(subject, clock.wallMs())];
   query.check();
-  const found = await reader.series(subject, period, span, dimension);
-  if (isCsv) return seriesCsv(found, subject, dimension);
-  const { kind, key, timezone } = subject;
-  const head = { [kind]: key, timezone, by: period, ...(dimension && { of: dimension }), ...spanOf(span, timezone) };
-  return seriesJson(head, found, subject, dimension);
+  return async () => {
+    const found = await reader.series(subject, period, span, dimension);
+    if (isCsv) return seriesCsv(found, subject, dimension);
+    const { kind, key, timezone } = subject;
+    const head = { [kind]: key, timezone, by: period, ...(dimension && { of: dimension }), ...spanOf(span, timezone) };
+    return seriesJson(head, found, subject, dimension);
+  };
 }
 
-async function titles({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
+function titles({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
   const subject = query.subject(stations());
   const nowMs = clock.wallMs();
   const span = query.span(subject, nowMs);
   query.check();
-  const plays = await reader.plays(subject.channels, span);
-  if (isCsv) return playsCsv(plays, subject, nowMs);
-  const { kind, key, timezone } = subject;
-  return playsJson({ [kind]: key, timezone, ...spanOf(span, timezone) }, plays, subject, nowMs);
+  return async () => {
+    const plays = await reader.plays(subject.channels, span);
+    if (isCsv) return playsCsv(plays, subject, nowMs);
+    const { kind, key, timezone } = subject;
+    return playsJson({ [kind]: key, timezone, ...spanOf(span, timezone) }, plays, subject, nowMs);
+  };
 }
 
-async function royalty({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
+function royalty({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
   const subject = query.subject(stations(), true);
   const nowMs = clock.wallMs();
   const { month, ...span } = query.month(subject);
   const [form, category] = [query.form(), query.category()];
   query.check();
-  const plays = await reader.plays(subject.channels, span);
-  if (isCsv) return form === 'use' ? useCsv(plays, subject, category) : playsCsv(plays, subject, nowMs);
-  const { kind, key, timezone } = subject;
-  return playsJson({ [kind]: key, month, timezone, ...spanOf(span, timezone) }, plays, subject, nowMs);
+  return async () => {
+    const plays = await reader.plays(subject.channels, span);
+    if (isCsv) return form === 'use' ? useCsv(plays, subject, category) : playsCsv(plays, subject, nowMs);
+    const { kind, key, timezone } = subject;
+    return playsJson({ [kind]: key, month, timezone, ...spanOf(span, timezone) }, plays, subject, nowMs);
+  };
 }
 
 function spanOf({ fromMs, beforeMs }: { fromMs: number; beforeMs: number }, timezone: string) {
