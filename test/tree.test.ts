@@ -67,6 +67,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'docs/admin': ['docs/routes', 'docs/validity', 'http/admin/api'],
   'link/admin-reports': ['http/admin/api'],
   'http/admin/routes': ['http/admin/api'],
+  'http/admin/statistics': ['e2e/statistics', 'http/admin/statistics-query'],
   'audio/closed-segments': ['audio/tape', 'audio/ogg-tape', 'audio/tape-readers'],
   'audio/format': ['audio/framer', 'audio/ogg', 'source/intake'],
   'audio/header': ['audio/adts', 'audio/framer', 'audio/tape'],

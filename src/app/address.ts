@@ -4,6 +4,7 @@
  * ask. Owned by Addresses.
  */
 
+import type { Server } from 'node:http';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { AddressConfig, Config } from '../config/schema.js';
@@ -63,10 +64,13 @@ export class Address {
   readonly #main: Front;
   readonly #shoutcast: Front | null;
   readonly #certificate: Certificate | undefined;
+  readonly #router: AddressParts['network']['router'];
+  readonly #servers: Server[] = [];
 
   /** @param all the configuration that it is of, in force or about to be. Throws when a certificate cannot be read */
   constructor(address: AddressConfig, all: Pick<Config, 'addresses' | 'legacy'>, parts: AddressParts) {
     const { clock, log } = parts;
+    this.#router = parts.network.router;
     const headers = address.roles?.includes('legacy') ? legacyHeaders(all.legacy!) : undefined;
     const isProxied = address.proxyProtocol === true;
     const { certFile } = address.tls ?? {};
@@ -122,7 +126,7 @@ export class Address {
 
   /** Goes on where one of the same host and port listens; newcomers are its own from now on. */
   takeOver(before: Address): void {
-    before.#certificate?.stop();
+    before.retire();
     this.#main.takeOver(before.#main);
     if (this.sharesShoutcast(before)) this.#shoutcast!.takeOver(before.#shoutcast!);
     else void before.#shoutcast?.drain();
@@ -144,14 +148,15 @@ export class Address {
     await Promise.all(this.#fronts.map((front) => front.close()));
   }
 
-  /** Its certificate is read no more; its connections go on. */
-  stopWatching(): void {
+  /** No new connection comes to it: its certificate is read no more; its connections go on. */
+  retire(): void {
     this.#certificate?.stop();
+    for (const server of this.#servers) this.#router.retire(server);
   }
 
   /** It does not come into force. */
   discard(): void {
-    this.#certificate?.stop();
+    this.retire();
     for (const front of this.#fronts) if (front.isListening) void front.close();
   }
 
@@ -165,6 +170,7 @@ export class Address {
     const { polls } = network.readers;
     const { limits } = config;
     const http = network.router.server(roles);
+    this.#servers.push(http);
     const isProxied = address.proxyProtocol === true;
     // The port for SHOUTcast encoders serves neither streams nor polls.
     const isMain = address.port === this.#port;

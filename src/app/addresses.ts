@@ -57,7 +57,7 @@ export class NextAddresses {
     }
     for (const address of this.#leaving) {
       void address.drain();
-      address.stopWatching();
+      address.retire();
     }
     this.#onTaken();
   }

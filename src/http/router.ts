@@ -61,7 +61,7 @@ export class Router {
   /** Where routes are registered; made ready by `ready()`. */
   readonly app: FastifyInstance;
   readonly #parts: RouterParts;
-  readonly #servers: http.Server[] = [];
+  readonly #servers = new Map<http.Server, { connections: number; isRetired: boolean }>();
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
   /** The roles of the address at which a request came in, for fastify's part. */
   readonly #roles = new WeakMap<http.IncomingMessage, Roles>();
@@ -126,9 +126,12 @@ export class Router {
     });
     // An answer that is not read must not keep its connection; streams and WebSockets have taken theirs out by then.
     server.timeout = IDLE_MS;
-    server.on('connection', (socket: Socket) =>
-      this.#pipelines.set(socket, new Pipeline(socket, this.#parts.watchdog)),
-    );
+    const use = { connections: 0, isRetired: false };
+    server.on('connection', (socket: Socket) => {
+      this.#pipelines.set(socket, new Pipeline(socket, this.#parts.watchdog));
+      use.connections++;
+      socket.once('close', () => use.connections--);
+    });
     server.on('request', (request, response) => {
       if (this.#isLeaving) response.shouldKeepAlive = false;
       if (this.#begins(request, response)) this.#request(request, response, roles);
@@ -151,13 +154,24 @@ export class Router {
       if (this.#begins(request, response)) response.writeHead(417, { 'Content-Length': 0 }).end();
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#broken(error, socket as Socket, roles));
-    this.#servers.push(server);
+    this.#servers.set(server, use);
     return server;
+  }
+
+  /** Its address has gone, or has another server: it is closed at a later reload, once it has no connection. */
+  retire(server: http.Server): void {
+    this.#servers.get(server)!.isRetired = true;
   }
 
   /** Times are others from now on. */
   refresh(): void {
-    for (const server of this.#servers) {
+    for (const [server, { connections, isRetired }] of this.#servers) {
+      if (isRetired && connections === 0) {
+        // It checks the times of its connections until then.
+        server.close();
+        this.#servers.delete(server);
+        continue;
+      }
       server.headersTimeout = this.#parts.headMs;
       server.requestTimeout = Math.max(this.#parts.requestMs, this.#parts.headMs);
     }
@@ -169,7 +183,7 @@ export class Router {
 
   /** Idle connections are closed; requests under way finish and then close. */
   async close(): Promise<void> {
-    for (const server of this.#servers) {
+    for (const server of this.#servers.keys()) {
       server.closeIdleConnections();
       server.keepAliveTimeout = 1;
     }
@@ -178,7 +192,7 @@ export class Router {
 
   /** Cuts the connections that are left, and ends the checks of their times. */
   terminate(): void {
-    for (const server of this.#servers) {
+    for (const server of this.#servers.keys()) {
       server.closeAllConnections();
       server.close();
     }

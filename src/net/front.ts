@@ -47,8 +47,8 @@ export class Front {
   readonly #options: FrontOptions;
   /** Null: another front has taken it over. */
   #server: net.Server | null;
-  /** Whose server this one has, with the connections that it has not handed on. */
-  #before: Front | null = null;
+  /** Whose server this one has: those that had not handed on all connections when it took over. */
+  #before: readonly Front[] = [];
   #port = 0;
   readonly #opening: Opening;
   /** Connections that have not said yet what they are. */
@@ -65,6 +65,10 @@ export class Front {
     return this.#port;
   }
 
+  get #isDeciding(): boolean {
+    return this.#undecided.size > 0 || this.#opening.isBusy;
+  }
+
   get isListening(): boolean {
     return this.#server?.listening === true;
   }
@@ -77,7 +81,8 @@ export class Front {
     this.#options.http.emit('listening');
     this.#server = server;
     this.#port = before.#port;
-    this.#before = before;
+    this.#before = [before, ...before.#before].filter((front) => front.#isDeciding);
+    before.#before = [];
     before.#server = null;
   }
 
@@ -112,7 +117,7 @@ export class Front {
   close(): Promise<void> {
     this.#opening.close();
     for (const socket of this.#undecided) socket.destroy();
-    void this.#before?.close();
+    for (const front of this.#before) void front.close();
     return this.drain();
   }
 

@@ -65,6 +65,11 @@ export class Opening {
     this.#tls = options.tls === undefined ? null : { ...options.tls, server: this.#tlsServer(options.tls.pair) };
   }
 
+  /** Whether connections are not ready. */
+  get isBusy(): boolean {
+    return this.#drops.size > 0 || this.#handshaking.size > 0;
+  }
+
   /** Takes a connection as it was accepted. */
   take(socket: net.Socket): void {
     const { proxied } = this.#options;

@@ -50,12 +50,15 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   stop.addEventListener('abort', () => {
     stopping = service.stopping();
   });
-  // One that comes while it starts is heeded once it serves.
-  let isReloadAsked = false;
+  // What is asked for while it starts is done once it serves.
+  let [isReloadAsked, isRestartAsked] = [false, false];
   const onReloadSignal = () => {
     isReloadAsked = true;
   };
-  process.on('SIGHUP', onReloadSignal);
+  const onRestartSignal = () => {
+    isRestartAsked = true;
+  };
+  process.on('SIGHUP', onReloadSignal).on('SIGUSR2', onRestartSignal);
   let running: Running | null = null;
   stopWhenBroken(opened, graceMs, () => running);
   try {
@@ -86,11 +89,12 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   };
   process.off('SIGHUP', onReloadSignal).on('SIGHUP', () => void service.reload(reload));
   const { restart } = running;
-  process.on('SIGUSR2', () => {
+  const restartAll = () => {
     if (restart === undefined) log.warn('SIGUSR2: without workers there is nothing that could be replaced');
     // Why it has failed is in the log.
     else restart().catch(() => undefined);
-  });
+  };
+  process.off('SIGUSR2', onRestartSignal).on('SIGUSR2', restartAll);
   const plan = async () => planText(reloading.plan());
   const commands = {
     ...commandsOf(running),
@@ -106,6 +110,7 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   if (!stop.aborted) process.stdout.write(banner(config, ports));
   service.ready(`serving at port ${ports.join(', ')}`, () => running.ailment());
   if (isReloadAsked) void service.reload(reload);
+  if (isRestartAsked) restartAll();
 
   // Asked again while it drains: it goes on draining.
   const end = async (): Promise<void> => {

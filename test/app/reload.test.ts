@@ -1,9 +1,12 @@
 import { copyFileSync } from 'node:fs';
+import http from 'node:http';
 import net from 'node:net';
 import { join } from 'node:path';
+import { queryObjects } from 'node:v8';
 import t, { type Test } from 'tap';
 import { NeedsRestart } from '../../src/app/reload.js';
 import { planText } from '../../src/config/plan.js';
+import { Front } from '../../src/net/front.js';
 import { Feeder, framesIn } from '../kit/feeder.js';
 import { Player, until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
@@ -297,6 +300,28 @@ t.test('addresses come and go, and have other roles', inside, async (t) => {
   await server.reload(yaml({ addresses: other }));
   t.same(server.app.shoutcastPorts, [second]);
   await all.areWell(t);
+});
+
+t.test('nothing is kept of addresses that have gone, or of their options of before', inside, async (t) => {
+  const [first, second] = [await freePort(), await freePort()];
+  const roles = ['stream', 'push', 'poll'];
+  const server = await startServer(t, yaml());
+  const turn = async (i: number) => {
+    const one = `{ host: 127.0.0.1, port: ${first}, shoutcastPort: false, roles: [${roles[i % 3]}, ops] }`;
+    const other = `{ host: 127.0.0.1, port: ${second}, shoutcastPort: false }`;
+    await server.reload(yaml({ addresses: `[${i % 2 === 0 ? one : `${one}, ${other}`}]` }));
+    t.equal(await status(t, server, 'GET /metrics', first), 200);
+  };
+  const held = () => [http.Server, Front].map((kind) => queryObjects(kind, { format: 'count' }) as number);
+  for (let i = 0; i < 4; i++) await turn(i);
+  const before = held();
+  for (let i = 4; i < 16; i++) await turn(i);
+  // Of an address that goes its server is closed with the next reload.
+  const after = held();
+  t.ok(
+    after.every((count, i) => count <= before[i]! + 2),
+    `HTTP servers and fronts: ${after}, before ${before}`,
+  );
 });
 
 t.test('what needs a restart is refused whole, and named', inside, async (t) => {

@@ -112,6 +112,24 @@ t.test('a stop ends all of them, politely, and leaves nothing', async (t) => {
   );
 });
 
+t.test('a restart that is asked for while it starts is done once it serves', async (t) => {
+  const port = await freePorts(2);
+  const folder = tempFolder(t);
+  const path = join(folder, 'config.yaml');
+  writeFileSync(path, `workers: ${WORKERS}\ndata: { folder: ${join(folder, 'data')} }\n${demoYaml('', port)}`);
+  const server = new ServerProcess(t, port, [path], { TMPDIR: folder });
+  await until(() => server.err.includes('"process ready"'), RESTARTED_MS);
+  t.notMatch(server.err, /"listening"/, 'not all are ready');
+  server.child.kill('SIGUSR2');
+  await until(
+    () => server.err.includes('"restarted"'),
+    RESTARTED_MS,
+    () => server.err.slice(-1000),
+  );
+  await server.end('SIGTERM');
+  t.equal(server.ended, 0);
+});
+
 t.test('encoders over TLS', async (t) => {
   const [port, secure] = [await freePorts(2), await freePorts(2)];
   const address = `{ host: 127.0.0.1, port: ${secure}, tls: { certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem } }`;

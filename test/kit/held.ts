@@ -1,36 +1,50 @@
 /** What this process holds while nobody is connected: the same before and after. */
 
-import { collect } from './heap.js';
+import { queryObjects } from 'node:v8';
+import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { Channel } from '../../src/channel/channel.js';
+import { Listener } from '../../src/listener/listener.js';
+import { Front } from '../../src/net/front.js';
 
 /** Of sockets and timers: what upstreams that are about to close have at any moment. */
 const SPARE = 8;
-/** A channel that is not let go has a megabyte of tape. */
-const MOST_MEGABYTES = 40;
+/** Of fronts: the one of before is let go with the next reload of its address. */
+const SPARE_FRONTS = 2;
 
 export interface Held {
   readonly sockets: number;
   readonly servers: number;
   readonly timers: number;
-  readonly megabytes: number;
+  readonly channels: number;
+  /** Each has a tape, about a megabyte. */
+  readonly audios: number;
+  readonly listeners: number;
+  readonly fronts: number;
 }
 
-/** Sockets and timers of this process, and the memory that it holds, while nobody is connected. */
+/** Sockets and timers of this process, and what of the server's objects its heap still has. */
 export function heldNow(): Held {
   const resources = process.getActiveResourcesInfo();
   const count = (kind: string) => resources.filter((each) => each === kind).length;
-  collect();
-  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  const alive = (kind: new (...args: never[]) => object) => queryObjects(kind, { format: 'count' }) as number;
   return {
     sockets: count('TCPSocketWrap'),
     servers: count('TCPServerWrap'),
     timers: count('Timeout'),
-    megabytes: (heapUsed + arrayBuffers) / 1_000_000,
+    channels: alive(Channel),
+    audios: alive(ChannelAudio),
+    listeners: alive(Listener),
+    fronts: alive(Front),
   };
 }
 
 /** Whether nothing of what came between is left. */
 export function isAsBefore(before: Held, after: Held): boolean {
-  const { sockets, servers, timers, megabytes } = after;
-  const isFree = sockets <= before.sockets + SPARE && timers <= before.timers + SPARE && servers <= before.servers;
-  return isFree && megabytes < before.megabytes + MOST_MEGABYTES;
+  const most: Held = {
+    ...before,
+    sockets: before.sockets + SPARE,
+    timers: before.timers + SPARE,
+    fronts: before.fronts + SPARE_FRONTS,
+  };
+  return (Object.keys(most) as (keyof Held)[]).every((what) => after[what] <= most[what]);
 }

@@ -11,6 +11,7 @@ import { until } from './player.js';
 import { Random } from './random.js';
 import { ChannelAir } from './reload-air.js';
 import { connectEncoders, endings, nobodyElse, onAir, refill } from './reload-audience.js';
+import { request } from './reload-clients.js';
 import { type ChannelState, type ConfigState, channelsOf, nameOf } from './reload-config.js';
 import { drain } from './reload-heard.js';
 import { addresses, history, inForce, operator } from './reload-in-force.js';
@@ -49,6 +50,8 @@ async function play(world: PairsWorld): Promise<void> {
   for (const { socket } of world.encoders.values()) socket.destroy();
   world.forget();
   await world.subject.reload(world.state.text(first));
+  // What is known of the mounts of before is let go with the next request.
+  await request(world.port, 'GET /healthz HTTP/1.1');
   if (WORKERS > 0) return;
   let now = held;
   const figures = () => `held before: ${JSON.stringify(held)}, after: ${JSON.stringify(now)}`;
