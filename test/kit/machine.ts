@@ -91,13 +91,24 @@ export class Machine {
 
   /** Of each of them. */
   ownersOf(players: readonly Player[]): number[] {
-    const owners = new Map<number, number>();
-    for (const { pid } of this.children) for (const port of heldAt(this.port, pid)) owners.set(port, pid);
+    const owners = this.#owners();
     return players.map(({ socket }) => {
       const owner = owners.get(socket.localPort!);
       if (owner === undefined) throw new Error('no process has the connection');
       return owner;
     });
+  }
+
+  /** Undefined: none has it at this moment, as when what the system says has changed while it was read. */
+  ownerNow({ socket }: Player): number | undefined {
+    return this.#owners().get(socket.localPort!);
+  }
+
+  /** The port of a connection's other end → the process that has it. */
+  #owners(): Map<number, number> {
+    const owners = new Map<number, number>();
+    for (const { pid } of this.children) for (const port of heldAt(this.port, pid)) owners.set(port, pid);
+    return owners;
   }
 
   async push(song: string, channel = 'demo'): Promise<number> {
@@ -122,8 +133,8 @@ export async function onePerWorker(t: Test, machine: Machine, path = '/demo.mp3'
     const player = new Player(machine.port, path, { keep: true });
     t.teardown(() => player.close());
     await player.until(({ audioBytes }) => audioBytes > 0);
-    const pid = machine.ownerOf(player);
-    if (players.has(pid)) player.close();
+    const pid = machine.ownerNow(player);
+    if (pid === undefined || players.has(pid)) player.close();
     else players.set(pid, player);
     return players.size === WORKERS;
   }, 20_000);
