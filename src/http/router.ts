@@ -128,9 +128,12 @@ export class Router {
     server.timeout = IDLE_MS;
     const use = { connections: 0, isRetired: false };
     server.on('connection', (socket: Socket) => {
+      // It comes again after each upgrade that was offered and not taken.
+      if (!this.#pipelines.has(socket)) {
+        use.connections++;
+        socket.once('close', () => use.connections--);
+      }
       this.#pipelines.set(socket, new Pipeline(socket, this.#parts.watchdog));
-      use.connections++;
-      socket.once('close', () => use.connections--);
     });
     server.on('request', (request, response) => {
       if (this.#isLeaving) response.shouldKeepAlive = false;
