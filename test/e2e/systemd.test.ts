@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { Machine, RESTARTED_MS } from '../kit/machine.js';
 import { NotifySocket } from '../kit/notify-socket.js';
 import { quietFor } from '../kit/pause.js';
@@ -44,13 +44,18 @@ t.test('the unit has no mistake, and exposes little', { skip: missing('systemd-a
   t.equal(verdict.code, undefined, verdict.stdout?.slice(-200));
 });
 
-t.test('one process: serves, reads again, stands still, goes on, stops', { skip }, async (t) => {
-  const folder = tempFolder(t);
+/** The server as one process, that notifies the socket. @param env what its environment has besides */
+async function startNotifying(t: Test, folder: string, env: Readonly<Record<string, string>>) {
   const socket = await new NotifySocket(t, folder).bound();
   const port = await freePort();
   const config = join(folder, 'config.yaml');
   writeFileSync(config, `data: { folder: ${join(folder, 'data')} }\n${demoYaml('', port)}`);
-  const server = new ServerProcess(t, port, [config], { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC });
+  const server = new ServerProcess(t, port, [config], { NOTIFY_SOCKET: socket.path, ...env });
+  return { socket, port, server };
+}
+
+t.test('one process: serves, reads again, stands still, goes on, stops', { skip }, async (t) => {
+  const { socket, port, server } = await startNotifying(t, tempFolder(t), { WATCHDOG_USEC });
   await socket.heard('READY=1', 1, 60_000);
   t.equal((await fetch(`${server.base}/readyz`)).status, 200, 'it serves when it says so');
   t.ok(socket.lines.includes(`STATUS=serving at port ${port}`));
@@ -74,15 +79,11 @@ t.test('one process: serves, reads again, stands still, goes on, stops', { skip 
 
 t.test('systemd hears of a stop though what was said before is still on its way', { skip }, async (t) => {
   const folder = tempFolder(t);
-  const socket = await new NotifySocket(t, folder).bound();
-  const port = await freePort();
-  const config = join(folder, 'config.yaml');
-  writeFileSync(config, `data: { folder: ${join(folder, 'data')} }\n${demoYaml('', port)}`);
   const { stdout } = await run('sh', ['-c', 'command -v systemd-notify']);
   const slow = `#!/bin/sh\ncase "$*" in READY=*) sleep 2 ;; esac\nexec ${stdout.trim()} "$@"\n`;
   writeFileSync(join(folder, 'systemd-notify'), slow, { mode: 0o755 });
   const PATH = `${folder}:${process.env['PATH']}`;
-  const server = new ServerProcess(t, port, [config], { NOTIFY_SOCKET: socket.path, PATH });
+  const { socket, server } = await startNotifying(t, folder, { PATH });
   await until(async () => (await fetch(`${server.base}/readyz`).catch(() => undefined))?.status === 200, 60_000);
   await server.end('SIGTERM');
   await socket.heard('STOPPING=1', 1, 1000);

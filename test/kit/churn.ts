@@ -3,10 +3,9 @@
  * reset, half-closed, before the answer. Afterwards nothing of them is left: no socket, no session, no timer, no memory to speak of.
  */
 
-import { queryObjects } from 'node:v8';
 import type { Test } from 'tap';
 import { Listener } from '../../src/listener/listener.js';
-import { collect } from './heap.js';
+import { alive, collect } from './heap.js';
 import { pause } from './pause.js';
 import { Player, until } from './player.js';
 import { Random } from './random.js';
@@ -101,11 +100,10 @@ export async function churn(t: Test, joins: number): Promise<void> {
     t.ok(grown < most[of], `seed ${random.seed}: ${figures}`);
   }
   // A socket that has ended politely is held by the alarm that would cut it.
-  const alive = () => queryObjects(Listener, { format: 'count' }) as number;
   await until(
-    () => alive() === 0,
+    () => alive(Listener) === 0,
     15_000,
-    () => `${alive()} listeners are in the heap`,
+    () => `${alive(Listener)} listeners are in the heap`,
     500,
   );
   t.ok(count('Timeout') <= timers, 'no timer is left');

@@ -1,10 +1,10 @@
 /** What this process holds while nobody is connected: the same before and after. */
 
-import { queryObjects } from 'node:v8';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Channel } from '../../src/channel/channel.js';
 import { Listener } from '../../src/listener/listener.js';
 import { Front } from '../../src/net/front.js';
+import { alive } from './heap.js';
 
 /** Of sockets and timers: what upstreams that are about to close have at any moment. */
 const SPARE = 8;
@@ -26,7 +26,6 @@ export interface Held {
 export function heldNow(): Held {
   const resources = process.getActiveResourcesInfo();
   const count = (kind: string) => resources.filter((each) => each === kind).length;
-  const alive = (kind: new (...args: never[]) => object) => queryObjects(kind, { format: 'count' }) as number;
   return {
     sockets: count('TCPSocketWrap'),
     servers: count('TCPServerWrap'),

@@ -52,6 +52,7 @@ t.test('is alive only while nothing ails it, and systemd sees what does', { skip
   await socket.heard('WATCHDOG=1', before + 2);
   t.equal(socket.count('STATUS=serving'), 2, 'and well again');
   await service.stopping();
+  await socket.heard('STOPPING=1', 1, 1000);
 });
 
 t.test('no signs of life for another process, or where none are wanted', { skip }, async (t) => {

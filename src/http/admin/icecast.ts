@@ -22,7 +22,7 @@ import {
   serverMembers,
   sourceMembers,
 } from './icecast-members.js';
-import { listenerPage } from './listener-pages.js';
+import { allListeners } from './listener-pages.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
@@ -188,16 +188,9 @@ async function channelAt(parts: AdminParts, request: FastifyRequest): Promise<Ch
   return found;
 }
 
-async function listenersOf({ queries }: AdminParts, channel: string): Promise<ListenerReport[]> {
-  const found: ListenerReport[] = [];
-  // Icecast knows no pages: the list is whole, but no process is asked for all of its own at once.
-  for (let total = 1; found.length < Math.min(total, MOST_CLIENTS); ) {
-    const page = await listenerPage(queries, { channel }, found.length, CLIENTS_AT_ONCE);
-    if (page.listeners.length === 0) break;
-    found.push(...page.listeners);
-    total = page.total;
-  }
-  return found;
+/** Icecast knows no pages: the list is whole, but no process is asked for all of its own at once. */
+function listenersOf({ queries }: AdminParts, channel: string): Promise<ListenerReport[]> {
+  return allListeners(queries, { channel }, MOST_CLIENTS, CLIENTS_AT_ONCE);
 }
 
 /** @throws Refusal bad-request */

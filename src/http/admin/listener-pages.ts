@@ -3,7 +3,10 @@
  * no others: a page far back costs what the first one does.
  */
 
-import type { AdminQueries, ListenerAges, ListenerFilter, ListenerReport } from '../../link/admin-reports.js';
+import type { AdminQueries, ListenerFilter, ListenerReport, ProcessQuestions } from '../../link/admin-reports.js';
+
+/** Of each process by its number. */
+type Places = ProcessQuestions['listeners']['ask']['places'];
 
 export interface ListenerPage {
   /** Of those that fit. */
@@ -19,34 +22,59 @@ export async function listenerPage(
   offset: number,
   limit: number,
 ): Promise<ListenerPage> {
-  const ages = await queries.all('ages', { ...filter, most: offset + limit });
-  const total = ages.reduce((sum, each) => sum + each.total, 0);
-  const places = placesOf(ages, offset, limit);
-  if (Object.keys(places).length === 0) return { total, listeners: [] };
-  const parts = await queries.all('listeners', { ...filter, places });
-  return { total, listeners: parts.flat().sort(byAge) };
+  const { total, startedMs, numbers } = await agesOf(queries, filter, offset + limit);
+  const first = passOldest(
+    startedMs,
+    numbers.map(() => 0),
+    offset,
+  );
+  const end = passOldest(startedMs, first, limit);
+  return { total, listeners: await reportsOf(queries, filter, placesOf(numbers, first, end)) };
 }
 
-/** What of each process is on the page. */
-function placesOf(ages: readonly ListenerAges[], offset: number, limit: number) {
-  const places: Record<string, { readonly from: number; readonly count: number }> = {};
-  const first = countsBefore(ages, offset);
-  const end = countsBefore(ages, offset + limit);
-  for (const [i, { process }] of ages.entries()) {
-    const [from, to] = [first[i]!, end[i]!];
-    if (to > from) places[process] = { from, count: to - from };
+/** All that fit, oldest first: up to `most`, of which processes report `atOnce` at a time. */
+export async function allListeners(
+  queries: AdminQueries,
+  filter: ListenerFilter,
+  most: number,
+  atOnce: number,
+): Promise<ListenerReport[]> {
+  const { total, startedMs, numbers } = await agesOf(queries, filter, most);
+  const found: ListenerReport[] = [];
+  let from = numbers.map(() => 0);
+  for (let passed = 0; passed < Math.min(total, most); passed += atOnce) {
+    const to = passOldest(startedMs, from, Math.min(atOnce, most - passed));
+    found.push(...(await reportsOf(queries, filter, placesOf(numbers, from, to))));
+    from = to;
   }
-  return places;
+  return found;
 }
 
-/** How many of the `count` oldest are each process's. */
-function countsBefore(ages: readonly ListenerAges[], count: number): number[] {
-  const counts = ages.map(() => 0);
+async function agesOf(queries: AdminQueries, filter: ListenerFilter, most: number) {
+  const ages = await queries.all('ages', { ...filter, most });
+  const total = ages.reduce((sum, each) => sum + each.total, 0);
+  return { total, startedMs: ages.map((each) => each.startedMs), numbers: ages.map((each) => each.process) };
+}
+
+async function reportsOf(queries: AdminQueries, filter: ListenerFilter, places: Places): Promise<ListenerReport[]> {
+  if (Object.keys(places).length === 0) return [];
+  return (await queries.all('listeners', { ...filter, places })).flat().sort(byAge);
+}
+
+/** Those between, by the numbers of the processes. */
+function placesOf(numbers: readonly number[], from: readonly number[], to: readonly number[]): Places {
+  const between = numbers.map((process, i) => [process, { from: from[i]!, count: to[i]! - from[i]! }] as const);
+  return Object.fromEntries(between.filter(([, { count }]) => count > 0));
+}
+
+/** How many of each process are passed, once the next `count` oldest are. @param passed how many are already */
+function passOldest(startedMs: readonly (readonly number[])[], passed: readonly number[], count: number): number[] {
+  const counts = [...passed];
   for (let i = 0; i < count; i++) {
     let oldest = -1;
     let oldestMs = Number.POSITIVE_INFINITY;
-    for (const [at, { startedMs }] of ages.entries()) {
-      const ms = startedMs[counts[at]!];
+    for (const [at, all] of startedMs.entries()) {
+      const ms = all[counts[at]!];
       if (ms === undefined || ms >= oldestMs) continue;
       oldest = at;
       oldestMs = ms;

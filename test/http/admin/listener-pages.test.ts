@@ -1,7 +1,7 @@
 /** A page of the listeners of several processes: all of them once, oldest first, and no process reports more than the page shows. */
 
 import t from 'tap';
-import { listenerPage } from '../../../src/http/admin/listener-pages.js';
+import { allListeners, listenerPage } from '../../../src/http/admin/listener-pages.js';
 import type { AdminQueries, ListenerReport, ProcessQuestions } from '../../../src/link/admin-reports.js';
 import { Random } from '../../kit/random.js';
 
@@ -49,6 +49,11 @@ t.test('pages', async (t) => {
         t.fail(`SEED=${random.seed}: ${page.listeners.length} of ${page.total}, ${asked} reported, not ${due}`);
       found.push(...page.listeners);
     }
+    const whole = await allListeners(answering(processes, []), {}, 1_000_000, limit);
+    if (JSON.stringify(whole) !== JSON.stringify(found)) t.fail(`SEED=${random.seed}: all of them are not the pages`);
+    const most = random.int(1, 60);
+    const some = await allListeners(answering(processes, []), {}, most, limit);
+    if (some.length !== Math.min(most, all)) t.fail(`SEED=${random.seed}: ${some.length} of at most ${most}`);
     const ids = new Set(found.map(({ id }) => id));
     const isSorted = found.every(({ sinceMs }, i) => i === 0 || found[i - 1]!.sinceMs <= sinceMs);
     if (ids.size !== all || !isSorted) t.fail(`SEED=${random.seed}: ${ids.size} of ${all}, sorted: ${isSorted}`);
