@@ -19,6 +19,7 @@ import { openAccessLog } from './access-log.js';
 import { Addresses } from './addresses.js';
 import { Admissions, makePace } from './admissions.js';
 import { makeAlerts } from './alerts.js';
+import { clusterWatch, observeCluster } from './cluster.js';
 import { type Core, makeCore } from './core.js';
 import { Faces } from './faces.js';
 import { Housekeeping } from './housekeeping.js';
@@ -202,6 +203,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   const onAdmitted = (socket: Socket) => network.guards.connections.admit(socket);
   const placeOf = (channel: string) => hub.channels.get(channel)?.encoder;
   const admissions = new Admissions(core, placeOf, { pace, onAdmitted, onVerdict: verdicts.onVerdict });
+  await hub.join();
   readers.restore(engine);
   for (const channel of channels.keys()) counting.setTitle(channel, engine.state(channel));
   await hub.restore({
@@ -219,6 +221,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   const { channels: all, saves } = hub;
   observeHub(metrics.registry, { clock, channels: all, titles, saves, config, stateOf, storeFault });
   observeWorker(metrics.registry, worker);
+  if (hub.cluster !== null) observeCluster(metrics.registry, hub.cluster);
   const { alerts } = makeAlerts(
     core,
     {
@@ -235,6 +238,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   const housekeeping = new Housekeeping(clock, [
     (nowMs) => worker.tidy(nowMs),
     (nowMs) => hub.tidy(nowMs),
+    ...(hub.cluster === null ? [] : [clusterWatch(hub.cluster)]),
     () => counting.tidy(),
     () => recorder.look(),
     (nowMs) => hubAdmin.tidy(nowMs),

@@ -5,6 +5,7 @@
 
 import type { LateTitle } from '../audio/playable-audio.js';
 import type { Channel } from '../channel/channel.js';
+import type { ClusterEngine } from '../cluster/cluster-engine.js';
 import type { Sequence } from '../feed/sequence.js';
 import { EngineHost } from '../link/engine-host.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
@@ -14,6 +15,7 @@ import { SaveTimes } from '../store/timed.js';
 import { Moments } from '../titles/moments.js';
 import type { TitleService } from '../titles/service.js';
 import { type ChannelChanges, Channels } from './channels.js';
+import { makeClusterEngine } from './cluster.js';
 import type { Core } from './core.js';
 import type { Faces } from './faces.js';
 import { makeEngine, makeTitles } from './titles.js';
@@ -41,6 +43,8 @@ const RELEASE_MS = 1000;
 export class Hub {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly engine: EngineHost;
+  /** Null: this machine is alone. */
+  readonly cluster: ClusterEngine | null;
   readonly moments: Moments;
   readonly titles: TitleService;
   readonly saves = new SaveTimes();
@@ -56,18 +60,33 @@ export class Hub {
     this.#channels = new Channels(config, { clock, log });
     this.channels = this.#channels.byKey;
     this.moments = new Moments(clock);
-    const engine = makeEngine(core, { store, sequence, saves: this.saves }, (channel, change) =>
-      this.#deliver(channel, change),
-    );
-    this.engine = new EngineHost(engine);
+    const parts = { store, sequence, saves: this.saves };
+    const onChange = (channel: string, change: Change) => this.#deliver(channel, change);
+    this.cluster =
+      config.cluster === undefined
+        ? null
+        : makeClusterEngine(core, config.cluster, {
+            ...{ ...parts, has: (channel: string) => this.channels.has(channel), onChange },
+            onForeignChange: (channel, change) => this.engine.elsewhere(channel, () => this.#deliver(channel, change)),
+          });
+    this.engine = new EngineHost(this.cluster ?? makeEngine(core, parts, onChange));
     const { moments, channels } = this;
     const onLate = (channel: string, late: LateTitle) => this.#output.onLate(channel, late);
-    this.titles = makeTitles(core, { engine: this.engine, moments, channels, faces: faces.byChannel, onLate });
+    this.titles = makeTitles(core, {
+      ...{ engine: this.engine, moments, channels, faces: faces.byChannel, onLate },
+      goesBySources: () => config.cluster?.sources !== false,
+    });
+  }
+
+  /** What all machines have in common is in force, as far as it can be had for now. Before `restore`. */
+  async join(): Promise<void> {
+    await this.cluster?.join(this.channels.keys());
   }
 
   /** What was committed before is on the tapes again; from here on changes go to the output. Before anybody can read. */
   restore(output: HubOutput): Promise<void> {
     this.#output = output;
+    this.cluster?.begin();
     return this.titles.restore();
   }
 
@@ -80,6 +99,7 @@ export class Hub {
   refresh(): ChannelChanges {
     const changes = this.#channels.refresh();
     this.titles.forget(changes.removed);
+    this.cluster?.learn(changes.added);
     void this.titles.begin(changes.added);
     for (const key of changes.added) this.#startChannel(this.channels.get(key)!);
     return changes;

@@ -20,6 +20,7 @@ export interface TitleParts {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly faces: ReadonlyMap<string, ChannelFace>;
   readonly onLate: TitleServiceParts['onLate'];
+  goesBySources(channel: string): boolean;
 }
 
 export interface EngineParts {
@@ -53,17 +54,17 @@ export function makeTitles({ config, clock, log, onError }: Core, parts: TitlePa
   });
 }
 
-/** Changes are committed to the store; one that takes long, or fails, is logged. */
-export function makeEngine(
-  { clock, repeats }: Core,
-  { store, sequence, saves }: EngineParts,
-  onChange: Deliver,
-): Engine {
+/** A store of which a save that takes long is logged. */
+export function watchedStore({ repeats }: Core, { store, saves }: Pick<EngineParts, 'store' | 'saves'>): Store {
   const onSlow = (channel: string, tookMs: number) =>
     repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it');
+  return timed(store, onSlow, undefined, saves);
+}
+
+/** Changes are committed to the store; one that fails is logged. */
+export function makeEngine(core: Core, parts: EngineParts, onChange: Deliver): Engine {
+  const { clock, repeats } = core;
   const onUnsaved = (error: unknown) =>
     repeats.warn('unsaved', { err: error }, 'a title could not be saved: it was refused');
-  return stamped(new LocalEngine(timed(store, onSlow, undefined, saves), onChange, onUnsaved), sequence, () =>
-    clock.wallMs(),
-  );
+  return stamped(new LocalEngine(watchedStore(core, parts), onChange, onUnsaved), parts.sequence, () => clock.wallMs());
 }

@@ -28,6 +28,7 @@ const RULES: Readonly<Record<string, Effect>> = {
   legacy: 'newcomers',
   reload: 'now',
   workers: 'restart',
+  cluster: 'restart',
   demoSecretsInPublic: 'now',
   data: 'restart',
   admin: 'now',

@@ -32,7 +32,7 @@ export interface ReloadPlan {
 /** Of a value as text. */
 const TEXT_CHARACTERS = 60;
 /** Members that may hold a secret, wherever they stand. */
-const HIDDEN = new Set(['url', 'password', 'user', 'pushTokens', 'keys', 'headers', 'overflowUrl']);
+const HIDDEN = new Set(['url', 'sentinels', 'password', 'user', 'pushTokens', 'keys', 'headers', 'overflowUrl']);
 /** Of these the text is public. */
 const PUBLIC = new Set(['stations.*.channels.*.url']);
 

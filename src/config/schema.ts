@@ -11,6 +11,7 @@ import { hookSchema, signedUrlsSchema } from './access.js';
 import { adminSchema } from './admin.js';
 import { alertsSchema } from './alerts.js';
 import { type ConfigContext, stationSchema } from './channel.js';
+import { clusterSchema } from './cluster.js';
 import {
   choice,
   date,
@@ -126,6 +127,7 @@ export function configSchema(context: ConfigContext) {
     workers: z
       .union([whole(0, 256), z.literal('auto')], { error: 'must be a whole number from 0 to 256, or auto' })
       .default(0),
+    cluster: clusterSchema().optional(),
     reload: choice(['asked', 'watch']).default('asked'),
     demoSecretsInPublic: choice(['', DEMO_SECRETS_CONSENT]).default(''),
     data: section({
@@ -282,6 +284,7 @@ export function configSchema(context: ConfigContext) {
 
 /** A configuration that was read and found valid: every default filled in, secrets as digests, file paths absolute. */
 export type Config = z.output<ReturnType<typeof configSchema>>;
+export type ClusterConfig = NonNullable<Config['cluster']>;
 export type LegacyConfig = NonNullable<Config['legacy']>;
 export type AddressConfig = Config['addresses'][number];
 type StationConfig = Config['stations'][string];

@@ -44,6 +44,13 @@ export class Sequence {
     return this.#last;
   }
 
+  /** A stamp that was issued elsewhere, of a record that is about to be published here. */
+  expect(stamp: number): void {
+    this.follow(stamp);
+    this.#open.add(stamp);
+    this.#text = undefined;
+  }
+
   /** The record is about to be published, or was by the process before this one. */
   publish(stamp: number): void {
     this.#open.delete(stamp);

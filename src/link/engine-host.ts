@@ -24,6 +24,14 @@ export class EngineHost implements Engine {
     return this.#by.get(channel) ?? null;
   }
 
+  /** While a change is delivered that no process of this machine has decided. */
+  elsewhere(channel: string, deliver: () => void): void {
+    const by = this.#by.get(channel) ?? null;
+    this.#by.set(channel, null);
+    deliver();
+    this.#by.set(channel, by);
+  }
+
   state(channel: string): ChannelState {
     return this.#engine.state(channel);
   }

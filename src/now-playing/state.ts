@@ -47,6 +47,8 @@ export interface HistoryEntry {
   /** Unix milliseconds; `toMs` null while it is on air. */
   readonly fromMs: number;
   readonly toMs: number | null;
+  /** It takes the place of the entry whose record had this version, too. It is not kept. */
+  readonly wasVersion?: number;
 }
 
 /** What a change makes of a channel's state. */

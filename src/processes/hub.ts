@@ -3,6 +3,7 @@
 import net, { type Socket } from 'node:net';
 import { Admissions, makePace } from '../app/admissions.js';
 import { makeAlerts } from '../app/alerts.js';
+import { clusterWatch, observeCluster } from '../app/cluster.js';
 import { makeCore } from '../app/core.js';
 import { EncoderVerdicts } from '../app/encoder-verdicts.js';
 import { Faces } from '../app/faces.js';
@@ -73,6 +74,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const stateOf = (channel: string) => engine.state(channel);
   const storeFault = () => store.fault();
   observeHub(metrics.registry, { clock, channels, titles, saves: hub.saves, config, stateOf, storeFault });
+  if (hub.cluster !== null) observeCluster(metrics.registry, hub.cluster);
   const names = new TapeNames();
   const gone = { isSome: false };
   const kept = new KeptMetrics();
@@ -127,6 +129,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
 
   const tapes = await returns.collect(offers, channels, names);
   if (offers > 0) log.info({ tapes }, 'tapes of the hub before this one go on');
+  await hub.join();
   await hub.restore({
     onChange: (channel, change) => {
       recorder.onTitle(channel, change.history);
@@ -157,6 +160,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   if (boot.offers !== null && boot.number > 1) facts.died('hub');
   const housekeeping = new Housekeeping(clock, [
     (nowMs) => hub.tidy(nowMs),
+    ...(hub.cluster === null ? [] : [clusterWatch(hub.cluster)]),
     () => recorder.look(),
     (nowMs) => hubAdmin.tidy(nowMs),
     () => metrics.turn(),

@@ -23,7 +23,7 @@ import { LmdbFigures } from './lmdb-figures.js';
 import { LmdbHistory } from './lmdb-history.js';
 import { type FolderLock, lockFolder } from './lock.js';
 import type { FigureKey, FigurePage, HistoryBounds, HistoryPage, HistoryStore, Store, StoredFigure } from './store.js';
-import { entryText, type HistoryKey, historyKey, parseState, stateText } from './stored.js';
+import { entryText, formerKey, type HistoryKey, historyKey, parseState, stateText } from './stored.js';
 
 /** In the data folder. */
 export const FILE = 'airsplice.mdb';
@@ -291,9 +291,15 @@ class LmdbStore implements Store {
       if (text === undefined) added++;
       wanted.push([key, entryText(entry)]);
       stored.push([key, text]);
+      const formerly = formerKey(channel, entry);
+      const replaced = formerly && this.#history.database.get(formerly);
+      if (typeof replaced !== 'string') continue;
+      added--;
+      wanted.push([formerly!, undefined]);
+      stored.push([formerly!, replaced]);
     }
     const count = this.#history.count(channel) + added;
-    const expired = added === 0 ? [] : this.#history.expired(channel, count);
+    const expired = added <= 0 ? [] : this.#history.expired(channel, count);
     for (const [key, text] of expired) {
       wanted.push([key, undefined]);
       stored.push([key, text]);

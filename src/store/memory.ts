@@ -92,8 +92,13 @@ export class MemoryStore implements Store {
     this.#closed = true;
   }
 
-  #put(channel: string, entry: HistoryEntry): void {
+  #put(channel: string, { wasVersion, ...entry }: HistoryEntry): void {
     const entries = this.#history.get(channel) ?? [];
+    const formerly = entries.findIndex(
+      ({ fromMs, record }) =>
+        fromMs === entry.fromMs && record.version === wasVersion && wasVersion !== entry.record.version,
+    );
+    if (formerly !== -1) entries.splice(formerly, 1);
     const at = entries.findIndex(({ fromMs, record }) => !isBefore(fromMs, record.version, entry));
     const there = entries[at];
     const same = there?.fromMs === entry.fromMs && there.record.version === entry.record.version;

@@ -67,7 +67,8 @@ export interface Store extends HistoryStore, DocumentStore {
   load(channel: string): ChannelState | undefined;
   /**
    * Commits a channel's state and the history entries that come with it as one transaction; resolves when a kill -9 of this process
-   * can no longer lose it. An entry takes the place of one with the same `fromMs` and record version. What is past the bounds goes
+   * can no longer lose it. An entry takes the place of one with the same `fromMs` and record version, or with the
+   * version that it names. What is past the bounds goes
    * in small steps: a few of the oldest entries with each new one.
    * Rejects when it cannot be made durable; nothing of it is visible then. One save at a time per channel (the caller's duty).
    */

@@ -34,12 +34,17 @@ export function stateText(state: ChannelState): string {
   return JSON.stringify({ format: FORMAT, state });
 }
 
-export function entryText(entry: HistoryEntry): string {
+export function entryText({ wasVersion: _, ...entry }: HistoryEntry): string {
   return JSON.stringify({ format: FORMAT, entry });
 }
 
 export function historyKey(channel: string, { fromMs, record }: HistoryEntry): HistoryKey {
   return [channel, fromMs, record.version];
+}
+
+/** Of the entry whose place it takes, where that is another one's. */
+export function formerKey(channel: string, { fromMs, record, wasVersion }: HistoryEntry): HistoryKey | null {
+  return wasVersion === undefined || wasVersion === record.version ? null : [channel, fromMs, wasVersion];
 }
 
 /** Null: it is not an entry. */

@@ -37,6 +37,8 @@ export interface TitleServiceParts {
   readonly textBytes: number;
   /** How often titles of encoders and upstreams are taken, by channel and origin. */
   readonly sourceTitleRate: Rate;
+  /** Whether titles of this channel go by the sources here. Absent: always; of several machines it is one. */
+  goesBySources?(channel: string): boolean;
   /** Listeners may have been sent the place of a title. */
   onLate(channel: string, late: LateTitle): void;
   /** Called with what should not happen. */
@@ -68,7 +70,9 @@ export class TitleService {
       isSourceLost: (channel) => channels.get(channel)!.isSourceLost,
       streamTitle: (channel) => {
         const { onAir, titleOnAir } = channels.get(channel)!.switch;
-        return onAir === null || titleOnAir === undefined ? null : plainTitle(titleOnAir, onAir, parts.textBytes);
+        return onAir === null || titleOnAir === undefined || !this.#goesBySources(channel)
+          ? null
+          : plainTitle(titleOnAir, onAir, parts.textBytes);
       },
       trust: (channel) => this.#trust(channel),
       onError: parts.onError,
@@ -116,7 +120,7 @@ export class TitleService {
    */
   readonly streamTitle = async (channel: string, sourceTitle: SourceTitle, source: Source): Promise<void> => {
     const title = plainTitle(sourceTitle, source, this.#parts.textBytes);
-    if (title === null) return;
+    if (title === null || !this.#goesBySources(channel)) return;
     await this.#titleRate.offer(channel, title.source, () => this.#commitTitle(channel, title, source));
   };
 
@@ -176,14 +180,22 @@ export class TitleService {
 
   /** Another source of a channel is on air, or none. */
   readonly sourceChanged = (channel: string): void => {
-    if (this.#parts.channels.has(channel)) void this.#scheduler.checkSource(channel);
+    if (this.#parts.channels.has(channel)) this.#checkSource(channel);
   };
+
+  #checkSource(channel: string): void {
+    if (this.#goesBySources(channel)) void this.#scheduler.checkSource(channel);
+  }
+
+  #goesBySources(channel: string): boolean {
+    return this.#parts.goesBySources?.(channel) ?? true;
+  }
 
   /** Once a second: does what is due. */
   tidy(): void {
     for (const channel of this.#parts.channels.keys()) {
       void this.#scheduler.check(channel);
-      void this.#scheduler.checkSource(channel);
+      this.#checkSource(channel);
     }
   }
 

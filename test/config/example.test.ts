@@ -4,6 +4,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { hookSchema } from '../../src/config/access.js';
+import { clusterSchema } from '../../src/config/cluster.js';
 import { loadConfig } from '../../src/config/load.js';
 import { configSchema } from '../../src/config/schema.js';
 import { secretMatches } from '../../src/config/secret.js';
@@ -64,7 +65,7 @@ t.test('config/example.yaml explains every option of the schema, and no other', 
 });
 
 t.test('config/example.yaml is valid as it stands, and mostly the defaults', async (t) => {
-  const { stations, signedUrls, alerts, admin, order: __, ...config } = loadConfig('config/example.yaml', ENV);
+  const { stations, signedUrls, alerts, admin, cluster, order: __, ...config } = loadConfig('config/example.yaml', ENV);
   const {
     stations: _,
     alerts: alertDefaults,
@@ -107,6 +108,8 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
   t.equal(webhooks[0]!.secret?.symmetricKeySize, ENV.WAVE_WEBHOOK_SECRET.length);
   t.strictSame({ ...admin, users: {} }, adminDefaults);
   t.strictSame(admin.users['ann']?.rights, ['read', 'titles', 'operate']);
+  const { url, node } = cluster!;
+  t.strictSame(cluster, clusterSchema().parse({ url, node }));
   t.equal(signedUrls?.keys[0]?.symmetricKeySize, ENV.WAVE_SIGNING_KEY.length);
   const channel = stations['wave']?.channels['wave-live'];
   t.equal(secretMatches(channel?.pushTokens ?? [], 'push me'), true);

@@ -177,6 +177,13 @@ async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   t.same(versions({ limit: 1000 }).slice(-2), ['3', '2'], 'one past it: the oldest has gone');
   t.equal(versions({ limit: 1000 }).length, 10);
 
+  await store.save('renamed', stateOf(3), [entryOf(3, nowMs, null)]);
+  await store.save('renamed', stateOf(5), [{ ...entryOf(5, nowMs, null), wasVersion: 3 }]);
+  t.same(versions({ limit: 10 }, 'renamed'), ['5 on air'], 'an entry takes the place of the one that it names');
+  t.notHas(store.history('renamed', { limit: 1 })[0]!, { wasVersion: 3 });
+  await store.save('renamed', stateOf(5), [{ ...entryOf(5, nowMs, nowMs + 1), wasVersion: 5 }]);
+  t.same(versions({ limit: 10 }, 'renamed'), ['5'], 'itself, too');
+
   last = null;
   for (const channel of ['jaz', 'jazz-2', 'JAZZ']) await store.save(channel, stateOf(1), [entryOf(77, nowMs, null)]);
   t.equal(versions({ limit: 1000 }).length, 10, 'other channels, also those that sort beside it, are not mixed in');

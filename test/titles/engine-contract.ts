@@ -17,7 +17,7 @@ export interface Bench {
   /** Commits wait until the function that comes back is called. */
   pause(): () => void;
   /** From now on commits fail, or no longer. */
-  fail(failing: boolean): void;
+  fail(failing: boolean): void | Promise<void>;
   /** Runs at every delivery, before the engine goes on. */
   onDeliver: (channel: string, change: Change) => void;
 }
@@ -26,9 +26,9 @@ const at = (channel: string): Moment => ({ channel, wallMs: 1_795_178_248_000, n
 const play = (channel: string, song: string) => (state: ChannelState) =>
   takeNow(state, makeTrack({ type: 'now', artist: '', song }, song, 1_795_178_248), at(channel));
 
-export async function engineContract(t: Test, open: () => Bench): Promise<void> {
+export async function engineContract(t: Test, open: () => Bench | Promise<Bench>): Promise<void> {
   t.test('a change is decided on committed ground, committed, delivered, answered: in this order', async (t) => {
-    const bench = open();
+    const bench = await open();
     const { engine, delivered } = bench;
     t.same(engine.state('a'), EMPTY_STATE);
     const go = bench.pause();
@@ -58,7 +58,7 @@ export async function engineContract(t: Test, open: () => Bench): Promise<void> 
   t.test(
     'many changes of many channels: each sees the one before, versions rise by one, channels do not wait',
     async (t) => {
-      const { engine, delivered } = open();
+      const { engine, delivered } = await open();
       const channels = Array.from({ length: 20 }, (_, i) => `c${i}`);
       const updates = Array.from({ length: 30 }, (_, i) =>
         channels.map((channel) => engine.update(channel, play(channel, `${i}`))),
@@ -80,10 +80,10 @@ export async function engineContract(t: Test, open: () => Bench): Promise<void> 
   );
 
   t.test('a change that cannot be committed changes nothing, and the next one goes on', async (t) => {
-    const bench = open();
+    const bench = await open();
     const { engine, delivered } = bench;
     await engine.update('a', play('a', 'first'));
-    bench.fail(true);
+    await bench.fail(true);
     const refused = await Promise.allSettled([engine.update('a', play('a', 'x')), engine.update('a', play('a', 'y'))]);
     for (const outcome of refused) {
       t.match(outcome, { status: 'rejected', reason: { kind: 'unavailable', headers: { 'Retry-After': /^\d+$/ } } });
@@ -91,7 +91,7 @@ export async function engineContract(t: Test, open: () => Bench): Promise<void> 
     t.equal(engine.state('a').now?.song, 'first');
     t.equal(bench.committed('a'), 1);
     t.equal(delivered.length, 1);
-    bench.fail(false);
+    await bench.fail(false);
     await engine.update('a', play('a', 'second'));
     t.equal(engine.state('a').version, 2, 'without a gap');
     t.equal(delivered.at(-1)!.change.record!.song, 'second');
@@ -99,7 +99,7 @@ export async function engineContract(t: Test, open: () => Bench): Promise<void> 
   });
 
   t.test('what is thrown while deciding comes back, and harms no other change', async (t) => {
-    const { engine, delivered } = open();
+    const { engine, delivered } = await open();
     const refusal = new Refusal('too-many', 'enough');
     const outcome = engine.update('a', () => {
       throw refusal;
@@ -112,7 +112,7 @@ export async function engineContract(t: Test, open: () => Bench): Promise<void> 
   });
 
   t.test('close refuses what is new and waits for what is under way', async (t) => {
-    const bench = open();
+    const bench = await open();
     const { engine, delivered } = bench;
     const go = bench.pause();
     const underWay = [engine.update('a', play('a', '1')), engine.update('a', play('a', '2'))];

@@ -1,0 +1,79 @@
+/** The engine of a node of a cluster, as the server has it: its options, its lines in the log, its metrics. */
+
+import { ClusterEngine } from '../cluster/cluster-engine.js';
+import type { ClusterConfig } from '../config/schema.js';
+import type { Deliver } from '../titles/engine.js';
+import type { Core } from './core.js';
+import type { MetricRegistry } from './registry.js';
+import { type EngineParts, watchedStore } from './titles.js';
+
+/** How often it is kept how far this node has come. */
+const PLACE_MS = 5000;
+
+export interface ClusterParts extends EngineParts {
+  has(channel: string): boolean;
+  /** A change that was decided here. */
+  onChange: Deliver;
+  /** A change that another node has decided, or that comes of a merge. */
+  onForeignChange: Deliver;
+}
+
+export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: ClusterParts): ClusterEngine {
+  const { clock, log, repeats } = core;
+  const { sequence, has, onChange, onForeignChange } = parts;
+  const { node } = cluster;
+  let isReached: boolean | null = null;
+  return new ClusterEngine({
+    ...{ store: watchedStore(core, parts), sequence, has },
+    options: {
+      ...{ url: cluster.url, sentinels: cluster.sentinels, master: cluster.master, prefix: cluster.prefix, node },
+      ...{ logEntries: cluster.logChanges, waitingChanges: cluster.waitingChanges },
+      answerMs: cluster.answerSeconds * 1000,
+    },
+    wallMs: () => clock.wallMs(),
+    deliver: (channel, change, isOwn) => (isOwn ? onChange(channel, change) : onForeignChange(channel, change)),
+    onReached: (reason) => {
+      const isNow = reason === null;
+      if (isNow !== isReached && isNow) log.info({ node }, 'Redis is reached: titles are those of all machines');
+      if (isNow !== isReached && !isNow) {
+        log.warn({ node, reason: reason.message }, 'Redis is away: titles are kept here, and sent when it is back');
+      }
+      isReached = isNow;
+    },
+    onDropped: (channel) =>
+      repeats.warn(
+        'cluster dropped',
+        { channel },
+        'too many changes wait for Redis: the oldest stand in the history here only',
+      ),
+    onError: (error) => repeats.warn('cluster', { err: error }, 'a problem with what all machines have in common'),
+  });
+}
+
+/** Keeps how far this node has come, now and then. Asked once a second. */
+export function clusterWatch(engine: ClusterEngine): (nowMs: number) => void {
+  let savedMs = Number.NEGATIVE_INFINITY;
+  return (nowMs) => {
+    if (nowMs - savedMs < PLACE_MS) return;
+    savedMs = nowMs;
+    void engine.savePlace();
+  };
+}
+
+export function observeCluster(registry: MetricRegistry, engine: ClusterEngine): void {
+  registry.gauge('airsplice_cluster_reached', '1 while Redis is reached', [], (set) =>
+    set({}, engine.redis === null ? 0 : 1),
+  );
+  registry.gauge('airsplice_cluster_waiting_changes', 'Changes that wait for Redis', [], (set) =>
+    set({}, engine.waiting),
+  );
+  registry.counter('airsplice_cluster_log_position', 'The last change of the log that is known here', [], (set) =>
+    set({}, engine.seq),
+  );
+  registry.gauge(
+    'airsplice_cluster_clock_seconds',
+    'How far the clock of Redis is before the one of this machine',
+    [],
+    (set) => set({}, engine.aheadMs / 1000),
+  );
+}

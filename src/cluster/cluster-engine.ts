@@ -1,0 +1,331 @@
+/**
+ * The engine of a node of a cluster: changes are decided here, on what all nodes agree on, and committed by Redis, if that is still so; else they are
+ * decided again. All nodes, this one too, take them from the log, in its order.
+ *
+ *   decide on 7 ──► Redis: is 7 the last? ──► 8 is in the log ──► each node: its store ──► its tape, its readers ──► here: the answer
+ *                                       └───► no, 8 is: decided again, when 8 has come
+ *
+ * While Redis is away, and until what was decided meanwhile is sent, a change is committed here alone (shared-channel.ts). Passes
+ * test/titles/engine-contract.ts.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { retryLater, shuttingDown } from '../base/refusal.js';
+import type { Sequence } from '../feed/sequence.js';
+import type { Change, ChannelState } from '../now-playing/state.js';
+import type { Store } from '../store/store.js';
+import type { Engine } from '../titles/engine.js';
+import type { LogEntry } from './log-entry.js';
+import { type Joined, type LogPlace, NodeLink } from './node-link.js';
+import { NOTHING, type Ordered } from './ordered.js';
+import type { Redis, RedisOptions } from './redis.js';
+import { Sender } from './sender.js';
+import { SharedChannel } from './shared-channel.js';
+
+export interface ClusterOptions extends RedisOptions {
+  /** Of all keys. */
+  readonly prefix: string;
+  /** The name of this node; no other has it. */
+  readonly node: string;
+  /** How many changes the log keeps at least. */
+  readonly logEntries: number;
+  /** How many changes of a channel wait for Redis at most. */
+  readonly waitingChanges: number;
+}
+
+export interface ClusterEngineParts {
+  readonly options: ClusterOptions;
+  readonly store: Store;
+  readonly sequence: Sequence;
+  wallMs(): number;
+  /** Whether this node has such a channel. */
+  has(channel: string): boolean;
+  /** @param isOwn whether it was decided here */
+  deliver(channel: string, change: Change, isOwn: boolean): void;
+  /** Redis is reached (null), or not any more, or still not, and why. */
+  onReached(reason: Error | null): void;
+  /** A change that waited was dropped: there were too many. */
+  onDropped(channel: string): void;
+  onError(error: unknown): void;
+}
+
+const RETRY_SECONDS = 2;
+/** Of the store's documents. */
+const PLACE = 'cluster';
+
+export class ClusterEngine implements Engine {
+  readonly #parts: ClusterEngineParts;
+  readonly #channels = new Map<string, SharedChannel>();
+  readonly #link: NodeLink;
+  readonly #sender: Sender;
+  /** Of all ids that are made here. */
+  readonly #run = randomUUID();
+  #made = 0;
+  /** Channels that have come since the last values were read. */
+  readonly #unread = new Set<string>();
+  #redis: Redis | null = null;
+  #place: LogPlace;
+  #savedPlace = '';
+  #aheadMs = 0;
+  #isDelivering = false;
+  #isClosed = false;
+
+  constructor(parts: ClusterEngineParts) {
+    const { options, store, sequence, onError } = parts;
+    this.#parts = parts;
+    this.#place = (store.document(PLACE) as LogPlace | undefined) ?? { epoch: '', seq: 0, id: '' };
+    this.#link = new NodeLink({
+      options,
+      prefix: options.prefix,
+      place: () => this.#place,
+      lastStamp: () => sequence.last,
+      wallMs: parts.wallMs,
+      onJoined: (joined) => this.#onJoined(joined),
+      onEntry: (entry) => this.#onEntry(entry),
+      onLost: (reason) => this.#onLost(reason),
+      onClock: (aheadMs) => {
+        this.#aheadMs = aheadMs;
+      },
+    });
+    this.#sender = new Sender({ ...options, link: this.#link, sequence, onError });
+  }
+
+  /** Joins the cluster, or finds that it cannot for now, and goes on trying. Until `begin` what comes is in force, and delivered to nobody. */
+  async join(channels: Iterable<string>): Promise<void> {
+    for (const channel of channels) this.#channel(channel);
+    await this.#link.start();
+    await this.#settled();
+  }
+
+  /** From here on changes are delivered. */
+  begin(): void {
+    this.#isDelivering = true;
+  }
+
+  /** The configuration has channels that are new: what all agree on of them is read. */
+  learn(added: readonly string[]): void {
+    for (const channel of added) {
+      this.#channel(channel);
+      this.#unread.add(channel);
+    }
+    if (this.#redis !== null) void this.#readUnread(this.#redis);
+  }
+
+  async #readUnread(redis: Redis): Promise<void> {
+    const channels = [...this.#unread];
+    if (channels.length === 0) return;
+    try {
+      const last = await this.#link.last(redis, channels);
+      for (const channel of channels) {
+        this.#unread.delete(channel);
+        this.#restart(this.#channel(channel), last.get(channel), false);
+        void this.#sender.flush(redis, this.#channel(channel));
+      }
+    } catch (error) {
+      // They are read when Redis is reached again.
+      if (!redis.isLost) this.#parts.onError(error);
+    }
+  }
+
+  #restart(shared: SharedChannel, last: Ordered | undefined, isOther: boolean): void {
+    const { options, onError } = this.#parts;
+    const decided = { atMs: shared.base.state.now?.effectAtMs ?? 1, node: options.node };
+    shared.restart(last ?? NOTHING, isOther, this.#newId(), decided).catch(onError);
+  }
+
+  /** The connection, while Redis is reached. */
+  get redis(): Redis | null {
+    return this.#redis;
+  }
+
+  /** How far the clock of Redis is before this one's, milliseconds. */
+  get aheadMs(): number {
+    return this.#aheadMs;
+  }
+
+  /** The number of the log's last entry that is known here. */
+  get seq(): number {
+    return this.#place.seq;
+  }
+
+  /** How many changes wait for Redis. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const { unsent } of this.#channels.values()) waiting += unsent.length;
+    return waiting;
+  }
+
+  state(channel: string): ChannelState {
+    const { state } = this.#channel(channel);
+    this.#parts.sequence.follow(state.stamp ?? 0);
+    return state;
+  }
+
+  update(channel: string, decide: (state: ChannelState) => Change | null): Promise<Change | null> {
+    if (this.#isClosed) return Promise.reject(shuttingDown(RETRY_SECONDS));
+    const shared = this.#channel(channel);
+    const turn = shared.decisions.then(() => this.#turn(shared, decide));
+    shared.decisions = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#channels.values()].map(({ decisions }) => decisions));
+    await this.#link.close();
+    await this.savePlace();
+  }
+
+  /** Keeps how far this node has come, so that it goes on from there after a restart. Now and then, and at the end. Never rejects. */
+  async savePlace(): Promise<void> {
+    const place = this.#place;
+    const text = JSON.stringify(place);
+    if (text === this.#savedPlace) return;
+    await this.#settled();
+    try {
+      await this.#parts.store.saveDocument(PLACE, place);
+      this.#savedPlace = text;
+    } catch (error) {
+      this.#parts.onError(error);
+    }
+  }
+
+  /** What was read until here is in force. */
+  async #settled(): Promise<void> {
+    await Promise.all([...this.#channels.values()].map(({ settled }) => settled));
+  }
+
+  async #turn(shared: SharedChannel, decide: (state: ChannelState) => Change | null): Promise<Change | null> {
+    for (;;) {
+      await shared.settled;
+      const redis = this.#redis;
+      if (redis === null || shared.unsent.length > 0) return await this.#commitHere(shared, decide, null, '');
+      const change = decide(shared.state);
+      if (change === null) return null;
+      const id = this.#newId();
+      const made = await this.#sender.commit(redis, shared, this.#ordered(shared, change.state), change, id);
+      if (made !== null) return made;
+      if (redis.isLost) return await this.#commitHere(shared, decide, change, id);
+    }
+  }
+
+  /** @param kept what was decided, and may be in the log: under the same id it is not there twice */
+  async #commitHere(
+    shared: SharedChannel,
+    decide: (state: ChannelState) => Change | null,
+    kept: Change | null,
+    keptId: string,
+  ): Promise<Change | null> {
+    const { sequence, wallMs, onError } = this.#parts;
+    let stamp: number | null = null;
+    try {
+      return await shared.commitHere((state) => {
+        const isKept = kept !== null && kept.state.version === state.version + 1;
+        let change = isKept ? kept : decide(state);
+        if (change === null) return null;
+        if (change.record !== null) {
+          stamp = sequence.issue(wallMs());
+          change = stamped(change, stamp);
+        }
+        return { change, id: isKept ? keptId : this.#newId(), decided: this.#decided(shared) };
+      });
+    } catch (error) {
+      // What `decide` throws comes back as it is; what the store says does not.
+      if (!(error instanceof Error) || stamp === null) throw error;
+      onError(error);
+      throw retryLater('unavailable', 'The change could not be made durable. Nothing was applied.', RETRY_SECONDS);
+    } finally {
+      if (stamp !== null) sequence.settle(stamp);
+      if (this.#redis !== null) void this.#sender.flush(this.#redis, shared);
+    }
+  }
+
+  #onJoined({ redis, epoch, isOther, last }: Joined): void {
+    this.#redis = redis;
+    this.#place = last === null ? { ...this.#place, epoch } : { epoch, seq: this.#link.seq, id: '' };
+    for (const shared of this.#channels.values()) {
+      if (last !== null) this.#restart(shared, last.get(shared.channel), isOther);
+      void this.#sender.flush(redis, shared);
+    }
+    if (last === null) void this.#readUnread(redis);
+    else this.#unread.clear();
+    this.#parts.onReached(null);
+  }
+
+  #onLost(reason: Error): void {
+    this.#redis = null;
+    this.#sender.onLost();
+    for (const shared of this.#channels.values()) shared.wake();
+    this.#parts.onReached(reason);
+  }
+
+  #onEntry({ seq, id, channel, stamp, ordered, history }: LogEntry): void {
+    const { sequence, has, onError } = this.#parts;
+    this.#place = { epoch: this.#place.epoch, seq, id };
+    if (!has(channel)) {
+      sequence.follow(stamp);
+      return;
+    }
+    if (stamp > 0) sequence.expect(stamp);
+    this.#channel(channel)
+      .arrive({ ordered, history, id, own: this.#sender.own(id) })
+      .then(
+        (made) => this.#sender.onMade(id, made),
+        (error: unknown) => {
+          onError(error);
+          this.#sender.onMade(id, null);
+        },
+      )
+      .finally(() => sequence.settle(stamp));
+  }
+
+  #ordered(shared: SharedChannel, state: ChannelState): Ordered {
+    const { base, state: before } = shared;
+    const decided = this.#decided(shared);
+    const isNow = state.now !== before.now || state.covered !== before.covered || state.lost !== before.lost;
+    const isNext = state.next !== before.next;
+    return { state, now: isNow ? decided : base.now, next: isNext ? decided : base.next };
+  }
+
+  #decided(shared: SharedChannel) {
+    const { wallMs, options } = this.#parts;
+    return shared.decidedAt(wallMs() + this.#aheadMs, options.node);
+  }
+
+  #newId(): string {
+    return `${this.#run}.${++this.#made}`;
+  }
+
+  #channel(channel: string): SharedChannel {
+    let shared = this.#channels.get(channel);
+    if (shared === undefined) {
+      const { store, options, sequence, deliver, onError, onDropped } = this.#parts;
+      shared = new SharedChannel({
+        ...{ channel, store, onUnsaved: onError, onDropped: () => onDropped(channel) },
+        mostUnsent: options.waitingChanges,
+        lastStamp: () => sequence.last,
+        deliver: (change, isOwn) => {
+          if (this.#isDelivering) deliver(channel, change, isOwn);
+        },
+      });
+      this.#channels.set(channel, shared);
+    }
+    return shared;
+  }
+}
+
+/** With a stamp of this node's. */
+function stamped(change: Change, stamp: number): Change {
+  const record = { ...change.record!, stamp };
+  const { state } = change;
+  const { version } = record;
+  return {
+    ...change,
+    record,
+    state: {
+      ...state,
+      now: state.now?.version === version ? record : state.now,
+      next: state.next?.version === version ? record : state.next,
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** The other machines, where there are some (src/cluster/README.md). Absent: this one is alone. */
+
+import { z } from 'zod';
+import { flag, list, seconds, section, text, whole } from './field.js';
+
+const MOST_CHARACTERS = 1024;
+
+/** redis:// or rediss:// with a host; user and password may stand in it. */
+const redisUrl = () => {
+  const error = 'must be a redis:// or rediss:// URL';
+  return z.string({ error }).refine(isRedisUrl, { error });
+};
+
+function isRedisUrl(value: string): boolean {
+  if (value.length > MOST_CHARACTERS || !URL.canParse(value)) return false;
+  const url = new URL(value);
+  return /^rediss?:$/.test(url.protocol) && url.hostname !== '';
+}
+
+const nodeName = () => {
+  const error = 'must be 1 to 64 of the characters A-Z a-z 0-9 . _ -';
+  return z.string({ error }).regex(/^[A-Za-z0-9._-]{1,64}$/, { error });
+};
+
+export function clusterSchema() {
+  return section({
+    url: redisUrl(),
+    // Where there are some, they say where the server is; the URL has its scheme, user, password and database.
+    sentinels: list(redisUrl(), 0, 16).default([]),
+    master: text(1, 255).default('mymaster'),
+    node: nodeName(),
+    prefix: text(0, 64).default('airsplice:'),
+    sources: flag().default(true),
+    answerSeconds: seconds(0.1, 10).default(1),
+    logChanges: whole(1000, 10_000_000).default(20_000),
+    waitingChanges: whole(1, 10_000).default(500),
+  });
+}

@@ -1,0 +1,95 @@
+/** A node's engine in this process, on a real Redis, with the store and the order of records of its own. */
+
+import type { Test } from 'tap';
+import { ClusterEngine, type ClusterOptions } from '../../src/cluster/cluster-engine.js';
+import { Sequence } from '../../src/feed/sequence.js';
+import { takeNow } from '../../src/now-playing/effect.js';
+import { makeTrack } from '../../src/now-playing/repeat.js';
+import type { Change, ChannelState } from '../../src/now-playing/state.js';
+import { until } from './player.js';
+import { SlowStore } from './slow-store.js';
+
+export interface TestNode {
+  readonly name: string;
+  readonly engine: ClusterEngine;
+  readonly store: SlowStore;
+  readonly sequence: Sequence;
+  readonly delivered: { readonly channel: string; readonly change: Change; readonly isOwn: boolean }[];
+  /** Why Redis is not reached; null: it is. */
+  reason: Error | null;
+  readonly errors: unknown[];
+  dropped: number;
+  /** Added to this node's clock. */
+  aheadMs: number;
+  onDeliver: (channel: string, change: Change) => void;
+  /** The titles that readers of the channel got, in order. */
+  songs(channel: string): string[];
+  push(channel: string, song: string, id?: string): Promise<Change | null>;
+}
+
+export interface NodeOptions extends Partial<ClusterOptions> {
+  readonly store?: SlowStore;
+  readonly aheadMs?: number;
+}
+
+/** Resolves when it has joined, or has found that it cannot. */
+export async function startNode(t: Test, url: string, name: string, options: NodeOptions = {}): Promise<TestNode> {
+  const store = options.store ?? new SlowStore();
+  const sequence = new Sequence();
+  const delivered: TestNode['delivered'] = [];
+  const wallMs = () => Date.now() + node.aheadMs;
+  const engine = new ClusterEngine({
+    ...{ store, sequence, wallMs },
+    options: {
+      ...{ url, sentinels: [], master: '', answerMs: 500, prefix: 'test:', node: name, logEntries: 1000 },
+      ...{ waitingChanges: 100, ...options },
+    },
+    has: () => true,
+    deliver: (channel, change, isOwn) => {
+      delivered.push({ channel, change, isOwn });
+      node.onDeliver(channel, change);
+    },
+    onReached: (reason) => {
+      node.reason = reason;
+    },
+    onDropped: () => node.dropped++,
+    onError: (error) => node.errors.push(error),
+  });
+  const node: TestNode = {
+    ...{ name, engine, store, sequence, delivered, reason: null, errors: [], dropped: 0 },
+    aheadMs: options.aheadMs ?? 0,
+    onDeliver: () => undefined,
+    songs: (channel) =>
+      delivered.flatMap((one) =>
+        one.channel === channel && one.change.record !== null ? [one.change.record.song] : [],
+      ),
+    push: (channel, song, id = song) => engine.update(channel, play(channel, song, id, wallMs())),
+  };
+  await engine.join(['x', 'y']);
+  engine.begin();
+  t.teardown(() => engine.close());
+  return node;
+}
+
+/** A push of this title, decided at this time. */
+export function play(channel: string, song: string, id: string, wallMs: number) {
+  const at = { channel, wallMs, newId: () => id, ageMs: () => 0 };
+  return (state: ChannelState) =>
+    state.now?.id === id
+      ? null
+      : takeNow(state, makeTrack({ type: 'now', artist: '', song }, id, Math.floor(wallMs / 1000)), at);
+}
+
+/** Resolves when this holds of all. */
+export async function allUntil(
+  nodes: readonly TestNode[],
+  is: (node: TestNode) => boolean,
+  what: string,
+): Promise<void> {
+  await until(
+    () => nodes.every(is),
+    10_000,
+    () =>
+      `${what}: ${nodes.map((node) => `${node.name} ${is(node)} ${node.reason?.message ?? 'reached'} ${node.engine.waiting} ${String(node.errors.at(-1) ?? '')}`)}`,
+  );
+}
