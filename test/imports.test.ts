@@ -54,7 +54,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
   redis: ['cluster/redis.ts'],
   saxes: ['setup/xml.ts'],
   'prom-client': ['app/registry.ts'],
-  undici: ['cli/server.ts'],
+  undici: ['cli/server.ts', 'cluster/tape-client.ts'],
   'undici/lib/dispatcher/client.js': ['net/outbound.ts'],
   ws: ['http/watch/upgrader.ts', 'http/watch/websocket.ts'],
   yaml: ['config/document.ts', 'config/json-schema.ts', 'setup/text.ts'],

@@ -1,7 +1,10 @@
 /** The engine of a node of a cluster, as the server has it: its options, its lines in the log, its metrics. */
 
+import { readFileSync } from 'node:fs';
 import { ClusterEngine } from '../cluster/cluster-engine.js';
+import { SharedTapes, type SharedTapesParts } from '../cluster/shared-tapes.js';
 import type { ClusterConfig } from '../config/schema.js';
+import { OtherVersion } from '../link/version.js';
 import type { Deliver } from '../titles/engine.js';
 import type { Core } from './core.js';
 import type { MetricRegistry } from './registry.js';
@@ -47,6 +50,28 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
         'too many changes wait for Redis: the oldest stand in the history here only',
       ),
     onError: (error) => repeats.warn('cluster', { err: error }, 'a problem with what all machines have in common'),
+  });
+}
+
+/** The audio that this node shares with others. Null: titles alone are shared. Before the sources run. */
+export function makeSharedTapes(
+  { config, clock, log, onError, repeats }: Core,
+  parts: Pick<SharedTapesParts, 'engine' | 'channels' | 'names' | 'onMoved' | 'onOwned'>,
+): SharedTapes | null {
+  const { cluster } = config;
+  if (cluster?.tapes === undefined) return null;
+  const { host, port, advertise, secret, tls, caFile } = cluster.tapes;
+  return new SharedTapes({
+    ...{ ...parts, clock, log },
+    options: {
+      ...{ node: cluster.node, mayFeed: cluster.sources, host, port, advertise, secret: secret.export() },
+      tls: tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
+      ca: caFile === undefined ? undefined : readFileSync(caFile),
+    },
+    onError: (error) => {
+      if (!(error instanceof OtherVersion)) onError(error);
+      else repeats.warn('cluster version', { version: error.version }, `${error.message}: its tapes are not taken`);
+    },
   });
 }
 

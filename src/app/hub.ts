@@ -74,9 +74,12 @@ export class Hub {
     const onLate = (channel: string, late: LateTitle) => this.#output.onLate(channel, late);
     this.titles = makeTitles(core, {
       ...{ engine: this.engine, moments, channels, faces: faces.byChannel, onLate },
-      goesBySources: () => config.cluster?.sources !== false,
+      goesBySources: (channel) => this.goesBySources(channel),
     });
   }
+
+  /** Whether titles of this channel go by the sources here: of several machines that is so at the one that feeds it. */
+  goesBySources: (channel: string) => boolean = () => this.#core.config.cluster?.sources !== false;
 
   /** What all machines have in common is in force, as far as it can be had for now. Before `restore`. */
   async join(): Promise<void> {
@@ -121,8 +124,8 @@ export class Hub {
 
   /** Once a second: tapes that nothing needs are dropped, and titles that are due happen. */
   tidy(nowMs: number): void {
-    for (const { audio, silentSinceMs } of this.channels.values()) {
-      if (nowMs - silentSinceMs > RELEASE_MS) audio.release();
+    for (const { audio, silentSinceMs, isElsewhere } of this.channels.values()) {
+      if (!isElsewhere && nowMs - silentSinceMs > RELEASE_MS) audio.release();
     }
     this.titles.tidy();
   }

@@ -250,6 +250,17 @@ export class ChannelAudio implements PlayableAudio {
     else this.#nextSource = { contentType: contentType ?? this.#nextSource?.contentType };
   }
 
+  /** Another process feeds the channel from now on: nothing of its tape, nor of what waits, is needed here. */
+  leave(): void {
+    this.#line?.leave();
+    this.#nextSource = null;
+    this.#letGo();
+    const { delay } = this.#options;
+    this.#line = delay === undefined ? null : this.#makeLine(delay);
+    this.#waiting.clear();
+    this.#mark = null;
+  }
+
   /** Options are others now: while nobody plays another tape begins, else they wait for that. */
   refresh(): void {
     if (this.playing === 0) this.#beginAnew();

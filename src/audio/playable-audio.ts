@@ -21,6 +21,8 @@ export interface TapeObserver {
   onGrown(): void;
   /** A title took effect at a place of which listeners may have been sent more; the tape's closed segments have it by now. */
   onLate(late: LateTitle): void;
+  /** Titles of closed segments from this one on have changed, as they came over a link. Absent: `onLate` says it. */
+  onRetitled?(seq: number): void;
   /** Listeners begin behind what lies on the tape so far. */
   onFence(): void;
   /** There is another tape, or none: the one before is over, or was let go. */

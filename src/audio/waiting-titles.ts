@@ -43,6 +43,10 @@ export class WaitingTitles {
     this.#titles.push(...titles);
   }
 
+  clear(): void {
+    this.#titles.length = 0;
+  }
+
   /** Not before the last one. @param place null: the audio of that moment has not come in */
   add(view: RecordView, momentMs: number, place: LinePlace | null, nowMs: number): void {
     const titles = this.#titles;

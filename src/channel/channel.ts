@@ -69,6 +69,10 @@ export class Channel {
   /** As the configuration had them when they were made. */
   #sources: readonly SourceConfig[];
   #encoder: EncoderPlace | undefined;
+  /** Another machine feeds the channel, as it says; null: its sources here do. */
+  #elsewhere: ChannelLive | null = null;
+  /** The next frame has nothing to do with what lies on the tape. */
+  #isFresh = false;
   readonly #log: Log;
   readonly #repeats: Repeats;
   #timeline = new SourceTimeline();
@@ -101,8 +105,11 @@ export class Channel {
     const { audio } = this;
     this.switch = new Switch(
       {
-        onFrame: (bytes, durationMs, bitrateKbps, fresh, link) =>
-          audio.write(bytes, durationMs, bitrateKbps, fresh, link),
+        onFrame: (bytes, durationMs, bitrateKbps, fresh, link) => {
+          if (this.#elsewhere !== null) return;
+          audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
+          this.#isFresh = false;
+        },
         onTitle: (title, source) => this.#output?.onTitle(key, title, source) ?? Promise.resolve(),
         onSourceChanged: (source, reason) => {
           log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
@@ -111,10 +118,12 @@ export class Channel {
           this.#note('on-air', place === -1 ? null : place, source?.kind ?? null, reason);
           this.#offAirSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
           this.#onAirSinceMs = source === null ? null : (this.#onAirSinceMs ?? clock.wallMs());
-          audio.sourceChanged(source?.contentType);
+          if (this.#elsewhere === null) audio.sourceChanged(source?.contentType);
           this.#output?.onSourceChanged(key);
         },
-        onContentType: (contentType) => audio.sourceChanged(contentType),
+        onContentType: (contentType) => {
+          if (this.#elsewhere === null) audio.sourceChanged(contentType);
+        },
         onEvent: (place, event, fields, isOver) => this.#report(place, event, fields, isOver),
       },
       clock,
@@ -126,8 +135,8 @@ export class Channel {
         silentMs: () => all.sources.silentSeconds * 1000,
       }),
     );
-    this.#sources = config.sources;
-    for (const source of config.sources) {
+    this.#sources = this.#configured;
+    for (const source of this.#sources) {
       const { settings, make } = this.#inputOf(source);
       this.switch.add(settings, make);
     }
@@ -143,9 +152,10 @@ export class Channel {
 
   /** Its configuration has changed in place: sources come, go and change places; what clients see of it is made anew. */
   refresh(): void {
-    const { steps, gone } = sourceSteps(this.#sources, this.#config.sources);
+    const configured = this.#configured;
+    const { steps, gone } = sourceSteps(this.#sources, configured);
     const isSame = gone.length === 0 && steps.every(({ from, isAnew }, i) => from === i && !isAnew);
-    this.#sources = this.#config.sources;
+    this.#sources = configured;
     const next = steps.map((step) => ({ ...this.#inputOf(step.next), from: step.isAnew ? null : step.from }));
     if (isSame) this.switch.settle(next.map(({ settings }) => settings));
     else this.switch.replace(next);
@@ -158,6 +168,23 @@ export class Channel {
   start(output: ChannelOutput): void {
     this.#output = output;
     this.switch.start();
+  }
+
+  /** Whether another machine feeds the channel. */
+  get isElsewhere(): boolean {
+    return this.#elsewhere !== null;
+  }
+
+  /**
+   * Another machine feeds the channel from now on, and says how that does: the sources here run on, and nothing of them goes onto the tape.
+   * @param live null: they feed it again
+   */
+  setElsewhere(live: ChannelLive | null): void {
+    const was = this.#elsewhere;
+    this.#elsewhere = live;
+    if (was === null || live !== null) return;
+    this.#isFresh = true;
+    this.audio.sourceChanged(this.switch.onAir?.contentType);
   }
 
   /** Stops its sources between two frames, its encoder's connection apart, which is let go. Nothing more goes onto its tape but what waits (`flush`). */
@@ -228,11 +255,13 @@ export class Channel {
 
   /** Since when listeners have had nothing from it, monotonic milliseconds; +∞ while there is audio, if only in the delay line. */
   get silentSinceMs(): number {
+    if (this.#elsewhere !== null) return this.#elsewhere.silentSinceMs;
     return Math.max(this.#offAirSinceMs, this.audio.emptySinceMs);
   }
 
   /** As ChannelLive has it. */
   get missingSinceMs(): number {
+    if (this.#elsewhere !== null) return this.#elsewhere.missingSinceMs;
     const { silentSinceMs } = this;
     if (silentSinceMs === Number.POSITIVE_INFINITY || this.#config.partTime) return Number.POSITIVE_INFINITY;
     return this.switch.onDemand ? Math.max(silentSinceMs, this.switch.wantedSinceMs) : silentSinceMs;
@@ -240,7 +269,7 @@ export class Channel {
 
   /** Whether the first of its sources should be on air and is not. */
   get isMissed(): boolean {
-    if (this.#config.partTime || !this.isSourceLost) return false;
+    if (this.#config.partTime || this.isElsewhere || !this.isSourceLost) return false;
     return !this.switch.onDemand || this.switch.wantedSinceMs !== Number.POSITIVE_INFINITY;
   }
 
@@ -252,6 +281,11 @@ export class Channel {
   /** Whether the first of its sources is not the one on air. */
   get isSourceLost(): boolean {
     return this.switch.onAir === null || this.switch.onAir !== this.switch.sources[0];
+  }
+
+  /** A machine that only serves has none. */
+  get #configured(): readonly SourceConfig[] {
+    return this.#all.cluster?.sources === false ? [] : this.#config.sources;
   }
 
   #inputOf(config: SourceConfig): NextInput {
@@ -333,8 +367,18 @@ export class Channel {
     const source = this.#encoderSource;
     const config = this.#encoderConfig;
     if (source === undefined || config === undefined) return false;
+    if (this.#elsewhere !== null) return await this.#sendTitleElsewhere(title, source, config);
     if (!config.titlesWhileAway && source.state !== 'up') return false;
     if (this.#config.titlesFrom.includes('encoder')) await this.switch.title(source, title);
+    return true;
+  }
+
+  /** The encoder is another machine's: its title is not its connection's, and may come anywhere. */
+  async #sendTitleElsewhere(title: SourceTitle, source: Source, config: EncoderConfig): Promise<boolean> {
+    const { sources, titlesFrom } = this.#config;
+    const isFed = this.#elsewhere!.onAir === sources.indexOf(config);
+    if (!isFed && !config.titlesWhileAway) return false;
+    if (titlesFrom.includes('encoder')) await this.#output?.onTitle(this.key, title, source);
     return true;
   }
 
@@ -342,7 +386,7 @@ export class Channel {
     const channel = this;
     return {
       get onAirSinceMs() {
-        return channel.#onAirSinceMs;
+        return channel.#elsewhere === null ? channel.#onAirSinceMs : channel.#elsewhere.onAirSinceMs;
       },
       get silentSinceMs() {
         return channel.silentSinceMs;
@@ -351,21 +395,22 @@ export class Channel {
         return channel.missingSinceMs;
       },
       get isSilence() {
-        return channel.isSilence;
+        return channel.#elsewhere?.isSilence ?? channel.isSilence;
       },
       get onAir() {
+        if (channel.#elsewhere !== null) return channel.#elsewhere.onAir;
         const { onAir, sources } = channel.switch;
         const place = onAir === null ? -1 : sources.indexOf(onAir);
         return place < 0 ? null : place;
       },
       get contentType() {
-        return channel.switch.onAir?.contentType;
+        return channel.#elsewhere === null ? channel.switch.onAir?.contentType : channel.#elsewhere.contentType;
       },
       get facts() {
-        return channel.switch.onAir?.facts;
+        return channel.#elsewhere === null ? channel.switch.onAir?.facts : channel.#elsewhere.facts;
       },
       get hopeful() {
-        return channel.switch.hopeful || channel.audio.delayedMs > 0;
+        return channel.#elsewhere?.hopeful ?? (channel.switch.hopeful || channel.audio.delayedMs > 0);
       },
     };
   }

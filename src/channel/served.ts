@@ -62,7 +62,7 @@ export class ServedChannel {
     this.#config = config;
     this.#all = all;
     this.#sendTitle = parts.sendTitle;
-    this.#encoder = encoderMount(key, config, this.#sendTitle);
+    this.#encoder = this.#encoderMount();
     this.#configured = headFacts(key, config, all);
     this.#facts = { source: undefined, merged: mergeFacts(this.#configured, undefined) };
     this.#mounts = this.#makeMounts();
@@ -80,7 +80,7 @@ export class ServedChannel {
 
   /** Its configuration has changed in place. */
   refresh(): void {
-    this.#encoder = encoderMount(this.key, this.#config, this.#sendTitle);
+    this.#encoder = this.#encoderMount();
     this.#configured = headFacts(this.key, this.#config, this.#all);
     const { source } = this.#facts;
     this.#facts = { source, merged: mergeFacts(this.#configured, source) };
@@ -97,6 +97,12 @@ export class ServedChannel {
     const own = onAir === null ? undefined : this.#config.sources[onAir]?.titleOffsetMs;
     const isOggEncoder = onAir !== null && origin === 'encoder' && contentType === 'audio/ogg';
     return own ?? (origin === 'upstream' || isOggEncoder ? 0 : this.#config.titleOffsetMs);
+  }
+
+  /** A machine that only serves takes none. */
+  #encoderMount(): EncoderMount | undefined {
+    if (this.#all.cluster?.sources === false) return undefined;
+    return encoderMount(this.key, this.#config, this.#sendTitle);
   }
 
   #factsNow(): HeadFacts {

@@ -18,7 +18,7 @@ import type { Engine } from '../titles/engine.js';
 import type { LogEntry } from './log-entry.js';
 import { type Joined, type LogPlace, NodeLink } from './node-link.js';
 import { NOTHING, type Ordered } from './ordered.js';
-import type { Redis, RedisOptions } from './redis.js';
+import type { Redis, RedisOptions, Reply } from './redis.js';
 import { Sender } from './sender.js';
 import { SharedChannel } from './shared-channel.js';
 
@@ -131,6 +131,16 @@ export class ClusterEngine implements Engine {
     const { options, onError } = this.#parts;
     const decided = { atMs: shared.base.state.now?.effectAtMs ?? 1, node: options.node };
     shared.restart(last ?? NOTHING, isOther, this.#newId(), decided).catch(onError);
+  }
+
+  /** Asks for leases. Null: Redis is away. Rejects as Redis does. @param args as LEASE has them (scripts.ts) */
+  async lease(args: readonly (string | number)[]): Promise<Reply> {
+    return this.#redis === null ? null : await this.#link.lease(this.#redis, args);
+  }
+
+  /** As NodeLink has them; none while Redis is away. Rejects as Redis does. */
+  async nodes(): ReturnType<NodeLink['nodes']> {
+    return this.#redis === null ? new Map() : await this.#link.nodes(this.#redis);
   }
 
   /** The connection, while Redis is reached. */

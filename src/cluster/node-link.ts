@@ -8,7 +8,7 @@ import type { LogEntry } from './log-entry.js';
 import { readEntry, readLast } from './log-entry.js';
 import type { Ordered } from './ordered.js';
 import { Redis, type RedisOptions, type Reply } from './redis.js';
-import { COMMIT, HELLO, KEYS } from './scripts.js';
+import { COMMIT, HELLO, KEYS, LEASE, LEASE_KEYS } from './scripts.js';
 
 /** How far a node has come in the log. */
 export interface LogPlace {
@@ -107,6 +107,23 @@ export class NodeLink {
     return answer;
   }
 
+  /** @param args as LEASE has them */
+  lease(redis: Redis, args: readonly (string | number)[]): Promise<Reply> {
+    const keys = LEASE_KEYS.map((key) => `${this.#parts.prefix}${key}`);
+    return redis.run('lease', keys, args);
+  }
+
+  /** Every node that has asked for leases → when it did last, unix milliseconds by the clock of Redis, and where it gives its tapes. */
+  async nodes(redis: Redis): Promise<ReadonlyMap<string, { readonly seenMs: number; readonly url: string }>> {
+    const flat = (await redis.ask(['HGETALL', `${this.#parts.prefix}node`])) as readonly string[];
+    const nodes = new Map<string, { readonly seenMs: number; readonly url: string }>();
+    for (let i = 0; i < flat.length; i += 2) {
+      const [seenMs, url = ''] = flat[i + 1]!.split(' ');
+      nodes.set(flat[i]!, { seenMs: Number(seenMs), url });
+    }
+    return nodes;
+  }
+
   async #run(): Promise<void> {
     while (!this.#isClosed) {
       const redis = this.#redis;
@@ -128,7 +145,7 @@ export class NodeLink {
     const { options, place, lastStamp, wallMs, onJoined, onLost, onClock } = this.#parts;
     let redis: Redis | null = null;
     try {
-      redis = await Redis.connect(options, { hello: HELLO, commit: COMMIT });
+      redis = await Redis.connect(options, { hello: HELLO, commit: COMMIT, lease: LEASE });
       const { epoch: mine, seq: mySeq, id } = place();
       const claimed = this.#misses ? [mine, 0, ''] : [mine, mySeq, id];
       const args = [randomUUID(), ...claimed, lastStamp()];

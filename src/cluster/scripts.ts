@@ -4,6 +4,9 @@
  *   epoch   which life of the data this is; another one: it was flushed, or restored from a backup
  *   meta    seq: the number of the log's last entry; stamp: the last that a record was given (feed/sequence.ts)
  *   version channel → version          last  channel → `stamp JSON`, what all agree on          done  `node channel` → id of the last change of it
+ *   owner   channel → who feeds it, as JSON: node, url, epoch, until, renewed, rank, before (the owner before it), facts (their version)
+ *   facts   channel → what listeners' nodes must know of its audio, as the owner has said it last
+ *   node    node → when it was here last, unix milliseconds, and its url
  *   log     a stream with the id `seq-0`: c channel, v version, p id, n node, s stamp (0: no record), o what all agree on, h history
  */
 
@@ -71,4 +74,63 @@ redis.call('HSET', KEYS[5], field, ARGV[9])
 redis.call('XADD', KEYS[6], 'MAXLEN', '~', ARGV[11], string.format('%.0f', seq) .. '-0',
   'c', ARGV[2], 'v', ARGV[4], 'p', ARGV[9], 'n', ARGV[10], 's', stamp, 'o', ARGV[7], 'h', ARGV[8])
 return {'ok', seq}
+`;
+
+/** The keys of LEASE. */
+export const LEASE_KEYS = ['owner', 'facts', 'node'] as const;
+
+/**
+ * Who feeds which channel: asks for channels, renews what this node has, and says how it is. ARGV: node, its url, how long a lease lasts, after how long
+ * without a renewal an owner that cannot be reached has lost it, milliseconds; then for each channel: its key, the wish, the rank of the source on air there
+ * (less is better), facts ('' : as before), the version of the facts that the node knows.
+ * Wishes: 0: not to have it; 1: only where nobody has it; 2: it has a source on air; 3: the same, and the owner cannot be reached.
+ * 4: what it has it keeps, and is away for a moment.
+ * @returns for each channel: node, url, epoch, node and url of the owner before, version of the facts, facts ('' : known)
+ */
+export const LEASE = `
+local node, url, lasts, stale = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local answer = {}
+redis.call('HSET', KEYS[3], node, string.format('%.0f', now) .. ' ' .. url)
+for i = 5, #ARGV, 5 do
+  local channel, wish, rank, facts, known = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4]
+  local text = redis.call('HGET', KEYS[1], channel)
+  local owner = text and cjson.decode(text) or {node = '', url = '', epoch = 0, till = 0, renewed = 0, rank = 999, before = '', beforeUrl = '', facts = 0}
+  local isMine = owner.node == node
+  local isAlive = owner.node ~= '' and owner.till > now
+  local changed = false
+  if wish == '0' then
+    if isMine then
+      owner.before, owner.beforeUrl, owner.node, owner.url, owner.till, owner.rank = owner.node, owner.url, '', '', 0, 999
+      owner.epoch = owner.epoch + 1
+      changed = true
+    end
+  elseif isMine then
+    owner.till, owner.renewed, owner.rank, owner.url = now + lasts, now, rank, url
+    if wish == '4' then owner.renewed = now + lasts end
+    changed = true
+  elseif wish == '4' then
+    -- It is another node's.
+  elseif not isAlive or ((wish == '2' or wish == '3') and rank < owner.rank) or (wish == '3' and now - owner.renewed > stale) then
+    owner.before, owner.beforeUrl = owner.node, owner.url
+    owner.node, owner.url, owner.epoch = node, url, owner.epoch + 1
+    owner.till, owner.renewed, owner.rank = now + lasts, now, rank
+    isMine = true
+    changed = true
+  end
+  if isMine and facts ~= '' then
+    owner.facts = owner.facts + 1
+    redis.call('HSET', KEYS[2], channel, facts)
+    changed = true
+  end
+  if changed then redis.call('HSET', KEYS[1], channel, cjson.encode(owner)) end
+  local said = ''
+  local version = string.format('%.0f', owner.facts)
+  if not isMine and version ~= known then said = redis.call('HGET', KEYS[2], channel) or '' end
+  local n = #answer
+  answer[n + 1], answer[n + 2], answer[n + 3] = owner.node, owner.url, string.format('%.0f', owner.epoch)
+  answer[n + 4], answer[n + 5], answer[n + 6], answer[n + 7] = owner.before, owner.beforeUrl, version, said
+end
+return answer
 `;

@@ -1,7 +1,9 @@
 /** The other machines, where there are some (src/cluster/README.md). Absent: this one is alone. */
 
 import { z } from 'zod';
-import { flag, list, seconds, section, text, whole } from './field.js';
+import type { ConfigContext } from './channel.js';
+import { flag, host, list, readableFile, seconds, section, text, webUrl, whole } from './field.js';
+import { signingKeySchema } from './secret.js';
 
 const MOST_CHARACTERS = 1024;
 
@@ -22,13 +24,23 @@ const nodeName = () => {
   return z.string({ error }).regex(/^[A-Za-z0-9._-]{1,64}$/, { error });
 };
 
-export function clusterSchema() {
+export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
   return section({
     url: redisUrl(),
     // Where there are some, they say where the server is; the URL has its scheme, user, password and database.
     sentinels: list(redisUrl(), 0, 16).default([]),
     master: text(1, 255).default('mymaster'),
     node: nodeName(),
+    // Absent: titles are shared, and each machine has its own audio.
+    tapes: section({
+      host: host(),
+      port: whole(0, 65_535),
+      // Absent: by http:// or https://, host and port.
+      advertise: webUrl().optional(),
+      secret: signingKeySchema(context.env),
+      tls: section({ certFile: readableFile(context.folder), keyFile: readableFile(context.folder) }).optional(),
+      caFile: readableFile(context.folder).optional(),
+    }).optional(),
     prefix: text(0, 64).default('airsplice:'),
     sources: flag().default(true),
     answerSeconds: seconds(0.1, 10).default(1),

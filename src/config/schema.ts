@@ -127,7 +127,7 @@ export function configSchema(context: ConfigContext) {
     workers: z
       .union([whole(0, 256), z.literal('auto')], { error: 'must be a whole number from 0 to 256, or auto' })
       .default(0),
-    cluster: clusterSchema().optional(),
+    cluster: clusterSchema(context).optional(),
     reload: choice(['asked', 'watch']).default('asked'),
     demoSecretsInPublic: choice(['', DEMO_SECRETS_CONSENT]).default(''),
     data: section({

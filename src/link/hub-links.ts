@@ -41,6 +41,8 @@ export interface HubLinksParts {
   keys(): Iterable<string>;
   readonly engine: EngineHost;
   readonly sequence: Sequence;
+  /** Of a channel that another machine feeds: its audio here, and what is known of it; undefined: it is fed here. Absent: all are. */
+  elsewhere?(channel: string): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined;
   /** Of tapes that others have fed before. */
   readonly names?: TapeNames;
   /** What this process counts together with the workers. */
@@ -93,7 +95,7 @@ export class HubLinks implements AlarmHandler {
   constructor(parts: HubLinksParts) {
     this.#parts = parts;
     const { clock, channels, engine, sequence } = parts;
-    for (const [key, channel] of channels) this.#facts.set(key, factsOf(channel, clock));
+    for (const [key, channel] of channels) this.#facts.set(key, this.#factsOf(channel));
     this.#alarm = clock.alarm(clock.now() + LOOK_MS, this);
     this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock.now());
     this.#tallyAlarm = this.#passTallies(clock.now());
@@ -102,7 +104,8 @@ export class HubLinks implements AlarmHandler {
       clock,
       names: parts.names ?? new TapeNames(),
       sessions: this.sessions,
-      audioOf: (channel): PlayableAudio | undefined => channels.get(channel)?.audio,
+      audioOf: (channel): PlayableAudio | undefined =>
+        parts.elsewhere?.(channel)?.audio ?? channels.get(channel)?.audio,
       states: () => this.#states(engine),
       facts: () => {
         for (const channel of channels.keys()) this.look(channel);
@@ -200,11 +203,21 @@ export class HubLinks implements AlarmHandler {
     const found = this.#parts.channels.get(channel);
     // It has gone meanwhile.
     if (found === undefined) return;
-    const facts = factsOf(found, this.#parts.clock);
+    const facts = this.#factsOf(found);
     const last = this.#facts.get(channel);
     if (last !== undefined && areSame(last, facts)) return;
     this.#facts.set(channel, facts);
     this.#send({ type: 'facts', channel, facts });
+  }
+
+  /** The tape of a channel goes on in another audio, which `elsewhere` gives from now on. */
+  moveTape(channel: string): void {
+    for (const { tapes } of this.#links) tapes.move(channel);
+    this.look(channel);
+  }
+
+  #factsOf(channel: Channel): ChannelFacts {
+    return this.#parts.elsewhere?.(channel.key)?.facts ?? factsOf(channel, this.#parts.clock);
   }
 
   onAlarm(nowMs: number): void {

@@ -145,6 +145,11 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     }
   }
 
+  /** No mark that has come has a higher number. */
+  get lastMark(): number {
+    return this.#marks.last;
+  }
+
   /** What it asks a hub for: the tape that it has, from there on. */
   get subscribe(): Subscribe {
     const tape = this.#tape;
@@ -194,7 +199,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     else if (type === FACTS) this.#facts = readFacts(message);
     else if (type === FENCE) this.#onFence(message);
     else if (type === TAPE) this.#onTape(message);
-    else if (type === FALLEN) this.#tape?.lose();
+    else if (type === FALLEN) this.#onFallen();
     else if (type === NO_TAPE) this.#replace(undefined);
     else throw new WireError(`a message of type ${type} from a hub`);
   }
@@ -241,6 +246,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     const titles = readTitles(message, this.#marks);
     message.end();
     this.#theTape().retitle(seq, titles);
+    for (const observer of this.#observers) observer.onRetitled?.(seq);
   }
 
   #onLate(message: MessageReader): void {
@@ -254,6 +260,11 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     this.#theTape().joinFrom = message.whole();
     message.end();
     for (const observer of this.#observers) observer.onFence();
+  }
+
+  #onFallen(): void {
+    this.#tape?.lose();
+    for (const observer of this.#observers) observer.onTape();
   }
 
   /** Those who play the old one are sent away: nothing comes on it any more. */

@@ -90,6 +90,11 @@ export class LinkedMarks {
     this.#blocks.set(order, blockNumber);
   }
 
+  /** The highest number. */
+  get last(): number {
+    return Math.max(NO_MARK, ...this.#marks.keys());
+  }
+
   /** @throws WireError where it did not come */
   known(number: number): Mark {
     const mark = this.#marks.get(number);

@@ -25,7 +25,9 @@ export class TapeNames {
   readonly #names = new WeakMap<AudioTape, TapeName>();
   #last = 0;
 
-  nameOf(tape: AudioTape): TapeName {
+  /** That of a tape which has come over a link is what it had there. */
+  nameOf(tape: AudioTape & { readonly name?: TapeName }): TapeName {
+    if (tape.name !== undefined) return tape.name;
     let name = this.#names.get(tape);
     if (name === undefined) this.#names.set(tape, (name = { hub: this.#hub, number: ++this.#last }));
     return name;

@@ -7,10 +7,10 @@
 
 import type { Duplex } from 'node:stream';
 import { serialize } from 'node:v8';
-import type { DelayedAudio } from '../audio/channel-audio.js';
-import type { OpenOgg } from '../audio/ogg-tape.js';
+import type { ChannelAudio, DelayedAudio } from '../audio/channel-audio.js';
+import { OggTape, type OpenOgg } from '../audio/ogg-tape.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
-import type { OpenSegment } from '../audio/tape.js';
+import { type OpenSegment, Tape } from '../audio/tape.js';
 import type { Clock } from '../base/clock.js';
 import { LinkConnection } from './connection.js';
 import { Control } from './control.js';
@@ -85,4 +85,12 @@ export function offerTapes(
     for (const delayed of pieces) control.send({ type: 'delayed', channel, delayed });
   }
   control.send({ type: 'offers', tapes, lastMark });
+}
+
+/** The whole of a tape that is fed here, where that stops. Null: there is none. @param place where the channel's sources stand, as plain data */
+export function fedTape(audio: ChannelAudio, place: unknown, names: TapeNames): OfferedTape | null {
+  const { tape } = audio;
+  const open = tape instanceof Tape ? tape.open : tape instanceof OggTape ? tape.leave() : null;
+  if (open === null || tape === undefined || tape.head === tape.tail) return null;
+  return { audio, name: names.nameOf(tape), fed: { open, delayed: audio.leaveDelayed(), place } };
 }

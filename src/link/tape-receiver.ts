@@ -17,6 +17,7 @@ import type { MessageReader } from './wire.js';
 export class TapeReceiver implements AlarmHandler {
   readonly #clock: Clock;
   readonly #lingerMs: number;
+  readonly #onAnyWanted: () => void;
   readonly #audios = new Map<string, LinkedAudio>();
   readonly #bySubscription = new Map<number, LinkedAudio>();
   #last = 0;
@@ -25,10 +26,11 @@ export class TapeReceiver implements AlarmHandler {
   readonly #changed = new Set<LinkedAudio>();
   #alarm: Alarm | null = null;
 
-  /** @param lingerMs how long a tape comes after its last listener here has gone */
-  constructor(clock: Clock, lingerMs: number) {
+  /** @param lingerMs how long a tape comes after its last listener here has gone @param onWanted a tape is to come, or no more */
+  constructor(clock: Clock, lingerMs: number, onWanted: () => void = () => undefined) {
     this.#clock = clock;
     this.#lingerMs = lingerMs;
+    this.#onAnyWanted = onWanted;
   }
 
   /** The audio of a channel, always the same one. */
@@ -97,6 +99,7 @@ export class TapeReceiver implements AlarmHandler {
   #onWanted(audio: LinkedAudio): void {
     if (audio.isWanted) this.#subscribe(audio);
     else this.#unsubscribe(audio);
+    this.#onAnyWanted();
   }
 
   #onListening(audio: LinkedAudio): void {

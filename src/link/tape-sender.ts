@@ -29,7 +29,7 @@ export interface TapeSenderParts {
 export class TapeSender implements AlarmHandler, MessageHandler {
   readonly #connection: LinkConnection;
   readonly #parts: TapeSenderParts;
-  readonly #subscriptions = new Map<number, TapeSubscription>();
+  readonly #subscriptions = new Map<number, { readonly channel: string; readonly tape: TapeSubscription }>();
   /** Those with something to send, in turn. */
   #due: TapeSubscription[] = [];
   #alarm: Alarm | null = null;
@@ -49,11 +49,18 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     return this.#subscriptions.size;
   }
 
+  /** The tape of a channel goes on in another audio, which `audioOf` gives from now on. */
+  move(channel: string): void {
+    const audio = this.#parts.audioOf(channel);
+    if (audio === undefined) return;
+    for (const each of this.#subscriptions.values()) if (each.channel === channel) each.tape.moveTo(audio);
+  }
+
   onMessage(type: number, message: MessageReader): void {
     const id = message.whole();
     if (type === SUBSCRIBE) this.#subscribe(id, message);
     else if (type === UNSUBSCRIBE) this.#unsubscribe(id, message);
-    else if (type === LISTENING) this.#subscriptions.get(id)?.listening(readListening(message));
+    else if (type === LISTENING) this.#subscriptions.get(id)?.tape.listening(readListening(message));
     else throw new WireError(`a message of type ${type} from a worker`);
   }
 
@@ -69,7 +76,7 @@ export class TapeSender implements AlarmHandler, MessageHandler {
   onClosed(): void {
     this.#alarm?.cancel();
     this.#growthAlarm?.cancel();
-    for (const subscription of this.#subscriptions.values()) subscription.close();
+    for (const { tape } of this.#subscriptions.values()) tape.close();
     this.#subscriptions.clear();
     this.#due.length = 0;
     this.#grown.length = 0;
@@ -89,14 +96,15 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     const onDue = (subscription: TapeSubscription) => this.#note(subscription);
     const onGrown = (subscription: TapeSubscription) => this.#noteGrown(subscription);
     const parts = { connection: this.#connection, clock, names, onDue, onGrown };
-    this.#subscriptions.set(id, new TapeSubscription(id, audio, subscribe, parts));
+    const tape = new TapeSubscription(id, audio, subscribe, parts);
+    this.#subscriptions.set(id, { channel: subscribe.channel, tape });
     // A listener waits for it.
     this.#send();
   }
 
   #unsubscribe(id: number, message: MessageReader): void {
     message.end();
-    const subscription = this.#subscriptions.get(id);
+    const subscription = this.#subscriptions.get(id)?.tape;
     if (subscription === undefined) return;
     subscription.close();
     this.#subscriptions.delete(id);

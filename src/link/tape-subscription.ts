@@ -58,7 +58,7 @@ export interface SubscriptionParts {
 
 export class TapeSubscription implements TapeObserver {
   readonly #id: number;
-  readonly #audio: PlayableAudio;
+  #audio: PlayableAudio;
   readonly #parts: SubscriptionParts;
   readonly #marks = new SentMarks();
   /** What the worker has: the tape, and its segments before `#cursor`; undefined: none. */
@@ -88,7 +88,7 @@ export class TapeSubscription implements TapeObserver {
     this.#parts = parts;
     // The tape keeps what is read: before anything of it is.
     audio.observe(this);
-    const { tape } = audio;
+    const tape = tapeOf(audio);
     const isTheirs = tape !== undefined && isSameTape(parts.names.nameOf(tape), name);
     if (isTheirs && next >= tape.tail && next <= tape.head) this.#goOn(tape, next);
     else if (isTheirs) this.#begin(FALLEN).end();
@@ -100,6 +100,36 @@ export class TapeSubscription implements TapeObserver {
     this.#count(listening);
   }
 
+  /**
+   * The channel's tape goes on in another audio: it was fed elsewhere and is now fed here, or the other way round. Who has the tape of this name goes on
+   * with it, all others with what is there.
+   */
+  moveTo(audio: PlayableAudio): void {
+    if (audio === this.#audio) return;
+    const listening = this.#listening;
+    const former = this.#audio;
+    audio.observe(this);
+    this.#audio = audio;
+    this.#listening = { listeners: 0, playing: 0 };
+    this.#count(listening);
+    former.unobserve(this);
+    count(former, -listening.listeners, -listening.playing);
+    const tape = tapeOf(audio);
+    const { names } = this.#parts;
+    const isTheirs =
+      tape !== undefined && this.#tape !== undefined && isSameTape(names.nameOf(tape), names.nameOf(this.#tape));
+    if (isTheirs && this.#cursor >= tape.tail && this.#cursor <= tape.head) {
+      this.#tape = tape;
+      // Which titles came late meanwhile is not known, nor what there is of the open segment.
+      this.#revised = tape.tail;
+      this.#late = null;
+      this.#head = null;
+      this.#restBytes = 0;
+      this.#endMs = Number.NaN;
+    }
+    this.#note();
+  }
+
   /** The worker wants it no more. */
   close(): void {
     this.#audio.unobserve(this);
@@ -108,7 +138,8 @@ export class TapeSubscription implements TapeObserver {
 
   onGrown(): void {
     if (this.isDue) return;
-    const tape = this.#audio.tape!;
+    const tape = tapeOf(this.#audio);
+    if (tape === undefined) return;
     if (tape !== this.#tape || tape.head > this.#cursor || tape.openRestBytes !== this.#restBytes) this.#note();
     else if (!this.isGrown) this.#parts.onGrown(this);
   }
@@ -121,6 +152,12 @@ export class TapeSubscription implements TapeObserver {
     this.#revised = revised;
     // Where the link stands still: who still has the title before both of them goes on with the last.
     this.#late = { ...late, before: this.#late === null ? late.before : this.#late.before };
+    this.#note();
+  }
+
+  onRetitled(seq: number): void {
+    if (tapeOf(this.#audio) !== this.#tape || seq >= this.#revised) return;
+    this.#revised = seq;
     this.#note();
   }
 
@@ -153,8 +190,9 @@ export class TapeSubscription implements TapeObserver {
 
   /** Where the tape that the worker has is not the channel's, or has forgotten what the worker needs next. */
   #sendTape(): void {
-    const { tape } = this.#audio;
-    if (this.#tape !== undefined && this.#tape === tape && this.#cursor < tape.tail) {
+    const { tape: whole } = this.#audio;
+    const tape = tapeOf(this.#audio);
+    if (this.#tape !== undefined && this.#tape === whole && this.#cursor < whole.tail) {
       this.#begin(FALLEN).end();
       this.#tape = undefined;
     }
@@ -310,12 +348,21 @@ export class TapeSubscription implements TapeObserver {
   }
 
   #count(listening: Listening): void {
-    const audio = this.#audio;
-    const before = audio.listeners;
-    audio.listeners += listening.listeners - this.#listening.listeners;
-    audio.playing += listening.playing - this.#listening.playing;
+    const { listeners, playing } = this.#listening;
+    count(this.#audio, listening.listeners - listeners, listening.playing - playing);
     this.#listening = listening;
-    if (before === 0 && audio.listeners > 0) audio.want(true);
-    else if (before > 0 && audio.listeners === 0) audio.want(false);
   }
+}
+
+/** That of an audio which comes over a link, and has fallen off it there, is none until another one comes. */
+function tapeOf({ tape }: PlayableAudio): AudioTape | undefined {
+  return tape?.tail === Number.POSITIVE_INFINITY ? undefined : tape;
+}
+
+function count(audio: PlayableAudio, listeners: number, playing: number): void {
+  const before = audio.listeners;
+  audio.listeners += listeners;
+  audio.playing += playing;
+  if (before === 0 && audio.listeners > 0) audio.want(true);
+  else if (before > 0 && audio.listeners === 0) audio.want(false);
 }

@@ -6,14 +6,11 @@
  */
 
 import net, { type Socket } from 'node:net';
-import type { ChannelAudio } from '../audio/channel-audio.js';
-import { OggTape } from '../audio/ogg-tape.js';
 import type { TapeObserver } from '../audio/playable-audio.js';
-import { Tape } from '../audio/tape.js';
 import type { Clock } from '../base/clock.js';
-import type { Channel, ChannelPlace } from '../channel/channel.js';
+import type { Channel } from '../channel/channel.js';
 import type { TapeNames } from '../link/tape-names.js';
-import { type OfferedTape, offerTapes } from '../link/tape-offer.js';
+import { fedTape, type OfferedTape, offerTapes } from '../link/tape-offer.js';
 import { LINK_VERSION } from '../link/version.js';
 import { letGo } from '../net/handover.js';
 import type { FromChild } from './messages.js';
@@ -52,7 +49,7 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
   const offered = new Map<string, OfferedTape>();
   for (const { channel, place } of left) {
     channel.switch.flush();
-    const tape = wanted.has(channel.key) ? offeredTape(channel.audio, place, names) : null;
+    const tape = wanted.has(channel.key) ? fedTape(channel.audio, place, names) : null;
     if (tape !== null) offered.set(channel.key, tape);
   }
   const taken = new Promise<void>((resolve) => {
@@ -70,12 +67,4 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
   await parts.closeStore();
   // It may wait for connections before it to be taken: this process must not end before it has gone out.
   await Promise.all([taken, new Promise<void>((resolve) => send({ type: 'released' }, undefined, resolve))]);
-}
-
-/** Null: there is none. */
-function offeredTape(audio: ChannelAudio, place: ChannelPlace, names: TapeNames): OfferedTape | null {
-  const { tape } = audio;
-  const open = tape instanceof Tape ? tape.open : tape instanceof OggTape ? tape.leave() : null;
-  if (open === null || tape === undefined || tape.head === tape.tail) return null;
-  return { audio, name: names.nameOf(tape), fed: { open, delayed: audio.leaveDelayed(), place } };
 }

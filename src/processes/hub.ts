@@ -3,7 +3,7 @@
 import net, { type Socket } from 'node:net';
 import { Admissions, makePace } from '../app/admissions.js';
 import { makeAlerts } from '../app/alerts.js';
-import { clusterWatch, observeCluster } from '../app/cluster.js';
+import { clusterWatch, makeSharedTapes, observeCluster } from '../app/cluster.js';
 import { makeCore } from '../app/core.js';
 import { EncoderVerdicts } from '../app/encoder-verdicts.js';
 import { Faces } from '../app/faces.js';
@@ -23,6 +23,7 @@ import { silenceWatch, storeWatch, turnWatch } from '../app/watches.js';
 import { ENCODER_CONNECTIONS } from '../app/worker-metrics.js';
 import { SystemClock } from '../base/clock.js';
 import { LISTENERS_OF_CHANNELS, type Mount } from '../channel/mount.js';
+import type { SharedTapes } from '../cluster/shared-tapes.js';
 import { Sequence } from '../feed/sequence.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { HubLinks } from '../link/hub-links.js';
@@ -78,10 +79,12 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const names = new TapeNames();
   const gone = { isSome: false };
   const kept = new KeptMetrics();
-  const links = new HubLinks({
+  let shared: SharedTapes | null = null;
+  const links: HubLinks = new HubLinks({
     ...{ clock, channels, engine, sequence, names, keys: () => channels.keys(), tallies: core.tallies },
     ...{ remembered: config.limits.addressesRemembered, onError: onLinkError },
     storeFault: () => store.fault(),
+    elsewhere: (channel) => shared?.elsewhere(channel),
     onFigures: (figures, worker) => recorder.add(figures, worker),
     onGone: () => {
       gone.isSome = true;
@@ -130,6 +133,14 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const tapes = await returns.collect(offers, channels, names);
   if (offers > 0) log.info({ tapes }, 'tapes of the hub before this one go on');
   await hub.join();
+  if (hub.cluster !== null) {
+    shared = makeSharedTapes(core, {
+      ...{ engine: hub.cluster, channels, names },
+      onMoved: (channel) => links.moveTape(channel),
+      onOwned: (channel) => titles.fed(channel),
+    });
+  }
+  if (shared !== null) hub.goesBySources = (channel) => shared!.isOwning(channel);
   await hub.restore({
     onChange: (channel, change) => {
       recorder.onTitle(channel, change.history);
@@ -137,7 +148,10 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     },
     // Workers hear of it over the link, where it stands among the segments.
     onLate: () => undefined,
-    onSourceChanged: (channel) => links.sourceChanged(channel),
+    onSourceChanged: (channel) => {
+      links.sourceChanged(channel);
+      shared?.poke();
+    },
   });
   const { alerts, facts } = makeAlerts(
     core,
@@ -178,8 +192,13 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const server = net.createServer((socket) => links.take(socket));
   await Promise.all([pipes.listen(), listen(server, boot.hub.link)]);
   returns.hold();
+  await shared?.start();
   hub.start();
-  const steps = hubReload({ core, faces, hub, links, onChannels: collectMounts });
+  const onChannels = () => {
+    collectMounts();
+    shared?.refresh();
+  };
+  const steps = hubReload({ core, faces, hub, links, onChannels });
   const reloading = new ChildReloads(config, steps, send, () => opened.setLevel(config.log.level));
   const onMessage: ChildWork['onMessage'] = (message, socket) => {
     if (message.type === 'handover') {
@@ -188,12 +207,18 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       admissions.close();
       housekeeping.stop();
       alerts.close();
-      void handOver(message.hub.tapes, {
-        ...{ clock, channels, names, send, onError: core.onError },
-        closeLinks: () => links.close(),
-        closeTitles: () => titles.close(),
-        closeStore: () => recorder.save().then(() => store.close()),
-      }).then(() => leave(0, 'SIGKILL'));
+      const { tapes: path } = message.hub;
+      const left = shared?.handOver() ?? Promise.resolve();
+      void left
+        .then(() =>
+          handOver(path, {
+            ...{ clock, channels, names, send, onError: core.onError },
+            closeLinks: () => links.close(),
+            closeTitles: () => titles.close(),
+            closeStore: () => recorder.save().then(() => store.close()),
+          }),
+        )
+        .then(() => leave(0, 'SIGKILL'));
     } else if (message.type === 'backup') {
       const { id } = message;
       void (store.backup?.() ?? Promise.reject(new Error('this store has no backup'))).then(
@@ -233,6 +258,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       pipes.close();
       admissions.close();
       hub.stop();
+      await shared?.close();
       const errors = await waitForEnd(graceMs - STORE_MS, log, { titles: titles.close() });
       links.close();
       housekeeping.stop();

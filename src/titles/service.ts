@@ -88,6 +88,11 @@ export class TitleService {
   }
 
   #restoreTape(key: string): void {
+    if (!this.#parts.channels.get(key)!.isElsewhere) this.fed(key);
+  }
+
+  /** The channel is fed here from now on: the title in force is on its tape. */
+  fed(key: string): void {
     const { channels, faces } = this.#parts;
     const { now } = this.#engine.state(key);
     if (now !== null) channels.get(key)!.audio.title(new RecordView(now, faces.get(key)!));
@@ -120,7 +125,7 @@ export class TitleService {
    */
   readonly streamTitle = async (channel: string, sourceTitle: SourceTitle, source: Source): Promise<void> => {
     const title = plainTitle(sourceTitle, source, this.#parts.textBytes);
-    if (title === null || !this.#goesBySources(channel)) return;
+    if (title === null || !this.#takesTitles(channel, source)) return;
     await this.#titleRate.offer(channel, title.source, () => this.#commitTitle(channel, title, source));
   };
 
@@ -131,7 +136,7 @@ export class TitleService {
     if (known === undefined) return false;
     const { onAir } = known.switch;
     // It had to wait, and another source is on air by now. An encoder's title may come while no source is connected.
-    if (source !== onAir && (source.kind !== 'encoder' || source.state === 'up')) {
+    if (!known.isElsewhere && source !== onAir && (source.kind !== 'encoder' || source.state === 'up')) {
       log.debug(
         { channel, source: title.source, onAir: onAir?.kind ?? null },
         'a title was not taken: its source is not on air',
@@ -165,8 +170,10 @@ export class TitleService {
     this.check(channel);
     if (record === null || view === null) return;
     const { type, source } = record;
-    if (type === 'now') {
-      const late = this.#parts.channels.get(channel)!.audio.title(view, this.#agoMs(channel, state, source));
+    const known = this.#parts.channels.get(channel)!;
+    // Where another machine feeds it the title is on its tape already.
+    if (type === 'now' && !known.isElsewhere) {
+      const late = known.audio.title(view, this.#agoMs(channel, state, source));
       if (late !== null) this.#parts.onLate(channel, late);
     }
     this.#parts.log.info({ channel, connection, type, source, title: view.title }, 'title');
@@ -187,6 +194,12 @@ export class TitleService {
     if (this.#goesBySources(channel)) void this.#scheduler.checkSource(channel);
   }
 
+  /** Where another machine feeds the channel, its encoder's titles may come here. */
+  #takesTitles(channel: string, { kind }: Source): boolean {
+    const isElsewhere = this.#parts.channels.get(channel)?.isElsewhere ?? false;
+    return this.#goesBySources(channel) || (isElsewhere && kind === 'encoder');
+  }
+
   #goesBySources(channel: string): boolean {
     return this.#parts.goesBySources?.(channel) ?? true;
   }
@@ -200,13 +213,13 @@ export class TitleService {
   }
 
   #trust(channel: string): TrustRules {
-    const { served, switch: sources } = this.#parts.channels.get(channel)!;
+    const { served, switch: sources, isElsewhere } = this.#parts.channels.get(channel)!;
     const { titlesFrom, fallback } = served.rules;
     const { onAir } = sources;
     const { pushHoldSeconds, graceSeconds } = this.#parts.rules;
     return {
       titlesFrom,
-      originOnAir: onAir === null ? null : titleOriginOf(onAir),
+      originOnAir: isElsewhere ? 'encoder' : onAir === null ? null : titleOriginOf(onAir),
       pushHoldSeconds,
       // Where a push would give way to the fallback title, it gives way to the stream's.
       graceSeconds: Math.min(graceSeconds, fallback?.graceSeconds ?? graceSeconds),

@@ -24,7 +24,8 @@ export async function reloadPairs(t: Test, size: PairsSize, random = new Random(
   try {
     await play(world);
   } catch (error) {
-    throw new Error(`SEED=${random.seed}, pair ${world.done}: ${(error as Error).message}`, { cause: error });
+    const said = world.subject.said();
+    throw new Error(`SEED=${random.seed}, pair ${world.done}: ${(error as Error).message}\n${said}`, { cause: error });
   }
   const { refused, ended, cut, switched, closed, accepted } = world.counts;
   const who = `${ended} listeners ended, ${closed} watchers closed, ${cut} encoders cut, ${switched} sources changed`;

@@ -9,11 +9,15 @@ import { planReload, planText, type ReloadPlan } from '../../src/config/plan.js'
 import { ServerProcess } from './process.js';
 import { startServer, tempFolder, WORKERS } from './server.js';
 
+const SAID_CHARACTERS = 6000;
+
 export interface Subject {
   /** What `airsplice check --diff` would say between two texts. */
   plan(before: string, after: string): ReloadPlan;
   /** Resolves with the plan as text. Rejects with why nothing was changed. */
   reload(text: string): Promise<string>;
+  /** The last of what it has logged, where it is a process. */
+  said(): string;
 }
 
 /** @param text of the first configuration, as JSON @param port of its first address @param isProcess as processes even where there are no workers */
@@ -24,7 +28,7 @@ export async function startSubject(t: Test, text: string, port: number, isProces
     planReload(loadConfig(path, process.env, before), loadConfig(path, process.env, after));
   if (WORKERS === 0 && !isProcess) {
     const server = await startServer(t, text, folder);
-    return { plan, reload: async (next) => planText(await server.reload(next)) };
+    return { plan, reload: async (next) => planText(await server.reload(next)), said: () => '' };
   }
   const data = join(folder, 'data');
   const whole = (json: string) => json.replace(/^\{/, `{ "workers": ${WORKERS}, "data": { "folder": "${data}" },`);
@@ -33,6 +37,7 @@ export async function startSubject(t: Test, text: string, port: number, isProces
   await server.ready();
   return {
     plan,
+    said: () => server.out.slice(-SAID_CHARACTERS),
     reload: (next) => {
       writeFileSync(path, whole(next));
       return control(data, 'reload', new AbortController().signal);

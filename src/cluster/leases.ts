@@ -1,0 +1,137 @@
+/**
+ * Which node feeds which channel. Redis has a lease of each, with an epoch that is counted up with every other owner; a node asks for its channels together,
+ * three times a second, and at once when something has changed. Without Redis all stays as it is: a node that hears nothing of an owner any more feeds the
+ * channel for its own listeners (shared-audio.ts).
+ */
+
+import type { Reply } from './redis.js';
+
+export interface LeaseOwner {
+  /** '': nobody. */
+  readonly node: string;
+  /** Where it gives its tapes. */
+  readonly url: string;
+  readonly epoch: number;
+  readonly beforeNode: string;
+  readonly beforeUrl: string;
+  /** What the owner says of the channel's audio, where that is news: JSON; '': as before. */
+  readonly facts: string;
+}
+
+/** 0: not to have it. 1: only where nobody has it. 2: a source is on air here. 3: the same, and the owner cannot be reached. */
+export type Wish = 0 | 1 | 2 | 3;
+
+export interface Leased {
+  readonly wish: Wish;
+  /** The place of the source on air; less is better. */
+  readonly rank: number;
+  /** What is to be known of the channel's audio, where it is fed here: JSON; '': as before. */
+  readonly facts: string;
+  onOwner(owner: LeaseOwner): void;
+}
+
+export interface LeasesParts {
+  readonly node: string;
+  readonly url: string;
+  ask(args: readonly (string | number)[]): Promise<Reply>;
+  channels(): Iterable<readonly [channel: string, leased: Leased]>;
+  onError(error: unknown): void;
+}
+
+const EVERY_MS = 300;
+/** How long a lease lasts without a renewal; and how long where its owner cannot be reached either. */
+const LASTS_MS = 5000;
+const STALE_MS = 800;
+/** No source is on air. */
+export const NO_RANK = 999;
+const FIELDS = 7;
+
+export class Leases {
+  readonly #parts: LeasesParts;
+  /** Versions of facts that are known, by channel. */
+  readonly #known = new Map<string, string>();
+  #timer: NodeJS.Timeout | null = null;
+  #asking: Promise<void> | null = null;
+  #isDue = false;
+  #isClosed = false;
+
+  constructor(parts: LeasesParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves after the first answer, or when there is none. */
+  start(): Promise<void> {
+    this.#timer = setInterval(() => this.poke(), EVERY_MS);
+    return this.#ask();
+  }
+
+  /** Something has changed. */
+  poke(): void {
+    if (this.#isClosed) return;
+    if (this.#asking === null) void this.#ask();
+    else this.#isDue = true;
+  }
+
+  /** Gives up all leases. Idempotent; never rejects. */
+  close(): Promise<void> {
+    return this.#last(0);
+  }
+
+  /** The next process of this node goes on with them, and is away for a moment. Idempotent; never rejects. */
+  hold(): Promise<void> {
+    return this.#last(4);
+  }
+
+  async #last(wish: 0 | 4): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#asking;
+    const args = [...this.#parts.channels()].flatMap(([channel, { rank }]) => [channel, wish, rank, '', '']);
+    await this.#parts.ask([...this.#head, ...args]).catch(() => null);
+  }
+
+  get #head(): readonly (string | number)[] {
+    const { node, url } = this.#parts;
+    return [node, url, LASTS_MS, STALE_MS];
+  }
+
+  #ask(): Promise<void> {
+    this.#asking = this.#askOnce().finally(() => {
+      this.#asking = null;
+      if (this.#isDue) {
+        this.#isDue = false;
+        this.poke();
+      }
+    });
+    return this.#asking;
+  }
+
+  async #askOnce(): Promise<void> {
+    const asked = [...this.#parts.channels()];
+    if (asked.length === 0) return;
+    const args = asked.flatMap(([channel, { wish, rank, facts }]) => {
+      return [channel, wish, rank, facts, this.#known.get(channel) ?? ''];
+    });
+    try {
+      const answer = (await this.#parts.ask([...this.#head, ...args])) as readonly string[] | null;
+      if (answer === null || this.#isClosed) return;
+      for (const [i, [channel, leased]] of asked.entries()) {
+        const fields = answer.slice(i * FIELDS, (i + 1) * FIELDS) as [
+          string,
+          string,
+          string,
+          string,
+          string,
+          string,
+          string,
+        ];
+        const [node, url, epoch, beforeNode, beforeUrl, version, facts] = fields;
+        if (facts !== '') this.#known.set(channel, version);
+        leased.onOwner({ node, url, epoch: Number(epoch), beforeNode, beforeUrl, facts });
+      }
+    } catch (error) {
+      this.#parts.onError(error);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * A channel's tape as it comes from the node that feeds it, over a connection of its own, while it is wanted here. What has come stays when the
+ * connection is lost; with the next one, to that node or another, it goes on where it is.
+ */
+
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../base/clock.js';
+import { LinkConnection } from '../link/connection.js';
+import type { LinkedAudio } from '../link/linked-audio.js';
+import { TapeReceiver } from '../link/tape-receiver.js';
+
+export interface OwnerLinkParts {
+  readonly channel: string;
+  readonly clock: Clock;
+  /** Where the owner gives its tapes; null: there is none, or it is this node. */
+  ownerUrl(): string | null;
+  ask(url: string): Promise<Duplex>;
+  /** The connection is lost. */
+  onLost(): void;
+  onError(error: unknown): void;
+}
+
+/** How long a tape comes after nobody needs it. */
+const LINGER_MS = 10_000;
+/** Between two attempts to connect. */
+const RETRY_MS = 200;
+
+export class OwnerLink {
+  readonly audio: LinkedAudio;
+  readonly #parts: OwnerLinkParts;
+  readonly #receiver: TapeReceiver;
+  #connection: LinkConnection | null = null;
+  #isConnecting = false;
+  /** Since when the owner has not been reached though its tape is wanted, monotonic milliseconds; +∞: it is. */
+  lostSinceMs = Number.POSITIVE_INFINITY;
+  #isClosed = false;
+
+  constructor(parts: OwnerLinkParts) {
+    this.#parts = parts;
+    this.#receiver = new TapeReceiver(parts.clock, LINGER_MS, () => this.look());
+    this.audio = this.#receiver.audio(parts.channel);
+  }
+
+  get isConnected(): boolean {
+    return this.#connection !== null;
+  }
+
+  /** Connects where the tape is wanted and does not come, or lets go. */
+  look(): void {
+    const url = this.#parts.ownerUrl();
+    if (this.#isClosed || url === null) return;
+    if (!this.audio.isWanted) {
+      this.lostSinceMs = Number.POSITIVE_INFINITY;
+      this.disconnect();
+    } else if (this.#connection === null && !this.#isConnecting) void this.#open(url);
+  }
+
+  disconnect(): void {
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.close();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.disconnect();
+  }
+
+  /** Never rejects. */
+  async #open(url: string): Promise<void> {
+    const { clock, ask, ownerUrl, onError } = this.#parts;
+    this.#isConnecting = true;
+    this.lostSinceMs = Math.min(this.lostSinceMs, clock.now());
+    try {
+      const stream = await ask(url);
+      if (this.#isClosed || ownerUrl() !== url) stream.destroy();
+      else {
+        const connection = new LinkConnection(stream, onError);
+        this.#connection = connection;
+        this.lostSinceMs = Number.POSITIVE_INFINITY;
+        this.#receiver.connect(connection);
+        stream.once('close', () => this.#onClosed(connection));
+      }
+    } catch {
+      // It is tried again: the owner may be another by then.
+    } finally {
+      this.#isConnecting = false;
+      if (this.#connection === null) setTimeout(() => this.look(), RETRY_MS).unref();
+    }
+  }
+
+  #onClosed(connection: LinkConnection): void {
+    if (this.#connection !== connection) return;
+    this.#connection = null;
+    this.lostSinceMs = this.#parts.clock.now();
+    this.#parts.onLost();
+    this.look();
+  }
+}

@@ -1,0 +1,59 @@
+/** What the node that feeds a channel says of its audio to the others, as text, and as they know it. */
+
+import type { Clock } from '../base/clock.js';
+import type { Channel } from '../channel/channel.js';
+import { areSame, factsOf, LinkedLive, NO_FACTS } from '../link/channel-facts.js';
+import type { ChannelFacts } from '../link/control.js';
+import { sharedMs } from '../link/shared-time.js';
+
+export class RemoteFacts {
+  /** What is known of a channel that is fed elsewhere. */
+  readonly live: LinkedLive;
+  #facts = NO_FACTS;
+  readonly #clock: Clock;
+  readonly #aheadMs: () => number;
+  #said: ChannelFacts | null = null;
+
+  /** @param aheadMs how far the clock of the cluster is before this one's: moments go by that */
+  constructor(clock: Clock, aheadMs: () => number) {
+    this.#clock = clock;
+    this.#aheadMs = aheadMs;
+    this.live = new LinkedLive(clock);
+  }
+
+  get facts(): ChannelFacts {
+    return this.#facts;
+  }
+
+  /** What is new to say of a channel that is fed here; '': nothing. */
+  take(channel: Channel): string {
+    const facts = factsOf(channel, this.#clock);
+    if (this.#said !== null && areSame(this.#said, facts)) return '';
+    this.#said = facts;
+    const { silentSinceMs, missingSinceMs } = facts;
+    const moments = { silentSinceMs: this.#toCluster(silentSinceMs), missingSinceMs: this.#toCluster(missingSinceMs) };
+    return JSON.stringify({ ...facts, ...moments });
+  }
+
+  /** It was said by another node. */
+  set(text: string): void {
+    this.#said = null;
+    const { silentSinceMs, missingSinceMs, ...facts } = JSON.parse(text) as ChannelFacts;
+    const moments = { silentSinceMs: this.#toShared(silentSinceMs), missingSinceMs: this.#toShared(missingSinceMs) };
+    this.#facts = { ...facts, ...moments };
+    this.live.set(this.#facts, this.#clock);
+  }
+
+  /** Unix milliseconds by the clock of the cluster. @param ms of the clock that the processes of this machine share */
+  #toCluster(ms: number | null): number | null {
+    if (ms === null) return null;
+    const agoMs = sharedMs(this.#clock, this.#clock.now()) - ms;
+    return Math.round(this.#clock.wallMs() + this.#aheadMs() - agoMs);
+  }
+
+  #toShared(ms: number | null): number | null {
+    if (ms === null) return null;
+    const agoMs = Math.max(0, this.#clock.wallMs() + this.#aheadMs() - ms);
+    return sharedMs(this.#clock, this.#clock.now()) - agoMs;
+  }
+}

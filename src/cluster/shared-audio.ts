@@ -1,0 +1,292 @@
+/**
+ * One channel's audio on a node: fed here, or taken from the node that feeds it, and handed over between them. All who play it go on, since the tape is
+ * the same one everywhere: by its name, segment by segment.
+ *
+ *   following ──lease──► taking: the owner hands the tape over ──► owning
+ *       ▲                  └ it cannot be reached: the node that has most of it, here or elsewhere
+ *       └── handed over ◄──────────────── another node has the lease, and asks for the tape
+ *
+ * Owned by shared-tapes.ts.
+ */
+
+import type { Duplex } from 'node:stream';
+import type { PlayableAudio } from '../audio/playable-audio.js';
+import type { Log } from '../base/log.js';
+import type { Channel } from '../channel/channel.js';
+import { LinkConnection } from '../link/connection.js';
+import type { ChannelFacts } from '../link/control.js';
+import { isSameTape } from '../link/tape-names.js';
+import { fedTape, offerTapes } from '../link/tape-offer.js';
+import { TapeSender } from '../link/tape-sender.js';
+import type { Leased, LeaseOwner, Wish } from './leases.js';
+import { NO_RANK } from './leases.js';
+import { OwnerLink } from './owner-link.js';
+import { RemoteFacts } from './remote-facts.js';
+import { type TakeoverParts, takeOver } from './takeover.js';
+import type { TapeRequest } from './tape-server.js';
+
+export interface SharedAudioParts extends TakeoverParts {
+  readonly log: Log;
+  /** This node's name. */
+  readonly node: string;
+  /** Whether this node's sources may feed channels. */
+  readonly mayFeed: boolean;
+  /** How far the clock of Redis is before this one's, milliseconds. */
+  aheadMs(): number;
+  /** Its tape goes on in what `elsewhere` says. */
+  onMoved(channel: string): void;
+  /** It is fed here from now on: the title in force is on its tape. */
+  onOwned(channel: string): void;
+  /** What is to be asked of Redis has changed. */
+  onDue(): void;
+}
+
+const NOBODY: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', beforeUrl: '', facts: '' };
+/** An owner that could not be connected to for this long cannot be reached. */
+const LOST_MS = 200;
+/** One that knows that another has the lease, and is not asked for the tape in this time, stops feeding it. */
+const YIELD_MS = 3000;
+/** Without Redis, and without the owner, for this long: the channel is fed here. */
+const ALONE_MS = 3000;
+/** For how long an owner that another node has named is not contradicted by an older answer of Redis. */
+const PROVISIONAL_MS = 2000;
+
+/** Not known yet; fed here; about to be fed here; taken from another node. */
+type SharedPhase = 'waiting' | 'owning' | 'taking' | 'following';
+
+export class SharedAudio implements Leased {
+  readonly channel: Channel;
+  readonly remote: RemoteFacts;
+  readonly #parts: SharedAudioParts;
+  readonly #link: OwnerLink;
+  readonly #senders = new Set<TapeSender>();
+  #part: SharedPhase = 'waiting';
+  #owner = NOBODY;
+  /** Its own tape is played until the other node's has come as far. */
+  #playsOwn = true;
+  #yieldsAtMs = Number.POSITIVE_INFINITY;
+  /** Until then an owner that another node has named is not contradicted by an older answer of Redis. */
+  #provisionalUntilMs = Number.NEGATIVE_INFINITY;
+  /** Its tape is on its way to the next owner. */
+  #isOffering = false;
+  #isClosed = false;
+
+  constructor(channel: Channel, parts: SharedAudioParts) {
+    this.channel = channel;
+    this.#parts = parts;
+    this.remote = new RemoteFacts(parts.clock, parts.aheadMs);
+    this.#link = new OwnerLink({
+      ...{ channel: channel.key, clock: parts.clock, onError: parts.onError, onLost: parts.onDue },
+      ownerUrl: () => {
+        const { url, node } = this.#owner;
+        return this.#part !== 'following' || url === '' || node === parts.node ? null : url;
+      },
+      ask: (url) => parts.ask(url, channel.key, 'listen'),
+    });
+    this.#link.audio.observe({
+      onGrown: () => this.#lookCaughtUp(),
+      onTape: () => this.#lookCaughtUp(),
+      onLate: () => undefined,
+      onFence: () => undefined,
+    });
+    channel.setElsewhere(this.remote.live);
+  }
+
+  get isOwning(): boolean {
+    return this.#part === 'owning';
+  }
+
+  get owner(): LeaseOwner {
+    return this.#owner;
+  }
+
+  get part(): SharedPhase {
+    return this.#part;
+  }
+
+  /** As HubLinks asks it. */
+  get elsewhere(): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined {
+    if (this.#part === 'owning') return undefined;
+    const { facts } = this.remote;
+    // What comes here is about to be heard.
+    const hopeful = facts.hopeful || this.channel.switch.hopeful;
+    const audio = this.#playsOwn ? this.channel.audio : this.#link.audio;
+    return { audio, facts: hopeful === facts.hopeful ? facts : { ...facts, hopeful } };
+  }
+
+  get #playable(): PlayableAudio {
+    return this.elsewhere?.audio ?? this.channel.audio;
+  }
+
+  get #place(): number {
+    return this.#parts.mayFeed ? this.channel.switch.placeOnAir : -1;
+  }
+
+  get wish(): Wish {
+    if (!this.#parts.mayFeed) return 0;
+    // What comes is as good as what would come from here.
+    const isServed = this.#part === 'following' && this.#link.isConnected;
+    if (isServed && this.rank >= (this.remote.facts.onAir ?? NO_RANK)) return 0;
+    if (this.#place === -1) return 1;
+    const isLost = this.#parts.clock.now() - this.#link.lostSinceMs > LOST_MS;
+    return this.#part === 'following' && isLost ? 3 : 2;
+  }
+
+  get rank(): number {
+    return this.#place === -1 ? NO_RANK : this.#place;
+  }
+
+  get facts(): string {
+    return this.#part === 'owning' ? this.remote.take(this.channel) : '';
+  }
+
+  onOwner(owner: LeaseOwner): void {
+    const before = this.#owner;
+    if (this.#isClosed) return;
+    // An answer that was on its way when the tape was handed over.
+    if (owner.epoch < before.epoch && this.#parts.clock.now() < this.#provisionalUntilMs) return;
+    this.#owner = owner;
+    const isMine = owner.node === this.#parts.node;
+    if (owner.facts !== '' && !isMine) this.remote.set(owner.facts);
+    if (this.#part === 'taking') return;
+    if (isMine) this.#yieldsAtMs = Number.POSITIVE_INFINITY;
+    if (this.#part === 'owning') {
+      if (!isMine && owner.node !== '' && this.#yieldsAtMs === Number.POSITIVE_INFINITY) {
+        this.#yieldsAtMs = this.#parts.clock.now() + YIELD_MS;
+      }
+    } else if (isMine) {
+      const isOwn = this.#part === 'waiting' && (owner.beforeNode === '' || owner.beforeNode === this.#parts.node);
+      const wasOwn = this.#part === 'waiting' && this.channel.audio.tape !== undefined;
+      if (isOwn || wasOwn) this.#own();
+      else void this.#take();
+    } else {
+      this.#part = 'following';
+      if (owner.node !== before.node || owner.url !== before.url) this.#link.disconnect();
+      this.#lookCaughtUp();
+    }
+  }
+
+  /** A few times a second. @param isReached whether Redis is */
+  tick(nowMs: number, isReached: boolean): void {
+    if (this.#part === 'waiting' && !isReached) this.#own();
+    if (this.#part === 'owning' && nowMs >= this.#yieldsAtMs) {
+      // It was not asked for the tape: what has come onto it since is no one else's.
+      this.#stopFeeding();
+      this.#playsOwn = false;
+      this.#moved();
+      this.channel.audio.leave();
+    }
+    if (this.#part !== 'following') return;
+    if (this.wish === 3) this.#parts.onDue();
+    this.#lookCaughtUp();
+    // A source waits here: the tape must be here when the owner is lost.
+    if (this.#place !== -1) this.#link.audio.want(true);
+    if (!isReached && this.#place !== -1 && nowMs - this.#link.lostSinceMs > ALONE_MS) void this.#take();
+    else this.#link.look();
+  }
+
+  /** Another node comes for the tape. False: it cannot be had here. */
+  serve({ purpose, epoch, node, url }: TapeRequest, stream: Duplex): boolean {
+    const { clock, names, onError } = this.#parts;
+    const { key, audio } = this.channel;
+    if (purpose === 'listen') {
+      if (this.#part !== 'owning') return false;
+      const connection = new LinkConnection(stream, onError);
+      const sender = new TapeSender(connection, {
+        ...{ clock, names },
+        audioOf: (channel) => (channel === key ? this.#playable : undefined),
+      });
+      this.#senders.add(sender);
+      stream.once('close', () => this.#senders.delete(sender));
+      return true;
+    }
+    if (purpose === 'offer') {
+      const { tape } = this.#playable;
+      if (tape === undefined || !(tape.head > tape.tail)) return false;
+      offerTapes(stream, new Map([[key, { audio: this.#playable, name: names.nameOf(tape) }]]), clock, onError);
+      return true;
+    }
+    if (this.#part !== 'owning' || epoch < this.#owner.epoch) return false;
+    // What its listeners hear next is the other node's.
+    this.#stopFeeding();
+    this.#owner = { ...NOBODY, node, url, epoch };
+    this.#provisionalUntilMs = clock.now() + PROVISIONAL_MS;
+    const tape = fedTape(audio, null, names);
+    if (tape === null) return false;
+    this.#isOffering = true;
+    offerTapes(stream, new Map([[key, tape]]), clock, onError, () => {
+      this.#isOffering = false;
+      this.#lookCaughtUp();
+    });
+    if (audio.listeners > 0) this.#link.audio.want(true);
+    return true;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#link.close();
+  }
+
+  #stopFeeding(): void {
+    const { log, onDue } = this.#parts;
+    this.#part = 'following';
+    this.#yieldsAtMs = Number.POSITIVE_INFINITY;
+    this.#playsOwn = true;
+    this.channel.setElsewhere(this.remote.live);
+    log.info({ channel: this.channel.key, node: this.#owner.node }, 'another machine feeds the channel');
+    onDue();
+  }
+
+  #own(): void {
+    const { log, onOwned, onDue } = this.#parts;
+    const { key } = this.channel;
+    this.#part = 'owning';
+    this.#playsOwn = true;
+    this.#link.lostSinceMs = Number.POSITIVE_INFINITY;
+    this.#link.disconnect();
+    onOwned(key);
+    this.channel.setElsewhere(null);
+    this.#moved();
+    this.#link.audio.want(false);
+    log.info({ channel: key, epoch: this.#owner.epoch }, 'this machine feeds the channel');
+    onDue();
+  }
+
+  /** The tape goes on here. Never rejects. */
+  async #take(): Promise<void> {
+    this.#part = 'taking';
+    const { beforeUrl, beforeNode, epoch } = this.#owner;
+    const url = beforeNode === this.#parts.node ? '' : beforeUrl;
+    await takeOver(this.channel.audio, this.#link.audio, { url, epoch }, this.#parts);
+    if (this.#isClosed) return;
+    this.#own();
+    // It may have been lost again meanwhile.
+    this.onOwner(this.#owner);
+  }
+
+  /** Where its own tape is played still: whether the other node's has come as far. */
+  #lookCaughtUp(): void {
+    if (this.#part !== 'following' || !this.#playsOwn || this.#isOffering) return;
+    const { audio } = this.channel;
+    const { names } = this.#parts;
+    const own = audio.tape;
+    const there = this.#link.audio.tape;
+    if (own !== undefined && audio.listeners > 0) {
+      if (there === undefined || there.head === there.tail) {
+        this.#link.audio.want(true);
+        return;
+      }
+      if (isSameTape(names.nameOf(own), there.name) && there.head < own.head) return;
+    }
+    this.#playsOwn = false;
+    this.#moved();
+    audio.leave();
+  }
+
+  /** Who plays it goes on in what is played now. */
+  #moved(): void {
+    const { key } = this.channel;
+    this.#parts.onMoved(key);
+    for (const sender of this.#senders) sender.move(key);
+  }
+}

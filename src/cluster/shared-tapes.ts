@@ -1,0 +1,160 @@
+/**
+ * The audio of all channels on a node: asks for the leases, gives tapes to the other nodes, takes theirs (shared-audio.ts). Owned by the hub
+ * (processes/hub.ts).
+ */
+
+import type { Duplex } from 'node:stream';
+import type { PlayableAudio } from '../audio/playable-audio.js';
+import type { Clock } from '../base/clock.js';
+import type { Log } from '../base/log.js';
+import type { Channel } from '../channel/channel.js';
+import type { ChannelFacts } from '../link/control.js';
+import type { TapeNames } from '../link/tape-names.js';
+import type { ClusterEngine } from './cluster-engine.js';
+import { type LeaseOwner, Leases } from './leases.js';
+import { SharedAudio } from './shared-audio.js';
+import { askForTape } from './tape-client.js';
+import { TapeServer } from './tape-server.js';
+
+export interface SharedTapesOptions {
+  readonly node: string;
+  readonly mayFeed: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** Where other nodes reach it; undefined: at host and port. */
+  readonly advertise: string | undefined;
+  readonly secret: Buffer;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly ca: Buffer | undefined;
+}
+
+export interface SharedTapesParts {
+  readonly options: SharedTapesOptions;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly engine: ClusterEngine;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly names: TapeNames;
+  /** As SharedAudioParts has them. */
+  onMoved(channel: string): void;
+  onOwned(channel: string): void;
+  onError(error: unknown): void;
+}
+
+const TICK_MS = 100;
+/** A node that has not been here for longer is not asked for what it has. */
+const GONE_MS = 5000;
+
+export class SharedTapes {
+  readonly #parts: SharedTapesParts;
+  readonly #audios = new Map<string, SharedAudio>();
+  readonly #server: TapeServer;
+  #leases: Leases | null = null;
+  #url = '';
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(parts: SharedTapesParts) {
+    this.#parts = parts;
+    const { host, port, tls, secret } = parts.options;
+    this.#server = new TapeServer({
+      ...{ host, port, tls, secret, onError: parts.onError },
+      onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
+    });
+    this.refresh();
+  }
+
+  /** Resolves when it is known who feeds what, as far as it can be had. Rejects where the port cannot be had. */
+  async start(): Promise<void> {
+    const { options, engine, onError, clock } = this.#parts;
+    const port = await this.#server.listen();
+    const scheme = options.tls === undefined ? 'http' : 'https';
+    const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+    this.#url = options.advertise ?? `${scheme}://${host}:${port}`;
+    this.#leases = new Leases({
+      ...{ node: options.node, url: this.#url, onError },
+      ask: (args) => engine.lease(args),
+      channels: () => this.#audios,
+    });
+    await this.#leases.start();
+    const tick = () => {
+      for (const audio of this.#audios.values()) audio.tick(clock.now(), engine.redis !== null);
+    };
+    tick();
+    this.#timer = setInterval(tick, TICK_MS);
+  }
+
+  /** The channels have changed in place. */
+  refresh(): void {
+    const { channels } = this.#parts;
+    for (const [key, audio] of this.#audios) {
+      if (channels.get(key) === audio.channel) continue;
+      audio.close();
+      this.#audios.delete(key);
+    }
+    for (const [key, channel] of channels) if (!this.#audios.has(key)) this.#audios.set(key, this.#make(channel));
+    this.#leases?.poke();
+  }
+
+  /** A source has come or gone: at once, so that the best one is on air. */
+  poke(): void {
+    this.#leases?.poke();
+  }
+
+  /** Whether this node feeds the channel. */
+  isOwning(channel: string): boolean {
+    return this.#audios.get(channel)?.isOwning ?? false;
+  }
+
+  elsewhere(channel: string): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined {
+    return this.#audios.get(channel)?.elsewhere;
+  }
+
+  /** Who feeds which channel, for an operator. */
+  get owners(): readonly {
+    readonly channel: string;
+    readonly node: string;
+    readonly epoch: number;
+    readonly part: string;
+  }[] {
+    return [...this.#audios].map(([channel, { owner, part }]) => ({ ...ownerOf(owner), channel, part }));
+  }
+
+  /** Another process of this node goes on: its leases stay. */
+  async handOver(): Promise<void> {
+    await this.#leases?.hold();
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    for (const audio of this.#audios.values()) audio.close();
+    this.#server.close();
+  }
+
+  /** Gives up what it has. Idempotent; never rejects. */
+  async close(): Promise<void> {
+    await this.#leases?.close();
+    this.#end();
+  }
+
+  #make(channel: Channel): SharedAudio {
+    const { options, clock, log, engine, names, onMoved, onOwned, onError } = this.#parts;
+    const { node, mayFeed, secret, ca } = options;
+    return new SharedAudio(channel, {
+      ...{ clock, log, node, names, mayFeed, onMoved, onOwned, onError },
+      ask: (url, key, purpose, epoch): Promise<Duplex> =>
+        askForTape(url, key, purpose, { secret, node, url: this.#url, ca }, epoch),
+      others: async () => {
+        const nowMs = clock.wallMs() + engine.aheadMs;
+        const all = [...(await engine.nodes())];
+        return all.flatMap(([name, { seenMs, url }]) => (name === node || nowMs - seenMs > GONE_MS ? [] : [url]));
+      },
+      aheadMs: () => engine.aheadMs,
+      onDue: () => this.#leases?.poke(),
+    });
+  }
+}
+
+function ownerOf({ node, epoch }: LeaseOwner) {
+  return { node, epoch };
+}

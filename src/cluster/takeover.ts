@@ -1,0 +1,92 @@
+/**
+ * A channel's tape goes on at this node: handed over by the node that fed it until now, with what is open of it and what waits; or, where that is lost,
+ * from the node that has most of it, this one or another.
+ */
+
+import type { Duplex } from 'node:stream';
+import type { ChannelAudio } from '../audio/channel-audio.js';
+import { numberMarksFrom } from '../audio/mark.js';
+import type { Clock } from '../base/clock.js';
+import type { LinkedAudio } from '../link/linked-audio.js';
+import type { TapeNames } from '../link/tape-names.js';
+import { type ReturnedTape, TapeReturns } from '../link/tape-returns.js';
+import type { Purpose } from './tape-server.js';
+
+export interface TakeoverParts {
+  readonly clock: Clock;
+  readonly names: TapeNames;
+  ask(url: string, channel: string, purpose: Purpose, epoch?: number): Promise<Duplex>;
+  /** Where the other nodes give their tapes. */
+  others(): Promise<readonly string[]>;
+  onError(error: unknown): void;
+}
+
+/** How long the nodes that may have the tape are waited for. */
+const OFFERS_MS = 700;
+/** Marks of the owner before this one that nobody was sent. */
+const MARKS_UNSEEN = 1000;
+
+/**
+ * Puts the tape onto the channel's audio here; nothing, where nobody has one. Never rejects.
+ * @param audio which nobody feeds @param here what has come of the tape to this node
+ * @param beforeUrl where the node that fed it gives it; '': nobody did @param epoch of this node's lease
+ */
+export async function takeOver(
+  audio: ChannelAudio,
+  here: LinkedAudio,
+  { url: beforeUrl, epoch }: { readonly url: string; readonly epoch: number },
+  parts: TakeoverParts,
+): Promise<void> {
+  const { clock, names, onError } = parts;
+  const returns = new TapeReturns({ clock, has: (channel) => channel === audio.key, onError });
+  try {
+    const handed = beforeUrl === '' ? undefined : await handedOver(audio.key, returns, beforeUrl, epoch, parts);
+    const there = handed ?? (await mostOf(audio.key, returns, parts));
+    const { tape } = here;
+    const isHere = tape !== undefined && tape.head > tape.tail;
+    const isMore = there !== undefined && (there.fed !== null || !isHere || there.audio.tape!.head > tape.head);
+    numberMarksFrom(Math.max(returns.lastMark, here.lastMark) + MARKS_UNSEEN);
+    if (audio.tape !== undefined) audio.leave();
+    if (isMore) {
+      names.set(audio.goOn(there.audio, there.fed?.open), there.name);
+      if (there.fed?.delayed != null) audio.goOnDelayed(there.fed.delayed);
+    } else if (isHere) names.set(audio.goOn(here), tape.name);
+  } catch (error) {
+    onError(error);
+  } finally {
+    returns.close();
+  }
+}
+
+/** Undefined: that node cannot be reached, or has no tape. */
+async function handedOver(
+  channel: string,
+  returns: TapeReturns,
+  url: string,
+  epoch: number,
+  { ask }: TakeoverParts,
+): Promise<ReturnedTape | undefined> {
+  const stream = await ask(url, channel, 'take', epoch).catch(() => null);
+  if (stream === null) return undefined;
+  returns.take(stream);
+  return (await returns.collect(1)).get(channel);
+}
+
+/** Undefined: no other node has any of it. */
+async function mostOf(
+  channel: string,
+  returns: TapeReturns,
+  { ask, others }: TakeoverParts,
+): Promise<ReturnedTape | undefined> {
+  const urls = await others().catch(() => []);
+  const streams = await Promise.all(
+    urls.map((url) => Promise.race([ask(url, channel, 'offer').catch(() => null), pause(OFFERS_MS)])),
+  );
+  const there = streams.filter((stream) => stream !== null);
+  for (const stream of there) returns.take(stream);
+  return there.length === 0 ? undefined : (await returns.collect(there.length)).get(channel);
+}
+
+function pause(ms: number): Promise<null> {
+  return new Promise((resolve) => setTimeout(() => resolve(null), ms).unref());
+}

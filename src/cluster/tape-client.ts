@@ -1,0 +1,43 @@
+/** Asks another node for a channel's tape (tape-server.ts), by undici. */
+
+import type { Duplex } from 'node:stream';
+import { Client } from 'undici';
+import { PROTOCOL, type Purpose } from './tape-server.js';
+
+export interface TapeClientOptions {
+  readonly secret: Buffer;
+  /** This node, and where it gives its tapes. */
+  readonly node: string;
+  readonly url: string;
+  /** PEM of the authorities that a node's certificate may be from; undefined: those that Node knows. */
+  readonly ca?: Buffer | undefined;
+}
+
+const CONNECT_MS = 1000;
+const ANSWER_MS = 1500;
+
+/** Resolves with the connection, behind its answer; rejects with why there is none. @param url of the other node */
+export async function askForTape(
+  url: string,
+  channel: string,
+  purpose: Purpose,
+  { secret, node, url: own, ca }: TapeClientOptions,
+  epoch = 0,
+): Promise<Duplex> {
+  const query = new URLSearchParams({ for: purpose, node, url: own, epoch: String(epoch) });
+  const client = new Client(url, { connect: { timeout: CONNECT_MS, ...(ca && { ca }) }, headersTimeout: ANSWER_MS });
+  try {
+    const { socket } = await client.upgrade({
+      path: `/-/tape/${channel}?${query}`,
+      method: 'GET',
+      protocol: PROTOCOL,
+      headers: { authorization: `Bearer ${secret.toString('latin1')}` },
+      signal: AbortSignal.timeout(CONNECT_MS + ANSWER_MS),
+    });
+    socket.on('error', () => socket.destroy());
+    return socket;
+  } catch (error) {
+    void client.destroy().catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+/** Machines with one Redis: an encoder anywhere, listeners everywhere, the same bytes at the same places; whoever is lost, the others play on. */
+
+import t, { type Test } from 'tap';
+import { allAreWell, allHear, ClusterNode, FILE_SOURCE } from '../kit/nodes.js';
+import { quietFor } from '../kit/pause.js';
+import { Player, until } from '../kit/player.js';
+import { noRedis, RedisServer } from '../kit/redis.js';
+import { StampedEncoder } from '../kit/stamped.js';
+import { ask } from '../kit/wire.js';
+
+t.setTimeout(280_000);
+
+/** Resolves when a listener would be let in at each of them. */
+async function allHaveAudio(t: Test, nodes: readonly ClusterNode[]): Promise<void> {
+  for (const { port, name } of nodes) {
+    const has = async () => (await ask(t, port, 'GET /readyz?channels=live HTTP/1.1')).status === 200;
+    await until(has, 5000, () => `${name} has no audio`);
+  }
+}
+
+const encode = (t: Test, node: ClusterNode, source: number) =>
+  new StampedEncoder(t, node.port, '/live', 'demo-source', 'mp3', source);
+
+t.test(
+  'an encoder at one machine, listeners at all: the same bytes, phases and titles; then it comes to another machine',
+  { skip: noRedis },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    const [a, b, c] = await Promise.all([
+      ClusterNode.start(t, 'a', redis),
+      ClusterNode.start(t, 'b', redis),
+      ClusterNode.start(t, 'c', redis, { mayFeed: false }),
+    ]);
+    const first = encode(t, a, 1);
+    await until(
+      () => first.isTaken,
+      10_000,
+      () => `no answer: ${first.answer} ${a.said}`,
+    );
+    await allHaveAudio(t, [a, b, c]);
+    const listeners = [a, b, c, a, b, c].map((node, i) => node.listen(i < 4));
+    const players = [a, b, c].map((node) => new Player(node.port, '/live', { keep: true }));
+    t.teardown(() => {
+      for (const player of players) player.close();
+    });
+    await allHear(listeners, 1);
+    const push = await ask(t, b.port, 'GET /metapush/live/demo-token?artist=A&song=Title HTTP/1.1');
+    t.equal(push.status, 200);
+    for (const player of players)
+      await player.until(({ titles }) => titles.some(({ title }) => title === 'A - Title'), 15_000);
+
+    t.comment('what lies between two blocks is the same at all machines');
+    await quietFor(3000);
+    const [atA, atB, atC] = players.map((player) => player.audio);
+    for (const [name, audio] of [
+      ['b', atB!],
+      ['c', atC!],
+    ] as const) {
+      const part = audio.subarray(0, 4096);
+      const place = atA!.indexOf(part);
+      const place2 = audio.indexOf(atA!.subarray(0, 4096));
+      const [from, other] = place >= 0 ? [place, 0] : [0, place2];
+      const length = Math.min(atA!.length - from, audio.length - other);
+      t.ok(from >= 0 && other >= 0 && length > 60_000, `${name}: they overlap, by ${length} bytes`);
+      t.ok(
+        atA!.subarray(from, from + length).equals(audio.subarray(other, other + length)),
+        `${name} plays the bytes of a`,
+      );
+      const metaint = players[0]!.metaint;
+      t.equal(players[1]!.metaint, metaint);
+      // A listener begins where a segment does: whole blocks lie between two places of the same tape.
+      t.equal((from - other) % metaint, 0, `${name}: blocks stand at the same places`);
+      const titleAt = (i: number) => players[i]!.titles.find(({ title }) => title === 'A - Title')!.atByte;
+      t.equal(titleAt(0) - from, titleAt(name === 'b' ? 1 : 2) - other, `${name}: the title stands at the same byte`);
+    }
+
+    t.comment('the encoder is lost, and comes back at another machine');
+    first.socket.destroy();
+    await quietFor(300);
+    const connectMs = performance.now();
+    const second = encode(t, b, 2);
+    await until(
+      () => second.isTaken,
+      5000,
+      () => `no answer: ${second.answer}`,
+    );
+    await allHear(listeners, 2, 5000);
+    t.comment(`heard everywhere ${Math.round(performance.now() - connectMs)} ms after its connect`);
+    await quietFor(1500);
+    allAreWell(t, listeners, 'nobody was ended, every frame is whole');
+    for (const { reader } of listeners)
+      t.same(
+        reader.runs.map(({ source }) => source),
+        [1, 2],
+      );
+    for (const player of players) t.notOk(player.closed);
+  },
+);
+
+t.test(
+  'the machine that feeds is gone: another one with a source plays on within 3 s, nobody else is ended',
+  { skip: noRedis },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    const [a, b, c] = await Promise.all([
+      ClusterNode.start(t, 'a', redis),
+      ClusterNode.start(t, 'b', redis, { sources: ['encoder', FILE_SOURCE] }),
+      ClusterNode.start(t, 'c', redis, { mayFeed: false }),
+    ]);
+    const listeners = [b, c, b, c].map((node, i) => node.listen(i < 2));
+    await allHear(listeners, FILE_SOURCE);
+    const first = encode(t, a, 1);
+    await until(
+      () => first.isTaken,
+      10_000,
+      () => `no answer: ${first.answer}`,
+    );
+    await allHear(listeners, 1, 5000);
+    await a.kill();
+    const killedMs = performance.now();
+    // What they have is played out first: it is heard when it comes.
+    await allHear(listeners, FILE_SOURCE, 6000);
+    const tookMs = performance.now() - killedMs;
+    t.ok(tookMs < 3000, `heard after ${Math.round(tookMs)} ms`);
+    allAreWell(t, listeners, 'nobody was ended, every frame is whole');
+    const second = encode(t, c, 3);
+    await until(
+      () => second.status !== 0,
+      5000,
+      () => 'no answer',
+    );
+    t.equal(second.status, 404, 'a machine that only serves takes no encoder');
+    const third = encode(t, b, 4);
+    const connectMs = performance.now();
+    await allHear(listeners, 4, 5000);
+    t.comment(`the encoder is heard ${Math.round(performance.now() - connectMs)} ms after its connect`);
+    await a.start();
+    await quietFor(2000);
+    const late = a.listen();
+    await allHear([...listeners, late], 4, 5000);
+    allAreWell(t, [...listeners, late], 'the machine that came back follows');
+    third.socket.destroy();
+  },
+);

@@ -1,0 +1,142 @@
+/** Nodes of a cluster as processes of their own, on one Redis, with the same channels: encoders, files and listeners that check each byte. */
+
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { until } from './player.js';
+import { freePorts, ServerProcess } from './process.js';
+import type { RedisServer } from './redis.js';
+import { StampedListener } from './reload-clients.js';
+import { tempFolder } from './server.js';
+import { writeStamped } from './stamped.js';
+
+const SECRET = 'a secret that all nodes of this test know';
+export const FILE_FRAMES = 2400;
+/** Of the stamped file that a node plays where it has one. */
+export const FILE_SOURCE = 900;
+
+export interface NodeSetting {
+  /** Of channel `live`, in order; a number: a file of this stamped source. */
+  readonly sources?: readonly ('encoder' | number)[];
+  readonly mayFeed?: boolean;
+  readonly workers?: number;
+  readonly level?: string;
+  /** Added to its configuration. */
+  readonly more?: string;
+}
+
+/** How many workers each node has: TEST_WORKERS of the environment, else as it comes. */
+const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
+
+export class ClusterNode {
+  readonly name: string;
+  readonly port: number;
+  readonly tapesPort: number;
+  readonly folder: string;
+  readonly #t: Test;
+  readonly #yaml: string;
+  #process: ServerProcess | null = null;
+
+  private constructor(t: Test, name: string, port: number, redis: RedisServer, setting: NodeSetting) {
+    const { sources = ['encoder'], mayFeed = true, workers = WORKERS, level = 'info', more = '' } = setting;
+    this.#t = t;
+    this.name = name;
+    this.port = port;
+    this.tapesPort = port + 2;
+    this.folder = tempFolder(t);
+    const listed = sources.map((source) => {
+      if (source === 'encoder') return '{ type: encoder, password: demo-source }';
+      const path = join(this.folder, `${source}.mp3`);
+      writeStamped(path, 'mp3', source, FILE_FRAMES);
+      return `{ type: file, path: ${path} }`;
+    });
+    this.#yaml = `
+addresses: [{ host: 127.0.0.1, port: ${port} }]
+workers: ${workers}
+log: { level: ${level} }
+data: { folder: data }
+cluster:
+  url: ${redis.url}
+  node: ${name}
+  sources: ${mayFeed}
+  answerSeconds: 0.5
+  tapes: { host: 127.0.0.1, port: ${this.tapesPort}, secret: 'env:CLUSTER_SECRET' }
+stations:
+  house:
+    channels:
+      live: { bitrateKbps: 128, pushTokens: [demo-token], sources: [${listed.join(', ')}] }
+${more}`;
+  }
+
+  /** Resolves once it serves. */
+  static async start(t: Test, name: string, redis: RedisServer, setting: NodeSetting = {}): Promise<ClusterNode> {
+    const node = new ClusterNode(t, name, await freePorts(4), redis, setting);
+    await node.start();
+    return node;
+  }
+
+  async start(): Promise<void> {
+    const path = join(this.folder, 'config.yaml');
+    writeFileSync(path, this.#yaml);
+    this.#process = new ServerProcess(this.#t, this.port, [path], { CLUSTER_SECRET: SECRET, TMPDIR: this.folder });
+    await this.#process.ready();
+  }
+
+  get ws(): string {
+    return `ws://127.0.0.1:${this.port}`;
+  }
+
+  /** What it has logged. */
+  get said(): string {
+    return `${this.#process?.out ?? ''}${this.#process?.err ?? ''}`;
+  }
+
+  /** kill -9 of all its processes at once, as where the machine is gone. */
+  async kill(): Promise<void> {
+    const pid = this.#process!.child.pid!;
+    const children = childrenOf(pid);
+    for (const each of [pid, ...children]) process.kill(each, 'SIGKILL');
+    await until(
+      () => this.#process!.ended !== undefined,
+      5000,
+      () => `${this.name} lives`,
+    );
+  }
+
+  /** Politely. */
+  async end(): Promise<void> {
+    await this.#process!.end('SIGTERM');
+  }
+
+  listen(icy = true, lengths = new Map([[FILE_SOURCE, FILE_FRAMES]])): StampedListener {
+    const listener = new StampedListener(this.port, 'live', '/live', 'mp3', lengths, icy);
+    this.#t.teardown(() => listener.player.close());
+    return listener;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const out = execFileSync('pgrep', ['-P', `${pid}`], { encoding: 'utf8' });
+  return out.split('\n').filter(Boolean).map(Number);
+}
+
+/** Resolves when each of them hears this source. */
+export async function allHear(listeners: readonly StampedListener[], source: number, ms = 10_000): Promise<void> {
+  const hears = ({ reader }: StampedListener) => reader.runs.at(-1)?.source === source;
+  await until(
+    () => listeners.every(hears),
+    ms,
+    () =>
+      `${source} is not heard: ${listeners.map(({ player, reader }) => `${player.status} ${JSON.stringify(reader.runs.at(-1))} ${reader.fault} ${player.closed ? 'closed' : ''}`)}`,
+  );
+}
+
+/** Fails where one of them was ended, or has heard what is not a frame. */
+export function allAreWell(t: Test, listeners: readonly StampedListener[], what: string): void {
+  for (const [i, { player, reader }] of listeners.entries()) {
+    if (player.closed) t.fail(`${what}: listener ${i} was ended`);
+    if (reader.fault !== '') t.fail(`${what}: listener ${i}: ${reader.fault}`);
+  }
+  t.pass(what);
+}
