@@ -49,6 +49,8 @@ export interface PlayableAudio {
   playing: number;
   /** Undefined until there is audio, and again after it was let go. */
   readonly tape: AudioTape | undefined;
+  /** Whether there is a tape is not known yet: it would come over a link. Absent: it is known. */
+  readonly isComing?: boolean;
   /** Bytes between two ICY blocks; null: there is no tape, or its titles stand in the stream itself (Ogg) and nowhere else. */
   readonly metaint: number | null;
   /** Whether a listener could be given audio from the tape right now. */

@@ -54,6 +54,8 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
   delayedMs = 0;
   /** Of its present subscription; 0: it has none. Its receiver writes it. */
   subscription = 0;
+  /** The subscription of which it is known whether there is a tape. */
+  #answered = 0;
   readonly #parts: LinkedAudioParts;
   #listeners = 0;
   #playing = 0;
@@ -116,6 +118,10 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
 
   get tape(): ReplicaTape | undefined {
     return this.#tape;
+  }
+
+  get isComing(): boolean {
+    return this.#tape === undefined && (this.subscription === 0 || this.#answered !== this.subscription);
   }
 
   get metaint(): number | null {
@@ -200,12 +206,15 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     else if (type === FENCE) this.#onFence(message);
     else if (type === TAPE) this.#onTape(message);
     else if (type === FALLEN) this.#onFallen();
-    else if (type === NO_TAPE) this.#replace(undefined);
-    else throw new WireError(`a message of type ${type} from a hub`);
+    else if (type === NO_TAPE) {
+      this.#answered = this.subscription;
+      this.#replace(undefined);
+    } else throw new WireError(`a message of type ${type} from a hub`);
   }
 
   #onTape(message: MessageReader): void {
     const facts = readTape(message);
+    this.#answered = this.subscription;
     this.#hasIcy = facts.hasIcy;
     this.#head = null;
     if (facts.goesOn) {

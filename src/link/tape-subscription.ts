@@ -77,22 +77,32 @@ export class TapeSubscription implements TapeObserver {
   #endMs = Number.NaN;
   /** A worker that has nothing yet is answered, if only that there is no tape. */
   #isAnswered = false;
+  /** What the worker has, as long as it is not known whether there is a tape. */
+  #awaiting: Subscribe | null = null;
   #listening: Listening = { listeners: 0, playing: 0 };
   /** Whether it stands in its sender's lists: of those with something to send, and of those that can wait. */
   isDue = false;
   isGrown = false;
 
-  constructor(id: number, audio: PlayableAudio, { name, next }: Subscribe, parts: SubscriptionParts) {
+  constructor(id: number, audio: PlayableAudio, subscribe: Subscribe, parts: SubscriptionParts) {
     this.#id = id;
     this.#audio = audio;
     this.#parts = parts;
     // The tape keeps what is read: before anything of it is.
     audio.observe(this);
-    const tape = tapeOf(audio);
-    const isTheirs = tape !== undefined && isSameTape(parts.names.nameOf(tape), name);
-    if (isTheirs && next >= tape.tail && next <= tape.head) this.#goOn(tape, next);
-    else if (isTheirs) this.#begin(FALLEN).end();
+    this.#awaiting = subscribe;
+    if (audio.isComing !== true) this.#compare();
     this.#note();
+  }
+
+  /** What the worker has is compared with what there is: it goes on, or has fallen off that tape. */
+  #compare(): void {
+    const { name, next } = this.#awaiting!;
+    this.#awaiting = null;
+    const { tape } = this.#audio;
+    if (tape === undefined || !isSameTape(this.#parts.names.nameOf(tape), name)) return;
+    if (next >= tape.tail && next <= tape.head) this.#goOn(tape, next);
+    else this.#begin(FALLEN).end();
   }
 
   /** How many listen at the worker's: a source on demand comes for them, not for a tape that lingers. */
@@ -114,19 +124,6 @@ export class TapeSubscription implements TapeObserver {
     this.#count(listening);
     former.unobserve(this);
     count(former, -listening.listeners, -listening.playing);
-    const tape = tapeOf(audio);
-    const { names } = this.#parts;
-    const isTheirs =
-      tape !== undefined && this.#tape !== undefined && isSameTape(names.nameOf(tape), names.nameOf(this.#tape));
-    if (isTheirs && this.#cursor >= tape.tail && this.#cursor <= tape.head) {
-      this.#tape = tape;
-      // Which titles came late meanwhile is not known, nor what there is of the open segment.
-      this.#revised = tape.tail;
-      this.#late = null;
-      this.#head = null;
-      this.#restBytes = 0;
-      this.#endMs = Number.NaN;
-    }
     this.#note();
   }
 
@@ -192,11 +189,21 @@ export class TapeSubscription implements TapeObserver {
   #sendTape(): void {
     const { tape: whole } = this.#audio;
     const tape = tapeOf(this.#audio);
+    if (this.#awaiting !== null) {
+      if (this.#audio.isComing === true) return;
+      this.#compare();
+    }
     if (this.#tape !== undefined && this.#tape === whole && this.#cursor < whole.tail) {
       this.#begin(FALLEN).end();
       this.#tape = undefined;
     }
     if (tape === this.#tape && this.#isAnswered) return;
+    if (tape !== undefined && this.#isTheirs(tape)) {
+      const goesOn = this.#cursor >= tape.tail && this.#cursor <= tape.head;
+      if (goesOn) this.#goOnIn(tape);
+      else this.#begin(FALLEN).end();
+      if (goesOn) return;
+    }
     this.#isAnswered = true;
     this.#head = null;
     this.#late = null;
@@ -204,6 +211,22 @@ export class TapeSubscription implements TapeObserver {
     this.#tape = tape;
     if (tape === undefined) this.#begin(NO_TAPE).end();
     else this.#announce(tape, tape.tail, false);
+  }
+
+  /** Whether it is the one that the worker has, in another audio, or taken anew by this one. */
+  #isTheirs(tape: AudioTape): boolean {
+    const { names } = this.#parts;
+    return this.#tape !== undefined && isSameTape(names.nameOf(tape), names.nameOf(this.#tape));
+  }
+
+  #goOnIn(tape: AudioTape): void {
+    this.#tape = tape;
+    // Which titles came late meanwhile is not known, nor what there is of the open segment.
+    this.#revised = tape.tail;
+    this.#late = null;
+    this.#head = null;
+    this.#restBytes = 0;
+    this.#endMs = Number.NaN;
   }
 
   /** The worker has the segments before `next` of this tape. */
