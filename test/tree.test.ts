@@ -114,6 +114,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'docs/reads': ['docs/documents', 'docs/routes'],
   'docs/schemas': ['docs/documents', 'docs/routes'],
   'docs/statistics': ['docs/validity', 'docs/routes'],
+  'docs/stations': ['docs/documents', 'http/stream/stations'],
   'docs/tune-in': ['docs/documents', 'docs/routes'],
   'feed/feed': ['http/watch/watchers', 'behaviour/record-order'],
   'http/admin/icecast-members': ['http/admin/icecast'],

@@ -19,7 +19,7 @@ import { openAccessLog } from './access-log.js';
 import { Addresses } from './addresses.js';
 import { Admissions, makePace } from './admissions.js';
 import { makeAlerts } from './alerts.js';
-import { clusterWatch, observeCluster } from './cluster.js';
+import { clusterReport, clusterWatch, observeCluster } from './cluster.js';
 import { type Core, makeCore } from './core.js';
 import { Faces } from './faces.js';
 import { Housekeeping } from './housekeeping.js';
@@ -197,6 +197,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   });
   const hubAdmin = new HubAdmin(core, hub.channels, store, {
     onState: (state) => worker.admin.set(state),
+    ...(hub.cluster && { cluster: () => clusterReport(core, hub.cluster!, null) }),
     used: async () => [worker.admin.answer('used', null)],
   });
   const { network, readers, sessions, verdicts } = worker;

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { ClusterEngine } from '../cluster/cluster-engine.js';
 import { SharedTapes, type SharedTapesParts } from '../cluster/shared-tapes.js';
 import type { ClusterConfig } from '../config/schema.js';
+import type { ClusterReport } from '../link/admin-reports.js';
 import { OtherVersion } from '../link/version.js';
 import type { Deliver } from '../titles/engine.js';
 import type { Core } from './core.js';
@@ -85,7 +86,39 @@ export function clusterWatch(engine: ClusterEngine): (nowMs: number) => void {
   };
 }
 
-export function observeCluster(registry: MetricRegistry, engine: ClusterEngine): void {
+/** What this machine knows of the cluster, for an operator. */
+export function clusterReport(
+  { config, clock }: Pick<Core, 'config' | 'clock'>,
+  engine: ClusterEngine,
+  shared: SharedTapes | null,
+): ClusterReport {
+  const nowMs = clock.wallMs() + engine.aheadMs;
+  const seconds = (ms: number) => Math.round(ms / 100) / 10;
+  return {
+    node: config.cluster!.node,
+    redis: {
+      reached: engine.redis !== null,
+      behindSeconds: seconds(engine.behindMs),
+      clockSeconds: Math.round(engine.aheadMs) / 1000,
+      waitingChanges: engine.waiting,
+      position: engine.seq,
+    },
+    nodes: [...(shared?.nodes ?? [])].map(([node, { seenMs }]) => ({
+      node,
+      seenSeconds: seconds(Math.max(0, nowMs - seenMs)),
+    })),
+    channels: (shared?.owners ?? []).map(({ channel, node, epoch, phase }) => ({
+      ...{ channelkey: channel, owner: node, epoch, phase },
+    })),
+  };
+}
+
+/** @param shared null: audio is not shared */
+export function observeCluster(
+  registry: MetricRegistry,
+  engine: ClusterEngine,
+  shared: () => SharedTapes | null = () => null,
+): void {
   registry.gauge('airsplice_cluster_reached', '1 while Redis is reached', [], (set) =>
     set({}, engine.redis === null ? 0 : 1),
   );
@@ -100,5 +133,19 @@ export function observeCluster(registry: MetricRegistry, engine: ClusterEngine):
     'How far the clock of Redis is before the one of this machine',
     [],
     (set) => set({}, engine.aheadMs / 1000),
+  );
+  registry.gauge(
+    'airsplice_cluster_behind_seconds',
+    'Since what this machine knows of the changes was known to be all of them; less than two while all is well',
+    [],
+    (set) => set({}, engine.behindMs / 1000),
+  );
+  registry.gauge(
+    'airsplice_cluster_owner_epoch',
+    'Which machine feeds the channel, and how often that has changed; absent: nobody, or audio is not shared',
+    ['channel', 'node'],
+    (set) => {
+      for (const { channel, node, epoch } of shared()?.owners ?? []) if (node !== '') set({ channel, node }, epoch);
+    },
   );
 }

@@ -10,6 +10,7 @@ import {
   type AdminState,
   type ChannelFallback,
   type ChannelSources,
+  type ClusterReport,
   type HubQuestion,
   type HubQuestions,
   type MadeToken,
@@ -34,6 +35,8 @@ type Used = Record<string, number>;
 export interface HubAdminOutput {
   /** What all processes must know: at once and after each change. */
   onState(state: AdminState): void;
+  /** Absent: this machine is alone. */
+  cluster?(): ClusterReport;
   /** When tokens were used last, as each process knows it. */
   used(): Promise<readonly Readonly<Used>[]>;
 }
@@ -63,6 +66,7 @@ export class HubAdmin {
     });
     output.onState(this.#state);
     this.#answers = {
+      cluster: async () => output.cluster?.() ?? null,
       channels: async () => [...channels.values()].map((channel) => this.#sourcesOf(channel)),
       depth: async ({ channel }) => channelDepth(this.#channel(channel)),
       endEncoder: async ({ channel }) => this.#channel(channel).endEncoder(),

@@ -50,6 +50,8 @@ export interface NetworkParts extends ListenerParts, ReaderParts, Omit<IngestPar
 /** Upper bounds, seconds. */
 const PUSH_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5];
 
+const CLUSTER_FRESH_MS = 1000;
+
 export class Network {
   readonly guards: Guards;
   readonly ingest: Ingest;
@@ -122,13 +124,17 @@ export class Network {
   }
 
   /** Registers what goes through fastify; resolves when requests can be answered. */
-  async ready(ops: Ops): Promise<void> {
+  async ready(ops: Omit<Ops, 'cluster'>): Promise<void> {
     const { app } = this.router;
     const { config } = this.#core;
     const rates = this.#pushRates();
     this.#registerPush(rates);
     registerHeard(app, this.#parts.reports, () => Math.ceil(config.sessions.reportSeconds));
-    registerOps(app, ops, new Readiness(() => this.#readinessChannels(), this.#core.clock));
+    registerOps(
+      app,
+      Object.assign(ops, { cluster: this.#clusterReport() }),
+      new Readiness(() => this.#readinessChannels(), this.#core.clock),
+    );
     this.#registerAdmin(rates);
     registerStatistics(app, {
       access: this.adminAccess,
@@ -140,6 +146,21 @@ export class Network {
     this.streams.register(app, this.#parts.statuses);
     registerDocuments(app, () => this.#documents);
     await this.router.ready();
+  }
+
+  /** Asked of the hub once a second at most, however many want to know. */
+  #clusterReport(): Ops['cluster'] {
+    const { clock } = this.#core;
+    let report: Promise<object | null> | null = null;
+    let untilMs = Number.NEGATIVE_INFINITY;
+    return () => {
+      if (report === null || clock.now() >= untilMs) {
+        untilMs = clock.now() + CLUSTER_FRESH_MS;
+        report = this.#parts.queries.hub('cluster', null);
+        report.catch(() => undefined);
+      }
+      return report;
+    };
   }
 
   /** Another configuration is in force: what was made of the one before is made anew. Channels and mounts are as they are now. */

@@ -106,6 +106,14 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./status.js')).status,
   },
   {
+    name: 'cluster',
+    operands: '[URL]',
+    summary:
+      'Shows what the machine at URL (http://127.0.0.1:8000 unless it is given) knows of its cluster: Redis, the others, who feeds which channel.',
+    options: { json: { type: 'boolean', about: 'One line of JSON.' } },
+    load: async () => (await import('./cluster.js')).cluster,
+  },
+  {
     name: 'backup',
     operands: 'FILE',
     summary: 'Writes configuration and store of a server, which may be running, into one file.',

@@ -158,6 +158,11 @@ export class ClusterEngine implements Engine {
     return this.#place.seq;
   }
 
+  /** Since what is known of the log was known to be all of it, milliseconds; while it is waited at, less than two seconds. */
+  get behindMs(): number {
+    return performance.now() - this.#link.readMs;
+  }
+
   /** How many changes wait for Redis. */
   get waiting(): number {
     let waiting = 0;

@@ -59,6 +59,7 @@ export class NodeLink {
   #seq = 0;
   /** What is between the place and the log is not known. */
   #misses = false;
+  #readMs = performance.now();
   #isClosed = false;
   #running: Promise<void> | null = null;
   #retry: (() => void) | null = null;
@@ -66,6 +67,11 @@ export class NodeLink {
   constructor(parts: NodeLinkParts) {
     this.#parts = parts;
     this.#keys = KEYS.map((key) => `${parts.prefix}${key}`);
+  }
+
+  /** Since when what was read of the log is not known to be all of it, monotonic milliseconds. */
+  get readMs(): number {
+    return this.#readMs;
   }
 
   /** Begins to join. Resolves after the first attempt, however it has ended. */
@@ -182,7 +188,9 @@ export class NodeLink {
           checkedMs = performance.now();
         }
         const id = `${this.#seq}-0`;
-        for (const reply of await redis.entriesAfter(this.#keyOf('log'), id, READ_ENTRIES, READ_WAIT_MS)) {
+        const replies = await redis.entriesAfter(this.#keyOf('log'), id, READ_ENTRIES, READ_WAIT_MS);
+        if (replies.length < READ_ENTRIES) this.#readMs = performance.now();
+        for (const reply of replies) {
           const entry = readEntry(reply);
           // What is missing was trimmed before it was read.
           if (entry.seq !== this.#seq + 1) return this.rejoin();

@@ -57,10 +57,10 @@ type SharedPhase = 'waiting' | 'owning' | 'taking' | 'following';
 export class SharedAudio implements Leased {
   readonly channel: Channel;
   readonly remote: RemoteFacts;
-  readonly #parts: SharedAudioParts;
+  readonly #phases: SharedAudioParts;
   readonly #link: OwnerLink;
   readonly #senders = new Set<TapeSender>();
-  #part: SharedPhase = 'waiting';
+  #phase: SharedPhase = 'waiting';
   #owner = NOBODY;
   /** Its own tape is played until the other node's has come as far. */
   #playsOwn = true;
@@ -73,13 +73,13 @@ export class SharedAudio implements Leased {
 
   constructor(channel: Channel, parts: SharedAudioParts) {
     this.channel = channel;
-    this.#parts = parts;
+    this.#phases = parts;
     this.remote = new RemoteFacts(parts.clock, parts.aheadMs);
     this.#link = new OwnerLink({
       ...{ channel: channel.key, clock: parts.clock, onError: parts.onError, onLost: parts.onDue },
       ownerUrl: () => {
         const { url, node } = this.#owner;
-        return this.#part !== 'following' || url === '' || node === parts.node ? null : url;
+        return this.#phase !== 'following' || url === '' || node === parts.node ? null : url;
       },
       ask: (url) => parts.ask(url, channel.key, 'listen'),
     });
@@ -93,20 +93,20 @@ export class SharedAudio implements Leased {
   }
 
   get isOwning(): boolean {
-    return this.#part === 'owning';
+    return this.#phase === 'owning';
   }
 
   get owner(): LeaseOwner {
     return this.#owner;
   }
 
-  get part(): SharedPhase {
-    return this.#part;
+  get phase(): SharedPhase {
+    return this.#phase;
   }
 
   /** As HubLinks asks it. */
   get elsewhere(): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined {
-    if (this.#part === 'owning') return undefined;
+    if (this.#phase === 'owning') return undefined;
     const { facts } = this.remote;
     // What comes here is about to be heard.
     const hopeful = facts.hopeful || this.channel.switch.hopeful;
@@ -119,17 +119,17 @@ export class SharedAudio implements Leased {
   }
 
   get #place(): number {
-    return this.#parts.mayFeed ? this.channel.switch.placeOnAir : -1;
+    return this.#phases.mayFeed ? this.channel.switch.placeOnAir : -1;
   }
 
   get wish(): Wish {
-    if (!this.#parts.mayFeed) return 0;
+    if (!this.#phases.mayFeed) return 0;
     // What comes is as good as what would come from here.
-    const isServed = this.#part === 'following' && this.#link.isConnected;
+    const isServed = this.#phase === 'following' && this.#link.isConnected;
     if (isServed && this.rank >= (this.remote.facts.onAir ?? NO_RANK)) return 0;
     if (this.#place === -1) return 1;
-    const isLost = this.#parts.clock.now() - this.#link.lostSinceMs > LOST_MS;
-    return this.#part === 'following' && isLost ? 3 : 2;
+    const isLost = this.#phases.clock.now() - this.#link.lostSinceMs > LOST_MS;
+    return this.#phase === 'following' && isLost ? 3 : 2;
   }
 
   get rank(): number {
@@ -137,30 +137,30 @@ export class SharedAudio implements Leased {
   }
 
   get facts(): string {
-    return this.#part === 'owning' ? this.remote.take(this.channel) : '';
+    return this.#phase === 'owning' ? this.remote.take(this.channel) : '';
   }
 
   onOwner(owner: LeaseOwner): void {
     const before = this.#owner;
     if (this.#isClosed) return;
     // An answer that was on its way when the tape was handed over.
-    if (owner.epoch < before.epoch && this.#parts.clock.now() < this.#provisionalUntilMs) return;
+    if (owner.epoch < before.epoch && this.#phases.clock.now() < this.#provisionalUntilMs) return;
     this.#owner = owner;
-    const isMine = owner.node === this.#parts.node;
+    const isMine = owner.node === this.#phases.node;
     if (owner.facts !== '' && !isMine) this.remote.set(owner.facts);
-    if (this.#part === 'taking') return;
+    if (this.#phase === 'taking') return;
     if (isMine) this.#yieldsAtMs = Number.POSITIVE_INFINITY;
-    if (this.#part === 'owning') {
+    if (this.#phase === 'owning') {
       if (!isMine && owner.node !== '' && this.#yieldsAtMs === Number.POSITIVE_INFINITY) {
-        this.#yieldsAtMs = this.#parts.clock.now() + YIELD_MS;
+        this.#yieldsAtMs = this.#phases.clock.now() + YIELD_MS;
       }
     } else if (isMine) {
-      const isOwn = this.#part === 'waiting' && (owner.beforeNode === '' || owner.beforeNode === this.#parts.node);
-      const wasOwn = this.#part === 'waiting' && this.channel.audio.tape !== undefined;
+      const isOwn = this.#phase === 'waiting' && (owner.beforeNode === '' || owner.beforeNode === this.#phases.node);
+      const wasOwn = this.#phase === 'waiting' && this.channel.audio.tape !== undefined;
       if (isOwn || wasOwn) this.#own();
       else void this.#take();
     } else {
-      this.#part = 'following';
+      this.#phase = 'following';
       if (owner.node !== before.node || owner.url !== before.url) this.#link.disconnect();
       this.#lookCaughtUp();
     }
@@ -168,16 +168,16 @@ export class SharedAudio implements Leased {
 
   /** A few times a second. @param isReached whether Redis is */
   tick(nowMs: number, isReached: boolean): void {
-    if (this.#part === 'waiting' && !isReached) this.#own();
-    if (this.#part === 'owning' && nowMs >= this.#yieldsAtMs) {
+    if (this.#phase === 'waiting' && !isReached) this.#own();
+    if (this.#phase === 'owning' && nowMs >= this.#yieldsAtMs) {
       // It was not asked for the tape: what has come onto it since is no one else's.
       this.#stopFeeding();
       this.#playsOwn = false;
       this.#moved();
       this.channel.audio.leave();
     }
-    if (this.#part !== 'following') return;
-    if (this.wish === 3) this.#parts.onDue();
+    if (this.#phase !== 'following') return;
+    if (this.wish === 3) this.#phases.onDue();
     this.#lookCaughtUp();
     // A source waits here: the tape must be here when the owner is lost.
     if (this.#place !== -1) this.#link.audio.want(true);
@@ -187,10 +187,10 @@ export class SharedAudio implements Leased {
 
   /** Another node comes for the tape. False: it cannot be had here. */
   serve({ purpose, epoch, node, url }: TapeRequest, stream: Duplex): boolean {
-    const { clock, names, onError } = this.#parts;
+    const { clock, names, onError } = this.#phases;
     const { key, audio } = this.channel;
     if (purpose === 'listen') {
-      if (this.#part !== 'owning') return false;
+      if (this.#phase !== 'owning') return false;
       const connection = new LinkConnection(stream, onError);
       const sender = new TapeSender(connection, {
         ...{ clock, names },
@@ -206,7 +206,7 @@ export class SharedAudio implements Leased {
       offerTapes(stream, new Map([[key, { audio: this.#playable, name: names.nameOf(tape) }]]), clock, onError);
       return true;
     }
-    if (this.#part !== 'owning' || epoch < this.#owner.epoch) return false;
+    if (this.#phase !== 'owning' || epoch < this.#owner.epoch) return false;
     // What its listeners hear next is the other node's.
     this.#stopFeeding();
     this.#owner = { ...NOBODY, node, url, epoch };
@@ -228,8 +228,8 @@ export class SharedAudio implements Leased {
   }
 
   #stopFeeding(): void {
-    const { log, onDue } = this.#parts;
-    this.#part = 'following';
+    const { log, onDue } = this.#phases;
+    this.#phase = 'following';
     this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     this.#playsOwn = true;
     this.channel.setElsewhere(this.remote.live);
@@ -238,9 +238,9 @@ export class SharedAudio implements Leased {
   }
 
   #own(): void {
-    const { log, onOwned, onDue } = this.#parts;
+    const { log, onOwned, onDue } = this.#phases;
     const { key } = this.channel;
-    this.#part = 'owning';
+    this.#phase = 'owning';
     this.#playsOwn = true;
     this.#link.lostSinceMs = Number.POSITIVE_INFINITY;
     this.#link.disconnect();
@@ -254,10 +254,10 @@ export class SharedAudio implements Leased {
 
   /** The tape goes on here. Never rejects. */
   async #take(): Promise<void> {
-    this.#part = 'taking';
+    this.#phase = 'taking';
     const { beforeUrl, beforeNode, epoch } = this.#owner;
-    const url = beforeNode === this.#parts.node ? '' : beforeUrl;
-    await takeOver(this.channel.audio, this.#link.audio, { url, epoch }, this.#parts);
+    const url = beforeNode === this.#phases.node ? '' : beforeUrl;
+    await takeOver(this.channel.audio, this.#link.audio, { url, epoch }, this.#phases);
     if (this.#isClosed) return;
     this.#own();
     // It may have been lost again meanwhile.
@@ -266,9 +266,9 @@ export class SharedAudio implements Leased {
 
   /** Where its own tape is played still: whether the other node's has come as far. */
   #lookCaughtUp(): void {
-    if (this.#part !== 'following' || !this.#playsOwn || this.#isOffering) return;
+    if (this.#phase !== 'following' || !this.#playsOwn || this.#isOffering) return;
     const { audio } = this.channel;
-    const { names } = this.#parts;
+    const { names } = this.#phases;
     const own = audio.tape;
     const there = this.#link.audio.tape;
     if (own !== undefined && audio.listeners > 0) {
@@ -286,7 +286,7 @@ export class SharedAudio implements Leased {
   /** Who plays it goes on in what is played now. */
   #moved(): void {
     const { key } = this.channel;
-    this.#parts.onMoved(key);
+    this.#phases.onMoved(key);
     for (const sender of this.#senders) sender.move(key);
   }
 }

@@ -42,6 +42,8 @@ export interface SharedTapesParts {
 }
 
 const TICK_MS = 100;
+/** How often it is looked which nodes there are, to be shown. */
+const NODES_MS = 3000;
 /** A node that has not been here for longer is not asked for what it has. */
 const GONE_MS = 5000;
 
@@ -52,6 +54,8 @@ export class SharedTapes {
   #leases: Leases | null = null;
   #url = '';
   #timer: NodeJS.Timeout | null = null;
+  #nodesTimer: NodeJS.Timeout | null = null;
+  #nodes: ReadonlyMap<string, { readonly seenMs: number }> = new Map();
 
   constructor(parts: SharedTapesParts) {
     this.#parts = parts;
@@ -81,6 +85,8 @@ export class SharedTapes {
     };
     tick();
     this.#timer = setInterval(tick, TICK_MS);
+    await this.#lookForNodes();
+    this.#nodesTimer = setInterval(() => void this.#lookForNodes(), NODES_MS);
   }
 
   /** The channels have changed in place. */
@@ -114,9 +120,27 @@ export class SharedTapes {
     readonly channel: string;
     readonly node: string;
     readonly epoch: number;
-    readonly part: string;
+    readonly phase: string;
   }[] {
-    return [...this.#audios].map(([channel, { owner, part }]) => ({ ...ownerOf(owner), channel, part }));
+    return [...this.#audios].map(([channel, { owner, phase }]) => ({ ...ownerOf(owner), channel, phase }));
+  }
+
+  /** The nodes that share audio, as they were known some seconds ago: when each was here last, unix milliseconds by the clock of Redis. */
+  get nodes(): ReadonlyMap<string, { readonly seenMs: number }> {
+    return this.#nodes;
+  }
+
+  async #lookForNodes(): Promise<void> {
+    const { engine, onError } = this.#parts;
+    if (engine.redis === null) return;
+    await engine.nodes().then(
+      (nodes) => {
+        this.#nodes = nodes;
+      },
+      (error: unknown) => {
+        if (engine.redis !== null) onError(error);
+      },
+    );
   }
 
   /** Another process of this node goes on: its leases stay. */
@@ -126,7 +150,7 @@ export class SharedTapes {
   }
 
   #end(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    for (const timer of [this.#timer, this.#nodesTimer]) if (timer !== null) clearInterval(timer);
     for (const audio of this.#audios.values()) audio.close();
     this.#server.close();
   }

@@ -21,6 +21,10 @@ const SILENT_SECONDS = inQuery('silentSeconds', 'A channel may be without audio 
   maximum: 86_400,
 });
 
+const CLUSTER = inQuery('cluster', 'What this machine knows of the others, as JSON. Up to a second old.', {
+  type: 'string',
+});
+
 export function operations(): Json {
   const text = (description: string, headers: Json = {}, type = TEXT_TYPE) => ({
     description,
@@ -29,20 +33,22 @@ export function operations(): Json {
   });
   const listing = (description: string, headers: Json = {}) => {
     const plain = text(description, headers);
-    return { ...plain, content: { ...plain.content, ...content(JSON_TYPE, ref('Readiness')) } };
+    const either = { anyOf: [ref('Readiness'), ref('ClusterReadiness')] };
+    return { ...plain, content: { ...plain.content, ...content(JSON_TYPE, either) } };
   };
   return {
     '/healthz': read('healthz', 'Operate', 'Is it alive?', { '200': text('Yes.') }),
     '/readyz': read(
       'readyz',
       'Operate',
-      'Is it ready? With `channels`: is there audio?',
+      'Is it ready? With `channels`: is there audio? With `cluster`: what it knows of the other machines.',
       {
         '200': listing('Yes.'),
         '503': listing('No.', { 'Retry-After': header('Seconds.') }),
         ...refused('invalid', 'silentSeconds is not what it must be.'),
+        ...refused('not-found', 'There is no such channel, or this server is not in a cluster.'),
       },
-      [CHANNELS, SILENT_SECONDS],
+      [CHANNELS, SILENT_SECONDS, CLUSTER],
     ),
     '/metrics': read('metrics', 'Operate', 'Figures, at addresses with the role ops', {
       '200': text('For Prometheus.', {}, 'text/plain'),

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { REFUSALS } from '../base/refusal.js';
 import { bodySchema, type PushLimits, querySchema } from '../metadata/push-schema.js';
 import { ETYPES } from '../metadata/record.js';
-import { READINESS, STATION, STATION_CHANNEL } from './stations.js';
+import { CLUSTER_READINESS, READINESS, STATION, STATION_CHANNEL } from './stations.js';
 
 /** A part of a document: JSON, to be read only. */
 export interface Json {
@@ -192,6 +192,7 @@ export function schemas(limits: PushLimits) {
     Station: STATION,
     StationChannel: STATION_CHANNEL,
     Readiness: READINESS,
+    ClusterReadiness: CLUSTER_READINESS,
     PushQuery: { title: 'Push as parameters', ...pushed(querySchema(limits), limits) },
     PushBody: { title: 'Push as JSON', ...pushed(bodySchema(limits), limits) },
     PushAnswer: { title: 'Answer to a push', ...jsonSchema(pushAnswer) },

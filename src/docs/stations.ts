@@ -1,4 +1,4 @@
-/** The shapes of `/metadata/stations.json` (http/stream/stations.ts) and `/readyz?channels` (http/readiness.ts), member by member in their order. */
+/** The shapes of `/metadata/stations.json` (http/stream/stations.ts), `/readyz?channels` (http/readiness.ts) and `/readyz?cluster`, member by member in their order. */
 
 const text = (description: string) => ({ type: 'string', description });
 const whole = (description: string) => ({ type: 'integer', minimum: 0, description });
@@ -61,4 +61,42 @@ export const READINESS = shape('Readiness', {
   ready: is('It serves, and every channel listed is ready.'),
   serving: is('As /readyz alone says.'),
   channels: { type: 'array', items: READINESS_CHANNEL, description: 'In configured order, or as asked for.' },
+});
+
+const number = (description: string) => ({ type: 'number', description });
+
+export const CLUSTER_READINESS = shape('What a machine knows of its cluster', {
+  ready: is('As /readyz alone says.'),
+  node: text('Its name.'),
+  redis: shape('Redis, as this machine has it', {
+    reached: is('It is reached.'),
+    behindSeconds: number(
+      'Since what is known of the changes was known to be all of them; less than 2 while all is well.',
+    ),
+    clockSeconds: number('How far its clock is before that of this machine.'),
+    waitingChanges: whole('Changes that wait for it.'),
+    position: whole('The number of the last change that is known here.'),
+  }),
+  nodes: {
+    type: 'array',
+    items: shape('A machine that shares audio', {
+      node: text('Its name.'),
+      seenSeconds: number('Since it was here last.'),
+    }),
+    description: 'As Redis knows them; up to some seconds old.',
+  },
+  channels: {
+    type: 'array',
+    items: shape('Who feeds a channel', {
+      channelkey: text("The channel's key."),
+      owner: text('The machine; "": none.'),
+      epoch: whole('Rises with each other owner.'),
+      phase: {
+        type: 'string',
+        enum: ['waiting', 'owning', 'taking', 'following'],
+        description: 'What the channel is to this machine.',
+      },
+    }),
+    description: 'Empty: audio is not shared.',
+  },
 });

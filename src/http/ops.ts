@@ -3,6 +3,8 @@
  */
 
 import type { FastifyInstance } from 'fastify';
+import { Refusal } from '../base/refusal.js';
+import { parameter } from '../base/request-target.js';
 import { type RouteRole, refuseWrites } from './methods.js';
 import type { Readiness } from './readiness.js';
 import { JSON_TYPE } from './reads.js';
@@ -10,6 +12,8 @@ import { JSON_TYPE } from './reads.js';
 export interface Ops {
   /** Configuration loaded, store open and in its place, listening, not shutting down (sources need not be there). */
   readonly ready: boolean;
+  /** What this machine knows of its cluster; null: it is alone. */
+  cluster(): Promise<object | null>;
   readonly metricsType: string;
   metrics(): Promise<string>;
 }
@@ -31,6 +35,15 @@ export function registerOps(app: FastifyInstance, ops: Ops, readiness: Readiness
     url: '/readyz',
     handler: async ({ raw }, reply) => {
       const { ready } = ops;
+      if (parameter(raw.url!, 'cluster') !== null) {
+        const report = await ops.cluster();
+        if (report === null) throw new Refusal('not-found', 'This server is not in a cluster.');
+        const headers = { ...head, 'Content-Type': JSON_TYPE, ...(!ready && RETRY) };
+        return reply
+          .code(ready ? 200 : 503)
+          .headers(headers)
+          .send(`${JSON.stringify({ ready, ...report })}\n`);
+      }
       const listing = readiness.of(raw.url!, ready);
       const { isReady, body } = listing ?? { isReady: ready, body: ready ? 'ready\n' : 'not ready\n' };
       const headers = { ...head, ...(listing !== null && { 'Content-Type': JSON_TYPE }), ...(!isReady && RETRY) };

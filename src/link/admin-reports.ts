@@ -271,8 +271,37 @@ export interface ProcessQuestions {
 }
 export type ProcessQuestion = keyof ProcessQuestions;
 
+/** A machine of a cluster, and what it knows of the others (src/cluster/README.md). */
+export interface ClusterReport {
+  readonly node: string;
+  readonly redis: {
+    readonly reached: boolean;
+    /** Since what it knows of the log was known to be all of it, seconds. */
+    readonly behindSeconds: number;
+    /** How far the clock of Redis is before its own. */
+    readonly clockSeconds: number;
+    /** Changes that wait for Redis. */
+    readonly waitingChanges: number;
+    /** The number of the last change that it knows. */
+    readonly position: number;
+  };
+  /** When each was here last, as Redis knows it: the machines that share audio. */
+  readonly nodes: readonly { readonly node: string; readonly seenSeconds: number }[];
+  /** Who feeds what. Empty: audio is not shared. */
+  readonly channels: readonly {
+    readonly channelkey: string;
+    /** '': nobody. */
+    readonly owner: string;
+    readonly epoch: number;
+    /** What it is to this machine. */
+    readonly phase: string;
+  }[];
+}
+
 /** What only the process with the sources can answer. */
 export interface HubQuestions {
+  /** Null: this machine is alone. */
+  cluster: { readonly ask: null; readonly answer: ClusterReport | null };
   channels: { readonly ask: null; readonly answer: readonly ChannelSources[] };
   /** Rejects with a Refusal where there is no such channel. */
   depth: { readonly ask: { readonly channel: string }; readonly answer: ChannelDepth };

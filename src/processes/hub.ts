@@ -3,7 +3,7 @@
 import net, { type Socket } from 'node:net';
 import { Admissions, makePace } from '../app/admissions.js';
 import { makeAlerts } from '../app/alerts.js';
-import { clusterWatch, makeSharedTapes, observeCluster } from '../app/cluster.js';
+import { clusterReport, clusterWatch, makeSharedTapes, observeCluster } from '../app/cluster.js';
 import { makeCore } from '../app/core.js';
 import { EncoderVerdicts } from '../app/encoder-verdicts.js';
 import { Faces } from '../app/faces.js';
@@ -68,6 +68,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const faces = new Faces(config);
   const hub: Hub = new Hub(core, { store, sequence, faces });
   const { channels, engine, titles } = hub;
+  let shared: SharedTapes | null = null;
 
   const recorder = makeRecorder(core, store);
   recorder.restore(channels.keys());
@@ -75,11 +76,10 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const stateOf = (channel: string) => engine.state(channel);
   const storeFault = () => store.fault();
   observeHub(metrics.registry, { clock, channels, titles, saves: hub.saves, config, stateOf, storeFault });
-  if (hub.cluster !== null) observeCluster(metrics.registry, hub.cluster);
+  if (hub.cluster !== null) observeCluster(metrics.registry, hub.cluster, () => shared);
   const names = new TapeNames();
   const gone = { isSome: false };
   const kept = new KeptMetrics();
-  let shared: SharedTapes | null = null;
   const links: HubLinks = new HubLinks({
     ...{ clock, channels, engine, sequence, names, keys: () => channels.keys(), tallies: core.tallies },
     ...{ remembered: config.limits.addressesRemembered, onError: onLinkError },
@@ -103,6 +103,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   links.setSalts(recorder.salts);
   const hubAdmin: HubAdmin = new HubAdmin(core, channels, store, {
     onState: (state) => links.setAdminState(state),
+    ...(hub.cluster && { cluster: () => clusterReport(core, hub.cluster!, shared) }),
     used: async () => (await links.everywhere({ question: 'used', ask: null })) as never,
   });
   const restarts = { hub: 0, worker: 0 };

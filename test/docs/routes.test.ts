@@ -63,7 +63,11 @@ t.test('paths and methods are those of the router', async (t) => {
   registerHeard(app, {} as never, () => 1);
   registerAdmin(app, {} as never, {} as never);
   registerStatistics(app, {} as never);
-  registerOps(app, { ready: true, metricsType: 'text/plain', metrics: async () => '' }, {} as never);
+  registerOps(
+    app,
+    { ready: true, metricsType: 'text/plain', metrics: async () => '', cluster: async () => null },
+    {} as never,
+  );
   registerPage(app, () => []);
   registerPlaylists(app, { channels: [{ paths: ['/{mount}'] } as never] }, {} as never);
   registerStatus(app, {} as never);

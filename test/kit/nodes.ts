@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { type Host, leadTo } from './hosts.js';
 import { until } from './player.js';
 import { freePorts, ServerProcess } from './process.js';
 import type { RedisServer } from './redis.js';
@@ -22,6 +23,10 @@ export interface NodeSetting {
   readonly mayFeed?: boolean;
   readonly workers?: number;
   readonly level?: string;
+  /** Where it runs; absent: here. */
+  readonly host?: Host;
+  /** Added to its environment. */
+  readonly env?: NodeJS.ProcessEnv;
   /** Added to its configuration. */
   readonly more?: string;
 }
@@ -34,12 +39,17 @@ export class ClusterNode {
   readonly port: number;
   readonly tapesPort: number;
   readonly folder: string;
+  readonly host: Host | null;
   readonly #t: Test;
   readonly #yaml: string;
+  readonly #env: NodeJS.ProcessEnv;
   #process: ServerProcess | null = null;
 
   private constructor(t: Test, name: string, port: number, redis: RedisServer, setting: NodeSetting) {
-    const { sources = ['encoder'], mayFeed = true, workers = WORKERS, level = 'info', more = '' } = setting;
+    const { sources = ['encoder'], mayFeed = true, workers = WORKERS, level = 'info', more = '', host } = setting;
+    const address = host?.address ?? '127.0.0.1';
+    this.host = host ?? null;
+    this.#env = setting.env ?? {};
     this.#t = t;
     this.name = name;
     this.port = port;
@@ -52,7 +62,8 @@ export class ClusterNode {
       return `{ type: file, path: ${path} }`;
     });
     this.#yaml = `
-addresses: [{ host: 127.0.0.1, port: ${port} }]
+addresses: [{ host: ${address}, port: ${port} }]
+demoSecretsInPublic: 'yes, anybody may push and stream to this server'
 workers: ${workers}
 log: { level: ${level} }
 data: { folder: data }
@@ -61,7 +72,7 @@ cluster:
   node: ${name}
   sources: ${mayFeed}
   answerSeconds: 0.5
-  tapes: { host: 127.0.0.1, port: ${this.tapesPort}, secret: 'env:CLUSTER_SECRET' }
+  tapes: { host: ${address}, port: ${this.tapesPort}, secret: 'env:CLUSTER_SECRET' }
 stations:
   house:
     channels:
@@ -72,6 +83,7 @@ ${more}`;
   /** Resolves once it serves. */
   static async start(t: Test, name: string, redis: RedisServer, setting: NodeSetting = {}): Promise<ClusterNode> {
     const node = new ClusterNode(t, name, await freePorts(4), redis, setting);
+    if (node.host !== null) await leadTo(t, node.port, node.host);
     await node.start();
     return node;
   }
@@ -79,7 +91,8 @@ ${more}`;
   async start(): Promise<void> {
     const path = join(this.folder, 'config.yaml');
     writeFileSync(path, this.#yaml);
-    this.#process = new ServerProcess(this.#t, this.port, [path], { CLUSTER_SECRET: SECRET, TMPDIR: this.folder });
+    const env = { CLUSTER_SECRET: SECRET, TMPDIR: this.folder, ...this.#env };
+    this.#process = new ServerProcess(this.#t, this.port, [path], env, this.host?.launcher ?? []);
     await this.#process.ready();
   }
 
@@ -90,6 +103,14 @@ ${more}`;
   /** What it has logged. */
   get said(): string {
     return `${this.#process?.out ?? ''}${this.#process?.err ?? ''}`;
+  }
+
+  /** Of its hub, or of its workers. */
+  pidsOf(role: 'hub' | 'worker'): number[] {
+    const out = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', `${this.#process!.child.pid}`], { encoding: 'utf8' });
+    return [...out.matchAll(/^\s*(\d+)\s+airsplice (hub|worker)/gm)].flatMap(([, pid, found]) =>
+      found === role ? [Number(pid)] : [],
+    );
   }
 
   /** kill -9 of all its processes at once, as where the machine is gone. */

@@ -6,6 +6,7 @@ import { copyFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import type { Host } from './hosts.js';
 import { until } from './player.js';
 import { freePort } from './process.js';
 import { tempFolder } from './server.js';
@@ -16,33 +17,44 @@ export const noRedis: string | false =
 
 export class RedisServer {
   readonly port: number;
+  readonly address: string;
+  readonly host: Host | null;
   readonly folder: string;
   readonly #options: readonly string[];
+  readonly #launcher: readonly string[];
   #child: ChildProcess | null = null;
 
-  private constructor(t: Test, port: number, options: readonly string[]) {
+  private constructor(t: Test, port: number, options: readonly string[], host?: Host) {
     this.port = port;
+    this.address = host?.address ?? '127.0.0.1';
+    this.host = host ?? null;
+    this.#launcher = host?.launcher ?? [];
     this.folder = tempFolder(t);
     this.#options = options;
     t.teardown(() => this.kill());
   }
 
   /** Resolves once it answers. @param options as on its command line */
-  static async start(t: Test, options: readonly string[] = [], port?: number): Promise<RedisServer> {
-    const server = new RedisServer(t, port ?? (await freePort()), options);
+  static async start(t: Test, options: readonly string[] = [], host?: Host): Promise<RedisServer> {
+    const server = new RedisServer(t, await freePort(), options, host);
     await server.start();
     return server;
   }
 
   get url(): string {
-    return `redis://127.0.0.1:${this.port}`;
+    return `redis://${this.address}:${this.port}`;
   }
 
   /** Again, with what it has kept. Each write is on the disk before its answer. */
-  async start(): Promise<void> {
-    const own = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--dir', this.folder];
-    const keeps = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''];
-    const child = spawn('redis-server', [...own, ...keeps, ...this.#options], { stdio: 'ignore' });
+  start(): Promise<void> {
+    return this.#spawn(['--appendonly', 'yes', '--appendfsync', 'always']);
+  }
+
+  async #spawn(keeps: readonly string[]): Promise<void> {
+    const [command, ...before] = [...this.#launcher, 'redis-server'];
+    const own = ['--port', `${this.port}`, '--bind', this.address, '--protected-mode', 'no', '--dir', this.folder];
+    const args = [...before, ...own, ...keeps, '--save', '', ...this.#options];
+    const child = spawn(command!, args, { stdio: 'ignore' });
     this.#child = child;
     await until(
       async () => child.exitCode !== null || (await this.ask('PING').catch(() => '')) === '+PONG',
@@ -90,20 +102,13 @@ export class RedisServer {
     rmSync(join(this.folder, 'appendonlydir'), { recursive: true, force: true });
     copyFileSync(snapshot, join(this.folder, 'dump.rdb'));
     // Without its log of commands, which would count for more than the file.
-    const options = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--dir', this.folder, '--appendonly', 'no'];
-    const child = spawn('redis-server', [...options, '--save', '', ...this.#options], { stdio: 'ignore' });
-    this.#child = child;
-    await until(
-      async () => (await this.ask('PING').catch(() => '')) === '+PONG',
-      20_000,
-      () => 'redis-server does not answer',
-    );
+    await this.#spawn(['--appendonly', 'no']);
   }
 
   /** One command on a line; resolves with the first line of the answer. */
   ask(command: string): Promise<string> {
     return new Promise((resolve, reject) => {
-      const socket = connect(this.port, '127.0.0.1', () => socket.write(`${command}\r\n`));
+      const socket = connect(this.port, this.address, () => socket.write(`${command}\r\n`));
       let text = '';
       socket.setTimeout(5000, () => socket.destroy(new Error('no answer')));
       socket.on('error', reject).on('data', (data) => {

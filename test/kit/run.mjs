@@ -21,7 +21,7 @@ function files(folder, names) {
 const LONG = [
   ...files(
     'e2e',
-    'alerts attacks backup chromium clock crash darkice exception fallback-restart faults ffmpeg-ogg firefox kept-statistics libshout liquidsoap log monitoring ogg ogg-icy players',
+    'alerts attacks backup chromium clock cluster crash darkice exception fallback-restart faults ffmpeg-ogg firefox kept-statistics libshout liquidsoap log monitoring ogg ogg-icy players',
   ),
   ...files(
     'e2e',
@@ -32,7 +32,8 @@ const LONG = [
     'behaviour',
     'churn decoders fallbacks fuzz-front heard-places large-pieces large-station media-clock moved-encoder unread-answers write-seconds',
   ),
-  ...files('cli', 'bench doctor-proxy init measure-offset record'),
+  ...files('cluster', 'leases'),
+  ...files('cli', 'bench cluster doctor-proxy init measure-offset record'),
   ...files('client', 'attach'),
   ...files('docs', 'page playout'),
   ...files('http/admin', 'page-acts'),
@@ -52,8 +53,8 @@ const ALONE = files('behaviour', 'framing-budget');
 const LONG_ALONE = [
   ...files('behaviour', 'heard-places unread-answers'),
   // Four processes each.
-  ...files('e2e', 'attacks dead-processes other-version rolling-restart sessions worker-limits workers'),
-  ...files('long', 'hostile hostile-workers processes reading-players reload-pairs truth'),
+  ...files('e2e', 'attacks cluster dead-processes other-version rolling-restart sessions worker-limits workers'),
+  ...files('long', 'cluster-faults hostile hostile-workers processes reading-players reload-pairs truth'),
 ];
 
 /** These start no server of processes: with workers they would be the same. */

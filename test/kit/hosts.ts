@@ -1,0 +1,97 @@
+/**
+ * Hosts of their own on this machine: network namespaces with veth, on one bridge, in a range that is for tests of networks (RFC 2544). They are made
+ * by the test that needs them, and go with it. Needs root, and iproute2.
+ */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import net from 'node:net';
+import type { Test } from 'tap';
+
+const RANGE = '198.18.77';
+const BRIDGE_HOST = 254;
+
+function ip(...args: string[]): void {
+  execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+/** Why a test that needs them is skipped; false: they can be made. */
+export function noHosts(): string | false {
+  const name = `probe${process.pid}`;
+  const made = spawnSync('ip', ['netns', 'add', name]);
+  if (made.status !== 0) return 'network namespaces cannot be made here';
+  spawnSync('ip', ['netns', 'del', name]);
+  return false;
+}
+
+/** One host. */
+export class Host {
+  readonly address: string;
+  readonly namespace: string;
+
+  constructor(namespace: string, number: number) {
+    this.namespace = namespace;
+    this.address = `${RANGE}.${number}`;
+  }
+
+  /** The command that runs another one there. */
+  get launcher(): readonly string[] {
+    return ['ip', 'netns', 'exec', this.namespace];
+  }
+
+  /** Nothing goes from here to that one any more; what comes from there still does. */
+  cut(to: Host): void {
+    ip('-n', this.namespace, 'route', 'replace', 'blackhole', `${to.address}/32`);
+  }
+
+  mend(to: Host): void {
+    ip('-n', this.namespace, 'route', 'del', 'blackhole', `${to.address}/32`);
+  }
+}
+
+/** The hosts of one test, and this process's own way to them. */
+export class Hosts {
+  readonly #bridge: string;
+  readonly #t: Test;
+  #last = 0;
+
+  constructor(t: Test) {
+    this.#t = t;
+    // A name has 15 characters at most.
+    this.#bridge = `as${process.pid % 100_000}br`;
+    ip('link', 'add', this.#bridge, 'type', 'bridge');
+    t.teardown(() => void spawnSync('ip', ['link', 'del', this.#bridge]));
+    ip('addr', 'add', `${RANGE}.${BRIDGE_HOST}/24`, 'dev', this.#bridge);
+    ip('link', 'set', this.#bridge, 'up');
+  }
+
+  add(): Host {
+    const number = ++this.#last;
+    const name = `as${process.pid % 100_000}n${number}`;
+    const host = new Host(name, number);
+    ip('netns', 'add', name);
+    this.#t.teardown(() => void spawnSync('ip', ['netns', 'del', name]));
+    ip('link', 'add', `${name}v`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+    ip('link', 'set', `${name}v`, 'master', this.#bridge, 'up');
+    ip('-n', name, 'addr', 'add', `${host.address}/24`, 'dev', 'eth0');
+    ip('-n', name, 'link', 'set', 'eth0', 'up');
+    ip('-n', name, 'link', 'set', 'lo', 'up');
+    return host;
+  }
+}
+
+/** A loopback port that leads to a port of a host, for clients that know loopback only. */
+export function leadTo(t: Test, port: number, host: Host): Promise<void> {
+  const server = net.createServer((client) => {
+    const other = net.connect(port, host.address);
+    for (const [one, two] of [
+      [client, other],
+      [other, client],
+    ] as const) {
+      one.on('error', () => two.destroy());
+      one.on('close', () => two.destroy());
+    }
+    client.pipe(other).pipe(client);
+  });
+  t.teardown(() => server.close());
+  return new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', () => resolve()));
+}
