@@ -21,7 +21,7 @@ function files(folder, names) {
 const LONG = [
   ...files(
     'e2e',
-    'alerts attacks backup chromium clock cluster crash darkice exception fallback-restart faults ffmpeg-ogg firefox kept-statistics libshout liquidsoap log monitoring ogg ogg-icy players',
+    'alerts attacks backup chromium clock cluster cluster-example crash darkice exception fallback-restart faults ffmpeg-ogg firefox kept-statistics libshout liquidsoap log monitoring ogg ogg-icy players',
   ),
   ...files(
     'e2e',

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Two machines on this one, with Redis between them and HAProxy in front: http://127.0.0.1:8000. Ctrl-C ends all of it.
+# Needs redis-server; without haproxy the machines are at 8001 and 8002 only, and must not expect its PROXY headers. A first `npm run build` must have been.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+main=$here/../../dist/main.js
+work=$(mktemp -d)
+pids=()
+end() {
+  trap - EXIT INT TERM
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  wait || true
+  rm -rf "$work"
+}
+trap end EXIT
+trap 'exit 0' INT TERM
+
+[ -e "$main" ] || { echo "first: npm run build" >&2; exit 1; }
+command -v redis-server >/dev/null || { echo "first: apt-get install redis-server" >&2; exit 1; }
+CLUSTER_SECRET=${CLUSTER_SECRET:-$(head -c 24 /dev/urandom | base64)}
+export CLUSTER_SECRET
+
+redis-server --port 6390 --bind 127.0.0.1 --dir "$work" --appendonly yes --appendfsync always --save '' --loglevel warning &
+pids+=($!)
+
+config=$here/node.yaml
+if command -v haproxy >/dev/null; then
+  haproxy -q -f "$here/haproxy.cfg" &
+  pids+=($!)
+else
+  # In its folder, since paths in it are relative to it.
+  config=$here/.node-$$.yaml
+  sed 's/proxyProtocol: true/proxyProtocol: false/' "$here/node.yaml" >"$config"
+  trap 'end; rm -f "$config"' EXIT
+fi
+
+NODE=one PORT=8001 TAPES_PORT=8101 DATA=$work/one node "$main" start "$config" &
+pids+=($!)
+NODE=two PORT=8002 TAPES_PORT=8102 DATA=$work/two node "$main" start "$config" &
+pids+=($!)
+wait -n
