@@ -90,6 +90,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cluster/redis': ['cluster/cluster-engine', 'behaviour/cluster-titles'],
   'app/cluster': ['e2e/cluster', 'behaviour/cluster-titles'],
   'cluster/scripts': ['cluster/cluster-engine', 'cluster/leases'],
+  'cluster/session-bridge': ['e2e/cluster'],
   'cluster/shared-audio': ['e2e/cluster'],
   'cluster/shared-tapes': ['e2e/cluster'],
   'cluster/sender': ['cluster/cluster-engine'],

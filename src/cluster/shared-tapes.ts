@@ -9,11 +9,13 @@ import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Channel } from '../channel/channel.js';
 import type { ChannelFacts } from '../link/control.js';
+import type { SessionRegistry } from '../link/session-registry.js';
 import type { TapeNames } from '../link/tape-names.js';
 import type { ClusterEngine } from './cluster-engine.js';
 import { type LeaseOwner, Leases } from './leases.js';
+import { SessionBridges } from './session-bridges.js';
 import { SharedAudio } from './shared-audio.js';
-import { askForTape } from './tape-client.js';
+import { askForSessions, askForTape, type TapeClientOptions } from './tape-client.js';
 import { TapeServer } from './tape-server.js';
 
 export interface SharedTapesOptions {
@@ -35,6 +37,8 @@ export interface SharedTapesParts {
   readonly engine: ClusterEngine;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly names: TapeNames;
+  /** Of the workers here. */
+  readonly sessions: SessionRegistry;
   /** As SharedAudioParts has them. */
   onMoved(channel: string): void;
   onOwned(channel: string): void;
@@ -43,7 +47,7 @@ export interface SharedTapesParts {
 
 const TICK_MS = 100;
 /** How often it is looked which nodes there are, to be shown. */
-const NODES_MS = 3000;
+const NODES_MS = 1000;
 /** A node that has not been here for longer is not asked for what it has. */
 const GONE_MS = 5000;
 
@@ -51,6 +55,7 @@ export class SharedTapes {
   readonly #parts: SharedTapesParts;
   readonly #audios = new Map<string, SharedAudio>();
   readonly #server: TapeServer;
+  readonly #bridges: SessionBridges;
   #leases: Leases | null = null;
   #url = '';
   #timer: NodeJS.Timeout | null = null;
@@ -63,6 +68,13 @@ export class SharedTapes {
     this.#server = new TapeServer({
       ...{ host, port, tls, secret, onError: parts.onError },
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
+      onSessions: (node, stream) => this.#bridges.take(node, stream),
+    });
+    const { options, engine, clock, onError } = parts;
+    this.#bridges = new SessionBridges({
+      ...{ registry: parts.sessions, node: options.node, onError },
+      clusterMs: () => clock.wallMs() + engine.aheadMs,
+      ask: (url) => askForSessions(url, this.#client),
     });
     this.refresh();
   }
@@ -136,6 +148,7 @@ export class SharedTapes {
     await engine.nodes().then(
       (nodes) => {
         this.#nodes = nodes;
+        this.#bridges.look(this.#othersOf(nodes));
       },
       (error: unknown) => {
         if (engine.redis !== null) onError(error);
@@ -152,6 +165,7 @@ export class SharedTapes {
   #end(): void {
     for (const timer of [this.#timer, this.#nodesTimer]) if (timer !== null) clearInterval(timer);
     for (const audio of this.#audios.values()) audio.close();
+    this.#bridges.close();
     this.#server.close();
   }
 
@@ -161,17 +175,28 @@ export class SharedTapes {
     this.#end();
   }
 
+  /** As it is to others. */
+  get #client(): TapeClientOptions {
+    const { secret, node, ca } = this.#parts.options;
+    return { secret, node, url: this.#url, ca };
+  }
+
+  /** Those that are there, by name → where they give what they have. */
+  #othersOf(nodes: Awaited<ReturnType<ClusterEngine['nodes']>>): ReadonlyMap<string, string> {
+    const { clock, engine, options } = this.#parts;
+    const nowMs = clock.wallMs() + engine.aheadMs;
+    const others = [...nodes].filter(([node, { seenMs }]) => node !== options.node && nowMs - seenMs <= GONE_MS);
+    return new Map(others.map(([node, { url }]) => [node, url]));
+  }
+
   #make(channel: Channel): SharedAudio {
     const { options, clock, log, engine, names, onMoved, onOwned, onError } = this.#parts;
-    const { node, mayFeed, secret, ca } = options;
+    const { node, mayFeed } = options;
     return new SharedAudio(channel, {
       ...{ clock, log, node, names, mayFeed, onMoved, onOwned, onError },
-      ask: (url, key, purpose, epoch): Promise<Duplex> =>
-        askForTape(url, key, purpose, { secret, node, url: this.#url, ca }, epoch),
+      ask: (url, key, purpose, epoch): Promise<Duplex> => askForTape(url, key, purpose, this.#client, epoch),
       others: async () => {
-        const nowMs = clock.wallMs() + engine.aheadMs;
-        const all = [...(await engine.nodes())];
-        return all.flatMap(([name, { seenMs, url }]) => (name === node || nowMs - seenMs > GONE_MS ? [] : [url]));
+        return [...this.#othersOf(await engine.nodes()).values()];
       },
       aheadMs: () => engine.aheadMs,
       onDue: () => this.#leases?.poke(),

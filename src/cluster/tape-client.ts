@@ -1,4 +1,4 @@
-/** Asks another node for a channel's tape (tape-server.ts), by undici. */
+/** Asks another node for a channel's tape, or for sessions (tape-server.ts), by undici. */
 
 import type { Duplex } from 'node:stream';
 import { Client } from 'undici';
@@ -17,20 +17,28 @@ const CONNECT_MS = 1000;
 const ANSWER_MS = 1500;
 
 /** Resolves with the connection, behind its answer; rejects with why there is none. @param url of the other node */
-export async function askForTape(
+export function askForTape(
   url: string,
   channel: string,
   purpose: Purpose,
-  { secret, node, url: own, ca }: TapeClientOptions,
+  options: TapeClientOptions,
   epoch = 0,
 ): Promise<Duplex> {
+  const { node, url: own } = options;
   const query = new URLSearchParams({ for: purpose, node, url: own, epoch: String(epoch) });
+  return upgraded(url, `/-/tape/${channel}?${query}`, options);
+}
+
+/** The same for sessions. */
+export function askForSessions(url: string, options: TapeClientOptions): Promise<Duplex> {
+  return upgraded(url, `/-/sessions?node=${options.node}`, options);
+}
+
+async function upgraded(url: string, path: string, { secret, ca }: TapeClientOptions): Promise<Duplex> {
   const client = new Client(url, { connect: { timeout: CONNECT_MS, ...(ca && { ca }) }, headersTimeout: ANSWER_MS });
   try {
     const { socket } = await client.upgrade({
-      path: `/-/tape/${channel}?${query}`,
-      method: 'GET',
-      protocol: PROTOCOL,
+      ...{ path, method: 'GET', protocol: PROTOCOL },
       headers: { authorization: `Bearer ${secret.toString('latin1')}` },
       signal: AbortSignal.timeout(CONNECT_MS + ANSWER_MS),
     });

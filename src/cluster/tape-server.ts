@@ -5,6 +5,8 @@
  *   ?for=listen            takes the tape as a worker does
  *   ?for=offer             is offered what there is of it, to go on with it where its owner is lost
  *   ?for=take&epoch=E      its owner stops, and hands it over whole, with what is open and what waits
+ *
+ * `GET /-/sessions` in the same way: the sessions of metaids (session-bridge.ts).
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -33,6 +35,8 @@ export interface TapeServerParts {
   readonly secret: Buffer;
   /** False: there is no such channel, or it cannot be had from here now. */
   onTape(request: TapeRequest, stream: Duplex): boolean;
+  /** @param node that has connected */
+  onSessions(node: string, stream: Duplex): void;
   onError(error: unknown): void;
 }
 
@@ -104,9 +108,11 @@ export class TapeServer {
   #upgrade(request: IncomingMessage, stream: Duplex): void {
     stream.on('error', () => stream.destroy());
     stream.once('end', () => stream.end());
-    const asked = this.#isOurs(request) ? requestOf(request) : null;
-    if (asked === null) {
-      const status = this.#isOurs(request) ? '404 Not Found' : '403 Forbidden';
+    const isOurs = this.#isOurs(request);
+    const node = isOurs ? sessionsOf(request) : null;
+    const asked = isOurs ? requestOf(request) : null;
+    if (asked === null && node === null) {
+      const status = isOurs ? '404 Not Found' : '403 Forbidden';
       stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
@@ -114,7 +120,8 @@ export class TapeServer {
     stream.once('close', () => this.#streams.delete(stream));
     // What is written to it next goes out behind this.
     stream.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${PROTOCOL}\r\nConnection: Upgrade\r\n\r\n`);
-    if (!this.#parts.onTape(asked, stream)) stream.end();
+    if (node !== null) this.#parts.onSessions(node, stream);
+    else if (!this.#parts.onTape(asked!, stream)) stream.end();
   }
 
   #isOurs({ headers }: IncomingMessage): boolean {
@@ -133,4 +140,10 @@ function requestOf({ url = '', headers }: IncomingMessage): TapeRequest | null {
   if (purpose === undefined) return null;
   const text = (name: string) => parameters.get(name) ?? '';
   return { channel, purpose, epoch: Number(text('epoch')) || 0, node: text('node'), url: text('url') };
+}
+
+/** The node that comes for sessions; null: it does not. */
+function sessionsOf({ url = '', headers }: IncomingMessage): string | null {
+  const [, node] = /^\/-\/sessions\?node=([A-Za-z0-9._-]{1,64})$/.exec(url) ?? [];
+  return node === undefined || headers.upgrade !== PROTOCOL ? null : node;
 }

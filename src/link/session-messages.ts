@@ -23,6 +23,8 @@ export const TITLE = 52;
 export const HEARD = 53;
 export const REPORT = 54;
 export const VERDICT = 55;
+/** Between machines: which moment of its own clock is which of the cluster's. */
+export const CLOCKS = 56;
 
 /** What the hub passes on to followers: it begins with when the session was opened. */
 export type RelayedType = typeof STATE | typeof TITLE | typeof HEARD;

@@ -7,6 +7,9 @@
  *
  * Invariant: what a worker hears of a session elsewhere stands between two of its places: first that it comes first, then what happens in it, then
  * that another one does. Where a worker goes, so does all that it had. Knows no wire.
+ *
+ * Another machine of a cluster is a worker too, with a number from FIRST_NODE on (cluster/session-bridge.ts). Each machine speaks for its own workers only: what
+ * one hears of another it does not pass on to a third.
  */
 
 import {
@@ -18,6 +21,9 @@ import {
   type SessionTimes,
 } from '../listener/session-place.js';
 import type { RelayedType } from './session-messages.js';
+
+/** Numbers from here on are other machines'. */
+export const FIRST_NODE = 1_000_000_000;
 
 /** What goes to one worker. */
 export interface RegistryPort {
@@ -56,7 +62,7 @@ export class SessionRegistry {
     for (const [metaid, known] of this.#metaids) {
       const place = first(known.places, worker);
       if (place !== null) port.place(metaid, place);
-      if (known.followers.length > 0) port.follow(metaid, true);
+      if (known.followers.some((follower) => hears(worker, follower))) port.follow(metaid, true);
     }
     this.#ports.set(worker, port);
   }
@@ -78,7 +84,7 @@ export class SessionRegistry {
     const place = times && { worker, sinceMs: times.sinceMs, endedMs: times.endedMs };
     known.places = known.places.filter((other) => other !== old);
     for (const [other, port] of this.#ports) {
-      if (other === worker) continue;
+      if (!hears(other, worker)) continue;
       const rest = first(known.places, other);
       const after = firstOf(rest, place);
       if (!isSamePlace(firstOf(rest, old), after)) port.place(metaid, after);
@@ -92,8 +98,8 @@ export class SessionRegistry {
     if (known.followers.includes(worker) === isFollowed) return;
     known.followers = known.followers.filter((other) => other !== worker);
     for (const [other, port] of this.#ports) {
-      const others = known.followers.length - (known.followers.includes(other) ? 1 : 0);
-      if (other !== worker && others === 0) port.follow(metaid, isFollowed);
+      if (hears(other, worker) && !known.followers.some((follower) => hears(other, follower)))
+        port.follow(metaid, isFollowed);
     }
     if (isFollowed) known.followers.push(worker);
     this.#drop(metaid, known);
@@ -109,7 +115,7 @@ export class SessionRegistry {
   relay(type: RelayedType, worker: number, metaid: string, to: number, sinceMs: number, rest: Buffer): void {
     const known = this.#metaids.get(metaid);
     for (const follower of to === 0 ? (known?.followers ?? []) : [to]) {
-      if (follower === worker) continue;
+      if (!hears(follower, worker)) continue;
       const place = this.#firstElsewhere(metaid, follower);
       if (place === null || !isSameSession(place, { worker, sinceMs })) continue;
       this.#ports.get(follower)?.relay(type, worker, metaid, sinceMs, rest);
@@ -145,10 +151,15 @@ export class SessionRegistry {
   }
 }
 
-/** The first of all but this worker's. */
-function first(places: readonly SessionPlace[], except: number): SessionPlace | null {
+/** Whether a worker, or another machine, hears of what that one has. */
+function hears(worker: number, other: number): boolean {
+  return worker !== other && (worker < FIRST_NODE || other < FIRST_NODE);
+}
+
+/** The first of those that this worker hears of. */
+function first(places: readonly SessionPlace[], worker: number): SessionPlace | null {
   let found: SessionPlace | null = null;
-  for (const place of places) if (place.worker !== except) found = firstOf(found, place);
+  for (const place of places) if (hears(worker, place.worker)) found = firstOf(found, place);
   return found;
 }
 

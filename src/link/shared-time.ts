@@ -12,6 +12,7 @@ export function ownMs(clock: Pick<Clock, 'now'>, sharedMs: number): number {
   return sharedMs - systemMs() + clock.now();
 }
 
-function systemMs(): number {
+/** Milliseconds of the system's monotonic clock, now. */
+export function systemMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
-import { askForTape } from '../../src/cluster/tape-client.js';
+import { askForSessions, askForTape } from '../../src/cluster/tape-client.js';
 import { type TapeRequest, TapeServer } from '../../src/cluster/tape-server.js';
 
 const SECRET = Buffer.from('a secret that all nodes of this test know');
@@ -19,6 +19,7 @@ async function open(t: Test) {
       stream.on('data', (chunk) => stream.write(chunk));
       return true;
     },
+    onSessions: (node, stream) => stream.end(`sessions for ${node}`),
   });
   const port = await server.listen();
   t.teardown(() => server.close());
@@ -58,6 +59,9 @@ t.test('a node of ours gets a connection to the tape, and says who it is', async
   ended.resume();
   await once(ended, 'close');
   t.pass('one that cannot be had is ended');
+  const sessions = await askForSessions(url, options);
+  sessions.setEncoding('utf8');
+  t.equal((await sessions.toArray()).join(''), 'sessions for b');
   await t.rejects(askForTape('http://127.0.0.1:1', 'live', 'listen', options), 'nobody there');
 });
 

@@ -6,7 +6,7 @@ import { quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
 import { StampedEncoder } from '../kit/stamped.js';
-import { ask } from '../kit/wire.js';
+import { ask, Watching } from '../kit/wire.js';
 
 t.setTimeout(280_000);
 
@@ -140,5 +140,83 @@ t.test(
     await allHear([...listeners, late], 4, 5000);
     allAreWell(t, [...listeners, late], 'the machine that came back follows');
     third.socket.destroy();
+  },
+);
+
+t.test(
+  'a metaid is found at any machine: watched, polled and reported where its stream is not',
+  { skip: noRedis },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    const [a, b, c] = await Promise.all([
+      ClusterNode.start(t, 'a', redis, { sources: [FILE_SOURCE] }),
+      ClusterNode.start(t, 'b', redis, { mayFeed: false }),
+      ClusterNode.start(t, 'c', redis, { mayFeed: false }),
+    ]);
+    await allHaveAudio(t, [a, b, c]);
+    const metaid = 'a-secret-of-one-player';
+    const poll = (node: ClusterNode, more = '') =>
+      ask(t, node.port, `GET /metadata/listener/${metaid}.json${more} HTTP/1.1`);
+    t.equal((await ask(t, a.port, 'GET /metapush/live/demo-token?song=One HTTP/1.1')).status, 200);
+    const watchers = [a, b, c].map((node) => new Watching(t, `${node.ws}/metadata/listener/${metaid}?sync=wire`));
+    await until(
+      () => watchers.every(({ open }) => open),
+      5000,
+      () => 'a watcher is not open',
+    );
+    const songs = () => watchers.map(({ records }) => records.map(({ type, song }) => `${type} ${song}`).join(', '));
+    const say = () => songs().join(' | ');
+
+    t.comment('they wait, and the stream begins at b');
+    const player = new Player(b.port, `/live?metaid=${metaid}`);
+    t.teardown(() => player.close());
+    await until(() => watchers.every(({ records }) => records.length === 1), 10_000, say);
+    t.same(songs(), ['now One', 'now One', 'now One']);
+    const [{ session }] = watchers[1]!.records;
+    t.same(
+      watchers.map(({ records }) => [records[0].session, records[0].position]),
+      Array(3).fill([session, watchers[1]!.records[0].position]),
+    );
+    t.equal((await ask(t, c.port, 'GET /metapush/live/demo-token?song=Two HTTP/1.1')).status, 200);
+    await until(() => watchers.every(({ records }) => records.length === 2), 15_000, say);
+    t.same(songs(), Array(3).fill('now One, now Two'));
+    t.equal(new Set(watchers.map(({ records }) => records[1].position)).size, 1, 'at the same place');
+    const [atA, atB] = [await poll(a, '?sync=wire'), await poll(b, '?sync=wire')];
+    t.equal(atA.status, 200);
+    t.equal(atA.body, atB.body, 'a poll gives the same bytes');
+
+    const heardMs = 100;
+    const report = await ask(
+      t,
+      c.port,
+      `POST /metadata/listener/${metaid}/heard HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${JSON.stringify({ heardMs }).length}`,
+      JSON.stringify({ heardMs }),
+    );
+    t.equal(report.status, 204, 'a report reaches it');
+    const stranger = await ask(t, a.port, 'GET /metadata/listener/nobody-at-all.json HTTP/1.1');
+    t.equal(stranger.status, 404);
+
+    t.comment('the same metaid begins anew at c: that one counts, everywhere');
+    const second = new Player(c.port, `/live?metaid=${metaid}`);
+    t.teardown(() => second.close());
+    await until(
+      async () => (await poll(a, '?sync=wire')).json().session !== session,
+      10_000,
+      () => 'still the first',
+    );
+    second.close();
+    await until(
+      async () => (await poll(a, '?sync=wire')).json().session === session,
+      10_000,
+      () => 'not the first again',
+    );
+
+    t.comment('its machine is gone: what c has had is the last that is known');
+    await b.kill();
+    await until(
+      async () => (await poll(a, '?sync=wire')).json().session !== session,
+      10_000,
+      () => 'it is known still',
+    );
   },
 );

@@ -1,0 +1,152 @@
+/**
+ * The sessions of two machines: to the registry of each (link/session-registry.ts) the other is one more worker, which has the first session of all its
+ * workers, follows what any of them follows, and asks and reports for them.
+ *
+ *   worker 1 ─ PLACE ─► registry a ─► bridge ═══ PLACE ═══ bridge ─► registry b ─ PLACE ─► worker 2, which watches
+ *
+ * Moments are of each machine's own clock: they are moved by what both know of the clock of the cluster when the bridge begins. Owned by session-bridges.ts.
+ */
+
+import type { Duplex } from 'node:stream';
+import { LinkConnection, type MessageHandler } from '../link/connection.js';
+import {
+  ASK,
+  CLOCKS,
+  FIRST_SESSION_TYPE,
+  FOLLOW,
+  HEARD,
+  LAST_SESSION_TYPE,
+  PLACE,
+  REPORT,
+  type RelayedType,
+  readTimes,
+  SessionWriter,
+  STATE,
+  TITLE,
+  VERDICT,
+  writeTimes,
+} from '../link/session-messages.js';
+import type { RegistryPort, SessionRegistry } from '../link/session-registry.js';
+import { systemMs } from '../link/shared-time.js';
+import { type MessageReader, WireError } from '../link/wire.js';
+import type { SessionTimes } from '../listener/session-place.js';
+
+export interface SessionBridgeParts {
+  readonly registry: SessionRegistry;
+  /** The other machine's number in the registry. */
+  readonly number: number;
+  /** Unix milliseconds by the clock of the cluster. */
+  clusterMs(): number;
+  onClosed(): void;
+  onError(error: unknown): void;
+}
+
+/** Reports that wait for their verdict: past it the oldest gets none, and its worker gives up by itself. */
+const MOST_REPORTS = 10_000;
+
+export class SessionBridge implements MessageHandler {
+  readonly #parts: SessionBridgeParts;
+  readonly #connection: LinkConnection;
+  readonly #writer: SessionWriter;
+  readonly #port: RegistryPort;
+  /** By the number under which they went there → where they came from. */
+  readonly #reports = new Map<number, { readonly worker: number; readonly id: number }>();
+  #lastReport = 0;
+  /** Of a moment there to one here, milliseconds; null: not known yet. */
+  #laterMs: number | null = null;
+
+  constructor(stream: Duplex, parts: SessionBridgeParts) {
+    this.#parts = parts;
+    this.#connection = new LinkConnection(stream, parts.onError);
+    this.#writer = new SessionWriter(this.#connection);
+    this.#port = this.#makePort();
+    this.#connection.handle(FIRST_SESSION_TYPE, LAST_SESSION_TYPE, this);
+    this.#writer.begin(CLOCKS, 0, '').number(systemMs()).number(parts.clusterMs()).end();
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  onMessage(type: number, message: MessageReader): void {
+    const { registry, number } = this.#parts;
+    message.whole();
+    const metaid = message.text();
+    if (type === CLOCKS) {
+      if (this.#laterMs !== null) throw new WireError('the clocks are known');
+      const there = message.number() - message.number();
+      this.#laterMs = systemMs() - this.#parts.clusterMs() - there;
+      registry.add(number, this.#port);
+      return;
+    }
+    if (this.#laterMs === null) throw new WireError('the clocks are not known yet');
+    switch (type) {
+      case PLACE:
+        registry.place(number, metaid, this.#moved(readTimes(message)));
+        break;
+      case FOLLOW:
+        registry.follow(number, metaid, message.byte() === 1);
+        break;
+      case ASK:
+        registry.ask(number, metaid);
+        break;
+      case STATE:
+      case TITLE:
+      case HEARD:
+        // To all here that follow: those that ask do.
+        registry.relay(type, number, metaid, 0, message.number() + this.#laterMs, message.rest());
+        break;
+      case REPORT:
+        registry.report(number, metaid, message.whole(), message.rest());
+        break;
+      case VERDICT:
+        this.#onVerdict(message.whole(), message.text());
+        break;
+      default:
+        throw new WireError(`a message of type ${type}`);
+    }
+  }
+
+  onDrain(): void {}
+
+  onClosed(): void {
+    this.#parts.registry.remove(this.#parts.number, this.#port);
+    this.#parts.onClosed();
+  }
+
+  #onVerdict(there: number, verdict: string): void {
+    const report = this.#reports.get(there);
+    this.#reports.delete(there);
+    if (report !== undefined) this.#parts.registry.verdict(report.worker, report.id, verdict);
+  }
+
+  #moved(times: SessionTimes | null): SessionTimes | null {
+    return times && { sinceMs: times.sinceMs + this.#laterMs!, endedMs: times.endedMs + this.#laterMs! };
+  }
+
+  #makePort(): RegistryPort {
+    const writer = this.#writer;
+    return {
+      place: (metaid, place) => {
+        const message = writer.begin(PLACE, 0, metaid);
+        writeTimes(message, place);
+        message.end();
+      },
+      follow: (metaid, isFollowed) =>
+        writer
+          .begin(FOLLOW, 0, metaid)
+          .byte(isFollowed ? 1 : 0)
+          .end(),
+      ask: (metaid) => writer.begin(ASK, 0, metaid).end(),
+      relay: (type: RelayedType, _worker, metaid, sinceMs, rest) =>
+        writer.begin(type, 0, metaid).number(sinceMs).bytes(rest).end(),
+      report: (metaid, worker, id, bytes) => {
+        const there = ++this.#lastReport;
+        this.#reports.set(there, { worker, id });
+        if (this.#reports.size > MOST_REPORTS) this.#reports.delete(this.#reports.keys().next().value!);
+        writer.begin(REPORT, 0, metaid).whole(there).bytes(bytes).end();
+      },
+      verdict: (id, verdict) => writer.begin(VERDICT, 0, '').whole(id).text(verdict).end(),
+    };
+  }
+}

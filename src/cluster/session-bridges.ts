@@ -1,0 +1,74 @@
+/** The bridges to all other machines (session-bridge.ts): of two machines the one whose name comes first connects, again and again while the other is there. */
+
+import type { Duplex } from 'node:stream';
+import { FIRST_NODE, type SessionRegistry } from '../link/session-registry.js';
+import { SessionBridge } from './session-bridge.js';
+
+export interface SessionBridgesParts {
+  readonly registry: SessionRegistry;
+  /** This machine's name. */
+  readonly node: string;
+  clusterMs(): number;
+  ask(url: string): Promise<Duplex>;
+  onError(error: unknown): void;
+}
+
+export class SessionBridges {
+  readonly #parts: SessionBridgesParts;
+  readonly #bridges = new Map<string, SessionBridge>();
+  readonly #connecting = new Set<string>();
+  /** Each machine keeps its number. */
+  readonly #numbers = new Map<string, number>();
+  #isClosed = false;
+
+  constructor(parts: SessionBridgesParts) {
+    this.#parts = parts;
+  }
+
+  /** How many machines are linked. */
+  get count(): number {
+    return this.#bridges.size;
+  }
+
+  /** Those that are there, by name. Called now and then. */
+  look(urls: ReadonlyMap<string, string>): void {
+    for (const [node, url] of urls) {
+      const isOurs = this.#parts.node < node;
+      if (isOurs && !this.#bridges.has(node) && !this.#connecting.has(node)) void this.#connect(node, url);
+    }
+  }
+
+  /** Another machine has connected. */
+  take(node: string, stream: Duplex): void {
+    if (this.#isClosed) return void stream.destroy();
+    // Its connection before this one may not have ended here yet.
+    this.#bridges.get(node)?.close();
+    let number = this.#numbers.get(node);
+    if (number === undefined) this.#numbers.set(node, (number = FIRST_NODE + this.#numbers.size));
+    const { registry, clusterMs, onError } = this.#parts;
+    const bridge: SessionBridge = new SessionBridge(stream, {
+      ...{ registry, number, clusterMs, onError },
+      onClosed: () => {
+        if (this.#bridges.get(node) === bridge) this.#bridges.delete(node);
+      },
+    });
+    this.#bridges.set(node, bridge);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const bridge of [...this.#bridges.values()]) bridge.close();
+  }
+
+  /** Never rejects: it is tried again at the next look. */
+  async #connect(node: string, url: string): Promise<void> {
+    this.#connecting.add(node);
+    try {
+      this.take(node, await this.#parts.ask(url));
+    } catch {
+      // It is not there, or not yet.
+    } finally {
+      this.#connecting.delete(node);
+    }
+  }
+}
