@@ -1,5 +1,5 @@
 /**
- * The sessions of two machines: to the registry of each (link/session-registry.ts) the other is one more worker, which has the first session of all its
+ * The sessions of two machines, and how many listen on each (cluster-counts.ts): to the registry of each (link/session-registry.ts) the other is one more worker, which has the first session of all its
  * workers, follows what any of them follows, and asks and reports for them.
  *
  *   worker 1 ─ PLACE ─► registry a ─► bridge ═══ PLACE ═══ bridge ─► registry b ─ PLACE ─► worker 2, which watches
@@ -16,6 +16,7 @@ import {
   FOLLOW,
   HEARD,
   LAST_SESSION_TYPE,
+  LISTENERS,
   PLACE,
   REPORT,
   type RelayedType,
@@ -30,11 +31,15 @@ import type { RegistryPort, SessionRegistry } from '../link/session-registry.js'
 import { systemMs } from '../link/shared-time.js';
 import { type MessageReader, WireError } from '../link/wire.js';
 import type { SessionTimes } from '../listener/session-place.js';
+import type { ClusterCounts, OtherCounts } from './cluster-counts.js';
 
 export interface SessionBridgeParts {
   readonly registry: SessionRegistry;
   /** The other machine's number in the registry. */
   readonly number: number;
+  readonly counts: ClusterCounts;
+  /** Whether there is such a channel here. */
+  has(channel: string): boolean;
   /** Unix milliseconds by the clock of the cluster. */
   clusterMs(): number;
   onClosed(): void;
@@ -49,6 +54,7 @@ export class SessionBridge implements MessageHandler {
   readonly #connection: LinkConnection;
   readonly #writer: SessionWriter;
   readonly #port: RegistryPort;
+  readonly #there: OtherCounts;
   /** By the number under which they went there → where they came from. */
   readonly #reports = new Map<number, { readonly worker: number; readonly id: number }>();
   #lastReport = 0;
@@ -60,8 +66,17 @@ export class SessionBridge implements MessageHandler {
     this.#connection = new LinkConnection(stream, parts.onError);
     this.#writer = new SessionWriter(this.#connection);
     this.#port = this.#makePort();
+    this.#there = parts.counts.enter();
     this.#connection.handle(FIRST_SESSION_TYPE, LAST_SESSION_TYPE, this);
     this.#writer.begin(CLOCKS, 0, '').number(systemMs()).number(parts.clusterMs()).end();
+  }
+
+  /** Says how many listen here, where that has changed. Called a few times a second. */
+  say(): void {
+    if (this.#connection.isFull) return;
+    for (const [channel, count] of this.#parts.counts.news(this.#there)) {
+      this.#writer.begin(LISTENERS, 0, channel).whole(count).end();
+    }
   }
 
   close(): void {
@@ -69,7 +84,7 @@ export class SessionBridge implements MessageHandler {
   }
 
   onMessage(type: number, message: MessageReader): void {
-    const { registry, number } = this.#parts;
+    const { registry, number, counts } = this.#parts;
     message.whole();
     const metaid = message.text();
     if (type === CLOCKS) {
@@ -99,6 +114,10 @@ export class SessionBridge implements MessageHandler {
       case REPORT:
         registry.report(number, metaid, message.whole(), message.rest());
         break;
+      case LISTENERS:
+        // The name of what is counted stands in the place of a metaid.
+        if (this.#parts.has(metaid)) counts.hear(this.#there, metaid, message.whole());
+        break;
       case VERDICT:
         this.#onVerdict(message.whole(), message.text());
         break;
@@ -111,6 +130,7 @@ export class SessionBridge implements MessageHandler {
 
   onClosed(): void {
     this.#parts.registry.remove(this.#parts.number, this.#port);
+    this.#parts.counts.leave(this.#there);
     this.#parts.onClosed();
   }
 

@@ -2,12 +2,15 @@
 
 import type { Duplex } from 'node:stream';
 import { FIRST_NODE, type SessionRegistry } from '../link/session-registry.js';
+import type { ClusterCounts } from './cluster-counts.js';
 import { SessionBridge } from './session-bridge.js';
 
 export interface SessionBridgesParts {
   readonly registry: SessionRegistry;
   /** This machine's name. */
   readonly node: string;
+  readonly counts: ClusterCounts;
+  has(channel: string): boolean;
   clusterMs(): number;
   ask(url: string): Promise<Duplex>;
   onError(error: unknown): void;
@@ -38,6 +41,11 @@ export class SessionBridges {
     }
   }
 
+  /** How many listen here. Called a few times a second. */
+  say(): void {
+    for (const bridge of this.#bridges.values()) bridge.say();
+  }
+
   /** Another machine has connected. */
   take(node: string, stream: Duplex): void {
     if (this.#isClosed) return void stream.destroy();
@@ -45,9 +53,9 @@ export class SessionBridges {
     this.#bridges.get(node)?.close();
     let number = this.#numbers.get(node);
     if (number === undefined) this.#numbers.set(node, (number = FIRST_NODE + this.#numbers.size));
-    const { registry, clusterMs, onError } = this.#parts;
+    const { registry, counts, has, clusterMs, onError } = this.#parts;
     const bridge: SessionBridge = new SessionBridge(stream, {
-      ...{ registry, number, clusterMs, onError },
+      ...{ registry, number, counts, has, clusterMs, onError },
       onClosed: () => {
         if (this.#bridges.get(node) === bridge) this.#bridges.delete(node);
       },

@@ -9,8 +9,10 @@ import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Channel } from '../channel/channel.js';
 import type { ChannelFacts } from '../link/control.js';
+import type { HubTallies } from '../link/hub-tallies.js';
 import type { SessionRegistry } from '../link/session-registry.js';
 import type { TapeNames } from '../link/tape-names.js';
+import { ClusterCounts } from './cluster-counts.js';
 import type { ClusterEngine } from './cluster-engine.js';
 import { type LeaseOwner, Leases } from './leases.js';
 import { SessionBridges } from './session-bridges.js';
@@ -39,6 +41,7 @@ export interface SharedTapesParts {
   readonly names: TapeNames;
   /** Of the workers here. */
   readonly sessions: SessionRegistry;
+  readonly counted: HubTallies;
   /** As SharedAudioParts has them. */
   onMoved(channel: string): void;
   onOwned(channel: string): void;
@@ -46,6 +49,8 @@ export interface SharedTapesParts {
 }
 
 const TICK_MS = 100;
+/** How often the others hear how many listen here. */
+const SAY_TICKS = 2;
 /** How often it is looked which nodes there are, to be shown. */
 const NODES_MS = 1000;
 /** A node that has not been here for longer is not asked for what it has. */
@@ -73,6 +78,8 @@ export class SharedTapes {
     const { options, engine, clock, onError } = parts;
     this.#bridges = new SessionBridges({
       ...{ registry: parts.sessions, node: options.node, onError },
+      counts: new ClusterCounts({ counted: parts.counted, channels: () => parts.channels.keys() }),
+      has: (channel) => parts.channels.has(channel),
       clusterMs: () => clock.wallMs() + engine.aheadMs,
       ask: (url) => askForSessions(url, this.#client),
     });
@@ -92,8 +99,10 @@ export class SharedTapes {
       channels: () => this.#audios,
     });
     await this.#leases.start();
+    let turn = 0;
     const tick = () => {
       for (const audio of this.#audios.values()) audio.tick(clock.now(), engine.redis !== null);
+      if (turn++ % SAY_TICKS === 0) this.#bridges.say();
     };
     tick();
     this.#timer = setInterval(tick, TICK_MS);

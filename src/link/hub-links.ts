@@ -210,6 +210,11 @@ export class HubLinks implements AlarmHandler {
     this.#send({ type: 'facts', channel, facts });
   }
 
+  /** What all processes count together: other machines take part for what they say (cluster/cluster-counts.ts). */
+  get counted(): HubTallies {
+    return this.#tallies;
+  }
+
   /** The tape of a channel goes on in another audio, which `elsewhere` gives from now on. */
   moveTape(channel: string): void {
     for (const { tapes } of this.#links) tapes.move(channel);

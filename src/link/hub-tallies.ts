@@ -65,6 +65,15 @@ export class HubTallies {
     if (participant !== undefined) this.#hear(participant, rows);
   }
 
+  /** What all but these have together. */
+  without(senders: ReadonlySet<TallySender>, name: string, key: string): number {
+    let sum = 0;
+    for (const [sender, { own }] of this.#participants) {
+      if (!senders.has(sender)) sum += own.get(name)?.get(key) ?? 0;
+    }
+    return sum;
+  }
+
   /** Says to all what has changed. Called every TALLY_PASS_MS. */
   pass(nowMs: number): void {
     const own = this.#tallies.take(MOST_TALLY_ROWS);

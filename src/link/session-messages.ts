@@ -25,6 +25,8 @@ export const REPORT = 54;
 export const VERDICT = 55;
 /** Between machines: which moment of its own clock is which of the cluster's. */
 export const CLOCKS = 56;
+/** How many listen to a channel on that machine. */
+export const LISTENERS = 57;
 
 /** What the hub passes on to followers: it begins with when the session was opened. */
 export type RelayedType = typeof STATE | typeof TITLE | typeof HEARD;

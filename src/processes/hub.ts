@@ -136,7 +136,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   await hub.join();
   if (hub.cluster !== null) {
     shared = makeSharedTapes(core, {
-      ...{ engine: hub.cluster, channels, names, sessions: links.sessions },
+      ...{ engine: hub.cluster, channels, names, sessions: links.sessions, counted: links.counted },
       onMoved: (channel) => links.moveTape(channel),
       onOwned: (channel) => titles.fed(channel),
     });

@@ -220,3 +220,40 @@ t.test(
     );
   },
 );
+
+t.test('maxListeners of a channel is of all machines together', { skip: noRedis }, async (t) => {
+  const redis = await RedisServer.start(t);
+  const [a, b] = await Promise.all([
+    ClusterNode.start(t, 'a', redis, { sources: [FILE_SOURCE], maxListeners: 3 }),
+    ClusterNode.start(t, 'b', redis, { mayFeed: false, maxListeners: 3 }),
+  ]);
+  await allHaveAudio(t, [a, b]);
+  const here = [a, a, b].map((node) => node.listen());
+  await allHear(here, FILE_SOURCE);
+  const statusAt = async (node: ClusterNode) => {
+    const player = new Player(node.port, '/live');
+    await until(
+      () => player.status !== 0,
+      5000,
+      () => 'no answer',
+    );
+    player.close();
+    return player.status;
+  };
+  const areFull = async () => (await statusAt(a)) === 503 && (await statusAt(b)) === 503;
+  await until(areFull, 3000, () => 'a fourth one is let in');
+  t.equal(await statusAt(a), 503);
+  here[2]!.player.close();
+  await until(
+    async () => (await statusAt(a)) === 200,
+    3000,
+    () => 'the place at b is not free at a',
+  );
+  t.equal(here[0]!.player.closed, false);
+  await b.kill();
+  await until(
+    async () => (await statusAt(a)) === 200,
+    5000,
+    () => 'what a lost machine had counts',
+  );
+});

@@ -27,6 +27,8 @@ export interface NodeSetting {
   readonly host?: Host;
   /** Added to its environment. */
   readonly env?: NodeJS.ProcessEnv;
+  /** Of channel `live`. */
+  readonly maxListeners?: number;
   /** Added to its configuration. */
   readonly more?: string;
 }
@@ -76,7 +78,7 @@ cluster:
 stations:
   house:
     channels:
-      live: { bitrateKbps: 128, pushTokens: [demo-token], sources: [${listed.join(', ')}] }
+      live: { ${setting.maxListeners === undefined ? '' : `maxListeners: ${setting.maxListeners}, `}bitrateKbps: 128, pushTokens: [demo-token], sources: [${listed.join(', ')}] }
 ${more}`;
   }
 
