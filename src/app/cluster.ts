@@ -33,6 +33,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
       ...{ url: cluster.url, sentinels: cluster.sentinels, master: cluster.master, prefix: cluster.prefix, node },
       ...{ logEntries: cluster.logChanges, waitingChanges: cluster.waitingChanges },
       answerMs: cluster.answerSeconds * 1000,
+      ca: cluster.caFile === undefined ? undefined : readFileSync(cluster.caFile),
     },
     wallMs: () => clock.wallMs(),
     deliver: (channel, change, isOwn) => (isOwn ? onChange(channel, change) : onForeignChange(channel, change)),

@@ -12,6 +12,8 @@ export interface RedisOptions {
   /** URLs of Sentinels, and the name that they know the server by. Empty: the server is where the URL says. */
   readonly sentinels: readonly string[];
   readonly master: string;
+  /** PEM of the authorities that its certificate may be from; undefined: those that Node knows. */
+  readonly ca?: Buffer | undefined;
   /** How long an answer may take, milliseconds. */
   readonly answerMs: number;
 }
@@ -47,7 +49,7 @@ export class Redis {
   static async connect(options: RedisOptions, scripts: Readonly<Record<string, string>>): Promise<Redis> {
     const { answerMs } = options;
     const url = options.sentinels.length === 0 ? options.url : await masterUrl(options);
-    const clients = [makeClient(url, answerMs), makeClient(url, answerMs)] as const;
+    const clients = [makeClient(url, options), makeClient(url, options)] as const;
     const redis = new Redis(...clients, answerMs);
     try {
       await within(answerMs, Promise.all(clients.map((client) => client.connect())));
@@ -115,8 +117,9 @@ export class Redis {
 type Client = ReturnType<typeof makeClient>;
 
 /** One that does not connect again by itself. */
-function makeClient(url: string, connectMs: number) {
-  const socket = { reconnectStrategy: false as const, connectTimeout: connectMs, keepAlive: true };
+function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'answerMs' | 'ca'>) {
+  const base = { reconnectStrategy: false as const, connectTimeout: answerMs, keepAlive: true };
+  const socket = url.startsWith('rediss:') ? { ...base, tls: true as const, ...(ca && { ca }) } : base;
   return createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
 }
 
@@ -134,10 +137,11 @@ async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
 }
 
 /** Where the Sentinels say that the server is: the first one that answers counts. */
-async function masterUrl({ url, sentinels, master, answerMs }: RedisOptions): Promise<string> {
+async function masterUrl(options: RedisOptions): Promise<string> {
+  const { url, sentinels, master, answerMs } = options;
   const reasons: string[] = [];
   for (const sentinel of sentinels) {
-    const client = makeClient(sentinel, answerMs);
+    const client = makeClient(sentinel, options);
     client.on('error', () => undefined);
     try {
       await within(answerMs, client.connect());

@@ -30,6 +30,8 @@ export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
     // Where there are some, they say where the server is; the URL has its scheme, user, password and database.
     sentinels: list(redisUrl(), 0, 16).default([]),
     master: text(1, 255).default('mymaster'),
+    // Of the authorities that Redis's certificate is from. Absent: those that Node knows.
+    caFile: readableFile(context.folder).optional(),
     node: nodeName(),
     // Absent: titles are shared, and each machine has its own audio.
     tapes: section({

@@ -109,7 +109,8 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
   t.equal(webhooks[0]!.secret?.symmetricKeySize, ENV.WAVE_WEBHOOK_SECRET.length);
   t.strictSame({ ...admin, users: {} }, adminDefaults);
   t.strictSame(admin.users['ann']?.rights, ['read', 'titles', 'operate']);
-  const { url, node, tapes, ...rest } = cluster!;
+  const { url, node, tapes, caFile, ...rest } = cluster!;
+  t.equal(caFile, TLS.certFile);
   const own = clusterSchema({ env: {}, folder: '/' }).parse({ url, node });
   t.strictSame({ url, node, ...rest }, own);
   t.equal(tapes?.secret.symmetricKeySize, ENV.WAVE_CLUSTER_SECRET.length);

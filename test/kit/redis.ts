@@ -105,6 +105,16 @@ export class RedisServer {
     await this.#spawn(['--appendonly', 'no']);
   }
 
+  info(section: string): Promise<string> {
+    return infoAt(this.address, this.port, section);
+  }
+
+  /** Of a Sentinel, too. */
+  static infoAt(url: string, section: string): Promise<string> {
+    const { hostname, port } = new URL(url);
+    return infoAt(hostname, Number(port), section);
+  }
+
   /** One command on a line; resolves with the first line of the answer. */
   ask(command: string): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -119,4 +129,16 @@ export class RedisServer {
       });
     });
   }
+}
+
+function infoAt(host: string, port: number, section: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, host, () => socket.end(`INFO ${section}\r\n`));
+    let text = '';
+    socket.setTimeout(5000, () => socket.destroy(new Error('no answer')));
+    socket.on('error', reject).on('close', () => resolve(text));
+    socket.on('data', (data) => {
+      text += data;
+    });
+  });
 }
