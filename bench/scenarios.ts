@@ -2,6 +2,7 @@
 
 import type { Scenario } from './context.js';
 import { channels } from './scenarios/channels.js';
+import { cluster } from './scenarios/cluster.js';
 import { fanout } from './scenarios/fanout.js';
 import { joins } from './scenarios/joins.js';
 import { listeners } from './scenarios/listeners.js';
@@ -20,6 +21,7 @@ export const SCENARIOS: readonly Scenario[] = [
   fanout,
   pushing,
   polling,
+  cluster,
   channels,
   loopDelay,
   profile,
