@@ -40,7 +40,7 @@ function ratio(one: number, other: number): string {
   return other > 0 && !Number.isNaN(one) ? (one / other).toFixed(2) : '-';
 }
 
-function aligned(rows: readonly string[][]): string {
+export function aligned(rows: readonly string[][]): string {
   const widths = rows[0]!.map((_, index) => Math.max(...rows.map((row) => row[index]!.length)));
   const cell = (text: string, index: number) => (index === 0 ? text.padEnd(widths[0]!) : text.padStart(widths[index]!));
   return rows.map((row) => row.map(cell).join('   ').trimEnd()).join('\n');
