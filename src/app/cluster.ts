@@ -70,6 +70,12 @@ export function makeSharedTapes(
       tls: tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
       ca: caFile === undefined ? undefined : readFileSync(caFile),
     },
+    onNameTwice: () =>
+      repeats.warn(
+        'cluster name',
+        { node: cluster.node },
+        'another machine of the cluster has the name of this one: give it its own',
+      ),
     onError: (error) => {
       if (!(error instanceof OtherVersion)) onError(error);
       else repeats.warn('cluster version', { version: error.version }, `${error.message}: its tapes are not taken`);

@@ -15,7 +15,7 @@ import type { Sequence } from '../feed/sequence.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
 import type { Engine } from '../titles/engine.js';
-import type { LogEntry } from './log-entry.js';
+import type { LogBell, LogEntry } from './log-entry.js';
 import { type Joined, type LogPlace, NodeLink } from './node-link.js';
 import { NOTHING, type Ordered } from './ordered.js';
 import type { Redis, RedisOptions, Reply } from './redis.js';
@@ -54,6 +54,8 @@ const RETRY_SECONDS = 2;
 const PLACE = 'cluster';
 
 export class ClusterEngine implements Engine {
+  /** Called when who feeds what has changed. */
+  onBell: () => void = () => undefined;
   readonly #parts: ClusterEngineParts;
   readonly #channels = new Map<string, SharedChannel>();
   readonly #link: NodeLink;
@@ -274,9 +276,15 @@ export class ClusterEngine implements Engine {
     this.#parts.onReached(reason);
   }
 
-  #onEntry({ seq, id, channel, stamp, ordered, history }: LogEntry): void {
+  #onEntry(entry: LogEntry | LogBell): void {
     const { sequence, has, onError } = this.#parts;
+    const { seq, id } = entry;
     this.#place = { epoch: this.#place.epoch, seq, id };
+    if (!('ordered' in entry)) {
+      this.onBell();
+      return;
+    }
+    const { channel, stamp, ordered, history } = entry;
     if (!has(channel)) {
       sequence.follow(stamp);
       return;

@@ -35,6 +35,8 @@ export interface LeasesParts {
   readonly url: string;
   ask(args: readonly (string | number)[]): Promise<Reply>;
   channels(): Iterable<readonly [channel: string, leased: Leased]>;
+  /** Another node has this one's name. */
+  onNameTwice(): void;
   onError(error: unknown): void;
 }
 
@@ -116,6 +118,7 @@ export class Leases {
     try {
       const answer = (await this.#parts.ask([...this.#head, ...args])) as readonly string[] | null;
       if (answer === null || this.#isClosed) return;
+      if (answer[asked.length * FIELDS] === '1') this.#parts.onNameTwice();
       for (const [i, [channel, leased]] of asked.entries()) {
         const fields = answer.slice(i * FIELDS, (i + 1) * FIELDS) as [
           string,

@@ -16,8 +16,15 @@ export interface LogEntry {
   readonly history: readonly HistoryEntry[];
 }
 
+/** Who feeds what has changed: not a change of a channel. */
+export interface LogBell {
+  readonly seq: number;
+  readonly channel: '';
+  readonly id: string;
+}
+
 /** Throws an Error where it is not one of ours. */
-export function readEntry(reply: Reply): LogEntry {
+export function readEntry(reply: Reply): LogEntry | LogBell {
   const [id, list] = reply as readonly [string, readonly string[]];
   const field = (name: string): string => {
     const place = list.indexOf(name);
@@ -25,6 +32,7 @@ export function readEntry(reply: Reply): LogEntry {
     return list[place + 1]!;
   };
   const seq = Number(id.split('-')[0]);
+  if (field('c') === '') return { seq, channel: '', id: field('p') };
   const stamp = Number(field('s'));
   const ordered = withStamp(JSON.parse(field('o')) as Ordered, stamp);
   const history = (JSON.parse(field('h')) as HistoryEntry[]).map((entry) => ({

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import type { LogEntry } from './log-entry.js';
+import type { LogBell, LogEntry } from './log-entry.js';
 import { readEntry, readLast } from './log-entry.js';
 import type { Ordered } from './ordered.js';
 import { Redis, type RedisOptions, type Reply } from './redis.js';
@@ -37,7 +37,7 @@ export interface NodeLinkParts {
   wallMs(): number;
   onJoined(joined: Joined): void;
   /** With consecutive numbers. */
-  onEntry(entry: LogEntry): void;
+  onEntry(entry: LogEntry | LogBell): void;
   onLost(reason: Error): void;
   /** How far the clock of Redis is before this one's, milliseconds. */
   onClock(aheadMs: number): void;
@@ -46,6 +46,10 @@ export interface NodeLinkParts {
 /** What one read takes at most, and how long it waits: by then it is known to be alive. */
 const READ_ENTRIES = 500;
 const READ_WAIT_MS = 1000;
+/** A node that has not been here for longer is forgotten: names may come and go. */
+const FORGOTTEN_MS = 86_400_000;
+/** How often the clock is asked. */
+const CLOCK_ASKS = 3;
 /** Between two attempts. */
 const RETRY_MS = 200;
 
@@ -96,7 +100,7 @@ export class NodeLink {
 
   /** What all agree on, of these channels; those of which there is nothing are left out. Rejects as Redis does. */
   async last(redis: Redis, channels: readonly string[]): Promise<ReadonlyMap<string, Ordered>> {
-    const texts = (await redis.ask(['HMGET', this.#keyOf('last'), ...channels])) as readonly (string | null)[];
+    const texts = (await redis.ask(['HMGET', this.#keyOf('last'), ...channels], true)) as readonly (string | null)[];
     return new Map(texts.flatMap((text, i) => (text === null ? [] : [[channels[i]!, readLast(text)] as const])));
   }
 
@@ -121,12 +125,17 @@ export class NodeLink {
 
   /** Every node that has asked for leases → when it did last, unix milliseconds by the clock of Redis, and where it gives its tapes. */
   async nodes(redis: Redis): Promise<ReadonlyMap<string, { readonly seenMs: number; readonly url: string }>> {
-    const flat = (await redis.ask(['HGETALL', `${this.#parts.prefix}node`])) as readonly string[];
+    const key = `${this.#parts.prefix}node`;
+    const flat = (await redis.ask(['HGETALL', key])) as readonly string[];
     const nodes = new Map<string, { readonly seenMs: number; readonly url: string }>();
     for (let i = 0; i < flat.length; i += 2) {
       const [seenMs, url = ''] = flat[i + 1]!.split(' ');
       nodes.set(flat[i]!, { seenMs: Number(seenMs), url });
     }
+    const lastMs = Math.max(0, ...[...nodes.values()].map(({ seenMs }) => seenMs));
+    const gone = [...nodes].flatMap(([node, { seenMs }]) => (lastMs - seenMs > FORGOTTEN_MS ? [node] : []));
+    for (const node of gone) nodes.delete(node);
+    if (gone.length > 0) await redis.ask(['HDEL', key, ...gone]);
     return nodes;
   }
 
@@ -155,13 +164,9 @@ export class NodeLink {
       const { epoch: mine, seq: mySeq, id } = place();
       const claimed = this.#misses ? [mine, 0, ''] : [mine, mySeq, id];
       const args = [randomUUID(), ...claimed, lastStamp()];
-      const beganMs = wallMs();
-      const [epoch, seq, goesOn, seconds, micros] = (await redis.run('hello', this.#keys, args)) as [
-        ...[string, number, number, number, number],
-      ];
-      const endedMs = wallMs();
-      onClock(seconds * 1000 + micros / 1000 - (beganMs + endedMs) / 2);
-      const last = goesOn === 1 ? null : readAll(await redis.ask(['HGETALL', this.#keyOf('last')]));
+      onClock(await aheadMs(redis, wallMs));
+      const [epoch, seq, goesOn] = (await redis.run('hello', this.#keys, args)) as [string, number, number];
+      const last = goesOn === 1 ? null : readAll(await redis.ask(['HGETALL', this.#keyOf('last')], true));
       if (this.#isClosed) throw new Error('it is closed');
       this.#epoch = epoch;
       this.#seq = goesOn === 1 ? mySeq : seq;
@@ -207,6 +212,20 @@ export class NodeLink {
   #keyOf(name: (typeof KEYS)[number]): string {
     return this.#keys[KEYS.indexOf(name)]!;
   }
+}
+
+/** How far the clock of Redis is before this one's, milliseconds: of a few answers the one that came soonest says it best. Rejects as Redis does. */
+async function aheadMs(redis: Redis, wallMs: () => number): Promise<number> {
+  let [best, soonest] = [0, Number.POSITIVE_INFINITY];
+  for (let i = 0; i < CLOCK_ASKS; i++) {
+    const beganMs = wallMs();
+    const [seconds, micros] = (await redis.ask(['TIME'])) as readonly [string, string];
+    const tookMs = wallMs() - beganMs;
+    if (tookMs >= soonest) continue;
+    soonest = tookMs;
+    best = Number(seconds) * 1000 + Number(micros) / 1000 - beganMs - tookMs / 2;
+  }
+  return best;
 }
 
 function readAll(reply: Reply): ReadonlyMap<string, Ordered> {

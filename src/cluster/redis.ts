@@ -18,6 +18,9 @@ export interface RedisOptions {
   readonly answerMs: number;
 }
 
+/** How many times longer a long answer may take. */
+const LONG_TIMES = 10;
+
 export type Reply = string | number | null | readonly Reply[];
 
 /** It cannot be reached, or does not answer in time. What was asked may have happened. */
@@ -71,9 +74,9 @@ export class Redis {
     return this.#lost !== null;
   }
 
-  /** Rejects with RedisLost, or with the error that Redis answers. */
-  ask(command: readonly string[]): Promise<Reply> {
-    return this.#send(this.#asking, command, this.#answerMs);
+  /** Rejects with RedisLost, or with the error that Redis answers. @param isLong the answer may have megabytes, and takes its time */
+  ask(command: readonly string[], isLong = false): Promise<Reply> {
+    return this.#send(this.#asking, command, this.#answerMs * (isLong ? LONG_TIMES : 1));
   }
 
   run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {

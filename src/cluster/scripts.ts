@@ -7,7 +7,7 @@
  *   owner   channel → who feeds it, as JSON: node, url, epoch, until, renewed, rank, before (the owner before it), facts (their version)
  *   facts   channel → what listeners' nodes must know of its audio, as the owner has said it last
  *   node    node → when it was here last, unix milliseconds, and its url
- *   log     a stream with the id `seq-0`: c channel, v version, p id, n node, s stamp (0: no record), o what all agree on, h history
+ *   log     a stream with the id `seq-0`: c channel ('' : a bell, see LEASE), v version, p id, n node, s stamp (0: no record), o what all agree on, h history
  */
 
 export const KEYS = ['epoch', 'meta', 'version', 'last', 'done', 'log'] as const;
@@ -15,7 +15,7 @@ export const KEYS = ['epoch', 'meta', 'version', 'last', 'done', 'log'] as const
 /**
  * Begins, or goes on with, a life of the data. ARGV: a new epoch; the epoch, the log's place and the id there that this node has (the first '' : none);
  * its last stamp.
- * @returns epoch, seq, 1: the node's place is in the log still, unix seconds, microseconds
+ * @returns epoch, seq, 1: the node's place is in the log still
  */
 export const HELLO = `
 local epoch = redis.call('GET', KEYS[1])
@@ -42,8 +42,7 @@ end
 local stamp = tonumber(redis.call('HGET', KEYS[2], 'stamp') or '0')
 -- Always: a server that takes no changes must not be joined.
 redis.call('HSET', KEYS[2], 'stamp', string.format('%.0f', math.max(stamp, tonumber(ARGV[5]))))
-local time = redis.call('TIME')
-return {epoch, seq, goesOn, tonumber(time[1]), tonumber(time[2])}
+return {epoch, seq, goesOn}
 `;
 
 /**
@@ -77,7 +76,7 @@ return {'ok', seq}
 `;
 
 /** The keys of LEASE. */
-export const LEASE_KEYS = ['owner', 'facts', 'node'] as const;
+export const LEASE_KEYS = ['owner', 'facts', 'node', 'meta', 'log'] as const;
 
 /**
  * Who feeds which channel: asks for channels, renews what this node has, and says how it is. ARGV: node, its url, how long a lease lasts, after how long
@@ -85,13 +84,21 @@ export const LEASE_KEYS = ['owner', 'facts', 'node'] as const;
  * (less is better), facts ('' : as before), the version of the facts that the node knows.
  * Wishes: 0: not to have it; 1: only where nobody has it; 2: it has a source on air; 3: the same, and the owner cannot be reached.
  * 4: what it has it keeps, and is away for a moment.
- * @returns for each channel: node, url, epoch, node and url of the owner before, version of the facts, facts ('' : known)
+ * @returns for each channel: node, url, epoch, node and url of the owner before, version of the facts, facts ('' : known); and at the end '1' where another node has asked in this
+ * one's name a moment ago. Where there is another owner, or news of one, that stands in the log as a bell: all nodes ask at once.
  */
 export const LEASE = `
 local node, url, lasts, stale = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local answer = {}
+local isNews = false
+local was = redis.call('HGET', KEYS[3], node)
+local isTwice = 0
+if was then
+  local seen, at = string.match(was, '^(%d+) (.*)$')
+  if at ~= url and now - tonumber(seen) < 2000 then isTwice = 1 end
+end
 redis.call('HSET', KEYS[3], node, string.format('%.0f', now) .. ' ' .. url)
 for i = 5, #ARGV, 5 do
   local channel, wish, rank, facts, known = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4]
@@ -105,6 +112,7 @@ for i = 5, #ARGV, 5 do
       owner.before, owner.beforeUrl, owner.node, owner.url, owner.till, owner.rank = owner.node, owner.url, '', '', 0, 999
       owner.epoch = owner.epoch + 1
       changed = true
+      isNews = true
     end
   elseif isMine then
     owner.till, owner.renewed, owner.rank, owner.url = now + lasts, now, rank, url
@@ -118,11 +126,13 @@ for i = 5, #ARGV, 5 do
     owner.till, owner.renewed, owner.rank = now + lasts, now, rank
     isMine = true
     changed = true
+    isNews = true
   end
   if isMine and facts ~= '' then
     owner.facts = owner.facts + 1
     redis.call('HSET', KEYS[2], channel, facts)
     changed = true
+    isNews = true
   end
   if changed then redis.call('HSET', KEYS[1], channel, cjson.encode(owner)) end
   local said = ''
@@ -132,5 +142,10 @@ for i = 5, #ARGV, 5 do
   answer[n + 1], answer[n + 2], answer[n + 3] = owner.node, owner.url, string.format('%.0f', owner.epoch)
   answer[n + 4], answer[n + 5], answer[n + 6], answer[n + 7] = owner.before, owner.beforeUrl, version, said
 end
+if isNews then
+  local seq = string.format('%.0f', redis.call('HINCRBY', KEYS[4], 'seq', 1))
+  redis.call('XADD', KEYS[5], 'MAXLEN', '~', '20000', seq .. '-0', 'c', '', 'p', node .. ' ' .. seq)
+end
+answer[#answer + 1] = tostring(isTwice)
 return answer
 `;

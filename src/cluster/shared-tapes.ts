@@ -45,6 +45,8 @@ export interface SharedTapesParts {
   /** As SharedAudioParts has them. */
   onMoved(channel: string): void;
   onOwned(channel: string): void;
+  /** Another machine has this one's name. */
+  onNameTwice(): void;
   onError(error: unknown): void;
 }
 
@@ -97,7 +99,9 @@ export class SharedTapes {
       ...{ node: options.node, url: this.#url, onError },
       ask: (args) => engine.lease(args),
       channels: () => this.#audios,
+      onNameTwice: () => this.#parts.onNameTwice(),
     });
+    engine.onBell = () => this.#leases?.poke();
     await this.#leases.start();
     let turn = 0;
     const tick = () => {

@@ -93,9 +93,10 @@ export class TitleService {
 
   /** The channel is fed here from now on: the title in force is on its tape. */
   fed(key: string): void {
-    const { channels, faces } = this.#parts;
+    const [channel, face] = [this.#parts.channels.get(key), this.#parts.faces.get(key)];
     const { now } = this.#engine.state(key);
-    if (now !== null) channels.get(key)!.audio.title(new RecordView(now, faces.get(key)!));
+    // It may have gone meanwhile.
+    if (now !== null && channel !== undefined && face !== undefined) channel.audio.title(new RecordView(now, face));
   }
 
   /** Does what is due on a channel. */

@@ -19,11 +19,13 @@ class Asking implements Leased {
   readonly heard: string[] = [];
   readonly leases: Leases;
   isAway = false;
+  namesTwice = 0;
 
-  constructor(redis: Redis, node: string) {
+  constructor(redis: Redis, node: string, url = `http://${node}`) {
     this.leases = new Leases({
-      ...{ node, url: `http://${node}`, channels: () => [['live', this]] },
+      ...{ node, url, channels: () => [['live', this]] },
       ask: async (args): Promise<Reply> => (this.isAway ? null : await redis.run('lease', [...LEASE_KEYS], args)),
+      onNameTwice: () => this.namesTwice++,
       onError: (error) => t.fail(String(error)),
     });
   }
@@ -125,6 +127,18 @@ t.test('leases', { skip: noRedis }, async (t) => {
   await next.leases.close();
   await c.sees('c');
   t.ok(performance.now() - closedMs < 1000, 'at once');
+  t.same(
+    [a, b, c, next].map(({ namesTwice }) => namesTwice),
+    [0, 0, 0, 0],
+  );
+  const other = new Asking(redis, 'b', 'http://elsewhere');
+  await other.leases.start();
+  await until(
+    () => other.namesTwice > 0 && b.namesTwice > 0,
+    3000,
+    () => 'two of one name are not noticed',
+  );
+  await other.leases.close();
   await Promise.all([b.leases.close(), c.leases.close()]);
   redis.close();
 });

@@ -13,6 +13,7 @@ import { planReload, type ReloadPlan } from '../../src/config/plan.js';
 import { until } from './player.js';
 import { freePorts, ServerProcess } from './process.js';
 import { Random } from './random.js';
+import { startNodes } from './server-nodes.js';
 
 export const DEMO_AUDIO = new URL('../../config/demo/airsplice.mp3', import.meta.url).pathname;
 /** Of a configuration: two stations for readers. `zulu` and `alpha`, in this order, have no audio by themselves; `bravo` plays. */
@@ -32,9 +33,15 @@ export const TWO_STATIONS = `stations:
  */
 export const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
 
+/**
+ * On how many machines each server runs: TEST_NODES of the environment, with a Redis between them and workers on each; a connection comes to any of them, by a
+ * seed (server-nodes.ts). 0: on one, without a cluster.
+ */
+export const NODES = Number(process.env['TEST_NODES'] ?? 0);
+
 /** How many subtests of a file run at a time, each with a server: of processes two are enough for two cores. */
 export function atOnce(jobs: number): number {
-  return WORKERS > 0 ? Math.min(2, jobs) : jobs;
+  return NODES > 0 ? 1 : WORKERS > 0 ? Math.min(2, jobs) : jobs;
 }
 
 /** Spreads connections among the workers by a seed. */
@@ -93,6 +100,7 @@ ${extra}
 export async function startServer(t: Test, yaml: string, folder = tempFolder(t), log?: Log): Promise<TestServer> {
   const path = join(folder, 'config.yaml');
   writeFileSync(path, yaml);
+  if (NODES > 0) return startNodes(t, yaml, folder, log);
   if (WORKERS > 0) return startProcesses(t, yaml, folder, log);
   const read = (text: string) => {
     const config = loadConfig(path, process.env, text);
@@ -163,7 +171,7 @@ async function startProcesses(t: Test, yaml: string, folder: string, log: Log | 
 }
 
 /** A line of a process. What none of its log has written is a warning. */
-function passOn(line: string, log: Log): void {
+export function passOn(line: string, log: Log): void {
   if (!line.startsWith('{')) return void log.warn({}, line);
   const { level, time: _, msg, ...fields } = JSON.parse(line);
   log[LEVELS[level] ?? 'error'](fields, msg);
@@ -171,7 +179,7 @@ function passOn(line: string, log: Log): void {
 const LEVELS: Readonly<Record<number, keyof Log>> = { 20: 'debug', 30: 'info', 40: 'warn' };
 
 /** A port for each address, and the one behind it for SHOUTcast. */
-async function portsFor(yaml: string): Promise<[number, number[]]> {
+export async function portsFor(yaml: string): Promise<[number, number[]]> {
   const count = yaml.match(/\bport: 0\b/g)?.length ?? 0;
   const ports: number[] = [];
   while (ports.length < Math.max(1, count)) ports.push(await freePorts(2));

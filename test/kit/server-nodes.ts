@@ -1,0 +1,127 @@
+/**
+ * The server of a test as several machines: processes with one Redis between them, the same configuration, and in front of each address a proxy that leads a
+ * connection to any of them, by a seed. What is each machine's own (README, "Growing") is not for this.
+ */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Test } from 'tap';
+import type { Log } from '../../src/base/log.js';
+import { control } from '../../src/cli/control.js';
+import { loadConfig } from '../../src/config/load.js';
+import { planReload } from '../../src/config/plan.js';
+import { until } from './player.js';
+import { freePort, ServerProcess } from './process.js';
+import { Random } from './random.js';
+import { RedisServer } from './redis.js';
+import { NODES, passOn, portsFor, SPREAD, type TestServer, WORKERS } from './server.js';
+
+const STARTED_MS = 60_000;
+const SECRET = 'a secret that all machines of a test know';
+
+interface Machine {
+  readonly server: ServerProcess;
+  readonly ports: readonly number[];
+  readonly path: string;
+  fileOf(text: string): string;
+}
+
+export async function startNodes(t: Test, yaml: string, folder: string, log: Log | undefined): Promise<TestServer> {
+  process.env['CLUSTER_SECRET'] = SECRET;
+  const [port, ports] = await portsFor(yaml);
+  const redis = await RedisServer.start(t);
+  const random = new Random();
+  t.teardown(() => {
+    if (!t.passing()) process.stderr.write(`connections were spread with SEED=${random.seed}\n`);
+  });
+  const machines = await Promise.all(
+    Array.from({ length: NODES }, (_, i) => startMachine(t, yaml, join(folder, `node${i}`), `node${i}`, redis, log)),
+  );
+  await Promise.all(
+    ports.map((front, place) => spread(t, front, () => machines[random.int(0, NODES - 1)]!.ports[place]!)),
+  );
+  const app: TestServer['app'] = {
+    ports,
+    shoutcastPorts: ports.map((each) => each + 1),
+    restrict: () => t.fail('not from outside'),
+    get reload(): never {
+      throw new Error('not from outside');
+    },
+    reopen: () => {
+      for (const { server } of machines) server.child.kill('SIGHUP');
+    },
+    backup: () => Promise.reject(new Error('not from outside')),
+    ailment: () => (machines.every(({ server }) => server.ended === undefined) ? null : 'one has ended'),
+    stop: async () => {
+      const there = machines.filter(({ server }) => server.ended === undefined);
+      await Promise.all(there.map(({ server }) => server.end('SIGTERM')));
+      return [];
+    },
+  };
+  let live = loadConfig(machines[0]!.path, process.env);
+  const reload = async (text: string) => {
+    for (const { path, fileOf } of machines) writeFileSync(path, fileOf(text));
+    const planned = loadConfig(machines[0]!.path, process.env);
+    const plan = planReload(live, planned);
+    for (const { path } of machines) {
+      await control(loadConfig(path, process.env).data.folder, 'reload', AbortSignal.timeout(STARTED_MS));
+    }
+    live = planned;
+    return plan;
+  };
+  return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder, reload };
+}
+
+async function startMachine(
+  t: Test,
+  yaml: string,
+  folder: string,
+  node: string,
+  redis: RedisServer,
+  log: Log | undefined,
+): Promise<Machine> {
+  mkdirSync(folder, { recursive: true });
+  const [port, ports] = await portsFor(yaml);
+  const tapes = await freePort();
+  const level = log === undefined ? 'silent' : 'debug';
+  const fileOf = (text: string) => {
+    let next = 0;
+    const named = text
+      .replace(/\bport: 0\b/g, () => `port: ${ports[next++]}`)
+      .replace(/^log: \{/m, `log: { level: ${level},`);
+    const data = /^data:/m.test(text) ? '' : `data: { folder: ${join(folder, 'data')} }\n`;
+    const logged = /^log:/m.test(text) ? '' : `log: { level: ${level} }\n`;
+    const shared = `tapes: { host: 127.0.0.1, port: ${tapes}, secret: 'env:CLUSTER_SECRET' }`;
+    const cluster = `cluster: { url: ${redis.url}, node: ${node}, ${shared} }\n`;
+    return `workers: ${WORKERS}\n${cluster}${data}${logged}${named}`;
+  };
+  const path = join(folder, 'config.yaml');
+  writeFileSync(path, fileOf(yaml));
+  const env = { TMPDIR: folder, TEST_SPREAD: String(new Random().seed) };
+  const server = new ServerProcess(t, port, [path], env, [], SPREAD);
+  createInterface(server.child.stderr!).on('line', (line) => log !== undefined && passOn(line, log));
+  await until(() => {
+    if (server.ended !== undefined) throw new Error(`${node} ended with ${server.ended}: ${server.err}`);
+    return server.out.includes('plays');
+  }, STARTED_MS);
+  return { server, ports, path, fileOf };
+}
+
+/** Each connection to the one goes to the other; half-closed, reset and slow as it is. */
+function spread(t: Test, front: number, toPort: () => number): Promise<void> {
+  const server = net.createServer({ allowHalfOpen: true }, (client) => {
+    const machine = net.connect({ port: toPort(), host: '127.0.0.1', allowHalfOpen: true });
+    for (const [one, two] of [
+      [client, machine],
+      [machine, client],
+    ] as const) {
+      one.on('error', () => two.destroy());
+      one.on('close', () => two.destroy());
+    }
+    client.pipe(machine).pipe(client);
+  });
+  t.teardown(() => server.close());
+  return new Promise((resolve, reject) => server.once('error', reject).listen(front, '127.0.0.1', () => resolve()));
+}
