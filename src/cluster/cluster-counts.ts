@@ -32,7 +32,7 @@ export class ClusterCounts {
 
   /** Another machine is there. */
   enter(): OtherCounts {
-    const sender: TallySender = { isFull: true, send: () => undefined };
+    const sender: TallySender = { isFull: true, isDeaf: true, send: () => undefined };
     this.#others.add(sender);
     this.#parts.counted.enter(sender);
     return { said: new Map(), sender };

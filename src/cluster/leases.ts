@@ -28,6 +28,8 @@ export interface Leased {
   /** What is to be known of the channel's audio, where it is fed here: JSON; '': as before. */
   readonly facts: string;
   onOwner(owner: LeaseOwner): void;
+  /** What `facts` has said last did not arrive, or is there no more. */
+  onUnsaid(): void;
 }
 
 export interface LeasesParts {
@@ -117,6 +119,7 @@ export class Leases {
     });
     try {
       const answer = (await this.#parts.ask([...this.#head, ...args])) as readonly string[] | null;
+      if (answer === null) for (const [, leased] of asked) leased.onUnsaid();
       if (answer === null || this.#isClosed) return;
       if (answer[asked.length * FIELDS] === '1') this.#parts.onNameTwice();
       for (const [i, [channel, leased]] of asked.entries()) {
@@ -131,9 +134,11 @@ export class Leases {
         ];
         const [node, url, epoch, beforeNode, beforeUrl, version, facts] = fields;
         if (facts !== '') this.#known.set(channel, version);
+        if (node === this.#parts.node && version === '0') leased.onUnsaid();
         leased.onOwner({ node, url, epoch: Number(epoch), beforeNode, beforeUrl, facts });
       }
     } catch (error) {
+      for (const [, leased] of asked) leased.onUnsaid();
       this.#parts.onError(error);
     }
   }

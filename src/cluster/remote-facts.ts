@@ -35,6 +35,11 @@ export class RemoteFacts {
     return JSON.stringify({ ...facts, ...moments });
   }
 
+  /** What was said last is said again. */
+  forgetSaid(): void {
+    this.#said = null;
+  }
+
   /** It was said by another node. */
   set(text: string): void {
     this.#said = null;

@@ -48,7 +48,8 @@ export class SessionBridges {
 
   /** Another machine has connected. */
   take(node: string, stream: Duplex): void {
-    if (this.#isClosed) return void stream.destroy();
+    // Another machine of this one's name is no other one.
+    if (this.#isClosed || node === this.#parts.node) return void stream.destroy();
     // Its connection before this one may not have ended here yet.
     this.#bridges.get(node)?.close();
     let number = this.#numbers.get(node);

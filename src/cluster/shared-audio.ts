@@ -140,6 +140,10 @@ export class SharedAudio implements Leased {
     return this.#phase === 'owning' ? this.remote.take(this.channel) : '';
   }
 
+  onUnsaid(): void {
+    this.remote.forgetSaid();
+  }
+
   onOwner(owner: LeaseOwner): void {
     const before = this.#owner;
     if (this.#isClosed) return;

@@ -8,7 +8,7 @@ import type { ChannelAudio } from '../audio/channel-audio.js';
 import { numberMarksFrom } from '../audio/mark.js';
 import type { Clock } from '../base/clock.js';
 import type { LinkedAudio } from '../link/linked-audio.js';
-import type { TapeNames } from '../link/tape-names.js';
+import { isSameTape, type TapeNames } from '../link/tape-names.js';
 import { type ReturnedTape, TapeReturns } from '../link/tape-returns.js';
 import type { Purpose } from './tape-server.js';
 
@@ -38,14 +38,15 @@ export async function takeOver(
   parts: TakeoverParts,
 ): Promise<void> {
   const { clock, names, onError } = parts;
-  const returns = new TapeReturns({ clock, has: (channel) => channel === audio.key, onError });
+  const make = () => new TapeReturns({ clock, has: (channel) => channel === audio.key, onError });
+  const [whole, most] = [make(), make()];
   try {
-    const handed = beforeUrl === '' ? undefined : await handedOver(audio.key, returns, beforeUrl, epoch, parts);
-    const there = handed ?? (await mostOf(audio.key, returns, parts));
+    const handed = beforeUrl === '' ? undefined : await handedOver(audio.key, whole, beforeUrl, epoch, parts);
+    const there = handed ?? (await mostOf(audio.key, most, parts));
     const { tape } = here;
     const isHere = tape !== undefined && tape.head > tape.tail;
-    const isMore = there !== undefined && (there.fed !== null || !isHere || there.audio.tape!.head > tape.head);
-    numberMarksFrom(Math.max(returns.lastMark, here.lastMark) + MARKS_UNSEEN);
+    const isMore = there !== undefined && (there.fed !== null || !isHere || isBetter(there, here));
+    numberMarksFrom(Math.max(whole.lastMark, most.lastMark, here.lastMark) + MARKS_UNSEEN);
     if (audio.tape !== undefined) audio.leave();
     if (isMore) {
       names.set(audio.goOn(there.audio, there.fed?.open), there.name);
@@ -54,8 +55,15 @@ export async function takeOver(
   } catch (error) {
     onError(error);
   } finally {
-    returns.close();
+    whole.close();
+    most.close();
   }
+}
+
+/** Of one tape that which has more; of two the one here, where it is played here. */
+function isBetter({ audio, name }: ReturnedTape, here: LinkedAudio): boolean {
+  const { head, name: own } = here.tape!;
+  return isSameTape(name, own) ? audio.tape!.head > head : here.listeners === 0;
 }
 
 /** Undefined: that node cannot be reached, or has no tape. */
@@ -80,7 +88,13 @@ async function mostOf(
 ): Promise<ReturnedTape | undefined> {
   const urls = await others().catch(() => []);
   const streams = await Promise.all(
-    urls.map((url) => Promise.race([ask(url, channel, 'offer').catch(() => null), pause(OFFERS_MS)])),
+    urls.map(async (url) => {
+      const asked = ask(url, channel, 'offer').catch(() => null);
+      const stream = await Promise.race([asked, pause(OFFERS_MS)]);
+      // One that comes too late is of no use.
+      if (stream === null) void asked.then((late) => late?.destroy());
+      return stream;
+    }),
   );
   const there = streams.filter((stream) => stream !== null);
   for (const stream of there) returns.take(stream);

@@ -79,7 +79,7 @@ export class HubTallies {
     const own = this.#tallies.take(MOST_TALLY_ROWS);
     if (own !== null) this.#hear(this.#hub, own);
     for (const { sender, others, isFirst } of this.#participants.values()) {
-      if (sender.isFull || (isFirst && nowMs < this.#settledMs)) continue;
+      if (sender.isDeaf || sender.isFull || (isFirst && nowMs < this.#settledMs)) continue;
       const rows = others.take(MOST_TALLY_ROWS);
       if (rows === null && !isFirst) continue;
       sender.send({ type: 'tallies', rows: rows ?? { counts: [], peaks: [], notices: [] }, isFirst });
@@ -90,10 +90,10 @@ export class HubTallies {
   #enter(sender: TallySender): Participant {
     const others = new Tallies(this.#remembered);
     others.share();
-    for (const { own } of this.#participants.values()) {
+    for (const { own } of sender.isDeaf ? [] : this.#participants.values()) {
       for (const [name, keys] of own) for (const [key, count] of keys) others.tally(name).add(key, count);
     }
-    for (const [key, count] of this.#peaks) others.raise(key, count);
+    for (const [key, count] of sender.isDeaf ? [] : this.#peaks) others.raise(key, count);
     const participant = { own: new Map(), others, sender, isFirst: true };
     this.#participants.set(sender, participant);
     return participant;
@@ -112,19 +112,23 @@ export class HubTallies {
     for (const [key, count] of peaks) {
       if (count <= (this.#peaks.get(key) ?? 0)) continue;
       this.#peaks.set(key, count);
-      for (const each of this.#participants.values()) if (each !== from) each.others.raise(key, count);
+      for (const each of this.#hearing(from)) each.others.raise(key, count);
     }
     for (const [name, rows] of notices) {
-      for (const each of this.#participants.values()) {
-        if (each === from) continue;
+      for (const each of this.#hearing(from)) {
         const others = each.others.notices(name);
         for (const [key, amount] of rows) others.add(key, amount);
       }
     }
   }
 
+  /** All others that are said something. */
+  *#hearing(from: Participant): Iterable<Participant> {
+    for (const each of this.#participants.values()) if (each !== from && !each.sender.isDeaf) yield each;
+  }
+
   #add(from: Participant, name: string, key: string, change: number): void {
     if (change === 0) return;
-    for (const each of this.#participants.values()) if (each !== from) each.others.tally(name).add(key, change);
+    for (const each of this.#hearing(from)) each.others.tally(name).add(key, change);
   }
 }

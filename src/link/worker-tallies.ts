@@ -7,6 +7,8 @@ import { MOST_TALLY_ROWS, type TallyMessage } from './tally-messages.js';
 export interface TallySender {
   /** Whether it does not keep up: what is to be said waits, and grows no further than what is counted. */
   readonly isFull: boolean;
+  /** It is said nothing, ever: what others have is not kept for it. */
+  readonly isDeaf?: boolean;
   send(message: TallyMessage): void;
 }
 

@@ -42,6 +42,12 @@ class Asking implements Leased {
     this.facts = '';
   }
 
+  unsaid = 0;
+
+  onUnsaid(): void {
+    this.unsaid++;
+  }
+
   async sees(node: string): Promise<void> {
     await until(
       () => this.owner?.node === node,
@@ -88,6 +94,24 @@ t.test('leases', { skip: noRedis }, async (t) => {
     () => c.heard.length === 2 && a.heard.length === 2,
     3000,
     () => 'no news of facts',
+  );
+
+  t.comment('what did not arrive, or was forgotten, is said again');
+  const before = b.unsaid;
+  b.isAway = true;
+  await until(
+    () => b.unsaid > before,
+    3000,
+    () => 'not known to be unsaid',
+  );
+  b.isAway = false;
+  await server.ask('DEL facts owner');
+  b.facts = '';
+  const lost = b.unsaid;
+  await until(
+    () => b.unsaid > lost && b.owner?.node === 'b',
+    3000,
+    () => 'not known to be forgotten',
   );
 
   t.comment('an owner that is away, and cannot be reached either');
