@@ -92,6 +92,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cluster/session-bridge': ['e2e/cluster'],
   'cluster/shared-audio': ['e2e/cluster'],
   'cluster/shared-tapes': ['e2e/cluster'],
+  'cluster/takeover': ['e2e/cluster'],
   'cluster/sender': ['cluster/cluster-engine'],
   'cluster/shared-channel': ['cluster/cluster-engine'],
   'client/browser': ['client/attach', 'client/follow'],

@@ -48,7 +48,7 @@ export class SessionBridges {
 
   /** Another machine has connected. */
   take(node: string, stream: Duplex): void {
-    // Another machine of this one's name is no other one.
+    // Another machine has this one's name.
     if (this.#isClosed || node === this.#parts.node) return void stream.destroy();
     // Its connection before this one may not have ended here yet.
     this.#bridges.get(node)?.close();

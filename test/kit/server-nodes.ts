@@ -1,6 +1,6 @@
 /**
  * The server of a test as several machines: processes with one Redis between them, the same configuration, and in front of each address a proxy that leads a
- * connection to any of them, by a seed. What is each machine's own (README, "Growing") is not for this.
+ * connection to any of them, by a seed. What is each machine's own (src/cluster/README.md, "Bounds") is not for this.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
