@@ -1,10 +1,9 @@
 /**
  * A connection to Redis, or Valkey: the one place where the package enters. One connection asks, another waits for the log's next entries. It lives until
  * the first thing goes wrong with it (an error of the connection, an answer that does not come in time) and is not used again then: its owner
- * connects anew, and looks at what has become of what was under way (node-link.ts).
+ * connects anew, and looks at what has become of what was under way (node-link.ts). The package is loaded when it is needed: a server that is alone starts
+ * without it.
  */
-
-import { createClient } from 'redis';
 
 export interface RedisOptions {
   /** redis:// or rediss://, with user and password where they are needed. */
@@ -52,7 +51,7 @@ export class Redis {
   static async connect(options: RedisOptions, scripts: Readonly<Record<string, string>>): Promise<Redis> {
     const { answerMs } = options;
     const url = options.sentinels.length === 0 ? options.url : await masterUrl(options);
-    const clients = [makeClient(url, options), makeClient(url, options)] as const;
+    const clients = await Promise.all([makeClient(url, options), makeClient(url, options)]);
     const redis = new Redis(...clients, answerMs);
     try {
       await within(answerMs, Promise.all(clients.map((client) => client.connect())));
@@ -117,10 +116,11 @@ export class Redis {
   }
 }
 
-type Client = ReturnType<typeof makeClient>;
+type Client = Awaited<ReturnType<typeof makeClient>>;
 
 /** One that does not connect again by itself. */
-function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'answerMs' | 'ca'>) {
+async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'answerMs' | 'ca'>) {
+  const { createClient } = await import('redis');
   const base = { reconnectStrategy: false as const, connectTimeout: answerMs, keepAlive: true };
   const socket = url.startsWith('rediss:') ? { ...base, tls: true as const, ...(ca && { ca }) } : base;
   return createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
@@ -144,7 +144,7 @@ async function masterUrl(options: RedisOptions): Promise<string> {
   const { url, sentinels, master, answerMs } = options;
   const reasons: string[] = [];
   for (const sentinel of sentinels) {
-    const client = makeClient(sentinel, options);
+    const client = await makeClient(sentinel, options);
     client.on('error', () => undefined);
     try {
       await within(answerMs, client.connect());

@@ -1,7 +1,6 @@
 /** Asks another node for a channel's tape, or for sessions (tape-server.ts), by undici. */
 
 import type { Duplex } from 'node:stream';
-import { Client } from 'undici';
 import { PROTOCOL, type Purpose } from './tape-server.js';
 
 export interface TapeClientOptions {
@@ -35,6 +34,8 @@ export function askForSessions(url: string, options: TapeClientOptions): Promise
 }
 
 async function upgraded(url: string, path: string, { secret, ca }: TapeClientOptions): Promise<Duplex> {
+  // Loaded when it is needed: a server that is alone starts without it.
+  const { Client } = await import('undici');
   const client = new Client(url, { connect: { timeout: CONNECT_MS, ...(ca && { ca }) }, headersTimeout: ANSWER_MS });
   try {
     const { socket } = await client.upgrade({
