@@ -16,11 +16,18 @@ function ip(...args: string[]): void {
 
 /** Why a test that needs them is skipped; false: they can be made. */
 export function noHosts(): string | false {
-  const name = `probe${process.pid}`;
-  const made = spawnSync('ip', ['netns', 'add', name]);
-  if (made.status !== 0) return 'network namespaces cannot be made here';
+  const name = `as${process.pid % 100_000}p`;
+  const steps = [
+    ['link', 'add', `${name}b`, 'type', 'bridge'],
+    ['netns', 'add', name],
+    ['link', 'add', `${name}v`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name],
+    ['link', 'set', `${name}v`, 'master', `${name}b`, 'up'],
+    ['netns', 'exec', name, 'true'],
+  ];
+  const failed = steps.find((args) => spawnSync('ip', args).status !== 0);
   spawnSync('ip', ['netns', 'del', name]);
-  return false;
+  spawnSync('ip', ['link', 'del', `${name}b`]);
+  return failed === undefined ? false : `no hosts can be made here: ip ${failed.join(' ')}`;
 }
 
 /** One host. */
