@@ -51,6 +51,7 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
     ...checkAccess(raw, channels),
     ...checkProxied(raw),
     ...checkAlerts(raw, channels),
+    ...checkCluster(raw),
     ...checkDemoSecrets(raw, channels, env),
   ];
 }
@@ -188,6 +189,15 @@ function isDemoSecret(text: unknown, env: NodeJS.ProcessEnv): boolean {
 
 function isThisMachine(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isLoopback(plainAddress(host));
+}
+
+/** The port for other machines is one of its own. */
+function checkCluster(raw: unknown): Finding[] {
+  const port = member(member(member(raw, 'cluster'), 'tapes'), 'port');
+  const isTaken = items(member(raw, 'addresses')).some(([, address]) => member(address, 'port') === port);
+  if (typeof port !== 'number' || port === 0 || !isTaken) return [];
+  const message = 'is the port of an address: other machines come to one of their own';
+  return [{ path: ['cluster', 'tapes', 'port'], at: 'value', message }];
 }
 
 function entries(value: unknown): [string, unknown][] {

@@ -1,0 +1,52 @@
+/** What a configuration says of other machines: each mistake with its place, and no secret in any of them. */
+
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { loadConfig } from '../../src/config/load.js';
+import { planReload, planText } from '../../src/config/plan.js';
+
+const ENV = { SECRET: 'a secret that all machines know, really' };
+const STATION = `stations: { st: { channels: { live: { sources: [{ type: encoder, password: env:SECRET }] } } } }
+`;
+
+function load(t: Test, cluster: string, more = '') {
+  const text = `cluster: ${cluster}\n${more}${STATION}`;
+  return loadConfig(join(t.testdir({ 'airsplice.yaml': text }), 'airsplice.yaml'), ENV);
+}
+
+const TAPES = 'tapes: { host: 10.0.0.1, port: 8100, secret: env:SECRET }';
+
+t.test('what is enough, and its defaults', async (t) => {
+  const { cluster } = load(t, `{ url: redis://localhost, node: one.b-2, ${TAPES} }`);
+  t.match(cluster, { prefix: 'airsplice:', sources: true, answerSeconds: 1, sentinels: [] });
+  t.equal(cluster?.tapes?.secret.export().toString(), ENV.SECRET);
+  t.equal(load(t, '{ url: "rediss://u:p@h:1/2", node: a }').cluster?.tapes, undefined, 'titles alone');
+});
+
+t.test('mistakes', async (t) => {
+  const wrong = (cluster: string, message: RegExp, more = '') =>
+    t.throws(() => load(t, cluster, more), { message }, cluster);
+  wrong('{ node: a }', /cluster\.url: is missing; must be a redis:\/\/ or rediss:\/\/ URL/);
+  wrong('{ url: "http://:p4ssw0rd@h", node: a }', /^(?!.*p4ssw0rd).*cluster\.url: must be a redis/);
+  wrong('{ url: redis://h }', /cluster\.node: is missing/);
+  wrong('{ url: redis://h, node: "a b" }', /cluster\.node: must be 1 to 64 of the characters/);
+  wrong('{ url: redis://h, node: a, tapes: { host: h, port: 1, secret: short } }', /tapes\.secret: must be env: and/);
+  wrong('{ url: redis://h, nod: a }', /cluster\.nod: is not an option.*node/);
+  wrong(
+    `{ url: redis://h, node: a, ${TAPES} }`,
+    /tapes\.port: is the port of an address/,
+    'addresses: [{ host: h, port: 8100 }]\n',
+  );
+  t.doesNotThrow(() =>
+    load(t, `{ url: redis://h, node: a, ${TAPES} }`, 'addresses: [{ host: 127.0.0.1, port: 8101 }]\n'),
+  );
+});
+
+t.test('a reload cannot change it, and says so without a secret', async (t) => {
+  const plan = planReload(
+    load(t, '{ url: "redis://u:one@h", node: a }'),
+    load(t, '{ url: "redis://u:two@h", node: b }'),
+  );
+  t.same(plan.refused.map(({ path }) => path).sort(), ['cluster.node', 'cluster.url']);
+  t.notMatch(planText(plan), /one|two/);
+});
