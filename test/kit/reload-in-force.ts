@@ -33,9 +33,14 @@ export async function inForce(world: PairsWorld, key: string): Promise<void> {
   if (String(found) !== String(wanted)) throw new Error(`${key} shows ${found}, not ${wanted}`);
   if (channel.access === 'open' && world.air.get(key)!.onAir !== null && !world.air.get(key)!.isOpen) {
     for (const mount of [`/${key}`, ...channel.mounts]) {
-      // A source that has just begun has not filled a segment.
-      await until(async () => (await request(world.port, `HEAD ${mount} HTTP/1.1`)).status !== 503, PATIENCE_MS);
-      const { headers } = await expect(`HEAD ${mount} HTTP/1.1`, 200);
+      // A source that has just begun has not filled a segment; and one worker knows it a moment before the other.
+      let answer = await request(world.port, `HEAD ${mount} HTTP/1.1`);
+      await until(async () => {
+        if (answer.status === 503) answer = await request(world.port, `HEAD ${mount} HTTP/1.1`);
+        return answer.status !== 503;
+      }, PATIENCE_MS);
+      if (answer.status !== 200) throw new Error(`HEAD ${mount}: ${answer.status}`);
+      const { headers } = answer;
       const [server, mark] = [world.config.top['streams']!['server'], world.config.top['streams']!['headers']];
       const heads = [headers.get('icy-name'), headers.get('icy-genre'), headers.get('server'), headers.get('x-mark')];
       const due = [
