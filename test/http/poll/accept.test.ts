@@ -73,7 +73,7 @@ async function bothWays(t: Test, port: number, bytes: string, before = ''): Prom
       wire.send(before === '' ? blank + bytes : bytes);
       await until(
         () => wire.closed || wire.ended,
-        5000,
+        20_000,
         () => `${JSON.stringify(before + bytes)} is not closed: ${JSON.stringify(wire.got)}`,
       );
       return undated(wire.got);
