@@ -140,6 +140,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'link/segment-message': ['link/replica-tape', 'link/tape-receiver'],
   'link/tape-messages': ['link/tape-receiver', 'link/tape-sender'],
   'link/tape-subscription': ['link/tape-sender', 'link/replica-tape'],
+  'link/segment-sender': ['link/tape-sender', 'link/replica-tape'],
   'listener/unique-tally': ['behaviour/joined-limits'],
   'metadata/push-schema': ['metadata/push-input', 'http/push', 'http/push-refusals'],
   'net/judge': ['http/push-refusals', 'http/ingest/encoder', 'behaviour/push-tokens'],

@@ -58,7 +58,10 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
 /** The audio that this node shares with others. Null: titles alone are shared. Before the sources run. */
 export function makeSharedTapes(
   { config, clock, log, onError, repeats }: Core,
-  parts: Pick<SharedTapesParts, 'engine' | 'channels' | 'names' | 'sessions' | 'counted' | 'onMoved' | 'onOwned'>,
+  parts: Pick<
+    SharedTapesParts,
+    'engine' | 'channels' | 'names' | 'sessions' | 'counted' | 'onMoved' | 'onFacts' | 'onOwned'
+  >,
 ): SharedTapes | null {
   const { cluster } = config;
   if (cluster?.tapes === undefined) return null;

@@ -21,6 +21,8 @@ export interface AudioTape {
   readonly lagMs: number;
   readonly tail: number;
   readonly head: number;
+  /** Of a tape that comes over a link: its segments before this one are on their way; undefined: all that there is is here. */
+  readonly comesTo?: number;
   /** The channel has another tape now: nothing is there any more, and nothing comes. */
   readonly isOver: boolean;
   /** Of the end of the last closed segment, and of all that has come in. */

@@ -23,6 +23,8 @@ export interface TapeObserver {
   onLate(late: LateTitle): void;
   /** Titles of closed segments from this one on have changed, as they came over a link. Absent: `onLate` says it. */
   onRetitled?(seq: number): void;
+  /** What heads and statistics say of it has come over a link. Absent: it changes with the tape. */
+  onFacts?(): void;
   /** Listeners begin behind what lies on the tape so far. */
   onFence(): void;
   /** There is another tape, or none: the one before is over, or was let go. */

@@ -219,6 +219,11 @@ export class Channel {
     else source.goOn(socket, ahead, place, aheadMs);
   }
 
+  /** Whether its encoder is there, with audio or not yet. */
+  get hasEncoder(): boolean {
+    return this.#encoderSource?.state === 'up';
+  }
+
   /** Ends the connection of its encoder. False: none is there. */
   endEncoder(): boolean {
     return this.#encoderSource?.end() ?? false;

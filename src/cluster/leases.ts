@@ -18,7 +18,7 @@ export interface LeaseOwner {
   readonly facts: string;
 }
 
-/** 0: not to have it. 1: only where nobody has it. 2: a source is on air here. 3: the same, and the owner cannot be reached. */
+/** 0: not to have it. 1: only where nobody has it. 2: a source is on air here, or an encoder has come. 3: the same, and the owner cannot be reached. */
 export type Wish = 0 | 1 | 2 | 3;
 
 export interface Leased {
@@ -46,8 +46,9 @@ const EVERY_MS = 300;
 /** How long a lease lasts without a renewal; and how long where its owner cannot be reached either. */
 const LASTS_MS = 5000;
 const STALE_MS = 800;
-/** No source is on air. */
+/** No source is on air; none is, and an encoder has come of which there is no audio yet. */
 export const NO_RANK = 999;
+export const EXPECTS_RANK = 998;
 const FIELDS = 7;
 
 export class Leases {

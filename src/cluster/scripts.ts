@@ -82,7 +82,7 @@ export const LEASE_KEYS = ['owner', 'facts', 'node', 'meta', 'log'] as const;
  * Who feeds which channel: asks for channels, renews what this node has, and says how it is. ARGV: node, its url, how long a lease lasts, after how long
  * without a renewal an owner that cannot be reached has lost it, milliseconds; then for each channel: its key, the wish, the rank of the source on air there
  * (less is better), facts ('' : as before), the version of the facts that the node knows.
- * Wishes: 0: not to have it; 1: only where nobody has it; 2: it has a source on air; 3: the same, and the owner cannot be reached.
+ * Wishes: 0: not to have it; 1: only where nobody has it; 2: it has a source on air, or about to be; 3: the same, and the owner cannot be reached.
  * 4: what it has it keeps, and is away for a moment.
  * @returns for each channel: node, url, epoch, node and url of the owner before, version of the facts, facts ('' : known); and at the end '1' where another node has asked in this
  * one's name a moment ago. Where there is another owner, or news of one, that stands in the log as a bell: all nodes ask at once.

@@ -19,7 +19,7 @@ import { isSameTape } from '../link/tape-names.js';
 import { fedTape, offerTapes } from '../link/tape-offer.js';
 import { TapeSender } from '../link/tape-sender.js';
 import type { Leased, LeaseOwner, Wish } from './leases.js';
-import { NO_RANK } from './leases.js';
+import { EXPECTS_RANK, NO_RANK } from './leases.js';
 import { OwnerLink } from './owner-link.js';
 import { RemoteFacts } from './remote-facts.js';
 import { type TakeoverParts, takeOver } from './takeover.js';
@@ -35,6 +35,8 @@ export interface SharedAudioParts extends TakeoverParts {
   aheadMs(): number;
   /** Its tape goes on in what `elsewhere` says. */
   onMoved(channel: string): void;
+  /** What is known of a channel that is fed elsewhere has changed. */
+  onFacts(channel: string): void;
   /** It is fed here from now on: the title in force is on its tape. */
   onOwned(channel: string): void;
   /** What is to be asked of Redis has changed. */
@@ -127,13 +129,15 @@ export class SharedAudio implements Leased {
     // What comes is as good as what would come from here.
     const isServed = this.#phase === 'following' && this.#link.isConnected;
     if (isServed && this.rank >= (this.remote.facts.onAir ?? NO_RANK)) return 0;
-    if (this.#place === -1) return 1;
+    if (this.rank === NO_RANK) return 1;
     const isLost = this.#phases.clock.now() - this.#link.lostSinceMs > LOST_MS;
     return this.#phase === 'following' && isLost ? 3 : 2;
   }
 
   get rank(): number {
-    return this.#place === -1 ? NO_RANK : this.#place;
+    if (this.#place !== -1) return this.#place;
+    // Its audio is a moment away: until then listeners anywhere wait for it.
+    return this.#phases.mayFeed && this.channel.hasEncoder ? EXPECTS_RANK : NO_RANK;
   }
 
   get facts(): string {
@@ -151,7 +155,10 @@ export class SharedAudio implements Leased {
     if (owner.epoch < before.epoch && this.#phases.clock.now() < this.#provisionalUntilMs) return;
     this.#owner = owner;
     const isMine = owner.node === this.#phases.node;
-    if (owner.facts !== '' && !isMine) this.remote.set(owner.facts);
+    if (owner.facts !== '' && !isMine) {
+      this.remote.set(owner.facts);
+      this.#phases.onFacts(this.channel.key);
+    }
     if (this.#phase === 'taking') return;
     if (isMine) this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     if (this.#phase === 'owning') {

@@ -44,6 +44,7 @@ export interface SharedTapesParts {
   readonly counted: HubTallies;
   /** As SharedAudioParts has them. */
   onMoved(channel: string): void;
+  onFacts(channel: string): void;
   onOwned(channel: string): void;
   /** Another machine has this one's name. */
   onNameTwice(): void;
@@ -203,10 +204,10 @@ export class SharedTapes {
   }
 
   #make(channel: Channel): SharedAudio {
-    const { options, clock, log, engine, names, onMoved, onOwned, onError } = this.#parts;
+    const { options, clock, log, engine, names, onMoved, onFacts, onOwned, onError } = this.#parts;
     const { node, mayFeed } = options;
     return new SharedAudio(channel, {
-      ...{ clock, log, node, names, mayFeed, onMoved, onOwned, onError },
+      ...{ clock, log, node, names, mayFeed, onMoved, onFacts, onOwned, onError },
       ask: (url, key, purpose, epoch): Promise<Duplex> => askForTape(url, key, purpose, this.#client, epoch),
       others: async () => {
         return [...this.#othersOf(await engine.nodes()).values()];

@@ -202,7 +202,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     else if (type === REVISION) this.#onRevision(message);
     else if (type === LATE) this.#onLate(message);
     else if (type === LINK_HEAD) this.#head = readHead(message);
-    else if (type === FACTS) this.#facts = readFacts(message);
+    else if (type === FACTS) this.#onFacts(message);
     else if (type === FENCE) this.#onFence(message);
     else if (type === TAPE) this.#onTape(message);
     else if (type === FALLEN) this.#onFallen();
@@ -210,6 +210,11 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
       this.#answered = this.subscription;
       this.#replace(undefined);
     } else throw new WireError(`a message of type ${type} from a hub`);
+  }
+
+  #onFacts(message: MessageReader): void {
+    this.#facts = readFacts(message);
+    for (const observer of this.#observers) observer.onFacts?.();
   }
 
   #onTape(message: MessageReader): void {
@@ -222,6 +227,8 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
       const isTheirs = isSameTape(tape.name, facts.name) && facts.first === tape.head;
       if (!isTheirs) throw new WireError('another tape goes on');
       tape.joinFrom = facts.joinFrom;
+      tape.comesTo = facts.head;
+      for (const observer of this.#observers) observer.onFence();
       return;
     }
     if (facts.name.hub !== this.#hub) this.#marks.clear();
@@ -262,6 +269,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     const before = this.#marks.at(message.whole());
     const late = { before, mark: this.#marks.known(message.whole()), atMs: message.number() };
     message.end();
+    this.#theTape();
     for (const observer of this.#observers) observer.onLate(late);
   }
 

@@ -21,17 +21,19 @@ export class ReplicaTape implements AudioTape {
   readonly metaint: number;
   readonly segmentBytes: number;
   readonly isOgg: boolean;
+  comesTo: number;
   readonly #closed: ClosedSegments<Segment | OggSegment>;
   #endMs: number;
   /** Of the open segment, without blocks, and with them. */
   #rest: Buffer = Buffer.alloc(0);
   #restWithBlocks: Buffer | undefined;
 
-  constructor({ name, metaint, segmentBytes, isOgg, lagMs, first, startMs, joinFrom }: TapeFacts) {
+  constructor({ name, metaint, segmentBytes, isOgg, lagMs, first, startMs, head, joinFrom }: TapeFacts) {
     this.name = name;
     this.metaint = metaint;
     this.segmentBytes = segmentBytes;
     this.isOgg = isOgg;
+    this.comesTo = head;
     this.#closed = new ClosedSegments({ lagMs, first, startMs, ...(isOgg ? { most: mostOggSegments(lagMs) } : {}) });
     this.#closed.joinFrom = joinFrom;
     this.#endMs = startMs;

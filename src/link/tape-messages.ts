@@ -47,9 +47,10 @@ export interface TapeFacts {
   readonly metaint: number;
   readonly segmentBytes: number;
   readonly lagMs: number;
-  /** The number of the first segment that will be sent, its audio time, and the first with which a listener may begin. */
+  /** The number of the first segment that will be sent, its audio time, the one behind all that are there, and the first with which a listener may begin. */
   readonly first: number;
   readonly startMs: number;
+  readonly head: number;
   readonly joinFrom: number;
 }
 
@@ -60,7 +61,7 @@ export function writeTape(message: MessageWriter, facts: TapeFacts): void {
   writeName(message, facts.name);
   message.byte((facts.goesOn ? GOES_ON : 0) | (facts.isOgg ? IS_OGG : 0) | (facts.hasIcy ? HAS_ICY : 0));
   message.whole(facts.metaint).whole(facts.segmentBytes).number(facts.lagMs);
-  message.whole(facts.first).number(facts.startMs).whole(facts.joinFrom);
+  message.whole(facts.first).number(facts.startMs).whole(facts.head).whole(facts.joinFrom);
 }
 
 export function readTape(message: MessageReader): TapeFacts {
@@ -76,6 +77,7 @@ export function readTape(message: MessageReader): TapeFacts {
     lagMs: message.number(),
     first: message.whole(),
     startMs: message.number(),
+    head: message.whole(),
     joinFrom: message.whole(),
   };
   message.end();

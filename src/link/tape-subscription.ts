@@ -10,30 +10,13 @@
  */
 
 import type { AudioTape } from '../audio/audio-tape.js';
-import type { Mark } from '../audio/mark.js';
-import { type LinkPages, OggSegment } from '../audio/ogg-segment.js';
 import type { LateTitle, PlayableAudio, TapeObserver } from '../audio/playable-audio.js';
-import type { AudioSegment } from '../audio/segment.js';
 import { Segment } from '../audio/segment.js';
 import type { Clock } from '../base/clock.js';
 import type { LinkConnection } from './connection.js';
-import { numberOf, SentMarks } from './linked-marks.js';
-import {
-  FACTS,
-  FALLEN,
-  FENCE,
-  FRAMES_SEGMENT,
-  GROWTH,
-  LATE,
-  LINK_HEAD,
-  MARK,
-  NO_TAPE,
-  OGG_SEGMENT,
-  REVISION,
-  TAPE,
-} from './message-types.js';
+import { FACTS, FALLEN, FENCE, GROWTH, NO_TAPE, TAPE } from './message-types.js';
 import type { MessageWriter } from './message-writer.js';
-import { writeFramesSegment, writeOggSegment, writeTitles } from './segment-message.js';
+import { SegmentSender } from './segment-sender.js';
 import {
   type AudioStats,
   type Listening,
@@ -60,7 +43,7 @@ export class TapeSubscription implements TapeObserver {
   readonly #id: number;
   #audio: PlayableAudio;
   readonly #parts: SubscriptionParts;
-  readonly #marks = new SentMarks();
+  readonly #segments: SegmentSender;
   /** What the worker has: the tape, and its segments before `#cursor`; undefined: none. */
   #tape: AudioTape | undefined;
   #cursor = 0;
@@ -70,14 +53,12 @@ export class TapeSubscription implements TapeObserver {
   #late: LateTitle | null = null;
   #joinFrom = 0;
   #facts: AudioStats | null = null;
-  #head: LinkPages | null = null;
-  #headNumber = 0;
   /** What the worker has of the rest of the open segment, and how far its tape goes. */
   #restBytes = 0;
   #endMs = Number.NaN;
   /** A worker that has nothing yet is answered, if only that there is no tape. */
   #isAnswered = false;
-  /** What the worker has, as long as it is not known whether there is a tape. */
+  /** What the worker has, as long as it is not known whether there is a tape, or that is on its way here as well. */
   #awaiting: Subscribe | null = null;
   #listening: Listening = { listeners: 0, playing: 0 };
   /** Whether it stands in its sender's lists: of those with something to send, and of those that can wait. */
@@ -88,21 +69,24 @@ export class TapeSubscription implements TapeObserver {
     this.#id = id;
     this.#audio = audio;
     this.#parts = parts;
+    this.#segments = new SegmentSender(id, parts.connection);
     // The tape keeps what is read: before anything of it is.
     audio.observe(this);
     this.#awaiting = subscribe;
-    if (audio.isComing !== true) this.#compare();
     this.#note();
   }
 
-  /** What the worker has is compared with what there is: it goes on, or has fallen off that tape. */
-  #compare(): void {
-    const { name, next } = this.#awaiting!;
+  /** What the worker has is compared with what there is: it goes on, or has fallen off that tape. False: that is not known yet. */
+  #compare({ name, next }: Subscribe): boolean {
+    const { tape, isComing } = this.#audio;
+    if (isComing === true) return false;
+    const isTheirs = tape !== undefined && isSameTape(this.#parts.names.nameOf(tape), name);
+    if (isTheirs && isToCome(tape, next)) return false;
     this.#awaiting = null;
-    const { tape } = this.#audio;
-    if (tape === undefined || !isSameTape(this.#parts.names.nameOf(tape), name)) return;
+    if (!isTheirs) return true;
     if (next >= tape.tail && next <= tape.head) this.#goOn(tape, next);
     else this.#begin(FALLEN).end();
+    return true;
   }
 
   /** How many listen at the worker's: a source on demand comes for them, not for a tape that lingers. */
@@ -142,8 +126,8 @@ export class TapeSubscription implements TapeObserver {
   }
 
   onLate(late: LateTitle): void {
-    const tape = this.#audio.tape!;
-    if (tape !== this.#tape) return;
+    const tape = tapeOf(this.#audio);
+    if (tape === undefined || tape !== this.#tape) return;
     let revised = this.#revised;
     while (revised > tape.tail && tape.at(revised - 1)!.endMs > late.atMs) revised--;
     this.#revised = revised;
@@ -155,6 +139,10 @@ export class TapeSubscription implements TapeObserver {
   onRetitled(seq: number): void {
     if (tapeOf(this.#audio) !== this.#tape || seq >= this.#revised) return;
     this.#revised = seq;
+    this.#note();
+  }
+
+  onFacts(): void {
     this.#note();
   }
 
@@ -170,12 +158,14 @@ export class TapeSubscription implements TapeObserver {
   send(): boolean {
     const { connection } = this.#parts;
     if (connection.isFull) return false;
-    this.#sendTape();
+    if (this.#awaiting !== null && !this.#compare(this.#awaiting)) return true;
+    // Who passes the tape on knows what to say of it as soon as it is there.
     this.#sendFacts();
+    if (!this.#sendTape()) return true;
     const tape = this.#tape;
     if (tape === undefined) return true;
     if (this.#revised < this.#cursor) this.#sendRevised(tape);
-    if (this.#late !== null) this.#sendLate(this.#late);
+    if (this.#late !== null) this.#sendLate(this.#late, tape);
     while (this.#cursor < tape.head) {
       if (connection.isFull) return false;
       this.#sendSegment(tape, this.#cursor);
@@ -185,32 +175,29 @@ export class TapeSubscription implements TapeObserver {
     return true;
   }
 
-  /** Where the tape that the worker has is not the channel's, or has forgotten what the worker needs next. */
-  #sendTape(): void {
+  /** Where the tape that the worker has is not the channel's, or has forgotten what the worker needs next. False: what it has is still on its way here. */
+  #sendTape(): boolean {
     const { tape: whole } = this.#audio;
     const tape = tapeOf(this.#audio);
-    if (this.#awaiting !== null) {
-      if (this.#audio.isComing === true) return;
-      this.#compare();
-    }
     if (this.#tape !== undefined && this.#tape === whole && this.#cursor < whole.tail) {
       this.#begin(FALLEN).end();
       this.#tape = undefined;
     }
-    if (tape === this.#tape && this.#isAnswered) return;
+    if (tape === this.#tape && this.#isAnswered) return true;
     if (tape !== undefined && this.#isTheirs(tape)) {
+      if (isToCome(tape, this.#cursor)) return false;
       const goesOn = this.#cursor >= tape.tail && this.#cursor <= tape.head;
       if (goesOn) this.#goOnIn(tape);
       else this.#begin(FALLEN).end();
-      if (goesOn) return;
+      if (goesOn) return true;
     }
     this.#isAnswered = true;
-    this.#head = null;
     this.#late = null;
-    this.#marks.clear();
+    this.#segments.clear();
     this.#tape = tape;
     if (tape === undefined) this.#begin(NO_TAPE).end();
     else this.#announce(tape, tape.tail, false);
+    return true;
   }
 
   /** Whether it is the one that the worker has, in another audio, or taken anew by this one. */
@@ -224,7 +211,7 @@ export class TapeSubscription implements TapeObserver {
     // Which titles came late meanwhile is not known, nor what there is of the open segment.
     this.#revised = tape.tail;
     this.#late = null;
-    this.#head = null;
+    this.#segments.goOn();
     this.#restBytes = 0;
     this.#endMs = Number.NaN;
   }
@@ -239,7 +226,7 @@ export class TapeSubscription implements TapeObserver {
   }
 
   #announce(tape: AudioTape, first: number, goesOn: boolean): void {
-    const { metaint, segmentBytes, lagMs, joinFrom } = tape;
+    const { metaint, segmentBytes, lagMs, head, joinFrom } = tape;
     this.#cursor = this.#revised = first;
     this.#joinFrom = joinFrom;
     this.#restBytes = 0;
@@ -251,6 +238,7 @@ export class TapeSubscription implements TapeObserver {
       isOgg: tape.rendering(false) !== null,
       hasIcy: this.#audio.metaint !== null,
       ...{ metaint, segmentBytes, lagMs, joinFrom, first },
+      head: Math.max(head, tape.comesTo ?? 0),
       startMs: tape.at(first)?.startMs ?? tape.edgeMs,
     });
     message.end();
@@ -275,46 +263,26 @@ export class TapeSubscription implements TapeObserver {
     for (let seq = Math.max(this.#revised, tape.tail); seq < this.#cursor; seq++) {
       const segment = tape.at(seq);
       if (!(segment instanceof Segment) || segment.late === null) continue;
-      this.#introduceAll(segment);
-      const message = this.#begin(REVISION).whole(seq);
-      writeTitles(message, segment);
-      message.end();
+      this.#segments.sendTitles(tape, seq, segment);
     }
     this.#revised = this.#cursor;
   }
 
-  #sendLate({ before, mark, atMs }: LateTitle): void {
+  #sendLate(late: LateTitle, tape: AudioTape): void {
     this.#late = null;
-    this.#introduce(before);
-    this.#introduce(mark);
-    this.#begin(LATE).whole(numberOf(before)).whole(mark.order).number(atMs).end();
+    this.#segments.sendLate(tape, late);
   }
 
   #sendSegment(tape: AudioTape, seq: number): void {
-    const { connection, clock } = this.#parts;
+    const { clock } = this.#parts;
     const segment = tape.at(seq)!;
-    this.#introduceAll(segment);
-    const { endMs } = segment;
     // A moment that is not known any more is the present one.
-    const agoMs = clock.now() - Math.min(clock.now(), this.#audio.arrivedMs(endMs));
-    const beside = { seq, arrivedMs: clock.wallMs() - agoMs, rest: tape.rest(seq + 1, false) };
-    if (segment instanceof OggSegment) {
-      if (segment.head !== this.#head) this.#sendHead(segment.head);
-      writeOggSegment(this.#begin(OGG_SEGMENT), segment, beside, this.#headNumber);
-    } else if (segment instanceof Segment) writeFramesSegment(this.#begin(FRAMES_SEGMENT), segment, beside);
-    connection.endWith(segment.bytes);
-    tape.held();
-    this.#restBytes = beside.rest.length;
+    const agoMs = clock.now() - Math.min(clock.now(), this.#audio.arrivedMs(segment.endMs));
+    const rest = tape.rest(seq + 1, false);
+    this.#segments.send(tape, segment, { seq, arrivedMs: clock.wallMs() - agoMs, rest });
+    this.#restBytes = rest.length;
     this.#cursor++;
     if (this.#revised === seq) this.#revised++;
-  }
-
-  #sendHead(head: LinkPages): void {
-    this.#head = head;
-    this.#begin(LINK_HEAD)
-      .whole(++this.#headNumber)
-      .whole(head.pages);
-    this.#parts.connection.endWith(head.bytes);
   }
 
   #sendFence({ joinFrom }: AudioTape): void {
@@ -334,34 +302,6 @@ export class TapeSubscription implements TapeObserver {
     this.#endMs = endMs;
   }
 
-  /** Makes known the marks that a segment names. */
-  #introduceAll(segment: AudioSegment): void {
-    this.#introduce(segment.before);
-    if (segment instanceof Segment) this.#introduce(segment.repeats);
-    for (let i = 0; i < segment.marks.length; i++) this.#introduce(segment.marks[i]!.mark);
-    if (segment instanceof Segment) this.#introduce(segment.following);
-  }
-
-  #introduce(mark: Mark | null): void {
-    if (mark === null || this.#marks.has(mark)) return;
-    if (this.#marks.isLong) this.#forgetMarks(mark);
-    const message = this.#begin(MARK);
-    this.#marks.write(mark, message);
-    message.end();
-  }
-
-  /** Those that no segment names any more. @param mark the one that is about to be sent */
-  #forgetMarks(mark: Mark): void {
-    const tape = this.#tape!;
-    let least = mark.order;
-    for (let seq = tape.tail; seq < tape.head; seq++) {
-      const { before, marks } = tape.at(seq)!;
-      if (before !== null) least = Math.min(least, before.order);
-      else for (const placed of marks) least = Math.min(least, placed.mark.order);
-    }
-    this.#marks.keepFrom(least);
-  }
-
   #begin(type: number): MessageWriter {
     return this.#parts.connection.begin(type).whole(this.#id);
   }
@@ -375,6 +315,11 @@ export class TapeSubscription implements TapeObserver {
     count(this.#audio, listening.listeners - listeners, listening.playing - playing);
     this.#listening = listening;
   }
+}
+
+/** Whether a tape that comes over a link has this place soon. */
+function isToCome({ head, comesTo }: AudioTape, seq: number): boolean {
+  return comesTo !== undefined && seq > head && seq <= comesTo;
 }
 
 /** That of an audio which comes over a link, and has fallen off it there, is none until another one comes. */

@@ -129,6 +129,8 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const admit = (encoder: ProvenEncoder) => {
     admissions.take(encoder);
     links.sourceChanged(encoder.channel);
+    // Other machines hear at once that there is something to wait for.
+    shared?.poke();
   };
 
   const tapes = await returns.collect(offers, channels, names);
@@ -138,6 +140,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     shared = makeSharedTapes(core, {
       ...{ engine: hub.cluster, channels, names, sessions: links.sessions, counted: links.counted },
       onMoved: (channel) => links.moveTape(channel),
+      onFacts: (channel) => links.look(channel),
       onOwned: (channel) => titles.fed(channel),
     });
   }

@@ -1,10 +1,12 @@
 /** Machines with one Redis: an encoder anywhere, listeners everywhere, the same bytes at the same places; whoever is lost, the others play on. */
 
 import t, { type Test } from 'tap';
+import { Feeder } from '../kit/feeder.js';
 import { allAreWell, allHear, ClusterNode, FILE_SOURCE } from '../kit/nodes.js';
 import { quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
+import { KNOWN_EVERYWHERE_MS } from '../kit/server.js';
 import { StampedEncoder } from '../kit/stamped.js';
 import { ask, Watching } from '../kit/wire.js';
 
@@ -257,3 +259,49 @@ t.test('maxListeners of a channel is of all machines together', { skip: noRedis 
     () => 'what a lost machine had counts',
   );
 });
+
+t.test(
+  'an encoder that has come and has sent nothing yet: listeners wait at every machine',
+  { skip: noRedis },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    const nodes = await Promise.all([
+      ClusterNode.start(t, 'a', redis),
+      ClusterNode.start(t, 'b', redis),
+      ClusterNode.start(t, 'c', redis, { mayFeed: false }),
+    ]);
+    const statuses = async () => {
+      const players = nodes.map(({ port }) => new Player(port, '/live'));
+      await until(
+        () => players.every(({ status }) => status > 0),
+        5000,
+        () => 'no answer',
+      );
+      return players.map(({ status }) => status);
+    };
+    t.same(await statuses(), [503, 503, 503], 'nobody is expected');
+    for (const node of nodes.slice(0, 2)) {
+      t.comment(`at ${node.name}`);
+      const feeder = new Feeder(t, node.port, '/live');
+      t.equal(await feeder.answered(), 200);
+      await quietFor(KNOWN_EVERYWHERE_MS);
+      const players = nodes.map(({ port }) => new Player(port, '/live'));
+      await quietFor(500);
+      t.same(
+        players.map(({ status }) => status),
+        [0, 0, 0],
+        'they wait for its first frame',
+      );
+      feeder.stream(t);
+      await until(
+        () => players.every(({ status }) => status === 200),
+        5000,
+        () => `answers: ${players.map(({ status }) => status)}`,
+      );
+      for (const player of players) player.close();
+      feeder.socket.destroy();
+      const areRefused = async () => (await statuses()).every((status) => status === 503);
+      await until(areRefused, 20_000, () => 'nobody is expected any more, and listeners wait');
+    }
+  },
+);

@@ -17,7 +17,7 @@ export const SETTLE_MS = 400;
 export class LinkHarness {
   readonly clock = new FakeClock();
   readonly audio: ChannelAudio;
-  readonly receiver: TapeReceiver;
+  receiver: TapeReceiver;
   names = new TapeNames();
   pipe: LinkPipe = linkPipe();
   sender: TapeSender | null = null;

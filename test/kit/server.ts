@@ -39,6 +39,9 @@ export const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
  */
 export const NODES = Number(process.env['TEST_NODES'] ?? 0);
 
+/** In which every machine knows that an encoder has come to one of them, however busy they are (src/cluster/README.md, "Bounds"). */
+export const KNOWN_EVERYWHERE_MS = 250;
+
 /** How many subtests of a file run at a time, each with a server: of processes two are enough for two cores. */
 export function atOnce(jobs: number): number {
   return NODES > 0 ? 1 : WORKERS > 0 ? Math.min(2, jobs) : jobs;
