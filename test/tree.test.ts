@@ -132,7 +132,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'http/watch/nes-session': ['http/watch/nes'],
   'http/watch/upgrader': ['http/watch/watch', 'http/watch/nes'],
   'link/connection': ['link/tape-receiver', 'link/tape-sender'],
-  'link/linked-audio': ['link/tape-receiver', 'link/replica-tape'],
   'link/linked-marks': ['link/tape-sender', 'link/replica-tape'],
   'link/delayed-audio': ['link/tape-returns', 'e2e/rolling-restart'],
   'link/open-segments': ['link/tape-returns'],
