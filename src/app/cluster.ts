@@ -2,9 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import { ClusterEngine } from '../cluster/cluster-engine.js';
+import { HeldLog } from '../cluster/held-log.js';
+import { RedisLog } from '../cluster/redis-log.js';
+import { RemoteLog } from '../cluster/remote-log.js';
+import type { SharedLog } from '../cluster/shared-log.js';
 import { SharedTapes, type SharedTapesParts } from '../cluster/shared-tapes.js';
+import { askForLog } from '../cluster/tape-client.js';
 import type { ClusterConfig } from '../config/schema.js';
-import type { ClusterReport } from '../link/admin-reports.js';
+import type { ClusterPlace, ClusterReport } from '../link/admin-reports.js';
 import { OtherVersion } from '../link/version.js';
 import type { Deliver } from '../titles/engine.js';
 import type { Core } from './core.js';
@@ -22,26 +27,60 @@ export interface ClusterParts extends EngineParts {
   onForeignChange: Deliver;
 }
 
+const NAMES: Readonly<Record<ClusterPlace, string>> = {
+  Redis: 'Redis',
+  'an origin': 'the origin',
+  here: 'what all machines have in common',
+};
+
+function placeOf({ url, origins }: ClusterConfig): ClusterPlace {
+  return url !== undefined ? 'Redis' : origins.length > 0 ? 'an origin' : 'here';
+}
+
+/** How this machine comes to what all have in common. */
+function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig): () => Promise<SharedLog> {
+  const answerMs = cluster.answerSeconds * 1000;
+  const pem = (path: string | undefined) => (path === undefined ? undefined : readFileSync(path));
+  if (url !== undefined) {
+    const { sentinels, master, prefix, caFile } = cluster;
+    const options = { url, sentinels, master, answerMs, ca: pem(caFile) };
+    return () => RedisLog.open(options, prefix);
+  }
+  if (origins.length === 0) {
+    const held = new HeldLog();
+    return () => Promise.resolve(held.open());
+  }
+  const client = { node, secret: tapes!.secret.export(), ca: pem(tapes!.caFile) };
+  return async () => {
+    let reason: unknown;
+    for (const origin of origins) {
+      try {
+        return new RemoteLog(await askForLog(origin, client), answerMs);
+      } catch (error) {
+        reason = error;
+      }
+    }
+    throw reason;
+  };
+}
+
 export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: ClusterParts): ClusterEngine {
   const { clock, log, repeats } = core;
   const { sequence, has, onChange, onForeignChange } = parts;
   const { node } = cluster;
   let isReached: boolean | null = null;
+  const place = NAMES[placeOf(cluster)];
   return new ClusterEngine({
     ...{ store: watchedStore(core, parts), sequence, has },
-    options: {
-      ...{ url: cluster.url, sentinels: cluster.sentinels, master: cluster.master, prefix: cluster.prefix, node },
-      ...{ logEntries: cluster.logChanges, waitingChanges: cluster.waitingChanges },
-      answerMs: cluster.answerSeconds * 1000,
-      ca: cluster.caFile === undefined ? undefined : readFileSync(cluster.caFile),
-    },
+    options: { node, logEntries: cluster.logChanges, waitingChanges: cluster.waitingChanges },
+    open: wayToLog(cluster),
     wallMs: () => clock.wallMs(),
     deliver: (channel, change, isOwn) => (isOwn ? onChange(channel, change) : onForeignChange(channel, change)),
     onReached: (reason) => {
       const isNow = reason === null;
-      if (isNow !== isReached && isNow) log.info({ node }, 'Redis is reached: titles are those of all machines');
+      if (isNow !== isReached && isNow) log.info({ node }, `${place} is reached: titles are those of all machines`);
       if (isNow !== isReached && !isNow) {
-        log.warn({ node, reason: reason.message }, 'Redis is away: titles are kept here, and sent when it is back');
+        log.warn({ node, reason: reason.message }, `${place} is away: titles are kept here, and sent when it is back`);
       }
       isReached = isNow;
     },
@@ -49,7 +88,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
       repeats.warn(
         'cluster dropped',
         { channel },
-        'too many changes wait for Redis: the oldest stand in the history here only',
+        'too many changes wait to be sent: the oldest stand in the history here only',
       ),
     onError: (error) => repeats.warn('cluster', { err: error }, 'a problem with what all machines have in common'),
   });
@@ -106,8 +145,9 @@ export function clusterReport(
   const seconds = (ms: number) => Math.round(ms / 100) / 10;
   return {
     node: config.cluster!.node,
-    redis: {
-      reached: engine.redis !== null,
+    log: {
+      place: placeOf(config.cluster!),
+      reached: engine.isReached,
       behindSeconds: seconds(engine.behindMs),
       clockSeconds: Math.round(engine.aheadMs) / 1000,
       waitingChanges: engine.waiting,
@@ -129,10 +169,13 @@ export function observeCluster(
   engine: ClusterEngine,
   shared: () => SharedTapes | null = () => null,
 ): void {
-  registry.gauge('airsplice_cluster_reached', '1 while Redis is reached', [], (set) =>
-    set({}, engine.redis === null ? 0 : 1),
+  registry.gauge(
+    'airsplice_cluster_reached',
+    '1 while what all machines have in common is reached: Redis, or an origin',
+    [],
+    (set) => set({}, engine.isReached ? 1 : 0),
   );
-  registry.gauge('airsplice_cluster_waiting_changes', 'Changes that wait for Redis', [], (set) =>
+  registry.gauge('airsplice_cluster_waiting_changes', 'Changes that wait to be sent to all machines', [], (set) =>
     set({}, engine.waiting),
   );
   registry.counter('airsplice_cluster_log_position', 'The last change of the log that is known here', [], (set) =>
@@ -140,7 +183,7 @@ export function observeCluster(
   );
   registry.gauge(
     'airsplice_cluster_clock_seconds',
-    'How far the clock of Redis is before the one of this machine',
+    'How far the clock of Redis, or of the origin, is before the one of this machine',
     [],
     (set) => set({}, engine.aheadMs / 1000),
   );

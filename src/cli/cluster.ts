@@ -1,4 +1,4 @@
-/** `airsplice cluster [URL]`: what a machine knows of its cluster: Redis, the machines, who feeds which channel. Exit code 1 where it is alone, or not ready. */
+/** `airsplice cluster [URL]`: what a machine knows of its cluster: what all have in common, the machines, who feeds which channel. Exit code 1 where it is alone, or not ready. */
 
 import { printable, printableJson } from '../base/printable.js';
 import type { RunCommand } from './command.js';
@@ -9,7 +9,8 @@ import { inColumns } from './terminal.js';
 interface KnownCluster {
   readonly ready: boolean;
   readonly node: string;
-  readonly redis: {
+  readonly log: {
+    readonly place: string;
     readonly reached: boolean;
     readonly behindSeconds: number;
     readonly clockSeconds: number;
@@ -25,8 +26,10 @@ interface KnownCluster {
   }[];
 }
 
+/** As the report has them. */
+const PLACES: Readonly<Record<string, string>> = { 'an origin': 'The origin', here: 'The log, here' };
 const NODE_COLUMNS = 24;
-const NUMBER_COLUMNS = 8;
+const NUMBER_COLUMNS = 12;
 
 export const cluster: RunCommand = async (line, stop) => {
   const url = urlOf(line.operands[0] ?? DEFAULT_URL, 'URL');
@@ -41,8 +44,8 @@ export const cluster: RunCommand = async (line, stop) => {
 };
 
 /** The report for a person. */
-export function clusterLines({ ready, node, redis, nodes, channels }: KnownCluster): readonly string[] {
-  const { reached, behindSeconds, clockSeconds, waitingChanges, position } = redis;
+export function clusterLines({ ready, node, log, nodes, channels }: KnownCluster): readonly string[] {
+  const { place, reached, behindSeconds, clockSeconds, waitingChanges, position } = log;
   const state = reached
     ? `reached, ${behindSeconds.toFixed(1)} s ago all was known`
     : `away for ${behindSeconds.toFixed(1)} s`;
@@ -50,7 +53,7 @@ export function clusterLines({ ready, node, redis, nodes, channels }: KnownClust
   const number = (value: number | string) => inColumns(`${value}`, NUMBER_COLUMNS, true);
   return [
     `${printable(node)}: ${ready ? 'ready' : 'not ready'}`,
-    `Redis: ${state}; change ${position}; ${waitingChanges} wait; its clock is ${clockSeconds.toFixed(3)} s before ours`,
+    `${PLACES[place] ?? printable(place)}: ${state}; change ${position}; ${waitingChanges} wait; its clock is ${clockSeconds.toFixed(3)} s before ours`,
     ...(nodes.length === 0 ? [] : ['', `${column('MACHINE')}${inColumns('SEEN', NUMBER_COLUMNS, true)}`]),
     ...nodes.map((each) => `${column(each.node)}${number(`${each.seenSeconds.toFixed(1)} s`)}`),
     ...(channels.length === 0

@@ -109,7 +109,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'cluster',
     operands: '[URL]',
     summary:
-      'Shows what the machine at URL (http://127.0.0.1:8000 unless it is given) knows of its cluster: Redis, the others, who feeds which channel.',
+      'Shows what the machine at URL (http://127.0.0.1:8000 unless it is given) knows of its cluster: what all have in common, the others, who feeds which channel.',
     options: { json: { type: 'boolean', about: 'One line of JSON.' } },
     load: async () => (await import('./cluster.js')).cluster,
   },

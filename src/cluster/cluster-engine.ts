@@ -18,13 +18,11 @@ import type { Engine } from '../titles/engine.js';
 import type { LogBell, LogEntry } from './log-entry.js';
 import { type Joined, type LogPlace, NodeLink } from './node-link.js';
 import { NOTHING, type Ordered } from './ordered.js';
-import type { Redis, RedisOptions, Reply } from './redis.js';
 import { Sender } from './sender.js';
 import { SharedChannel } from './shared-channel.js';
+import type { Reply, SharedLog } from './shared-log.js';
 
-export interface ClusterOptions extends RedisOptions {
-  /** Of all keys. */
-  readonly prefix: string;
+export interface ClusterOptions {
   /** The name of this node; no other has it. */
   readonly node: string;
   /** How many changes the log keeps at least. */
@@ -35,6 +33,8 @@ export interface ClusterOptions extends RedisOptions {
 
 export interface ClusterEngineParts {
   readonly options: ClusterOptions;
+  /** A way to what all nodes have in common. Rejects where there is none now. */
+  open(): Promise<SharedLog>;
   readonly store: Store;
   readonly sequence: Sequence;
   wallMs(): number;
@@ -65,7 +65,7 @@ export class ClusterEngine implements Engine {
   #made = 0;
   /** Channels that have come since the last values were read. */
   readonly #unread = new Set<string>();
-  #redis: Redis | null = null;
+  #log: SharedLog | null = null;
   #place: LogPlace;
   #savedPlace = '';
   #aheadMs = 0;
@@ -77,8 +77,7 @@ export class ClusterEngine implements Engine {
     this.#parts = parts;
     this.#place = (store.document(PLACE) as LogPlace | undefined) ?? { epoch: '', seq: 0, id: '' };
     this.#link = new NodeLink({
-      options,
-      prefix: options.prefix,
+      open: parts.open,
       place: () => this.#place,
       lastStamp: () => sequence.last,
       wallMs: parts.wallMs,
@@ -110,22 +109,22 @@ export class ClusterEngine implements Engine {
       this.#channel(channel);
       this.#unread.add(channel);
     }
-    if (this.#redis !== null) void this.#readUnread(this.#redis);
+    if (this.#log !== null) void this.#readUnread(this.#log);
   }
 
-  async #readUnread(redis: Redis): Promise<void> {
+  async #readUnread(log: SharedLog): Promise<void> {
     const channels = [...this.#unread];
     if (channels.length === 0) return;
     try {
-      const last = await this.#link.last(redis, channels);
+      const last = await this.#link.last(log, channels);
       for (const channel of channels) {
         this.#unread.delete(channel);
         this.#restart(this.#channel(channel), last.get(channel), false);
-        void this.#sender.flush(redis, this.#channel(channel));
+        void this.#sender.flush(log, this.#channel(channel));
       }
     } catch (error) {
       // They are read when Redis is reached again.
-      if (!redis.isLost) this.#parts.onError(error);
+      if (!log.isLost) this.#parts.onError(error);
     }
   }
 
@@ -137,17 +136,22 @@ export class ClusterEngine implements Engine {
 
   /** Asks for leases. Null: Redis is away. Rejects as Redis does. @param args as LEASE has them (scripts.ts) */
   async lease(args: readonly (string | number)[]): Promise<Reply> {
-    return this.#redis === null ? null : await this.#link.lease(this.#redis, args);
+    return this.#log === null ? null : await this.#log.lease(args);
   }
 
   /** As NodeLink has them; none while Redis is away. Rejects as Redis does. */
   async nodes(): ReturnType<NodeLink['nodes']> {
-    return this.#redis === null ? new Map() : await this.#link.nodes(this.#redis);
+    return this.#log === null ? new Map() : await this.#link.nodes(this.#log);
   }
 
-  /** The connection, while Redis is reached. */
-  get redis(): Redis | null {
-    return this.#redis;
+  /** Another way to what all nodes have in common. Rejects where there is none now. */
+  open(): Promise<SharedLog> {
+    return this.#parts.open();
+  }
+
+  /** Whether that is reached. */
+  get isReached(): boolean {
+    return this.#log !== null;
   }
 
   /** How far the clock of Redis is before this one's, milliseconds. */
@@ -215,14 +219,14 @@ export class ClusterEngine implements Engine {
   async #turn(shared: SharedChannel, decide: (state: ChannelState) => Change | null): Promise<Change | null> {
     for (;;) {
       await shared.settled;
-      const redis = this.#redis;
-      if (redis === null || shared.unsent.length > 0) return await this.#commitHere(shared, decide, null, '');
+      const log = this.#log;
+      if (log === null || shared.unsent.length > 0) return await this.#commitHere(shared, decide, null, '');
       const change = decide(shared.state);
       if (change === null) return null;
       const id = this.#newId();
-      const made = await this.#sender.commit(redis, shared, this.#ordered(shared, change.state), change, id);
+      const made = await this.#sender.commit(log, shared, this.#ordered(shared, change.state), change, id);
       if (made !== null) return made;
-      if (redis.isLost) return await this.#commitHere(shared, decide, change, id);
+      if (log.isLost) return await this.#commitHere(shared, decide, change, id);
     }
   }
 
@@ -253,24 +257,24 @@ export class ClusterEngine implements Engine {
       throw retryLater('unavailable', 'The change could not be made durable. Nothing was applied.', RETRY_SECONDS);
     } finally {
       if (stamp !== null) sequence.settle(stamp);
-      if (this.#redis !== null) void this.#sender.flush(this.#redis, shared);
+      if (this.#log !== null) void this.#sender.flush(this.#log, shared);
     }
   }
 
-  #onJoined({ redis, epoch, isOther, last }: Joined): void {
-    this.#redis = redis;
+  #onJoined({ log, epoch, isOther, last }: Joined): void {
+    this.#log = log;
     this.#place = last === null ? { ...this.#place, epoch } : { epoch, seq: this.#link.seq, id: '' };
     for (const shared of this.#channels.values()) {
       if (last !== null) this.#restart(shared, last.get(shared.channel), isOther);
-      void this.#sender.flush(redis, shared);
+      void this.#sender.flush(log, shared);
     }
-    if (last === null) void this.#readUnread(redis);
+    if (last === null) void this.#readUnread(log);
     else this.#unread.clear();
     this.#parts.onReached(null);
   }
 
   #onLost(reason: Error): void {
-    this.#redis = null;
+    this.#log = null;
     this.#sender.onLost();
     for (const shared of this.#channels.values()) shared.wake();
     this.#parts.onReached(reason);

@@ -4,7 +4,7 @@
  * channel for its own listeners (shared-audio.ts).
  */
 
-import type { Reply } from './redis.js';
+import type { Reply } from './shared-log.js';
 
 export interface LeaseOwner {
   /** '': nobody. */

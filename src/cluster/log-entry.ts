@@ -3,7 +3,7 @@
 import type { TrackRecord } from '../metadata/record.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import type { Ordered } from './ordered.js';
-import type { Reply } from './redis.js';
+import type { Reply } from './shared-log.js';
 
 export interface LogEntry {
   readonly seq: number;

@@ -5,6 +5,8 @@
  * without it.
  */
 
+import { LogLost, type Reply, within } from './shared-log.js';
+
 export interface RedisOptions {
   /** redis:// or rediss://, with user and password where they are needed. */
   readonly url: string;
@@ -20,13 +22,11 @@ export interface RedisOptions {
 /** How many times longer a long answer may take. */
 const LONG_TIMES = 10;
 
-export type Reply = string | number | null | readonly Reply[];
+export class RedisLost extends LogLost {
+  override readonly name = 'RedisLost';
 
-/** It cannot be reached, or does not answer in time. What was asked may have happened. */
-export class RedisLost extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(`Redis cannot be reached: ${reason}`, options);
-    this.name = 'RedisLost';
   }
 }
 
@@ -124,19 +124,6 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
   const base = { reconnectStrategy: false as const, connectTimeout: answerMs, keepAlive: true };
   const socket = url.startsWith('rediss:') ? { ...base, tls: true as const, ...(ca && { ca }) } : base;
   return createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
-}
-
-/** Rejects when it takes longer. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Where the Sentinels say that the server is: the first one that answers counts. */

@@ -25,9 +25,10 @@ export class RemoteFacts {
     return this.#facts;
   }
 
-  /** What is new to say of a channel that is fed here; '': nothing. */
-  take(channel: Channel): string {
-    const facts = factsOf(channel, this.#clock);
+  /** What is new to say of a channel that is fed here, or is about to be; '': nothing. */
+  take(channel: Channel, isComing: boolean): string {
+    const known = factsOf(channel, this.#clock);
+    const facts = isComing ? { ...known, hopeful: true } : known;
     if (this.#said !== null && areSame(this.#said, facts)) return '';
     this.#said = facts;
     const { silentSinceMs, missingSinceMs } = facts;

@@ -84,6 +84,7 @@ export const LEASE_KEYS = ['owner', 'facts', 'node', 'meta', 'log'] as const;
  * (less is better), facts ('' : as before), the version of the facts that the node knows.
  * Wishes: 0: not to have it; 1: only where nobody has it; 2: it has a source on air, or about to be; 3: the same, and the owner cannot be reached.
  * 4: what it has it keeps, and is away for a moment.
+ * An epoch begins with the second in which it is first asked for the channel: it rises over lives of the data as well.
  * @returns for each channel: node, url, epoch, node and url of the owner before, version of the facts, facts ('' : known); and at the end '1' where another node has asked in this
  * one's name a moment ago. Where there is another owner, or news of one, that stands in the log as a bell: all nodes ask at once.
  */
@@ -103,7 +104,7 @@ redis.call('HSET', KEYS[3], node, string.format('%.0f', now) .. ' ' .. url)
 for i = 5, #ARGV, 5 do
   local channel, wish, rank, facts, known = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4]
   local text = redis.call('HGET', KEYS[1], channel)
-  local owner = text and cjson.decode(text) or {node = '', url = '', epoch = 0, till = 0, renewed = 0, rank = 999, before = '', beforeUrl = '', facts = 0}
+  local owner = text and cjson.decode(text) or {node = '', url = '', epoch = math.floor(now / 1000), till = 0, renewed = 0, rank = 999, before = '', beforeUrl = '', facts = 0}
   local isMine = owner.node == node
   local isAlive = owner.node ~= '' and owner.till > now
   local changed = false
@@ -111,6 +112,7 @@ for i = 5, #ARGV, 5 do
     if isMine then
       owner.before, owner.beforeUrl, owner.node, owner.url, owner.till, owner.rank = owner.node, owner.url, '', '', 0, 999
       owner.epoch = owner.epoch + 1
+      isMine = false
       changed = true
       isNews = true
     end

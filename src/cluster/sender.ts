@@ -8,8 +8,8 @@ import type { Change, ChannelState } from '../now-playing/state.js';
 import { merge } from './merge.js';
 import type { NodeLink } from './node-link.js';
 import type { Ordered } from './ordered.js';
-import { type Redis, RedisLost } from './redis.js';
 import type { SharedChannel } from './shared-channel.js';
+import { LogLost, type SharedLog } from './shared-log.js';
 
 export interface SenderParts {
   readonly link: Pick<NodeLink, 'commit' | 'rejoin' | 'seq'>;
@@ -57,7 +57,7 @@ export class Sender {
    * @param ordered with the state that it makes
    */
   async commit(
-    redis: Redis,
+    log: SharedLog,
     shared: SharedChannel,
     ordered: Ordered,
     change: Change,
@@ -65,20 +65,20 @@ export class Sender {
   ): Promise<Change | null> {
     const made = new Promise<Change | null>((resolve) => this.#own.set(id, { change, onMade: resolve }));
     try {
-      const outcome = await this.#send(redis, shared, ordered, change.record !== null, change.history, id);
-      return outcome === 'sent' && !redis.isLost ? await made : null;
+      const outcome = await this.#send(log, shared, ordered, change.record !== null, change.history, id);
+      return outcome === 'sent' && !log.isLost ? await made : null;
     } finally {
       this.#own.delete(id);
     }
   }
 
   /** Sends what was committed here alone, until nothing is left of it, or the connection is lost. Never rejects. */
-  async flush(redis: Redis, shared: SharedChannel): Promise<void> {
+  async flush(log: SharedLog, shared: SharedChannel): Promise<void> {
     if (this.#flushing.has(shared)) return;
     this.#flushing.add(shared);
     try {
       await shared.settled;
-      while (shared.unsent.length > 0 && !redis.isLost) await this.#sendFirst(redis, shared);
+      while (shared.unsent.length > 0 && !log.isLost) await this.#sendFirst(log, shared);
     } catch (error) {
       this.#parts.onError(error);
     } finally {
@@ -86,7 +86,7 @@ export class Sender {
     }
   }
 
-  async #sendFirst(redis: Redis, shared: SharedChannel): Promise<void> {
+  async #sendFirst(log: SharedLog, shared: SharedChannel): Promise<void> {
     const one = shared.unsent[0]!;
     const merged = merge(shared.base, one);
     if (merged === null) {
@@ -94,8 +94,8 @@ export class Sender {
       return;
     }
     const { ordered, hasRecord, history } = merged;
-    const outcome = await this.#send(redis, shared, ordered, hasRecord, history, one.id);
-    const isThere = () => shared.unsent[0]?.id !== one.id || redis.isLost;
+    const outcome = await this.#send(log, shared, ordered, hasRecord, history, one.id);
+    const isThere = () => shared.unsent[0]?.id !== one.id || log.isLost;
     if (outcome === 'sent') {
       while (!isThere()) await shared.changed();
     } else if (outcome === 'done') {
@@ -108,7 +108,7 @@ export class Sender {
 
   /** Where the node's state is not the last one, it waits until that has come. */
   async #send(
-    redis: Redis,
+    log: SharedLog,
     shared: SharedChannel,
     { state, now, next }: Ordered,
     hasRecord: boolean,
@@ -130,26 +130,26 @@ export class Sender {
       logEntries,
     ];
     try {
-      const [verdict, number] = await link.commit(redis, args);
+      const [verdict, number] = await link.commit(log, args);
       if (verdict === 'ok') return 'sent';
-      if (verdict === 'stale' && !(await this.#isKnown(redis, shared, number))) link.rejoin();
+      if (verdict === 'stale' && !(await this.#isKnown(log, shared, number))) link.rejoin();
       return verdict === 'epoch' ? 'lost' : verdict;
     } catch (error) {
-      if (!(error instanceof RedisLost)) {
+      if (!(error instanceof LogLost)) {
         // It takes no changes (memory, disk): as good as away.
         onError(error);
-        redis.close();
+        log.close();
       }
       return 'lost';
     }
   }
 
   /** Resolves when this node knows that version. False: it has not come in time. */
-  async #isKnown(redis: Redis, shared: SharedChannel, version: number): Promise<boolean> {
+  async #isKnown(log: SharedLog, shared: SharedChannel, version: number): Promise<boolean> {
     const endMs = performance.now() + NEWS_MS;
     for (;;) {
       await shared.settled;
-      if (shared.base.state.version >= version || redis.isLost) return true;
+      if (shared.base.state.version >= version || log.isLost) return true;
       const leftMs = endMs - performance.now();
       if (leftMs <= 0) return false;
       await Promise.race([shared.changed(), pause(leftMs)]);

@@ -141,7 +141,8 @@ export class SharedAudio implements Leased {
   }
 
   get facts(): string {
-    return this.#phase === 'owning' ? this.remote.take(this.channel) : '';
+    const isTaking = this.#phase === 'taking';
+    return isTaking || this.#phase === 'owning' ? this.remote.take(this.channel, isTaking) : '';
   }
 
   onUnsaid(): void {
@@ -165,6 +166,7 @@ export class SharedAudio implements Leased {
       if (!isMine && owner.node !== '' && this.#yieldsAtMs === Number.POSITIVE_INFINITY) {
         this.#yieldsAtMs = this.#phases.clock.now() + YIELD_MS;
       }
+      if (isMine && owner.epoch !== before.epoch && owner.beforeNode !== this.#phases.node) this.#stopOther(owner);
     } else if (isMine) {
       const isOwn = this.#phase === 'waiting' && (owner.beforeNode === '' || owner.beforeNode === this.#phases.node);
       const wasOwn = this.#phase === 'waiting' && this.channel.audio.tape !== undefined;
@@ -263,16 +265,28 @@ export class SharedAudio implements Leased {
     onDue();
   }
 
+  /** It was fed here all the time, as the other node could not be reached: that one stops, and what it had meanwhile is not what is played. */
+  #stopOther({ beforeUrl, epoch }: LeaseOwner): void {
+    if (beforeUrl === '') return;
+    this.#phases.ask(beforeUrl, this.channel.key, 'take', epoch).then(
+      (stream) => stream.destroy(),
+      // It stops by itself a little later.
+      () => undefined,
+    );
+  }
+
   /** The tape goes on here. Never rejects. */
   async #take(): Promise<void> {
     this.#phase = 'taking';
-    const { beforeUrl, beforeNode, epoch } = this.#owner;
+    this.#phases.onDue();
+    const asked = this.#owner;
+    const { beforeUrl, beforeNode, epoch } = asked;
     const url = beforeNode === this.#phases.node ? '' : beforeUrl;
     await takeOver(this.channel.audio, this.#link.audio, { url, epoch }, this.#phases);
     if (this.#isClosed) return;
     this.#own();
-    // It may have been lost again meanwhile.
-    this.onOwner(this.#owner);
+    // It may have been lost again meanwhile. Without Redis no owner is known, and the last one that was does not count.
+    if (this.#owner !== asked) this.onOwner(this.#owner);
   }
 
   /** Where its own tape is played still: whether the other node's has come as far. */

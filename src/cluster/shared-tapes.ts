@@ -15,9 +15,10 @@ import type { TapeNames } from '../link/tape-names.js';
 import { ClusterCounts } from './cluster-counts.js';
 import type { ClusterEngine } from './cluster-engine.js';
 import { type LeaseOwner, Leases } from './leases.js';
+import { serveLog } from './remote-log.js';
 import { SessionBridges } from './session-bridges.js';
 import { SharedAudio } from './shared-audio.js';
-import { askForSessions, askForTape, type TapeClientOptions } from './tape-client.js';
+import { askForSessions, askForTape, prepareToAsk, type TapeClientOptions } from './tape-client.js';
 import { TapeServer } from './tape-server.js';
 
 export interface SharedTapesOptions {
@@ -77,6 +78,7 @@ export class SharedTapes {
       ...{ host, port, tls, secret, onError: parts.onError },
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
       onSessions: (node, stream) => this.#bridges.take(node, stream),
+      onLog: (stream) => void serveLog(stream, () => parts.engine.open(), parts.onError),
     });
     const { options, engine, clock, onError } = parts;
     this.#bridges = new SessionBridges({
@@ -92,6 +94,7 @@ export class SharedTapes {
   /** Resolves when it is known who feeds what, as far as it can be had. Rejects where the port cannot be had. */
   async start(): Promise<void> {
     const { options, engine, onError, clock } = this.#parts;
+    await prepareToAsk();
     const port = await this.#server.listen();
     const scheme = options.tls === undefined ? 'http' : 'https';
     const host = options.host.includes(':') ? `[${options.host}]` : options.host;
@@ -106,7 +109,7 @@ export class SharedTapes {
     await this.#leases.start();
     let turn = 0;
     const tick = () => {
-      for (const audio of this.#audios.values()) audio.tick(clock.now(), engine.redis !== null);
+      for (const audio of this.#audios.values()) audio.tick(clock.now(), engine.isReached);
       if (turn++ % SAY_TICKS === 0) this.#bridges.say();
     };
     tick();
@@ -158,14 +161,14 @@ export class SharedTapes {
 
   async #lookForNodes(): Promise<void> {
     const { engine, onError } = this.#parts;
-    if (engine.redis === null) return;
+    if (!engine.isReached) return;
     await engine.nodes().then(
       (nodes) => {
         this.#nodes = nodes;
         this.#bridges.look(this.#othersOf(nodes));
       },
       (error: unknown) => {
-        if (engine.redis !== null) onError(error);
+        if (engine.isReached) onError(error);
       },
     );
   }

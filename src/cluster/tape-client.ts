@@ -1,4 +1,4 @@
-/** Asks another node for a channel's tape, or for sessions (tape-server.ts), by undici. */
+/** Asks another node for a channel's tape, for sessions, or for what all have in common (tape-server.ts), by undici. */
 
 import type { Duplex } from 'node:stream';
 import { PROTOCOL, type Purpose } from './tape-server.js';
@@ -33,7 +33,21 @@ export function askForSessions(url: string, options: TapeClientOptions): Promise
   return upgraded(url, `/-/sessions?node=${options.node}`, options);
 }
 
-async function upgraded(url: string, path: string, { secret, ca }: TapeClientOptions): Promise<Duplex> {
+/** The same for what all have in common. */
+export function askForLog(url: string, options: Omit<TapeClientOptions, 'url'>): Promise<Duplex> {
+  return upgraded(url, `/-/log?node=${options.node}`, options);
+}
+
+/** Loads what it needs: the first to ask need not wait for that. Rejects where it cannot be had. */
+export async function prepareToAsk(): Promise<void> {
+  await import('undici');
+}
+
+async function upgraded(
+  url: string,
+  path: string,
+  { secret, ca }: Pick<TapeClientOptions, 'secret' | 'ca'>,
+): Promise<Duplex> {
   // Loaded when it is needed: a server that is alone starts without it.
   const { Client } = await import('undici');
   const client = new Client(url, { connect: { timeout: CONNECT_MS, ...(ca && { ca }) }, headersTimeout: ANSWER_MS });

@@ -6,7 +6,8 @@
  *   ?for=offer             is offered what there is of it, to go on with it where its owner is lost
  *   ?for=take&epoch=E      its owner stops, and hands it over whole, with what is open and what waits
  *
- * `GET /-/sessions` in the same way: the sessions of metaids (session-bridge.ts).
+ * `GET /-/sessions` in the same way: the sessions of metaids (session-bridge.ts); `GET /-/log`: what all nodes have in common, for one that has no Redis
+ * (remote-log.ts).
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -37,6 +38,8 @@ export interface TapeServerParts {
   onTape(request: TapeRequest, stream: Duplex): boolean;
   /** @param node that has connected */
   onSessions(node: string, stream: Duplex): void;
+  /** Another node comes for what all have in common. */
+  onLog(stream: Duplex): void;
   onError(error: unknown): void;
 }
 
@@ -109,9 +112,9 @@ export class TapeServer {
     stream.on('error', () => stream.destroy());
     stream.once('end', () => stream.end());
     const isOurs = this.#isOurs(request);
-    const node = isOurs ? sessionsOf(request) : null;
+    const common = isOurs ? commonOf(request) : null;
     const asked = isOurs ? requestOf(request) : null;
-    if (asked === null && node === null) {
+    if (asked === null && common === null) {
       const status = isOurs ? '404 Not Found' : '403 Forbidden';
       stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
@@ -120,7 +123,8 @@ export class TapeServer {
     stream.once('close', () => this.#streams.delete(stream));
     // What is written to it next goes out behind this.
     stream.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${PROTOCOL}\r\nConnection: Upgrade\r\n\r\n`);
-    if (node !== null) this.#parts.onSessions(node, stream);
+    if (common?.of === 'sessions') this.#parts.onSessions(common.node, stream);
+    else if (common?.of === 'log') this.#parts.onLog(stream);
     else if (!this.#parts.onTape(asked!, stream)) stream.end();
   }
 
@@ -142,8 +146,8 @@ function requestOf({ url = '', headers }: IncomingMessage): TapeRequest | null {
   return { channel, purpose, epoch: Number(text('epoch')) || 0, node: text('node'), url: text('url') };
 }
 
-/** The node that comes for sessions; null: it does not. */
-function sessionsOf({ url = '', headers }: IncomingMessage): string | null {
-  const [, node] = /^\/-\/sessions\?node=([A-Za-z0-9._-]{1,64})$/.exec(url) ?? [];
-  return node === undefined || headers.upgrade !== PROTOCOL ? null : node;
+/** A node that comes for what is not of one channel; null: it does not. */
+function commonOf({ url = '', headers }: IncomingMessage): { readonly of: string; readonly node: string } | null {
+  const [, of, node] = /^\/-\/(sessions|log)\?node=([A-Za-z0-9._-]{1,64})$/.exec(url) ?? [];
+  return of === undefined || headers.upgrade !== PROTOCOL ? null : { of, node: node! };
 }

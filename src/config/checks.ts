@@ -191,9 +191,20 @@ function isThisMachine(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isLoopback(plainAddress(host));
 }
 
-/** The port for other machines is one of its own. */
+/** Where what all machines have in common is had from, in one way; the port for other machines is one of its own. */
 function checkCluster(raw: unknown): Finding[] {
-  const port = member(member(member(raw, 'cluster'), 'tapes'), 'port');
+  const cluster = member(raw, 'cluster');
+  if (typeof cluster !== 'object' || cluster === null) return [];
+  const [url, origins, tapes] = ['url', 'origins', 'tapes'].map((name) => member(cluster, name));
+  const hasOrigins = items(origins).length > 0;
+  if (url === undefined && tapes === undefined) {
+    const message = 'is missing: without the url of Redis machines come to each other by it';
+    return [{ path: ['cluster', 'tapes'], at: 'key', message }];
+  }
+  if (url !== undefined && hasOrigins) {
+    return [{ path: ['cluster', 'origins'], at: 'key', message: 'are for machines without the url of Redis' }];
+  }
+  const port = member(tapes, 'port');
   const isTaken = items(member(raw, 'addresses')).some(([, address]) => member(address, 'port') === port);
   if (typeof port !== 'number' || port === 0 || !isTaken) return [];
   const message = 'is the port of an address: other machines come to one of their own';

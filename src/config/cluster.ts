@@ -26,7 +26,10 @@ const nodeName = () => {
 
 export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
   return section({
-    url: redisUrl(),
+    // Absent: what all machines have in common is had from an origin; where there is none either, this machine is one.
+    url: redisUrl().optional(),
+    // Where other machines of the same cluster give their tapes: the first that answers is asked.
+    origins: list(webUrl(), 0, 16).default([]),
     // Where there are some, they say where the server is; the URL has its scheme, user, password and database.
     sentinels: list(redisUrl(), 0, 16).default([]),
     master: text(1, 255).default('mymaster'),

@@ -68,7 +68,8 @@ const number = (description: string) => ({ type: 'number', description });
 export const CLUSTER_READINESS = shape('What a machine knows of its cluster', {
   ready: is('As /readyz alone says.'),
   node: text('Its name.'),
-  redis: shape('Redis, as this machine has it', {
+  log: shape('What all machines have in common, as this machine has it', {
+    place: { type: 'string', enum: ['Redis', 'an origin', 'here'], description: 'Where it is.' },
     reached: is('It is reached.'),
     behindSeconds: number(
       'Since what is known of the changes was known to be all of them; less than 2 while all is well.',
@@ -83,7 +84,7 @@ export const CLUSTER_READINESS = shape('What a machine knows of its cluster', {
       node: text('Its name.'),
       seenSeconds: number('Since it was here last.'),
     }),
-    description: 'As Redis knows them; up to some seconds old.',
+    description: 'As is known there; up to some seconds old.',
   },
   channels: {
     type: 'array',

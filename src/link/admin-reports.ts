@@ -271,21 +271,26 @@ export interface ProcessQuestions {
 }
 export type ProcessQuestion = keyof ProcessQuestions;
 
+/** Where what all machines have in common is: in Redis, at an origin, in this process. */
+export type ClusterPlace = 'Redis' | 'an origin' | 'here';
+
 /** A machine of a cluster, and what it knows of the others (src/cluster/README.md). */
 export interface ClusterReport {
   readonly node: string;
-  readonly redis: {
+  /** What all have in common. */
+  readonly log: {
+    readonly place: ClusterPlace;
     readonly reached: boolean;
     /** Since what it knows of the log was known to be all of it, seconds. */
     readonly behindSeconds: number;
-    /** How far the clock of Redis is before its own. */
+    /** How far the clock there is before its own. */
     readonly clockSeconds: number;
-    /** Changes that wait for Redis. */
+    /** Changes that wait to be sent there. */
     readonly waitingChanges: number;
     /** The number of the last change that it knows. */
     readonly position: number;
   };
-  /** When each was here last, as Redis knows it: the machines that share audio. */
+  /** When each was here last, as is known there: the machines that share audio. */
   readonly nodes: readonly { readonly node: string; readonly seenSeconds: number }[];
   /** Who feeds what. Empty: audio is not shared. */
   readonly channels: readonly {

@@ -56,12 +56,12 @@ t.test('a server that is alone says so', async (t) => {
 });
 
 t.test('names of others do not reach the terminal as they are', async (t) => {
-  const redis = { reached: false, behindSeconds: 3, clockSeconds: 0, waitingChanges: 2, position: 7 };
+  const log = { place: 'Redis', reached: false, behindSeconds: 3, clockSeconds: 0, waitingChanges: 2, position: 7 };
   const channels = [{ channelkey: 'live', owner: '', epoch: 0, phase: 'following' }];
   const lines = clusterLines({
     ready: false,
     node: 'x\u001b[2J',
-    redis,
+    log,
     nodes: [{ node: '\u0007', seenSeconds: 1 }],
     channels,
   });

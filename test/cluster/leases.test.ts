@@ -2,8 +2,9 @@
 
 import t from 'tap';
 import { type Leased, type LeaseOwner, Leases, NO_RANK, type Wish } from '../../src/cluster/leases.js';
-import { Redis, type Reply } from '../../src/cluster/redis.js';
+import { Redis } from '../../src/cluster/redis.js';
 import { LEASE, LEASE_KEYS } from '../../src/cluster/scripts.js';
+import type { Reply } from '../../src/cluster/shared-log.js';
 import { quietFor } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';

@@ -130,7 +130,7 @@ t.test(
       30_000,
       () => 'no fail-over',
     );
-    await allUntil([a, b], ({ engine }) => engine.redis !== null && engine.waiting === 0, 'both are there again');
+    await allUntil([a, b], ({ engine }) => engine.isReached && engine.waiting === 0, 'both are there again');
     await allUntil([a, b], ({ engine }) => engine.state('x').now?.song === '2', 'what was pushed meanwhile');
     await b.push('x', '3');
     await allUntil([a, b], ({ engine }) => engine.state('x').now?.song === '3', 'it goes on');

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
-import { askForSessions, askForTape } from '../../src/cluster/tape-client.js';
+import { askForLog, askForSessions, askForTape } from '../../src/cluster/tape-client.js';
 import { type TapeRequest, TapeServer } from '../../src/cluster/tape-server.js';
 
 const SECRET = Buffer.from('a secret that all nodes of this test know');
@@ -20,6 +20,7 @@ async function open(t: Test) {
       return true;
     },
     onSessions: (node, stream) => stream.end(`sessions for ${node}`),
+    onLog: (stream) => stream.end('the log'),
   });
   const port = await server.listen();
   t.teardown(() => server.close());
@@ -62,6 +63,9 @@ t.test('a node of ours gets a connection to the tape, and says who it is', async
   const sessions = await askForSessions(url, options);
   sessions.setEncoding('utf8');
   t.equal((await sessions.toArray()).join(''), 'sessions for b');
+  const log = await askForLog(url, options);
+  log.setEncoding('utf8');
+  t.equal((await log.toArray()).join(''), 'the log');
   await t.rejects(askForTape('http://127.0.0.1:1', 'live', 'listen', options), 'nobody there');
 });
 
@@ -73,6 +77,9 @@ t.test('anybody else gets nothing', async (t) => {
     'HTTP/1.1 403 Forbidden',
   );
   t.equal(await send(port, head('/-/tape/live?for=listen', '')), 'HTTP/1.1 403 Forbidden');
+  t.equal(await send(port, head('/-/log?node=b', `${SECRET}x`)), 'HTTP/1.1 403 Forbidden');
+  t.equal(await send(port, head('/-/logs?node=b')), 'HTTP/1.1 404 Not Found');
+  t.equal(await send(port, head('/-/log?node=b', SECRET.toString(), 'websocket')), 'HTTP/1.1 404 Not Found');
   for (const path of [
     '/-/tape/',
     '/-/tape/live',

@@ -20,13 +20,18 @@ t.test('what is enough, and its defaults', async (t) => {
   const { cluster } = load(t, `{ url: redis://localhost, node: one.b-2, ${TAPES} }`);
   t.match(cluster, { prefix: 'airsplice:', sources: true, answerSeconds: 1, sentinels: [] });
   t.equal(cluster?.tapes?.secret.export().toString(), ENV.SECRET);
+  t.match(load(t, `{ node: a, ${TAPES} }`).cluster, { origins: [], url: undefined }, 'an origin');
+  t.match(load(t, `{ node: a, origins: [http://h:1], ${TAPES} }`).cluster, { origins: ['http://h:1'] }, 'an edge');
   t.equal(load(t, '{ url: "rediss://u:p@h:1/2", node: a }').cluster?.tapes, undefined, 'titles alone');
 });
 
 t.test('mistakes', async (t) => {
   const wrong = (cluster: string, message: RegExp, more = '') =>
     t.throws(() => load(t, cluster, more), { message }, cluster);
-  wrong('{ node: a }', /cluster\.url: is missing; must be a redis:\/\/ or rediss:\/\/ URL/);
+  wrong('{ node: a }', /cluster\.tapes: is missing: without the url of Redis machines come to each other by it/);
+  wrong('{ node: a, origins: [http://h:1] }', /cluster\.tapes: is missing/);
+  wrong(`{ node: a, url: redis://h, origins: [http://h:1], ${TAPES} }`, /cluster\.origins: are for machines without/);
+  wrong(`{ node: a, origins: [redis://h:1], ${TAPES} }`, /cluster\.origins\[0\]: must be/);
   wrong('{ url: "http://:p4ssw0rd@h", node: a }', /^(?!.*p4ssw0rd).*cluster\.url: must be a redis/);
   wrong('{ url: redis://h }', /cluster\.node: is missing/);
   wrong('{ url: redis://h, node: "a b" }', /cluster\.node: must be 1 to 64 of the characters/);

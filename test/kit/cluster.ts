@@ -2,10 +2,14 @@
 
 import type { Test } from 'tap';
 import { ClusterEngine, type ClusterOptions } from '../../src/cluster/cluster-engine.js';
+import type { RedisOptions } from '../../src/cluster/redis.js';
+import { RedisLog } from '../../src/cluster/redis-log.js';
+import type { SharedLog } from '../../src/cluster/shared-log.js';
 import { Sequence } from '../../src/feed/sequence.js';
 import { takeNow } from '../../src/now-playing/effect.js';
 import { makeTrack } from '../../src/now-playing/repeat.js';
 import type { Change, ChannelState } from '../../src/now-playing/state.js';
+import type { Bench } from '../titles/engine-contract.js';
 import { until } from './player.js';
 import { SlowStore } from './slow-store.js';
 
@@ -27,13 +31,21 @@ export interface TestNode {
   push(channel: string, song: string, id?: string): Promise<Change | null>;
 }
 
-export interface NodeOptions extends Partial<ClusterOptions> {
+export interface NodeOptions extends Partial<Omit<ClusterOptions, 'node'>>, Partial<RedisOptions> {
+  readonly prefix?: string;
   readonly store?: SlowStore;
   readonly aheadMs?: number;
 }
 
-/** Resolves when it has joined, or has found that it cannot. */
-export async function startNode(t: Test, url: string, name: string, options: NodeOptions = {}): Promise<TestNode> {
+/** Resolves when it has joined, or has found that it cannot. @param where what all have in common is: the URL of Redis, or a way to it */
+export async function startNode(
+  t: Test,
+  where: string | (() => Promise<SharedLog>),
+  name: string,
+  options: NodeOptions = {},
+): Promise<TestNode> {
+  const { sentinels = [], master = '', answerMs = 500, ca, prefix = 'test:' } = options;
+  const redis = { sentinels, master, answerMs, ca };
   const store = options.store ?? new SlowStore();
   const sequence = new Sequence();
   const delivered: TestNode['delivered'] = [];
@@ -41,9 +53,11 @@ export async function startNode(t: Test, url: string, name: string, options: Nod
   const engine = new ClusterEngine({
     ...{ store, sequence, wallMs },
     options: {
-      ...{ url, sentinels: [], master: '', answerMs: 500, prefix: 'test:', node: name, logEntries: 1000 },
-      ...{ waitingChanges: 100, ...options },
+      node: name,
+      logEntries: options.logEntries ?? 1000,
+      waitingChanges: options.waitingChanges ?? 100,
     },
+    open: typeof where === 'string' ? () => RedisLog.open({ ...redis, url: where }, prefix) : where,
     has: () => true,
     deliver: (channel, change, isOwn) => {
       delivered.push({ channel, change, isOwn });
@@ -92,4 +106,21 @@ export async function allUntil(
     () =>
       `${what}: ${nodes.map((node) => `${node.name} ${is(node)} ${node.reason?.message ?? 'reached'} ${node.engine.waiting} ${String(node.errors.at(-1) ?? '')}`)}`,
   );
+}
+
+/** Its engine, as the contract is tried on it (test/titles/engine-contract.ts). @param fail beside its store */
+export function benchOf(node: TestNode, fail: (isFailing: boolean) => void | Promise<void>): Bench {
+  const bench: Bench = {
+    engine: node.engine,
+    delivered: node.delivered,
+    committed: (channel) => node.store.load(channel)?.version ?? 0,
+    pause: () => node.store.pause(),
+    fail: async (isFailing) => {
+      node.store.failing = isFailing;
+      await fail(isFailing);
+    },
+    onDeliver: () => undefined,
+  };
+  node.onDeliver = (channel, change) => bench.onDeliver(channel, change);
+  return bench;
 }

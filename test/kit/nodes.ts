@@ -36,6 +36,9 @@ export interface NodeSetting {
 /** How many workers each node has: TEST_WORKERS of the environment, else as it comes. */
 const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
 
+/** Where what all nodes have in common is: a Redis, another node, the node itself. */
+export type CommonPlace = RedisServer | ClusterNode | null;
+
 export class ClusterNode {
   readonly name: string;
   readonly port: number;
@@ -43,14 +46,16 @@ export class ClusterNode {
   readonly folder: string;
   readonly host: Host | null;
   readonly #t: Test;
+  readonly #address: string;
   readonly #yaml: string;
   readonly #env: NodeJS.ProcessEnv;
   #process: ServerProcess | null = null;
 
-  private constructor(t: Test, name: string, port: number, redis: RedisServer, setting: NodeSetting) {
+  private constructor(t: Test, name: string, port: number, common: CommonPlace, setting: NodeSetting) {
     const { sources = ['encoder'], mayFeed = true, workers = WORKERS, level = 'info', more = '', host } = setting;
     const address = host?.address ?? '127.0.0.1';
     this.host = host ?? null;
+    this.#address = address;
     this.#env = setting.env ?? {};
     this.#t = t;
     this.name = name;
@@ -70,7 +75,7 @@ workers: ${workers}
 log: { level: ${level} }
 data: { folder: data }
 cluster:
-  url: ${redis.url}
+${common instanceof ClusterNode ? `  origins: ['http://${common.#address}:${common.tapesPort}']` : common === null ? '' : `  url: ${common.url}`}
   node: ${name}
   sources: ${mayFeed}
   answerSeconds: 0.5
@@ -83,8 +88,8 @@ ${more}`;
   }
 
   /** Resolves once it serves. */
-  static async start(t: Test, name: string, redis: RedisServer, setting: NodeSetting = {}): Promise<ClusterNode> {
-    const node = new ClusterNode(t, name, await freePorts(4), redis, setting);
+  static async start(t: Test, name: string, common: CommonPlace, setting: NodeSetting = {}): Promise<ClusterNode> {
+    const node = new ClusterNode(t, name, await freePorts(4), common, setting);
     if (node.host !== null) await leadTo(t, node.port, node.host);
     await node.start();
     return node;

@@ -1,0 +1,268 @@
+/**
+ * What all nodes have in common, in the process of an origin, where there is no Redis: the log, the last values, the leases, with the same rules (scripts.ts;
+ * test/cluster/held-log.test.ts holds them side by side). It has a life of its own in each process: after a restart the nodes fill it from their
+ * stores, as they do with a Redis that was emptied.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { NO_RANK } from './leases.js';
+import { type CommitAnswer, type LogArgs, LogLost, type Pairs, type Reply, type SharedLog } from './shared-log.js';
+
+type Entry = readonly [id: string, fields: readonly string[]];
+
+interface Owner {
+  node: string;
+  url: string;
+  epoch: number;
+  tillMs: number;
+  renewedMs: number;
+  rank: number;
+  before: string;
+  beforeUrl: string;
+  facts: number;
+}
+
+const BELLS_KEPT = 20_000;
+/** A node that asks in the name of another one, which has asked so shortly before. */
+const TWICE_MS = 2000;
+const LEASE_HEAD = 4;
+const LEASE_FIELDS = 5;
+
+export class HeldLog {
+  #epoch: string = randomUUID();
+  #seq = 0;
+  #stamp = 0;
+  readonly #versions = new Map<string, string>();
+  readonly #last = new Map<string, string>();
+  /** The last change that a node has committed of a channel. */
+  readonly #done = new Map<string, string>();
+  readonly #log: Entry[] = [];
+  readonly #owners = new Map<string, Owner>();
+  readonly #facts = new Map<string, string>();
+  readonly #nodes = new Map<string, string>();
+  readonly #waiting = new Set<() => void>();
+
+  /** One node's way to it. */
+  open(): SharedLog {
+    return new HeldLogView(this);
+  }
+
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  get nodes(): ReadonlyMap<string, string> {
+    return this.#nodes;
+  }
+
+  get last(): ReadonlyMap<string, string> {
+    return this.#last;
+  }
+
+  forget(nodes: readonly string[]): void {
+    for (const node of nodes) this.#nodes.delete(node);
+  }
+
+  hello([fresh, mine, seq, id, stamp]: LogArgs): readonly [string, number, number] {
+    let goesOn = 0;
+    if (mine === this.#epoch) {
+      const place = Number(seq);
+      const there = this.#at(place);
+      const isOther = there !== undefined && id !== '' && fieldOf(there, 'p') !== id;
+      if (place > this.#seq || isOther) this.#epoch = String(fresh);
+      else if (there !== undefined || place === this.#seq) goesOn = 1;
+    }
+    this.#stamp = Math.max(this.#stamp, Number(stamp));
+    return [this.#epoch, this.#seq, goesOn];
+  }
+
+  commit(args: LogArgs): CommitAnswer {
+    const [epoch, channel, before, version, hasRecord, lastStamp, ordered, history, id, node, most] = args.map(String);
+    if (epoch !== this.#epoch) return ['epoch', 0];
+    const field = `${node} ${channel}`;
+    if (this.#done.get(field) === id) return ['done', this.#seq];
+    const known = this.#versions.get(channel!) ?? '0';
+    if (known !== before) return ['stale', Number(known)];
+    let stamp = '0';
+    if (hasRecord === '1') {
+      this.#stamp = Math.max(Date.now(), this.#stamp + 1, Number(lastStamp) + 1);
+      stamp = `${this.#stamp}`;
+    }
+    this.#versions.set(channel!, version!);
+    this.#last.set(channel!, `${stamp} ${ordered}`);
+    this.#done.set(field, id!);
+    const fields = { c: channel!, v: version!, p: id!, n: node!, s: stamp, o: ordered!, h: history! };
+    this.#append(Object.entries(fields).flat(), Number(most));
+    return ['ok', this.#seq];
+  }
+
+  lease(args: LogArgs): Reply {
+    const [node, url, lasts, stale] = args.slice(0, LEASE_HEAD).map(String) as [string, string, string, string];
+    const nowMs = Date.now();
+    const answer: string[] = [];
+    let isNews = false;
+    const isTwice = this.#isTwice(node, url, nowMs);
+    this.#nodes.set(node, `${nowMs} ${url}`);
+    for (let i = LEASE_HEAD; i < args.length; i += LEASE_FIELDS) {
+      const [channel, wish, rankText, facts, known] = args.slice(i, i + LEASE_FIELDS).map(String) as string[];
+      const owner = this.#ownerOf(channel!, nowMs);
+      const asked = { node, url, wish: Number(wish), rank: Number(rankText), tillMs: nowMs + Number(lasts) };
+      if (changeOwner(owner, asked, nowMs, Number(stale))) isNews = true;
+      if (owner.node === node && facts !== '') {
+        owner.facts++;
+        this.#facts.set(channel!, facts!);
+        isNews = true;
+      }
+      const version = `${owner.facts}`;
+      const said = owner.node !== node && version !== known ? (this.#facts.get(channel!) ?? '') : '';
+      answer.push(owner.node, owner.url, `${owner.epoch}`, owner.before, owner.beforeUrl, version, said);
+    }
+    if (isNews) this.#append(['c', '', 'p', `${node} ${this.#seq + 1}`], BELLS_KEPT);
+    answer.push(isTwice ? '1' : '0');
+    return answer;
+  }
+
+  /** What there is behind this number, at once. */
+  after(seq: number, most: number): readonly Entry[] {
+    if (seq >= this.#seq) return [];
+    const first = this.#seq - this.#log.length + 1;
+    const from = Math.max(0, seq + 1 - first);
+    return this.#log.slice(from, from + most);
+  }
+
+  /** Called once, with the next entry. Returns how to give that up. */
+  onNext(wake: () => void): () => void {
+    this.#waiting.add(wake);
+    return () => this.#waiting.delete(wake);
+  }
+
+  #at(seq: number): Entry | undefined {
+    return this.#log[seq - (this.#seq - this.#log.length + 1)];
+  }
+
+  #append(fields: readonly string[], most: number): void {
+    this.#log.push([`${++this.#seq}-0`, fields]);
+    // A little more than is wanted, so that it is not moved for each.
+    if (this.#log.length > most * 1.1) this.#log.splice(0, this.#log.length - most);
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+
+  #isTwice(node: string, url: string, nowMs: number): boolean {
+    const [seenMs, at] = this.#nodes.get(node)?.split(' ') ?? [];
+    return at !== undefined && at !== url && nowMs - Number(seenMs) < TWICE_MS;
+  }
+
+  #ownerOf(channel: string, nowMs: number): Owner {
+    let owner = this.#owners.get(channel);
+    if (owner === undefined) {
+      const nobody = { node: '', url: '', before: '', beforeUrl: '' };
+      owner = { ...nobody, epoch: Math.floor(nowMs / 1000), tillMs: 0, renewedMs: 0, rank: NO_RANK, facts: 0 };
+      this.#owners.set(channel, owner);
+    }
+    return owner;
+  }
+}
+
+interface AskedLease {
+  readonly node: string;
+  readonly url: string;
+  readonly wish: number;
+  readonly rank: number;
+  readonly tillMs: number;
+}
+
+/** Returns whether there is another owner. */
+function changeOwner(
+  owner: Owner,
+  { node, url, wish, rank, tillMs }: AskedLease,
+  nowMs: number,
+  staleMs: number,
+): boolean {
+  const isMine = owner.node === node;
+  if (wish === 0) {
+    if (!isMine) return false;
+    Object.assign(owner, { before: owner.node, beforeUrl: owner.url, node: '', url: '', tillMs: 0, rank: NO_RANK });
+    owner.epoch++;
+    return true;
+  }
+  if (isMine) {
+    Object.assign(owner, { tillMs, renewedMs: wish === 4 ? tillMs : nowMs, rank, url });
+    return false;
+  }
+  // It is another node's.
+  if (wish === 4) return false;
+  const isAlive = owner.node !== '' && owner.tillMs > nowMs;
+  const isBetter = wish >= 2 && rank < owner.rank;
+  const isStale = wish === 3 && nowMs - owner.renewedMs > staleMs;
+  if (isAlive && !isBetter && !isStale) return false;
+  Object.assign(owner, { before: owner.node, beforeUrl: owner.url, node, url, tillMs, renewedMs: nowMs, rank });
+  owner.epoch++;
+  return true;
+}
+
+function fieldOf([, fields]: Entry, name: string): string | undefined {
+  const place = fields.indexOf(name);
+  return place === -1 ? undefined : fields[place + 1];
+}
+
+class HeldLogView implements SharedLog {
+  readonly #held: HeldLog;
+  #lost: LogLost | null = null;
+  readonly #giveUp = new Set<() => void>();
+  onLost: (reason: Error) => void = () => undefined;
+
+  constructor(held: HeldLog) {
+    this.#held = held;
+  }
+
+  get isLost(): boolean {
+    return this.#lost !== null;
+  }
+
+  close(): void {
+    if (this.#lost !== null) return;
+    this.#lost = new LogLost('it was closed');
+    for (const giveUp of this.#giveUp) giveUp();
+    this.onLost(this.#lost);
+  }
+
+  timeMs = () => this.#ask(() => Date.now());
+  epoch = () => this.#ask(() => this.#held.epoch);
+  hello = (args: LogArgs) => this.#ask(() => this.#held.hello(args));
+  commit = (args: LogArgs) => this.#ask(() => this.#held.commit(args));
+  lease = (args: LogArgs) => this.#ask(() => this.#held.lease(args));
+  nodes = () => this.#ask(() => [...this.#held.nodes]);
+  forget = (nodes: readonly string[]) => this.#ask(() => this.#held.forget(nodes));
+
+  last(channels: readonly string[] | null): Promise<Pairs> {
+    const { last } = this.#held;
+    return this.#ask(() => {
+      if (channels === null) return [...last];
+      return channels.flatMap((channel) => (last.has(channel) ? [[channel, last.get(channel)!] as const] : []));
+    });
+  }
+
+  async entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly Reply[]> {
+    const there = await this.#ask(() => this.#held.after(seq, most));
+    if (there.length > 0) return there;
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        stop();
+        this.#giveUp.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, waitMs);
+      const stop = this.#held.onNext(end);
+      this.#giveUp.add(end);
+    });
+    return await this.#ask(() => this.#held.after(seq, most));
+  }
+
+  async #ask<T>(answer: () => T): Promise<T> {
+    if (this.#lost !== null) throw this.#lost;
+    return answer();
+  }
+}

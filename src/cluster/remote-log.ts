@@ -1,0 +1,168 @@
+/**
+ * What all nodes have in common, behind an origin: a node that has no Redis asks one that has it, or that holds it itself. Over one connection at the port for
+ * tapes, `GET /-/log` (tape-server.ts); each question is a number, a name and plain data, and so is each answer.
+ *
+ *   edge: RemoteLog ══ /-/log ══ LogServer: origin ── RedisLog ── Redis, or HeldLog
+ */
+
+import type { Duplex } from 'node:stream';
+import { LinkConnection } from '../link/connection.js';
+import type { MessageReader } from '../link/wire.js';
+import { WireError } from '../link/wire.js';
+import {
+  type CommitAnswer,
+  type LogArgs,
+  LogLost,
+  type Pairs,
+  type Reply,
+  type SharedLog,
+  within,
+} from './shared-log.js';
+
+/** The number of its messages (../link/message-types.ts). */
+const LOG = 64;
+/** What an origin does for another node. */
+const ASKS = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget'] as const;
+type LogAsk = (typeof ASKS)[number];
+/** Questions of a node that wait at once: more are none of ours. */
+const MOST_WAITING = 10_000;
+/** How many times longer a long answer may take. */
+const LONG_TIMES = 10;
+
+interface LogQuestion {
+  readonly id: number;
+  readonly ask: LogAsk;
+  readonly args: readonly unknown[];
+}
+
+type LogAnswer = { readonly id: number; readonly answer: unknown } | { readonly id: number; readonly error: string };
+
+export class RemoteLog implements SharedLog {
+  readonly #connection: LinkConnection;
+  readonly #answerMs: number;
+  readonly #waiting = new Map<number, (answered: LogAnswer) => void>();
+  #last = 0;
+  #lost: LogLost | null = null;
+  onLost: (reason: Error) => void = () => undefined;
+
+  /** @param stream behind the answer of an origin @param answerMs how long an answer may take */
+  constructor(stream: Duplex, answerMs: number) {
+    this.#answerMs = answerMs;
+    let why: unknown;
+    this.#connection = new LinkConnection(stream, (error) => {
+      why = error;
+    });
+    this.#connection.handle(LOG, LOG, {
+      onMessage: (_, message) => {
+        const answered = read<LogAnswer>(message);
+        this.#waiting.get(answered.id)?.(answered);
+      },
+      onDrain: () => undefined,
+      onClosed: () => this.#lose(why instanceof Error ? why.message : 'the origin has ended the connection'),
+    });
+  }
+
+  get isLost(): boolean {
+    return this.#lost !== null;
+  }
+
+  close(): void {
+    this.#lose('it was closed');
+  }
+
+  timeMs = () => this.#ask<number>('timeMs', []);
+  epoch = () => this.#ask<string | null>('epoch', []);
+  hello = (args: LogArgs) => this.#ask<[string, number, number]>('hello', [args]);
+  commit = (args: LogArgs) => this.#ask<CommitAnswer>('commit', [args]);
+  lease = (args: LogArgs) => this.#ask<Reply>('lease', [args]);
+  nodes = () => this.#ask<Pairs>('nodes', []);
+  forget = (nodes: readonly string[]) => this.#ask<void>('forget', [nodes]);
+  last = (channels: readonly string[] | null) => this.#ask<Pairs>('last', [channels], this.#answerMs * LONG_TIMES);
+  entriesAfter = (seq: number, most: number, waitMs: number) =>
+    this.#ask<readonly Reply[]>('entriesAfter', [seq, most, waitMs], waitMs + this.#answerMs);
+
+  async #ask<T>(ask: LogAsk, args: readonly unknown[], ms = this.#answerMs): Promise<T> {
+    if (this.#lost !== null) throw this.#lost;
+    const id = ++this.#last;
+    const answer = new Promise<LogAnswer>((resolve) => this.#waiting.set(id, resolve));
+    write(this.#connection, { id, ask, args } satisfies LogQuestion);
+    let answered: LogAnswer;
+    try {
+      answered = await within(ms, answer);
+    } catch (error) {
+      this.#lose((error as Error).message);
+      throw this.#lost;
+    } finally {
+      this.#waiting.delete(id);
+    }
+    if (this.#lost !== null) throw this.#lost;
+    if ('error' in answered) throw new Error(answered.error);
+    return answered.answer as T;
+  }
+
+  #lose(reason: string): void {
+    if (this.#lost !== null) return;
+    this.#lost = new LogLost(`the origin cannot be reached: ${reason}`);
+    for (const resolve of this.#waiting.values()) resolve({ id: 0, error: reason });
+    this.#connection.close();
+    this.onLost(this.#lost);
+  }
+}
+
+/**
+ * Answers one node over its connection. When what it answers from is lost, so is the connection.
+ * @param open another way to it, for this node alone
+ */
+export async function serveLog(
+  stream: Duplex,
+  open: () => Promise<SharedLog>,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  let log: SharedLog;
+  try {
+    log = await open();
+  } catch {
+    // The node tries it again, here or elsewhere.
+    stream.destroy();
+    return;
+  }
+  const connection = new LinkConnection(stream, onError);
+  log.onLost = () => connection.close();
+  let waiting = 0;
+  const answer = async ({ id, ask, args }: LogQuestion) => {
+    try {
+      const answered = await (log[ask] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
+      write(connection, { id, answer: answered ?? null } satisfies LogAnswer);
+    } catch (error) {
+      if (!log.isLost) write(connection, { id, error: (error as Error).message } satisfies LogAnswer);
+    } finally {
+      waiting--;
+    }
+  };
+  connection.handle(LOG, LOG, {
+    onMessage: (_, message) => {
+      const asked = read<LogQuestion>(message);
+      if (!ASKS.includes(asked.ask) || !Array.isArray(asked.args) || ++waiting > MOST_WAITING) {
+        throw new WireError('no question of a node');
+      }
+      void answer(asked);
+    },
+    onDrain: () => undefined,
+    onClosed: () => log.close(),
+  });
+  if (stream.destroyed) log.close();
+}
+
+function read<T>(message: MessageReader): T {
+  try {
+    return JSON.parse(message.text()) as T;
+  } catch (error) {
+    throw new WireError('a message of the log cannot be read', { cause: error });
+  }
+}
+
+function write(connection: LinkConnection, message: LogQuestion | LogAnswer): void {
+  if (connection.isClosed) return;
+  connection.begin(LOG).text(JSON.stringify(message)).end();
+  connection.flush();
+}
