@@ -15,7 +15,7 @@ t.setTimeout(60_000);
 class Asking implements Leased {
   wish: Wish = 0;
   rank = NO_RANK;
-  facts = '';
+  #toSay = '';
   owner: LeaseOwner | null = null;
   readonly heard: string[] = [];
   readonly leases: Leases;
@@ -31,6 +31,17 @@ class Asking implements Leased {
     });
   }
 
+  /** What is new is said once. */
+  get facts(): string {
+    const said = this.#toSay;
+    this.#toSay = '';
+    return said;
+  }
+
+  set facts(facts: string) {
+    this.#toSay = facts;
+  }
+
   want(wish: Wish, rank: number): void {
     this.wish = wish;
     this.rank = rank;
@@ -40,7 +51,6 @@ class Asking implements Leased {
   onOwner(owner: LeaseOwner): void {
     this.owner = owner;
     if (owner.facts !== '') this.heard.push(owner.facts);
-    this.facts = '';
   }
 
   unsaid = 0;
