@@ -7,7 +7,7 @@ import net from 'node:net';
 import t, { type Test } from 'tap';
 import { opusLink, opusPages } from '../kit/made-ogg.js';
 import { Player, until } from '../kit/player.js';
-import { startServer } from '../kit/server.js';
+import { knownEverywhere, startServer } from '../kit/server.js';
 
 const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]
@@ -28,6 +28,7 @@ async function encode(t: Test, port: number, serial: number, title: string): Pro
     `PUT /air HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${login}\r\nContent-Type: application/ogg\r\n\r\n`,
   );
   await new Promise((done) => socket.once('data', done));
+  await knownEverywhere();
   socket.write(opusLink(serial, 2 * PACKETS, `TITLE=${title}`));
   let sequence = 2 + (2 * PACKETS) / 10;
   const timer = setInterval(() => {

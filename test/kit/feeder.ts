@@ -7,9 +7,8 @@ import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import type { Test } from 'tap';
 import { Framer } from '../../src/audio/framer.js';
-import { pause } from './pause.js';
 import { until } from './player.js';
-import { DEMO_AUDIO, KNOWN_EVERYWHERE_MS, NODES } from './server.js';
+import { DEMO_AUDIO, knownEverywhere } from './server.js';
 
 /** Copies of all frames in the bytes, and how many bytes of them belong to none. */
 export function framesIn(bytes: Buffer): { frames: Buffer[]; skippedBytes: number } {
@@ -67,7 +66,7 @@ export class Feeder {
       10_000,
       () => `no answer: ${JSON.stringify(this.answer)}`,
     );
-    if (NODES > 0) await pause(KNOWN_EVERYWHERE_MS);
+    await knownEverywhere();
     return this.status;
   }
 

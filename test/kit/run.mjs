@@ -4,7 +4,7 @@
  *
  * The short form (4 minutes) leaves out `LONG`: what takes long by its nature (crashes, disks, clocks, attacks) and all but one of the real
  * programs of a kind. The long form has those, the long forms of some others (LONG=1), and test/behaviour and the reload once more on a hub and two
- * workers (TEST_WORKERS=2).
+ * workers (TEST_WORKERS=2), some of it on two machines, each with two workers (TEST_NODES=2).
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -21,7 +21,7 @@ function files(folder, names) {
 const LONG = [
   ...files(
     'e2e',
-    'alerts attacks backup chromium clock cluster cluster-example crash darkice exception fallback-restart faults ffmpeg-ogg firefox kept-statistics libshout liquidsoap log monitoring ogg ogg-icy players',
+    'alerts attacks backup chromium clock cluster cluster-example crash darkice exception fallback-restart faults ffmpeg-ogg firefox kept-statistics libshout liquidsoap log monitoring ogg ogg-icy origins players',
   ),
   ...files(
     'e2e',
@@ -53,7 +53,10 @@ const ALONE = files('behaviour', 'framing-budget');
 const LONG_ALONE = [
   ...files('behaviour', 'heard-places unread-answers'),
   // Four processes each.
-  ...files('e2e', 'attacks cluster dead-processes other-version rolling-restart sessions worker-limits workers'),
+  ...files(
+    'e2e',
+    'attacks cluster dead-processes origins other-version rolling-restart sessions worker-limits workers',
+  ),
   ...files('long', 'cluster-faults hostile hostile-workers processes reading-players reload-pairs truth'),
 ];
 
@@ -61,6 +64,11 @@ const LONG_ALONE = [
 const NO_SERVER = files(
   'behaviour',
   'decoders encoder-transcripts framing-budget fuzz-front heard-places joined-limits media-clock splice unread-answers',
+);
+/** Also on two machines. What the others ask of one process is each machine's own: statistics, metrics, pulls, encoders that wait (src/cluster/README.md, "Bounds"). */
+const ON_NODES = files(
+  'behaviour',
+  'ambiguous-heads churn first-title joining-at-a-switch late-titles push-order push-tokens reading-players record-order secrets-stay-secret upstream-preference write-seconds',
 );
 const SLOW = '--timeout=1800';
 
@@ -73,13 +81,17 @@ function long() {
   const first = [...testsIn('long'), ...LONG, ...LONGER];
   const rest = first.filter((file) => !LONG_ALONE.includes(file));
   const env = { LONG: '1' };
-  return inTurn([[[SLOW, '--jobs=3', ...rest], env], [[SLOW, '--jobs=1', ...LONG_ALONE], env], onWorkers()]);
+  return inTurn([[[SLOW, '--jobs=3', ...rest], env], [[SLOW, '--jobs=1', ...LONG_ALONE], env], onWorkers(), onNodes()]);
 }
 
 /** What of test/behaviour starts a server: of four processes each. */
 function onWorkers() {
-  const rest = testsIn('behaviour').filter((file) => !NO_SERVER.includes(file));
+  const rest = testsIn('behaviour').filter((file) => !NO_SERVER.includes(file) && !ON_NODES.includes(file));
   return [[SLOW, '--jobs=2', ...rest, ...files('app', 'reload')], { TEST_WORKERS: '2' }];
+}
+
+function onNodes() {
+  return [[SLOW, '--jobs=2', ...ON_NODES], { TEST_NODES: '2', TEST_WORKERS: '2' }];
 }
 
 function short() {
@@ -91,6 +103,6 @@ function short() {
 }
 
 const named = process.argv.slice(2);
-const forms = { '--long': long, '--workers': () => inTurn([onWorkers()]) };
+const forms = { '--long': long, '--workers': () => inTurn([onWorkers()]), '--nodes': () => inTurn([onNodes()]) };
 const isOk = named.length === 0 ? short() : named[0] in forms ? forms[named[0]]() : tap(named, {});
 process.exitCode = isOk ? 0 : 1;

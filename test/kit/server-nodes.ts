@@ -31,7 +31,7 @@ interface Machine {
 export async function startNodes(t: Test, yaml: string, folder: string, log: Log | undefined): Promise<TestServer> {
   process.env['CLUSTER_SECRET'] = SECRET;
   const [port, ports] = await portsFor(yaml);
-  const redis = await RedisServer.start(t);
+  const redis = await redisOf(t, folder);
   const random = new Random();
   t.teardown(() => {
     if (!t.passing()) process.stderr.write(`connections were spread with SEED=${random.seed}\n`);
@@ -72,6 +72,16 @@ export async function startNodes(t: Test, yaml: string, folder: string, log: Log
     return plan;
   };
   return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder, reload };
+}
+
+/** A server that is started again in its folder finds the Redis that it had. */
+const known = new Map<string, RedisServer>();
+
+async function redisOf(t: Test, folder: string): Promise<RedisServer> {
+  const redis = known.get(folder) ?? (await RedisServer.start(t));
+  known.set(folder, redis);
+  t.teardown(() => known.delete(folder));
+  return redis;
 }
 
 async function startMachine(

@@ -10,6 +10,7 @@ import { type Log, openLog } from '../../src/base/log.js';
 import { control } from '../../src/cli/control.js';
 import { loadConfig } from '../../src/config/load.js';
 import { planReload, type ReloadPlan } from '../../src/config/plan.js';
+import { pause } from './pause.js';
 import { until } from './player.js';
 import { freePorts, ServerProcess } from './process.js';
 import { Random } from './random.js';
@@ -41,6 +42,11 @@ export const NODES = Number(process.env['TEST_NODES'] ?? 0);
 
 /** In which every machine knows that an encoder has come to one of them, however busy they are (src/cluster/README.md, "Bounds"). */
 export const KNOWN_EVERYWHERE_MS = 250;
+
+/** To be called after the answer to an encoder that did not come by a Feeder: on one machine it is known at once. */
+export async function knownEverywhere(): Promise<void> {
+  if (NODES > 0) await pause(KNOWN_EVERYWHERE_MS);
+}
 
 /** How many subtests of a file run at a time, each with a server: of processes two are enough for two cores. */
 export function atOnce(jobs: number): number {
