@@ -108,6 +108,7 @@ export function makeSharedTapes(
   return new SharedTapes({
     ...{ ...parts, clock, log },
     options: {
+      answerMs: cluster.answerSeconds * 1000,
       ...{ node: cluster.node, mayFeed: cluster.sources, host, port, advertise, secret: secret.export() },
       tls: tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
       ca: caFile === undefined ? undefined : readFileSync(caFile),

@@ -71,6 +71,8 @@ export class Channel {
   #encoder: EncoderPlace | undefined;
   /** Another machine feeds the channel, as it says; null: its sources here do. */
   #elsewhere: ChannelLive | null = null;
+  /** Nothing goes onto its tape later than this, monotonic milliseconds: another machine may feed it by then. */
+  fedUntilMs = Number.POSITIVE_INFINITY;
   /** The next frame has nothing to do with what lies on the tape. */
   #isFresh = false;
   readonly #log: Log;
@@ -107,6 +109,10 @@ export class Channel {
       {
         onFrame: (bytes, durationMs, bitrateKbps, fresh, link) => {
           if (this.#elsewhere !== null) return;
+          if (clock.now() > this.fedUntilMs) {
+            this.#isFresh = true;
+            return;
+          }
           audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
           this.#isFresh = false;
         },

@@ -27,7 +27,8 @@ export interface Leased {
   readonly rank: number;
   /** What is to be known of the channel's audio, where it is fed here: JSON; '': as before. */
   readonly facts: string;
-  onOwner(owner: LeaseOwner): void;
+  /** @param askedMs when that was asked, monotonic milliseconds */
+  onOwner(owner: LeaseOwner, askedMs: number): void;
   /** What `facts` has said last did not arrive, or is there no more. */
   onUnsaid(): void;
 }
@@ -43,9 +44,10 @@ export interface LeasesParts {
 }
 
 const EVERY_MS = 300;
-/** How long a lease lasts without a renewal; and how long where its owner cannot be reached either. */
+/** How long a lease lasts without a renewal; how long where its owner cannot be reached either; and how long an owner goes by it that does not know. */
 const LASTS_MS = 5000;
 const STALE_MS = 800;
+export const KNOWN_MS = 4000;
 /** No source is on air; none is, and an encoder has come of which there is no audio yet. */
 export const NO_RANK = 999;
 export const EXPECTS_RANK = 998;
@@ -118,6 +120,7 @@ export class Leases {
     const args = asked.flatMap(([channel, { wish, rank, facts }]) => {
       return [channel, wish, rank, facts, this.#known.get(channel) ?? ''];
     });
+    const askedMs = performance.now();
     try {
       const answer = (await this.#parts.ask([...this.#head, ...args])) as readonly string[] | null;
       if (answer === null) for (const [, leased] of asked) leased.onUnsaid();
@@ -136,7 +139,7 @@ export class Leases {
         const [node, url, epoch, beforeNode, beforeUrl, version, facts] = fields;
         if (facts !== '') this.#known.set(channel, version);
         if (node === this.#parts.node && version === '0') leased.onUnsaid();
-        leased.onOwner({ node, url, epoch: Number(epoch), beforeNode, beforeUrl, facts });
+        leased.onOwner({ node, url, epoch: Number(epoch), beforeNode, beforeUrl, facts }, askedMs);
       }
     } catch (error) {
       for (const [, leased] of asked) leased.onUnsaid();

@@ -19,7 +19,7 @@ import { isSameTape } from '../link/tape-names.js';
 import { fedTape, offerTapes } from '../link/tape-offer.js';
 import { TapeSender } from '../link/tape-sender.js';
 import type { Leased, LeaseOwner, Wish } from './leases.js';
-import { EXPECTS_RANK, NO_RANK } from './leases.js';
+import { EXPECTS_RANK, KNOWN_MS, NO_RANK } from './leases.js';
 import { OwnerLink } from './owner-link.js';
 import { RemoteFacts } from './remote-facts.js';
 import { type TakeoverParts, takeOver } from './takeover.js';
@@ -31,6 +31,8 @@ export interface SharedAudioParts extends TakeoverParts {
   readonly node: string;
   /** Whether this node's sources may feed channels. */
   readonly mayFeed: boolean;
+  /** Whether a channel is fed here only as long as the lease is known to be: Redis answers in less time than that. */
+  readonly isFenced: boolean;
   /** How far the clock of Redis is before this one's, milliseconds. */
   aheadMs(): number;
   /** Its tape goes on in what `elsewhere` says. */
@@ -71,6 +73,8 @@ export class SharedAudio implements Leased {
   #provisionalUntilMs = Number.NEGATIVE_INFINITY;
   /** Its tape is on its way to the next owner. */
   #isOffering = false;
+  /** Since when it is not known here whose the lease is, and Redis is away, monotonic milliseconds; +∞: it is not so. */
+  #fencedMs = Number.POSITIVE_INFINITY;
   #isClosed = false;
 
   constructor(channel: Channel, parts: SharedAudioParts) {
@@ -149,7 +153,7 @@ export class SharedAudio implements Leased {
     this.remote.forgetSaid();
   }
 
-  onOwner(owner: LeaseOwner): void {
+  onOwner(owner: LeaseOwner, askedMs: number): void {
     const before = this.#owner;
     if (this.#isClosed) return;
     // An answer that was on its way when the tape was handed over.
@@ -160,12 +164,11 @@ export class SharedAudio implements Leased {
       this.remote.set(owner.facts);
       this.#phases.onFacts(this.channel.key);
     }
+    if (isMine) this.channel.fedUntilMs = this.#phases.isFenced ? askedMs + KNOWN_MS : Number.POSITIVE_INFINITY;
     if (this.#phase === 'taking') return;
     if (isMine) this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     if (this.#phase === 'owning') {
-      if (!isMine && owner.node !== '' && this.#yieldsAtMs === Number.POSITIVE_INFINITY) {
-        this.#yieldsAtMs = this.#phases.clock.now() + YIELD_MS;
-      }
+      if (!isMine && owner.node !== '') this.#onOther();
       if (isMine && owner.epoch !== before.epoch && owner.beforeNode !== this.#phases.node) this.#stopOther(owner);
     } else if (isMine) {
       const isOwn = this.#phase === 'waiting' && (owner.beforeNode === '' || owner.beforeNode === this.#phases.node);
@@ -179,8 +182,19 @@ export class SharedAudio implements Leased {
     }
   }
 
+  /** It has the lease, and this node feeds the channel still. */
+  #onOther(): void {
+    const nowMs = this.#phases.clock.now();
+    if (nowMs > this.channel.fedUntilMs) {
+      // It stood still: nothing has come onto its tape since that was this node's to feed.
+      this.#stopFeeding();
+      this.#lookCaughtUp();
+    } else if (this.#yieldsAtMs === Number.POSITIVE_INFINITY) this.#yieldsAtMs = nowMs + YIELD_MS;
+  }
+
   /** A few times a second. @param isReached whether Redis is */
   tick(nowMs: number, isReached: boolean): void {
+    this.#lookAtFence(nowMs, isReached);
     if (this.#phase === 'waiting' && !isReached) this.#own();
     if (this.#phase === 'owning' && nowMs >= this.#yieldsAtMs) {
       // It was not asked for the tape: what has come onto it since is no one else's.
@@ -196,6 +210,15 @@ export class SharedAudio implements Leased {
     if (this.#place !== -1) this.#link.audio.want(true);
     if (!isReached && this.#place !== -1 && nowMs - this.#link.lostSinceMs > ALONE_MS) void this.#take();
     else this.#link.look();
+  }
+
+  /** Without Redis all stays as it is; one that stood still meanwhile cannot know that at once. */
+  #lookAtFence(nowMs: number, isReached: boolean): void {
+    const { fedUntilMs } = this.channel;
+    const isOpen = nowMs <= fedUntilMs || nowMs > this.#fencedMs + ALONE_MS;
+    if (nowMs <= fedUntilMs || isReached) this.#fencedMs = Number.POSITIVE_INFINITY;
+    else this.#fencedMs = Math.min(this.#fencedMs, nowMs);
+    if (!isReached && isOpen) this.channel.fedUntilMs = Number.POSITIVE_INFINITY;
   }
 
   /** Another node comes for the tape. False: it cannot be had here. */
@@ -246,6 +269,7 @@ export class SharedAudio implements Leased {
     this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     this.#playsOwn = true;
     this.channel.setElsewhere(this.remote.live);
+    this.channel.fedUntilMs = Number.POSITIVE_INFINITY;
     log.info({ channel: this.channel.key, node: this.#owner.node }, 'another machine feeds the channel');
     onDue();
   }
@@ -286,7 +310,7 @@ export class SharedAudio implements Leased {
     if (this.#isClosed) return;
     this.#own();
     // It may have been lost again meanwhile. Without Redis no owner is known, and the last one that was does not count.
-    if (this.#owner !== asked) this.onOwner(this.#owner);
+    if (this.#owner !== asked) this.onOwner(this.#owner, this.channel.fedUntilMs - KNOWN_MS);
   }
 
   /** Where its own tape is played still: whether the other node's has come as far. */

@@ -24,6 +24,8 @@ import { TapeServer } from './tape-server.js';
 export interface SharedTapesOptions {
   readonly node: string;
   readonly mayFeed: boolean;
+  /** How long an answer of Redis may take, milliseconds. */
+  readonly answerMs: number;
   readonly host: string;
   readonly port: number;
   /** Where other nodes reach it; undefined: at host and port. */
@@ -53,6 +55,8 @@ export interface SharedTapesParts {
 }
 
 const TICK_MS = 100;
+/** That Redis is away is known well before a lease is not (leases.ts, KNOWN_MS). */
+const MOST_ANSWER_MS = 3000;
 /** How often the others hear how many listen here. */
 const SAY_TICKS = 2;
 /** How often it is looked which nodes there are, to be shown. */
@@ -208,13 +212,14 @@ export class SharedTapes {
 
   #make(channel: Channel): SharedAudio {
     const { options, clock, log, engine, names, onMoved, onFacts, onOwned, onError } = this.#parts;
-    const { node, mayFeed } = options;
+    const { node, mayFeed, answerMs } = options;
     return new SharedAudio(channel, {
       ...{ clock, log, node, names, mayFeed, onMoved, onFacts, onOwned, onError },
       ask: (url, key, purpose, epoch): Promise<Duplex> => askForTape(url, key, purpose, this.#client, epoch),
       others: async () => {
         return [...this.#othersOf(await engine.nodes()).values()];
       },
+      isFenced: answerMs <= MOST_ANSWER_MS,
       aheadMs: () => engine.aheadMs,
       onDue: () => this.#leases?.poke(),
     });

@@ -1,16 +1,14 @@
 /** The connection to a real Redis: by TLS and password, by Sentinels and their fail-over; what is no answer, and what is no server that takes changes. */
 
-import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import { readFileSync } from 'node:fs';
+import t from 'tap';
 import { Redis, RedisLost } from '../../src/cluster/redis.js';
 import { PEM } from '../kit/certificate.js';
 import { allUntil, startNode } from '../kit/cluster.js';
 import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
-import { tempFolder } from '../kit/server.js';
+import { startSentinel } from '../kit/redis-pair.js';
 
 t.setTimeout(120_000);
 
@@ -67,26 +65,6 @@ t.test('what is lost is lost once, and rejects', { skip: noRedis }, async (t) =>
   server.goOn();
 });
 
-/** Watches one server; with one of them its own word is enough. */
-async function startSentinel(t: Test, master: number): Promise<string> {
-  const folder = tempFolder(t);
-  const port = await freePort();
-  const file = join(folder, 'sentinel.conf');
-  writeFileSync(
-    file,
-    `port ${port}
-bind 127.0.0.1
-dir ${folder}
-sentinel monitor radio 127.0.0.1 ${master} 1
-sentinel down-after-milliseconds radio 500
-sentinel failover-timeout radio 3000
-`,
-  );
-  const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' });
-  t.teardown(() => child.kill('SIGKILL'));
-  return `redis://127.0.0.1:${port}`;
-}
-
 t.test(
   'Sentinels say where it is, and where it is after a fail-over: no push is lost',
   { skip: noRedis },
@@ -98,7 +76,7 @@ t.test(
       20_000,
       () => 'no replica',
     );
-    const sentinel = await startSentinel(t, master.port);
+    const sentinel = await startSentinel(t, master);
     const options = { sentinels: ['redis://127.0.0.1:1', sentinel], master: 'radio' };
     // The URL has what they do not say; its place is of no account.
     const at = 'redis://nowhere.invalid:1/0';

@@ -3,9 +3,10 @@
  * stays as it is): no stream is cut or falls silent, no title is lost or sent twice, what is held comes, nothing spins.
  */
 
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { FAKETIME_LIBRARY, withFakedClock } from '../kit/faked-clock.js';
 import { FrameRecorder } from '../kit/frame-recorder.js';
 import { isLong } from '../kit/long.js';
 import { quietFor } from '../kit/pause.js';
@@ -14,14 +15,6 @@ import { freePort, ServerProcess } from '../kit/process.js';
 import { demoYaml, tempFolder } from '../kit/server.js';
 import { Watching } from '../kit/wire.js';
 
-/** Debian's package libfaketime. */
-function library(): string | undefined {
-  if (process.platform !== 'linux') return undefined;
-  return readdirSync('/usr/lib')
-    .map((name) => `/usr/lib/${name}/faketime/libfaketimeMT.so.1`)
-    .find((path) => existsSync(path));
-}
-const LIBRARY = library();
 const HOUR_S = 3600;
 /** Seconds beside the true time, one after the other. */
 const JUMPS = isLong ? [HOUR_S, 0, -HOUR_S, 0, HOUR_S, -HOUR_S, 0] : [HOUR_S, 0];
@@ -39,7 +32,7 @@ async function cpuOf(server: ServerProcess): Promise<number> {
 
 t.test(
   'the clock jumps by an hour',
-  { skip: LIBRARY === undefined && 'no libfaketime here', timeout: 120_000 },
+  { skip: FAKETIME_LIBRARY === undefined && 'no libfaketime here', timeout: 120_000 },
   async (t) => {
     const folder = tempFolder(t);
     const port = await freePort();
@@ -52,14 +45,8 @@ t.test(
     };
     jump(0);
     writeFileSync(config, `data: { folder: ${join(folder, 'data')} }\n${demoYaml('', port)}`);
-    const server = new ServerProcess(t, port, [config], {
-      LD_PRELOAD: LIBRARY,
-      FAKETIME_TIMESTAMP_FILE: offset,
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      DONT_FAKE_MONOTONIC: '1',
-      NO_FAKE_STAT: '1',
-    });
+    const clock = withFakedClock({ FAKETIME_TIMESTAMP_FILE: offset, FAKETIME_NO_CACHE: '1' });
+    const server = new ServerProcess(t, port, [config], clock);
     await server.ready();
     const serverMs = () => Date.now() + offsetS * 1000;
     const push = async (query: string) => {

@@ -305,3 +305,38 @@ t.test(
     }
   },
 );
+
+t.test(
+  'an owner stands still for longer than its lease lasts: another one plays on, and nobody is ended',
+  { skip: noRedis },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    const [a, b] = await Promise.all([
+      ClusterNode.start(t, 'a', redis),
+      ClusterNode.start(t, 'b', redis, { sources: ['encoder', FILE_SOURCE] }),
+    ]);
+    const encoder = encode(t, a, 1);
+    const [here, there] = [
+      [a, a].map((node, i) => node.listen(i === 0)),
+      [b, b].map((node, i) => node.listen(i === 0)),
+    ];
+    await allHear([...here, ...there], 1, 15_000);
+    const [hub] = a.pidsOf('hub');
+    process.kill(hub!, 'SIGSTOP');
+    try {
+      await allHear(there, FILE_SOURCE, 20_000);
+      await quietFor(2000);
+    } finally {
+      process.kill(hub!, 'SIGCONT');
+    }
+    const isBack = () =>
+      [...here, ...there].every(({ reader }) => reader.runs.at(-1)?.source === 1 && reader.runs.length > 2);
+    await until(
+      isBack,
+      20_000,
+      () => `the encoder is not heard again: ${[...here, ...there].map(({ reader }) => JSON.stringify(reader.runs))}`,
+    );
+    allAreWell(t, [...here, ...there], 'every frame is whole, on the same connections');
+    t.notOk(encoder.closed);
+  },
+);

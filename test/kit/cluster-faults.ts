@@ -10,6 +10,7 @@ import { pause, quietFor } from './pause.js';
 import { until } from './player.js';
 import type { Random } from './random.js';
 import { RedisServer } from './redis.js';
+import { RedisPair } from './redis-pair.js';
 import type { StampedListener } from './reload-clients.js';
 import { StampedEncoder } from './stamped.js';
 import { ask, Watching } from './wire.js';
@@ -18,6 +19,10 @@ export interface FaultsSize {
   readonly seconds: number;
   readonly listeners: number;
   readonly watchers: number;
+  /** What is added to the environment of machine b. */
+  readonly clock?: NodeJS.ProcessEnv;
+  /** Redis has a replica, and a Sentinel. */
+  readonly isPair?: boolean;
 }
 
 interface Placed<T> {
@@ -31,6 +36,9 @@ interface Pushed {
   readonly sentMs: number;
 }
 
+/** What happens, and how. */
+type Act = readonly [name: string, act: () => Promise<void>];
+
 /** A push is answered within this, also where Redis has just gone. */
 const ANSWER_MS = 15_000;
 /** How long after a fault of its machine a client may be ended by it. */
@@ -41,7 +49,7 @@ export class ClusterFaults {
   readonly #t: Test;
   readonly #random: Random;
   readonly #size: FaultsSize;
-  readonly #redis: RedisServer;
+  readonly #common: RedisServer | RedisPair;
   readonly #nodes: readonly ClusterNode[];
   #listeners: Placed<StampedListener>[] = [];
   #watchers: Placed<Watching>[] = [];
@@ -54,23 +62,31 @@ export class ClusterFaults {
   readonly counts = { pushes: 0, refused: 0, ended: 0, encoders: 0 };
   readonly done: string[] = [];
 
-  private constructor(t: Test, random: Random, size: FaultsSize, redis: RedisServer, nodes: readonly ClusterNode[]) {
+  private constructor(
+    t: Test,
+    random: Random,
+    size: FaultsSize,
+    common: RedisServer | RedisPair,
+    nodes: readonly ClusterNode[],
+  ) {
     this.#t = t;
     this.#random = random;
     this.#size = size;
-    this.#redis = redis;
+    this.#common = common;
     this.#nodes = nodes;
   }
 
-  static async begin(t: Test, random: Random, size: FaultsSize, clock: NodeJS.ProcessEnv): Promise<ClusterFaults> {
+  static async begin(t: Test, random: Random, size: FaultsSize): Promise<ClusterFaults> {
     const hosts = new Hosts(t);
-    const redis = await RedisServer.start(t, [], hosts.add());
+    const common = size.isPair
+      ? await RedisPair.start(t, [hosts.add(), hosts.add(), hosts.add()])
+      : await RedisServer.start(t, [], hosts.add());
     const nodes = await Promise.all([
-      Node.start(t, 'a', redis, { host: hosts.add(), sources: ['encoder', FILE_SOURCE] }),
-      Node.start(t, 'b', redis, { host: hosts.add(), sources: ['encoder', FILE_SOURCE], env: clock }),
-      Node.start(t, 'c', redis, { host: hosts.add(), mayFeed: false }),
+      Node.start(t, 'a', common, { host: hosts.add(), sources: ['encoder', FILE_SOURCE] }),
+      Node.start(t, 'b', common, { host: hosts.add(), sources: ['encoder', FILE_SOURCE], env: size.clock ?? {} }),
+      Node.start(t, 'c', common, { host: hosts.add(), mayFeed: false }),
     ]);
-    const faults = new ClusterFaults(t, random, size, redis, nodes);
+    const faults = new ClusterFaults(t, random, size, common, nodes);
     for (let i = 0; i < size.listeners; i++) faults.#listen(faults.#oneOf(nodes));
     for (let i = 0; i < size.watchers; i++) faults.#watch(faults.#oneOf(nodes));
     return faults;
@@ -94,12 +110,26 @@ export class ClusterFaults {
     await this.#agree();
   }
 
+  get #redis(): RedisServer {
+    return this.#common instanceof RedisPair ? this.#common.master : this.#common;
+  }
+
   async #fault(): Promise<void> {
-    const random = this.#random;
     const node = this.#oneOf(this.#nodes);
-    const acts: readonly (readonly [string, () => Promise<void>])[] = [
+    const acts = [...this.#actsOnNode(node), ...this.#actsOnRedis()];
+    const [name, act] = acts[this.#random.int(0, acts.length - 1)]!;
+    this.done.push(`${this.#pushed}: ${name}`);
+    await act();
+  }
+
+  #actsOnNode(node: ClusterNode): readonly Act[] {
+    const random = this.#random;
+    return [
       [`hub of ${node.name} killed`, async () => this.#kill(node, 'hub')],
       [`worker of ${node.name} killed`, async () => this.#kill(node, 'worker')],
+      // For less than a lease lasts.
+      [`hub of ${node.name} stands still`, () => this.#stand(node, 'hub', 3000)],
+      [`worker of ${node.name} stands still`, () => this.#stand(node, 'worker', 10_000)],
       [
         `${node.name} killed`,
         async () => {
@@ -107,31 +137,6 @@ export class ClusterFaults {
           await node.kill();
           await pause(random.int(0, 6000));
           await node.start();
-        },
-      ],
-      [
-        'Redis killed',
-        async () => {
-          await this.#redis.kill();
-          await pause(random.int(0, 10_000));
-          await this.#redis.start();
-        },
-      ],
-      [
-        'Redis stands still',
-        async () => {
-          this.#redis.stop();
-          await pause(random.int(1000, 10_000));
-          this.#redis.goOn();
-        },
-      ],
-      ['Redis emptied', () => this.#redis.flush()],
-      [
-        'Redis set back',
-        async () => {
-          const snapshot = await this.#redis.snapshot();
-          await pause(random.int(1000, 4000));
-          await this.#redis.restore(snapshot);
         },
       ],
       [`${node.name} and Redis cut off, both ways`, () => this.#cut(node, [this.#redis.host!], true)],
@@ -145,9 +150,55 @@ export class ClusterFaults {
         },
       ],
     ];
-    const [name, act] = acts[random.int(0, acts.length - 1)]!;
-    this.done.push(`${this.#pushed}: ${name}`);
-    await act();
+  }
+
+  #actsOnRedis(): readonly Act[] {
+    const random = this.#random;
+    const common = this.#common;
+    if (common instanceof RedisPair) {
+      const failOver = () => common.failOver();
+      return [
+        ['Redis fails over', failOver],
+        ['Redis fails over', failOver],
+        ['Redis emptied', () => common.master.flush()],
+      ];
+    }
+    return [
+      [
+        'Redis killed',
+        async () => {
+          await common.kill();
+          await pause(random.int(0, 10_000));
+          await common.start();
+        },
+      ],
+      [
+        'Redis stands still',
+        async () => {
+          common.stop();
+          await pause(random.int(1000, 10_000));
+          common.goOn();
+        },
+      ],
+      ['Redis emptied', () => common.flush()],
+      [
+        'Redis set back',
+        async () => {
+          const snapshot = await common.snapshot();
+          await pause(random.int(1000, 4000));
+          await common.restore(snapshot);
+        },
+      ],
+    ];
+  }
+
+  /** @param mostMs it goes on after that long at the latest */
+  async #stand(node: ClusterNode, role: 'hub' | 'worker', mostMs: number): Promise<void> {
+    const [pid] = node.pidsOf(role);
+    if (pid === undefined) return;
+    process.kill(pid, 'SIGSTOP');
+    await pause(this.#random.int(500, mostMs));
+    process.kill(pid, 'SIGCONT');
   }
 
   async #cut(node: ClusterNode, others: readonly NonNullable<ClusterNode['host']>[], isBoth: boolean): Promise<void> {

@@ -7,7 +7,8 @@ import type { Test } from 'tap';
 import { type Host, leadTo } from './hosts.js';
 import { until } from './player.js';
 import { freePorts, ServerProcess } from './process.js';
-import type { RedisServer } from './redis.js';
+import { RedisServer } from './redis.js';
+import type { RedisPair } from './redis-pair.js';
 import { StampedListener } from './reload-clients.js';
 import { tempFolder } from './server.js';
 import { writeStamped } from './stamped.js';
@@ -36,8 +37,8 @@ export interface NodeSetting {
 /** How many workers each node has: TEST_WORKERS of the environment, else as it comes. */
 const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
 
-/** Where what all nodes have in common is: a Redis, another node, the node itself. */
-export type CommonPlace = RedisServer | ClusterNode | null;
+/** Where what all nodes have in common is: a Redis, the one that a Sentinel names, another node, the node itself. */
+export type CommonPlace = RedisServer | RedisPair | ClusterNode | null;
 
 export class ClusterNode {
   readonly name: string;
@@ -75,7 +76,7 @@ workers: ${workers}
 log: { level: ${level} }
 data: { folder: data }
 cluster:
-${common instanceof ClusterNode ? `  origins: ['http://${common.#address}:${common.tapesPort}']` : common === null ? '' : `  url: ${common.url}`}
+${ClusterNode.#wayTo(common)}
   node: ${name}
   sources: ${mayFeed}
   answerSeconds: 0.5
@@ -85,6 +86,14 @@ stations:
     channels:
       live: { ${setting.maxListeners === undefined ? '' : `maxListeners: ${setting.maxListeners}, `}bitrateKbps: 128, pushTokens: [demo-token], sources: [${listed.join(', ')}] }
 ${more}`;
+  }
+
+  static #wayTo(common: CommonPlace): string {
+    if (common === null) return '';
+    if (common instanceof ClusterNode) return `  origins: ['http://${common.#address}:${common.tapesPort}']`;
+    if (common instanceof RedisServer) return `  url: ${common.url}`;
+    // The URL has what a Sentinel does not say; its place is of no account.
+    return `  url: redis://nowhere.invalid:1/0\n  sentinels: ['${common.sentinel}']\n  master: ${common.name}`;
   }
 
   /** Resolves once it serves. */

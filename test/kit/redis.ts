@@ -74,6 +74,16 @@ export class RedisServer {
     await ended;
   }
 
+  /** It is the replica of that one. Resolves once it has all of it. */
+  async follow(master: RedisServer): Promise<void> {
+    await this.ask(`REPLICAOF ${master.address} ${master.port}`);
+    await until(
+      async () => /master_link_status:up/.test(await this.info('replication').catch(() => '')),
+      20_000,
+      () => 'no replica',
+    );
+  }
+
   /** It stands still, with its connections open. */
   stop(): void {
     this.#child!.kill('SIGSTOP');

@@ -5,23 +5,31 @@
 
 import t from 'tap';
 import { ClusterFaults } from '../kit/cluster-faults.js';
+import { FAKETIME_LIBRARY, withFakedClock } from '../kit/faked-clock.js';
 import { noHosts } from '../kit/hosts.js';
 import { Random } from '../kit/random.js';
 import { noRedis } from '../kit/redis.js';
 
 const minutes = Number(process.env['MINUTES'] ?? 2);
+/** How far the clock of one machine is off. */
+const SKEW = '+30s';
+const clock = FAKETIME_LIBRARY === undefined ? {} : withFakedClock({ FAKETIME: SKEW });
 /** In an hour, and to start and end. */
-t.setTimeout(minutes * 60_000 + 240_000);
+t.setTimeout(2 * minutes * 60_000 + 480_000);
 
-t.test(`${minutes} minutes of faults`, { skip: noRedis || noHosts() }, async (t) => {
-  const random = new Random();
-  const faults = await ClusterFaults.begin(t, random, { seconds: minutes * 60, listeners: 60, watchers: 12 }, {});
-  try {
-    await faults.run();
-  } catch (error) {
-    throw new Error(`SEED=${random.seed} ${(error as Error).message}\n${faults.done.join('\n')}`, { cause: error });
-  }
-  t.comment(JSON.stringify(faults.counts));
-  t.comment(faults.done.join(' · '));
-  t.ok(faults.counts.pushes > minutes * 10);
-});
+for (const isPair of [false, true]) {
+  const name = `${minutes} minutes of faults, ${isPair ? 'with a Sentinel' : `a clock ${SKEW}`}`;
+  t.test(name, { skip: noRedis || noHosts() }, async (t) => {
+    const random = new Random();
+    const crowd = isPair ? { listeners: 60, watchers: 12 } : { listeners: 300, watchers: 12, clock };
+    const faults = await ClusterFaults.begin(t, random, { seconds: minutes * 60, isPair, ...crowd });
+    try {
+      await faults.run();
+    } catch (error) {
+      throw new Error(`SEED=${random.seed} ${(error as Error).message}\n${faults.done.join('\n')}`, { cause: error });
+    }
+    t.comment(JSON.stringify(faults.counts));
+    t.comment(faults.done.join(' · '));
+    t.ok(faults.counts.pushes > minutes * 10);
+  });
+}
