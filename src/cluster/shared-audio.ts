@@ -48,6 +48,8 @@ export interface SharedAudioParts extends TakeoverParts {
 const NOBODY: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', beforeUrl: '', facts: '' };
 /** An owner that could not be connected to for this long cannot be reached. */
 const LOST_MS = 200;
+/** One of whose tape nothing has come for this long cannot, either. That it has not renewed its lease must come to that (leases.ts, STALE_MS). */
+const QUIET_MS = 800;
 /** One that knows that another has the lease, and is not asked for the tape in this time, stops feeding it. */
 const YIELD_MS = 3000;
 /** Without Redis, and without the owner, for this long: the channel is fed here. */
@@ -71,6 +73,8 @@ export class SharedAudio implements Leased {
   #yieldsAtMs = Number.POSITIVE_INFINITY;
   /** Until then an owner that another node has named is not contradicted by an older answer of Redis. */
   #provisionalUntilMs = Number.NEGATIVE_INFINITY;
+  /** When something of the owner's tape came last, monotonic milliseconds. */
+  #grownMs = Number.NEGATIVE_INFINITY;
   /** Its tape is on its way to the next owner. */
   #isOffering = false;
   /** Since when it is not known here whose the lease is, and Redis is away, monotonic milliseconds; +∞: it is not so. */
@@ -90,7 +94,10 @@ export class SharedAudio implements Leased {
       ask: (url) => parts.ask(url, channel.key, 'listen'),
     });
     this.#link.audio.observe({
-      onGrown: () => this.#lookCaughtUp(),
+      onGrown: () => {
+        this.#grownMs = parts.clock.now();
+        this.#lookCaughtUp();
+      },
       onTape: () => this.#lookCaughtUp(),
       onLate: () => undefined,
       onFence: () => undefined,
@@ -131,11 +138,20 @@ export class SharedAudio implements Leased {
   get wish(): Wish {
     if (!this.#phases.mayFeed) return 0;
     // What comes is as good as what would come from here.
-    const isServed = this.#phase === 'following' && this.#link.isConnected;
+    const isFollowing = this.#phase === 'following';
+    const isServed = isFollowing && this.#link.isConnected && !this.#isQuiet;
     if (isServed && this.rank >= (this.remote.facts.onAir ?? NO_RANK)) return 0;
     if (this.rank === NO_RANK) return 1;
-    const isLost = this.#phases.clock.now() - this.#link.lostSinceMs > LOST_MS;
-    return this.#phase === 'following' && isLost ? 3 : 2;
+    return isFollowing && this.#isLost ? 3 : 2;
+  }
+
+  /** Nothing comes of the owner's tape, though its connection may seem to be there: its machine stands still, or a network loses what it sends. */
+  get #isQuiet(): boolean {
+    return this.#phases.clock.now() - this.#grownMs > QUIET_MS;
+  }
+
+  get #isLost(): boolean {
+    return this.#isQuiet || this.#phases.clock.now() - this.#link.lostSinceMs > LOST_MS;
   }
 
   get rank(): number {
@@ -306,7 +322,8 @@ export class SharedAudio implements Leased {
     const asked = this.#owner;
     const { beforeUrl, beforeNode, epoch } = asked;
     const url = beforeNode === this.#phases.node ? '' : beforeUrl;
-    await takeOver(this.channel.audio, this.#link.audio, { url, epoch }, this.#phases);
+    const isLost = this.#isQuiet || !this.#link.isConnected;
+    await takeOver(this.channel.audio, this.#link.audio, { url, epoch, isLost }, this.#phases);
     if (this.#isClosed) return;
     this.#own();
     // It may have been lost again meanwhile. Without Redis no owner is known, and the last one that was does not count.

@@ -21,28 +21,39 @@ export interface TakeoverParts {
   onError(error: unknown): void;
 }
 
+export interface FormerOwner {
+  /** Where it gives its tape; '': nobody has fed it. */
+  readonly url: string;
+  /** Of this node's lease. */
+  readonly epoch: number;
+  /** It cannot be reached, as it seems. */
+  readonly isLost: boolean;
+}
+
 /** How long the nodes that may have the tape are waited for. */
 const OFFERS_MS = 700;
+/** The same of an owner that seems to be lost. */
+const LOST_MS = 200;
 /** Marks of the owner before this one that nobody was sent. */
 const MARKS_UNSEEN = 1000;
 
 /**
  * Puts the tape onto the channel's audio here; nothing, where nobody has one. Never rejects.
  * @param audio which nobody feeds @param here what has come of the tape to this node
- * @param beforeUrl where the node that fed it gives it; '': nobody did @param epoch of this node's lease
  */
 export async function takeOver(
   audio: ChannelAudio,
   here: LinkedAudio,
-  { url: beforeUrl, epoch }: { readonly url: string; readonly epoch: number },
+  { url: beforeUrl, epoch, isLost }: FormerOwner,
   parts: TakeoverParts,
 ): Promise<void> {
   const { clock, names, onError } = parts;
   const make = () => new TapeReturns({ clock, has: (channel) => channel === audio.key, onError });
   const [whole, most] = [make(), make()];
   try {
-    const handed = beforeUrl === '' ? undefined : await handedOver(audio.key, whole, beforeUrl, epoch, parts);
-    const there = handed ?? (await mostOf(audio.key, most, parts));
+    const handing = beforeUrl === '' ? undefined : handedOver(audio.key, whole, beforeUrl, epoch, parts);
+    const handed = isLost ? ((await Promise.race([handing, pause(LOST_MS)])) ?? undefined) : await handing;
+    const there = handed ?? (await mostOf(audio.key, most, isLost ? beforeUrl : '', parts));
     const { tape } = here;
     const isHere = tape !== undefined && tape.head > tape.tail;
     const isMore = there !== undefined && (there.fed !== null || !isHere || isBetter(there, here));
@@ -80,13 +91,14 @@ async function handedOver(
   return (await returns.collect(1)).get(channel);
 }
 
-/** Undefined: no other node has any of it. */
+/** Undefined: no other node has any of it. @param lostUrl of one that is not asked */
 async function mostOf(
   channel: string,
   returns: TapeReturns,
+  lostUrl: string,
   { ask, others }: TakeoverParts,
 ): Promise<ReturnedTape | undefined> {
-  const urls = await others().catch(() => []);
+  const urls = (await others().catch(() => [])).filter((url) => url !== lostUrl);
   const streams = await Promise.all(
     urls.map(async (url) => {
       const asked = ask(url, channel, 'offer').catch(() => null);

@@ -127,9 +127,16 @@ export class ClusterFaults {
     return [
       [`hub of ${node.name} killed`, async () => this.#kill(node, 'hub')],
       [`worker of ${node.name} killed`, async () => this.#kill(node, 'worker')],
-      // For less than a lease lasts.
-      [`hub of ${node.name} stands still`, () => this.#stand(node, 'hub', 3000)],
-      [`worker of ${node.name} stands still`, () => this.#stand(node, 'worker', 10_000)],
+      [`hub of ${node.name} stands still`, () => this.#stand(node, 'hub')],
+      [`worker of ${node.name} stands still`, () => this.#stand(node, 'worker')],
+      [
+        `${node.name} stands still`,
+        async () => {
+          node.signal('SIGSTOP');
+          await pause(random.int(500, 10_000));
+          node.signal('SIGCONT');
+        },
+      ],
       [
         `${node.name} killed`,
         async () => {
@@ -192,13 +199,15 @@ export class ClusterFaults {
     ];
   }
 
-  /** @param mostMs it goes on after that long at the latest */
-  async #stand(node: ClusterNode, role: 'hub' | 'worker', mostMs: number): Promise<void> {
+  /** Its supervisor may end it meanwhile. */
+  async #stand(node: ClusterNode, role: 'hub' | 'worker'): Promise<void> {
     const [pid] = node.pidsOf(role);
     if (pid === undefined) return;
+    if (role === 'worker') this.#mayEnd(node);
     process.kill(pid, 'SIGSTOP');
-    await pause(this.#random.int(500, mostMs));
-    process.kill(pid, 'SIGCONT');
+    await pause(this.#random.int(500, 10_000));
+    if (node.pidsOf(role).includes(pid)) process.kill(pid, 'SIGCONT');
+    if (role === 'worker') this.#mayEnd(node);
   }
 
   async #cut(node: ClusterNode, others: readonly NonNullable<ClusterNode['host']>[], isBoth: boolean): Promise<void> {

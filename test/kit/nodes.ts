@@ -129,6 +129,12 @@ ${more}`;
     );
   }
 
+  /** All its processes at once, as where the machine stands still, or goes on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    const all = [this.#process!.child.pid!, ...this.pidsOf('hub'), ...this.pidsOf('worker')];
+    for (const pid of all) process.kill(pid, signal);
+  }
+
   /** kill -9 of all its processes at once, as where the machine is gone. */
   async kill(): Promise<void> {
     const pid = this.#process!.child.pid!;
