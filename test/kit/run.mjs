@@ -27,13 +27,14 @@ const LONG = [
     'e2e',
     'dead-processes other-version package proxies reload reload-deaths reload-workers restart rolling-restart sessions store systemd transcribed worker-limits workers',
   ),
+  ...files('app', 'reload'),
   ...files('audio', 'ogg-link-end'),
   ...files(
     'behaviour',
     'churn decoders fallbacks fuzz-front heard-places large-pieces large-station media-clock moved-encoder unread-answers write-seconds',
   ),
   ...files('cluster', 'leases'),
-  ...files('cli', 'bench cluster doctor-proxy init measure-offset record'),
+  ...files('cli', 'bench cluster commands doctor-proxy init measure-offset record'),
   ...files('client', 'attach'),
   ...files('docs', 'page playout'),
   ...files('http/admin', 'page-acts'),
@@ -48,6 +49,8 @@ const LONGER = [
   ...files('net', 'connections'),
   ...files('store', 'store'),
 ];
+/** The long form has more of the same (long/reload-pairs), and these on workers. */
+const ON_WORKERS_ONLY = files('behaviour', 'reload-pairs');
 /** Load from other files would spoil what they measure. */
 const ALONE = files('behaviour', 'framing-budget');
 const LONG_ALONE = [
@@ -95,7 +98,7 @@ function onNodes() {
 }
 
 function short() {
-  const excluded = ['test/long/**', ...LONG, ...ALONE].map((file) => `--exclude=${file}`);
+  const excluded = ['test/long/**', ...LONG, ...ON_WORKERS_ONLY, ...ALONE].map((file) => `--exclude=${file}`);
   return inTurn([
     [excluded, {}],
     [['--jobs=1', ...ALONE], {}],
