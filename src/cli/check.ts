@@ -31,15 +31,17 @@ async function showPlan(path: string, stop: AbortSignal): Promise<number> {
   return 0;
 }
 
-function summary({ order, addresses, workers }: LoadedConfig): string {
+function summary({ order, addresses, workers, cluster }: LoadedConfig): string {
   const channels = order.flatMap((station) => station.channels);
   const at = addresses.map(
     ({ host, port, tls }) => `${tls === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`,
   );
+  // Where audio is shared there is a worker at least (../cluster/README.md).
+  const most = cluster?.tapes !== undefined && workers === 0 ? 1 : workers;
   const processes =
-    workers === 0
+    most === 0
       ? 'one process'
-      : `a hub and ${workers === 'auto' ? 'as many workers as cores allow' : `${workers} workers`}`;
+      : `a hub and ${most === 'auto' ? 'as many workers as cores allow' : counted(most, 'worker')}`;
   return `${counted(channels.length, 'channel')} of ${counted(order.length, 'station')} at ${at.join(', ')}, ${processes}`;
 }
 

@@ -206,8 +206,10 @@ async function supervise(
   };
 }
 
-/** How many processes serve clients; 0: this one. `auto`: one core is for the hub. */
-/** Where tapes come from other machines there is a worker at least: what plays them is another process than what takes them. */
+/**
+ * How many processes serve clients; 0: this one. `auto`: one core is for the hub. Where tapes come from other machines there is a worker at least: what plays them is another
+ * process than what takes them.
+ */
 function workersOf({ workers, cluster }: LoadedConfig): number {
   if (workers === 0 && cluster?.tapes !== undefined) return 1;
   return workers === 'auto' ? Math.max(1, availableParallelism() - 1) : workers;

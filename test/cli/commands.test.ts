@@ -82,6 +82,11 @@ stations: { s: { naem: x, channels: { c: { pushTokens: [env:UNSET_TOKEN], source
   const valid = await airsplice(['check', good]);
   t.match(valid, { code: 0, err: '' });
   t.match(valid.out, /good\.yaml can be used: \d channels of 1 station at http:\/\/127\.0\.0\.1:8123, one process\n$/);
+  const shared = join(folder, 'shared.yaml');
+  const cluster = "cluster: { node: a, tapes: { host: 127.0.0.1, port: 8124, secret: 'env:CLUSTER' } }";
+  writeFileSync(shared, `${demoYaml('', 8123)}\n${cluster}\n`);
+  const ofMany = await airsplice(['check', shared], { CLUSTER: 'a secret that all machines know, really' });
+  t.match(ofMany.out, /, a hub and 1 worker\n$/, 'what shares audio has a worker');
   const { code, err } = await airsplice(['check', bad]);
   t.equal(code, 2);
   for (const line of [
