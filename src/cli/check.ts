@@ -5,6 +5,7 @@
 
 import { urlHost } from '../base/ip.js';
 import { printableLines } from '../base/printable.js';
+import { workersAsked } from '../config/cluster.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.js';
 import { audioProblem } from '../source/audio-file.js';
 import type { RunCommand } from './command.js';
@@ -36,12 +37,11 @@ function summary({ order, addresses, workers, cluster }: LoadedConfig): string {
   const at = addresses.map(
     ({ host, port, tls }) => `${tls === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`,
   );
-  // Where audio is shared there is a worker at least (../cluster/README.md).
-  const most = cluster?.tapes !== undefined && workers === 0 ? 1 : workers;
+  const asked = workersAsked(workers, cluster);
   const processes =
-    most === 0
+    asked === 0
       ? 'one process'
-      : `a hub and ${most === 'auto' ? 'as many workers as cores allow' : counted(most, 'worker')}`;
+      : `a hub and ${asked === 'auto' ? 'as many workers as cores allow' : counted(asked, 'worker')}`;
   return `${counted(channels.length, 'channel')} of ${counted(order.length, 'station')} at ${at.join(', ')}, ${processes}`;
 }
 

@@ -16,6 +16,8 @@ export interface LeaseOwner {
   readonly beforeUrl: string;
   /** What the owner says of the channel's audio, where that is news: JSON; '': as before. */
   readonly facts: string;
+  /** When that was asked, monotonic milliseconds. */
+  readonly askedMs: number;
 }
 
 /** 0: not to have it. 1: only where nobody has it. 2: a source is on air here, or an encoder has come. 3: the same, and the owner cannot be reached. */
@@ -27,8 +29,7 @@ export interface Leased {
   readonly rank: number;
   /** What is to be known of the channel's audio, where it is fed here: JSON; '': as before. */
   readonly facts: string;
-  /** @param askedMs when that was asked, monotonic milliseconds */
-  onOwner(owner: LeaseOwner, askedMs: number): void;
+  onOwner(owner: LeaseOwner): void;
   /** What `facts` has said last did not arrive, or is there no more. */
   onUnsaid(): void;
 }
@@ -139,7 +140,7 @@ export class Leases {
         const [node, url, epoch, beforeNode, beforeUrl, version, facts] = fields;
         if (facts !== '') this.#known.set(channel, version);
         if (node === this.#parts.node && version === '0') leased.onUnsaid();
-        leased.onOwner({ node, url, epoch: Number(epoch), beforeNode, beforeUrl, facts }, askedMs);
+        leased.onOwner({ node, url, epoch: Number(epoch), beforeNode, beforeUrl, facts, askedMs });
       }
     } catch (error) {
       for (const [, leased] of asked) leased.onUnsaid();

@@ -2,13 +2,12 @@
  * What all nodes have in common, behind an origin: a node that has no Redis asks one that has it, or that holds it itself. Over one connection at the port for
  * tapes, `GET /-/log` (tape-server.ts); each question is a number, a name and plain data, and so is each answer.
  *
- *   edge: RemoteLog ══ /-/log ══ LogServer: origin ── RedisLog ── Redis, or HeldLog
+ *   edge: RemoteLog ══ /-/log ══ serveLog: origin ── RedisLog ── Redis, or HeldLog
  */
 
 import type { Duplex } from 'node:stream';
 import { LinkConnection } from '../link/connection.js';
-import type { MessageReader } from '../link/wire.js';
-import { WireError } from '../link/wire.js';
+import { type MessageReader, WireError } from '../link/wire.js';
 import {
   type CommitAnswer,
   type LogArgs,

@@ -45,7 +45,7 @@ export interface SharedAudioParts extends TakeoverParts {
   onDue(): void;
 }
 
-const NOBODY: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', beforeUrl: '', facts: '' };
+const NOBODY: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', beforeUrl: '', facts: '', askedMs: 0 };
 /** An owner that could not be connected to for this long cannot be reached. */
 const LOST_MS = 200;
 /** One of whose tape nothing has come for this long cannot, either. That it has not renewed its lease must come to that (leases.ts, STALE_MS). */
@@ -169,7 +169,7 @@ export class SharedAudio implements Leased {
     this.remote.forgetSaid();
   }
 
-  onOwner(owner: LeaseOwner, askedMs: number): void {
+  onOwner(owner: LeaseOwner): void {
     const before = this.#owner;
     if (this.#isClosed) return;
     // An answer that was on its way when the tape was handed over.
@@ -180,7 +180,7 @@ export class SharedAudio implements Leased {
       this.remote.set(owner.facts);
       this.#phases.onFacts(this.channel.key);
     }
-    if (isMine) this.channel.fedUntilMs = this.#phases.isFenced ? askedMs + KNOWN_MS : Number.POSITIVE_INFINITY;
+    if (isMine) this.channel.fedUntilMs = this.#phases.isFenced ? owner.askedMs + KNOWN_MS : Number.POSITIVE_INFINITY;
     if (this.#phase === 'taking') return;
     if (isMine) this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     if (this.#phase === 'owning') {
@@ -327,7 +327,7 @@ export class SharedAudio implements Leased {
     if (this.#isClosed) return;
     this.#own();
     // It may have been lost again meanwhile. Without Redis no owner is known, and the last one that was does not count.
-    if (this.#owner !== asked) this.onOwner(this.#owner, this.channel.fedUntilMs - KNOWN_MS);
+    if (this.#owner !== asked) this.onOwner(this.#owner);
   }
 
   /** Where its own tape is played still: whether the other node's has come as far. */

@@ -53,3 +53,11 @@ export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
     waitingChanges: whole(1, 10_000).default(500),
   });
 }
+
+/** How many workers there are: where audio is shared at least one, since what plays a tape is another process than what takes it from other machines. */
+export function workersAsked<T extends number | 'auto'>(
+  workers: T,
+  cluster: { readonly tapes?: unknown } | undefined,
+): T | 1 {
+  return workers === 0 && cluster?.tapes !== undefined ? 1 : workers;
+}

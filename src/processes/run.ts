@@ -10,6 +10,7 @@ import { banner } from '../app/banner.js';
 import { heedFileLimit } from '../app/file-limit.js';
 import { type Log, openLog } from '../base/log.js';
 import { RELOAD_BY_RESTART } from '../cli/reload.js';
+import { workersAsked } from '../config/cluster.js';
 import type { LoadedConfig } from '../config/load.js';
 import { planText, type ReloadPlan } from '../config/plan.js';
 import { type ConfigSource, readCommand } from './configuration.js';
@@ -206,11 +207,8 @@ async function supervise(
   };
 }
 
-/**
- * How many processes serve clients; 0: this one. `auto`: one core is for the hub. Where tapes come from other machines there is a worker at least: what plays them is another
- * process than what takes them.
- */
+/** How many processes serve clients; 0: this one. `auto`: one core is for the hub. */
 function workersOf({ workers, cluster }: LoadedConfig): number {
-  if (workers === 0 && cluster?.tapes !== undefined) return 1;
-  return workers === 'auto' ? Math.max(1, availableParallelism() - 1) : workers;
+  const asked = workersAsked(workers, cluster);
+  return asked === 'auto' ? Math.max(1, availableParallelism() - 1) : asked;
 }
