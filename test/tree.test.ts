@@ -90,7 +90,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/cluster': ['e2e/cluster', 'behaviour/cluster-titles'],
   'cluster/scripts': ['cluster/cluster-engine', 'cluster/leases'],
   'cluster/session-bridge': ['e2e/cluster'],
-  'cluster/shared-audio': ['e2e/cluster'],
   'cluster/shared-tapes': ['e2e/cluster'],
   'cluster/takeover': ['e2e/cluster'],
   'cluster/sender': ['cluster/cluster-engine'],

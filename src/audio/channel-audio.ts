@@ -19,6 +19,7 @@ import { BlockSpacing } from './block-spacing.js';
 import { type DelayedFrame, DelayLine, type DelayLineState, type LinePlace, type NextSource } from './delay-line.js';
 import { FrameFacts } from './frame-facts.js';
 import { isAdts } from './header.js';
+import { HeldFrames } from './held-frames.js';
 import { Mark } from './mark.js';
 import type { OggLink } from './ogg-link.js';
 import { OggTape, type OpenOgg } from './ogg-tape.js';
@@ -79,6 +80,7 @@ export class ChannelAudio implements PlayableAudio {
   #mark: Mark | null = null;
   #markMs = 0;
   readonly #waiting = new WaitingTitles();
+  readonly #held = new HeldFrames();
   /** Null: the channel has no delay. */
   #line: DelayLine | null;
   /** With the next frame another source comes into the line. */
@@ -244,6 +246,25 @@ export class ChannelAudio implements PlayableAudio {
     return null;
   }
 
+  /**
+   * What comes later than this, monotonic milliseconds, is held until it may go onto the tape, or is dropped: another machine may feed the channel by then.
+   * What was held goes onto it now, where this is later than now.
+   */
+  feedUntil(untilMs: number): void {
+    const held = this.#held;
+    held.fromMs = untilMs;
+    if (held.isEmpty || this.#options.now() > untilMs) return;
+    for (const frame of held.take()) {
+      const { bytes, durationMs, bitrateKbps, fresh, link, arrivedMs } = frame;
+      this.#lay(bytes, durationMs, bitrateKbps, fresh, link, arrivedMs);
+    }
+  }
+
+  /** What is held goes onto no tape. */
+  dropHeld(): void {
+    this.#held.drop();
+  }
+
   /** Another source is on air from the next write on; undefined: what it sends is not known yet. */
   sourceChanged(contentType: string | undefined): void {
     if (this.#line === null) this.#changeSource(contentType);
@@ -252,6 +273,7 @@ export class ChannelAudio implements PlayableAudio {
 
   /** Another process feeds the channel from now on: nothing of its tape, nor of what waits, is needed here. */
   leave(): void {
+    this.#held.drop();
     this.#line?.leave();
     this.#nextSource = null;
     this.#letGo();
@@ -307,13 +329,21 @@ export class ChannelAudio implements PlayableAudio {
     link: OggLink | undefined,
     arrivedMs: number,
   ): void {
+    const held = this.#held;
+    // Of a machine that is alone the clock is not asked: 120 ns a frame.
+    if (held.fromMs !== Number.POSITIVE_INFINITY && this.#options.now() > held.fromMs) {
+      held.push({ bytes, durationMs, bitrateKbps, fresh, link, arrivedMs });
+      return;
+    }
+    const isFresh = fresh || held.hasGap;
+    held.hasGap = false;
     this.bitrateKbps = bitrateKbps;
     this.audioMs += durationMs;
     this.#spacing.count(bytes.length, durationMs, bitrateKbps);
     if (!this.#waiting.isEmpty) this.#putWaiting();
     if (this.playing === 0 && this.metaint !== null && this.#spacing.outgrows(this.metaint)) this.#letGo();
-    if (link !== undefined) this.#writePacket(bytes, durationMs, fresh, link, arrivedMs);
-    else this.#writeFrame(bytes, durationMs, fresh, arrivedMs);
+    if (link !== undefined) this.#writePacket(bytes, durationMs, isFresh, link, arrivedMs);
+    else this.#writeFrame(bytes, durationMs, isFresh, arrivedMs);
     this.#readers.onGrown();
   }
 
@@ -352,6 +382,7 @@ export class ChannelAudio implements PlayableAudio {
   }
 
   #changeSource(contentType: string | undefined): void {
+    this.#held.drop();
     this.#spacing.sourceChanged();
     this.#facts.isDue = true;
     this.#reservoir.cut();

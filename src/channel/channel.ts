@@ -71,8 +71,6 @@ export class Channel {
   #encoder: EncoderPlace | undefined;
   /** Another machine feeds the channel, as it says; null: its sources here do. */
   #elsewhere: ChannelLive | null = null;
-  /** Nothing goes onto its tape later than this, monotonic milliseconds: another machine may feed it by then. */
-  fedUntilMs = Number.POSITIVE_INFINITY;
   /** The next frame has nothing to do with what lies on the tape. */
   #isFresh = false;
   readonly #log: Log;
@@ -109,11 +107,6 @@ export class Channel {
       {
         onFrame: (bytes, durationMs, bitrateKbps, fresh, link) => {
           if (this.#elsewhere !== null) return;
-          // Of a machine that is alone the clock is not asked: 120 ns a frame.
-          if (this.fedUntilMs !== Number.POSITIVE_INFINITY && clock.now() > this.fedUntilMs) {
-            this.#isFresh = true;
-            return;
-          }
           audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
           this.#isFresh = false;
         },

@@ -15,11 +15,12 @@ import type { Log } from '../base/log.js';
 import type { Channel } from '../channel/channel.js';
 import { LinkConnection } from '../link/connection.js';
 import type { ChannelFacts } from '../link/control.js';
-import { isSameTape } from '../link/tape-names.js';
+import { canGoOn, forkedAt } from '../link/tape-names.js';
 import { fedTape, offerTapes } from '../link/tape-offer.js';
 import { TapeSender } from '../link/tape-sender.js';
+import { FeedingTime } from './feeding-time.js';
 import type { Leased, LeaseOwner, Wish } from './leases.js';
-import { EXPECTS_RANK, KNOWN_MS, NO_RANK } from './leases.js';
+import { EXPECTS_RANK, NO_RANK } from './leases.js';
 import { OwnerLink } from './owner-link.js';
 import { RemoteFacts } from './remote-facts.js';
 import { type TakeoverParts, takeOver } from './takeover.js';
@@ -37,6 +38,8 @@ export interface SharedAudioParts extends TakeoverParts {
   aheadMs(): number;
   /** Its tape goes on in what `elsewhere` says. */
   onMoved(channel: string): void;
+  /** Whether its tape is what workers had of it, as the hub before this one was lost: other nodes may have more. */
+  isReturned(channel: string): boolean;
   /** What is known of a channel that is fed elsewhere has changed. */
   onFacts(channel: string): void;
   /** It is fed here from now on: the title in force is on its tape. */
@@ -77,13 +80,13 @@ export class SharedAudio implements Leased {
   #grownMs = Number.NEGATIVE_INFINITY;
   /** Its tape is on its way to the next owner. */
   #isOffering = false;
-  /** Since when it is not known here whose the lease is, and Redis is away, monotonic milliseconds; +∞: it is not so. */
-  #fencedMs = Number.POSITIVE_INFINITY;
+  readonly #feeding: FeedingTime;
   #isClosed = false;
 
   constructor(channel: Channel, parts: SharedAudioParts) {
     this.channel = channel;
     this.#phases = parts;
+    this.#feeding = new FeedingTime(parts.isFenced, parts.clock.now());
     this.remote = new RemoteFacts(parts.clock, parts.aheadMs);
     this.#link = new OwnerLink({
       ...{ channel: channel.key, clock: parts.clock, onError: parts.onError, onLost: parts.onDue },
@@ -100,7 +103,7 @@ export class SharedAudio implements Leased {
       },
       onTape: () => this.#lookCaughtUp(),
       onLate: () => undefined,
-      onFence: () => undefined,
+      onFence: () => this.#lookCaughtUp(),
     });
     channel.setElsewhere(this.remote.live);
   }
@@ -129,6 +132,10 @@ export class SharedAudio implements Leased {
 
   get #playable(): PlayableAudio {
     return this.elsewhere?.audio ?? this.channel.audio;
+  }
+
+  get #isReturned(): boolean {
+    return this.#phase === 'waiting' && this.#phases.isReturned(this.channel.key);
   }
 
   get #place(): number {
@@ -180,16 +187,17 @@ export class SharedAudio implements Leased {
       this.remote.set(owner.facts);
       this.#phases.onFacts(this.channel.key);
     }
-    if (isMine) this.channel.fedUntilMs = this.#phases.isFenced ? owner.askedMs + KNOWN_MS : Number.POSITIVE_INFINITY;
+    if (isMine) this.#feeding.onMine(owner.askedMs, this.#phases.clock.now());
     if (this.#phase === 'taking') return;
     if (isMine) this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     if (this.#phase === 'owning') {
       if (!isMine && owner.node !== '') this.#onOther();
-      if (isMine && owner.epoch !== before.epoch && owner.beforeNode !== this.#phases.node) this.#stopOther(owner);
+      if (isMine && this.#wasAnothers(owner, before)) this.#takeAgain();
+      else if (isMine) this.#feed();
     } else if (isMine) {
       const isOwn = this.#phase === 'waiting' && (owner.beforeNode === '' || owner.beforeNode === this.#phases.node);
       const wasOwn = this.#phase === 'waiting' && this.channel.audio.tape !== undefined;
-      if (isOwn || wasOwn) this.#own();
+      if ((isOwn || wasOwn) && !this.#isReturned) this.#own();
       else void this.#take();
     } else {
       this.#phase = 'following';
@@ -201,7 +209,7 @@ export class SharedAudio implements Leased {
   /** It has the lease, and this node feeds the channel still. */
   #onOther(): void {
     const nowMs = this.#phases.clock.now();
-    if (nowMs > this.channel.fedUntilMs) {
+    if (nowMs > this.#feeding.untilMs(nowMs)) {
       // It stood still: nothing has come onto its tape since that was this node's to feed.
       this.#stopFeeding();
       this.#lookCaughtUp();
@@ -210,14 +218,13 @@ export class SharedAudio implements Leased {
 
   /** A few times a second. @param isReached whether Redis is */
   tick(nowMs: number, isReached: boolean): void {
-    this.#lookAtFence(nowMs, isReached);
+    if (this.#feeding.tick(nowMs, isReached)) this.#phases.onDue();
     if (this.#phase === 'waiting' && !isReached) this.#own();
+    if (this.#phase === 'owning') this.#feed();
     if (this.#phase === 'owning' && nowMs >= this.#yieldsAtMs) {
       // It was not asked for the tape: what has come onto it since is no one else's.
       this.#stopFeeding();
-      this.#playsOwn = false;
-      this.#moved();
-      this.channel.audio.leave();
+      this.#leaveOwn();
     }
     if (this.#phase !== 'following') return;
     if (this.wish === 3) this.#phases.onDue();
@@ -228,13 +235,9 @@ export class SharedAudio implements Leased {
     else this.#link.look();
   }
 
-  /** Without Redis all stays as it is; one that stood still meanwhile cannot know that at once. */
-  #lookAtFence(nowMs: number, isReached: boolean): void {
-    const { fedUntilMs } = this.channel;
-    const isOpen = nowMs <= fedUntilMs || nowMs > this.#fencedMs + ALONE_MS;
-    if (nowMs <= fedUntilMs || isReached) this.#fencedMs = Number.POSITIVE_INFINITY;
-    else this.#fencedMs = Math.min(this.#fencedMs, nowMs);
-    if (!isReached && isOpen) this.channel.fedUntilMs = Number.POSITIVE_INFINITY;
+  /** Its sources feed the channel for a moment more. */
+  #feed(): void {
+    this.channel.audio.feedUntil(this.#feeding.untilMs(this.#phases.clock.now()));
   }
 
   /** Another node comes for the tape. False: it cannot be had here. */
@@ -247,6 +250,7 @@ export class SharedAudio implements Leased {
       const sender = new TapeSender(connection, {
         ...{ clock, names },
         audioOf: (channel) => (channel === key ? this.#playable : undefined),
+        isPrompt: true,
       });
       this.#senders.add(sender);
       stream.once('close', () => this.#senders.delete(sender));
@@ -285,19 +289,25 @@ export class SharedAudio implements Leased {
     this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     this.#playsOwn = true;
     this.channel.setElsewhere(this.remote.live);
-    this.channel.fedUntilMs = Number.POSITIVE_INFINITY;
+    // What waits in its delay line comes no more either.
+    this.channel.audio.feedUntil(Number.NEGATIVE_INFINITY);
     log.info({ channel: this.channel.key, node: this.#owner.node }, 'another machine feeds the channel');
     onDue();
   }
 
   #own(): void {
-    const { log, onOwned, onDue } = this.#phases;
-    const { key } = this.channel;
+    const { log, onOwned, onDue, names } = this.#phases;
+    const { key, audio } = this.channel;
+    if (this.#isReturned && audio.tape !== undefined) {
+      names.set(audio.tape, forkedAt(names.nameOf(audio.tape), audio.tape.head));
+    }
     this.#phase = 'owning';
     this.#playsOwn = true;
     this.#link.lostSinceMs = Number.POSITIVE_INFINITY;
     this.#link.disconnect();
     onOwned(key);
+    audio.dropHeld();
+    this.#feed();
     this.channel.setElsewhere(null);
     this.#moved();
     this.#link.audio.want(false);
@@ -305,23 +315,25 @@ export class SharedAudio implements Leased {
     onDue();
   }
 
-  /** It was fed here all the time, as the other node could not be reached: that one stops, and what it had meanwhile is not what is played. */
-  #stopOther({ beforeUrl, epoch }: LeaseOwner): void {
-    if (beforeUrl === '') return;
-    this.#phases.ask(beforeUrl, this.channel.key, 'take', epoch).then(
-      (stream) => stream.destroy(),
-      // It stops by itself a little later.
-      () => undefined,
-    );
+  /** Whether another node had the lease while it was fed here, as neither that nor Redis could be reached. */
+  #wasAnothers({ epoch, beforeNode, beforeUrl }: LeaseOwner, before: LeaseOwner): boolean {
+    return epoch !== before.epoch && beforeNode !== this.#phases.node && beforeUrl !== '';
+  }
+
+  /** The tape is the one of who had the lease: here it was another meanwhile. */
+  #takeAgain(): void {
+    this.#stopFeeding();
+    void this.#take();
   }
 
   /** The tape goes on here. Never rejects. */
   async #take(): Promise<void> {
+    const isReturned = this.#isReturned;
     this.#phase = 'taking';
     this.#phases.onDue();
     const asked = this.#owner;
     const { beforeUrl, beforeNode, epoch } = asked;
-    const url = beforeNode === this.#phases.node ? '' : beforeUrl;
+    const url = beforeNode === this.#phases.node || isReturned ? '' : beforeUrl;
     const isLost = this.#isQuiet || !this.#link.isConnected;
     await takeOver(this.channel.audio, this.#link.audio, { url, epoch, isLost }, this.#phases);
     if (this.#isClosed) return;
@@ -338,15 +350,21 @@ export class SharedAudio implements Leased {
     const own = audio.tape;
     const there = this.#link.audio.tape;
     if (own !== undefined && audio.listeners > 0) {
-      if (there === undefined || there.head === there.tail) {
+      // What lingers of another owner's tape says nothing.
+      if (there === undefined || there.head === there.tail || !this.#link.audio.isAnswered) {
         this.#link.audio.want(true);
         return;
       }
-      if (isSameTape(names.nameOf(own), there.name) && there.head < own.head) return;
+      if (canGoOn(there.name, names.nameOf(own), own.head) && there.head < own.head) return;
     }
+    this.#leaveOwn();
+  }
+
+  /** Its own tape is played no more. */
+  #leaveOwn(): void {
     this.#playsOwn = false;
     this.#moved();
-    audio.leave();
+    this.channel.audio.leave();
   }
 
   /** Who plays it goes on in what is played now. */

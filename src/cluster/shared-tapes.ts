@@ -46,6 +46,7 @@ export interface SharedTapesParts {
   readonly sessions: SessionRegistry;
   readonly counted: HubTallies;
   /** As SharedAudioParts has them. */
+  isReturned(channel: string): boolean;
   onMoved(channel: string): void;
   onFacts(channel: string): void;
   onOwned(channel: string): void;
@@ -211,10 +212,10 @@ export class SharedTapes {
   }
 
   #make(channel: Channel): SharedAudio {
-    const { options, clock, log, engine, names, onMoved, onFacts, onOwned, onError } = this.#parts;
+    const { options, clock, log, engine, names, isReturned, onMoved, onFacts, onOwned, onError } = this.#parts;
     const { node, mayFeed, answerMs } = options;
     return new SharedAudio(channel, {
-      ...{ clock, log, node, names, mayFeed, onMoved, onFacts, onOwned, onError },
+      ...{ clock, log, node, names, mayFeed, isReturned, onMoved, onFacts, onOwned, onError },
       ask: (url, key, purpose, epoch): Promise<Duplex> => askForTape(url, key, purpose, this.#client, epoch),
       others: async () => {
         return [...this.#othersOf(await engine.nodes()).values()];

@@ -6,9 +6,10 @@
 import type { Duplex } from 'node:stream';
 import type { ChannelAudio } from '../audio/channel-audio.js';
 import { numberMarksFrom } from '../audio/mark.js';
+import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Clock } from '../base/clock.js';
 import type { LinkedAudio } from '../link/linked-audio.js';
-import { isSameTape, type TapeNames } from '../link/tape-names.js';
+import { canGoOn, forkedAt, type TapeName, type TapeNames } from '../link/tape-names.js';
 import { type ReturnedTape, TapeReturns } from '../link/tape-returns.js';
 import type { Purpose } from './tape-server.js';
 
@@ -54,15 +55,18 @@ export async function takeOver(
     const handing = beforeUrl === '' ? undefined : handedOver(audio.key, whole, beforeUrl, epoch, parts);
     const handed = isLost ? ((await Promise.race([handing, pause(LOST_MS)])) ?? undefined) : await handing;
     const there = handed ?? (await mostOf(audio.key, most, isLost ? beforeUrl : '', parts));
-    const { tape } = here;
-    const isHere = tape !== undefined && tape.head > tape.tail;
-    const isMore = there !== undefined && (there.fed !== null || !isHere || isBetter(there, here));
+    const own = ownOf(audio, here, names);
+    const isMore = there !== undefined && (there.fed !== null || own === undefined || isBetter(there, own));
     numberMarksFrom(Math.max(whole.lastMark, most.lastMark, here.lastMark) + MARKS_UNSEEN);
-    if (audio.tape !== undefined) audio.leave();
     if (isMore) {
-      names.set(audio.goOn(there.audio, there.fed?.open), there.name);
+      if (audio.tape !== undefined) audio.leave();
+      const tape = audio.goOn(there.audio, there.fed?.open);
+      names.set(tape, there.fed === null ? forkedAt(there.name, tape.head) : there.name);
       if (there.fed?.delayed != null) audio.goOnDelayed(there.fed.delayed);
-    } else if (isHere) names.set(audio.goOn(here), tape.name);
+    } else if (own !== undefined) {
+      if (own.audio !== audio && audio.tape !== undefined) audio.leave();
+      names.set(own.audio === audio ? audio.tape! : audio.goOn(here), forkedAt(own.name, own.head));
+    }
   } catch (error) {
     onError(error);
   } finally {
@@ -71,10 +75,31 @@ export async function takeOver(
   }
 }
 
+/** What there is here of the tape. */
+interface OwnTape {
+  readonly audio: PlayableAudio;
+  readonly name: TapeName;
+  readonly head: number;
+}
+
+/** What has come of the lost owner's; or what a hub that began anew has got back from its workers. */
+function ownOf(audio: ChannelAudio, here: LinkedAudio, names: TapeNames): OwnTape | undefined {
+  const [there, own] = [here, audio].map((one): OwnTape | undefined => {
+    const { tape } = one;
+    const isThere = tape !== undefined && tape.head > tape.tail;
+    return isThere ? { audio: one, name: names.nameOf(tape), head: tape.head } : undefined;
+  });
+  // What lingers of the other one is older than what was fed here since.
+  const isLess =
+    there !== undefined && own !== undefined && canGoOn(own.name, there.name, there.head) && there.head <= own.head;
+  return isLess ? own : (there ?? own);
+}
+
 /** Of one tape that which has more; of two the one here, where it is played here. */
-function isBetter({ audio, name }: ReturnedTape, here: LinkedAudio): boolean {
-  const { head, name: own } = here.tape!;
-  return isSameTape(name, own) ? audio.tape!.head > head : here.listeners === 0;
+function isBetter({ audio, name }: ReturnedTape, own: OwnTape): boolean {
+  const { head } = audio.tape!;
+  if (canGoOn(name, own.name, Math.min(head, own.head))) return head > own.head;
+  return own.audio.listeners === 0;
 }
 
 /** Undefined: that node cannot be reached, or has no tape. */

@@ -33,7 +33,7 @@ import {
 import { ReplicaTape } from './replica-tape.js';
 import { type CameSegment, readFramesSegment, readOggSegment, readTitles } from './segment-message.js';
 import { type AudioStats, type Listening, readFacts, readGrowth, readTape, type Subscribe } from './tape-messages.js';
-import { isSameTape, NO_NAME } from './tape-names.js';
+import { canGoOn, NO_NAME } from './tape-names.js';
 import { type MessageReader, WireError } from './wire.js';
 
 export interface LinkedAudioParts {
@@ -121,7 +121,12 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
   }
 
   get isComing(): boolean {
-    return this.#tape === undefined && (this.subscription === 0 || this.#answered !== this.subscription);
+    return this.#tape === undefined && !this.isAnswered;
+  }
+
+  /** Whether the process that it comes from now has said what it has. */
+  get isAnswered(): boolean {
+    return this.subscription !== 0 && this.#answered === this.subscription;
   }
 
   get metaint(): number | null {
@@ -224,8 +229,9 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     this.#head = null;
     if (facts.goesOn) {
       const tape = this.#theTape();
-      const isTheirs = isSameTape(tape.name, facts.name) && facts.first === tape.head;
+      const isTheirs = canGoOn(facts.name, tape.name, tape.head) && facts.first === tape.head;
       if (!isTheirs) throw new WireError('another tape goes on');
+      tape.name = facts.name;
       tape.joinFrom = facts.joinFrom;
       tape.comesTo = facts.head;
       for (const observer of this.#observers) observer.onFence();

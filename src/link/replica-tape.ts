@@ -17,7 +17,8 @@ import type { TapeName } from './tape-names.js';
 import { WireError } from './wire.js';
 
 export class ReplicaTape implements AudioTape {
-  readonly name: TapeName;
+  /** It gets another one where its feeder is lost. */
+  name: TapeName;
   readonly metaint: number;
   readonly segmentBytes: number;
   readonly isOgg: boolean;

@@ -1,7 +1,7 @@
 /** The small messages of tapes, field by field: what each says is in README.md. All of them begin with the number of the subscription. */
 
 import type { MessageWriter } from './message-writer.js';
-import type { TapeName } from './tape-names.js';
+import { MOST_FORKS, type TapeName } from './tape-names.js';
 import { type MessageReader, WireError } from './wire.js';
 
 /** What a worker has when it asks for a channel. */
@@ -140,10 +140,15 @@ export function writeGrowth(message: MessageWriter, growth: Omit<Growth, 'rest'>
   message.number(endMs).number(audioMs).number(delayedMs).number(bitrateKbps).whole(open).whole(restFrom);
 }
 
-function writeName(message: MessageWriter, { hub, number }: TapeName): void {
-  message.text(hub).whole(number);
+function writeName(message: MessageWriter, { hub, number, forks }: TapeName): void {
+  message.text(hub).whole(number).whole(forks.length);
+  for (const { seq, by } of forks) message.whole(seq).text(by);
 }
 
 function readName(message: MessageReader): TapeName {
-  return { hub: message.text(), number: message.whole() };
+  const name = { hub: message.text(), number: message.whole() };
+  const count = message.whole();
+  if (count > MOST_FORKS) throw new WireError(`a tape that forked ${count} times`);
+  const forks = Array.from({ length: count }, () => ({ seq: message.whole(), by: message.text() }));
+  return { ...name, forks };
 }

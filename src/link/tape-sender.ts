@@ -1,5 +1,6 @@
 /**
- * The tapes that one worker takes, at the hub: reads what it asks for, and sends what there is to send together, once a tick.
+ * The tapes that one worker takes, at the hub: reads what it asks for, and sends what there is to send together, once a tick. To another machine each
+ * segment goes at once: what that has is there before a worker here, or a listener, has anything of it.
  *
  * Invariant: a worker that does not keep up costs what the stream may hold (connection.ts), and loses its own listeners only. Owned by what accepts
  * the worker's link.
@@ -24,6 +25,8 @@ export interface TapeSenderParts {
   readonly names: TapeNames;
   /** Undefined: there is no such channel. */
   audioOf(channel: string): PlayableAudio | undefined;
+  /** A segment is sent when it is closed, not with the next tick: the other end has it before others do, and also where this process ends or stands still. */
+  readonly isPrompt?: boolean;
 }
 
 export class TapeSender implements AlarmHandler, MessageHandler {
@@ -95,7 +98,8 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     const { clock, names } = this.#parts;
     const onDue = (subscription: TapeSubscription) => this.#note(subscription);
     const onGrown = (subscription: TapeSubscription) => this.#noteGrown(subscription);
-    const parts = { connection: this.#connection, clock, names, onDue, onGrown };
+    const onSegment = (subscription: TapeSubscription) => this.#noteSegment(subscription);
+    const parts = { connection: this.#connection, clock, names, onDue, onSegment, onGrown };
     const tape = new TapeSubscription(id, audio, subscribe, parts);
     this.#subscriptions.set(id, { channel: subscribe.channel, tape });
     // A listener waits for it.
@@ -117,6 +121,11 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     subscription.isDue = true;
     this.#due.push(subscription);
     this.#wake();
+  }
+
+  #noteSegment(subscription: TapeSubscription): void {
+    this.#note(subscription);
+    if (this.#parts.isPrompt) this.#send();
   }
 
   #noteGrown(subscription: TapeSubscription): void {

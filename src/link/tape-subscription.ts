@@ -25,7 +25,7 @@ import {
   writeGrowth,
   writeTape,
 } from './tape-messages.js';
-import { isSameTape, type TapeNames } from './tape-names.js';
+import { canGoOn, type TapeName, type TapeNames } from './tape-names.js';
 
 const NOTHING = Buffer.alloc(0);
 
@@ -33,8 +33,9 @@ export interface SubscriptionParts {
   readonly connection: LinkConnection;
   readonly clock: Clock;
   readonly names: TapeNames;
-  /** There is something to send. */
+  /** There is something to send; a segment, which some are to have at once. */
   onDue(subscription: TapeSubscription): void;
+  onSegment(subscription: TapeSubscription): void;
   /** Only how far the tape's end has come, which can wait. */
   onGrown(subscription: TapeSubscription): void;
 }
@@ -47,6 +48,8 @@ export class TapeSubscription implements TapeObserver {
   /** What the worker has: the tape, and its segments before `#cursor`; undefined: none. */
   #tape: AudioTape | undefined;
   #cursor = 0;
+  /** The name that the worker knows it by. */
+  #name: TapeName | null = null;
   /** Of those from here on titles have changed since they were sent; `#cursor`: of none. */
   #revised = 0;
   /** The title that came late since, as sessions must know it. */
@@ -80,7 +83,7 @@ export class TapeSubscription implements TapeObserver {
   #compare({ name, next }: Subscribe): boolean {
     const { tape, isComing } = this.#audio;
     if (isComing === true) return false;
-    const isTheirs = tape !== undefined && isSameTape(this.#parts.names.nameOf(tape), name);
+    const isTheirs = tape !== undefined && canGoOn(this.#parts.names.nameOf(tape), name, next);
     if (isTheirs && isToCome(tape, next)) return false;
     this.#awaiting = null;
     if (!isTheirs) return true;
@@ -118,10 +121,11 @@ export class TapeSubscription implements TapeObserver {
   }
 
   onGrown(): void {
-    if (this.isDue) return;
     const tape = tapeOf(this.#audio);
     if (tape === undefined) return;
-    if (tape !== this.#tape || tape.head > this.#cursor || tape.openRestBytes !== this.#restBytes) this.#note();
+    if (tape === this.#tape && tape.head > this.#cursor) this.#parts.onSegment(this);
+    else if (this.isDue) return;
+    else if (tape !== this.#tape || tape.openRestBytes !== this.#restBytes) this.#note();
     else if (!this.isGrown) this.#parts.onGrown(this);
   }
 
@@ -183,7 +187,10 @@ export class TapeSubscription implements TapeObserver {
       this.#begin(FALLEN).end();
       this.#tape = undefined;
     }
-    if (tape === this.#tape && this.#isAnswered) return true;
+    if (tape === this.#tape && this.#isAnswered) {
+      if (tape !== undefined && this.#parts.names.nameOf(tape) !== this.#name) this.#rename(tape);
+      return true;
+    }
     if (tape !== undefined && this.#isTheirs(tape)) {
       if (isToCome(tape, this.#cursor)) return false;
       const goesOn = this.#cursor >= tape.tail && this.#cursor <= tape.head;
@@ -203,17 +210,26 @@ export class TapeSubscription implements TapeObserver {
   /** Whether it is the one that the worker has, in another audio, or taken anew by this one. */
   #isTheirs(tape: AudioTape): boolean {
     const { names } = this.#parts;
-    return this.#tape !== undefined && isSameTape(names.nameOf(tape), names.nameOf(this.#tape));
+    return this.#tape !== undefined && this.#name !== null && canGoOn(names.nameOf(tape), this.#name, this.#cursor);
   }
 
   #goOnIn(tape: AudioTape): void {
     this.#tape = tape;
+    if (this.#parts.names.nameOf(tape) !== this.#name) this.#rename(tape);
     // Which titles came late meanwhile is not known, nor what there is of the open segment.
     this.#revised = tape.tail;
     this.#late = null;
     this.#segments.goOn();
     this.#restBytes = 0;
     this.#endMs = Number.NaN;
+  }
+
+  /** The tape that the worker has goes on under another name. */
+  #rename(tape: AudioTape): void {
+    const revised = this.#revised;
+    this.#announce(tape, this.#cursor, true);
+    this.#revised = revised;
+    this.#segments.goOn();
   }
 
   /** The worker has the segments before `next` of this tape. */
@@ -231,10 +247,11 @@ export class TapeSubscription implements TapeObserver {
     this.#joinFrom = joinFrom;
     this.#restBytes = 0;
     this.#endMs = Number.NaN;
+    const name = this.#parts.names.nameOf(tape);
+    this.#name = name;
     const message = this.#begin(TAPE);
     writeTape(message, {
-      name: this.#parts.names.nameOf(tape),
-      goesOn,
+      ...{ name, goesOn },
       isOgg: tape.rendering(false) !== null,
       hasIcy: this.#audio.metaint !== null,
       ...{ metaint, segmentBytes, lagMs, joinFrom, first },

@@ -27,6 +27,8 @@ export class HubReturns {
   readonly #tapes: TapeReturns;
   readonly #server: Server;
   readonly #held: ChannelAudio[] = [];
+  /** Channels whose tape is what workers had of it: the hub before this one did not hand it over. */
+  readonly unhanded = new Set<string>();
 
   /** @param path where tapes come */
   constructor(path: string, parts: TapeReturnsParts) {
@@ -47,6 +49,7 @@ export class HubReturns {
     for (const [key, { audio, name, fed }] of tapes) {
       const channel = channels.get(key)!;
       names.set(channel.audio.goOn(audio, fed?.open), name);
+      if (fed === null) this.unhanded.add(key);
       if (fed?.delayed != null) channel.audio.goOnDelayed(fed.delayed);
       if (fed !== null) channel.goOn(fed.place as ChannelPlace);
       this.#held.push(channel.audio);

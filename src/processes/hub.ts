@@ -139,6 +139,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   if (hub.cluster !== null) {
     shared = makeSharedTapes(core, {
       ...{ engine: hub.cluster, channels, names, sessions: links.sessions, counted: links.counted },
+      isReturned: (channel) => returns.unhanded.has(channel),
       onMoved: (channel) => links.moveTape(channel),
       onFacts: (channel) => links.look(channel),
       onOwned: (channel) => titles.fed(channel),

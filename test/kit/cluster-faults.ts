@@ -110,6 +110,11 @@ export class ClusterFaults {
     await this.#agree();
   }
 
+  /** What each machine has logged since it began last. */
+  get said(): string {
+    return this.#nodes.map(({ name, said }) => said.replace(/^/gm, `${name} `)).join('\n');
+  }
+
   get #redis(): RedisServer {
     return this.#common instanceof RedisPair ? this.#common.master : this.#common;
   }

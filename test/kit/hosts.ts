@@ -9,6 +9,8 @@ import type { Test } from 'tap';
 
 const RANGE = '198.18.77';
 const BRIDGE_HOST = 254;
+/** Hosts of this process: the kernel takes its time to end one, so no name comes twice. */
+let made = 0;
 
 function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -73,11 +75,12 @@ export class Hosts {
 
   add(): Host {
     const number = ++this.#last;
-    const name = `as${process.pid % 100_000}n${number}`;
+    const name = `as${process.pid % 100_000}n${++made}`;
     const host = new Host(name, number);
     ip('netns', 'add', name);
     this.#t.teardown(() => void spawnSync('ip', ['netns', 'del', name]));
     ip('link', 'add', `${name}v`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+    this.#t.teardown(() => void spawnSync('ip', ['link', 'del', `${name}v`]));
     ip('link', 'set', `${name}v`, 'master', this.#bridge, 'up');
     ip('-n', name, 'addr', 'add', `${host.address}/24`, 'dev', 'eth0');
     ip('-n', name, 'link', 'set', 'eth0', 'up');

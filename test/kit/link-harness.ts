@@ -35,11 +35,12 @@ export class LinkHarness {
     return this.receiver.audio('demo');
   }
 
-  connect(mostQueuedBytes?: number): this {
+  /** @param isPrompt as to another machine */
+  connect(mostQueuedBytes?: number, isPrompt = false): this {
     this.pipe = linkPipe();
     const onBroken = (error: unknown) => void this.broken.push(error);
     const { clock, names, audio } = this;
-    const parts = { clock, names, audioOf: (key: string) => (key === audio.key ? audio : undefined) };
+    const parts = { clock, names, audioOf: (key: string) => (key === audio.key ? audio : undefined), isPrompt };
     this.sender = new TapeSender(new LinkConnection(asStream(this.pipe.hub), onBroken, mostQueuedBytes), parts);
     this.receiver.connect(new LinkConnection(asStream(this.pipe.worker), onBroken));
     return this;

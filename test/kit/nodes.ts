@@ -53,7 +53,14 @@ export class ClusterNode {
   #process: ServerProcess | null = null;
 
   private constructor(t: Test, name: string, port: number, common: CommonPlace, setting: NodeSetting) {
-    const { sources = ['encoder'], mayFeed = true, workers = WORKERS, level = 'info', more = '', host } = setting;
+    const {
+      sources = ['encoder'],
+      mayFeed = true,
+      workers = WORKERS,
+      level = process.env['TEST_LOG'] ?? 'info',
+      more = '',
+      host,
+    } = setting;
     const address = host?.address ?? '127.0.0.1';
     this.host = host ?? null;
     this.#address = address;

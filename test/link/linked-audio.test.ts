@@ -6,7 +6,7 @@
 import t from 'tap';
 import type { TapeObserver } from '../../src/audio/playable-audio.js';
 import { LinkConnection } from '../../src/link/connection.js';
-import { TapeNames } from '../../src/link/tape-names.js';
+import { forkedAt, TapeNames } from '../../src/link/tape-names.js';
 import { TapeReceiver } from '../../src/link/tape-receiver.js';
 import { TapeSender } from '../../src/link/tape-sender.js';
 import { LinkHarness, SETTLE_MS } from '../kit/link-harness.js';
@@ -100,6 +100,38 @@ t.test('a far end that has more than the middle has yet waits for what is on its
   t.equal(far.linked.tape, tape, 'and it goes on');
   t.equal(tape!.head, far.near.audio.tape!.head);
   t.equal(tape!.tail, far.near.audio.tape!.tail);
+  t.same(far.near.broken, []);
+  t.end();
+});
+
+t.test('where a tape forks behind what they have, all go on under its new name', (t) => {
+  const far = playing();
+  const { tape } = far.linked;
+  const { audio, names } = far.near;
+  const name = forkedAt(names.nameOf(audio.tape!), audio.tape!.head);
+  names.set(audio.tape!, name);
+  far.near.play(3000);
+  far.settle();
+  t.equal(far.linked.tape, tape);
+  t.equal(tape!.head, audio.tape!.head);
+  t.strictSame([far.middle.tape!.name, tape!.name], [name, name]);
+  t.same(far.near.broken, []);
+  t.end();
+});
+
+t.test('where it forks before that, they get the other tape, and nobody goes on in it', (t) => {
+  const far = playing();
+  const { tape } = far.linked;
+  const { audio, names } = far.near;
+  far.near.pipe.hub.destroy();
+  names.set(audio.tape!, forkedAt(names.nameOf(audio.tape!), audio.tape!.head - 1));
+  far.near.connect();
+  far.near.play(3000);
+  far.settle();
+  t.ok(tape!.isOver);
+  t.not(far.linked.tape, tape);
+  t.equal(far.linked.tape!.head, audio.tape!.head);
+  t.equal(far.linked.tape!.name.forks.length, 1);
   t.same(far.near.broken, []);
   t.end();
 });

@@ -54,6 +54,24 @@ t.test('a channel is wanted while anybody anywhere listens, and not while a tape
   t.strictSame([wanted.at(-1), audio.listeners, audio.playing], [false, 0, 0], 'a worker that is gone listens no more');
 });
 
+t.test('another machine has a segment when it is closed, a worker with the next tick', async (t) => {
+  for (const isPrompt of [true, false]) {
+    const harness = new LinkHarness().connect(undefined, isPrompt);
+    const { audio, linked } = harness;
+    harness.enter().play(2000).settle();
+    const { head } = audio.tape!;
+    t.equal(linked.tape!.head, head);
+    for (let i = 0; audio.tape!.head === head; i++) {
+      t.ok(i < 100, 'a segment is closed');
+      harness.write();
+    }
+    harness.flow();
+    t.equal(linked.tape!.head, isPrompt ? head + 1 : head);
+    harness.settle();
+    t.equal(linked.tape!.head, head + 1);
+  }
+});
+
 t.test('a channel that is not there has no tape, and the link goes on', async (t) => {
   const harness = new LinkHarness().connect();
   harness.receiver.audio('other').want(true);

@@ -196,7 +196,7 @@ t.test('tapes of another version are not taken, and not waited for', async (t) =
   t.teardown(() => returns.close());
   const taking = await ends(t);
   returns.take(taking.stream);
-  const name = { hub: 'x', number: 1 };
+  const name = { hub: 'x', number: 1, forks: [] };
   const tape = { channel: 'a', name, head: 9, endMs: 9000, lastMark: 1, playing: 1 };
   taking.forged.write(Buffer.concat([greeting(NEXT), control({ type: 'offers', tapes: [tape], lastMark: 77 })]));
   await until(taking.isOver, 2000);

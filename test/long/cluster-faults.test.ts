@@ -3,6 +3,9 @@
  * MINUTES=60 is an hour of it; SEED plays one again.
  */
 
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t from 'tap';
 import { ClusterFaults } from '../kit/cluster-faults.js';
 import { FAKETIME_LIBRARY, withFakedClock } from '../kit/faked-clock.js';
@@ -26,7 +29,12 @@ for (const isPair of [false, true]) {
     try {
       await faults.run();
     } catch (error) {
-      throw new Error(`SEED=${random.seed} ${(error as Error).message}\n${faults.done.join('\n')}`, { cause: error });
+      const path = join(tmpdir(), `cluster-faults-${random.seed}.log`);
+      writeFileSync(path, faults.said);
+      throw new Error(
+        `SEED=${random.seed} ${(error as Error).message}\n${faults.done.join('\n')}\nwhat they logged: ${path}`,
+        { cause: error },
+      );
     }
     t.comment(JSON.stringify(faults.counts));
     t.comment(faults.done.join(' · '));
