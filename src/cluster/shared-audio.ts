@@ -323,18 +323,18 @@ export class SharedAudio implements Leased {
   /** The tape is the one of who had the lease: here it was another meanwhile. */
   #takeAgain(): void {
     this.#stopFeeding();
-    void this.#take();
+    void this.#take(true);
   }
 
-  /** The tape goes on here. Never rejects. */
-  async #take(): Promise<void> {
+  /** The tape goes on here. Never rejects. @param isThere the one before is waited for, though nothing comes of it here */
+  async #take(isThere = false): Promise<void> {
     const isReturned = this.#isReturned;
     this.#phase = 'taking';
     this.#phases.onDue();
     const asked = this.#owner;
     const { beforeUrl, beforeNode, epoch } = asked;
     const url = beforeNode === this.#phases.node || isReturned ? '' : beforeUrl;
-    const isLost = this.#isQuiet || !this.#link.isConnected;
+    const isLost = !isThere && (this.#isQuiet || !this.#link.isConnected);
     await takeOver(this.channel.audio, this.#link.audio, { url, epoch, isLost }, this.#phases);
     if (this.#isClosed) return;
     this.#own();
