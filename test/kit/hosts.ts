@@ -7,7 +7,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import net from 'node:net';
 import type { Test } from 'tap';
 
-const RANGE = '198.18.77';
+/** One for each process: two tests may have theirs at once. */
+const RANGE = `198.18.${1 + (process.pid % 250)}`;
 const BRIDGE_HOST = 254;
 /** Hosts of this process: the kernel takes its time to end one, so no name comes twice. */
 let made = 0;
