@@ -33,6 +33,7 @@ export class OwnerLink {
   #isConnecting = false;
   /** Since when the owner has not been reached though its tape is wanted, monotonic milliseconds; +∞: it is. */
   lostSinceMs = Number.POSITIVE_INFINITY;
+  #retry: NodeJS.Timeout | null = null;
   #isClosed = false;
 
   constructor(parts: OwnerLinkParts) {
@@ -52,7 +53,7 @@ export class OwnerLink {
     if (!this.audio.isWanted) {
       this.lostSinceMs = Number.POSITIVE_INFINITY;
       this.disconnect();
-    } else if (this.#connection === null && !this.#isConnecting) void this.#open(url);
+    } else if (this.#connection === null && !this.#isConnecting && this.#retry === null) void this.#open(url);
   }
 
   disconnect(): void {
@@ -85,8 +86,15 @@ export class OwnerLink {
       // It is tried again: the owner may be another by then.
     } finally {
       this.#isConnecting = false;
-      if (this.#connection === null) setTimeout(() => this.look(), RETRY_MS).unref();
+      if (this.#connection === null) this.#lookAgain();
     }
+  }
+
+  #lookAgain(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      this.look();
+    }, RETRY_MS).unref();
   }
 
   #onClosed(connection: LinkConnection): void {

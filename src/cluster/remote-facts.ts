@@ -36,6 +36,12 @@ export class RemoteFacts {
     return JSON.stringify({ ...facts, ...moments });
   }
 
+  /** It was fed here until now: what is known of another node is older. */
+  keep(channel: Channel): void {
+    this.#facts = factsOf(channel, this.#clock);
+    this.live.set(this.#facts, this.#clock);
+  }
+
   /** What was said last is said again. */
   forgetSaid(): void {
     this.#said = null;

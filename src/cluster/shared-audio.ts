@@ -288,6 +288,7 @@ export class SharedAudio implements Leased {
     this.#phase = 'following';
     this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     this.#playsOwn = true;
+    this.remote.keep(this.channel);
     this.channel.setElsewhere(this.remote.live);
     // What waits in its delay line comes no more either.
     this.channel.audio.feedUntil(Number.NEGATIVE_INFINITY);

@@ -64,6 +64,7 @@ export class TapeReturns {
   readonly #asked: AskedTape[] = [];
   /** Looks whether what is waited for is there. */
   #onNews: () => void = () => undefined;
+  #isClosed = false;
 
   constructor(parts: TapeReturnsParts) {
     this.#parts = parts;
@@ -74,8 +75,12 @@ export class TapeReturns {
     return Math.max(0, ...[...this.#offerers].map(({ offers }) => offers?.lastMark ?? 0));
   }
 
-  /** Takes the connection of one that offers. */
+  /** Takes the connection of one that offers. One that comes too late is ended: it waits for that. */
   take(stream: Duplex): void {
+    if (this.#isClosed) {
+      stream.destroy();
+      return;
+    }
     const { clock, onError } = this.#parts;
     const connection = new LinkConnection(stream, onError);
     const receiver = new TapeReceiver(clock, Number.POSITIVE_INFINITY);
@@ -120,6 +125,7 @@ export class TapeReturns {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const { connection } of this.#offerers) connection.close();
   }
 

@@ -60,7 +60,7 @@ const LONG_ALONE = [
     'e2e',
     'attacks cluster dead-processes origins other-version rolling-restart sessions worker-limits workers',
   ),
-  ...files('long', 'cluster-faults hostile hostile-workers processes reading-players reload-pairs truth'),
+  ...files('long', 'cluster-faults cluster-stops hostile hostile-workers processes reading-players reload-pairs truth'),
 ];
 
 /** These start no server of processes: with workers they would be the same. */
