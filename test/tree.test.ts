@@ -87,6 +87,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cli/restore': ['e2e/backup'],
   'cluster/node-link': ['cluster/cluster-engine'],
   'cluster/ordered': ['cluster/merge'],
+  'cluster/owner-link': ['e2e/cluster', 'long/cluster-stops'],
   'app/cluster': ['e2e/cluster', 'behaviour/cluster-titles'],
   'cluster/scripts': ['cluster/cluster-engine', 'cluster/leases'],
   'cluster/session-bridge': ['e2e/cluster'],
