@@ -338,6 +338,15 @@ export class SharedAudio implements Leased {
     const isLost = !isThere && (this.#isQuiet || !this.#link.isConnected);
     await takeOver(this.channel.audio, this.#link.audio, { url, epoch, isLost }, this.#phases);
     if (this.#isClosed) return;
+    const { node, url: ownerUrl } = this.#owner;
+    if (node !== '' && node !== this.#phases.node && !this.#playsOwn) {
+      // It is another's by now, and nobody here plays what was taken: it is followed as before.
+      this.#phase = 'following';
+      this.channel.audio.leave();
+      if (ownerUrl !== beforeUrl) this.#link.disconnect();
+      this.#link.look();
+      return;
+    }
     this.#own();
     // It may have been lost again meanwhile. Without Redis no owner is known, and the last one that was does not count.
     if (this.#owner !== asked) this.onOwner(this.#owner);
