@@ -339,7 +339,8 @@ export class SharedAudio implements Leased {
     await takeOver(this.channel.audio, this.#link.audio, { url, epoch, isLost }, this.#phases);
     if (this.#isClosed) return;
     const { node, url: ownerUrl } = this.#owner;
-    if (node !== '' && node !== this.#phases.node && !this.#playsOwn) {
+    const isAnothers = this.#owner !== asked && node !== '' && node !== this.#phases.node;
+    if (isAnothers && !this.#playsOwn) {
       // It is another's by now, and nobody here plays what was taken: it is followed as before.
       this.#phase = 'following';
       this.channel.audio.leave();
