@@ -336,7 +336,7 @@ export class SharedAudio implements Leased {
     const { beforeUrl, beforeNode, epoch } = asked;
     const url = beforeNode === this.#phases.node || isReturned ? '' : beforeUrl;
     const isLost = !isThere && (this.#isQuiet || !this.#link.isConnected);
-    await takeOver(this.channel.audio, this.#link.audio, { url, epoch, isLost }, this.#phases);
+    await takeOver(this.channel.audio, this.#link.audio, { url, epoch, isLost, isThere }, this.#phases);
     if (this.#isClosed) return;
     const { node, url: ownerUrl } = this.#owner;
     const isAnothers = this.#owner !== asked && node !== '' && node !== this.#phases.node;

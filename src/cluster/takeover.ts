@@ -29,12 +29,17 @@ export interface FormerOwner {
   readonly epoch: number;
   /** It cannot be reached, as it seems. */
   readonly isLost: boolean;
+  /** It has the tape that others play, and is asked again where it does not answer. */
+  readonly isThere: boolean;
 }
 
 /** How long the nodes that may have the tape are waited for. */
 const OFFERS_MS = 700;
 /** The same of an owner that seems to be lost. */
 const LOST_MS = 200;
+/** Between two questions to one that has the tape, and how many follow the first. */
+const RETRY_MS = 150;
+const RETRIES = 8;
 /** Marks of the owner before this one that nobody was sent. */
 const MARKS_UNSEEN = 1000;
 
@@ -45,14 +50,15 @@ const MARKS_UNSEEN = 1000;
 export async function takeOver(
   audio: ChannelAudio,
   here: LinkedAudio,
-  { url: beforeUrl, epoch, isLost }: FormerOwner,
+  { url: beforeUrl, epoch, isLost, isThere }: FormerOwner,
   parts: TakeoverParts,
 ): Promise<void> {
   const { clock, names, onError } = parts;
   const make = () => new TapeReturns({ clock, has: (channel) => channel === audio.key, onError });
   const [whole, most] = [make(), make()];
   try {
-    const handing = beforeUrl === '' ? undefined : handedOver(audio.key, whole, beforeUrl, epoch, parts);
+    const handing =
+      beforeUrl === '' ? undefined : handedOver(audio.key, whole, beforeUrl, epoch, isThere ? RETRIES : 0, parts);
     const handed = isLost ? ((await Promise.race([handing, pause(LOST_MS)])) ?? undefined) : await handing;
     const there = handed ?? (await mostOf(audio.key, most, isLost ? beforeUrl : '', parts));
     const own = ownOf(audio, here, names);
@@ -108,9 +114,13 @@ async function handedOver(
   returns: TapeReturns,
   url: string,
   epoch: number,
+  retries: number,
   { ask }: TakeoverParts,
 ): Promise<ReturnedTape | undefined> {
-  const stream = await ask(url, channel, 'take', epoch).catch(() => null);
+  const askOnce = () => ask(url, channel, 'take', epoch).catch(() => null);
+  let stream = await askOnce();
+  // The way to it may come back a moment later than that to Redis.
+  for (let i = 0; stream === null && i < retries; i++) stream = (await pause(RETRY_MS)) ?? (await askOnce());
   if (stream === null) return undefined;
   returns.take(stream);
   return (await returns.collect(1)).get(channel);
