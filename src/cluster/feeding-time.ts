@@ -12,8 +12,8 @@ import { KNOWN_MS } from './leases.js';
 
 /** A machine that did nothing for longer stood still. Another one takes its channels over later than that (leases.ts, STALE_MS; shared-audio.ts, QUIET_MS). */
 const STILL_MS = 500;
-/** Not known, and without Redis, for this long: the channel is fed here. */
-const ALONE_MS = 3000;
+/** Without Redis, and without the owner or not knowing who that is, for this long: the channel is fed here. */
+export const ALONE_MS = 3000;
 
 export class FeedingTime {
   readonly #isFenced: boolean;

@@ -18,7 +18,7 @@ import type { ChannelFacts } from '../link/control.js';
 import { canGoOn, forkedAt } from '../link/tape-names.js';
 import { fedTape, offerTapes } from '../link/tape-offer.js';
 import { TapeSender } from '../link/tape-sender.js';
-import { FeedingTime } from './feeding-time.js';
+import { ALONE_MS, FeedingTime } from './feeding-time.js';
 import type { Leased, LeaseOwner, Wish } from './leases.js';
 import { EXPECTS_RANK, NO_RANK } from './leases.js';
 import { OwnerLink } from './owner-link.js';
@@ -55,8 +55,6 @@ const LOST_MS = 200;
 const QUIET_MS = 800;
 /** One that knows that another has the lease, and is not asked for the tape in this time, stops feeding it. */
 const YIELD_MS = 3000;
-/** Without Redis, and without the owner, for this long: the channel is fed here. */
-const ALONE_MS = 3000;
 /** For how long an owner that another node has named is not contradicted by an older answer of Redis. */
 const PROVISIONAL_MS = 2000;
 
