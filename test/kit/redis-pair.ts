@@ -11,8 +11,11 @@ import { RedisServer } from './redis.js';
 import { tempFolder } from './server.js';
 
 const NAME = 'radio';
-/** Until a server that does not answer counts as down, and for how long a fail-over may take at most. */
-const DOWN_MS = 700;
+/**
+ * Until a server that does not answer counts as down, and for how long a fail-over may take at most. A Sentinel asks each second, or each `DOWN_MS`
+ * if that is less: then a master that is new counts as down with the first question, and the one before takes its place again.
+ */
+const DOWN_MS = 1500;
 const FAIL_OVER_MS = 3000;
 const PATIENCE_MS = 30_000;
 
@@ -75,7 +78,7 @@ export class RedisPair {
     const [old, next] = [this.#master, this.#replica];
     await old.kill();
     await until(
-      async () => /role:master/.test(await next.info('replication').catch(() => '')),
+      async () => (await this.#isNamed(next)) && (await isMaster(next)),
       PATIENCE_MS,
       () => 'no fail-over',
     );
@@ -84,4 +87,14 @@ export class RedisPair {
     await old.start();
     await old.follow(next);
   }
+
+  /** Whether the Sentinel takes it for the master. Before that it may give up, and have it follow the old one again. */
+  async #isNamed({ address, port }: RedisServer): Promise<boolean> {
+    const info = await RedisServer.infoAt(this.sentinel, 'sentinel').catch(() => '');
+    return info.includes(`address=${address}:${port},`);
+  }
+}
+
+async function isMaster(server: RedisServer): Promise<boolean> {
+  return /role:master/.test(await server.info('replication').catch(() => ''));
 }
