@@ -37,6 +37,33 @@ export function isEntryPlain(audio: Buffer, entry: number): boolean {
 }
 
 /**
+ * Turns a copy of a segment's audio into what a listener goes on with that comes from another tape: the rest of the frame in which its stream stands, then what one
+ * begins with, with the first frame from the entry on for which there is room.
+ *
+ *   │ rest │ ID3 tag ……… │ muted │ frame …│
+ *
+ * @param audio changed in place
+ * @param entry offset of the first frame
+ * @returns the offset of the frame; -1: there is room for none, and nothing was changed
+ */
+export function enterBehind(audio: Buffer, entry: number, rest: Buffer): number {
+  const behind = audio.subarray(rest.length);
+  const header = emptyHeader();
+  let at = entry;
+  while (audio.length - at >= HEADER_BYTES && readHeader(audio, at, header)) {
+    const frame = audio.subarray(at, at + header.lengthBytes);
+    const offset = at - rest.length;
+    if (frame.length === header.lengthBytes && offset >= 0 && canEnter(frame, offset, behind.length)) {
+      rest.copy(audio);
+      enter(behind, offset);
+      return at;
+    }
+    at += header.lengthBytes;
+  }
+  return -1;
+}
+
+/**
  * Turns a copy of a segment's audio into what a listener begins with.
  * @param audio changed in place
  * @param entry offset of the first frame, as `canEnter` allows

@@ -82,6 +82,11 @@ export class OggSegment implements AudioSegment {
     return NOTHING;
   }
 
+  /** Nobody comes from another tape: players do not go on with another codec's head. */
+  enteredBehind(): null {
+    return null;
+  }
+
   entered(): Buffer {
     return (this.#entered ??= Buffer.concat([this.head.bytes, ...this.movedBack(this.joinPlace)]));
   }

@@ -8,7 +8,7 @@
  *   entered   │ start │ audio … │L│text│ audio … metaint │0│ …  a listener's first (entry.ts); made on first use
  */
 
-import { enter, isEntryPlain } from './entry.js';
+import { enter, enterBehind, isEntryPlain } from './entry.js';
 import type { Mark, PlacedMark } from './mark.js';
 
 /** What a listener is sent of any tape. */
@@ -31,6 +31,12 @@ export interface AudioSegment {
   /** The same for a listener. @param had the late title that it was sent in the segment before: it is not said again */
   titledFor(had: Mark | null): Buffer;
   entered(icy: boolean): Buffer;
+  /**
+   * What a listener with ICY goes on with that comes from another tape, and the audio time of its first frame of this one. Null: there is no room, and the frame
+   * in which its stream stands stays cut.
+   * @param rest of that frame
+   */
+  enteredBehind(rest: Buffer): { readonly bytes: Buffer; readonly entryMs: number } | null;
   /** The late title that was put into it after it was closed; null: none. */
   readonly late: Mark | null;
   /** What stands in it before its entry: of a frame that began in the segment before. @param icy with the blocks that stand in it */
@@ -162,6 +168,16 @@ export class Segment implements SegmentFacts, AudioSegment {
   entered(icy: boolean): Buffer {
     if (icy) return (this.#entered ??= this.#withBlocks(this.#enterPlain(), undefined));
     return isEntryPlain(this.plain, this.entry) ? this.plain.subarray(this.entry) : this.#enterPlain();
+  }
+
+  enteredBehind(rest: Buffer): { readonly bytes: Buffer; readonly entryMs: number } | null {
+    const { plain, entry, startMs, endMs } = this;
+    const audio = Buffer.allocUnsafeSlow(plain.length);
+    plain.copy(audio);
+    const at = enterBehind(audio, entry, rest);
+    if (at < 0) return null;
+    const laterMs = ((endMs - startMs) * (at - entry)) / plain.length;
+    return { bytes: this.#withBlocks(audio, undefined), entryMs: this.entryMs + laterMs };
   }
 
   /** What the last block before it says. */

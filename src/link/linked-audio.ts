@@ -1,7 +1,7 @@
 /**
  * A channel's audio in a process that does not feed it: its tape comes over a link while it has listeners, and for a while after. While
- * the hub is away listeners have what is there, and go on where the tape does; where another tape is there they are sent away, as after
- * a change of format.
+ * the hub is away listeners have what is there, and go on where the tape does; where another tape is there they go on with
+ * that, if it is what their head has promised, and else are sent away, as after a change of format.
  *
  *   wanted ──► subscribed ──► tape ──► nobody listens, lingers ──► let go
  *
@@ -290,7 +290,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     for (const observer of this.#observers) observer.onTape();
   }
 
-  /** Those who play the old one are sent away: nothing comes on it any more. */
+  /** Those who play the old one go on with this, or are sent away: nothing comes on the old one any more. */
   #replace(tape: ReplicaTape | undefined): void {
     // Those who have fallen off it have their own ending.
     if (this.#tape?.tail !== Number.POSITIVE_INFINITY) this.#tape?.end();

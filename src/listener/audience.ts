@@ -13,6 +13,7 @@ import type { Socket } from 'node:net';
 import type { AudioTape } from '../audio/audio-tape.js';
 import { MORE_MS } from '../audio/burst.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
+import { NOTHING } from '../audio/segment.js';
 import type { AlarmHandler, Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
 import { SocketBacklog } from './backlog.js';
@@ -48,12 +49,16 @@ export interface JoinOptions {
   readonly readAheadMs?: number;
   /** How long it may listen; +∞: for ever. */
   readonly limitMs: number;
+  /** What is missing of the frame in which its stream stands, as it comes from another tape. Absent: nothing. */
+  readonly cut?: Buffer;
   /** Absent: not known. */
   readonly client?: ListenerClient;
   /** Called once, unless it is released. */
   onEnd(end: ListenerEnd): void;
   /** Absent: it cannot be moved. As Players have it (http/stream/players.ts). */
   onMove?(listener: Listener, path: string, comesBack: boolean): boolean;
+  /** Its tape is over. False: it cannot go on, and is ended. Absent: none can. */
+  onOver?(listener: Listener): boolean;
 }
 
 export class Audience implements AlarmHandler, TurnHandler<Listener> {
@@ -127,6 +132,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const listener = new Listener(socket, tape, channel.key, earlier, options.icy, options.session, nowMs);
     listener.id = ++this.#joined;
     listener.client = options.client ?? null;
+    listener.cut = options.cut ?? NOTHING;
     listener.hasMore = earlier < cursor;
     if (listener.hasMore) listener.staysMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
     listener.runs = this.#runsOf(tape);
@@ -148,9 +154,10 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     };
     listener.release = () => {
       letGo();
-      // With titles, what is left of a frame would put the next block in the wrong place.
+      // With titles, what is left of a frame would put the next block in the wrong place: it goes along to the next tape.
       return this.#release(listener, channel, options.session, !listener.icy);
     };
+    listener.goOn = () => options.onOver?.(listener) ?? false;
     listener.move = (path, comesBack = false) => options.onMove?.(listener, path, comesBack) ?? false;
     // After a release these find that it has ended.
     // A player that closes over unread audio resets the connection: it has left like any other.
@@ -175,7 +182,8 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   onTurn(listener: Listener, nowMs: number): void {
     if (listener.staysMs > 0 && nowMs - listener.startedMs >= SETTLED_MS) listener.staysMs = 0;
     if (!listener.advance(nowMs)) {
-      listener.end(listener.fallen);
+      const { fallen } = listener;
+      if (fallen !== 'format' || !listener.goOn()) listener.end(fallen);
       return;
     }
     // While some of that second stays on the tape it has no more than others.
@@ -251,7 +259,8 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const { socket } = listener;
     const close = () => this.#closeSocket(socket, ending);
     const released = this.#release(listener, channel, options.session, !ENDINGS[ending].abrupt, close);
-    options.onEnd({ ending, ...released! });
+    const { bytes, lastedMs } = released!;
+    options.onEnd({ ending, bytes, lastedMs });
   }
 
   /**
@@ -264,8 +273,9 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     session: Session | null,
     finishes: boolean,
     onLetGo: () => void = () => undefined,
-  ): Omit<ListenerEnd, 'ending'> | null {
+  ): (Omit<ListenerEnd, 'ending'> & { readonly cut: Buffer }) | null {
     if (listener.slot < 0) return null;
+    const cut = finishes ? NOTHING : listener.missing;
     this.#turns[listener.writeSeconds].remove(listener);
     listener.runs?.leave();
     if (finishes) listener.finish();
@@ -275,7 +285,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     onLetGo();
     channel.playing--;
     this.leave(channel);
-    return { bytes, lastedMs: this.#clock.now() - listener.startedMs };
+    return { bytes, lastedMs: this.#clock.now() - listener.startedMs, cut };
   }
 }
 

@@ -11,7 +11,7 @@
 import type { Socket } from 'node:net';
 import type { AudioTape, Rendering } from '../audio/audio-tape.js';
 import type { Mark } from '../audio/mark.js';
-import { type AudioSegment, inForceAt } from '../audio/segment.js';
+import { type AudioSegment, inForceAt, NOTHING } from '../audio/segment.js';
 import type { Ending } from './ending.js';
 import type { LateBlocks } from './late-blocks.js';
 import type { WriteSeconds } from './pace.js';
@@ -58,7 +58,9 @@ export class Listener implements Slotted {
   /** Ends it; set by the audience that owns it. Idempotent. */
   end: (ending: Ending) => void = () => undefined;
   /** Gives its socket away, at the end of a segment; null: it has ended. Set by the audience, as is `move`. */
-  release: () => { readonly bytes: number; readonly lastedMs: number } | null = () => null;
+  release: () => { readonly bytes: number; readonly lastedMs: number; readonly cut: Buffer } | null = () => null;
+  /** It goes on with the tape that its channel has now, or will once that has come. False: it cannot. Set by the audience. */
+  goOn: () => boolean = () => false;
   /** It goes on at another mount, by its path. False: it cannot. @param comesBack when its own has audio */
   move: (path: string, comesBack?: boolean) => boolean = () => false;
   /** Where its player is. */
@@ -68,6 +70,8 @@ export class Listener implements Slotted {
   joinMs = -1;
   /** Its blocks, where its player shows titles when it reads them: set before `start`, and on a tape that gives it no phase. */
   late: LateBlocks | null = null;
+  /** What is missing of the frame in which its stream stands, as it comes from another tape. Set before `start`. */
+  cut: Buffer = NOTHING;
   /** Of its tape; null: it shares none. */
   runs: Runs | null = null;
   readonly #tape: AudioTape;
@@ -188,6 +192,11 @@ export class Listener implements Slotted {
     this.#tape.held();
   }
 
+  /** What is missing of the frame in which it stands: it goes on with it at another tape, which may be written over what this one has. */
+  get missing(): Buffer {
+    return this.joinMs < 0 ? this.cut : Buffer.from(this.#tape.rest(this.cursor, false));
+  }
+
   #writeDue(nowMs: number): void {
     const stays = this.staysMs > 0 ? this.#staying() : (this.late?.reserve(nowMs) ?? 0);
     const there = this.#tape.head - this.cursor - stays;
@@ -209,7 +218,7 @@ export class Listener implements Slotted {
 
   /** False: it is not one that others are sent too. The cursor is behind segments with which none begins. */
   #writeBurst(to: number, nowMs: number): boolean {
-    if (this.runs === null || !this.#isPlain) return false;
+    if (this.runs === null || !this.#isPlain || this.cut.length > 0) return false;
     // No frame begins there with which a player could start.
     while (this.cursor < to && this.#tape.at(this.cursor)!.entry < 0) this.firstSeq = ++this.cursor;
     if (this.cursor === to) return true;
@@ -273,26 +282,30 @@ export class Listener implements Slotted {
       return;
     }
     const before = this.bytes;
-    if (this.late !== null) this.#writeLate(this.late, segment, first, nowMs);
+    const behind = first && this.cut.length > 0 ? segment.enteredBehind(this.cut) : null;
+    if (this.late !== null)
+      this.#writeLate(this.late, segment, behind?.bytes ?? (first ? segment.entered(true) : null), nowMs);
     else {
-      const shared = this.#bytesOf(segment, first);
+      const shared = behind?.bytes ?? this.#bytesOf(segment, first);
       if (this.#rendering === null) this.#send(shared);
       else this.#sendOwn(this.#rendering.next(shared, segment));
       if (this.#rendering?.isShared) this.#rendering = null;
       if (segment.late !== null) this.#late = segment.late;
     }
     if (first) {
-      this.joinMs = segment.entryMs;
+      this.joinMs = behind?.entryMs ?? segment.entryMs;
+      this.cut = NOTHING;
       this.player.begin(nowMs);
     }
     if (this.#isFollowed) this.player.write(segment.endMs - this.joinMs, this.bytes - before, nowMs);
     if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
   }
 
-  #writeLate(late: LateBlocks, segment: AudioSegment, first: boolean, nowMs: number): void {
-    const shared = first ? segment.entered(true) : segment.bytes;
-    const slices = first ? late.first(shared, segment, nowMs) : late.next(shared, segment, nowMs);
-    if (slices === null) this.#send(shared);
+  /** @param entered its first segment; null: it is not the first */
+  #writeLate(late: LateBlocks, segment: AudioSegment, entered: Buffer | null, nowMs: number): void {
+    const { bytes } = segment;
+    const slices = entered === null ? late.next(bytes, segment, nowMs) : late.first(entered, segment, nowMs);
+    if (slices === null) this.#send(entered ?? bytes);
     else this.#sendOwn(slices);
   }
 

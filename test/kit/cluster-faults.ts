@@ -156,7 +156,6 @@ export class ClusterFaults {
       [
         `${node.name} alone`,
         () => {
-          this.#mayEnd(node);
           const others = this.#nodes.filter((other) => other !== node).map(({ host }) => host!);
           return this.#cut(node, [this.#redis.host!, ...others], true);
         },
@@ -226,7 +225,6 @@ export class ClusterFaults {
       host.mend(other);
       if (isBoth) other.mend(host);
     }
-    if (this.#faulty.has(node)) this.#mayEnd(node);
   }
 
   #kill(node: ClusterNode, role: 'hub' | 'worker'): void {

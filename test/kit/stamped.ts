@@ -23,8 +23,8 @@ const TICK_MS = 50;
 /** Of upstreams, sent at once. */
 const BURST_FRAMES = 20;
 
-/** Where frames of each codec differ from their neighbours in every byte. */
-function stampedFrame(codec: StampedCodec, source: number, n: number): Buffer {
+/** Frames of each codec differ from their neighbours in every byte. */
+export function stampedFrame(codec: StampedCodec, source: number, n: number): Buffer {
   const frame = Buffer.alloc(BYTES[codec]);
   const at = NUMBER_AT[codec];
   for (let i = at + 8; i < frame.length; i++) frame[i] = (n * 31 + source * 17 + i * 7) & 0x7f;
@@ -130,7 +130,6 @@ export class StampedReader {
   /** Frames of sources that begin again after their last one: files, by their number. */
   readonly #lengths: ReadonlyMap<number, number>;
   #held: Buffer = Buffer.alloc(0);
-  #isStart = true;
 
   constructor(codec: StampedCodec, lengths: ReadonlyMap<number, number>) {
     this.#codec = codec;
@@ -146,33 +145,30 @@ export class StampedReader {
   feed(chunk: Uint8Array): void {
     if (this.fault !== '') return;
     let bytes: Buffer = this.#held.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#held, chunk]);
-    if (this.#isStart) {
+    while (this.fault === '') {
       const tag = this.#codec === 'mp3' ? this.#tagBytes(bytes) : 0;
-      const first = tag === undefined ? undefined : this.#firstFrame(bytes.subarray(tag));
-      if (tag === undefined || first === undefined) return void this.#hold(bytes);
-      this.#isStart = false;
-      this.#take(first.frame);
-      bytes = bytes.subarray(tag + first.bytes);
+      const next = tag === undefined ? undefined : this.#nextFrame(bytes.subarray(tag));
+      if (tag === undefined || next === undefined) break;
+      this.#take(next.frame);
+      bytes = bytes.subarray(tag + next.bytes);
     }
-    const length = BYTES[this.#codec];
-    let at = 0;
-    for (; bytes.length - at >= length && this.fault === ''; at += length) this.#take(bytes.subarray(at, at + length));
-    this.#hold(bytes.subarray(at));
+    this.#hold(bytes);
   }
 
-  /** A tag stands in the place of the rest of a frame that began before (src/audio/entry.ts). Undefined: it is not whole. */
+  /** A tag stands in the place of the rest of a frame that began before, where it begins or comes from another tape (src/audio/entry.ts). Undefined: it is not whole. */
   #tagBytes(bytes: Buffer): number | undefined {
     if (bytes.length < ID3_HEADER_BYTES) return undefined;
     const tag = bytes.toString('latin1', 0, 3) === 'ID3' ? ID3_HEADER_BYTES + bytes[8]! * 128 + bytes[9]! : 0;
     return bytes.length < tag ? undefined : tag;
   }
 
-  /** The first one may be stretched by fill elements. Undefined: it is not whole. */
-  #firstFrame(bytes: Buffer): { readonly frame: Buffer; readonly bytes: number } | undefined {
+  /** One of AAC may be stretched by fill elements, in place of a tag. Undefined: it is not whole. */
+  #nextFrame(bytes: Buffer): { readonly frame: Buffer; readonly bytes: number } | undefined {
     const length = BYTES[this.#codec];
     if (bytes.length < length) return undefined;
     if (this.#codec === 'mp3') return { frame: bytes.subarray(0, length), bytes: length };
     const whole = (bytes.readUIntBE(3, 3) % 2 ** 18) >> 5;
+    if (whole <= length) return { frame: bytes.subarray(0, length), bytes: length };
     if (bytes.length < whole) return undefined;
     const { block } = readFilled(bytes.subarray(0, whole));
     return { frame: Buffer.concat([Buffer.from(HEADS.aac, 'hex').subarray(0, 7), block]), bytes: whole };

@@ -5,8 +5,10 @@ import t from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Listener } from '../../src/listener/listener.js';
 import { Runs } from '../../src/listener/runs.js';
+import { readBack } from '../kit/icy.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
+import { FRAME_MS as STAMPED_MS, type StampedCodec, StampedReader, stampedFrame } from '../kit/stamped.js';
 
 const METAINT = 1000;
 /** 32 kb/s: a segment is four blocks. */
@@ -25,6 +27,10 @@ class Sink {
 
   write(bytes: Buffer): void {
     this.#parts.push(bytes);
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#parts);
   }
 
   /** What its blocks said, each that said something. */
@@ -194,3 +200,46 @@ t.test('titles that come late are said once, in order, to whoever is behind', as
   }
   t.pass(`${STORIES} stories`);
 });
+
+t.test(
+  'a stream that goes on with another tape: frames stay whole, blocks where they are due, and places exact',
+  async (t) => {
+    const random = new Random();
+    for (let story = 0; story < STORIES; story++) {
+      const codec: StampedCodec = random.chance(0.5) ? 'mp3' : 'aac';
+      const frameMs = STAMPED_MS[codec];
+      const metaint = random.int(500, 5000);
+      const [one, two] = [1, 2].map((source) => {
+        const audio = new ChannelAudio({ key: 'demo', now: () => 0, lagMs: 60_000, metaint, bitrateKbps: 128 });
+        audio.title(viewOf(`title ${source}`));
+        const frames = random.int(200, 400);
+        for (let n = 0; n < frames; n++) audio.write(stampedFrame(codec, source, n), frameMs, 128);
+        return audio.tape!;
+      });
+      const sink = new Sink();
+      const socket = sink as unknown as Socket;
+      const before = new Listener(socket, one!, 'demo', one!.joinAt(3000), true, null, 0);
+      before.start(Buffer.alloc(0), 0);
+      while (!before.isAtEdge) before.advance(0);
+      const after = new Listener(socket, two!, 'demo', two!.joinAt(2000), true, null, 0);
+      after.cut = before.missing;
+      after.start(Buffer.alloc(0), 0);
+      while (!after.isAtEdge) after.advance(0);
+      const { audio, titles } = readBack(sink.bytes, metaint);
+      const reader = new StampedReader(codec, new Map());
+      reader.feed(audio);
+      const where = `SEED=${random.seed} story ${story}, ${codec}`;
+      t.equal(reader.fault, '', where);
+      t.same(
+        reader.runs.map(({ source }) => source),
+        [1, 2],
+        where,
+      );
+      t.ok(
+        Math.abs(reader.runs[1]!.first * frameMs - after.joinMs) < 0.01,
+        `${where}: ${reader.runs[1]!.first * frameMs} is where it began, not ${after.joinMs}`,
+      );
+      t.same(titles.length, 2, where);
+    }
+  },
+);

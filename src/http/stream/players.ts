@@ -12,6 +12,7 @@
 import type { Socket } from 'node:net';
 import type { AudioTape } from '../../audio/audio-tape.js';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
+import { NOTHING } from '../../audio/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { Mount } from '../../channel/mount.js';
@@ -29,7 +30,8 @@ const LOOK_MS = 200;
 const SILENT_MS = 500;
 /** As many are moved in one look: a crowd must not block the loop. The next look comes at once then. */
 const MOST_PER_LOOK = 200;
-const NOTHING = Buffer.alloc(0);
+/** Who goes on with another tape of its channel has heard its last one to the edge, but for what was open there: about as much is sent again, so that its player does not run dry. */
+const OPEN_MS = 1000;
 
 export interface PlayersOptions {
   /** How long a tape is waited for that is in another process. */
@@ -45,7 +47,8 @@ export interface Stay {
   readonly audio: PlayableAudio;
   /** What it asked for, or was moved to: there it comes back. */
   home: Mount;
-  /** As its head has said; null: without titles. */
+  /** As its head has said; of the second, null: without titles. */
+  readonly contentType: string;
   readonly metaint: number | null;
   readonly place: Place;
   readonly session: Session | null;
@@ -56,11 +59,16 @@ export interface Stay {
   readonly readAheadMs: number;
   /** When it has listened for as long as it may. */
   readonly endMs: number;
+  /** What is missing of the frame in which its stream stands. Absent: nothing. */
+  readonly cut?: Buffer;
 }
+
+/** Where a listener goes. */
+type Where = Pick<Mount, 'audio' | 'path'>;
 
 /** A listener that goes to a channel whose tape is not here yet, or does not grow yet. */
 interface MovingListener {
-  readonly mount: Mount;
+  readonly mount: Where;
   readonly stay: Stay;
   readonly untilMs: number;
   /** As it was seen first: audio comes once there is more. Null: what is there is enough. */
@@ -90,14 +98,26 @@ export class Players implements AlarmHandler {
 
   /** The audience has counted it where it plays (its place). */
   join(socket: Socket, head: Buffer, burstMs: number, stay: Stay): void {
-    const { audio, home, metaint, place, session, connection, client, counted, readAheadMs, endMs } = stay;
+    const {
+      audio,
+      home,
+      metaint,
+      place,
+      session,
+      connection,
+      client,
+      counted,
+      readAheadMs,
+      endMs,
+      cut = NOTHING,
+    } = stay;
     const listener = this.#audience.join(socket, audio, head, {
       icy: metaint !== null,
       burstMs,
       session,
       readAheadMs,
       limitMs: endMs - this.#clock.now(),
-      client,
+      ...{ client, cut },
       onEnd: ({ ending, bytes, lastedMs }) => {
         place.end(lastedMs);
         this.#stats.leave(counted, bytes, lastedMs);
@@ -105,6 +125,7 @@ export class Players implements AlarmHandler {
         this.#options.log.debug({ connection, channel: audio.key, ending, seconds, bytes }, 'listener ended');
       },
       onMove: (listener, path, comesBack) => this.#move(listener, path, stay, comesBack),
+      onOver: (listener) => this.#goOn(listener, stay),
     });
     if (home.audio !== audio) this.#away.set(listener, stay);
   }
@@ -163,7 +184,7 @@ export class Players implements AlarmHandler {
     for (const mount of [home, ...(this.#options.fallbacks?.of(home.audio.key) ?? [])]) {
       if (!canBegin(mount)) continue;
       if (mount.audio === audio) return false;
-      if (mayMove(stay, mount.audio)) {
+      if (fits(stay, mount.audio)) {
         this.#moveTo(listener, mount, stay, true);
         return true;
       }
@@ -181,13 +202,22 @@ export class Players implements AlarmHandler {
       stay.home = mount;
       return true;
     }
-    if (!mayMove(stay, mount.audio)) return false;
+    if (mount.audio === stay.audio || !fits(stay, mount.audio)) return false;
     this.#moveTo(listener, mount, comesBack ? stay : { ...stay, home: mount }, false);
     return true;
   }
 
+  /** Its channel has another tape: of two machines that fed it apart, or of a process that has lost the one before. */
+  #goOn(listener: Listener, stay: Stay): boolean {
+    if (this.#moving.has(listener)) return true;
+    const { audio, client } = stay;
+    if ((audio.tape === undefined && audio.isComing !== true) || !fits(stay, audio)) return false;
+    this.#moveTo(listener, { audio, path: client.mount }, stay, false);
+    return true;
+  }
+
   /** Takes a place where it goes. Where the tape is in another process it moves when that has come, or stays where it is. */
-  #moveTo(listener: Listener, mount: Mount, stay: Stay, isGrowing: boolean): void {
+  #moveTo(listener: Listener, mount: Where, stay: Stay, isGrowing: boolean): void {
     this.#giveUp(listener);
     this.#audience.enter(mount.audio);
     const untilMs = this.#clock.now() + this.#options.startTimeoutMs + mount.audio.delayMs;
@@ -199,8 +229,11 @@ export class Players implements AlarmHandler {
   #moveThose(nowMs: number): void {
     for (const [listener, moving] of this.#moving) {
       if (listener.slot >= 0 && nowMs < moving.untilMs && !isReady(moving)) continue;
-      if (listener.slot < 0 || !isReady(moving)) this.#giveUp(listener);
-      else {
+      if (listener.slot < 0 || !isReady(moving)) {
+        this.#giveUp(listener);
+        // Where it was nothing comes any more.
+        if (moving.mount.audio === moving.stay.audio) listener.end('format');
+      } else {
         this.#moving.delete(listener);
         this.#moveNow(listener, moving.mount, moving.stay);
       }
@@ -215,20 +248,20 @@ export class Players implements AlarmHandler {
   }
 
   /** Its stream stands at the end of a segment, which is where a block ends: there the other tape begins. */
-  #moveNow(listener: Listener, mount: Mount, stay: Stay): void {
-    const { audio, path } = mount;
-    const end = mayMove(stay, audio) ? listener.release() : null;
+  #moveNow(listener: Listener, { audio, path }: Where, stay: Stay): void {
+    const end = fits(stay, audio) ? listener.release() : null;
     if (end === null) {
       this.#audience.leave(audio);
+      if (audio === stay.audio) listener.end('format');
       return;
     }
     this.#away.delete(listener);
     this.#stats.leave(stay.counted, end.bytes, end.lastedMs);
     const metaid = stay.session?.metaid ?? null;
     const client = { ...stay.client, mount: path };
-    this.join(listener.socket, NOTHING, 0, {
+    this.join(listener.socket, NOTHING, audio === stay.audio ? OPEN_MS : 0, {
       ...stay,
-      ...{ audio, client },
+      ...{ audio, client, cut: end.cut },
       session: metaid === null ? null : this.#sessions.open({ metaid, channel: audio.key, mount: path }),
       counted: this.#stats.join(audio.key, requestOf(client), metaid),
     });
@@ -241,7 +274,7 @@ export function canBegin({ hasAudio, audio }: Mount): boolean {
 }
 
 /** Whether the tape is in this process: it comes when the first listener has taken a place. */
-export function isHere({ audio: { tape } }: Mount): boolean {
+export function isHere({ audio: { tape } }: Where): boolean {
   return tape !== undefined && tape.head > tape.tail;
 }
 
@@ -250,15 +283,15 @@ function isReady(moving: MovingListener): boolean {
   const { mount, seen } = moving;
   if (!isHere(mount)) return false;
   const tape = mount.audio.tape!;
-  if (seen === null) return true;
+  if (seen === null) return tape.head >= (tape.comesTo ?? 0);
   if (seen.tape === tape) return tape.head > seen.head;
   moving.seen = { tape, head: tape.head };
   return false;
 }
 
 /** The head of its stream holds there too: it has said a type, and bytes between two blocks. Ogg begins with what only its own head has. */
-function mayMove({ audio, metaint }: Pick<Stay, 'audio' | 'metaint'>, to: PlayableAudio): boolean {
-  if (to === audio || to.contentType !== audio.contentType || to.contentType === 'audio/ogg') return false;
+function fits({ contentType, metaint }: Pick<Stay, 'contentType' | 'metaint'>, to: PlayableAudio): boolean {
+  if (to.contentType !== contentType || contentType === 'audio/ogg') return false;
   return metaint === null || to.metaint === metaint;
 }
 

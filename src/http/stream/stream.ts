@@ -219,7 +219,16 @@ export class Stream implements AlarmHandler {
       'listener joined',
     );
     this.#players.join(request.take(), head, burstMs, {
-      ...{ audio, home, metaint, place, session, connection, client: clientOf(request, mount) },
+      ...{
+        audio,
+        home,
+        contentType: audio.contentType,
+        metaint,
+        place,
+        session,
+        connection,
+        client: clientOf(request, mount),
+      },
       counted: this.#stats.join(audio.key, request, session?.metaid ?? null),
       readAheadMs: readAheadMs(showsOnReading, request.header('user-agent') ?? ''),
       endMs: this.#clock.now() + place.limitMs,
