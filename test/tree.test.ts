@@ -126,7 +126,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'http/problem': ['http/push-refusals', 'http/methods'],
   'http/reads': ['http/poll/poll', 'http/watch/watch', 'http/stream/stations'],
   'http/router': ['http/methods', 'http/roles', 'app/app'],
-  'http/stream/players': ['behaviour/fallbacks', 'cluster/shared-audio', 'http/admin/api'],
   'http/stream/shoutcast-status': ['http/stream/status'],
   'http/watch/connection': ['http/watch/watchers', 'http/watch/watch'],
   'http/watch/event-stream': ['http/watch/sse'],

@@ -11,6 +11,12 @@
 import { enter, enterBehind, isEntryPlain } from './entry.js';
 import type { Mark, PlacedMark } from './mark.js';
 
+/** A first segment, and the audio time of its first frame. */
+export interface FirstSegment {
+  readonly bytes: Buffer;
+  readonly entryMs: number;
+}
+
 /** What a listener is sent of any tape. */
 export interface AudioSegment {
   readonly startMs: number;
@@ -36,7 +42,7 @@ export interface AudioSegment {
    * in which its stream stands stays cut.
    * @param rest of that frame
    */
-  enteredBehind(rest: Buffer): { readonly bytes: Buffer; readonly entryMs: number } | null;
+  enteredBehind(rest: Buffer): FirstSegment | null;
   /** The late title that was put into it after it was closed; null: none. */
   readonly late: Mark | null;
   /** What stands in it before its entry: of a frame that began in the segment before. @param icy with the blocks that stand in it */
@@ -101,6 +107,8 @@ export class Segment implements SegmentFacts, AudioSegment {
   #unrepeated: Buffer | undefined;
   #entered: Buffer | undefined;
   #enteredPlain: Buffer | undefined;
+  /** What it was last behind such a rest: a crowd comes from one tape at one place. */
+  #behind: (FirstSegment & { readonly rest: Buffer }) | undefined;
 
   constructor(facts: SegmentFacts) {
     this.bytes = facts.bytes;
@@ -142,6 +150,7 @@ export class Segment implements SegmentFacts, AudioSegment {
     this.#titled = undefined;
     this.#unrepeated = undefined;
     this.#entered = undefined;
+    this.#behind = undefined;
   }
 
   get plain(): Buffer {
@@ -170,14 +179,16 @@ export class Segment implements SegmentFacts, AudioSegment {
     return isEntryPlain(this.plain, this.entry) ? this.plain.subarray(this.entry) : this.#enterPlain();
   }
 
-  enteredBehind(rest: Buffer): { readonly bytes: Buffer; readonly entryMs: number } | null {
+  enteredBehind(rest: Buffer): FirstSegment | null {
+    if (this.#behind?.rest.equals(rest)) return this.#behind;
     const { plain, entry, startMs, endMs } = this;
     const audio = Buffer.allocUnsafeSlow(plain.length);
     plain.copy(audio);
     const at = enterBehind(audio, entry, rest);
     if (at < 0) return null;
     const laterMs = ((endMs - startMs) * (at - entry)) / plain.length;
-    return { bytes: this.#withBlocks(audio, undefined), entryMs: this.entryMs + laterMs };
+    this.#behind = { rest, bytes: this.#withBlocks(audio, undefined), entryMs: this.entryMs + laterMs };
+    return this.#behind;
   }
 
   /** What the last block before it says. */

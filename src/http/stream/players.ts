@@ -219,7 +219,8 @@ export class Players implements AlarmHandler {
   /** Takes a place where it goes. Where the tape is in another process it moves when that has come, or stays where it is. */
   #moveTo(listener: Listener, mount: Where, stay: Stay, isGrowing: boolean): void {
     this.#giveUp(listener);
-    this.#audience.enter(mount.audio);
+    // At its own channel it has one.
+    if (mount.audio !== stay.audio) this.#audience.enter(mount.audio);
     const untilMs = this.#clock.now() + this.#options.startTimeoutMs + mount.audio.delayMs;
     const moving: MovingListener = { mount, stay, untilMs, seen: isGrowing ? { tape: undefined, head: 0 } : null };
     if (isReady(moving)) this.#moveNow(listener, mount, stay);
@@ -244,11 +245,12 @@ export class Players implements AlarmHandler {
     const moving = this.#moving.get(listener);
     if (moving === undefined) return;
     this.#moving.delete(listener);
-    this.#audience.leave(moving.mount.audio);
+    if (moving.mount.audio !== moving.stay.audio) this.#audience.leave(moving.mount.audio);
   }
 
   /** Its stream stands at the end of a segment, which is where a block ends: there the other tape begins. */
   #moveNow(listener: Listener, { audio, path }: Where, stay: Stay): void {
+    if (audio === stay.audio) this.#audience.enter(audio);
     const end = fits(stay, audio) ? listener.release() : null;
     if (end === null) {
       this.#audience.leave(audio);

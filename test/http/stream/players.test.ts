@@ -1,0 +1,143 @@
+/** Whose tape is over: they go on with the other one of their channel where their head fits it. A link without a socket, real sockets to players, false clock. */
+
+import { once } from 'node:events';
+import net from 'node:net';
+import t, { type Test } from 'tap';
+import { Players, type Stay } from '../../../src/http/stream/players.js';
+import { TapeNames } from '../../../src/link/tape-names.js';
+import { Audience } from '../../../src/listener/audience.js';
+import { ListenerStats } from '../../../src/listener/listener-stats.js';
+import { Sessions } from '../../../src/listener/sessions.js';
+import { framesIn } from '../../kit/feeder.js';
+import { readBack } from '../../kit/icy.js';
+import { LinkHarness } from '../../kit/link-harness.js';
+import { keepLines } from '../../kit/log-lines.js';
+import { until } from '../../kit/player.js';
+
+const METAINT = 500;
+const START_TIMEOUT_MS = 3000;
+const HEAD = Buffer.from('HTTP/1.0 200 OK\r\n\r\n');
+
+/** Players of a worker's channel, and one of them who reads all. */
+async function start(t: Test) {
+  const hub = new LinkHarness({ metaint: METAINT }).connect();
+  const { clock, linked } = hub;
+  hub.title();
+  hub.enter().play(8000).settle();
+  hub.leave();
+  const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
+  const sessions = new Sessions(clock, quiet, { keepMs: 1000, max: 10 });
+  const audience = new Audience(clock, sessions);
+  const stats = new ListenerStats(clock, { togetherMs: 0, accessLog: null } as never);
+  const players = new Players(audience, sessions, stats, clock, {
+    startTimeoutMs: START_TIMEOUT_MS,
+    log: keepLines().log,
+  });
+  clock.everyTick(audience);
+  clock.everyTick(players);
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = net.connect((server.address() as net.AddressInfo).port, '127.0.0.1');
+  const [socket] = (await once(server, 'connection')) as [net.Socket];
+  t.teardown(() => {
+    client.destroy();
+    server.close();
+  });
+  const got: Buffer[] = [];
+  let isEnded = false;
+  client.on('data', (bytes) => got.push(bytes)).on('end', () => (isEnded = true));
+  const ends: number[] = [];
+  audience.enter(linked);
+  const from = { mount: '/demo', address: '127.0.0.1', agent: 'test', referer: '' };
+  const request = { method: 'GET', url: '/demo', address: '127.0.0.1', header: () => undefined };
+  const stay = {
+    ...{ audio: linked, home: { audio: linked, path: '/demo' }, contentType: linked.contentType, metaint: METAINT },
+    ...{ place: { end: (lastedMs: number) => ends.push(lastedMs) }, session: null, connection: 1, client: from },
+    ...{ counted: stats.join('demo', request, null), readAheadMs: 0, endMs: Number.POSITIVE_INFINITY },
+  } as unknown as Stay;
+  players.join(socket, HEAD, 2000, stay);
+  const sentBytes = () => [...audience.all()].reduce((sum, { bytes }) => sum + bytes, 0);
+  /** All that was written has come. */
+  const heard = async () => {
+    await until(() => socket.writableLength === 0, 5000);
+    const before = socket.bytesWritten;
+    await until(() => Buffer.concat(got).length >= before, 5000);
+    return readBack(Buffer.concat(got).subarray(HEAD.length), METAINT);
+  };
+  return { hub, linked, clock, audience, ends, heard, sentBytes, isEnded: () => isEnded };
+}
+
+/** Another hub has the channel. */
+function another(hub: LinkHarness, next = hub): LinkHarness {
+  hub.pipe.hub.destroy();
+  next.names = new TapeNames();
+  next.receiver = hub.receiver;
+  return next.connect();
+}
+
+t.test('with another tape it goes on, frame by frame, block by block, at its place', async (t) => {
+  const { hub, linked, clock, audience, ends, heard, sentBytes, isEnded } = await start(t);
+  hub.play(3000).settle();
+  clock.advance(1000);
+  const before = (await heard()).audio.length;
+  const one = linked.tape;
+  another(hub).settle();
+  t.not(linked.tape, one);
+  t.ok(one!.isOver);
+  clock.advance(1000);
+  hub.title();
+  hub.play(5000).settle();
+  clock.advance(1000);
+  const { audio, titles } = await heard();
+  t.ok(audio.length > before + 20_000, 'it hears the other tape');
+  t.equal(framesIn(audio).skippedBytes, 0, 'whole frames');
+  t.same(titles.at(-1)!.title, 'T2');
+  t.same([audience.count, linked.playing, linked.listeners, ends.length], [1, 1, 1, 0], 'one listener, one place');
+  t.ok(sentBytes() > 0);
+  t.notOk(isEnded());
+});
+
+t.test('other bytes between two blocks: it is ended, with a whole frame', async (t) => {
+  const { hub, clock, audience, ends, heard, isEnded } = await start(t);
+  const other = new LinkHarness({ metaint: METAINT + 1 });
+  other.play(3000);
+  another(hub, other);
+  other.settle();
+  clock.advance(1000);
+  await until(isEnded, 5000);
+  t.same([audience.count, ends.length], [0, 1]);
+  t.equal(framesIn((await heard()).audio).skippedBytes, 0);
+});
+
+t.test('no tape any more: it is ended', async (t) => {
+  const { hub, clock, audience, isEnded } = await start(t);
+  another(hub, new LinkHarness({ metaint: METAINT })).settle();
+  clock.advance(1000);
+  await until(isEnded, 5000);
+  t.equal(audience.count, 0);
+});
+
+t.test('the other tape has nothing yet: it is waited for, and not for ever', async (t) => {
+  for (const comes of [true, false]) {
+    const { hub, linked, clock, audience, heard, isEnded } = await start(t);
+    const other = new LinkHarness({ metaint: METAINT });
+    // Less than a segment.
+    other.play(52);
+    another(hub, other).settle();
+    t.same([linked.tape?.head, linked.hasSegments], [0, false]);
+    clock.advance(START_TIMEOUT_MS - 200);
+    t.equal(audience.count, 1, 'it waits');
+    if (comes) {
+      other.play(3000).settle();
+      clock.advance(1000);
+      t.equal(framesIn((await heard()).audio).skippedBytes, 0);
+      t.equal(audience.count, 1);
+      t.notOk(isEnded());
+    } else {
+      clock.advance(1200);
+      await until(isEnded, 5000);
+      t.equal(audience.count, 0);
+      t.same([linked.playing, linked.listeners], [0, 0], 'and no place is left');
+    }
+  }
+});
