@@ -7,12 +7,14 @@
 
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Framer } from '../../src/audio/framer.js';
+import { Listener } from '../../src/listener/listener.js';
 import { readBack } from '../kit/icy.js';
 import { isLong } from '../kit/long.js';
 import { Random } from '../kit/random.js';
@@ -83,6 +85,25 @@ function joined(frames: readonly Frame[], metaint: number, at: number, begin: Be
   const first = seq * tape.segmentBytes + plain.length - entered.length;
   const end = ends.filter((one) => one <= first + whole.length).at(-1)!;
   return whole.subarray(0, end - first);
+}
+
+/** The audio that a listener gets who goes on with another tape, to the end of a frame. */
+function moved(frames: readonly Frame[], others: readonly Frame[], metaint: number): Buffer {
+  const parts: Buffer[] = [];
+  const takesAll = { writableLength: 0, cork: () => undefined, uncork: () => undefined };
+  const socket = { ...takesAll, write: (bytes: Buffer) => void parts.push(bytes) } as unknown as Socket;
+  let missing: Buffer = Buffer.alloc(0);
+  for (const source of [frames, others]) {
+    const channel = new ChannelAudio({ now: () => 0, key: 'one', lagMs: 3_600_000, metaint });
+    for (const [i, { bytes, ms }] of source.entries()) channel.write(bytes, ms, 128, i === 0);
+    const tape = channel.tape!;
+    const listener = new Listener(socket, tape, 'one', tape.joinAt(2000), true, null, 0);
+    listener.cut = missing;
+    listener.start(Buffer.alloc(0), 0);
+    while (!listener.isAtEdge) listener.advance(0);
+    missing = listener.missing;
+  }
+  return Buffer.concat([readBack(Buffer.concat(parts), metaint).audio, missing]);
 }
 
 /** What ffmpeg and mpg123 have to say of each file, without what they say of every good one. */
@@ -202,4 +223,21 @@ t.test('no decoder complains of a switch', async (t) => {
   });
   t.same(await complaints(save(files, 'switch')), [], `seed ${random.seed}`);
   await mustPlay(t, files, `seed ${random.seed}: switch`);
+});
+
+t.test('with another tape: none of AAC, in MP3 ffmpeg of the tag, and all is played', async (t) => {
+  const random = new Random();
+  const files = Array.from({ length: SWITCHES }, (_, i) => {
+    const name = names[i % names.length]!;
+    const from = () => random.int(0, 300);
+    const some = () => sources[name].slice(from()).slice(0, random.int(150, 250));
+    return { name, bytes: moved(some(), some(), random.int(1000, 4000)) };
+  });
+  const said = await complaints(save(files, 'moved'));
+  t.same(
+    said.filter((line) => !/\.mp3: ffmpeg: \[\S+ @ \S+\] Header missing$/.test(line)),
+    [],
+    `seed ${random.seed}`,
+  );
+  await mustPlay(t, files, `seed ${random.seed}: moved`);
 });
