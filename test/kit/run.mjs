@@ -71,7 +71,7 @@ const NO_SERVER = files(
 /** Also on two machines. What the others ask of one process is each machine's own: statistics, metrics, pulls, encoders that wait (src/cluster/README.md, "Bounds"). */
 const ON_NODES = files(
   'behaviour',
-  'ambiguous-heads channel-delay churn delay first-title joining-at-a-switch large-pieces late-titles push-order push-tokens reading-players record-order secrets-stay-secret source-claims tls upstream-preference write-seconds',
+  'ambiguous-heads channel-delay churn delay first-title joining-at-a-switch large-pieces large-station late-titles push-order push-tokens reading-players record-order secrets-stay-secret source-claims tls upstream-preference write-seconds',
 );
 const SLOW = '--timeout=1800';
 
