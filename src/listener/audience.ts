@@ -155,7 +155,9 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     listener.release = () => {
       letGo();
       // With titles, what is left of a frame would put the next block in the wrong place: it goes along to the next tape.
-      return this.#release(listener, channel, options.session, !listener.icy);
+      const cut = listener.icy ? listener.missing : NOTHING;
+      const end = this.#release(listener, channel, options.session, !listener.icy);
+      return end === null ? null : { ...end, cut };
     };
     listener.goOn = () => options.onOver?.(listener) ?? false;
     listener.move = (path, comesBack = false) => options.onMove?.(listener, path, comesBack) ?? false;
@@ -259,8 +261,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const { socket } = listener;
     const close = () => this.#closeSocket(socket, ending);
     const released = this.#release(listener, channel, options.session, !ENDINGS[ending].abrupt, close);
-    const { bytes, lastedMs } = released!;
-    options.onEnd({ ending, bytes, lastedMs });
+    options.onEnd({ ending, ...released! });
   }
 
   /**
@@ -273,9 +274,8 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     session: Session | null,
     finishes: boolean,
     onLetGo: () => void = () => undefined,
-  ): (Omit<ListenerEnd, 'ending'> & { readonly cut: Buffer }) | null {
+  ): Omit<ListenerEnd, 'ending'> | null {
     if (listener.slot < 0) return null;
-    const cut = finishes ? NOTHING : listener.missing;
     this.#turns[listener.writeSeconds].remove(listener);
     listener.runs?.leave();
     if (finishes) listener.finish();
@@ -285,7 +285,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     onLetGo();
     channel.playing--;
     this.leave(channel);
-    return { bytes, lastedMs: this.#clock.now() - listener.startedMs, cut };
+    return { bytes, lastedMs: this.#clock.now() - listener.startedMs };
   }
 }
 

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import net from 'node:net';
 import t from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
 import { type Log, openLog } from '../../src/base/log.js';
@@ -9,6 +7,7 @@ import { FakeClock } from '../kit/clock.js';
 import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { socketPair } from '../kit/socket-pair.js';
 import { audioOf, setUp, streamHead, Tap, Upstream } from '../kit/upstream.js';
 
 /** Returns how long it held: longer where the machine did not let it run. */
@@ -115,15 +114,7 @@ t.test('who is held back is named by its channel when the clock goes on with it:
 
 t.test('who is held back is named by its channel when the clock goes on with it: an encoder', async (t) => {
   const clock = new FakeClock();
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = net.connect((server.address() as net.AddressInfo).port, '127.0.0.1');
-  const [socket] = (await once(server, 'connection')) as [net.Socket];
-  t.teardown(() => {
-    client.destroy();
-    socket.destroy();
-    server.close();
-  });
+  const { socket } = await socketPair(t);
   const tap = new Tap();
   const encoder = new EncoderSource(tap, clock, {
     ...{

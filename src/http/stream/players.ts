@@ -59,8 +59,8 @@ export interface Stay {
   readonly readAheadMs: number;
   /** When it has listened for as long as it may. */
   readonly endMs: number;
-  /** What is missing of the frame in which its stream stands. Absent: nothing. */
-  readonly cut?: Buffer;
+  /** What is missing of the frame in which its stream stands. */
+  readonly cut: Buffer;
 }
 
 /** Where a listener goes. */
@@ -98,19 +98,7 @@ export class Players implements AlarmHandler {
 
   /** The audience has counted it where it plays (its place). */
   join(socket: Socket, head: Buffer, burstMs: number, stay: Stay): void {
-    const {
-      audio,
-      home,
-      metaint,
-      place,
-      session,
-      connection,
-      client,
-      counted,
-      readAheadMs,
-      endMs,
-      cut = NOTHING,
-    } = stay;
+    const { audio, home, metaint, place, session, connection, client, counted, readAheadMs, endMs, cut } = stay;
     const listener = this.#audience.join(socket, audio, head, {
       icy: metaint !== null,
       burstMs,

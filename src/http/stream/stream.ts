@@ -4,6 +4,7 @@
  */
 
 import { READ_BLOCK_BYTES } from '../../audio/burst.js';
+import { NOTHING } from '../../audio/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
@@ -219,16 +220,8 @@ export class Stream implements AlarmHandler {
       'listener joined',
     );
     this.#players.join(request.take(), head, burstMs, {
-      ...{
-        audio,
-        home,
-        contentType: audio.contentType,
-        metaint,
-        place,
-        session,
-        connection,
-        client: clientOf(request, mount),
-      },
+      ...{ audio, home, contentType: audio.contentType, metaint, place, session, cut: NOTHING },
+      ...{ connection, client: clientOf(request, mount) },
       counted: this.#stats.join(audio.key, request, session?.metaid ?? null),
       readAheadMs: readAheadMs(showsOnReading, request.header('user-agent') ?? ''),
       endMs: this.#clock.now() + place.limitMs,

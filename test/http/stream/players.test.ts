@@ -1,8 +1,7 @@
 /** Whose tape is over: they go on with the other one of their channel where their head fits it. A link without a socket, real sockets to players, false clock. */
 
-import { once } from 'node:events';
-import net from 'node:net';
 import t, { type Test } from 'tap';
+import { NOTHING } from '../../../src/audio/segment.js';
 import { Players, type Stay } from '../../../src/http/stream/players.js';
 import { TapeNames } from '../../../src/link/tape-names.js';
 import { Audience } from '../../../src/listener/audience.js';
@@ -13,6 +12,7 @@ import { readBack } from '../../kit/icy.js';
 import { LinkHarness } from '../../kit/link-harness.js';
 import { keepLines } from '../../kit/log-lines.js';
 import { until } from '../../kit/player.js';
+import { socketPair } from '../../kit/socket-pair.js';
 
 const METAINT = 500;
 const START_TIMEOUT_MS = 3000;
@@ -35,14 +35,7 @@ async function start(t: Test) {
   });
   clock.everyTick(audience);
   clock.everyTick(players);
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = net.connect((server.address() as net.AddressInfo).port, '127.0.0.1');
-  const [socket] = (await once(server, 'connection')) as [net.Socket];
-  t.teardown(() => {
-    client.destroy();
-    server.close();
-  });
+  const { client, socket } = await socketPair(t);
   const got: Buffer[] = [];
   let isEnded = false;
   client.on('data', (bytes) => got.push(bytes)).on('end', () => (isEnded = true));
@@ -52,7 +45,13 @@ async function start(t: Test) {
   const request = { method: 'GET', url: '/demo', address: '127.0.0.1', header: () => undefined };
   const stay = {
     ...{ audio: linked, home: { audio: linked, path: '/demo' }, contentType: linked.contentType, metaint: METAINT },
-    ...{ place: { end: (lastedMs: number) => ends.push(lastedMs) }, session: null, connection: 1, client: from },
+    ...{
+      place: { end: (lastedMs: number) => ends.push(lastedMs) },
+      session: null,
+      connection: 1,
+      client: from,
+      cut: NOTHING,
+    },
     ...{ counted: stats.join('demo', request, null), readAheadMs: 0, endMs: Number.POSITIVE_INFINITY },
   } as unknown as Stay;
   players.join(socket, HEAD, 2000, stay);
