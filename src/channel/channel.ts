@@ -19,6 +19,7 @@ import type { SourceEvent } from '../source/health.js';
 import type { Input, InputOptions } from '../source/input.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import { type NextInput, Switch } from '../source/switch.js';
+import { ComingFrames } from './coming-frames.js';
 import type { EncoderPlace } from './mount.js';
 import { makePull } from './pulled.js';
 import { type ChannelLive, ServedChannel } from './served.js';
@@ -73,6 +74,7 @@ export class Channel {
   #elsewhere: ChannelLive | null = null;
   /** The next frame has nothing to do with what lies on the tape. */
   #isFresh = false;
+  readonly #coming = new ComingFrames();
   readonly #log: Log;
   readonly #repeats: Repeats;
   #timeline = new SourceTimeline();
@@ -106,9 +108,10 @@ export class Channel {
     this.switch = new Switch(
       {
         onFrame: (bytes, durationMs, bitrateKbps, fresh, link) => {
-          if (this.#elsewhere !== null) return;
-          audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
-          this.#isFresh = false;
+          if (this.#elsewhere === null) {
+            audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
+            this.#isFresh = false;
+          } else this.#coming.push({ bytes, durationMs, bitrateKbps, fresh, link, arrivedMs: clock.now() });
         },
         onTitle: (title, source) => this.#output?.onTitle(key, title, source) ?? Promise.resolve(),
         onSourceChanged: (source, reason) => {
@@ -119,6 +122,7 @@ export class Channel {
           this.#offAirSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
           this.#onAirSinceMs = source === null ? null : (this.#onAirSinceMs ?? clock.wallMs());
           if (this.#elsewhere === null) audio.sourceChanged(source?.contentType);
+          else this.#coming.begin(clock.now());
           this.#output?.onSourceChanged(key);
         },
         onContentType: (contentType) => {
@@ -183,8 +187,23 @@ export class Channel {
     const was = this.#elsewhere;
     this.#elsewhere = live;
     if (was === null || live !== null) return;
+    const { audio } = this;
     this.#isFresh = true;
-    this.audio.sourceChanged(this.switch.onAir?.contentType);
+    audio.sourceChanged(this.switch.onAir?.contentType);
+    for (const { bytes, durationMs, bitrateKbps, fresh, link } of this.#coming.take()) {
+      audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
+      this.#isFresh = false;
+    }
+  }
+
+  /** This machine is about to feed the channel: what its source sends until then goes onto the tape too. */
+  keepComing(): void {
+    this.#coming.keep(this.#clock.now());
+  }
+
+  /** It is not, unless that has just begun. @param heardMs until when who listens has had the other machine's audio, monotonic milliseconds */
+  passComing(heardMs: number): void {
+    this.#coming.pass(heardMs, this.#clock.now());
   }
 
   /** Stops its sources between two frames, its encoder's connection apart, which is let go. Nothing more goes onto its tape but what waits (`flush`). */
@@ -235,7 +254,7 @@ export class Channel {
     if (source?.state !== 'up') return 'No encoder is connected.';
     if (other === undefined) return 'That channel takes no encoder.';
     if (other.state === 'up') return 'An encoder is connected there already.';
-    const [from, there] = [source.sends, to.audio.sends];
+    const [from, there] = [source.sends, to.served.live.sends];
     if (from === undefined) return 'It is not known yet what the encoder sends.';
     if (there !== null && there !== from) return `The encoder sends ${from}, and that channel plays ${there}.`;
     const connection = source.connectionId;
@@ -413,6 +432,9 @@ export class Channel {
       },
       get facts() {
         return channel.#elsewhere === null ? channel.switch.onAir?.facts : channel.#elsewhere.facts;
+      },
+      get sends() {
+        return channel.#elsewhere === null ? channel.audio.sends : channel.#elsewhere.sends;
       },
       get hopeful() {
         return channel.#elsewhere?.hopeful ?? (channel.switch.hopeful || channel.audio.delayedMs > 0);

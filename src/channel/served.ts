@@ -27,6 +27,8 @@ export interface ChannelLive {
   readonly onAir: number | null;
   /** Of the source on air; undefined: not known yet. */
   readonly contentType: string | undefined;
+  /** What listeners are sent: a content type, or a codec of Ogg; null: there is no tape. */
+  readonly sends: string | null;
   /** What the source on air says of itself. */
   readonly facts: SourceFacts | undefined;
   /** Whether waiting for audio makes sense. */

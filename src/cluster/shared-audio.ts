@@ -58,6 +58,11 @@ const YIELD_MS = 3000;
 /** For how long an owner that another node has named is not contradicted by an older answer of Redis. */
 const PROVISIONAL_MS = 2000;
 
+/** A source that is waited for gives way to one of the same place that is there. */
+function rankOf(place: number, isAwaited: boolean): number {
+  return isAwaited ? place + 0.5 : place;
+}
+
 /** Not known yet; fed here; about to be fed here; taken from another node. */
 type SharedPhase = 'waiting' | 'owning' | 'taking' | 'following';
 
@@ -78,6 +83,7 @@ export class SharedAudio implements Leased {
   #grownMs = Number.NEGATIVE_INFINITY;
   /** Its tape is on its way to the next owner. */
   #isOffering = false;
+  #wasAwaited = false;
   readonly #feeding: FeedingTime;
   #isClosed = false;
 
@@ -145,7 +151,7 @@ export class SharedAudio implements Leased {
     // What comes is as good as what would come from here.
     const isFollowing = this.#phase === 'following';
     const isServed = isFollowing && this.#link.isConnected && !this.#isQuiet;
-    if (isServed && this.rank >= (this.remote.facts.onAir ?? NO_RANK)) return 0;
+    if (isServed && this.rank >= this.#rankThere) return 0;
     if (this.rank === NO_RANK) return 1;
     return isFollowing && this.#isLost ? 3 : 2;
   }
@@ -159,8 +165,13 @@ export class SharedAudio implements Leased {
     return this.#isQuiet || this.#phases.clock.now() - this.#link.lostSinceMs > LOST_MS;
   }
 
+  get #rankThere(): number {
+    const { onAir, isAwaited = false } = this.remote.facts;
+    return onAir === null ? NO_RANK : rankOf(onAir, isAwaited);
+  }
+
   get rank(): number {
-    if (this.#place !== -1) return this.#place;
+    if (this.#place !== -1) return rankOf(this.#place, this.channel.switch.isAwaited);
     // Its audio is a moment away: until then listeners anywhere wait for it.
     return this.#phases.mayFeed && this.channel.hasEncoder ? EXPECTS_RANK : NO_RANK;
   }
@@ -182,7 +193,9 @@ export class SharedAudio implements Leased {
     this.#owner = owner;
     const isMine = owner.node === this.#phases.node;
     if (owner.facts !== '' && !isMine) {
+      const wished = this.wish;
       this.remote.set(owner.facts);
+      if (this.wish > wished) this.#phases.onDue();
       this.#phases.onFacts(this.channel.key);
     }
     if (isMine) this.#feeding.onMine(owner.askedMs, this.#phases.clock.now());
@@ -218,19 +231,31 @@ export class SharedAudio implements Leased {
   tick(nowMs: number, isReached: boolean): void {
     if (this.#feeding.tick(nowMs, isReached)) this.#phases.onDue();
     if (this.#phase === 'waiting' && !isReached) this.#own();
-    if (this.#phase === 'owning') this.#feed();
+    if (this.#phase === 'owning') {
+      this.#feed();
+      this.#lookAwaited();
+    }
     if (this.#phase === 'owning' && nowMs >= this.#yieldsAtMs) {
       // It was not asked for the tape: what has come onto it since is no one else's.
       this.#stopFeeding();
       this.#leaveOwn();
     }
     if (this.#phase !== 'following') return;
+    if (this.wish > 1) this.channel.keepComing();
+    else this.channel.passComing(this.#grownMs);
     if (this.wish === 3) this.#phases.onDue();
     this.#lookCaughtUp();
     // A source waits here: the tape must be here when the owner is lost.
     if (this.#place !== -1) this.#link.audio.want(true);
     if (!isReached && this.#place !== -1 && nowMs - this.#link.lostSinceMs > ALONE_MS) void this.#take();
     else this.#link.look();
+  }
+
+  /** A source at another node may be what its listeners wait for. */
+  #lookAwaited(): void {
+    const { isAwaited } = this.channel.switch;
+    if (isAwaited && !this.#wasAwaited) this.#phases.onDue();
+    this.#wasAwaited = isAwaited;
   }
 
   /** Its sources feed the channel for a moment more. */
@@ -306,8 +331,8 @@ export class SharedAudio implements Leased {
     this.#link.disconnect();
     onOwned(key);
     audio.dropHeld();
-    this.#feed();
     this.channel.setElsewhere(null);
+    this.#feed();
     this.#moved();
     this.#link.audio.want(false);
     log.info({ channel: key, epoch: this.#owner.epoch }, 'this machine feeds the channel');
@@ -322,6 +347,7 @@ export class SharedAudio implements Leased {
   /** The tape is the one of who had the lease: here it was another meanwhile. */
   #takeAgain(): void {
     this.#stopFeeding();
+    this.channel.keepComing();
     void this.#take(true);
   }
 

@@ -7,7 +7,7 @@ import type { ChannelFacts } from './control.js';
 import { ownMs, sharedMs } from './shared-time.js';
 
 /** Of a channel, as it is now. */
-export function factsOf({ audio, served: { live } }: Channel, clock: Clock): ChannelFacts {
+export function factsOf({ audio, served: { live }, switch: { isAwaited } }: Channel, clock: Clock): ChannelFacts {
   const shared = (ms: number) => (ms === Number.POSITIVE_INFINITY ? null : Math.round(sharedMs(clock, ms)));
   return {
     onAirSinceMs: live.onAirSinceMs,
@@ -15,7 +15,9 @@ export function factsOf({ audio, served: { live } }: Channel, clock: Clock): Cha
     missingSinceMs: shared(live.missingSinceMs),
     isSilence: live.isSilence,
     onAir: live.onAir,
+    isAwaited,
     onAirType: live.contentType ?? null,
+    sends: live.sends,
     facts: live.facts ?? null,
     hopeful: live.hopeful,
     contentType: audio.contentType,
@@ -40,7 +42,9 @@ export function areSame(one: ChannelFacts, other: ChannelFacts): boolean {
     isSameMoment(one.missingSinceMs, other.missingSinceMs) &&
     one.isSilence === other.isSilence &&
     one.onAir === other.onAir &&
+    one.isAwaited === other.isAwaited &&
     one.onAirType === other.onAirType &&
+    one.sends === other.sends &&
     one.facts === other.facts &&
     one.hopeful === other.hopeful &&
     one.contentType === other.contentType &&
@@ -115,6 +119,10 @@ export class LinkedLive implements ChannelLive {
 
   get contentType(): string | undefined {
     return this.#facts.onAirType ?? undefined;
+  }
+
+  get sends(): string | null {
+    return this.#facts.sends ?? null;
   }
 
   get facts(): ChannelLive['facts'] {

@@ -29,7 +29,10 @@ export interface ChannelFacts {
   readonly missingSinceMs: number | null;
   readonly isSilence: boolean;
   readonly onAir: number | null;
+  /** Whether that one is waited for (source/switch.ts). A machine of an earlier version does not say it, nor `sends`. */
+  readonly isAwaited?: boolean;
   readonly onAirType: string | null;
+  readonly sends?: string | null;
   readonly facts: SourceFacts | null;
   readonly hopeful: boolean;
   readonly contentType: string;

@@ -219,6 +219,11 @@ export class Input implements SourceInput, AlarmHandler {
     return nowMs - this.#due.atMs <= patienceMs;
   }
 
+  /** Whether it has ended, or sends nothing, and may come back. Of the one on air. */
+  isAwaited(nowMs: number): boolean {
+    return this.isAway || nowMs - this.#due.atMs > this.#options.stallMs;
+  }
+
   /** Another source is on air from now on, or none. */
   left(nowMs: number): void {
     this.#drop();

@@ -143,6 +143,11 @@ export class Switch implements AlarmHandler {
     return onAir === undefined ? -1 : this.#own.indexOf(onAir);
   }
 
+  /** Whether it is waited for: it has ended, or sends nothing, and `returnMs` lets it come back. */
+  get isAwaited(): boolean {
+    return this.#inputs[this.#onAir]?.isAwaited(this.#clock.now()) ?? false;
+  }
+
   /** The title that stands in the stream of that source; undefined: none has come. */
   get titleOnAir(): SourceTitle | undefined {
     return this.#inputs[this.#onAir]?.lastTitle;

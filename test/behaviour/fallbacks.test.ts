@@ -8,7 +8,7 @@ import { Feeder, framesIn } from '../kit/feeder.js';
 import { readBack } from '../kit/icy.js';
 import { keepLines } from '../kit/log-lines.js';
 import { Player, until } from '../kit/player.js';
-import { atOnce, DEMO_AUDIO, demoYaml, startServer, type TestServer, tempFolder, WORKERS } from '../kit/server.js';
+import { atOnce, DEMO_AUDIO, demoYaml, startServer, type TestServer, tempFolder } from '../kit/server.js';
 
 // They wait more than they compute.
 t.jobs = atOnce(4);
@@ -36,7 +36,7 @@ class Station {
   }
 
   static async start(t: Test, yaml = YAML, ...more: [folder?: string, log?: ReturnType<typeof keepLines>['log']]) {
-    const station = new Station(t, await startServer(t, yaml, ...more));
+    const station = new Station(t, (await startServer(t, yaml, ...more)).one);
     for (const channel of ['live', 'spare', 'demo'])
       await station.admin.post(`channels/${channel}/titles`, { artist: '', song: channel, duration: 600 });
     return station;
@@ -162,13 +162,11 @@ t.test('it is set and taken away by both interfaces, told, and kept', async (t) 
     lines.find(({ act }) => act === 'set fallback'),
     { user: 'all', channel: 'live', to: '/demo', outcome: 'done', level: 'info' },
   );
-  if (WORKERS === 0) {
-    await server.app.stop();
-    const again = await startServer(t, YAML, folder);
-    t.match((await new AdminClient(again).get('channels/live')).body, { fallback: '/demo' }, 'after a start');
-    t.equal((await new AdminClient(again).delete('channels/live/fallback')).status, 204);
-    t.equal((await new AdminClient(again).delete('channels/live/fallback')).status, 404);
-  }
+  await server.app.stop();
+  const again = (await startServer(t, YAML, folder)).one;
+  t.match((await new AdminClient(again).get('channels/live')).body, { fallback: '/demo' }, 'after a start');
+  t.equal((await new AdminClient(again).delete('channels/live/fallback')).status, 204);
+  t.equal((await new AdminClient(again).delete('channels/live/fallback')).status, 404);
 });
 
 t.test('a circle, a chain, and what is away itself', async (t) => {

@@ -68,7 +68,7 @@ for (const { name, isChunked, aheadMs } of [
 ]) {
   t.test(`${name}: not a frame is lost, and nobody is cut`, async (t) => {
     const { log, lines } = keepLines();
-    const server = await startServer(t, YAML, undefined, log);
+    const server = (await startServer(t, YAML, undefined, log)).one;
     const admin = new AdminClient(server, 'operate');
     const feeder = new NumberedFeeder(t, server.port, isChunked);
     const players = ['/studio.mp3', '/second'].map((path) => new Player(server.port, path, { keep: true }));
@@ -145,7 +145,7 @@ for (const { name, isChunked, aheadMs } of [
 }
 
 t.test('Opus in Ogg goes on in the middle of its link', async (t) => {
-  const server = await startServer(t, YAML.replace('burstSeconds: 1', 'burstSeconds: 10'));
+  const server = (await startServer(t, YAML.replace('burstSeconds: 1', 'burstSeconds: 10'))).one;
   const admin = new AdminClient(server);
   const feeder = new Feeder(t, server.port, '/empty', { headers: 'Content-Type: application/ogg\r\n' });
   await feeder.answered();
@@ -191,7 +191,7 @@ t.test('Opus in Ogg goes on in the middle of its link', async (t) => {
 });
 
 t.test('where it cannot go on it stays, and is told why', async (t) => {
-  const server = await startServer(t, YAML);
+  const server = (await startServer(t, YAML)).one;
   const admin = new AdminClient(server);
   const move = async (channel: string, to: unknown) => {
     const { status, body } = await admin.post(`channels/${channel}/encoder/move`, { to });

@@ -6,9 +6,11 @@ import t, { type Test } from 'tap';
 import { pause, quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { atOnce, startServer } from '../kit/server.js';
+import { atOnce, NODES, startServer } from '../kit/server.js';
 import { audioOf, FRAME_BYTES, icyBody, isOnAir, relayYaml, streamHead, Upstream } from '../kit/upstream.js';
 
+/** Each machine pulls for itself. */
+const PULLS = Math.max(1, NODES);
 // They wait more than they compute.
 t.jobs = atOnce(5);
 
@@ -21,12 +23,12 @@ async function titled(t: Test, yaml: (url: string) => string) {
   const random = new Random();
   upstream.answer = (to) => void to.write(streamHead(1000));
   const { base } = await startServer(t, yaml(upstream.url));
-  await until(() => upstream.requestHeads.length === 1, 2000);
+  await until(() => upstream.requestHeads.length === PULLS, 2000);
   /** A second of audio in pieces of metaint, whole frames of it, and this title at its first block. */
   const say = (title: string) => {
     const audio = audioOf(random, 1000);
     const body = icyBody(audio.subarray(0, 40_000), 1000, new Map([[0, `StreamTitle='${title}';`]]));
-    upstream.sockets[0]!.write(body);
+    for (const socket of upstream.sockets) socket.write(body);
   };
   const rawdata = async () => {
     const response = await fetch(`${base}/metadata/channel/relay.json`);

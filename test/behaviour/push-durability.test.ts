@@ -131,7 +131,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
 });
 
 t.test('while the server stops, a push on an open connection is refused as unavailable', async (t) => {
-  const { app, port } = await startServer(t, `${YAML}\nshutdown: { graceSeconds: 2 }`);
+  const { app, port } = (await startServer(t, `${YAML}\nshutdown: { graceSeconds: 2 }`)).one;
   const body = JSON.stringify(FULL);
   const wire = new Wire(t, port).send(
     `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,

@@ -49,9 +49,10 @@ async function push(t: Test, base: string, fields: Record<string, string>): Prom
 
 t.test('connections, listeners, countries, players, pages, titles: kept over a restart', async (t) => {
   const folder = tempFolder(t);
-  writeFileSync(join(folder, 'country.mmdb'), mmdb({ '192.0.2.0/24': { country: { iso_code: 'DE' } } }));
-  const yaml = demoYaml(`${EXTRA}statistics: { countryFile: country.mmdb, answerRows: 30 }`);
-  const server = await startServer(t, yaml, folder);
+  const countries = join(folder, 'country.mmdb');
+  writeFileSync(countries, mmdb({ '192.0.2.0/24': { country: { iso_code: 'DE' } } }));
+  const yaml = demoYaml(`${EXTRA}statistics: { countryFile: ${countries}, answerRows: 30 }`);
+  const server = (await startServer(t, yaml, folder)).one;
   await push(t, server.base, { artist: 'Ann', song: '=HYPERLINK("x")', isrc: 'GBAYE6800011' });
   const startedMs = performance.now();
   const one = await listen(t, server, '192.0.2.1', 'VLC/3.0.20 LibVLC/3.0.20');
@@ -73,7 +74,7 @@ t.test('connections, listeners, countries, players, pages, titles: kept over a r
   one.socket.destroy();
   three.socket.destroy();
 
-  const { base } = await startServer(t, yaml, folder);
+  const { base } = (await startServer(t, yaml, folder)).one;
   const day = await read(t, base, '?channel=demo&by=day');
   t.match(day.totals, { connections: 3, listeners: 2, peak: 3 });
   t.equal(day.timezone, 'Europe/Zurich');
@@ -83,13 +84,13 @@ t.test('connections, listeners, countries, players, pages, titles: kept over a r
   t.ok(hours > least && hours < most, `${hours} s of listening, between ${least} and ${most}`);
   t.ok(day.totals.averageSeconds >= 2 && day.totals.averageSeconds < (endedMs - startedMs) / 1000);
   t.match((await read(t, base, '?station=demo')).totals, { connections: 3, listeners: 2, peak: 3 });
-  const countries = (await read(t, base, '?channel=demo&of=country')).totals;
+  const rows = (await read(t, base, '?channel=demo&of=country')).totals;
   t.match(
-    countries.find(({ country }: { country: string }) => country === 'DE'),
+    rows.find(({ country }: { country: string }) => country === 'DE'),
     { connections: 2, listeners: 1 },
   );
   t.match(
-    countries.find(({ country }: { country: string }) => country === 'unknown'),
+    rows.find(({ country }: { country: string }) => country === 'unknown'),
     { connections: 1 },
   );
   const players = (await read(t, base, '?station=demo&of=player')).totals;
@@ -141,11 +142,11 @@ t.test('connections, listeners, countries, players, pages, titles: kept over a r
 t.test('nothing is kept where that is not wanted', async (t) => {
   const folder = tempFolder(t);
   const yaml = demoYaml(`${EXTRA}statistics: { enabled: false }`);
-  const server = await startServer(t, yaml, folder);
+  const server = (await startServer(t, yaml, folder)).one;
   await listen(t, server, '192.0.2.1', 'VLC');
   await push(t, server.base, { song: 'x' });
   await server.app.stop();
-  const { base } = await startServer(t, yaml, folder);
+  const { base } = (await startServer(t, yaml, folder)).one;
   t.same((await read(t, base, '?channel=demo')).series, []);
   t.same((await read(t, base, '/titles?channel=demo')).plays, []);
 });

@@ -1,10 +1,10 @@
 /**
  * Three machines with Redis, an encoder, listeners that check each byte, watchers and a push a second, while by seed processes and machines die, stand still
- * or are cut off, and Redis is killed, stopped, emptied or set back. What must hold then is looked at all the time, and at the end.
+ * or are cut off, packets are lost, and Redis is killed, stopped, emptied or set back. What must hold then is looked at all the time, and at the end.
  */
 
 import type { Test } from 'tap';
-import { Hosts } from './hosts.js';
+import { type Host, Hosts, noLoss } from './hosts.js';
 import { type ClusterNode, FILE_FRAMES, FILE_SOURCE, ClusterNode as Node } from './nodes.js';
 import { pause, quietFor } from './pause.js';
 import { until } from './player.js';
@@ -57,6 +57,7 @@ export class ClusterFaults {
   #sources = 0;
   readonly #answered: Pushed[] = [];
   #pushed = 0;
+  readonly #noLoss = noLoss();
   /** Node → until when its clients may be ended. */
   readonly #faulty = new Map<ClusterNode, number>();
   readonly counts = { pushes: 0, refused: 0, ended: 0, encoders: 0 };
@@ -153,13 +154,31 @@ export class ClusterFaults {
       ],
       [`${node.name} and Redis cut off, both ways`, () => this.#cut(node, [this.#redis.host!], true)],
       [`what ${node.name} sends to Redis is lost`, () => this.#cut(node, [this.#redis.host!], false)],
-      [
-        `${node.name} alone`,
-        () => {
-          const others = this.#nodes.filter((other) => other !== node).map(({ host }) => host!);
-          return this.#cut(node, [this.#redis.host!, ...others], true);
-        },
-      ],
+      [`${node.name} alone`, () => this.#cut(node, [this.#redis.host!, ...this.#othersOf(node)], true)],
+      ...this.#lossOf(node),
+    ];
+  }
+
+  #othersOf(node: ClusterNode): readonly Host[] {
+    return this.#nodes.filter((other) => other !== node).map(({ host }) => host!);
+  }
+
+  #lossOf(node: ClusterNode): readonly Act[] {
+    const percent = this.#random.int(5, 30);
+    const host = node.host!;
+    const lossy = (others: readonly Host[]) => async () => {
+      // A seed is the same story everywhere, but for this.
+      if (this.#noLoss !== false) return;
+      for (const other of others) {
+        host.lose(other, percent);
+        other.lose(host, percent);
+      }
+      await pause(this.#random.int(1000, 10_000));
+      for (const each of [host, ...others]) each.keepAll();
+    };
+    return [
+      [`${node.name} and Redis lose ${percent} % of their packets`, lossy([this.#redis.host!])],
+      [`${node.name} and the others lose ${percent} % of their packets`, lossy(this.#othersOf(node))],
     ];
   }
 

@@ -1,6 +1,6 @@
 /**
  * Hosts of their own on this machine: network namespaces with veth, on one bridge, in a range that is for tests of networks (RFC 2544). They are made
- * by the test that needs them, and go with it. Needs root, and iproute2.
+ * by the test that needs them, and go with it. Needs root, and iproute2; nftables, where packets are to be lost.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -33,6 +33,15 @@ export function noHosts(): string | false {
   return failed === undefined ? false : `no hosts can be made here: ip ${failed.join(' ')}`;
 }
 
+/** Why packets are not lost one by one there; false: they can be. Where hosts can be made. */
+export function noLoss(): string | false {
+  const name = `as${process.pid % 100_000}q`;
+  spawnSync('ip', ['netns', 'add', name]);
+  const { status } = spawnSync('ip', ['netns', 'exec', name, 'nft', 'add', 'table', 'inet', 'loss']);
+  spawnSync('ip', ['netns', 'del', name]);
+  return status === 0 ? false : 'no packets are lost here: nft add table';
+}
+
 /** One host. */
 export class Host {
   readonly address: string;
@@ -55,6 +64,22 @@ export class Host {
 
   mend(to: Host): void {
     ip('-n', this.namespace, 'route', 'del', 'blackhole', `${to.address}/32`);
+  }
+
+  /** Of the packets that come from that one some are lost, at random, until `keepAll`. Needs nftables. */
+  lose(from: Host, percent: number): void {
+    const rule = `ip saddr ${from.address} numgen random mod 100 < ${percent} drop`;
+    const hook = '{ type filter hook input priority 0; }';
+    this.#nft(`add table inet loss\nadd chain inet loss in ${hook}\nadd rule inet loss in ${rule}\n`);
+  }
+
+  keepAll(): void {
+    this.#nft('add table inet loss\ndelete table inet loss\n');
+  }
+
+  #nft(lines: string): void {
+    const [command, ...args] = [...this.launcher, 'nft', '-f', '-'];
+    execFileSync(command!, args, { input: lines, stdio: ['pipe', 'ignore', 'pipe'] });
   }
 }
 

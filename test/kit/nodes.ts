@@ -21,6 +21,8 @@ export const FILE_SOURCE = 900;
 export interface NodeSetting {
   /** Of channel `live`, in order; a number: a file of this stamped source. */
   readonly sources?: readonly ('encoder' | number)[];
+  /** Options of its encoder. */
+  readonly encoder?: string;
   readonly mayFeed?: boolean;
   readonly workers?: number;
   readonly level?: string;
@@ -55,6 +57,7 @@ export class ClusterNode {
   private constructor(t: Test, name: string, port: number, common: CommonPlace, setting: NodeSetting) {
     const {
       sources = ['encoder'],
+      encoder = '',
       mayFeed = true,
       workers = WORKERS,
       level = process.env['TEST_LOG'] ?? 'info',
@@ -71,7 +74,7 @@ export class ClusterNode {
     this.tapesPort = port + 2;
     this.folder = tempFolder(t);
     const listed = sources.map((source) => {
-      if (source === 'encoder') return '{ type: encoder, password: demo-source }';
+      if (source === 'encoder') return `{ type: encoder, password: demo-source, ${encoder} }`;
       const path = join(this.folder, `${source}.mp3`);
       writeStamped(path, 'mp3', source, FILE_FRAMES);
       return `{ type: file, path: ${path} }`;

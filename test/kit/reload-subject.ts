@@ -1,4 +1,7 @@
-/** The server whose configuration changes, in this process or as processes of its own: its reload by text, and what it says of it. */
+/**
+ * The server whose configuration changes, in this process or as processes of its own: its reload by text, and what it says of it. With TEST_NODES it shares
+ * audio and titles with another machine, which only serves, and gets each configuration too.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,8 +9,9 @@ import type { Test } from 'tap';
 import { control } from '../../src/cli/control.js';
 import { loadConfig } from '../../src/config/load.js';
 import { planReload, planText, type ReloadPlan } from '../../src/config/plan.js';
-import { ServerProcess } from './process.js';
-import { startServer, tempFolder, WORKERS } from './server.js';
+import { freePorts, ServerProcess } from './process.js';
+import { RedisServer } from './redis.js';
+import { NODES, startServer, tempFolder, WORKERS } from './server.js';
 
 const SAID_CHARACTERS = 6000;
 
@@ -30,17 +34,58 @@ export async function startSubject(t: Test, text: string, port: number, isProces
     const server = await startServer(t, text, folder);
     return { plan, reload: async (next) => planText(await server.reload(next)), said: () => '' };
   }
+  const shared = NODES > 0 ? await beginCluster(t) : null;
   const data = join(folder, 'data');
-  const whole = (json: string) => json.replace(/^\{/, `{ "workers": ${WORKERS}, "data": { "folder": "${data}" },`);
+  const whole = (json: string) =>
+    json.replace(
+      /^\{/,
+      `{ "workers": ${WORKERS}, "data": { "folder": "${data}" },${shared?.asNode('subject', true) ?? ''}`,
+    );
   writeFileSync(path, whole(text));
   const server = new ServerProcess(t, port, [path], { TMPDIR: folder });
   await server.ready();
+  const other = shared === null ? null : await startOther(t, text, shared);
   return {
     plan,
     said: () => server.out.slice(-SAID_CHARACTERS),
-    reload: (next) => {
+    reload: async (next) => {
       writeFileSync(path, whole(next));
-      return control(data, 'reload', new AbortController().signal);
+      const said = await control(data, 'reload', new AbortController().signal);
+      await other?.(next);
+      return said;
     },
+  };
+}
+
+interface SharedCluster {
+  /** As JSON, with a comma behind it. */
+  asNode(name: string, mayFeed: boolean): string;
+}
+
+async function beginCluster(t: Test): Promise<SharedCluster> {
+  process.env['CLUSTER_SECRET'] = 'a secret that both machines know';
+  const [redis, tapesPort] = [await RedisServer.start(t), await freePorts(2)];
+  return {
+    asNode: (node, mayFeed) => {
+      const port = mayFeed ? tapesPort : tapesPort + 1;
+      const tapes = { host: '127.0.0.1', port, secret: 'env:CLUSTER_SECRET' };
+      return `${JSON.stringify({ cluster: { url: redis.url, node, sources: mayFeed, tapes } }).slice(1, -1)},`;
+    },
+  };
+}
+
+/** @returns puts another configuration in force there */
+async function startOther(t: Test, text: string, shared: SharedCluster): Promise<(text: string) => Promise<unknown>> {
+  const folder = tempFolder(t);
+  const [port, path, data] = [await freePorts(2), join(folder, 'config.yaml'), join(folder, 'data')];
+  const whole = (json: string) => {
+    const ofOne = JSON.stringify({ ...JSON.parse(json), addresses: [{ host: '127.0.0.1', port }] });
+    return ofOne.replace(/^\{/, `{ "data": { "folder": "${data}" },${shared.asNode('other', false)}`);
+  };
+  writeFileSync(path, whole(text));
+  await new ServerProcess(t, port, [path], { TMPDIR: folder }).ready();
+  return (next) => {
+    writeFileSync(path, whole(next));
+    return control(data, 'reload', new AbortController().signal);
   };
 }

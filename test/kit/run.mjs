@@ -3,8 +3,8 @@
  * file that fails is run again alone (tap-runs.mjs). One closing line for all. With files as arguments: only those, once.
  *
  * The short form (4 minutes) leaves out `LONG`: what takes long by its nature (crashes, disks, clocks, attacks) and all but one of the real
- * programs of a kind. The long form has those, the long forms of some others (LONG=1), and test/behaviour and the reload once more on a hub and two
- * workers (TEST_WORKERS=2), some of it on two machines, each with two workers (TEST_NODES=2).
+ * programs of a kind. The long form has those, the long forms of some others (LONG=1), test/behaviour once more on two machines, each with workers or
+ * none (TEST_NODES=2), and the reload on a hub and two workers (TEST_WORKERS=2).
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -33,6 +33,7 @@ const LONG = [
     'behaviour',
     'churn decoders fallbacks fuzz-front heard-places large-pieces large-station media-clock moved-encoder unread-answers write-seconds',
   ),
+  ...files('channel', 'coming-frames'),
   ...files('cluster', 'leases'),
   ...files('cli', 'bench cluster commands doctor-proxy init measure-offset record'),
   ...files('client', 'attach'),
@@ -49,8 +50,8 @@ const LONGER = [
   ...files('net', 'connections'),
   ...files('store', 'store'),
 ];
-/** The long form has more of the same (long/reload-pairs), and these on workers. */
-const ON_WORKERS_ONLY = files('behaviour', 'reload-pairs');
+/** The long form has more of the same (long/reload-pairs), and these on two machines. */
+const NOT_ALONE = files('behaviour', 'reload-pairs');
 /** Load from other files would spoil what they measure. */
 const ALONE = files('behaviour', 'framing-budget');
 const LONG_ALONE = [
@@ -63,16 +64,13 @@ const LONG_ALONE = [
   ...files('long', 'cluster-faults cluster-stops hostile hostile-workers processes reading-players reload-pairs truth'),
 ];
 
-/** These start no server of processes: with workers they would be the same. */
+/** These start no server of processes: with workers, or on two machines, they would be the same. */
 const NO_SERVER = files(
   'behaviour',
   'decoders encoder-transcripts framing-budget fuzz-front heard-places joined-limits media-clock splice unread-answers',
 );
-/** Also on two machines. What the others ask of one process is each machine's own: statistics, metrics, pulls, encoders that wait (src/cluster/README.md, "Bounds"). */
-const ON_NODES = files(
-  'behaviour',
-  'ambiguous-heads channel-delay churn delay first-title joining-at-a-switch large-pieces large-station late-titles push-order push-tokens reading-players record-order secrets-stay-secret source-claims tls upstream-preference write-seconds',
-);
+/** `cluster-titles` has its own machines; of a reload all that is asked is one machine's. */
+const ON_WORKERS = [...files('behaviour', 'cluster-titles'), ...files('app', 'reload')];
 const SLOW = '--timeout=1800';
 
 function testsIn(folder) {
@@ -87,18 +85,19 @@ function long() {
   return inTurn([[[SLOW, '--jobs=3', ...rest], env], [[SLOW, '--jobs=1', ...LONG_ALONE], env], onWorkers(), onNodes()]);
 }
 
-/** What of test/behaviour starts a server: of four processes each. */
+/** What has more to say of one machine with workers than of two: of four processes each. */
 function onWorkers() {
-  const rest = testsIn('behaviour').filter((file) => !NO_SERVER.includes(file) && !ON_NODES.includes(file));
-  return [[SLOW, '--jobs=2', ...rest, ...files('app', 'reload')], { TEST_WORKERS: '2' }];
+  return [[SLOW, '--jobs=2', ...ON_WORKERS], { TEST_WORKERS: '2' }];
 }
 
+/** All else of test/behaviour that starts a server. */
 function onNodes() {
-  return [[SLOW, '--jobs=2', ...ON_NODES], { TEST_NODES: '2', TEST_WORKERS: '2' }];
+  const rest = testsIn('behaviour').filter((file) => ![...NO_SERVER, ...ON_WORKERS].includes(file));
+  return [[SLOW, '--jobs=2', ...rest], { TEST_NODES: '2', TEST_WORKERS: '2' }];
 }
 
 function short() {
-  const excluded = ['test/long/**', ...LONG, ...ON_WORKERS_ONLY, ...ALONE].map((file) => `--exclude=${file}`);
+  const excluded = ['test/long/**', ...LONG, ...NOT_ALONE, ...ALONE].map((file) => `--exclude=${file}`);
   return inTurn([
     [excluded, {}],
     [['--jobs=1', ...ALONE], {}],

@@ -1,5 +1,5 @@
 /**
- * The server of a test as several machines: processes with one Redis between them, the same configuration, and in front of each address a proxy that leads a
+ * The server of a test as several machines: each one process or with workers, by a seed, with one Redis between them, the same configuration, and in front of each address a proxy that leads a
  * connection to any of them, by a seed. What is each machine's own (src/cluster/README.md, "Bounds") is not for this.
  */
 
@@ -16,7 +16,7 @@ import { until } from './player.js';
 import { freePort, ServerProcess } from './process.js';
 import { Random } from './random.js';
 import { RedisServer } from './redis.js';
-import { NODES, passOn, portsFor, SPREAD, type TestServer, WORKERS } from './server.js';
+import { NODES, passOn, portsFor, SPREAD, type TestServer, urlsAt, WORKERS } from './server.js';
 
 const STARTED_MS = 60_000;
 const SECRET = 'a secret that all machines of a test know';
@@ -28,23 +28,34 @@ interface Machine {
   fileOf(text: string): string;
 }
 
+interface MachineOptions {
+  /** Of the test. */
+  readonly folder: string;
+  readonly name: string;
+  readonly workers: number;
+  readonly redis: RedisServer;
+  readonly log: Log | undefined;
+}
+
 export async function startNodes(t: Test, yaml: string, folder: string, log: Log | undefined): Promise<TestServer> {
   process.env['CLUSTER_SECRET'] = SECRET;
   const [port, ports] = await portsFor(yaml);
-  const redis = await redisOf(t, folder);
+  const { redis, oneOf } = await keptFor(t, folder);
   const random = new Random();
   t.teardown(() => {
-    if (!t.passing()) process.stderr.write(`connections were spread with SEED=${random.seed}\n`);
+    if (!t.passing()) process.stderr.write(`connections were spread with SEED=${random.seed}, workers: ${workers}\n`);
   });
+  // One process, or with workers.
+  const workers = Array.from({ length: NODES }, () => (random.chance(0.5) ? WORKERS : 0));
   const machines = await Promise.all(
-    Array.from({ length: NODES }, (_, i) => startMachine(t, yaml, join(folder, `node${i}`), `node${i}`, redis, log)),
+    workers.map((each, i) => startMachine(t, yaml, { folder, name: `node${i}`, workers: each, redis, log })),
   );
   await Promise.all(
     ports.map((front, place) => spread(t, front, () => machines[random.int(0, NODES - 1)]!.ports[place]!)),
   );
-  const app: TestServer['app'] = {
-    ports,
-    shoutcastPorts: ports.map((each) => each + 1),
+  const appAt = (at: readonly number[]): TestServer['app'] => ({
+    ports: at,
+    shoutcastPorts: at.map((each) => each + 1),
     restrict: () => t.fail('not from outside'),
     get reload(): never {
       throw new Error('not from outside');
@@ -59,7 +70,7 @@ export async function startNodes(t: Test, yaml: string, folder: string, log: Log
       await Promise.all(there.map(({ server }) => server.end('SIGTERM')));
       return [];
     },
-  };
+  });
   let live = loadConfig(machines[0]!.path, process.env);
   const reload = async (text: string) => {
     for (const { path, fileOf } of machines) writeFileSync(path, fileOf(text));
@@ -71,27 +82,41 @@ export async function startNodes(t: Test, yaml: string, folder: string, log: Log
     live = planned;
     return plan;
   };
-  return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder, reload };
+  const serving = workers.reduce((sum, each) => sum + Math.max(1, each), 0);
+  const all = { serving, machines: machines.map((machine) => urlsAt(machine.ports[0]!).base), folder, reload };
+  const at = machines[oneOf]!.ports;
+  const one: TestServer = {
+    ...all,
+    ...urlsAt(at[0]!),
+    app: appAt(at),
+    get one() {
+      return this;
+    },
+  };
+  return { ...all, ...urlsAt(port), app: appAt(ports), one };
 }
 
-/** A server that is started again in its folder finds the Redis that it had. */
-const known = new Map<string, RedisServer>();
+/** What a server that is started again in its folder finds as it was. */
+interface Kept {
+  readonly redis: RedisServer;
+  /** Which of its machines is `one`. */
+  readonly oneOf: number;
+}
+const known = new Map<string, Kept>();
 
-async function redisOf(t: Test, folder: string): Promise<RedisServer> {
-  const redis = known.get(folder) ?? (await RedisServer.start(t));
-  known.set(folder, redis);
+async function keptFor(t: Test, folder: string): Promise<Kept> {
+  const kept = known.get(folder) ?? { redis: await RedisServer.start(t), oneOf: new Random().int(0, NODES - 1) };
+  known.set(folder, kept);
   t.teardown(() => known.delete(folder));
-  return redis;
+  return kept;
 }
 
 async function startMachine(
   t: Test,
   yaml: string,
-  folder: string,
-  node: string,
-  redis: RedisServer,
-  log: Log | undefined,
+  { folder: all, name, workers, redis, log }: MachineOptions,
 ): Promise<Machine> {
+  const folder = join(all, name);
   mkdirSync(folder, { recursive: true });
   const [port, ports] = await portsFor(yaml);
   const tapes = await freePort();
@@ -104,8 +129,8 @@ async function startMachine(
     const data = /^data:/m.test(text) ? '' : `data: { folder: ${join(folder, 'data')} }\n`;
     const logged = /^log:/m.test(text) ? '' : `log: { level: ${level} }\n`;
     const shared = `tapes: { host: 127.0.0.1, port: ${tapes}, secret: 'env:CLUSTER_SECRET' }`;
-    const cluster = `cluster: { url: ${redis.url}, node: ${node}, ${shared} }\n`;
-    return `workers: ${WORKERS}\n${cluster}${data}${logged}${named}`;
+    const cluster = `cluster: { url: ${redis.url}, node: ${name}, ${shared} }\n`;
+    return `workers: ${workers}\n${cluster}${data}${logged}${named}`;
   };
   const path = join(folder, 'config.yaml');
   writeFileSync(path, fileOf(yaml));
@@ -113,7 +138,7 @@ async function startMachine(
   const server = new ServerProcess(t, port, [path], env, [], SPREAD);
   createInterface(server.child.stderr!).on('line', (line) => log !== undefined && passOn(line, log));
   await until(() => {
-    if (server.ended !== undefined) throw new Error(`${node} ended with ${server.ended}: ${server.err}`);
+    if (server.ended !== undefined) throw new Error(`${name} ended with ${server.ended}: ${server.err}`);
     return server.out.includes('plays');
   }, STARTED_MS);
   return { server, ports, path, fileOf };

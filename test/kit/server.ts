@@ -35,7 +35,7 @@ export const TWO_STATIONS = `stations:
 export const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
 
 /**
- * On how many machines each server runs: TEST_NODES of the environment, with a Redis between them and workers on each; a connection comes to any of them, by a
+ * On how many machines each server runs: TEST_NODES of the environment, with a Redis between them, each with TEST_WORKERS or none; a connection comes to any of them, by a
  * seed (server-nodes.ts). 0: on one, without a cluster.
  */
 export const NODES = Number(process.env['TEST_NODES'] ?? 0);
@@ -66,6 +66,12 @@ export interface TestServer {
   readonly port: number;
   /** `http://127.0.0.1:port` */
   readonly base: string;
+  /** How many processes serve, of all machines. */
+  readonly serving: number;
+  /** `base` of each machine, for what it says of itself alone. */
+  readonly machines: readonly string[];
+  /** One of its machines, by a seed, the same after a restart: for what is each machine's own. */
+  readonly one: TestServer;
   readonly ws: string;
   readonly folder: string;
   /** Puts another configuration in force; rejects where that cannot be. */
@@ -119,9 +125,28 @@ export async function startServer(t: Test, yaml: string, folder = tempFolder(t),
   };
   const app = await startApp(read(yaml), log ?? openLog('silent', 0).log);
   t.teardown(() => app.stop());
-  const port = app.ports[0]!;
   const reload = async (text: string) => app.reload.apply(read(text));
-  return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder, reload };
+  return serverAt(app, folder, reload);
+}
+
+/** A server of one machine. */
+function serverAt(app: App, folder: string, reload: TestServer['reload']): TestServer {
+  const urls = urlsAt(app.ports[0]!);
+  return {
+    app,
+    ...urls,
+    serving: Math.max(1, WORKERS),
+    machines: [urls.base],
+    folder,
+    reload,
+    get one() {
+      return this;
+    },
+  };
+}
+
+export function urlsAt(port: number) {
+  return { port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}` };
 }
 
 /** The same as processes of its own: the command that an operator starts. */
@@ -176,7 +201,7 @@ async function startProcesses(t: Test, yaml: string, folder: string, log: Log | 
     live = planned;
     return plan;
   };
-  return { app, port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, folder, reload };
+  return serverAt(app, folder, reload);
 }
 
 /** A line of a process. What none of its log has written is a warning. */

@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import net from 'node:net';
 import type { Test } from 'tap';
 import { readFilled } from './adts.js';
+import { until } from './player.js';
 import { Upstream } from './upstream.js';
 
 export type StampedCodec = 'mp3' | 'aac';
@@ -92,6 +93,15 @@ export class StampedEncoder {
 
   get isTaken(): boolean {
     return this.answer.startsWith('HTTP/1.0 200') || this.answer.startsWith('HTTP/1.1 200');
+  }
+
+  /** Resolves when it may send. */
+  taken(): Promise<void> {
+    return until(
+      () => this.isTaken,
+      5000,
+      () => this.answer,
+    );
   }
 
   get status(): number {

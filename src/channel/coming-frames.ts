@@ -1,0 +1,54 @@
+/**
+ * What a channel's source sends while another machine feeds the channel still, and this one may be about to (cluster/README.md): kept from its first frame
+ * on, so that none is lost while the tape is asked for. Owned by one Channel. All times are monotonic milliseconds.
+ */
+
+import type { OggLink } from '../audio/ogg-link.js';
+
+export interface ComingFrame {
+  readonly bytes: Buffer;
+  readonly durationMs: number;
+  readonly bitrateKbps: number;
+  readonly fresh: boolean;
+  readonly link: OggLink | undefined;
+  readonly arrivedMs: number;
+}
+
+/** What has not got onto the tape in this time comes too late: listeners had other audio meanwhile. */
+export const MOST_COMING_MS = 5000;
+
+export class ComingFrames {
+  #frames: ComingFrame[] = [];
+  #sinceMs = Number.NEGATIVE_INFINITY;
+
+  /** Another source is on air here: it may be what all wait for. */
+  begin(nowMs: number): void {
+    this.#frames = [];
+    this.#sinceMs = nowMs;
+  }
+
+  /** This machine is about to feed the channel, or is still. */
+  keep(nowMs: number): void {
+    if (this.#sinceMs === Number.NEGATIVE_INFINITY) this.begin(nowMs);
+  }
+
+  /** It is not, and who listens has had the other machine's audio until `heardMs`. */
+  pass(heardMs: number, nowMs: number): void {
+    if (nowMs - this.#sinceMs > MOST_COMING_MS) this.take();
+    else this.#frames = this.#frames.filter(({ arrivedMs }) => arrivedMs > heardMs);
+  }
+
+  /** Copies the frame, if it is to be kept. How many come in the time is the source's pace, and `aheadSeconds`. */
+  push(frame: ComingFrame): void {
+    if (frame.arrivedMs - this.#sinceMs > MOST_COMING_MS) this.#frames = [];
+    else this.#frames.push({ ...frame, bytes: Buffer.from(frame.bytes) });
+  }
+
+  /** All of them, in order. They are kept no more, nor is what comes. */
+  take(): readonly ComingFrame[] {
+    const frames = this.#frames;
+    this.#frames = [];
+    this.#sinceMs = Number.NEGATIVE_INFINITY;
+    return frames;
+  }
+}

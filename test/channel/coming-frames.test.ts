@@ -1,0 +1,101 @@
+/** An encoder comes to another machine than feeds its channel: it is heard from its first frame on, by everybody. */
+
+import t, { type Test } from 'tap';
+import { ComingFrames, MOST_COMING_MS } from '../../src/channel/coming-frames.js';
+import { allAreWell, allHear, ClusterNode, FILE_FRAMES, FILE_SOURCE, type NodeSetting } from '../kit/nodes.js';
+import { pause } from '../kit/pause.js';
+import { until } from '../kit/player.js';
+import { noRedis, RedisServer } from '../kit/redis.js';
+import { KNOWN_EVERYWHERE_MS } from '../kit/server.js';
+import { StampedEncoder } from '../kit/stamped.js';
+
+/** Until an encoder that comes back to another machine feeds the channel; a listener is written to once a second. */
+const MOST_MS = 1000;
+const VISIT_MS = 1000;
+
+async function start(t: Test, ofA: NodeSetting, ofB: NodeSetting = ofA) {
+  const redis = await RedisServer.start(t);
+  return Promise.all([ClusterNode.start(t, 'a', redis, ofA), ClusterNode.start(t, 'b', redis, ofB)]);
+}
+
+const listenAt = (nodes: readonly ClusterNode[]) =>
+  nodes.flatMap((node) => [true, false].map((icy) => node.listen(icy, new Map([[FILE_SOURCE, FILE_FRAMES]]))));
+
+t.test('where another one plays a file', { skip: noRedis }, async (t) => {
+  const nodes = await start(t, { sources: ['encoder', FILE_SOURCE] }, { sources: ['encoder'] });
+  const listeners = listenAt(nodes);
+  await allHear(listeners, FILE_SOURCE, 15_000);
+  new StampedEncoder(t, nodes[1]!.port, '/live', 'demo-source', 'mp3', 1);
+  await allHear(listeners, 1, 5000);
+  for (const { reader } of listeners) t.match(reader.runs.at(-1), { source: 1, first: 0 });
+  allAreWell(t, listeners, 'every frame is whole');
+});
+
+t.test('where another one waits for it', { skip: noRedis }, async (t) => {
+  const [a, b] = await start(t, { sources: ['encoder'], encoder: 'lingerSeconds: 60' });
+  const first = new StampedEncoder(t, a!.port, '/live', 'demo-source', 'mp3', 1);
+  await first.taken();
+  await pause(KNOWN_EVERYWHERE_MS);
+  const listeners = listenAt([a!, b!]);
+  await allHear(listeners, 1, 15_000);
+  first.socket.destroy();
+  const second = new StampedEncoder(t, b!.port, '/live', 'demo-source', 'mp3', 2);
+  await second.taken();
+  const startMs = performance.now();
+  const tookMs = () => performance.now() - startMs;
+  await until(() => b!.said.includes('this machine feeds the channel'), 15_000);
+  t.ok(tookMs() < MOST_MS, `it feeds the channel after ${tookMs()} ms`);
+  await allHear(listeners, 2, 15_000);
+  t.ok(tookMs() < MOST_MS + VISIT_MS, `heard after ${tookMs()} ms`);
+  for (const { reader } of listeners) t.match(reader.runs.at(-1), { source: 2, first: 0 });
+  allAreWell(t, listeners, 'every frame is whole');
+
+  const third = new StampedEncoder(t, a!.port, '/live', 'demo-source', 'mp3', 3);
+  await third.taken();
+  second.socket.destroy();
+  await allHear(listeners, 3, 5000);
+  allAreWell(t, listeners, 'and back');
+});
+
+t.test('kept from the first on, for a time; what listeners had of the other machine meanwhile is not', async (t) => {
+  const coming = new ComingFrames();
+  const bytes = Buffer.from('x');
+  const push = (arrivedMs: number) =>
+    coming.push({ bytes, durationMs: 26, bitrateKbps: 128, fresh: false, link: undefined, arrivedMs });
+  const taken = () => coming.take().map(({ arrivedMs }) => arrivedMs);
+  push(0);
+  t.same(taken(), [], 'nobody waits for it');
+
+  coming.begin(1000);
+  push(1000);
+  bytes[0] = 0;
+  const [first] = coming.take();
+  t.equal(String(first?.bytes), 'x', 'a copy');
+  push(1001);
+  t.same(taken(), [], 'no more behind that');
+
+  coming.begin(1000);
+  for (const ms of [1000, 1001, 1002]) push(ms);
+  coming.pass(1001, 1100);
+  push(1200);
+  t.same(taken(), [1002, 1200]);
+
+  coming.begin(1000);
+  push(1000);
+  push(1000 + MOST_COMING_MS);
+  t.equal(taken().length, 2, 'at the limit');
+  coming.begin(1000);
+  push(1000);
+  push(1001 + MOST_COMING_MS);
+  t.same(taken(), [], 'one past it');
+
+  coming.begin(1000);
+  coming.pass(0, 1001 + MOST_COMING_MS);
+  push(1002 + MOST_COMING_MS);
+  t.same(taken(), [], 'it was not about to feed the channel');
+  coming.keep(20_000);
+  push(20_001);
+  coming.keep(24_000);
+  push(24_001);
+  t.same(taken(), [20_001, 24_001], 'now it is');
+});
