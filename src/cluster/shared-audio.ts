@@ -13,17 +13,15 @@ import type { Duplex } from 'node:stream';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Log } from '../base/log.js';
 import type { Channel } from '../channel/channel.js';
-import { LinkConnection } from '../link/connection.js';
 import type { ChannelFacts } from '../link/control.js';
 import { canGoOn, forkedAt } from '../link/tape-names.js';
-import { fedTape, offerTapes } from '../link/tape-offer.js';
-import { TapeSender } from '../link/tape-sender.js';
+import { Claim } from './claim.js';
 import { ALONE_MS, FeedingTime } from './feeding-time.js';
 import type { Leased, LeaseOwner, Wish } from './leases.js';
-import { EXPECTS_RANK, NO_RANK } from './leases.js';
 import { OwnerLink } from './owner-link.js';
 import { RemoteFacts } from './remote-facts.js';
 import { type TakeoverParts, takeOver } from './takeover.js';
+import { TapeGiving } from './tape-giving.js';
 import type { TapeRequest } from './tape-server.js';
 
 export interface SharedAudioParts extends TakeoverParts {
@@ -49,19 +47,10 @@ export interface SharedAudioParts extends TakeoverParts {
 }
 
 const NOBODY: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', beforeUrl: '', facts: '', askedMs: 0 };
-/** An owner that could not be connected to for this long cannot be reached. */
-const LOST_MS = 200;
-/** One of whose tape nothing has come for this long cannot, either. That it has not renewed its lease must come to that (leases.ts, STALE_MS). */
-const QUIET_MS = 800;
 /** One that knows that another has the lease, and is not asked for the tape in this time, stops feeding it. */
 const YIELD_MS = 3000;
 /** For how long an owner that another node has named is not contradicted by an older answer of Redis. */
 const PROVISIONAL_MS = 2000;
-
-/** A source that is waited for gives way to one of the same place that is there. */
-function rankOf(place: number, isAwaited: boolean): number {
-  return isAwaited ? place + 0.5 : place;
-}
 
 /** Not known yet; fed here; about to be fed here; taken from another node. */
 type SharedPhase = 'waiting' | 'owning' | 'taking' | 'following';
@@ -71,7 +60,7 @@ export class SharedAudio implements Leased {
   readonly remote: RemoteFacts;
   readonly #phases: SharedAudioParts;
   readonly #link: OwnerLink;
-  readonly #senders = new Set<TapeSender>();
+  readonly #giving: TapeGiving;
   #phase: SharedPhase = 'waiting';
   #owner = NOBODY;
   /** Its own tape is played until the other node's has come as far. */
@@ -79,11 +68,7 @@ export class SharedAudio implements Leased {
   #yieldsAtMs = Number.POSITIVE_INFINITY;
   /** Until then an owner that another node has named is not contradicted by an older answer of Redis. */
   #provisionalUntilMs = Number.NEGATIVE_INFINITY;
-  /** When something of the owner's tape came last, monotonic milliseconds. */
-  #grownMs = Number.NEGATIVE_INFINITY;
-  /** Its tape is on its way to the next owner. */
-  #isOffering = false;
-  #wasAwaited = false;
+  readonly #claim: Claim;
   readonly #feeding: FeedingTime;
   #isClosed = false;
 
@@ -102,12 +87,20 @@ export class SharedAudio implements Leased {
     });
     this.#link.audio.observe({
       onGrown: () => {
-        this.#grownMs = parts.clock.now();
+        this.#claim.onGrown();
         this.#lookCaughtUp();
       },
       onTape: () => this.#lookCaughtUp(),
       onLate: () => undefined,
       onFence: () => this.#lookCaughtUp(),
+    });
+    this.#claim = new Claim(channel, {
+      ...{ clock: parts.clock, mayFeed: parts.mayFeed, link: this.#link, remote: this.remote },
+      isFollowing: () => this.#phase === 'following',
+    });
+    this.#giving = new TapeGiving(channel.key, {
+      ...{ clock: parts.clock, names: parts.names, onError: parts.onError },
+      audio: () => this.elsewhere?.audio ?? channel.audio,
     });
     channel.setElsewhere(this.remote.live);
   }
@@ -134,46 +127,16 @@ export class SharedAudio implements Leased {
     return { audio, facts: hopeful === facts.hopeful ? facts : { ...facts, hopeful } };
   }
 
-  get #playable(): PlayableAudio {
-    return this.elsewhere?.audio ?? this.channel.audio;
-  }
-
   get #isReturned(): boolean {
     return this.#phase === 'waiting' && this.#phases.isReturned(this.channel.key);
   }
 
-  get #place(): number {
-    return this.#phases.mayFeed ? this.channel.switch.placeOnAir : -1;
-  }
-
   get wish(): Wish {
-    if (!this.#phases.mayFeed) return 0;
-    // What comes is as good as what would come from here.
-    const isFollowing = this.#phase === 'following';
-    const isServed = isFollowing && this.#link.isConnected && !this.#isQuiet;
-    if (isServed && this.rank >= this.#rankThere) return 0;
-    if (this.rank === NO_RANK) return 1;
-    return isFollowing && this.#isLost ? 3 : 2;
-  }
-
-  /** Nothing comes of the owner's tape, though its connection may seem to be there: its machine stands still, or a network loses what it sends. */
-  get #isQuiet(): boolean {
-    return this.#phases.clock.now() - this.#grownMs > QUIET_MS;
-  }
-
-  get #isLost(): boolean {
-    return this.#isQuiet || this.#phases.clock.now() - this.#link.lostSinceMs > LOST_MS;
-  }
-
-  get #rankThere(): number {
-    const { onAir, isAwaited = false } = this.remote.facts;
-    return onAir === null ? NO_RANK : rankOf(onAir, isAwaited);
+    return this.#claim.wish;
   }
 
   get rank(): number {
-    if (this.#place !== -1) return rankOf(this.#place, this.channel.switch.isAwaited);
-    // Its audio is a moment away: until then listeners anywhere wait for it.
-    return this.#phases.mayFeed && this.channel.hasEncoder ? EXPECTS_RANK : NO_RANK;
+    return this.#claim.rank;
   }
 
   get facts(): string {
@@ -233,7 +196,7 @@ export class SharedAudio implements Leased {
     if (this.#phase === 'waiting' && !isReached) this.#own();
     if (this.#phase === 'owning') {
       this.#feed();
-      this.#lookAwaited();
+      if (this.#claim.lookAwaited()) this.#phases.onDue();
     }
     if (this.#phase === 'owning' && nowMs >= this.#yieldsAtMs) {
       // It was not asked for the tape: what has come onto it since is no one else's.
@@ -242,20 +205,13 @@ export class SharedAudio implements Leased {
     }
     if (this.#phase !== 'following') return;
     if (this.wish > 1) this.channel.keepComing();
-    else this.channel.passComing(this.#grownMs);
+    else this.channel.passComing(this.#claim.grownMs);
     if (this.wish === 3) this.#phases.onDue();
     this.#lookCaughtUp();
     // A source waits here: the tape must be here when the owner is lost.
-    if (this.#place !== -1) this.#link.audio.want(true);
-    if (!isReached && this.#place !== -1 && nowMs - this.#link.lostSinceMs > ALONE_MS) void this.#take();
+    if (this.#claim.hasSource) this.#link.audio.want(true);
+    if (!isReached && this.#claim.hasSource && nowMs - this.#link.lostSinceMs > ALONE_MS) void this.#take();
     else this.#link.look();
-  }
-
-  /** A source at another node may be what its listeners wait for. */
-  #lookAwaited(): void {
-    const { isAwaited } = this.channel.switch;
-    if (isAwaited && !this.#wasAwaited) this.#phases.onDue();
-    this.#wasAwaited = isAwaited;
   }
 
   /** Its sources feed the channel for a moment more. */
@@ -265,38 +221,15 @@ export class SharedAudio implements Leased {
 
   /** Another node comes for the tape. False: it cannot be had here. */
   serve({ purpose, epoch, node, url }: TapeRequest, stream: Duplex): boolean {
-    const { clock, names, onError } = this.#phases;
-    const { key, audio } = this.channel;
-    if (purpose === 'listen') {
-      if (this.#phase !== 'owning') return false;
-      const connection = new LinkConnection(stream, onError);
-      const sender = new TapeSender(connection, {
-        ...{ clock, names },
-        audioOf: (channel) => (channel === key ? this.#playable : undefined),
-        isPrompt: true,
-      });
-      this.#senders.add(sender);
-      stream.once('close', () => this.#senders.delete(sender));
-      return true;
-    }
-    if (purpose === 'offer') {
-      const { tape } = this.#playable;
-      if (tape === undefined || !(tape.head > tape.tail)) return false;
-      offerTapes(stream, new Map([[key, { audio: this.#playable, name: names.nameOf(tape) }]]), clock, onError);
-      return true;
-    }
+    if (purpose === 'listen') return this.#phase === 'owning' && this.#giving.listen(stream);
+    if (purpose === 'offer') return this.#giving.offer(stream);
     if (this.#phase !== 'owning' || epoch < this.#owner.epoch) return false;
     // What its listeners hear next is the other node's.
     this.#stopFeeding();
     this.#owner = { ...NOBODY, node, url, epoch };
-    this.#provisionalUntilMs = clock.now() + PROVISIONAL_MS;
-    const tape = fedTape(audio, null, names);
-    if (tape === null) return false;
-    this.#isOffering = true;
-    offerTapes(stream, new Map([[key, tape]]), clock, onError, () => {
-      this.#isOffering = false;
-      this.#lookCaughtUp();
-    });
+    this.#provisionalUntilMs = this.#phases.clock.now() + PROVISIONAL_MS;
+    const { audio } = this.channel;
+    if (!this.#giving.handOver(audio, stream, () => this.#lookCaughtUp())) return false;
     if (audio.listeners > 0) this.#link.audio.want(true);
     return true;
   }
@@ -359,7 +292,7 @@ export class SharedAudio implements Leased {
     const asked = this.#owner;
     const { beforeUrl, beforeNode, epoch } = asked;
     const url = beforeNode === this.#phases.node || isReturned ? '' : beforeUrl;
-    const isLost = !isThere && (this.#isQuiet || !this.#link.isConnected);
+    const isLost = !isThere && (this.#claim.isQuiet || !this.#link.isConnected);
     await takeOver(this.channel.audio, this.#link.audio, { url, epoch, isLost, isThere }, this.#phases);
     if (this.#isClosed) return;
     const { node, url: ownerUrl } = this.#owner;
@@ -379,7 +312,7 @@ export class SharedAudio implements Leased {
 
   /** Where its own tape is played still: whether the other node's has come as far. */
   #lookCaughtUp(): void {
-    if (this.#phase !== 'following' || !this.#playsOwn || this.#isOffering) return;
+    if (this.#phase !== 'following' || !this.#playsOwn || this.#giving.isHandingOver) return;
     const { audio } = this.channel;
     const { names } = this.#phases;
     const own = audio.tape;
@@ -406,6 +339,6 @@ export class SharedAudio implements Leased {
   #moved(): void {
     const { key } = this.channel;
     this.#phases.onMoved(key);
-    for (const sender of this.#senders) sender.move(key);
+    this.#giving.move();
   }
 }
