@@ -45,6 +45,7 @@ const LONG = [
 /** In both: the long form tries more. */
 const LONGER = [
   ...files('audio', 'framer ogg ogg-rendering'),
+  ...files('behaviour', 'cluster-titles'),
   ...files('e2e', 'start'),
   ...files('link', 'replica-tape'),
   ...files('net', 'connections'),
