@@ -111,6 +111,8 @@ export class TapeSubscription implements TapeObserver {
     this.#count(listening);
     former.unobserve(this);
     count(former, -listening.listeners, -listening.playing);
+    // It may come back to this tape before anything was sent, and would not know which titles came late meanwhile.
+    this.#revised = 0;
     this.#note();
   }
 

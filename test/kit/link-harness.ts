@@ -1,6 +1,7 @@
 /** A channel at a hub, a worker that takes it over a link without a socket, and a clock that stands still. */
 
 import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-audio.js';
+import type { PlayableAudio } from '../../src/audio/playable-audio.js';
 import { LinkConnection } from '../../src/link/connection.js';
 import { TapeNames } from '../../src/link/tape-names.js';
 import { TapeReceiver } from '../../src/link/tape-receiver.js';
@@ -21,6 +22,8 @@ export class LinkHarness {
   names = new TapeNames();
   pipe: LinkPipe = linkPipe();
   sender: TapeSender | null = null;
+  /** What the channel's tape is taken from; another one: `sender.move` says it. */
+  served: PlayableAudio;
   /** Why links were closed. */
   readonly broken: unknown[] = [];
   #titles = 0;
@@ -28,6 +31,7 @@ export class LinkHarness {
   constructor(options: Partial<ChannelAudioOptions> = {}, lingerMs = 1000) {
     const { clock } = this;
     this.audio = new ChannelAudio({ key: 'demo', lagMs: 30_000, now: () => clock.now(), metaint: 500, ...options });
+    this.served = this.audio;
     this.receiver = new TapeReceiver(clock, lingerMs);
   }
 
@@ -40,7 +44,7 @@ export class LinkHarness {
     this.pipe = linkPipe();
     const onBroken = (error: unknown) => void this.broken.push(error);
     const { clock, names, audio } = this;
-    const parts = { clock, names, audioOf: (key: string) => (key === audio.key ? audio : undefined), isPrompt };
+    const parts = { clock, names, audioOf: (key: string) => (key === audio.key ? this.served : undefined), isPrompt };
     this.sender = new TapeSender(new LinkConnection(asStream(this.pipe.hub), onBroken, mostQueuedBytes), parts);
     this.receiver.connect(new LinkConnection(asStream(this.pipe.worker), onBroken));
     return this;

@@ -124,6 +124,24 @@ t.test('a mark is sent once, and both ends forget those that are on the tape no 
   t.ok(keptFrom > least - 100 && keptFrom <= least, `kept from ${keptFrom} on, ${least} is the oldest on the tape`);
 });
 
+t.test('a title that comes late while the tape goes on elsewhere is not missed when it comes back', async (t) => {
+  const harness = new LinkHarness().connect().enter().play(5000).settle();
+  const { audio, linked, clock } = harness;
+  const other = new ChannelAudio({ key: 'demo', lagMs: 30_000, now: () => clock.now() });
+  const moveTo = (to: ChannelAudio) => {
+    harness.served = to;
+    harness.sender!.move('demo');
+  };
+  // Nothing is sent between.
+  moveTo(other);
+  harness.title(3000);
+  moveTo(audio);
+  harness.settle();
+  new TapePair(new Random()).compare(audio.tape!, linked.tape!);
+  t.match(linked.tape!.at(linked.tape!.head - 1)!.late?.view.title, /T1/);
+  t.same(harness.broken, []);
+});
+
 t.test('a worker that does not read holds a cursor and what its stream may hold', async (t) => {
   const mostQueuedBytes = 10_000;
   const harness = new LinkHarness({ lagMs: 20_000 }).connect(mostQueuedBytes).enter();
