@@ -95,7 +95,7 @@ t.test('the same questions get the same answers, by seed', { skip: noRedis }, as
     } else if (kind < 0.85) {
       const channels = CHANNELS.filter(() => random.chance(0.7));
       const asks = channels.flatMap((key) => [
-        ...[key, random.int(0, 4), any([0, 1, 2, 998, 999])],
+        ...[key, random.int(0, 4), any([0, 0.5, 1, 2, 998, 999])],
         ...[random.chance(0.3) ? `{"said":${step}}` : '', random.int(0, 3)],
       ]);
       const url = random.chance(0.05) ? 'http://twice' : `http://${node}`;
