@@ -111,7 +111,9 @@ export class Channel {
           if (this.#elsewhere === null) {
             audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
             this.#isFresh = false;
-          } else this.#coming.push({ bytes, durationMs, bitrateKbps, fresh, link, arrivedMs: clock.now() });
+          } else if (this.#coming.isOpen) {
+            this.#coming.push({ bytes, durationMs, bitrateKbps, fresh, link, arrivedMs: clock.now() });
+          }
         },
         onTitle: (title, source) => this.#output?.onTitle(key, title, source) ?? Promise.resolve(),
         onSourceChanged: (source, reason) => {

@@ -19,12 +19,20 @@ export const MOST_COMING_MS = 5000;
 
 export class ComingFrames {
   #frames: ComingFrame[] = [];
+  /** -∞: nothing is kept. */
   #sinceMs = Number.NEGATIVE_INFINITY;
+  #isOpen = false;
+
+  /** Whether frames are to be pushed. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
 
   /** Another source is on air here: it may be what all wait for. */
   begin(nowMs: number): void {
     this.#frames = [];
     this.#sinceMs = nowMs;
+    this.#isOpen = true;
   }
 
   /** This machine is about to feed the channel, or is still. */
@@ -34,14 +42,19 @@ export class ComingFrames {
 
   /** It is not, and who listens has had the other machine's audio until `heardMs`. */
   pass(heardMs: number, nowMs: number): void {
+    if (this.#sinceMs === Number.NEGATIVE_INFINITY) return;
     if (nowMs - this.#sinceMs > MOST_COMING_MS) this.take();
     else this.#frames = this.#frames.filter(({ arrivedMs }) => arrivedMs > heardMs);
   }
 
-  /** Copies the frame, if it is to be kept. How many come in the time is the source's pace, and `aheadSeconds`. */
+  /** Copies the frame. How many come in the time is the source's pace, and `aheadSeconds`. While it is open. */
   push(frame: ComingFrame): void {
-    if (frame.arrivedMs - this.#sinceMs > MOST_COMING_MS) this.#frames = [];
-    else this.#frames.push({ ...frame, bytes: Buffer.from(frame.bytes) });
+    if (frame.arrivedMs - this.#sinceMs <= MOST_COMING_MS) {
+      this.#frames.push({ ...frame, bytes: Buffer.from(frame.bytes) });
+      return;
+    }
+    this.#frames = [];
+    this.#isOpen = false;
   }
 
   /** All of them, in order. They are kept no more, nor is what comes. */
@@ -49,6 +62,7 @@ export class ComingFrames {
     const frames = this.#frames;
     this.#frames = [];
     this.#sinceMs = Number.NEGATIVE_INFINITY;
+    this.#isOpen = false;
     return frames;
   }
 }

@@ -61,7 +61,7 @@ t.test('kept from the first on, for a time; what listeners had of the other mach
   const coming = new ComingFrames();
   const bytes = Buffer.from('x');
   const push = (arrivedMs: number) =>
-    coming.push({ bytes, durationMs: 26, bitrateKbps: 128, fresh: false, link: undefined, arrivedMs });
+    coming.isOpen && coming.push({ bytes, durationMs: 26, bitrateKbps: 128, fresh: false, link: undefined, arrivedMs });
   const taken = () => coming.take().map(({ arrivedMs }) => arrivedMs);
   push(0);
   t.same(taken(), [], 'nobody waits for it');
@@ -87,7 +87,10 @@ t.test('kept from the first on, for a time; what listeners had of the other mach
   coming.begin(1000);
   push(1000);
   push(1001 + MOST_COMING_MS);
-  t.same(taken(), [], 'one past it');
+  t.notOk(coming.isOpen);
+  coming.keep(1002 + MOST_COMING_MS);
+  push(1002 + MOST_COMING_MS);
+  t.same(taken(), [], 'one past it, and it does not begin again');
 
   coming.begin(1000);
   coming.pass(0, 1001 + MOST_COMING_MS);
