@@ -57,13 +57,12 @@ const NOT_ALONE = files('behaviour', 'reload-pairs');
 const ALONE = files('behaviour', 'framing-budget');
 const LONG_ALONE = [
   ...files('behaviour', 'heard-places unread-answers'),
-  ...files('e2e', 'attacks'),
-  ...files('long', 'hostile hostile-workers reading-players truth'),
-];
-/** Four processes and more each, which wait for the most part: two at a time. */
-const LARGE = [
-  ...files('long', 'cluster-faults cluster-stops processes reload-pairs'),
-  ...files('e2e', 'cluster dead-processes origins other-version rolling-restart sessions worker-limits workers'),
+  // Four processes each: two at a time they take twice as long.
+  ...files(
+    'e2e',
+    'attacks cluster dead-processes origins other-version rolling-restart sessions worker-limits workers',
+  ),
+  ...files('long', 'cluster-faults cluster-stops hostile hostile-workers processes reading-players reload-pairs truth'),
 ];
 
 /** These start no server of processes: with workers, or on two machines, they would be the same. */
@@ -82,15 +81,9 @@ function testsIn(folder) {
 
 function long() {
   const first = [...testsIn('long'), ...LONG, ...LONGER];
-  const rest = first.filter((file) => ![...LARGE, ...LONG_ALONE].includes(file));
+  const rest = first.filter((file) => !LONG_ALONE.includes(file));
   const env = { LONG: '1' };
-  return inTurn([
-    [[SLOW, '--jobs=3', ...rest], env],
-    [[SLOW, '--jobs=2', ...LARGE], env],
-    [[SLOW, '--jobs=1', ...LONG_ALONE], env],
-    onWorkers(),
-    onNodes(),
-  ]);
+  return inTurn([[[SLOW, '--jobs=3', ...rest], env], [[SLOW, '--jobs=1', ...LONG_ALONE], env], onWorkers(), onNodes()]);
 }
 
 /** What has more to say of one machine with workers than of two: of four processes each. */
@@ -115,7 +108,6 @@ function short() {
 const named = process.argv.slice(2);
 const forms = {
   '--long': long,
-  '--large': () => inTurn([[[SLOW, '--jobs=2', ...LARGE], { LONG: '1' }]]),
   '--workers': () => inTurn([onWorkers()]),
   '--nodes': () => inTurn([onNodes()]),
 };
