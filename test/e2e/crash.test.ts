@@ -16,7 +16,7 @@ import { demoYaml, tempFolder } from '../kit/server.js';
 // They wait more than they compute.
 t.jobs = 5;
 
-const ROUNDS = isLong ? 40 : 8;
+const ROUNDS = isLong ? 24 : 8;
 
 async function push(base: string, channel: string, query: string): Promise<Record<string, unknown>> {
   const response = await fetch(`${base}/metapush/${channel}/${channel}-token?${query}`);

@@ -18,7 +18,7 @@ import { askWorker } from '../kit/worker-answer.js';
 t.jobs = 2;
 
 /** Deaths of each role. */
-const ROUNDS = isLong ? 8 : 3;
+const ROUNDS = isLong ? 5 : 3;
 /** A reload takes about as long. */
 const MOST_MS = 200;
 

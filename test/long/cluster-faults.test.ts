@@ -1,6 +1,6 @@
 /**
  * A cluster by seed: three machines (network namespaces), whatever is killed, stopped, emptied or cut off meanwhile (test/kit/cluster-faults.ts).
- * MINUTES=60 is an hour of it; SEED plays one again.
+ * Five minutes, of each kind some; MINUTES=60 is an hour of each; SEED plays one again.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const MINUTES = process.env['MINUTES'];
 const SKEW = '+30s';
 const clock = FAKETIME_LIBRARY === undefined ? {} : withFakedClock({ FAKETIME: SKEW });
 const KINDS = [
-  { isPair: false, minutes: Number(MINUTES ?? 5) },
+  { isPair: false, minutes: Number(MINUTES ?? 3) },
   { isPair: true, minutes: Number(MINUTES ?? 2) },
 ];
 /** In an hour, and to start and end. */
