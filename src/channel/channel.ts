@@ -6,6 +6,7 @@
 
 import type { Socket } from 'node:net';
 import { ChannelAudio, type ChannelAudioOptions } from '../audio/channel-audio.js';
+import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { live } from '../base/live.js';
 import { type Log, Repeats } from '../base/log.js';
@@ -108,10 +109,8 @@ export class Channel {
     this.switch = new Switch(
       {
         onFrame: (bytes, durationMs, bitrateKbps, fresh, link) => {
-          if (this.#elsewhere === null) {
-            audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
-            this.#isFresh = false;
-          } else if (this.#coming.isOpen) {
+          if (this.#elsewhere === null) this.#write(bytes, durationMs, bitrateKbps, fresh, link);
+          else if (this.#coming.isOpen) {
             this.#coming.push({ bytes, durationMs, bitrateKbps, fresh, link, arrivedMs: clock.now() });
           }
         },
@@ -189,13 +188,16 @@ export class Channel {
     const was = this.#elsewhere;
     this.#elsewhere = live;
     if (was === null || live !== null) return;
-    const { audio } = this;
     this.#isFresh = true;
-    audio.sourceChanged(this.switch.onAir?.contentType);
+    this.audio.sourceChanged(this.switch.onAir?.contentType);
     for (const { bytes, durationMs, bitrateKbps, fresh, link } of this.#coming.take()) {
-      audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
-      this.#isFresh = false;
+      this.#write(bytes, durationMs, bitrateKbps, fresh, link);
     }
+  }
+
+  #write(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link: OggLink | undefined): void {
+    this.audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
+    this.#isFresh = false;
   }
 
   /** This machine is about to feed the channel: what its source sends until then goes onto the tape too. */

@@ -3,22 +3,13 @@
  * on, so that none is lost while the tape is asked for. Owned by one Channel. All times are monotonic milliseconds.
  */
 
-import type { OggLink } from '../audio/ogg-link.js';
-
-export interface ComingFrame {
-  readonly bytes: Buffer;
-  readonly durationMs: number;
-  readonly bitrateKbps: number;
-  readonly fresh: boolean;
-  readonly link: OggLink | undefined;
-  readonly arrivedMs: number;
-}
+import type { HeldFrame } from '../audio/held-frames.js';
 
 /** What has not got onto the tape in this time comes too late: listeners had other audio meanwhile. */
 export const MOST_COMING_MS = 5000;
 
 export class ComingFrames {
-  #frames: ComingFrame[] = [];
+  #frames: HeldFrame[] = [];
   /** -∞: nothing is kept. */
   #sinceMs = Number.NEGATIVE_INFINITY;
   #isOpen = false;
@@ -48,7 +39,7 @@ export class ComingFrames {
   }
 
   /** Copies the frame. How many come in the time is the source's pace, and `aheadSeconds`. While it is open. */
-  push(frame: ComingFrame): void {
+  push(frame: HeldFrame): void {
     if (frame.arrivedMs - this.#sinceMs <= MOST_COMING_MS) {
       this.#frames.push({ ...frame, bytes: Buffer.from(frame.bytes) });
       return;
@@ -58,7 +49,7 @@ export class ComingFrames {
   }
 
   /** All of them, in order. They are kept no more, nor is what comes. */
-  take(): readonly ComingFrame[] {
+  take(): readonly HeldFrame[] {
     const frames = this.#frames;
     this.#frames = [];
     this.#sinceMs = Number.NEGATIVE_INFINITY;

@@ -204,9 +204,10 @@ export class SharedAudio implements Leased {
       this.#leaveOwn();
     }
     if (this.#phase !== 'following') return;
-    if (this.wish > 1) this.channel.keepComing();
+    const { wish } = this;
+    if (wish > 1) this.channel.keepComing();
     else this.channel.passComing(this.#claim.grownMs);
-    if (this.wish === 3) this.#phases.onDue();
+    if (wish === 3) this.#phases.onDue();
     this.#lookCaughtUp();
     // A source waits here: the tape must be here when the owner is lost.
     if (this.#claim.hasSource) this.#link.audio.want(true);

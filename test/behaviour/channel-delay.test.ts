@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, metricsOf, startServer, type TestServer, tempFolder } from '../kit/server.js';
 
 const yaml = (delay: string) => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
@@ -40,22 +40,22 @@ async function songOf(url: string): Promise<string | undefined> {
 }
 
 /** Of all machines: each counts what was pushed to it. */
-async function published(machines: readonly string[]): Promise<number> {
-  const counts = machines.map(async (machine) => {
-    const metrics = await (await fetch(`${machine}/metrics`)).text();
-    return Number(/^airsplice_push_to_socket_seconds_count (\d+)/m.exec(metrics)?.[1]);
-  });
-  return (await Promise.all(counts)).reduce((one, other) => one + other);
+async function published(server: TestServer): Promise<number> {
+  const counts = (await metricsOf(server)).map((metrics) =>
+    Number(/^airsplice_push_to_socket_seconds_count (\d+)/m.exec(metrics)?.[1]),
+  );
+  return counts.reduce((one, other) => one + other);
 }
 
 t.test('in seconds', async (t) => {
   const folder = tempFolder(t);
-  const { app, base, machines, ws } = await startServer(t, yaml('2'), folder);
+  const server = await startServer(t, yaml('2'), folder);
+  const { app, base, ws } = server;
   const channel = `${base}/metadata/channel/demo.json`;
   const watchers = ['channel', 'station'].map((scope) => watch(t, `${ws}/metadata/${scope}/demo`));
   await push(t, base, 'song=One&tracktype=next');
   for (const { songs } of watchers) await until(() => songs.length > 0, 2000);
-  await until(async () => (await published(machines)) === 1, 2000);
+  await until(async () => (await published(server)) === 1, 2000);
   const pushedMs = performance.now();
   await push(t, base, 'song=One');
   await quietFor(1000);
@@ -73,7 +73,7 @@ t.test('in seconds', async (t) => {
   }
   const next = async () => (await fetch(`${channel}?type=next`, { headers: { 'If-None-Match': etag! } })).status;
   await until(async () => (await next()) === 204, 1000);
-  t.equal(await published(machines), 1, 'its push is not counted as one that was written to readers');
+  t.equal(await published(server), 1, 'its push is not counted as one that was written to readers');
 
   await push(t, base, 'song=Two');
   t.match(await (await fetch(`${base}/metadata/channel/demo/history.json`)).json(), [{ song: 'Two' }, { song: 'One' }]);

@@ -2,6 +2,7 @@
 
 import t, { type Test } from 'tap';
 import { Events } from '../kit/events.js';
+import { isLong } from '../kit/long.js';
 import { pause, quietFor } from '../kit/pause.js';
 import { until } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
@@ -12,7 +13,7 @@ t.setTimeout(240_000);
 
 const PUSHES = 10;
 /** For how long Redis is away under them. */
-const AWAY_MS = process.env['LONG'] === '1' ? 60_000 : 500;
+const AWAY_MS = isLong ? 60_000 : 500;
 
 const yaml = (redis: RedisServer, node: string, more = '') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]

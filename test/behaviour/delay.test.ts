@@ -8,7 +8,7 @@ import { DEMO_FRAMES, Feeder } from '../kit/feeder.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause, quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
-import { atOnce, DEMO_AUDIO, startServer, WORKERS } from '../kit/server.js';
+import { atOnce, DEMO_AUDIO, metricsOf, startServer, WORKERS } from '../kit/server.js';
 import { Watching } from '../kit/wire.js';
 
 // They wait more than they compute.
@@ -169,14 +169,12 @@ t.test('titleOffsetMs of the source on air counts in place of the channel’s', 
 
 t.test('an encoder stalls: the fallback file goes on without a gap, and fills the line again', async (t) => {
   const sources = `{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }`;
-  const { port, machines } = await startServer(t, yaml('delaySeconds: 4', sources));
+  const server = await startServer(t, yaml('delaySeconds: 4', sources));
+  const { port } = server;
   // Of the machine that feeds the channel, which may become another one.
   const levelSeconds = async () => {
-    const levels = machines.map(async (machine) => {
-      const metrics = await (await fetch(`${machine}/metrics`)).text();
-      return Number(/^airsplice_delay_seconds\{channel="air"\} (.*)$/m.exec(metrics)?.[1]);
-    });
-    return Math.max(...(await Promise.all(levels)));
+    const level = /^airsplice_delay_seconds\{channel="air"\} (.*)$/m;
+    return Math.max(...(await metricsOf(server)).map((metrics) => Number(level.exec(metrics)?.[1])));
   };
   const encoder = await Encoder.start(t, port);
   let mostBehindMs = 0;

@@ -10,7 +10,7 @@ import { pause, quietFor } from '../kit/pause.js';
 import { Player, until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { restartStory } from '../kit/restarts.js';
-import { atOnce, DEMO_AUDIO, startServer, type TestServer } from '../kit/server.js';
+import { atOnce, DEMO_AUDIO, metricsOf, startServer, type TestServer } from '../kit/server.js';
 import { arrived } from '../kit/wire.js';
 
 // They wait more than they compute.
@@ -38,15 +38,14 @@ stations:
 `;
 
 /** Of all machines. */
-async function metric({ machines }: TestServer, name: string, labels: string): Promise<number> {
-  const values = machines.map(async (machine) => {
-    const text = await (await fetch(`${machine}/metrics`)).text();
+async function metric(server: TestServer, name: string, labels: string): Promise<number> {
+  const values = (await metricsOf(server)).map((text) => {
     const line = text
       .split('\n')
       .find((one) => one.startsWith(`${name}{`) && labels.split(' ').every((label) => one.includes(label)));
     return Number(line?.split(' ').at(-1) ?? Number.NaN);
   });
-  return (await Promise.all(values)).reduce((sum, value) => sum + value);
+  return values.reduce((sum, value) => sum + value);
 }
 
 const heardEncoder = (server: TestServer) => metric(server, 'airsplice_source_heard', 'kind="encoder"');

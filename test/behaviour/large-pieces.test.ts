@@ -12,7 +12,7 @@ import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { Player, until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
-import { atOnce, DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { atOnce, DEMO_AUDIO, metricsOf, startServer, tempFolder } from '../kit/server.js';
 
 // They wait more than they compute.
 t.jobs = atOnce(4);
@@ -77,8 +77,7 @@ stations:
         t.ok(recorder.leastHandMs > 0, `${name}: it never runs dry`);
       }),
     );
-    for (const machine of server.machines) {
-      const text = await (await fetch(`${machine}/metrics`)).text();
+    for (const text of await metricsOf(server)) {
       for (const reason of ['lagged', 'silence', 'broken']) {
         t.match(text, new RegExp(`listener_endings_total\\{reason="${reason}"\\} 0\\n`));
       }
@@ -104,10 +103,8 @@ stations: { demo: { channels: { quiet: { sources: [{ type: file, path: ${path} }
   );
   // One of the machines feeds the channel.
   const audioSeconds = async () => {
-    const texts = server.machines.map(async (machine) => (await fetch(`${machine}/metrics`)).text());
-    return Math.max(
-      ...(await Promise.all(texts)).map((text) => Number(/audio_seconds_total\{[^}]*\} (\S+)/.exec(text)?.[1] ?? 0)),
-    );
+    const seconds = /audio_seconds_total\{[^}]*\} (\S+)/;
+    return Math.max(...(await metricsOf(server)).map((text) => Number(seconds.exec(text)?.[1] ?? 0)));
   };
   await until(async () => (await audioSeconds()) > 9, 30_000);
   t.strictSame(

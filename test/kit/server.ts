@@ -143,6 +143,11 @@ function serverAt(app: App, folder: string, reload: TestServer['reload']): TestS
   };
 }
 
+/** What each of its machines says of itself at /metrics. */
+export function metricsOf({ machines }: Pick<TestServer, 'machines'>): Promise<string[]> {
+  return Promise.all(machines.map(async (machine) => (await fetch(`${machine}/metrics`)).text()));
+}
+
 export function urlsAt(port: number) {
   return { port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}` };
 }
