@@ -1,8 +1,9 @@
 /** Which version of airsplice this is. */
 
 import { readFileSync } from 'node:fs';
+import { packageFile } from './own-files.js';
 
-/** As package.json says, which is at the same relative place from src/base and from dist/base. */
+/** As package.json says. */
 export function ownVersion(): string {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+  return JSON.parse(readFileSync(packageFile('package.json'), 'utf8')).version;
 }

@@ -6,6 +6,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packageFile } from '../base/own-files.js';
 import { printable, printableLines } from '../base/printable.js';
 import { loadConfig } from '../config/load.js';
 import { advice } from '../setup/advice.js';
@@ -160,5 +161,5 @@ function replace(path: string, text: string): void {
 
 /** A file of this package, absolute. */
 function shipped(name: string): string {
-  return fileURLToPath(new URL(`../../config/${name}`, import.meta.url));
+  return fileURLToPath(packageFile(`config/${name}`));
 }

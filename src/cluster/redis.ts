@@ -120,7 +120,7 @@ type Client = Awaited<ReturnType<typeof makeClient>>;
 
 /** One that does not connect again by itself. */
 async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'answerMs' | 'ca'>) {
-  const { createClient } = await import('redis');
+  const { createClient } = await import('./redis-client.js');
   const base = { reconnectStrategy: false as const, connectTimeout: answerMs, keepAlive: true };
   const socket = url.startsWith('rediss:') ? { ...base, tls: true as const, ...(ca && { ca }) } : base;
   return createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });

@@ -40,7 +40,7 @@ export function askForLog(url: string, options: Omit<TapeClientOptions, 'url'>):
 
 /** Loads what it needs: the first to ask need not wait for that. Rejects where it cannot be had. */
 export async function prepareToAsk(): Promise<void> {
-  await import('undici');
+  await import('./http-client.js');
 }
 
 async function upgraded(
@@ -49,7 +49,7 @@ async function upgraded(
   { secret, ca }: Pick<TapeClientOptions, 'secret' | 'ca'>,
 ): Promise<Duplex> {
   // Loaded when it is needed: a server that is alone starts without it.
-  const { Client } = await import('undici');
+  const { Client } = await import('./http-client.js');
   const client = new Client(url, { connect: { timeout: CONNECT_MS, ...(ca && { ca }) }, headersTimeout: ANSWER_MS });
   try {
     const { socket } = await client.upgrade({

@@ -8,6 +8,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { codeFile } from '../base/own-files.js';
 import { contentTag } from '../metadata/etag.js';
 import { refuseWrites } from './methods.js';
 import { matchesTag } from './reads.js';
@@ -46,8 +47,7 @@ const HOST = /^[A-Za-z0-9.-]+(?::\d{1,5})?$/;
  * @throws Error when one of the files is not beside the code (a broken installation)
  */
 export function registerPage(app: FastifyInstance, channels: () => readonly PageChannel[]): void {
-  // The same relative place from src/http and from dist/http.
-  const read = (name: string) => readFileSync(new URL(`../web/${name}`, import.meta.url));
+  const read = (name: string) => readFileSync(codeFile(`web/${name}`));
   serve(app, '/', fileOf('text/html; charset=utf-8', read('index.html')));
   serve(app, '/web/page.css', fileOf('text/css; charset=utf-8', read('page.css')));
   for (const name of SCRIPTS) serve(app, `/web/${name}`, fileOf(SCRIPT_TYPE, read(name)));
@@ -58,7 +58,7 @@ export function registerPage(app: FastifyInstance, channels: () => readonly Page
 
 /** The client's modules below `/web/client/`, and `/client.js`, which loads them side by side and exports what client.ts does. */
 function registerClient(app: FastifyInstance): void {
-  const folder = new URL('../client/', import.meta.url);
+  const folder = codeFile('client/');
   const isBuilt = existsSync(new URL('client.js', folder));
   const end = isBuilt ? '.js' : '.ts';
   const names = readdirSync(folder).filter((name) => name.endsWith(end) && !name.endsWith('.d.ts'));

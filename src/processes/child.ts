@@ -7,15 +7,15 @@ import type { Socket } from 'node:net';
 import { type OpenLog, openLog } from '../base/log.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { readConfig } from './configuration.js';
-import { startHub } from './hub.js';
 import { leave, stopWhenBroken } from './leaving.js';
 import { ALIVE_MS, type Boot, type FromChild, MESSAGES_VERSION, type ProcessRole, type ToChild } from './messages.js';
-import { startWorker } from './worker.js';
 
 /** Runs what this process is for; resolves at once, and ends the process when the work has ended. */
 export async function runChild(): Promise<void> {
   const role = process.env['AIRSPLICE_PROCESS'] as ProcessRole;
   process.title = `airsplice ${role}`;
+  // Before it says that it waits: from then on each moment counts. The one without what only the other does.
+  const start = role === 'hub' ? (await import('./hub.js')).startHub : (await import('./worker.js')).startWorker;
   // Said by the supervisor, in the right order; a terminal says it to all.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
   let work: ChildWork | null = null;
@@ -28,7 +28,7 @@ export async function runChild(): Promise<void> {
   };
   process.on('message', (message: ToChild, socket?: Socket) => {
     if (message.type === 'boot') {
-      void begin(role, message.boot, inbox, (graceMs) => void end(close, graceMs)).then((begun) => {
+      void begin(start, message.boot, inbox, (graceMs) => void end(close, graceMs)).then((begun) => {
         work = begun.work;
         close = begun.close;
       });
@@ -49,7 +49,7 @@ export async function runChild(): Promise<void> {
 }
 
 async function begin(
-  role: ProcessRole,
+  start: (parts: ChildParts) => Promise<ChildWork>,
   boot: Boot,
   inbox: ChildParts['inbox'],
   end: (graceMs: number) => void,
@@ -62,7 +62,7 @@ async function begin(
     const graceMs = config.shutdown.graceSeconds * 1000;
     stopWhenBroken(opened, graceMs, () => work);
     const parts = { boot, config, opened, inbox, send, end: () => end(graceMs) };
-    work = role === 'hub' ? await startHub(parts) : await startWorker(parts);
+    work = await start(parts);
     return { work, close: opened.close };
   } catch (error) {
     send({ type: 'failed', reason: error instanceof Error ? error.message : String(error) }, undefined, () =>

@@ -4,13 +4,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LOG_LEVELS, type LogLevel } from '../base/log.js';
+import { packageFile } from '../base/own-files.js';
 import { type CommandLine, messageOf, numberOf, parseLine, textOf, UsageError } from '../cli/command.js';
 import { commandMeant, commandNamed } from '../cli/commands.js';
 import { usageOf } from '../cli/help.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { audioProblem } from '../source/audio-file.js';
 
-const DEMO = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
+const DEMO = fileURLToPath(packageFile('config/demo.yaml'));
 
 /** Where a configuration comes from. Plain data. */
 export interface ConfigSource {

@@ -5,7 +5,7 @@
  */
 
 import { availableParallelism } from 'node:os';
-import { type App, startApp } from '../app/app.js';
+import type { App } from '../app/app.js';
 import { banner } from '../app/banner.js';
 import { heedFileLimit } from '../app/file-limit.js';
 import { type Log, openLog } from '../base/log.js';
@@ -18,7 +18,6 @@ import { type ControlCommands, openControlSocket } from './control-socket.js';
 import { leave, stopWhenBroken } from './leaving.js';
 import { Reloading } from './reloading.js';
 import { ServiceManager } from './service-manager.js';
-import { Supervisor } from './supervisor.js';
 
 /** What the command runs. */
 type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'backup' | 'ailment' | 'stop'> & {
@@ -160,6 +159,8 @@ async function startHere(
   { log }: ReturnType<typeof openLog>,
   stop: AbortSignal,
 ): Promise<Running> {
+  // A supervisor starts without all that it does not do.
+  const { startApp } = await import('../app/app.js');
   const app = await startApp(config, log, stop);
   heedFileLimit(config, app, log);
   return {
@@ -187,6 +188,7 @@ async function supervise(
   { log }: ReturnType<typeof openLog>,
   stop: AbortSignal,
 ): Promise<Running> {
+  const { Supervisor } = await import('./supervisor.js');
   const supervisor = new Supervisor({ config, source, workers: workersOf(config), log });
   await supervisor.start(stop);
   return {

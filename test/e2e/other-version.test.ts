@@ -17,8 +17,8 @@ import { Watching } from '../kit/wire.js';
 // They wait more than they compute.
 t.jobs = 2;
 
-const LINK = ['link/version.js', 'LINK_VERSION'] as const;
-const MESSAGES = ['processes/messages.js', 'MESSAGES_VERSION'] as const;
+const LINK = 'LINK_VERSION';
+const MESSAGES = 'MESSAGES_VERSION';
 /** What a worker logs of a hub of another version. */
 const WAITS = 'this worker waits for the next hub';
 const ENDS = 'this worker ends, and its clients come again';
@@ -77,7 +77,7 @@ t.test('a restart with another version of the link: who is with an old worker co
   t.equal(await machine.push('before', 'studio'), 200);
   const before = pids(machine);
 
-  program.raise(...LINK);
+  program.raise(LINK);
   t.match(await program.restart(machine.config), { code: 0 });
   for (const player of players) {
     await player.until(({ closed }) => closed);
@@ -120,7 +120,7 @@ t.test('a restart with another version of the messages is none', async (t) => {
   const players = await onePerWorker(t, machine, '/studio');
   const watching = await watch(t, machine);
   const before = pids(machine);
-  program.raise(...MESSAGES);
+  program.raise(MESSAGES);
   const { code, said } = await program.restart(machine.config);
   t.equal(code, 1);
   t.match(
@@ -136,7 +136,7 @@ t.test('a restart with another version of the messages is none', async (t) => {
   await watching.has(1);
   t.equal(machine.logged('the restart has failed: the processes that ran go on'), 1);
 
-  program.mend(MESSAGES[0]);
+  program.mend();
   t.match(await program.restart(machine.config), { code: 0 }, 'and the next one is one');
   await goOn(players.values());
   t.notOk([...players.values()].some(({ closed }) => closed));
@@ -148,7 +148,7 @@ t.test('a program that was replaced without a restart: what dies comes as the ne
   const machine = await start(t, program);
   const players = await onePerWorker(t, machine, '/studio');
   const before = pids(machine);
-  program.raise(...LINK);
+  program.raise(LINK);
   // The new worker cannot speak with the hub: the others go on.
   const [killed, other] = players.keys();
   process.kill(killed!, 'SIGKILL');

@@ -371,7 +371,7 @@ t.test('processes that know other steps: a rolling restart with the new text', a
   const changing = await Changing.start(t, {}, program);
   const { machine } = changing;
   const players = [...(await onePerWorker(t, machine, '/music')).values()];
-  program.raise('processes/messages.js', 'STEPS_VERSION');
+  program.raise('STEPS_VERSION');
   t.match(await program.restart(machine.config), { code: 0 });
   const before = changing.pids();
   const { code, err } = await changing.reload({ more: ['come'] });

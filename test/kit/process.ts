@@ -1,14 +1,13 @@
 /** The server as its own process, as an operator starts it: for signals, crashes and exit codes. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import net from 'node:net';
 import type { Test } from 'tap';
 import { until } from './player.js';
 
 const SOURCES = new URL('../../src/', import.meta.url).pathname;
 const BUILT = new URL('../../dist/main.js', import.meta.url).pathname;
-const BUILD_INFO = new URL('../../dist/.tsbuildinfo', import.meta.url).pathname;
 
 /** Arguments with which Node runs TypeScript as it is. */
 export const TYPESCRIPT = ['--import', new URL('typescript.mjs', import.meta.url).href];
@@ -18,8 +17,7 @@ function program(): string[] {
   const all = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' });
   const files = all.filter((file) => !file.endsWith('.md'));
   const newestMs = Math.max(...files.map((file) => statSync(SOURCES + file).mtimeMs));
-  // The compiler leaves a file alone that would be the same, but writes down when it was there.
-  const builtMs = existsSync(BUILT) ? (statSync(BUILD_INFO, { throwIfNoEntry: false })?.mtimeMs ?? 0) : 0;
+  const builtMs = statSync(BUILT, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return builtMs > newestMs ? [BUILT] : [...TYPESCRIPT, `${SOURCES}main.ts`];
 }
 /** Arguments with which Node runs it. */

@@ -1,7 +1,7 @@
 /** What is installed, in a folder where a test can change it: what a restart, or the death of a process, then starts. Needs the build. */
 
 import { execFile } from 'node:child_process';
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
@@ -28,31 +28,54 @@ export class ProgramCopy {
     return join(this.#folder, 'dist/main.js');
   }
 
-  /** Another file. @param file below dist */
-  write(file: string, text: string): void {
-    writeFileSync(join(this.#folder, 'dist', file), text);
-  }
-
-  /** The next version of a constant. @param file below dist */
-  raise(file: string, constant: string): void {
-    const text = readFileSync(join(ROOT, 'dist', file), 'utf8');
-    const raised = text.replace(
-      new RegExp(`(${constant} = )(\\d+)`),
-      (_, name, value) => `${name}${Number(value) + 1}`,
+  /** The next version of a constant, wherever the build has put it. */
+  raise(constant: string): void {
+    const declared = new RegExp(`(\\b${constant} = )(\\d+)`);
+    const found = this.#chunks().filter((file) => declared.test(this.#built(file)));
+    const [file] = found;
+    if (file === undefined || found.length > 1) throw new Error(`${constant} stands in ${found.length} files of dist`);
+    this.#write(
+      file,
+      this.#built(file).replace(declared, (_, name, value) => `${name}${Number(value) + 1}`),
     );
-    if (raised === text) throw new Error(`${file} has no ${constant}`);
-    this.write(file, raised);
   }
 
-  /** A module that takes so long to load. @param file below dist */
-  delay(file: string, ms: number): void {
-    const text = readFileSync(join(ROOT, 'dist', file), 'utf8');
-    this.write(file, `await new Promise((done) => setTimeout(done, ${ms}));\n${text}`);
+  /** Workers take so long to load. */
+  delayWorkers(ms: number): void {
+    this.#beforeWorkers(`await new Promise((done) => setTimeout(done, ${ms}));`);
+  }
+
+  /** Workers do not start. */
+  breakWorkers(): void {
+    this.#beforeWorkers("throw new Error('this is no program');");
   }
 
   /** As it was built. */
-  mend(file: string): void {
-    this.write(file, readFileSync(join(ROOT, 'dist', file), 'utf8'));
+  mend(): void {
+    cpSync(join(ROOT, 'dist'), join(this.#folder, 'dist'), { recursive: true });
+  }
+
+  #beforeWorkers(code: string): void {
+    const [interpreter, ...lines] = this.#built('main.js').split('\n');
+    this.#write(
+      'main.js',
+      [interpreter, `if (process.env.AIRSPLICE_PROCESS === 'worker') {${code}}`, ...lines].join('\n'),
+    );
+  }
+
+  #chunks(): string[] {
+    return readdirSync(join(ROOT, 'dist/chunks'))
+      .filter((name) => name.endsWith('.js'))
+      .map((name) => `chunks/${name}`);
+  }
+
+  /** @param file below dist, as all here */
+  #built(file: string): string {
+    return readFileSync(join(ROOT, 'dist', file), 'utf8');
+  }
+
+  #write(file: string, text: string): void {
+    writeFileSync(join(this.#folder, 'dist', file), text);
   }
 
   /** `airsplice restart`. */

@@ -5,6 +5,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
+import { codeFile } from '../../base/own-files.js';
 import { refuseWrites } from '../methods.js';
 import { fileOf, SCRIPT_TYPE, type ServedFile } from '../page.js';
 import { matchesTag } from '../reads.js';
@@ -33,8 +34,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** @throws Error when its files are not beside the code (a broken installation) */
 export function registerAdminPage(app: FastifyInstance, access: AdminAccess): void {
-  // The same relative place from src/http/admin and from dist/http/admin.
-  const folder = new URL('../../web/admin/', import.meta.url);
+  const folder = codeFile('web/admin/');
   for (const name of readdirSync(folder)) {
     const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
     if (type === undefined) continue;
