@@ -277,7 +277,8 @@ export class ClusterEngine implements Engine {
     this.#log = null;
     this.#sender.onLost();
     for (const shared of this.#channels.values()) shared.wake();
-    this.#parts.onReached(reason);
+    // Where it closes, it has ended this itself.
+    if (!this.#isClosed) this.#parts.onReached(reason);
   }
 
   #onEntry(entry: LogEntry | LogBell): void {

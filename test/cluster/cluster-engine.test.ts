@@ -212,6 +212,7 @@ t.test(
     await a.push('x', '0');
     await allUntil([gone], ({ engine }) => engine.state('x').now?.song === '0', 'the first');
     await gone.engine.close();
+    t.equal(gone.reason, null, 'a close is not a loss');
     for (let i = 1; i <= 20; i++) await a.push('x', `${i}`);
     const b = await startNode(t, redis.url, 'b', { store: gone.store, logEntries: 100 });
     await allUntil([b], ({ engine }) => engine.state('x').now?.song === '20', 'it has come to the end');
