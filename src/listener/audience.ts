@@ -21,6 +21,7 @@ import { ENDINGS, type Ending } from './ending.js';
 import { LateBlocks } from './late-blocks.js';
 import { Listener, type ListenerClient } from './listener.js';
 import { Pace, type WriteSeconds, type WriteSetting } from './pace.js';
+import { Resumes } from './resumes.js';
 import { Runs } from './runs.js';
 import type { Session, Sessions } from './sessions.js';
 import { Slots, type TurnHandler } from './slots.js';
@@ -71,6 +72,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   readonly #turns: Readonly<Record<WriteSeconds, Slots<Listener>>>;
   readonly #slots: readonly (readonly Listener[])[];
   readonly #runs = new WeakMap<AudioTape, Runs>();
+  readonly #resumes: Resumes;
   readonly #typicalLag: TypicalLag;
   #tapes = 0;
   #joined = 0;
@@ -89,6 +91,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     this.#pace = new Pace(writeSeconds);
     this.#turns = { 1: new Slots(1, clock.now()), 2: new Slots(2, clock.now()) };
     this.#slots = [...this.#turns[1].slots, ...this.#turns[2].slots];
+    this.#resumes = new Resumes(this.#slots);
     this.#typicalLag = new TypicalLag(clock, this.#slots, tallies);
     clock.everyTick(this);
   }
@@ -137,6 +140,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     if (listener.hasMore) listener.staysMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
     listener.runs = this.#runsOf(tape);
     listener.runs.enter();
+    this.#resumes.enter(listener.runs, nowMs);
     this.#showLate(listener, tape, options);
     this.#turns[listener.writeSeconds].add(listener, listener.runs.group);
     const backlog = this.backlog.watch(listener, tape);
@@ -178,6 +182,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   onAlarm(nowMs: number): void {
     this.#turns[1].turn(nowMs, this);
     this.#turns[2].turn(nowMs, this);
+    this.#resumes.look(nowMs, this);
   }
 
   /** Writes to it what is due; after that its next turn may come whenever it likes. */
@@ -277,7 +282,8 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   ): Omit<ListenerEnd, 'ending'> | null {
     if (listener.slot < 0) return null;
     this.#turns[listener.writeSeconds].remove(listener);
-    listener.runs?.leave();
+    listener.runs!.leave();
+    this.#resumes.leave(listener.runs!);
     if (finishes) listener.finish();
     const { bytes } = listener;
     this.#endedBytes.set(channel.key, (this.#endedBytes.get(channel.key) ?? 0) + bytes);

@@ -39,7 +39,7 @@ interface Burst {
 export class Runs {
   /** Of its tape among those of the audience: its listeners have their turn together where that can be. */
   readonly group: number;
-  readonly #tape: AudioTape;
+  readonly tape: AudioTape;
   #listeners = 0;
   /** Where the runs end that are kept: by number of segments and kind. */
   #head = 0;
@@ -49,7 +49,7 @@ export class Runs {
   #plainBurst: Burst | null = null;
 
   constructor(tape: AudioTape, group: number) {
-    this.#tape = tape;
+    this.tape = tape;
     this.group = group;
   }
 
@@ -72,7 +72,7 @@ export class Runs {
 
   /** The last `count` segments, up to the live edge. @param had the late title that its listener was sent before */
   upToEdge(count: number, icy: boolean, had: Mark | null): Buffer {
-    const { head } = this.#tape;
+    const { head } = this.tape;
     if (head !== this.#head) {
       this.#runs.length = 0;
       this.#head = head;
@@ -102,7 +102,7 @@ export class Runs {
 
   #isOf(pieces: readonly Buffer[], from: number, icy: boolean, had: Mark | null, isFirst = false): boolean {
     for (let i = 0; i < pieces.length; i++) {
-      const segment = this.#tape.at(from + i)!;
+      const segment = this.tape.at(from + i)!;
       if (pieces[i] !== pieceOf(segment, icy, had, isFirst && i === 0)) return false;
       if (segment.late !== null) had = segment.late;
     }
@@ -111,7 +111,7 @@ export class Runs {
 
   /** @param isFirst whether its listeners begin with it */
   #join(from: number, to: number, icy: boolean, had: Mark | null, isFirst = false): Run {
-    const tape = this.#tape;
+    const tape = this.tape;
     const pieces: Buffer[] = [];
     let length = 0;
     for (let seq = from; seq < to; seq++) {

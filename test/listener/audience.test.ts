@@ -3,6 +3,7 @@
 import net from 'node:net';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { TICK_MS } from '../../src/base/clock.js';
 import { Audience, type ListenerEnd } from '../../src/listener/audience.js';
 import { ListenerBacklog } from '../../src/listener/backlog.js';
 import type { Listener } from '../../src/listener/listener.js';
@@ -149,6 +150,20 @@ t.test('a listener that catches up in time stays', async (t) => {
   t.same(crowd.endings, ['left']);
 });
 
+t.test('audio that comes again behind a pause is sent to all at the next tick', async (t) => {
+  const crowd = await new Crowd(t, 10_000).listen();
+  const all = await crowd.connectAll(20, true);
+  for (let i = 0; i < 2; i++) await crowd.second();
+  crowd.clock.advance(5000);
+  crowd.write(1);
+  crowd.clock.advance(TICK_MS);
+  t.ok(
+    crowd.listeners.every(({ isAtEdge }) => isAtEdge),
+    'each has it',
+  );
+  for (const { socket } of all) socket.destroy();
+});
+
 t.test('one second past the tape a listener is ended, at the tape’s end it is not', async (t) => {
   for (const [behindSeconds, ending] of [
     [10, []],
@@ -286,8 +301,11 @@ t.test('a late tick makes up for the slots that it missed, each once', async (t)
   audience.onAlarm(nowMs + 30_000);
   t.same(new Set(turnsOf()), new Set([1]), 'a second’s at most: each has had its turn');
   crowd.write(1);
+  audience.onAlarm(nowMs + 30_001);
+  t.same(new Set(turnsOf()), new Set([2]), 'behind a pause all have a turn');
+  crowd.write(1);
   audience.onAlarm(nowMs + 30_039);
-  t.same(new Set(turnsOf()), new Set([1]), 'within a tick nothing is due');
+  t.same(new Set(turnsOf()), new Set([2]), 'within a tick nothing is due');
 });
 
 t.test('a player that closes its half has left', async (t) => {
