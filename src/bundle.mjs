@@ -7,46 +7,53 @@
  */
 
 import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-process.chdir(new URL('..', import.meta.url).pathname);
-
-/** These have files of their own beside them: a compiled part, pages. */
-const EXTERNAL = ['lmdb', '@fastify/swagger-ui'];
-/** For packages that were written for `require`. */
+/** As packages that were written for `require` need it. */
 const REQUIRE =
   "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);";
-const COMMON = {
-  outdir: 'dist',
-  outbase: 'src',
-  format: 'esm',
-  sourcemap: true,
-  sourcesContent: false,
-  metafile: true,
-  logLevel: 'warning',
-};
 
-const program = await build({
-  ...COMMON,
-  entryPoints: ['src/main.ts', 'src/cli/write-man.ts'],
+/** What is the same for all that is made for Node. */
+export const FOR_NODE = {
   bundle: true,
   splitting: true,
-  chunkNames: 'chunks/[name]-[hash]',
+  format: 'esm',
   platform: 'node',
   target: 'node20',
-  external: EXTERNAL,
+  sourcemap: true,
+  sourcesContent: false,
+  logLevel: 'warning',
   banner: { js: REQUIRE },
-});
-// Browsers and other programs take them as they are, with the types that tsc writes.
-const modules = readdirSync('src/client').filter((name) => name.endsWith('.ts'));
-const client = await build({
-  ...COMMON,
-  entryPoints: modules.map((name) => `src/client/${name}`),
-  target: 'es2022',
-});
-cpSync('src/web', 'dist/web', { recursive: true });
+  // These have files of their own beside them: a compiled part, pages.
+  external: ['lmdb', '@fastify/swagger-ui'],
+};
 
-const built = new Set([...Object.keys(program.metafile.outputs), ...Object.keys(client.metafile.outputs)]);
-for (const file of readdirSync('dist', { recursive: true })) {
-  if (/\.js(\.map)?$/.test(file) && !file.startsWith('web/') && !built.has(`dist/${file}`)) rmSync(`dist/${file}`);
+async function buildProgram() {
+  process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+  const common = { outdir: 'dist', outbase: 'src', metafile: true };
+  const program = await build({
+    ...FOR_NODE,
+    ...common,
+    entryPoints: ['src/main.ts', 'src/cli/write-man.ts'],
+    chunkNames: 'chunks/[name]-[hash]',
+  });
+  // Browsers and other programs take them as they are, with the types that tsc writes.
+  const modules = readdirSync('src/client').filter((name) => name.endsWith('.ts'));
+  const client = await build({
+    ...common,
+    entryPoints: modules.map((name) => `src/client/${name}`),
+    format: 'esm',
+    target: 'es2022',
+    sourcemap: true,
+    sourcesContent: false,
+  });
+  cpSync('src/web', 'dist/web', { recursive: true });
+
+  const built = new Set([...Object.keys(program.metafile.outputs), ...Object.keys(client.metafile.outputs)]);
+  for (const file of readdirSync('dist', { recursive: true })) {
+    if (/\.js(\.map)?$/.test(file) && !file.startsWith('web/') && !built.has(`dist/${file}`)) rmSync(`dist/${file}`);
+  }
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildProgram();

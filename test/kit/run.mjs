@@ -8,6 +8,7 @@
  */
 
 import { existsSync, readdirSync } from 'node:fs';
+import { bundleTests } from './bundle.mjs';
 import { inTurn, tap } from './tap-runs.mjs';
 
 /** By name, which tap would ignore where it has changed. */
@@ -55,15 +56,15 @@ const LONGER = [
 const NOT_ALONE = files('behaviour', 'reload-pairs');
 /** Load from other files would spoil what they measure. */
 const ALONE = files('behaviour', 'framing-budget');
-const LONG_ALONE = [
-  ...files('behaviour', 'heard-places unread-answers'),
-  // Four processes each: two at a time they take twice as long.
+/** Many processes each, or strict times: two at a time. The longest first, beside one that mostly waits. */
+const PAIRED = [
+  ...files('long', 'hostile reading-players reload-pairs cluster-stops processes hostile-workers'),
   ...files(
     'e2e',
-    'attacks cluster dead-processes origins other-version rolling-restart sessions worker-limits workers',
+    'cluster rolling-restart attacks dead-processes origins other-version sessions worker-limits workers',
   ),
-  ...files('long', 'cluster-faults cluster-stops hostile hostile-workers processes reading-players reload-pairs truth'),
 ];
+const LONG_ALONE = [...files('behaviour', 'heard-places unread-answers'), ...files('long', 'cluster-faults truth')];
 
 /** These start no server of processes: with workers, or on two machines, they would be the same. */
 const NO_SERVER = files(
@@ -81,9 +82,15 @@ function testsIn(folder) {
 
 function long() {
   const first = [...testsIn('long'), ...LONG, ...LONGER];
-  const rest = first.filter((file) => !LONG_ALONE.includes(file));
+  const rest = first.filter((file) => !PAIRED.includes(file) && !LONG_ALONE.includes(file));
   const env = { LONG: '1' };
-  return inTurn([[[SLOW, '--jobs=3', ...rest], env], [[SLOW, '--jobs=1', ...LONG_ALONE], env], onWorkers(), onNodes()]);
+  return inTurn([
+    [[SLOW, '--jobs=3', ...rest], env],
+    [[SLOW, '--jobs=2', ...PAIRED], env],
+    [[SLOW, '--jobs=1', ...LONG_ALONE], env],
+    onWorkers(),
+    onNodes(),
+  ]);
 }
 
 /** What has more to say of one machine with workers than of two: of four processes each. */
@@ -94,7 +101,7 @@ function onWorkers() {
 /** All else of test/behaviour that starts a server. */
 function onNodes() {
   const rest = testsIn('behaviour').filter((file) => ![...NO_SERVER, ...ON_WORKERS].includes(file));
-  return [[SLOW, '--jobs=2', ...rest], { TEST_NODES: '2', TEST_WORKERS: '2' }];
+  return [[SLOW, '--jobs=3', ...rest], { TEST_NODES: '2', TEST_WORKERS: '2' }];
 }
 
 function short() {
@@ -111,5 +118,7 @@ const forms = {
   '--workers': () => inTurn([onWorkers()]),
   '--nodes': () => inTurn([onNodes()]),
 };
+const isOfFiles = named.length > 0 && !(named[0] in forms);
+if (!isOfFiles) process.env.TEST_BUNDLE = await bundleTests();
 const isOk = named.length === 0 ? short() : named[0] in forms ? forms[named[0]]() : tap(named, {});
 process.exitCode = isOk ? 0 : 1;

@@ -1,0 +1,45 @@
+/**
+ * All tests with what they import, made into chunks by esbuild in 3 s: a file that has the server in it takes 0.9 s of CPU time less to start than with
+ * a file for each module (typescript.mjs). For a run of many files; one file is run as it is.
+ *
+ * Only packages that the server has are in it: `tap` and other tools are loaded as they are. What a file says of its own place holds.
+ */
+
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import { FOR_NODE } from '../../src/bundle.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const FOLDER = `${ROOT}node_modules/.cache/tests/`;
+/** @returns the folder in which `test/x/y.test.js` stands for `test/x/y.test.ts` */
+export async function bundleTests() {
+  const { dependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
+  const bundled = new Set(Object.keys(dependencies).filter((name) => !FOR_NODE.external.includes(name)));
+  const tests = readdirSync(`${ROOT}test`, { recursive: true }).filter((file) => file.endsWith('.test.ts'));
+  rmSync(FOLDER, { recursive: true, force: true });
+  await build({
+    ...FOR_NODE,
+    absWorkingDir: ROOT,
+    entryPoints: tests.map((file) => `test/${file}`),
+    outdir: FOLDER,
+    outbase: ROOT,
+    chunkNames: 'chunks/[hash]',
+    plugins: [{ name: 'tests', setup: (made) => setUp(made, bundled) }],
+  });
+  return FOLDER;
+}
+
+function setUp(made, bundled) {
+  made.onResolve({ filter: /^[^./]/ }, ({ path, importer, kind }) => {
+    if (kind === 'entry-point' || importer.includes('/node_modules/')) return;
+    const [scope, name] = path.split('/');
+    return bundled.has(scope.startsWith('@') ? `${scope}/${name}` : scope) ? undefined : { path, external: true };
+  });
+  made.onLoad({ filter: /\.(ts|mjs)$/ }, ({ path }) => {
+    if (path.includes('/node_modules/')) return;
+    const own = JSON.stringify(pathToFileURL(path).href);
+    const contents = readFileSync(path, 'utf8').replaceAll('import.meta.url', own);
+    return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' };
+  });
+}
