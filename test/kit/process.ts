@@ -112,6 +112,15 @@ export class ServerProcess {
     await until(ask, 60_000, () => this.err);
   }
 
+  /** Waits until it says that it plays, which it does once it listens. */
+  async plays(): Promise<void> {
+    const hasSaid = () => {
+      if (this.ended !== undefined) throw new Error(`the server ended with ${this.ended}: ${this.err}`);
+      return this.out.includes('plays');
+    };
+    await until(hasSaid, 60_000, () => this.err);
+  }
+
   async end(signal: NodeJS.Signals): Promise<void> {
     this.child.kill(signal);
     await until(

@@ -12,11 +12,11 @@ import type { Log } from '../../src/base/log.js';
 import { control } from '../../src/cli/control.js';
 import { loadConfig } from '../../src/config/load.js';
 import { planReload } from '../../src/config/plan.js';
-import { until } from './player.js';
 import { freePort, ServerProcess } from './process.js';
+import { processConfig } from './process-config.js';
 import { Random } from './random.js';
 import { RedisServer } from './redis.js';
-import { NODES, passOn, portsFor, SPREAD, type TestServer, urlsAt, WORKERS } from './server.js';
+import { appOf, NODES, passOn, portsFor, SPREAD, type TestServer, urlsAt, WORKERS } from './server.js';
 
 const STARTED_MS = 60_000;
 const SECRET = 'a secret that all machines of a test know';
@@ -53,24 +53,12 @@ export async function startNodes(t: Test, yaml: string, folder: string, log: Log
   await Promise.all(
     ports.map((front, place) => spread(t, front, () => machines[random.int(0, NODES - 1)]!.ports[place]!)),
   );
-  const appAt = (at: readonly number[]): TestServer['app'] => ({
-    ports: at,
-    shoutcastPorts: at.map((each) => each + 1),
-    restrict: () => t.fail('not from outside'),
-    get reload(): never {
-      throw new Error('not from outside');
-    },
-    reopen: () => {
-      for (const { server } of machines) server.child.kill('SIGHUP');
-    },
-    backup: () => Promise.reject(new Error('not from outside')),
-    ailment: () => (machines.every(({ server }) => server.ended === undefined) ? null : 'one has ended'),
-    stop: async () => {
-      const there = machines.filter(({ server }) => server.ended === undefined);
-      await Promise.all(there.map(({ server }) => server.end('SIGTERM')));
-      return [];
-    },
-  });
+  const appAt = (at: readonly number[]) =>
+    appOf(
+      t,
+      at,
+      machines.map(({ server }) => server),
+    );
   let live = loadConfig(machines[0]!.path, process.env);
   const reload = async (text: string) => {
     for (const { path, fileOf } of machines) writeFileSync(path, fileOf(text));
@@ -121,26 +109,15 @@ async function startMachine(
   const [port, ports] = await portsFor(yaml);
   const tapes = await freePort();
   const level = log === undefined ? 'silent' : 'debug';
-  const fileOf = (text: string) => {
-    let next = 0;
-    const named = text
-      .replace(/\bport: 0\b/g, () => `port: ${ports[next++]}`)
-      .replace(/^log: \{/m, `log: { level: ${level},`);
-    const data = /^data:/m.test(text) ? '' : `data: { folder: ${join(folder, 'data')} }\n`;
-    const logged = /^log:/m.test(text) ? '' : `log: { level: ${level} }\n`;
-    const shared = `tapes: { host: 127.0.0.1, port: ${tapes}, secret: 'env:CLUSTER_SECRET' }`;
-    const cluster = `cluster: { url: ${redis.url}, node: ${name}, ${shared} }\n`;
-    return `workers: ${workers}\n${cluster}${data}${logged}${named}`;
-  };
+  const shared = `tapes: { host: 127.0.0.1, port: ${tapes}, secret: 'env:CLUSTER_SECRET' }`;
+  const besides = `cluster: { url: ${redis.url}, node: ${name}, ${shared} }\n`;
+  const fileOf = processConfig({ ports, folder, level, workers, besides });
   const path = join(folder, 'config.yaml');
   writeFileSync(path, fileOf(yaml));
   const env = { TMPDIR: folder, TEST_SPREAD: String(new Random().seed) };
   const server = new ServerProcess(t, port, [path], env, [], SPREAD);
   createInterface(server.child.stderr!).on('line', (line) => log !== undefined && passOn(line, log));
-  await until(() => {
-    if (server.ended !== undefined) throw new Error(`${name} ended with ${server.ended}: ${server.err}`);
-    return server.out.includes('plays');
-  }, STARTED_MS);
+  await server.plays();
   return { server, ports, path, fileOf };
 }
 

@@ -9,8 +9,8 @@ import type { App } from '../../src/app/app.js';
 import { type Log, openLog } from '../../src/base/log.js';
 import type { ReloadPlan } from '../../src/config/plan.js';
 import { pause } from './pause.js';
-import { until } from './player.js';
 import { freePorts, ServerProcess } from './process.js';
+import { processConfig } from './process-config.js';
 import { Random } from './random.js';
 
 export const DEMO_AUDIO = new URL('../../config/demo/airsplice.mp3', import.meta.url).pathname;
@@ -169,16 +169,7 @@ async function startProcesses(t: Test, yaml: string, folder: string, log: Log | 
   const [port, ports] = await portsFor(yaml);
   const path = join(folder, 'config.yaml');
   const level = log === undefined ? 'silent' : 'debug';
-  /** The file that says so. */
-  const fileOf = (text: string) => {
-    let next = 0;
-    const named = text
-      .replace(/\bport: 0\b/g, () => `port: ${ports[next++]}`)
-      .replace(/^log: \{/m, `log: { level: ${level},`);
-    const data = /^data:/m.test(text) ? '' : `data: { folder: ${join(folder, 'data')} }\n`;
-    const logged = /^log:/m.test(text) ? '' : `log: { level: ${level} }\n`;
-    return `workers: ${WORKERS}\n${data}${logged}${named}`;
-  };
+  const fileOf = processConfig({ ports, folder, level, workers: WORKERS });
   writeFileSync(path, fileOf(yaml));
   const { seed } = new Random();
   t.teardown(() => {
@@ -187,26 +178,8 @@ async function startProcesses(t: Test, yaml: string, folder: string, log: Log | 
   const server = new ServerProcess(t, port, [path], { TMPDIR: folder, TEST_SPREAD: String(seed) }, [], SPREAD);
   const lines = createInterface(server.child.stderr!).on('line', (line) => log !== undefined && passOn(line, log));
   const logEnds = new Promise((resolve) => lines.once('close', resolve));
-  await until(() => {
-    if (server.ended !== undefined) throw new Error(`the server ended with ${server.ended}: ${server.err}`);
-    return server.out.includes('plays');
-  }, STARTED_MS);
-  const app: TestServer['app'] = {
-    ports,
-    shoutcastPorts: ports.map((each) => each + 1),
-    restrict: () => t.fail('not from outside'),
-    get reload(): never {
-      throw new Error('not from outside');
-    },
-    reopen: () => void server.child.kill('SIGHUP'),
-    backup: () => Promise.reject(new Error('not from outside')),
-    ailment: () => (server.ended === undefined ? null : 'it has ended'),
-    stop: async () => {
-      if (server.ended === undefined) await server.end('SIGTERM');
-      await logEnds;
-      return [];
-    },
-  };
+  await server.plays();
+  const app = appOf(t, ports, [server], logEnds);
   let live = loadConfig(path, process.env);
   const reload = async (text: string) => {
     writeFileSync(path, fileOf(text));
@@ -217,6 +190,34 @@ async function startProcesses(t: Test, yaml: string, folder: string, log: Log | 
     return plan;
   };
   return serverAt(app, folder, reload);
+}
+
+/** What a test has of the app where that is processes of its own. @param logEnds what a stop waits for besides */
+export function appOf(
+  t: Test,
+  ports: readonly number[],
+  servers: readonly ServerProcess[],
+  logEnds?: Promise<unknown>,
+): TestServer['app'] {
+  return {
+    ports,
+    shoutcastPorts: ports.map((each) => each + 1),
+    restrict: () => t.fail('not from outside'),
+    get reload(): never {
+      throw new Error('not from outside');
+    },
+    reopen: () => {
+      for (const { child } of servers) child.kill('SIGHUP');
+    },
+    backup: () => Promise.reject(new Error('not from outside')),
+    ailment: () => (servers.every(({ ended }) => ended === undefined) ? null : 'one has ended'),
+    stop: async () => {
+      const there = servers.filter(({ ended }) => ended === undefined);
+      await Promise.all(there.map((server) => server.end('SIGTERM')));
+      await logEnds;
+      return [];
+    },
+  };
 }
 
 /** A line of a process. What none of its log has written is a warning. */
