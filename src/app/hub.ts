@@ -124,8 +124,8 @@ export class Hub {
 
   /** Once a second: tapes that nothing needs are dropped, and titles that are due happen. */
   tidy(nowMs: number): void {
-    for (const { audio, silentSinceMs, isElsewhere } of this.channels.values()) {
-      if (!isElsewhere && nowMs - silentSinceMs > RELEASE_MS) audio.release();
+    for (const { audio, served, isElsewhere } of this.channels.values()) {
+      if (!isElsewhere && nowMs - served.live.silentSinceMs > RELEASE_MS) audio.release();
     }
     this.titles.tidy();
   }

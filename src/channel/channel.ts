@@ -9,24 +9,23 @@ import { ChannelAudio, type ChannelAudioOptions } from '../audio/channel-audio.j
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { live } from '../base/live.js';
-import { type Log, Repeats } from '../base/log.js';
+import type { Log } from '../base/log.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { sourceSteps } from '../config/steps.js';
-import { type EncoderOptions, EncoderSource } from '../source/encoder.js';
+import { EncoderSource } from '../source/encoder.js';
 import type { ConnectionPlace } from '../source/encoder-connection.js';
 import { FileSource } from '../source/file.js';
 import type { FilePlace } from '../source/file-player.js';
-import type { SourceEvent } from '../source/health.js';
-import type { Input, InputOptions } from '../source/input.js';
+import type { InputOptions } from '../source/input.js';
 import type { Source, SourceTitle } from '../source/source.js';
-import { type NextInput, Switch } from '../source/switch.js';
+import { Switch } from '../source/switch.js';
 import { ComingFrames } from './coming-frames.js';
+import { type EncoderConfig, encoderOf, type InputParts, makeInput } from './make-input.js';
 import type { EncoderPlace } from './mount.js';
-import { makePull } from './pulled.js';
+import { liveOf, OwnLive } from './own-live.js';
 import { type ChannelLive, ServedChannel } from './served.js';
-import { SourceTimeline, type TimelineEntry } from './source-timeline.js';
-
-type EncoderConfig = Extract<SourceConfig, { type: 'encoder' }>;
+import { SourceLog } from './source-log.js';
+import type { TimelineEntry } from './source-timeline.js';
 
 export interface ChannelParts {
   readonly clock: Clock;
@@ -61,10 +60,8 @@ export class Channel {
   readonly switch: Switch;
   /** As clients meet it. */
   readonly served: ServedChannel;
-  /** Since when something has fed it without a gap, unix milliseconds; null: nothing does. */
-  #onAirSinceMs: number | null = null;
-  /** Since when no source has been on air, monotonic milliseconds; +∞ while one is. */
-  #offAirSinceMs: number;
+  readonly #own: OwnLive;
+  readonly #inputParts: InputParts;
   readonly #config: ChannelConfig;
   readonly #all: Config;
   readonly #clock: Clock;
@@ -77,8 +74,7 @@ export class Channel {
   #isFresh = false;
   readonly #coming = new ComingFrames();
   readonly #log: Log;
-  readonly #repeats: Repeats;
-  #timeline = new SourceTimeline();
+  readonly #sourceLog: SourceLog;
   /** Null until `start`. */
   #output: ChannelOutput | null = null;
 
@@ -87,8 +83,7 @@ export class Channel {
     this.#config = config;
     const { clock, log } = parts;
     this.#log = log;
-    this.#repeats = new Repeats(log);
-    this.#offAirSinceMs = clock.now();
+    this.#sourceLog = new SourceLog({ key, clock, log, sources: () => this.switch });
     this.#all = all;
     this.#clock = clock;
     this.audio = new ChannelAudio(
@@ -116,12 +111,8 @@ export class Channel {
         },
         onTitle: (title, source) => this.#output?.onTitle(key, title, source) ?? Promise.resolve(),
         onSourceChanged: (source, reason) => {
-          log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
-          log.debug({ channel: key, sources: this.#sourceStates() }, 'sources, best first');
-          const place = source === null ? null : this.switch.sources.indexOf(source);
-          this.#note('on-air', place === -1 ? null : place, source?.kind ?? null, reason);
-          this.#offAirSinceMs = source === null ? clock.now() : Number.POSITIVE_INFINITY;
-          this.#onAirSinceMs = source === null ? null : (this.#onAirSinceMs ?? clock.wallMs());
+          this.#sourceLog.changed(source, reason);
+          this.#own.changed(source !== null);
           if (this.#elsewhere === null) audio.sourceChanged(source?.contentType);
           else this.#coming.begin(clock.now());
           this.#output?.onSourceChanged(key);
@@ -129,7 +120,7 @@ export class Channel {
         onContentType: (contentType) => {
           if (this.#elsewhere === null) audio.sourceChanged(contentType);
         },
-        onEvent: (place, event, fields, isOver) => this.#report(place, event, fields, isOver),
+        onEvent: (place, event, fields, isOver) => this.#sourceLog.report(place, event, fields, isOver),
       },
       clock,
       live<InputOptions>({
@@ -140,14 +131,20 @@ export class Channel {
         silentMs: () => all.sources.silentSeconds * 1000,
       }),
     );
+    this.#own = new OwnLive({ config, clock, audio, switch: this.switch });
+    this.#inputParts = { ...{ key, config, all, clock, log }, roomMs: () => audio.roomMs };
     this.#sources = this.#configured;
     for (const source of this.#sources) {
-      const { settings, make } = this.#inputOf(source);
+      const { settings, make } = makeInput(source, this.#inputParts);
       this.switch.add(settings, make);
     }
-    this.#encoder = this.#encoderPlace();
+    this.#encoder = encoderPlace(this.key, this.#encoderSource);
     const sendTitle = (title: SourceTitle) => this.#sendTitle(title);
-    this.served = new ServedChannel(key, config, all, { audio, live: this.#makeLive(), sendTitle });
+    this.served = new ServedChannel(key, config, all, {
+      audio,
+      live: liveOf(() => this.#elsewhere ?? this.#own),
+      sendTitle,
+    });
   }
 
   /** Undefined: the channel takes no encoder. */
@@ -161,10 +158,13 @@ export class Channel {
     const { steps, gone } = sourceSteps(this.#sources, configured);
     const isSame = gone.length === 0 && steps.every(({ from, isAnew }, i) => from === i && !isAnew);
     this.#sources = configured;
-    const next = steps.map((step) => ({ ...this.#inputOf(step.next), from: step.isAnew ? null : step.from }));
+    const next = steps.map((step) => ({
+      ...makeInput(step.next, this.#inputParts),
+      from: step.isAnew ? null : step.from,
+    }));
     if (isSame) this.switch.settle(next.map(({ settings }) => settings));
     else this.switch.replace(next);
-    this.#encoder = this.#encoderPlace();
+    this.#encoder = encoderPlace(this.key, this.#encoderSource);
     this.audio.refresh();
     this.served.refresh();
   }
@@ -218,21 +218,20 @@ export class Channel {
     const isPinned = onAir !== -1 && this.switch.pinned === onAir;
     const encoder = this.#encoderSource?.letGo() ?? null;
     this.switch.stop();
-    const { entries: timeline } = this.#timeline;
-    const onAirSinceMs = this.#onAirSinceMs;
+    const { entries: timeline } = this.#sourceLog;
+    const { onAirSinceMs } = this.#own;
     return { place: { onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }, encoder };
   }
 
   /** Its encoder or file was on air in another process, and goes on here. Before `start`. */
   goOn({ onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }: ChannelPlace): void {
-    this.#timeline = new SourceTimeline(timeline);
+    this.#sourceLog.goOn(timeline);
     const source = this.switch.sources[onAir];
     if (source instanceof FileSource && file !== null) source.goOn(file);
     else if (!(source instanceof EncoderSource)) return;
     if (contentType === undefined) return;
     this.switch.goOn(onAir, contentType, lastTitle, isPinned);
-    this.#onAirSinceMs = onAirSinceMs;
-    this.#offAirSinceMs = Number.POSITIVE_INFINITY;
+    this.#own.goOn(onAirSinceMs);
   }
 
   /** Goes on with an encoder's connection of another process. After `start`. */
@@ -278,21 +277,12 @@ export class Channel {
 
   /** What became of its sources, oldest first. */
   get timeline(): readonly TimelineEntry[] {
-    return this.#timeline.entries;
-  }
-
-  /** Since when listeners have had nothing from it, monotonic milliseconds; +∞ while there is audio, if only in the delay line. */
-  get silentSinceMs(): number {
-    if (this.#elsewhere !== null) return this.#elsewhere.silentSinceMs;
-    return Math.max(this.#offAirSinceMs, this.audio.emptySinceMs);
+    return this.#sourceLog.entries;
   }
 
   /** As ChannelLive has it. */
   get missingSinceMs(): number {
-    if (this.#elsewhere !== null) return this.#elsewhere.missingSinceMs;
-    const { silentSinceMs } = this;
-    if (silentSinceMs === Number.POSITIVE_INFINITY || this.#config.partTime) return Number.POSITIVE_INFINITY;
-    return this.switch.onDemand ? Math.max(silentSinceMs, this.switch.wantedSinceMs) : silentSinceMs;
+    return this.served.live.missingSinceMs;
   }
 
   /** Whether the first of its sources should be on air and is not. */
@@ -303,7 +293,7 @@ export class Channel {
 
   /** Whether the source on air sends digital silence. */
   get isSilence(): boolean {
-    return this.switch.healthOnAir?.troubles.silent ?? false;
+    return this.#own.isSilence;
   }
 
   /** Whether the first of its sources is not the one on air. */
@@ -316,84 +306,10 @@ export class Channel {
     return this.#all.cluster?.sources === false ? [] : this.#config.sources;
   }
 
-  #inputOf(config: SourceConfig): NextInput {
-    const all = this.#all;
-    const [clock, log] = [this.#clock, this.#log];
-    const onDemand = config.type === 'pull' && config.onDemand;
-    const lingerMs = config.type === 'pull' ? config.lingerSeconds * 1000 : 0;
-    const returnMs = config.type === 'encoder' ? config.lingerSeconds * 1000 : 0;
-    const bitrateKbps = config.type === 'file' ? 0 : (this.#config.bitrateKbps ?? 0);
-    const make = (input: Input) => {
-      if (config.type === 'file') return new FileSource(input, clock, config.path, () => this.audio.roomMs);
-      if (config.type === 'pull') return makePull(config, all, { channel: this.key, clock, log, input });
-      const encoder = () => this.#encoderConfig ?? config;
-      return new EncoderSource(
-        input,
-        clock,
-        live<EncoderOptions>({
-          channel: () => this.key,
-          aheadMs: () => all.sources.aheadSeconds * 1000,
-          bodyTimeoutMs: () => all.sources.bodyTimeoutSeconds * 1000,
-          takeover: () => encoder().takeover,
-          silentMs: () => all.sources.stallMs,
-          framelessBytes: () => all.sources.framelessBytes,
-          facts: () => all.limits,
-          onEvent: () => (event, fields) => input.health.report(event, fields),
-          onEnded: () => (connection, reason) => log.info({ channel: this.key, connection, reason }, 'encoder ended'),
-        }),
-      );
-    };
-    return { settings: { onDemand, lingerMs, returnMs, bitrateKbps }, make };
-  }
-
-  get #encoderConfig(): EncoderConfig | undefined {
-    return this.#config.sources.find((source) => source.type === 'encoder');
-  }
-
-  /** Why one is on air and not another: `encoder up: unsteady`. */
-  #sourceStates(): readonly string[] {
-    const { sources, healths } = this.switch;
-    return sources.map(({ kind, state }, place) => {
-      const troubles = Object.entries(healths[place]!.troubles).flatMap(([trouble, is]) => (is ? [trouble] : []));
-      return `${kind} ${state}${troubles.length === 0 ? '' : `: ${troubles.join(', ')}`}`;
-    });
-  }
-
-  /** One line a second at most for each source and event. */
-  #report(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
-    const kind = this.switch.sources[place]?.kind;
-    const all = { channel: this.key, source: kind, place, event, ...fields };
-    this.#note(event, place, kind ?? null, '', isOver);
-    if (isOver) this.#log.info(all, 'source recovered');
-    else this.#repeats.warn(`${place} ${event}`, all, 'source event');
-  }
-
-  #note(what: string, place: number | null, kind: string | null, reason: string, isOver = false): void {
-    this.#timeline.add({ atMs: Math.round(this.#clock.wallMs()), what, place, kind, reason, isOver });
-  }
-
-  #encoderPlace(): EncoderPlace | undefined {
-    const source = this.#encoderSource;
-    if (source === undefined) return undefined;
-    return {
-      channelKey: this.key,
-      get isBusy() {
-        return source.busy;
-      },
-      get agent() {
-        return source.agent;
-      },
-      get quietMs() {
-        return source.quietMs;
-      },
-      attach: (socket, first, headers, address) => source.attach(socket, first, headers, address),
-    };
-  }
-
   /** As EncoderMount has it. */
   async #sendTitle(title: SourceTitle): Promise<boolean> {
     const source = this.#encoderSource;
-    const config = this.#encoderConfig;
+    const config = encoderOf(this.#config);
     if (source === undefined || config === undefined) return false;
     if (this.#elsewhere !== null) return await this.#sendTitleElsewhere(title, source, config);
     if (!config.titlesWhileAway && source.state !== 'up') return false;
@@ -409,40 +325,21 @@ export class Channel {
     if (titlesFrom.includes('encoder')) await this.#output?.onTitle(this.key, title, source);
     return true;
   }
+}
 
-  #makeLive(): ChannelLive {
-    const channel = this;
-    return {
-      get onAirSinceMs() {
-        return channel.#elsewhere === null ? channel.#onAirSinceMs : channel.#elsewhere.onAirSinceMs;
-      },
-      get silentSinceMs() {
-        return channel.silentSinceMs;
-      },
-      get missingSinceMs() {
-        return channel.missingSinceMs;
-      },
-      get isSilence() {
-        return channel.#elsewhere?.isSilence ?? channel.isSilence;
-      },
-      get onAir() {
-        if (channel.#elsewhere !== null) return channel.#elsewhere.onAir;
-        const { onAir, sources } = channel.switch;
-        const place = onAir === null ? -1 : sources.indexOf(onAir);
-        return place < 0 ? null : place;
-      },
-      get contentType() {
-        return channel.#elsewhere === null ? channel.switch.onAir?.contentType : channel.#elsewhere.contentType;
-      },
-      get facts() {
-        return channel.#elsewhere === null ? channel.switch.onAir?.facts : channel.#elsewhere.facts;
-      },
-      get sends() {
-        return channel.#elsewhere === null ? channel.audio.sends : channel.#elsewhere.sends;
-      },
-      get hopeful() {
-        return channel.#elsewhere?.hopeful ?? (channel.switch.hopeful || channel.audio.delayedMs > 0);
-      },
-    };
-  }
+function encoderPlace(channelKey: string, source: EncoderSource | undefined): EncoderPlace | undefined {
+  if (source === undefined) return undefined;
+  return {
+    channelKey,
+    get isBusy() {
+      return source.busy;
+    },
+    get agent() {
+      return source.agent;
+    },
+    get quietMs() {
+      return source.quietMs;
+    },
+    attach: (socket, first, headers, address) => source.attach(socket, first, headers, address),
+  };
 }

@@ -1,0 +1,60 @@
+/** A source made from the configuration, and how the switch takes it. Owned by the channel. */
+
+import type { Clock } from '../base/clock.js';
+import { live } from '../base/live.js';
+import type { Log } from '../base/log.js';
+import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
+import { type EncoderOptions, EncoderSource } from '../source/encoder.js';
+import { FileSource } from '../source/file.js';
+import type { Input } from '../source/input.js';
+import type { NextInput } from '../source/switch.js';
+import { makePull } from './pulled.js';
+
+export type EncoderConfig = Extract<SourceConfig, { type: 'encoder' }>;
+
+export interface InputParts {
+  /** The channel's. */
+  readonly key: string;
+  readonly config: ChannelConfig;
+  readonly all: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** As FileSource has it. */
+  roomMs(): number;
+}
+
+/** The encoder that the channel takes, as the configuration has it now. */
+export function encoderOf({ sources }: ChannelConfig): EncoderConfig | undefined {
+  return sources.find((source) => source.type === 'encoder');
+}
+
+export function makeInput(
+  config: SourceConfig,
+  { key, config: channel, all, clock, log, roomMs }: InputParts,
+): NextInput {
+  const onDemand = config.type === 'pull' && config.onDemand;
+  const lingerMs = config.type === 'pull' ? config.lingerSeconds * 1000 : 0;
+  const returnMs = config.type === 'encoder' ? config.lingerSeconds * 1000 : 0;
+  const bitrateKbps = config.type === 'file' ? 0 : (channel.bitrateKbps ?? 0);
+  const make = (input: Input) => {
+    if (config.type === 'file') return new FileSource(input, clock, config.path, roomMs);
+    if (config.type === 'pull') return makePull(config, all, { channel: key, clock, log, input });
+    const encoder = () => encoderOf(channel) ?? config;
+    return new EncoderSource(
+      input,
+      clock,
+      live<EncoderOptions>({
+        channel: () => key,
+        aheadMs: () => all.sources.aheadSeconds * 1000,
+        bodyTimeoutMs: () => all.sources.bodyTimeoutSeconds * 1000,
+        takeover: () => encoder().takeover,
+        silentMs: () => all.sources.stallMs,
+        framelessBytes: () => all.sources.framelessBytes,
+        facts: () => all.limits,
+        onEvent: () => (event, fields) => input.health.report(event, fields),
+        onEnded: () => (connection, reason) => log.info({ channel: key, connection, reason }, 'encoder ended'),
+      }),
+    );
+  };
+  return { settings: { onDemand, lingerMs, returnMs, bitrateKbps }, make };
+}

@@ -1,0 +1,96 @@
+/** What a channel's sources here make of it, as its clients and operators need it. Kept by the channel, which says what its switch does. */
+
+import type { ChannelAudio } from '../audio/channel-audio.js';
+import type { Clock } from '../base/clock.js';
+import { live } from '../base/live.js';
+import type { ChannelConfig } from '../config/schema.js';
+import type { SourceFacts } from '../source/facts.js';
+import type { Switch } from '../source/switch.js';
+import type { ChannelLive } from './served.js';
+
+export interface OwnLiveParts {
+  readonly config: ChannelConfig;
+  readonly clock: Clock;
+  readonly audio: ChannelAudio;
+  readonly switch: Switch;
+}
+
+export class OwnLive implements ChannelLive {
+  readonly #parts: OwnLiveParts;
+  #onAirSinceMs: number | null = null;
+  /** Since when no source has been on air, monotonic milliseconds; +∞ while one is. */
+  #offAirSinceMs: number;
+
+  constructor(parts: OwnLiveParts) {
+    this.#parts = parts;
+    this.#offAirSinceMs = parts.clock.now();
+  }
+
+  /** A source is on air, or none. */
+  changed(isOnAir: boolean): void {
+    const { clock } = this.#parts;
+    this.#offAirSinceMs = isOnAir ? Number.POSITIVE_INFINITY : clock.now();
+    this.#onAirSinceMs = isOnAir ? (this.#onAirSinceMs ?? clock.wallMs()) : null;
+  }
+
+  /** The source on air was so in another process. @param onAirSinceMs there */
+  goOn(onAirSinceMs: number | null): void {
+    this.#onAirSinceMs = onAirSinceMs;
+    this.#offAirSinceMs = Number.POSITIVE_INFINITY;
+  }
+
+  get onAirSinceMs(): number | null {
+    return this.#onAirSinceMs;
+  }
+
+  get silentSinceMs(): number {
+    return Math.max(this.#offAirSinceMs, this.#parts.audio.emptySinceMs);
+  }
+
+  get missingSinceMs(): number {
+    const { config, switch: sources } = this.#parts;
+    const { silentSinceMs } = this;
+    if (silentSinceMs === Number.POSITIVE_INFINITY || config.partTime) return Number.POSITIVE_INFINITY;
+    return sources.onDemand ? Math.max(silentSinceMs, sources.wantedSinceMs) : silentSinceMs;
+  }
+
+  get isSilence(): boolean {
+    return this.#parts.switch.healthOnAir?.troubles.silent ?? false;
+  }
+
+  get onAir(): number | null {
+    const { placeOnAir } = this.#parts.switch;
+    return placeOnAir < 0 ? null : placeOnAir;
+  }
+
+  get contentType(): string | undefined {
+    return this.#parts.switch.onAir?.contentType;
+  }
+
+  get sends(): string | null {
+    return this.#parts.audio.sends;
+  }
+
+  get facts(): SourceFacts | undefined {
+    return this.#parts.switch.onAir?.facts;
+  }
+
+  get hopeful(): boolean {
+    return this.#parts.switch.hopeful || this.#parts.audio.delayedMs > 0;
+  }
+}
+
+/** As whoever feeds the channel says it, now here and now elsewhere. */
+export function liveOf(feeding: () => ChannelLive): ChannelLive {
+  return live<ChannelLive>({
+    onAirSinceMs: () => feeding().onAirSinceMs,
+    silentSinceMs: () => feeding().silentSinceMs,
+    missingSinceMs: () => feeding().missingSinceMs,
+    isSilence: () => feeding().isSilence,
+    onAir: () => feeding().onAir,
+    contentType: () => feeding().contentType,
+    sends: () => feeding().sends,
+    facts: () => feeding().facts,
+    hopeful: () => feeding().hopeful,
+  });
+}

@@ -1,0 +1,70 @@
+/** What becomes of a channel's sources, as its log and its timeline have it. Owned by the channel. */
+
+import type { Clock } from '../base/clock.js';
+import { type Log, Repeats } from '../base/log.js';
+import type { SourceEvent } from '../source/health.js';
+import type { Source } from '../source/source.js';
+import type { Switch } from '../source/switch.js';
+import { SourceTimeline, type TimelineEntry } from './source-timeline.js';
+
+export interface SourceLogParts {
+  /** The channel's. */
+  readonly key: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Asked once something has become of its sources. */
+  sources(): Switch;
+}
+
+export class SourceLog {
+  readonly #parts: SourceLogParts;
+  readonly #repeats: Repeats;
+  #timeline = new SourceTimeline();
+
+  constructor(parts: SourceLogParts) {
+    this.#parts = parts;
+    this.#repeats = new Repeats(parts.log);
+  }
+
+  /** Oldest first. */
+  get entries(): readonly TimelineEntry[] {
+    return this.#timeline.entries;
+  }
+
+  /** What another process has seen of them stands before. */
+  goOn(entries: readonly TimelineEntry[]): void {
+    this.#timeline = new SourceTimeline(entries);
+  }
+
+  /** Another one is on air, or none. */
+  changed(source: Source | null, reason: string): void {
+    const { key, log, sources } = this.#parts;
+    log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
+    log.debug({ channel: key, sources: this.#states() }, 'sources, best first');
+    const place = source === null ? -1 : sources().sources.indexOf(source);
+    this.#note('on-air', place === -1 ? null : place, source?.kind ?? null, reason);
+  }
+
+  /** One line a second at most for each source and event. */
+  report(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
+    const { key, log, sources } = this.#parts;
+    const kind = sources().sources[place]?.kind;
+    const all = { channel: key, source: kind, place, event, ...fields };
+    this.#note(event, place, kind ?? null, '', isOver);
+    if (isOver) log.info(all, 'source recovered');
+    else this.#repeats.warn(`${place} ${event}`, all, 'source event');
+  }
+
+  /** Why one is on air and not another: `encoder up: unsteady`. */
+  #states(): readonly string[] {
+    const { sources, healths } = this.#parts.sources();
+    return sources.map(({ kind, state }, place) => {
+      const troubles = Object.entries(healths[place]!.troubles).flatMap(([trouble, is]) => (is ? [trouble] : []));
+      return `${kind} ${state}${troubles.length === 0 ? '' : `: ${troubles.join(', ')}`}`;
+    });
+  }
+
+  #note(what: string, place: number | null, kind: string | null, reason: string, isOver = false): void {
+    this.#timeline.add({ atMs: Math.round(this.#parts.clock.wallMs()), what, place, kind, reason, isOver });
+  }
+}
