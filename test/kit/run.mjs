@@ -2,7 +2,7 @@
  * `npm test` and `npm run test:long`: all files of a form, several at a time, then those that measure a machine at rest, one by one. A
  * file that fails is run again alone (tap-runs.mjs). One closing line for all. With files as arguments: only those, once.
  *
- * The short form (8 to 10 minutes) leaves out `LONG`: what takes long by its nature (crashes, disks, clocks, attacks) and all but one of the real
+ * The short form (7 to 9 minutes) leaves out `LONG`: what takes long by its nature (crashes, disks, clocks, attacks) and all but one of the real
  * programs of a kind. The long form has those, the long forms of some others (LONG=1), test/behaviour once more on two machines, each with workers or
  * none (TEST_NODES=2), and the reload on a hub and two workers (TEST_WORKERS=2).
  */
