@@ -65,7 +65,8 @@ export class Network {
   readonly #core: Core;
   readonly #parts: NetworkParts;
   #pageChannels: ReturnType<typeof pageChannels>;
-  #documents: ApiDocuments;
+  /** Null: nobody has asked for them yet. */
+  #documents: ApiDocuments | null = null;
   #pushLimits: LoadedConfig['limits'];
 
   constructor(core: Core, parts: NetworkParts) {
@@ -74,7 +75,6 @@ export class Network {
     this.#core = core;
     this.#parts = parts;
     this.#pageChannels = pageChannels(config);
-    this.#documents = documents(limits);
     this.#pushLimits = { ...limits };
     this.guards = makeGuards(core);
     this.adminAccess = new AdminAccess(
@@ -127,6 +127,8 @@ export class Network {
   async ready(ops: Omit<Ops, 'cluster'>): Promise<void> {
     const { app } = this.router;
     const { config } = this.#core;
+    // First: it teaches the router what a playlist is, which then looks at all routes that are there once more.
+    this.streams.register(app, this.#parts.statuses);
     const rates = this.#pushRates();
     this.#registerPush(rates);
     registerHeard(app, this.#parts.reports, () => Math.ceil(config.sessions.reportSeconds));
@@ -143,8 +145,7 @@ export class Network {
       stations: () => countedStations(config),
     });
     registerPage(app, () => this.#pageChannels);
-    this.streams.register(app, this.#parts.statuses);
-    registerDocuments(app, () => this.#documents);
+    registerDocuments(app, () => (this.#documents ??= documents(config.limits)));
     await this.router.ready();
   }
 
@@ -172,7 +173,7 @@ export class Network {
     this.#parts.statuses.refresh();
     this.router.refresh();
     this.#pageChannels = pageChannels(config);
-    this.#documents = documents(config.limits);
+    this.#documents = null;
     this.#pushLimits = { ...config.limits };
     this.#live?.refresh();
   }

@@ -80,7 +80,7 @@ export class OwnLive implements ChannelLive {
   }
 }
 
-/** As whoever feeds the channel says it, now here and now elsewhere. */
+/** As what feeds the channel says it: its sources here, or another machine. */
 export function liveOf(feeding: () => ChannelLive): ChannelLive {
   return live<ChannelLive>({
     onAirSinceMs: () => feeding().onAirSinceMs,

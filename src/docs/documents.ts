@@ -1,4 +1,4 @@
-/** The three documents together, made once at start. They describe the interface of one server: its limits and its version. */
+/** The three documents together, made when one is asked for. They describe the interface of one server: its limits and its version. */
 
 import { ownVersion } from '../base/version.js';
 import type { PushLimits } from '../metadata/push-schema.js';
