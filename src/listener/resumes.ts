@@ -11,9 +11,12 @@ import type { Listener } from './listener.js';
 import type { Runs } from './runs.js';
 import type { TurnHandler } from './slots.js';
 
-/** Nothing for this time, and for this many times what its last segment lasts, is a pause. */
-const PAUSE_MS = 1500;
-const PAUSE_SEGMENTS = 2;
+/**
+ * Nothing for this time, and for this many times what its last segment lasts, is a pause. A source that sends so unevenly costs no more turns: who
+ * has had one finds nothing with the next.
+ */
+const PAUSE_MS = 1200;
+const PAUSE_SEGMENTS = 1.2;
 /** Turns in one tick: some 10 ms. */
 const TURNS_PER_TICK = 1000;
 
