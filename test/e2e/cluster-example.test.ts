@@ -6,7 +6,7 @@ import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { Player, until } from '../kit/player.js';
-import { freePort, PROGRAM } from '../kit/process.js';
+import { freePort, freePorts, PROGRAM } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { noRedis } from '../kit/redis.js';
 import { tempFolder } from '../kit/server.js';
@@ -19,9 +19,13 @@ t.setTimeout(200_000);
 
 /** A copy with ports of this test's own. */
 async function copyOf(folder: string): Promise<{ readonly front: number; readonly nodes: readonly [number, number] }> {
-  const ports = await Promise.all(
-    ['6390', '8000', '8001', '8002', '8101', '8102'].map(async (port) => [port, await freePort()] as const),
-  );
+  // What lies side by side in the example does so here: the machines must not take one another's.
+  const [http, tapes] = [await freePorts(4), await freePorts(2)];
+  const ports: (readonly [string, number])[] = [
+    ...[0, 1, 2].map((i) => [`${8000 + i}`, http + i] as const),
+    ...[0, 1].map((i) => [`${8101 + i}`, tapes + i] as const),
+    ['6390', await freePort()],
+  ];
   cpSync(join(ROOT, 'config'), join(folder, 'config'), { recursive: true });
   for (const file of ['node.yaml', 'haproxy.cfg', 'start.sh']) {
     const path = join(folder, 'config/cluster', file);
