@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Two machines on this one, with Redis between them and HAProxy in front: http://127.0.0.1:8000. Ctrl-C ends all of it.
+# Two machines on this one, with Redis between them and HAProxy in front: http://127.0.0.1:8000. Ctrl-C ends all of it, and so does the end of
+# anything but one machine.
 # Needs redis-server; without haproxy the machines are at 8001 and 8002 only, and must not expect its PROXY headers. A first `npm run build` must have been.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -38,4 +39,10 @@ NODE=one PORT=8001 TAPES_PORT=8101 DATA=$work/one node "$main" start "$config" &
 pids+=($!)
 NODE=two PORT=8002 TAPES_PORT=8102 DATA=$work/two node "$main" start "$config" &
 pids+=($!)
-wait -n
+nodes=("${pids[@]: -2}")
+others=("${pids[@]:0:${#pids[@]}-2}")
+# kill -0 of several processes succeeds where one of them is there.
+while kill -0 "${nodes[@]}" 2>/dev/null; do
+  for pid in "${others[@]}"; do kill -0 "$pid" 2>/dev/null || exit 1; done
+  wait -n || true
+done

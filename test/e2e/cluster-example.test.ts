@@ -2,11 +2,12 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { Player, until } from '../kit/player.js';
 import { freePort, freePorts, PROGRAM } from '../kit/process.js';
+import { childrenOf } from '../kit/process-sockets.js';
 import { missing } from '../kit/program.js';
 import { noRedis } from '../kit/redis.js';
 import { tempFolder } from '../kit/server.js';
@@ -104,6 +105,22 @@ t.test('the example', { skip: noRedis || missing('haproxy') }, async (t) => {
   const at = audio.indexOf(Buffer.from('fffb9064', 'hex'), Math.max(0, audio.length - 20_000));
   reader.feed(audio.subarray(at));
   t.equal(reader.fault, '');
+
+  const one = childrenOf(child.pid!).find((pid) =>
+    readFileSync(`/proc/${pid}/environ`, 'latin1').includes('\0NODE=one\0'),
+  );
+  const machine = [one!, ...childrenOf(one!)];
+  process.kill(one!, 'SIGKILL');
+  await until(
+    () => !machine.some((pid) => existsSync(`/proc/${pid}`)),
+    5000,
+    () => 'it has not ended',
+  );
+  const other = new Player(front, '/studio.mp3', { keep: true });
+  t.teardown(() => other.close());
+  await other.until(({ audioBytes }) => audioBytes > 50_000, 20_000);
+  t.equal((await ask(t, front, 'GET /metapush/studio/studio-token?artist=A&song=C HTTP/1.1')).status, 200);
+  await other.until(({ titles }) => titles.some(({ title }) => title === 'A - C'), 20_000);
 
   child.kill('SIGTERM');
   const [code] = await once(child, 'exit');
