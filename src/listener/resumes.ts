@@ -21,7 +21,6 @@ const PAUSE_SEGMENTS = 1.2;
 const TURNS_PER_TICK = 1000;
 
 interface Watched {
-  listeners: number;
   /** The number of its next segment, and when that last became another one. */
   head: number;
   atMs: number;
@@ -39,15 +38,14 @@ export class Resumes {
     this.#slots = slots;
   }
 
-  /** A listener of this tape has come. Balance with `leave`. */
+  /** A listener of this tape has come. */
   enter(runs: Runs, nowMs: number): void {
-    const watched = this.#watched.get(runs);
-    if (watched !== undefined) watched.listeners++;
-    else this.#watched.set(runs, { listeners: 1, head: runs.tape.head, atMs: nowMs, slot: NONE });
+    if (!this.#watched.has(runs)) this.#watched.set(runs, { head: runs.tape.head, atMs: nowMs, slot: NONE });
   }
 
+  /** One has left. */
   leave(runs: Runs): void {
-    if (--this.#watched.get(runs)!.listeners === 0) this.#watched.delete(runs);
+    if (runs.isEmpty) this.#watched.delete(runs);
   }
 
   /** Each tick. */

@@ -58,6 +58,11 @@ export class Runs {
     this.#listeners++;
   }
 
+  /** Whether the tape has no listener. */
+  get isEmpty(): boolean {
+    return this.#listeners === 0;
+  }
+
   leave(): void {
     if (--this.#listeners >= LEAST_LISTENERS) return;
     this.#runs.length = 0;

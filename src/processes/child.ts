@@ -10,7 +10,7 @@ import { readConfig } from './configuration.js';
 import { leave, stopWhenBroken } from './leaving.js';
 import { ALIVE_MS, type Boot, type FromChild, MESSAGES_VERSION, type ProcessRole, type ToChild } from './messages.js';
 
-/** Runs what this process is for; resolves at once, and ends the process when the work has ended. */
+/** Runs what this process is for; resolves when that is loaded, and ends the process when the work has ended. */
 export async function runChild(): Promise<void> {
   const role = process.env['AIRSPLICE_PROCESS'] as ProcessRole;
   process.title = `airsplice ${role}`;

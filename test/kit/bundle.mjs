@@ -12,6 +12,7 @@ import { FOR_NODE } from '../../src/bundle.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = `${ROOT}node_modules/.cache/tests/`;
+
 /** @returns the folder in which `test/x/y.test.js` stands for `test/x/y.test.ts` */
 export async function bundleTests() {
   const { dependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));

@@ -118,7 +118,7 @@ const forms = {
   '--workers': () => inTurn([onWorkers()]),
   '--nodes': () => inTurn([onNodes()]),
 };
-const isOfFiles = named.length > 0 && !(named[0] in forms);
-if (!isOfFiles) process.env.TEST_BUNDLE = await bundleTests();
-const isOk = named.length === 0 ? short() : named[0] in forms ? forms[named[0]]() : tap(named, {});
+const form = named.length === 0 ? short : forms[named[0]];
+if (form) process.env.TEST_BUNDLE = await bundleTests();
+const isOk = form ? form() : tap(named, {});
 process.exitCode = isOk ? 0 : 1;

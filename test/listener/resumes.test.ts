@@ -26,8 +26,15 @@ class Crowd {
   add(runs: Runs, count: number): void {
     for (let i = 0; i < count; i++) {
       this.slots[this.#count++ % this.slots.length]!.push({ runs } as Listener);
+      runs.enter();
       this.resumes.enter(runs, this.nowMs);
     }
+  }
+
+  /** One that has left its slot. */
+  leave(runs: Runs): void {
+    runs.leave();
+    this.resumes.leave(runs);
   }
 
   /** A tick. */
@@ -95,12 +102,12 @@ t.test('who has left has no turn, and nothing is left of a tape without listener
   const runs = crowd.tape();
   crowd.add(runs, 2);
   crowd.slots[0]!.pop();
-  crowd.resumes.leave(runs);
+  crowd.leave(runs);
   crowd.pass(1300);
   runs.tape.head++;
   t.equal(crowd.look(), 1);
   crowd.slots[1]!.pop();
-  crowd.resumes.leave(runs);
+  crowd.leave(runs);
   crowd.pass(1300);
   runs.tape.head++;
   crowd.add(runs, 1);
