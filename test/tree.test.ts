@@ -38,7 +38,6 @@ const NO_SOURCE: Readonly<Record<string, string>> = {
   'source/switch-model': 'source/switch.ts: all of it, against a model',
   'source/switch-steady': 'source/switch.ts: losses and stalls, again and again',
   'source/switch-titles': 'source/switch.ts: titles, and the audio that waits for them',
-  'kit/pretest': 'what package.json runs before the tests',
   'now-playing/story': 'the room as a whole, against a model',
   'statistics/cost': 'what statistics cost a process with 10,000 listeners',
 };

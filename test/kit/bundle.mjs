@@ -5,7 +5,7 @@
  * Only packages that the server has are in it: `tap` and other tools are loaded as they are. What a file says of its own place holds.
  */
 
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { FOR_NODE } from '../../src/bundle.mjs';
@@ -13,16 +13,21 @@ import { FOR_NODE } from '../../src/bundle.mjs';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = `${ROOT}node_modules/.cache/tests/`;
 
-/** @returns the folder in which `test/x/y.test.js` stands for `test/x/y.test.ts` */
-export async function bundleTests() {
+/** What is one thing for all files of a process, and the bundle's own loader (pool.mjs): it stays where it is. */
+const TAP = pathToFileURL(`${ROOT}test/kit/current-file.mjs`).href;
+
+/**
+ * @param files `test/x/y.test.ts`
+ * @returns the folder in which `test/x/y.test.js` stands for each
+ */
+export async function bundleTests(files) {
   const { dependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
   const bundled = new Set(Object.keys(dependencies).filter((name) => !FOR_NODE.external.includes(name)));
-  const tests = readdirSync(`${ROOT}test`, { recursive: true }).filter((file) => file.endsWith('.test.ts'));
   rmSync(FOLDER, { recursive: true, force: true });
   await build({
     ...FOR_NODE,
     absWorkingDir: ROOT,
-    entryPoints: tests.map((file) => `test/${file}`),
+    entryPoints: files,
     outdir: FOLDER,
     outbase: ROOT,
     chunkNames: 'chunks/[hash]',
@@ -34,9 +39,11 @@ export async function bundleTests() {
 function setUp(made, bundled) {
   made.onResolve({ filter: /^[^./]/ }, ({ path, importer, kind }) => {
     if (kind === 'entry-point' || importer.includes('/node_modules/')) return;
+    if (path === 'tap') return { path: TAP, external: true };
     const [scope, name] = path.split('/');
     return bundled.has(scope.startsWith('@') ? `${scope}/${name}` : scope) ? undefined : { path, external: true };
   });
+  made.onResolve({ filter: /\/current-file\.mjs$/ }, () => ({ path: TAP, external: true }));
   made.onLoad({ filter: /\.(ts|mjs)$/ }, ({ path }) => {
     if (path.includes('/node_modules/')) return;
     const own = JSON.stringify(pathToFileURL(path).href);

@@ -1,2 +1,2 @@
-/** Whether tests run in their long form: `npm run test:long` sets LONG=1. */
+/** Whether tests run in their long form: tiers C and D (test/README.md) set LONG=1. */
 export const isLong = process.env.LONG === '1';

@@ -5,15 +5,20 @@
 
 import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
+import { currentFile } from './current-file.mjs';
 
-let drawn = 0;
+/** How many each file has drawn. */
+const drawn = new Map<string, number>();
 
 /** @returns SEED; else one that follows from the run's, this file and how many it has drawn; else any: below 2 ** 31 */
 export function drawSeed(): number {
   const { SEED, RUN_SEED } = process.env;
   if (SEED !== undefined) return Number(SEED);
   if (RUN_SEED === undefined) return Math.floor(Math.random() * 2 ** 31);
-  const from = `${RUN_SEED} ${relative(process.cwd(), process.argv[1]!)} ${drawn++}`;
+  const file = currentFile() ?? relative(process.cwd(), process.argv[1]!);
+  const count = drawn.get(file) ?? 0;
+  drawn.set(file, count + 1);
+  const from = `${RUN_SEED} ${file} ${count}`;
   return createHash('sha256').update(from).digest().readUInt32BE(0) >>> 1;
 }
 

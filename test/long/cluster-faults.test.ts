@@ -1,6 +1,6 @@
 /**
  * A cluster by seed: three machines (network namespaces), whatever is killed, stopped, emptied or cut off meanwhile (test/kit/cluster-faults.ts).
- * Five minutes, of each kind some; MINUTES=60 is an hour of each; SEED plays one again.
+ * Five minutes, of each kind some; MINUTES=60 is an hour of each, MINUTES=1,0.7 says them by kind; SEED plays one again.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -13,13 +13,13 @@ import { noHosts } from '../kit/hosts.js';
 import { Random } from '../kit/random.js';
 import { noRedis } from '../kit/redis.js';
 
-const MINUTES = process.env['MINUTES'];
+const [single = 3, pair = single] = process.env['MINUTES']?.split(',').map(Number) ?? [3, 2];
 /** How far the clock of one machine is off. */
 const SKEW = '+30s';
 const clock = FAKETIME_LIBRARY === undefined ? {} : withFakedClock({ FAKETIME: SKEW });
 const KINDS = [
-  { isPair: false, minutes: Number(MINUTES ?? 3) },
-  { isPair: true, minutes: Number(MINUTES ?? 2) },
+  { isPair: false, minutes: single },
+  { isPair: true, minutes: pair },
 ];
 /** In an hour, and to start and end. */
 t.setTimeout(KINDS.reduce((sum, { minutes }) => sum + minutes, 0) * 60_000 + 480_000);

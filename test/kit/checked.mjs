@@ -1,0 +1,43 @@
+/** A run of tests with the build before it, and types, lint and format beside it. */
+
+import { spawn } from 'node:child_process';
+
+/**
+ * @param {() => Promise<boolean>} runTests whether they passed; with the time that the build took
+ * @returns whether the build, the tests and what ran beside them all passed; without a build there are no tests
+ */
+export async function withChecks(runTests) {
+  const built = await runScript('build');
+  if (!built.isOk) return false;
+  const linting = runScript('lint');
+  const isPassed = await runTests(built.ms);
+  const linted = await linting;
+  if (!linted.isOk) process.stdout.write('\nnpm run lint failed: see above\n');
+  return isPassed && linted.isOk;
+}
+
+/**
+ * Runs `npm run NAME`; what it prints comes at its end, in one piece.
+ *
+ * @returns whether it ended with 0, and after how many ms
+ */
+function runScript(name) {
+  const startedMs = performance.now();
+  const child = spawn('npm', ['run', '-s', name], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    shell: process.platform === 'win32',
+  });
+  const printed = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => printed.push(chunk));
+  return new Promise((done) => {
+    const end = (isOk) => {
+      process.stdout.write(Buffer.concat(printed));
+      done({ isOk, ms: performance.now() - startedMs });
+    };
+    child.once('error', (error) => {
+      printed.push(Buffer.from(`npm run ${name}: ${error.message}\n`));
+      end(false);
+    });
+    child.once('close', (code) => end(code === 0));
+  });
+}

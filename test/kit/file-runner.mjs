@@ -1,0 +1,78 @@
+/**
+ * A process of a pool (pool.mjs): runs test files one after the other, each as a test below tap's own root, and says how it went. It gets the
+ * next file when one has ended, and ends when there is none.
+ *
+ * What a file leaves open is seen at the end: the process then has to end by itself.
+ */
+
+import { readFileSync } from 'node:fs';
+import { Writable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
+import { t as root } from 'tap';
+import { Counts } from './counts.mjs';
+import { beginFile } from './current-file.mjs';
+
+/** In which a process without a test left has ended, but for what its files left open. */
+const LEFT_OPEN_MS = 10_000;
+const LOOK_MS = 100;
+/** Linux's, for all that it says to programs. */
+const TICK_MS = 10;
+
+process.setSourceMapsEnabled(true);
+// Its TAP is of no use: the counts are made here.
+root.pipe(new Writable({ write: (_chunk, _encoding, done) => done() }));
+root.register();
+// It waits for orders; `register` lets it go.
+process.channel.ref();
+
+const send = (message) => process.send(message);
+const ran = [];
+let timer;
+
+async function run({ file, path, timeoutMs }) {
+  const counts = new Counts((line) => send({ line }));
+  const startedMs = performance.now();
+  const startedCpuMs = cpuMs();
+  let test;
+  let ended;
+  await root.test(file, { timeout: timeoutMs }, async (own) => {
+    test = own;
+    ended = counts.watch(own.parser, [file]);
+    beginFile(file, own);
+    await import(pathToFileURL(path).href);
+  });
+  if (!ended()) counts.skip([file], test.results.plan.comment || 'asserts nothing');
+  ran.push(file);
+  send({ file, counts: counts.all, ms: performance.now() - startedMs, cpuMs: cpuMs() - startedCpuMs });
+}
+
+/** Of this process, and of those that it started and that have ended (proc(5), /proc/PID/stat). */
+function cpuMs() {
+  try {
+    const text = readFileSync('/proc/self/stat', 'latin1');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * TICK_MS, 0);
+  } catch {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  }
+}
+
+function end() {
+  root.end();
+  process.disconnect();
+  const sinceMs = performance.now();
+  timer = setInterval(() => {
+    if (performance.now() - sinceMs < LEFT_OPEN_MS) return;
+    const open = process.getActiveResourcesInfo().filter((name) => name !== 'TTYWrap' && name !== 'PipeWrap');
+    process.stderr.write(`left open by one of ${ran.join(' ')}: ${open.join(', ')}\n`);
+    process.exit(3);
+  }, LOOK_MS);
+  timer.unref();
+}
+
+process.on('message', (order) => {
+  if (order === null) end();
+  else void run(order);
+});
+send({ isReady: true });

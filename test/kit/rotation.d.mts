@@ -1,0 +1,1 @@
+export declare function touchedBy(names: readonly string[], changed: readonly string[]): string[];

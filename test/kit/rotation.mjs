@@ -1,0 +1,71 @@
+/**
+ * Which of the rotated files (tiers.mjs) a commit runs: a third, by its place in the history, so that three commits in a row run all of them, and besides
+ * what the latest change touches.
+ */
+
+import { spawnSync } from 'node:child_process';
+
+/** A change is what came within this time before the commit. */
+const CHANGE_SECONDS = 4 * 3600;
+
+/** Sources → the rotated tests that are about them, by what stands behind `test/`. */
+const ABOUT = [
+  [
+    /^src\/(cluster|link)\//,
+    /^nodes |^behaviour\/cluster-titles|cluster-stops|^e2e\/(origins|other-version)|replica-tape/,
+  ],
+  [
+    /^src\/(processes|app)\//,
+    /^workers |hostile-workers|long\/processes|other-version|reload-deaths|^e2e\/(start|systemd)/,
+  ],
+  [/^src\/(config|app)\//, /reload-pairs|reload-deaths/],
+  [
+    /^src\/(audio|source|channel)\//,
+    /^audio\/|encoders-|aac-joins|darkice|ogg|transcribed|decoders|long\/(players|icecast)|fallback-restart/,
+  ],
+  [/^src\/(http\/ingest|net)\//, /encoders-|darkice|fuzz-front|proxies|attacks|net\/connections|media-clock/],
+  [
+    /^src\/(listener|http\/stream)\//,
+    /players|heard-places|unread-answers|write-seconds|quiet|firefox|restarts|churn|large-station/,
+  ],
+  [/^src\/(titles|now-playing|metadata|feed|http\/(poll|watch))\//, /truth|cluster-titles|long\/fuzz|clock/],
+  [/^src\/(store|statistics)\//, /store|faults|crash|backup|kept-statistics|clock/],
+  [/^src\/(alerts|base)\//, /alerts|monitoring|e2e\/log|systemd/],
+  [
+    /^src\/(cli|setup)\/|^config\/|^package(-lock)?\.json$/,
+    /^cli\/|newcomer|package|cluster-example|monitoring|systemd/,
+  ],
+  [/^src\/(docs|web|client|http\/admin)\//, /generated-clients|^docs\/|page-acts|firefox/],
+  [/^bench\//, /long\/(bench|truth|soak)/],
+];
+
+/** @returns 0, 1 or 2: TEST_PART, else by the number of commits before this one */
+export function partOf() {
+  const { TEST_PART } = process.env;
+  return Number(TEST_PART ?? git('rev-list', '--count', 'HEAD') ?? 0) % 3;
+}
+
+/**
+ * @param names `programs e2e/log`: the list in which the test stands, and what is behind `test/`
+ * @param changed paths of files, as `git diff --name-only` says them
+ * @returns those of the names that are about a changed file, or are one
+ */
+export function touchedBy(names, changed) {
+  const about = ABOUT.filter(([source]) => changed.some((path) => source.test(path))).map(([, tests]) => tests);
+  return names.filter((name) => {
+    const [, file] = name.split(' ');
+    return changed.includes(`test/${file}.test.ts`) || about.some((tests) => tests.test(name) || tests.test(file));
+  });
+}
+
+/** @returns the files that the latest change touches; none where there is no history */
+export function changedFiles() {
+  const seconds = Number(git('log', '-1', '--format=%ct'));
+  const base = process.env.TEST_BASE ?? git('rev-list', '-1', `--before=${seconds - CHANGE_SECONDS}`, 'HEAD');
+  return base ? (git('diff', '--name-only', base, 'HEAD')?.split('\n') ?? []) : [];
+}
+
+function git(...args) {
+  const { status, stdout } = spawnSync('git', args, { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
+}

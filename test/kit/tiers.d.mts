@@ -1,0 +1,14 @@
+export interface Leg {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Tier {
+  readonly legs: readonly Leg[];
+  readonly leftOut: readonly string[];
+}
+
+export declare function short(): Tier;
+export declare function atEachChange(): Tier;
+export declare function everything(): Tier;

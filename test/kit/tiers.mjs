@@ -1,0 +1,201 @@
+/**
+ * How often each test file runs: the table in test/README.md, as lists. A file that stands in none of them is of `npm test`.
+ *
+ * Each part of ROTATED runs with every third commit, and with a change that touches what it is about (rotation.mjs).
+ */
+
+import { existsSync, readdirSync } from 'node:fs';
+import { changedFiles, partOf, touchedBy } from './rotation.mjs';
+
+/** By name, which a file that has moved would leave without a word. */
+function files(folder, names) {
+  const paths = names.split(/\s+/).map((name) => `test/${folder}/${name}.test.ts`);
+  for (const path of paths) if (!existsSync(path)) throw new Error(`${path} is not there: see test/kit/tiers.mjs`);
+  return paths;
+}
+
+/** What the documents and the tree of files say of the program: part of `npm run check`. */
+export const DOCUMENTS = [
+  'test/imports.test.ts',
+  'test/tree.test.ts',
+  ...files('docs', 'citations validity words'),
+  ...files('kit', 'tiers'),
+];
+
+/** Load from other files would spoil what they measure. */
+const ALONE = files('behaviour', 'framing-budget');
+/** They measure their own process's memory or loop, or start many: a process of their own. */
+const OWN = ['test/corpus.test.ts', ...files('base', 'watchdog'), ...files('net', 'outbound')];
+
+/** With each change: short forms of what takes long by its nature, one real program of each family. */
+const CHANGE = {
+  programs: [
+    ...files(
+      'e2e',
+      'cluster crash dead-processes chromium ffmpeg-ogg libshout liquidsoap players reload reload-workers',
+    ),
+    ...files('e2e', 'restart rolling-restart store sessions workers exception worker-limits'),
+    ...files('app', 'reload'),
+    ...files('channel', 'coming-frames'),
+    ...files('cluster', 'leases'),
+    ...files('client', 'attach'),
+    ...files('store', 'pages'),
+    ...files('cli', 'commands record measure-offset'),
+    ...files('kit', 'checked legs spread typescript'),
+    ...files('behaviour', 'fallbacks large-pieces moved-encoder'),
+  ],
+  /** Once more on two machines, with a Redis between them. */
+  nodes: files(
+    'behaviour',
+    'encoder-takeover delay upstream-preference moved-encoder statistics fallbacks push-order joining-at-a-switch',
+  ),
+  alone: files('long', 'cluster-faults hostile'),
+};
+/** Their minutes with each change; by themselves they take their full ones. */
+const CHANGE_MINUTES = { 'test/long/hostile.test.ts': '1.5', 'test/long/cluster-faults.test.ts': '1,0.7' };
+
+/**
+ * In three parts of about the same time. `programs` and `alone` in their long forms (LONG=1), which replace the short ones of the same run; `nodes` as above;
+ * `workers`: on a hub and two workers.
+ */
+const ROTATED = [
+  {
+    programs: [
+      ...files('e2e', 'alerts backup clock cluster-example faults firefox log monitoring ogg origins package'),
+      ...files('long', 'encoders-ffmpeg encoders-libshout aac-joins firefox generated-clients'),
+      ...files('cli', 'bench cluster'),
+      ...files('audio', 'framer ogg-link-end'),
+    ],
+    nodes: files(
+      'behaviour',
+      'ambiguous-heads channel-delay churn first-title joined-limits large-station late-titles',
+    ),
+    workers: files('app', 'reload'),
+    alone: [...files('long', 'hostile-workers processes truth'), ...files('behaviour', 'heard-places')],
+  },
+  {
+    programs: [
+      ...files('e2e', 'attacks crash darkice fallback-restart kept-statistics ogg-icy other-version proxies'),
+      ...files('long', 'encoders-ogg encoders-butt debian-package newcomer icecast'),
+      ...files('cli', 'doctor-proxy init'),
+      ...files('audio', 'ogg'),
+      ...files('link', 'replica-tape'),
+      ...files('behaviour', 'decoders fuzz-front'),
+    ],
+    nodes: files('behaviour', 'pulled-channel pulled-titles push-durability push-tokens reading-players record-order'),
+    workers: files('behaviour', 'cluster-titles'),
+    alone: files('long', 'cluster-stops reload-pairs'),
+  },
+  {
+    programs: [
+      ...files('e2e', 'reload-deaths start store systemd transcribed'),
+      ...files('long', 'bench churn encoders-players fuzz players quiet restarts soak'),
+      ...files('docs', 'page playout'),
+      ...files('http/admin', 'page-acts'),
+      ...files('audio', 'ogg-rendering'),
+      ...files('net', 'connections'),
+      ...files('store', 'store'),
+      ...files('behaviour', 'churn large-station media-clock write-seconds'),
+    ],
+    nodes: files(
+      'behaviour',
+      'large-pieces reload-pairs secrets-stay-secret slow-requests source-claims tls write-seconds',
+    ),
+    workers: [],
+    alone: [...files('long', 'reading-players'), ...files('behaviour', 'unread-answers')],
+  },
+];
+
+const LATER_TIMEOUT_MS = 1_800_000;
+const NODES = { TEST_NODES: '2', TEST_WORKERS: '2' };
+const WORKERS = { TEST_WORKERS: '2' };
+const LONG = { LONG: '1' };
+
+/** Each test file, by its path from the root of the tree. */
+const ALL = readdirSync('test', { recursive: true })
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => `test/${file}`)
+  .sort();
+
+/** They have a short form in `npm test`, and a long one later. */
+const ALSO_SHORT = [
+  ...files('audio', 'framer ogg ogg-rendering'),
+  ...files('behaviour', 'cluster-titles'),
+  ...files('e2e', 'start'),
+  ...files('link', 'replica-tape'),
+  ...files('net', 'connections'),
+  ...files('store', 'store'),
+];
+/** On one machine these are in a longer story of a later tier. */
+const NOT_SHORT = files('behaviour', 'reload-pairs');
+
+const LISTS = ['programs', 'nodes', 'workers', 'alone'];
+const rotated = (list) => ROTATED.flatMap((part) => part[list]);
+
+/** What `npm test` leaves to later tiers. */
+const LATER = new Set([...CHANGE.programs, ...CHANGE.alone, ...rotated('programs'), ...rotated('alone'), ...NOT_SHORT]);
+for (const file of ALSO_SHORT) LATER.delete(file);
+
+const without = (list, other) => list.filter((file) => !other.includes(file));
+const union = (...lists) => [...new Set(lists.flat())];
+
+/** @param longer files that the same run has in their long form */
+function shortLegs(longer = []) {
+  const rest = ALL.filter((file) => !LATER.has(file) && !ALONE.includes(file));
+  return [
+    { name: 'npm test', files: without(rest, longer), own: OWN },
+    { name: 'npm test, alone', files: ALONE, processes: 1 },
+  ];
+}
+
+/** A leg of processes: each file has the machine nearly for itself. */
+function later(name, list, env, processes) {
+  return { name, files: list, own: list, env, processes, timeoutMs: LATER_TIMEOUT_MS };
+}
+
+function laterLegs({ programs, nodes, workers, alone }) {
+  return [
+    later('long forms and real programs', programs, LONG, 3),
+    later('two machines', nodes, NODES, 3),
+    later('a hub and two workers', workers, WORKERS, 2),
+    later('alone', alone, LONG, 1),
+  ].filter(({ files: list }) => list.length > 0);
+}
+
+/** `npm test` */
+export function short() {
+  return { legs: shortLegs(), leftOut: [...LATER] };
+}
+
+/** `npm test -- --change`: what CI runs */
+export function atEachChange() {
+  const part = partOf();
+  const names = LISTS.flatMap((list) => rotated(list).map((file) => nameOf(list, file)));
+  const touched = touchedBy(names, changedFiles());
+  const isChosen = (list, file) => ROTATED[part][list].includes(file) || touched.includes(nameOf(list, file));
+  const chosen = Object.fromEntries(
+    LISTS.map((list) => [list, union(rotated(list)).filter((file) => isChosen(list, file))]),
+  );
+  const legs = [
+    ...shortLegs(chosen.programs),
+    later('with each change', without(CHANGE.programs, chosen.programs), {}, 3),
+    ...CHANGE.alone.map((file) => later('with each change, alone', [file], { MINUTES: CHANGE_MINUTES[file] }, 1)),
+    ...laterLegs({ ...chosen, nodes: union(CHANGE.nodes, chosen.nodes) }),
+  ];
+  const leftOut = LISTS.flatMap((list) => without(rotated(list), chosen[list]).map((file) => nameOf(list, file)));
+  return { legs, leftOut: union(leftOut), part };
+}
+
+/** `npm run test:all`: before a release */
+export function everything() {
+  const programs = union(CHANGE.programs, rotated('programs'));
+  const nodes = union(CHANGE.nodes, rotated('nodes'));
+  const alone = union(CHANGE.alone, rotated('alone'));
+  const legs = [...shortLegs(programs), ...laterLegs({ programs, nodes, workers: rotated('workers'), alone })];
+  return { legs, leftOut: [] };
+}
+
+/** As in rotation.mjs. */
+function nameOf(list, file) {
+  return `${list} ${file.slice('test/'.length, -'.test.ts'.length)}`;
+}

@@ -1,0 +1,87 @@
+/** The tiers: each test file is in one, and three commits in a row run them all. */
+
+import { readdirSync } from 'node:fs';
+import t from 'tap';
+import { touchedBy } from './rotation.mjs';
+import { atEachChange, everything, short, type Tier } from './tiers.mjs';
+
+const ALL = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => `test/${file}`);
+
+/** The three runs of three commits in a row, in which nothing was changed. */
+function parts(t: { teardown(end: () => void): void }): Tier[] {
+  const { TEST_PART, TEST_BASE } = process.env;
+  t.teardown(() => {
+    restore('TEST_PART', TEST_PART);
+    restore('TEST_BASE', TEST_BASE);
+  });
+  process.env['TEST_BASE'] = 'HEAD';
+  return [0, 1, 2].map((part) => {
+    process.env['TEST_PART'] = String(part);
+    return atEachChange();
+  });
+}
+
+function restore(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
+}
+
+/** A file with the environment in which it runs, but for its minutes. */
+const runsOf = ({ legs }: Tier) =>
+  legs.flatMap(({ files, env = {} }) =>
+    files.map((file) => `${file} ${JSON.stringify({ ...env, MINUTES: undefined })}`),
+  );
+
+t.test('npm test and each change together leave out nothing that all of them would run', async (t) => {
+  const three = parts(t);
+  for (const file of ALL) {
+    t.ok(
+      three.some(({ legs }) => legs.some(({ files }) => files.includes(file))),
+      `${file} runs within three commits`,
+    );
+  }
+  const run = new Set(three.flatMap(runsOf));
+  for (const one of runsOf(everything())) if (!run.has(one)) t.match(one, /\{"LONG":"1"\}$/, `${one} in three commits`);
+  t.strictSame([...new Set(runsOf(everything()))].length, runsOf(everything()).length, 'nothing runs twice');
+});
+
+t.test('no run has a file in both forms, nor twice', async (t) => {
+  for (const tier of [short(), everything(), ...parts(t)]) {
+    const forms = tier.legs.flatMap(({ files, env }) =>
+      files.map((file) => `${file} ${env?.['TEST_NODES'] ?? env?.['TEST_WORKERS']}`),
+    );
+    t.equal(new Set(forms).size, forms.length);
+  }
+});
+
+t.test('what a run leaves out is what the other parts have', async (t) => {
+  const three = parts(t);
+  for (const { legs, leftOut } of three) {
+    t.ok(leftOut.length > 20);
+    for (const name of leftOut) {
+      const [list, file] = name.split(' ');
+      if (list !== 'programs' && list !== 'alone') continue;
+      const long = legs.filter(({ env }) => env?.['LONG'] !== undefined).flatMap(({ files }) => files);
+      t.notOk(long.includes(`test/${file}.test.ts`), name);
+    }
+  }
+});
+
+t.test('a change brings what it touches', async (t) => {
+  const names = [
+    'programs e2e/log',
+    'nodes behaviour/tls',
+    'programs e2e/darkice',
+    'alone long/truth',
+    'programs e2e/backup',
+  ];
+  t.strictSame(touchedBy(names, ['README.md']), []);
+  t.strictSame(touchedBy(names, ['src/link/wire.ts']), ['nodes behaviour/tls']);
+  t.strictSame(touchedBy(names, ['src/audio/mp3.ts', 'src/store/lmdb.ts']), [
+    'programs e2e/darkice',
+    'programs e2e/backup',
+  ]);
+  t.strictSame(touchedBy(names, ['test/long/truth.test.ts']), ['alone long/truth']);
+});
