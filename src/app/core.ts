@@ -48,7 +48,7 @@ export function makeCore(config: LoadedConfig, clock: Clock, written: Log, proce
     repeats,
     process,
     tallies: new Tallies(config.limits.addressesRemembered),
-    refusals: new RefusalLog(log, {
+    refusals: new RefusalLog(log, clock, {
       get perSecond() {
         return config.log.refusalsPerSecond;
       },

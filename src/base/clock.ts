@@ -108,7 +108,7 @@ function isPlain(handler: AlarmHandler): boolean {
 }
 
 export class SystemClock implements Clock {
-  readonly watchdog = new Watchdog();
+  readonly watchdog = new Watchdog(this);
   /** How late each tick came, microseconds (at least 1): the delay of the event loop, at no wake-up of its own. */
   readonly lateMicros: RecordableHistogram = createHistogram();
   readonly #wheel = new Wheel(performance.now(), this.watchdog);

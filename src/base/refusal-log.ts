@@ -7,6 +7,7 @@
  * Invariant: the log grows by at most `perSecond` lines a second, and no more than `remembered` kinds are kept.
  */
 
+import type { Clock } from './clock.js';
 import { originOf } from './ip.js';
 import type { Log } from './log.js';
 
@@ -44,6 +45,7 @@ const SECOND_MS = 1000;
 
 export class RefusalLog {
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #limits: RefusalLogLimits;
   /** By address, message and reason; the latter two come from small, fixed sets; the oldest line first. */
   readonly #logged = new Map<string, LoggedRefusal>();
@@ -53,8 +55,9 @@ export class RefusalLog {
   #secondAtMs = Number.NEGATIVE_INFINITY;
   #linesInSecond = 0;
 
-  constructor(log: Log, limits: RefusalLogLimits) {
+  constructor(log: Log, clock: Clock, limits: RefusalLogLimits) {
     this.#log = log;
+    this.#clock = clock;
     this.#limits = limits;
   }
 
@@ -70,10 +73,10 @@ export class RefusalLog {
     message: string,
     fields: Record<string, unknown> = {},
   ): void {
-    this.#keep({ address, reason, channel, status, atMs: Date.now(), what: message });
+    this.#keep({ address, reason, channel, status, atMs: this.#clock.wallMs(), what: message });
     const key = `${originOf(address)} ${message} ${reason}`;
     const logged = this.#logged.get(key);
-    const nowMs = performance.now();
+    const nowMs = this.#clock.now();
     if (logged !== undefined && nowMs - logged.atMs < SECOND_MS) {
       logged.suppressed++;
       return;

@@ -6,11 +6,9 @@
  *   a request's bytes ──begin────end('http')───►┤  longest since the start, and long turns counted, by what ──► metrics
  *   the clock's tick came late, cause unknown   ┘  'unknown': garbage collection, the machine itself
  *
- * Two readings of the clock for each piece of work, plain fields, nothing allocated. Owned by the clock. Invariant: no time is booked
+ * Two readings of the clock for each piece of work, plain fields, nothing allocated. Owned by the clock, whose time it takes. Invariant: no time is booked
  * twice. Sections may nest (an alarm that goes on with an encoder): each is booked without the time of those within it.
  */
-
-import { performance } from 'node:perf_hooks';
 
 /** Ways by which work comes in. */
 const TURN_PARTS = ['connection', 'http', 'poll', 'encoder', 'upstream', 'change', 'timer', 'unknown'] as const;
@@ -27,6 +25,7 @@ export interface LongTurn {
 export const LONG_TURN_MS = 100;
 
 export class Watchdog {
+  readonly #clock: { now(): number };
   /** By part: the longest turn since the start, milliseconds, and how many were long. */
   readonly longestMs = Object.fromEntries(TURN_PARTS.map((part) => [part, 0])) as Record<TurnPart, number>;
   readonly long = Object.fromEntries(TURN_PARTS.map((part) => [part, 0])) as Record<TurnPart, number>;
@@ -41,9 +40,13 @@ export class Watchdog {
   /** All that was booked since the start. */
   #bookedMs = 0;
 
+  constructor(clock: { now(): number }) {
+    this.#clock = clock;
+  }
+
   /** @returns what `end` takes: the time that was not booked up to now */
   begin(): number {
-    return performance.now() - this.#bookedMs;
+    return this.#clock.now() - this.#bookedMs;
   }
 
   /**
@@ -51,7 +54,7 @@ export class Watchdog {
    * @returns true, rarely: it was long, and `blame` may say whose it was
    */
   end(part: TurnPart, startMs: number): boolean {
-    const tookMs = performance.now() - this.#bookedMs - startMs;
+    const tookMs = this.#clock.now() - this.#bookedMs - startMs;
     this.#bookedMs += tookMs;
     return this.took(part, tookMs);
   }

@@ -4,7 +4,7 @@ import { type Alarm, type AlarmHandler, type Clock, TICK_MS, Wheel } from '../..
 import { Watchdog } from '../../src/base/watchdog.js';
 
 export class FakeClock implements Clock {
-  readonly watchdog = new Watchdog();
+  readonly watchdog = new Watchdog(this);
   #nowMs: number;
   #wallMs: number;
   readonly #wheel: Wheel;
@@ -36,13 +36,18 @@ export class FakeClock implements Clock {
     this.#wallMs += ms;
   }
 
+  /** The time that a piece of work takes: both clocks go on, and nothing rings before the work is done. */
+  spend(ms: number): void {
+    this.#nowMs += ms;
+    this.#wallMs += ms;
+  }
+
   /** Moves both clocks on, tick by tick. */
   advance(ms: number): void {
     let left = ms;
     while (left > 0) {
       const step = Math.min(left, TICK_MS);
-      this.#nowMs += step;
-      this.#wallMs += step;
+      this.spend(step);
       left -= step;
       this.#wheel.turn(this.#nowMs);
     }

@@ -7,7 +7,6 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type net from 'node:net';
 import { Duplex } from 'node:stream';
-import { Watchdog } from '../../src/base/watchdog.js';
 import type { EncoderMount, EncoderPlace } from '../../src/channel/mount.js';
 import { EncoderAcceptor } from '../../src/http/ingest/encoder.js';
 import { EncoderAdmission } from '../../src/http/ingest/encoder-admission.js';
@@ -103,7 +102,14 @@ export class FrontHarness {
     this.#http = http.createServer(nobody).on('checkContinue', nobody);
     this.#http.on('connection', (socket: net.Socket) => this.#given.add(socket));
     this.front = new Front({
-      ...{ host: '127.0.0.1', port: 0, headMs, connections: roomyTable(), watchdog: new Watchdog(), http: this.#http },
+      ...{
+        host: '127.0.0.1',
+        port: 0,
+        headMs,
+        connections: roomyTable(),
+        watchdog: this.clock.watchdog,
+        http: this.#http,
+      },
       onEncoder: (socket, first) => this.#encoders.take(socket, first),
       onTitleUpdate: this.#titles.at(this.#http, NO_HEADERS),
       onShoutcast: (socket, first) => this.#shoutcast.take(socket, first),

@@ -12,6 +12,11 @@ export const quietFor = (ms: number): Promise<void> => sleep(ms);
 /** A peer, a disk or a person that takes its time, or comes at any moment. */
 export const pause = (ms: number): Promise<void> => sleep(ms);
 
+/** Holds this thread, and with it all that runs on its event loop, at no CPU. */
+export function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 /** Waits until `value` has stayed the same for `ms`; returns it. */
 export async function settled(value: () => number, ms: number, mostMs: number): Promise<number> {
   let last = value();

@@ -3,12 +3,12 @@
 import type { Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Test } from 'tap';
-import { Watchdog } from '../../src/base/watchdog.js';
 import { Roles } from '../../src/http/roles.js';
 import { Router } from '../../src/http/router.js';
 import type { HttpService, UpgradeService } from '../../src/http/service.js';
 import { Front } from '../../src/net/front.js';
 import { Proxies } from '../../src/net/peer.js';
+import { FakeClock } from './clock.js';
 import { roomyTable } from './front-harness.js';
 
 /** Of a Watch of its own, without limits that matter to a test. */
@@ -37,7 +37,7 @@ export interface RoutedOptions {
 
 /** @returns the port; router and front are closed with the test */
 export async function startRouted(t: Test, options: RoutedOptions): Promise<number> {
-  const watchdog = new Watchdog();
+  const { watchdog } = new FakeClock();
   const connections = roomyTable();
   const router = new Router({
     services: options.services ?? [],

@@ -6,7 +6,6 @@
 import { createServer } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { Watchdog } from '../../../src/base/watchdog.js';
 import { Feed } from '../../../src/feed/feed.js';
 import { NO_HEADERS } from '../../../src/http/legacy.js';
 import { PollAcceptor } from '../../../src/http/poll/accept.js';
@@ -483,7 +482,7 @@ t.test('idle for too long', async (t) => {
     port: 0,
     headMs: 1000,
     connections: roomyTable(),
-    watchdog: new Watchdog(),
+    watchdog: clock.watchdog,
     http,
   };
   const front = new Front({ ...options, onPoll: acceptor.at(http, NO_HEADERS) });
