@@ -95,7 +95,7 @@ export class Addresses {
   /** Throws when a certificate cannot be read. */
   constructor(parts: Omit<AddressParts, 'handshakes'>) {
     const { config } = parts;
-    this.#parts = { ...parts, handshakes: new TlsHandshakes(config.limits.handshakes) };
+    this.#parts = { ...parts, handshakes: new TlsHandshakes(parts.clock, config.limits.handshakes) };
     this.#configs = config.addresses;
     this.#all = config.addresses.map((address) => new Address(address, config, this.#parts));
   }

@@ -9,7 +9,7 @@
  * dropped for them: places cannot be hoarded. Invariant: none waits as long as there is a place.
  */
 
-import { performance } from 'node:perf_hooks';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 
 const SLICE_MS = 2;
 /** Some round trips around the world. */
@@ -39,7 +39,8 @@ interface OriginHandshakes {
   readonly underWay: Set<TlsHandshake>;
 }
 
-export class TlsHandshakes {
+export class TlsHandshakes implements AlarmHandler {
+  readonly #clock: Clock;
   readonly #most: number;
   readonly #mostOfOrigin: number;
   /** The origin whose turn is next comes first. None is empty. */
@@ -48,10 +49,11 @@ export class TlsHandshakes {
   readonly #underWay = new Set<TlsHandshake>();
   #waiting = 0;
   #isTurnComing = false;
-  #look: NodeJS.Timeout | null = null;
+  #look: Alarm | null = null;
 
   /** @param most under way at the same time; a quarter of them of one origin */
-  constructor(most: number) {
+  constructor(clock: Clock, most: number) {
+    this.#clock = clock;
     this.#most = most;
     this.#mostOfOrigin = Math.ceil(most / 4);
   }
@@ -74,6 +76,11 @@ export class TlsHandshakes {
     if (this.#waiting > 0) this.#goOn();
   }
 
+  onAlarm(): void {
+    this.#look = null;
+    this.#goOn();
+  }
+
   #goOn(): void {
     if (this.#isTurnComing) return;
     this.#isTurnComing = true;
@@ -82,7 +89,7 @@ export class TlsHandshakes {
 
   readonly #turn = (): void => {
     this.#isTurnComing = false;
-    this.#beginUntil(performance.now() + SLICE_MS);
+    this.#beginUntil(this.#clock.now() + SLICE_MS);
   };
 
   #beginUntil(endMs: number): void {
@@ -91,20 +98,17 @@ export class TlsHandshakes {
       // Node reads what has come already, and answers it, in a tick after the start; ours comes behind it.
       handshake.onTurn();
       process.nextTick(() => {
-        if (performance.now() < endMs) this.#beginUntil(endMs);
+        if (this.#clock.now() < endMs) this.#beginUntil(endMs);
         else if (this.#waiting > 0) this.#goOn();
       });
     } else if (this.#waiting > 0) {
-      this.#look ??= setTimeout(() => {
-        this.#look = null;
-        this.#goOn();
-      }, LOOK_MS);
+      this.#look ??= this.#clock.alarm(this.#clock.now() + LOOK_MS, this);
     }
   }
 
   /** The next one, under way from here on. Null: none waits, or there is no place for those that do. */
   #take(): TlsHandshake | null {
-    const nowMs = performance.now();
+    const nowMs = this.#clock.now();
     for (const [origin, queue] of this.#origins) {
       const [handshake] = queue.waiting;
       if (handshake === undefined || !this.#hasPlace(queue, nowMs)) continue;
