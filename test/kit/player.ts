@@ -139,6 +139,9 @@ export class Player {
   }
 }
 
+/** A look that asks the server costs both sides CPU: the longer it is waited for, the rarer it is asked, down to this. */
+const ASKED_EVERY_MS = 50;
+
 /**
  * Waits until `ready` holds; throws with what `describe` returns after `ms`. Of a time in which this process stood still only a part counts: behind
  * it timers run before sockets, and what is waited for may be there already.
@@ -152,9 +155,11 @@ export async function until(
   const mostMs = Math.max(50, ms / 20);
   let passedMs = 0;
   let lastMs = performance.now();
-  while (!(await ready())) {
+  let waitMs = everyMs;
+  for (let answer = ready(); !(await answer); answer = ready()) {
     if (passedMs > ms) throw new Error(`waited ${ms} ms in vain. ${describe()}`);
-    await new Promise((done) => setTimeout(done, everyMs));
+    await new Promise((done) => setTimeout(done, waitMs));
+    if (answer instanceof Promise) waitMs = Math.max(everyMs, Math.min(waitMs * 1.25, ASKED_EVERY_MS));
     const nowMs = performance.now();
     passedMs += Math.min(nowMs - lastMs, mostMs);
     lastMs = nowMs;
