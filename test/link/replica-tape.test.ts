@@ -24,7 +24,7 @@ import { viewOf } from '../kit/record.js';
 import { STORY_KINDS, StorySource } from '../kit/story-source.js';
 import { TapePair } from '../kit/tape-pair.js';
 
-const STORIES = isLong ? 120 : 12;
+const STORIES = isLong ? 120 : 6;
 const STEPS = 250;
 /** Of a step: no more than the longest frame, and a tick. */
 const MOST_STEP_MS = 1500;

@@ -15,7 +15,7 @@ import { isLong } from '../kit/long.js';
 import { Random } from '../kit/random.js';
 import { TapePair } from '../kit/tape-pair.js';
 
-const CUTS_APART = isLong ? 1 : 7;
+const CUTS_APART = isLong ? 1 : 23;
 const BROKEN_STORIES = isLong ? 20_000 : 1000;
 
 /** A socket that takes all. */
@@ -31,7 +31,7 @@ t.test('the link is cut at every byte, and goes on without a gap or a repeat', a
   const random = new Random();
   const lengthBytes = story(0).written;
   t.ok(lengthBytes > 5000, `${lengthBytes} bytes`);
-  for (let cut = 0; cut < lengthBytes; cut += CUTS_APART) story(cut);
+  for (let cut = random.int(0, CUTS_APART - 1); cut < lengthBytes; cut += CUTS_APART) story(cut);
 
   /** Listens at both ends from the beginning; the link is cut behind this byte. */
   function story(cut: number) {
@@ -102,7 +102,8 @@ t.test('broken bytes close the link, and nothing else', async (t) => {
     }
     const strange = errors.find((error) => !(error instanceof WireError));
     if (strange !== undefined) t.fail(`seed ${random.seed}, story ${story}: ${(strange as Error).stack}`);
-    t.equal(connection.isClosed, errors.length > 0, 'closed where it was broken');
+    if (connection.isClosed !== errors.length > 0)
+      t.fail(`seed ${random.seed}, story ${story}: closed where it was broken`);
     if (connection.isClosed) closed++;
   }
   t.ok(closed > BROKEN_STORIES / 5, `${closed} links were closed`);

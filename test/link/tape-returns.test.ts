@@ -24,7 +24,7 @@ import { viewOf } from '../kit/record.js';
 import { type StoryKind, StorySource } from '../kit/story-source.js';
 import { TapePair } from '../kit/tape-pair.js';
 
-const STORIES = isLong ? 300 : 40;
+const STORIES = isLong ? 300 : 20;
 const KINDS: readonly StoryKind[] = ['mp3', 'aac', 'mp3', 'aac', 'opus', 'vorbis', 'flac'];
 const LAG_MS = 20_000;
 const TICK_MS = 40;
