@@ -10,8 +10,8 @@ import type { Alert } from '../../src/alerts/alert.js';
 import { type DeliveryOptions, Webhook } from '../../src/alerts/webhook.js';
 import { SystemClock } from '../../src/base/clock.js';
 import type { WebhookConfig } from '../../src/config/alerts.js';
-import { until } from '../kit/player.js';
 import { Receiver } from '../kit/receiver.js';
+import { until } from '../kit/until.js';
 
 t.jobs = 4;
 

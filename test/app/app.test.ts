@@ -15,8 +15,8 @@ import { PEM } from '../kit/certificate.js';
 import { Feeder } from '../kit/feeder.js';
 import { keepLines } from '../kit/log-lines.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { peerOf, Wire } from '../kit/wire.js';
 
 const STATIONS = `stations:

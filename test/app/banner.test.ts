@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { banner } from '../../src/app/banner.js';
 import { loadConfig } from '../../src/config/load.js';
-import { until } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
 
 const STATIONS = `stations:

@@ -3,8 +3,9 @@
 import t from 'tap';
 import { Audience } from '../../src/listener/audience.js';
 import { Sessions } from '../../src/listener/sessions.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { Upstream } from '../kit/upstream.js';
 
 t.test('listeners that wait for the audio of a silent channel cost no walk over those that play', async (t) => {

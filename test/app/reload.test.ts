@@ -8,9 +8,11 @@ import { planText } from '../../src/config/plan.js';
 import { Front } from '../../src/net/front.js';
 import { Feeder, framesIn } from '../kit/feeder.js';
 import { alive } from '../kit/heap.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
-import { DEMO_AUDIO, startServer, type TestServer, tempFolder, WORKERS } from '../kit/server.js';
+import { DEMO_AUDIO, startServer, type TestServer, WORKERS } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
 
 interface Written {

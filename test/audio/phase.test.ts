@@ -15,9 +15,9 @@ import { Audience } from '../../src/listener/audience.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
 import { readBack, type TitleAt } from '../kit/icy.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
+import { until } from '../kit/until.js';
 
 const ROUNDS = 25;
 

@@ -4,8 +4,8 @@ import { appendFileSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Output } from '../../src/base/output.js';
-import { until } from '../kit/player.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 async function make(t: Test, file: string, bufferBytes = 1000) {
   const failures: unknown[] = [];

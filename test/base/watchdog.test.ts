@@ -4,10 +4,10 @@ import { type Log, openLog } from '../../src/base/log.js';
 import { EncoderSource } from '../../src/source/encoder.js';
 import { FakeClock } from '../kit/clock.js';
 import { block } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { socketPair } from '../kit/socket-pair.js';
+import { until } from '../kit/until.js';
 import { audioOf, setUp, streamHead, Tap, Upstream } from '../kit/upstream.js';
 
 t.test('of several long turns the longest is reported, once, with its cause', async (t) => {

@@ -3,8 +3,10 @@
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { quietFor } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
-import { DEMO_AUDIO, metricsOf, startServer, type TestServer, tempFolder } from '../kit/server.js';
+import { Player } from '../kit/player.js';
+import { DEMO_AUDIO, metricsOf, startServer, type TestServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const yaml = (delay: string) => `
 addresses: [{ host: 127.0.0.1, port: 0 }]

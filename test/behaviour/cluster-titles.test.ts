@@ -4,9 +4,9 @@ import t, { type Test } from 'tap';
 import { Events } from '../kit/events.js';
 import { isLong } from '../kit/long.js';
 import { pause, quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
 import { startServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
 
 t.setTimeout(240_000);

@@ -7,8 +7,9 @@ import t, { type Test } from 'tap';
 import { DEMO_FRAMES, Feeder } from '../kit/feeder.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause, quietFor } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { atOnce, DEMO_AUDIO, metricsOf, startServer, WORKERS } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 // They wait more than they compute.

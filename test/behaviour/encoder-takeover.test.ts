@@ -7,10 +7,11 @@ import t, { type Test } from 'tap';
 import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause, quietFor } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { restartStory } from '../kit/restarts.js';
 import { atOnce, DEMO_AUDIO, metricsOf, startServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { arrived } from '../kit/wire.js';
 
 // They wait more than they compute.

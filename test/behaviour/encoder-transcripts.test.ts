@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import net from 'node:net';
 import t from 'tap';
 import { FrontHarness, Pipe } from '../kit/front-harness.js';
-import { until } from '../kit/player.js';
 import { BODY, TRANSCRIPTS, type Transcript } from '../kit/transcripts.js';
+import { until } from '../kit/until.js';
 import { arrived, Wire } from '../kit/wire.js';
 
 /** What is wrong with how a connection went; "": nothing. */

@@ -7,8 +7,10 @@ import { ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { Feeder, framesIn } from '../kit/feeder.js';
 import { readBack } from '../kit/icy.js';
 import { keepLines } from '../kit/log-lines.js';
-import { Player, until } from '../kit/player.js';
-import { atOnce, DEMO_AUDIO, demoYaml, startServer, type TestServer, tempFolder } from '../kit/server.js';
+import { Player } from '../kit/player.js';
+import { atOnce, DEMO_AUDIO, demoYaml, startServer, type TestServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = atOnce(4);

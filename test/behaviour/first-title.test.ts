@@ -6,8 +6,9 @@
 import net from 'node:net';
 import t, { type Test } from 'tap';
 import { opusLink, opusPages } from '../kit/made-ogg.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { knownEverywhere, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]

@@ -12,11 +12,11 @@ import { Audience } from '../../src/listener/audience.js';
 import { type HeardTitle, type Session, Sessions } from '../../src/listener/sessions.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { connectionsOfMachine } from '../kit/process-sockets.js';
 import { missing } from '../kit/program.js';
 import { viewOf } from '../kit/record.js';
 import { type Arrival, readSlowly, type SlowReaderOptions } from '../kit/slow-reader.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;

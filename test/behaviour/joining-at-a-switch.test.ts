@@ -3,8 +3,9 @@
 import t from 'tap';
 import { Feeder } from '../kit/feeder.js';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]

@@ -10,9 +10,11 @@ import { Feeder } from '../kit/feeder.js';
 import { FrameRecorder } from '../kit/frame-recorder.js';
 import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { LoopDelay } from '../kit/loop-delay.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { missing } from '../kit/program.js';
-import { atOnce, DEMO_AUDIO, metricsOf, startServer, tempFolder } from '../kit/server.js';
+import { atOnce, DEMO_AUDIO, metricsOf, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = atOnce(4);

@@ -4,8 +4,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { preferred } from '../../src/http/compression.js';
 import { Events } from '../kit/events.js';
-import { until } from '../kit/player.js';
 import { startServer, WORKERS } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { ask, peerOf, Watching, Wire } from '../kit/wire.js';
 
 const COUNT = 1000;

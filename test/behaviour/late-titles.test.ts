@@ -7,8 +7,9 @@ import t from 'tap';
 import { DEMO_FRAMES, Feeder } from '../kit/feeder.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 const BURST_SECONDS = 5;

@@ -17,7 +17,7 @@ import { type HeardTitle, type Session, Sessions } from '../../src/listener/sess
 import { pause } from '../kit/pause.js';
 import { missing } from '../kit/program.js';
 import { viewOf } from '../kit/record.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { listen, makeTones, TONES, type ToneAt } from '../kit/tones.js';
 
 const CODECS = { opus: ['-c:a', 'libopus', '-b:a', '96k'], vorbis: ['-c:a', 'libvorbis', '-b:a', '96k'] };

@@ -11,9 +11,10 @@ import { Feeder, framesIn } from '../kit/feeder.js';
 import { keepLines } from '../kit/log-lines.js';
 import { opusLink } from '../kit/made-ogg.js';
 import { NUMBERED_MS, numberedFrame, numbersIn } from '../kit/numbered.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const YAML = demoYaml(`
       second:

@@ -3,9 +3,10 @@
 import t from 'tap';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { quietFor } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { atOnce, NODES, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { audioOf, isOnAir, relayYaml, streamHead, Upstream } from '../kit/upstream.js';
 
 /** Each machine pulls for itself. */

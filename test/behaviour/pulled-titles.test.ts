@@ -4,9 +4,10 @@ import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { pause, quietFor } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { atOnce, NODES, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { audioOf, FRAME_BYTES, icyBody, isOnAir, relayYaml, streamHead, Upstream } from '../kit/upstream.js';
 
 /** Each machine pulls for itself. */

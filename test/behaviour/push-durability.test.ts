@@ -21,12 +21,13 @@ import { roomyTable } from '../kit/front-harness.js';
 import { HISTORY } from '../kit/history.js';
 import { FULL, get, isProblem, now, PATH, post, YAML } from '../kit/http-push.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { startRouted, WATCH_OPTIONS } from '../kit/routed.js';
-import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { TitleParts } from '../kit/title-parts.js';
+import { until } from '../kit/until.js';
 import { Watching, Wire } from '../kit/wire.js';
 
 t.test('a store that fails: 503, nothing sent, and it goes on when the store does', async (t) => {

@@ -3,8 +3,8 @@
 import http from 'node:http';
 import t from 'tap';
 import { get, now, PATH, YAML } from '../kit/http-push.js';
-import { until } from '../kit/player.js';
 import { startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { Watching, Wire } from '../kit/wire.js';
 
 t.test('pipelined pushes are answered and applied in order', async (t) => {

@@ -8,7 +8,8 @@ import { ChannelRules } from '../../src/channel/rules.js';
 import { loadConfig } from '../../src/config/load.js';
 import { parseSecret } from '../../src/config/secret.js';
 import { Pushes, type PushParts } from '../../src/titles/pushes.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { type Answer, ask, Wire } from '../kit/wire.js';
 
 const digest = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;

@@ -9,10 +9,10 @@ import { type Transport, WatchConnection } from '../../src/http/watch/connection
 import type { TrackRecord, TrackType } from '../../src/metadata/record.js';
 import { RecordView } from '../../src/metadata/view.js';
 import { Events } from '../kit/events.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { makeRecord } from '../kit/record.js';
 import { startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
 
 const KEYS = ['e', 'b', 'd', 'a', 'c'];

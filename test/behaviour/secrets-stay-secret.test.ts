@@ -9,9 +9,11 @@ import { ChannelRules } from '../../src/channel/rules.js';
 import { loadConfig } from '../../src/config/load.js';
 import { Pushes, type PushParts } from '../../src/titles/pushes.js';
 import { FakeClock } from '../kit/clock.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Wire } from '../kit/wire.js';
 
 const TOKEN = 'demo-token';

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import tls from 'node:tls';
 import t from 'tap';
 import { PEM } from '../kit/certificate.js';
-import { until } from '../kit/player.js';
 import { atOnce, DEMO_AUDIO, NODES, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { ask, connectionsAt, Wire } from '../kit/wire.js';
 
 // They wait more than they compute.

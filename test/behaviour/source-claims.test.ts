@@ -11,9 +11,10 @@ import { FakeClock } from '../kit/clock.js';
 import { Feeder } from '../kit/feeder.js';
 import { FLAC_TAGS, flacFrame, flacHead, forgedHeads, OPUS_HEAD, OPUS_TAGS, oggOf } from '../kit/forged.js';
 import { LoopDelay } from '../kit/loop-delay.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { atOnce, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { audioOf, block, setUp, streamHead, Tap, Upstream } from '../kit/upstream.js';
 
 // They wait more than they compute.

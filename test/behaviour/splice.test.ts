@@ -14,9 +14,9 @@ import { Sessions } from '../../src/listener/sessions.js';
 import { adtsFrame, readFilled } from '../kit/adts.js';
 import { FakeClock } from '../kit/clock.js';
 import { readBack, type TitleAt } from '../kit/icy.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
+import { until } from '../kit/until.js';
 
 const ROUNDS = 40;
 /** Tags of 10 to 19 bytes are bad (src/audio/README.md), and so is one without a frame. */

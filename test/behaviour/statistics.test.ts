@@ -8,8 +8,10 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { mmdb } from '../kit/mmdb.js';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
-import { atOnce, demoYaml, startServer, type TestServer, tempFolder } from '../kit/server.js';
+import { Player } from '../kit/player.js';
+import { atOnce, demoYaml, startServer, type TestServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 t.jobs = atOnce(4);
 process.env['STATISTICS_PASSWORD'] = 'let me count';

@@ -12,8 +12,10 @@ import { PEM } from '../kit/certificate.js';
 import { leftover } from '../kit/frame-recorder.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
-import { atOnce, DEMO_AUDIO, knownEverywhere, NODES, startServer, tempFolder } from '../kit/server.js';
+import { Player } from '../kit/player.js';
+import { atOnce, DEMO_AUDIO, knownEverywhere, NODES, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { ask, connectionsAt, Watching, Wire } from '../kit/wire.js';
 
 t.jobs = atOnce(4);

@@ -4,10 +4,11 @@ import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
-import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Wire } from '../kit/wire.js';
 
 const TITLES = 1000;

@@ -9,9 +9,10 @@ import { TRIAL_MS } from '../../src/source/pull.js';
 import { FakeClock } from '../kit/clock.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { quietFor } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { atOnce, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { audioOf, FRAME_BYTES, icyBody, setUp, streamHead, type Tap, Upstream } from '../kit/upstream.js';
 import { arrived } from '../kit/wire.js';
 

@@ -20,10 +20,11 @@ import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
 import { Feeder } from '../kit/feeder.js';
 import { opusLink } from '../kit/made-ogg.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 import { startServer, WORKERS } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const TICK_MS = 40;
 const STORIES = 8;

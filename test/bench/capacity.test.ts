@@ -9,7 +9,7 @@ import { audiences, redisLoad, simulate, storm } from '../../bench/capacity/clus
 import { type Costs, costsOf } from '../../bench/capacity/costs.js';
 import { capacity, firstLimit, listenerCores } from '../../bench/capacity/machine.js';
 import type { Report } from '../../bench/result.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const RESULTS = ['2026-11-25', 'cluster-2026-11-25'].map(
   (name) => JSON.parse(readFileSync(`bench/results/${name}.json`, 'utf8')) as Report,

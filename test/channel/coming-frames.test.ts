@@ -4,10 +4,10 @@ import t, { type Test } from 'tap';
 import { ComingFrames, MOST_COMING_MS } from '../../src/channel/coming-frames.js';
 import { allAreWell, allHear, ClusterNode, FILE_FRAMES, FILE_SOURCE, type NodeSetting } from '../kit/nodes.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
 import { KNOWN_EVERYWHERE_MS } from '../kit/server.js';
 import { StampedEncoder } from '../kit/stamped.js';
+import { until } from '../kit/until.js';
 
 /** Until an encoder that comes back to another machine feeds the channel; a listener is written to once a second. */
 const MOST_MS = 1000;

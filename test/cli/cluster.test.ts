@@ -4,9 +4,9 @@ import t from 'tap';
 import { clusterLines } from '../../src/cli/cluster.js';
 import { airsplice } from '../kit/command-line.js';
 import { ClusterNode } from '../kit/nodes.js';
-import { until } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { ask } from '../kit/wire.js';
 
 t.setTimeout(120_000);

@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import t from 'tap';
 import { COMMANDS } from '../../src/cli/commands.js';
 import { airsplice } from '../kit/command-line.js';
-import { until } from '../kit/player.js';
 import { PROGRAM } from '../kit/process.js';
 import { Program } from '../kit/program.js';
-import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
 

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { COMMANDS } from '../../src/cli/commands.js';
 import { airsplice, runProgram } from '../kit/command-line.js';
 import { missing } from '../kit/program.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const NAMES = COMMANDS.map(({ name }) => name).sort();
 

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { proxyFindings } from '../../src/cli/doctor-proxy.js';
 import { loadConfig } from '../../src/config/load.js';
-import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { Program } from '../kit/program.js';
-import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const NGINX = '/usr/sbin/nginx';
 const skip = existsSync(NGINX) ? false : 'nginx is not installed';

@@ -18,7 +18,8 @@ import { PEM } from '../kit/certificate.js';
 import { airsplice } from '../kit/command-line.js';
 import { freePort } from '../kit/process.js';
 import { missing } from '../kit/program.js';
-import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const NEVER = new AbortController().signal;
 

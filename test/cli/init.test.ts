@@ -6,10 +6,12 @@ import t from 'tap';
 import { airsplice } from '../kit/command-line.js';
 import { ffmpegEncoder } from '../kit/ffmpeg-encoder.js';
 import { LIBRETIME } from '../kit/icecast-files.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, PROGRAM, ServerProcess } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
-import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 /** Of what init has printed of a channel. */
 function shown(out: string, what: RegExp): string {

@@ -7,7 +7,7 @@ import t from 'tap';
 import { COMMANDS } from '../../src/cli/commands.js';
 import { manualPage } from '../../src/cli/man.js';
 import { missing } from '../kit/program.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const PAGE = manualPage(COMMANDS, '1.2.3', '2026-11-23');
 

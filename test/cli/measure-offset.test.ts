@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Feeder } from '../kit/feeder.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { PROGRAM } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
-import { DEMO_AUDIO, startServer, type TestServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer, type TestServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { PITCHES, toneAt, toneFrames } from '../kit/tone-recorder.js';
+import { until } from '../kit/until.js';
 
 const OFFSET_MS = 800;
 /** Of the encoder's pieces and of the machine. */

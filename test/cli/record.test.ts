@@ -10,10 +10,11 @@ import { cueSheet, RecordingFiles } from '../../src/cli/recording-files.js';
 import { icyBlock } from '../../src/metadata/title.js';
 import { airsplice } from '../kit/command-line.js';
 import { DEMO_FRAMES, framesIn } from '../kit/feeder.js';
-import { until } from '../kit/player.js';
 import { PROGRAM } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
-import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const METAINT = 1000;
 

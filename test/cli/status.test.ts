@@ -4,10 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { airsplice } from '../kit/command-line.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { TerminalProgram } from '../kit/terminal.js';
+import { until } from '../kit/until.js';
 
 const ENV = { AIRSPLICE_TOKEN: 'demo-token' };
 const YAML = demoYaml(`      silent:

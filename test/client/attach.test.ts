@@ -10,10 +10,11 @@ import { type AttachOptions, attach, type PlayState } from '../../src/client/att
 import type { AudioElement } from '../../src/client/browser.js';
 import { otherOrigin } from '../kit/browser.js';
 import { pause, quietFor } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { demoYaml, startServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;

@@ -11,9 +11,9 @@ import { Backoff } from '../../src/client/backoff.js';
 import type { ChannelRecord } from '../../src/client/channel-record.js';
 import { type FollowOptions, type FollowState, follow } from '../../src/client/follow.js';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { demoYaml, startServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;

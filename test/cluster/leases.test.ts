@@ -6,8 +6,8 @@ import { Redis } from '../../src/cluster/redis.js';
 import { LEASE, LEASE_KEYS } from '../../src/cluster/scripts.js';
 import type { Reply } from '../../src/cluster/shared-log.js';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
+import { until } from '../kit/until.js';
 
 t.setTimeout(60_000);
 

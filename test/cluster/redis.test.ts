@@ -5,10 +5,10 @@ import t from 'tap';
 import { Redis, RedisLost } from '../../src/cluster/redis.js';
 import { PEM } from '../kit/certificate.js';
 import { allUntil, startNode } from '../kit/cluster.js';
-import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
 import { startSentinel } from '../kit/redis-pair.js';
+import { until } from '../kit/until.js';
 
 t.setTimeout(120_000);
 

@@ -10,8 +10,8 @@ import { askForLog } from '../../src/cluster/tape-client.js';
 import { TapeServer } from '../../src/cluster/tape-server.js';
 import { LinkConnection } from '../../src/link/connection.js';
 import { allUntil, benchOf, startNode } from '../kit/cluster.js';
-import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
+import { until } from '../kit/until.js';
 import { engineContract } from '../titles/engine-contract.js';
 
 t.setTimeout(60_000);

@@ -4,9 +4,9 @@ import t, { type Test } from 'tap';
 import { Hosts, noHosts } from '../kit/hosts.js';
 import { allAreWell, allHear, ClusterNode, FILE_FRAMES, FILE_SOURCE } from '../kit/nodes.js';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
 import { StampedEncoder } from '../kit/stamped.js';
+import { until } from '../kit/until.js';
 
 const ENCODER = 1;
 /** Until a machine that hears of no other feeds the channel itself, and its listeners were written to. */

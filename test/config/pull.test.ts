@@ -9,9 +9,9 @@ import t, { type Test } from 'tap';
 import type { PullConfig } from '../../src/channel/pulled.js';
 import { ConfigError, loadConfig } from '../../src/config/load.js';
 import { PEM } from '../kit/certificate.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { audioOf, streamHead, Upstream } from '../kit/upstream.js';
 
 /** The source as it was read, or what is wrong with it. */

@@ -15,8 +15,9 @@ import {
   unknownHeaders,
 } from '../kit/documents.js';
 import { Events } from '../kit/events.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { type Answer, ask, Watching, Wire } from '../kit/wire.js';
 
 /**

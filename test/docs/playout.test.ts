@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { runLiquidsoap } from '../kit/liquidsoap.js';
-import { until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { demoYaml, startServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { Wire } from '../kit/wire.js';
 
 const PAGE = readFileSync(new URL('../../config/playout.md', import.meta.url), 'utf8');

@@ -12,9 +12,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { until } from '../kit/player.js';
 import { freePort, TYPESCRIPT } from '../kit/process.js';
-import { demoYaml, startServer, type TestServer, tempFolder } from '../kit/server.js';
+import { demoYaml, startServer, type TestServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;

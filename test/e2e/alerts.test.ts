@@ -9,11 +9,13 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Feeder, framesIn } from '../kit/feeder.js';
 import { Machine } from '../kit/machine.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePorts, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { Receiver } from '../kit/receiver.js';
-import { atOnce, DEMO_AUDIO, demoYaml, startServer, tempFolder, WORKERS } from '../kit/server.js';
+import { atOnce, DEMO_AUDIO, demoYaml, startServer, WORKERS } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 t.jobs = atOnce(4);

@@ -19,9 +19,10 @@ import t, { type Test } from 'tap';
 import { writeArchive } from '../../src/cli/archive.js';
 import { openLmdbStore } from '../../src/store/lmdb.js';
 import { airsplice } from '../kit/command-line.js';
-import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 interface Running {
   readonly server: ServerProcess;

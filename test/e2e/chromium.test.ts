@@ -6,9 +6,10 @@
 import { chromium, type Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { fetchIcy, median, otherOrigin, readSoFar, start } from '../kit/browser.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const CHROMIUM = '/usr/bin/chromium';
 const JOINS = 5;

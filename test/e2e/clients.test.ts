@@ -11,9 +11,10 @@ import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { LATE_MS } from '../kit/pushed.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;

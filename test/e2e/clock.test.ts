@@ -10,9 +10,11 @@ import { FAKETIME_LIBRARY, withFakedClock } from '../kit/faked-clock.js';
 import { FrameRecorder } from '../kit/frame-recorder.js';
 import { isLong } from '../kit/long.js';
 import { quietFor } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 const HOUR_S = 3600;

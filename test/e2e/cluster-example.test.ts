@@ -5,13 +5,14 @@ import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, freePorts, PROGRAM } from '../kit/process.js';
 import { childrenOf } from '../kit/process-sockets.js';
 import { missing } from '../kit/program.js';
 import { noRedis } from '../kit/redis.js';
-import { tempFolder } from '../kit/server.js';
 import { StampedEncoder, StampedReader } from '../kit/stamped.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;

@@ -4,10 +4,11 @@ import t, { type Test } from 'tap';
 import { Feeder } from '../kit/feeder.js';
 import { allAreWell, allHear, ClusterNode, FILE_SOURCE } from '../kit/nodes.js';
 import { quietFor } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
 import { KNOWN_EVERYWHERE_MS } from '../kit/server.js';
 import { StampedEncoder } from '../kit/stamped.js';
+import { until } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
 
 t.setTimeout(280_000);

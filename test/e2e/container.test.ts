@@ -11,10 +11,11 @@ import { validate } from 'dockerfile-utils';
 import t from 'tap';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/load.js';
-import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const DOCKER = join(ROOT, 'config/deploy/docker');

@@ -8,10 +8,12 @@ import { leftover } from '../kit/frame-recorder.js';
 import { isLong } from '../kit/long.js';
 import { MachineDelay } from '../kit/machine-delay.js';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 5;

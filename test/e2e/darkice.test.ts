@@ -10,7 +10,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ChannelProbe, ENCODER_HERTZ, PATIENT } from '../kit/channel-probe.js';
 import { missing, Program, probe } from '../kit/program.js';
-import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 function startDarkice(t: Test, port: number): Program {
   const folder = tempFolder(t);

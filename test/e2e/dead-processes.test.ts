@@ -6,9 +6,9 @@ import t from 'tap';
 import { Feeder } from '../kit/feeder.js';
 import { Machine, RESTARTED_MS, WORKERS } from '../kit/machine.js';
 import { pause, quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { isRead, socketsOf } from '../kit/process-sockets.js';
 import { missing } from '../kit/program.js';
+import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 // They wait more than they compute.

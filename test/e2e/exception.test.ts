@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { leftover } from '../kit/frame-recorder.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;

@@ -5,10 +5,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Wire } from '../kit/wire.js';
 
 const README = readFileSync(new URL('../../config/README.md', import.meta.url), 'utf8');

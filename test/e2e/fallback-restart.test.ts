@@ -5,8 +5,9 @@ import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { Feeder, framesIn } from '../kit/feeder.js';
 import { readBack } from '../kit/icy.js';
 import { Machine, onePerWorker, RESTARTED_MS } from '../kit/machine.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { DEMO_AUDIO } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const yaml = (port: number) => `
 addresses: [{ host: 127.0.0.1, port: ${port} }]

@@ -10,12 +10,12 @@ import t, { type Test } from 'tap';
 import { Events } from '../kit/events.js';
 import { isLong } from '../kit/long.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { PushModel } from '../kit/push-model.js';
 import { LATE_MS, type Life, nameOf, type Pushed, type Read } from '../kit/pushed.js';
 import { Random } from '../kit/random.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 const CHANNELS = 50;

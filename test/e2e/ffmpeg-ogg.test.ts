@@ -6,9 +6,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { missing, Program, probe } from '../kit/program.js';
-import { startServer, tempFolder } from '../kit/server.js';
+import { startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const yaml = `
 addresses: [{ host: 127.0.0.1, port: 0 }]

@@ -11,10 +11,11 @@ import { FrameRecorder } from '../kit/frame-recorder.js';
 import { isNextBlock } from '../kit/icy.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause, quietFor } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { missing, Program, probe } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const FFMPEG_HERTZ = 48_000;
 const FILE_HERTZ = 44_100;

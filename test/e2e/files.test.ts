@@ -5,9 +5,11 @@ import http from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
 import { softLimit } from '../../src/app/file-limit.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
-import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { ask, Wire } from '../kit/wire.js';
 
 const LAUNCHER = ['sh', '-c', 'ulimit -n 200; exec "$0" "$@"'];

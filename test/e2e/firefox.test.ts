@@ -8,10 +8,11 @@ import { decodeRead, fetchIcy, median, otherOrigin, readSoFar, start, type Tab }
 import { CODEC_NAMES, CODECS_FILL_MS, pushTo, startCodecs } from '../kit/codecs.js';
 import { FIREFOX, Firefox } from '../kit/firefox.js';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
 import type { TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const JOINS = 4;
 /** One that begins when enough has come in real time takes seconds. */

@@ -6,10 +6,12 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePorts, ServerProcess } from '../kit/process.js';
 import { heldAt, listeningChildrenOf } from '../kit/process-sockets.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 t.jobs = 2;
 

@@ -5,8 +5,9 @@ import net from 'node:net';
 import t from 'tap';
 import { FrameWalk } from '../../bench/frames.js';
 import { LoopDelay } from '../kit/loop-delay.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 5;

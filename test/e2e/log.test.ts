@@ -7,10 +7,12 @@ import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { MachineDelay } from '../kit/machine-delay.js';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Wire } from '../kit/wire.js';
 
 // They wait more than they compute.

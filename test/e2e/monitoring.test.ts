@@ -10,11 +10,13 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { Feeder } from '../kit/feeder.js';
 import { Machine } from '../kit/machine.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { Receiver } from '../kit/receiver.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const FOLDER = new URL('../../config/monitoring/', import.meta.url).pathname;
 const RULES = 'airsplice.rules.yml';

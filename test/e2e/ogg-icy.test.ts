@@ -8,9 +8,11 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { missing, Program, probe } from '../kit/program.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 t.test('ICY in Ogg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
   const file = join(tempFolder(t), 'opus.ogg');

@@ -10,9 +10,10 @@ import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { missing, Program } from '../kit/program.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const CHROMIUM = '/usr/bin/chromium';
 const yaml = `

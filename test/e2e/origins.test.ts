@@ -3,8 +3,8 @@
 import t from 'tap';
 import { allAreWell, allHear, ClusterNode, FILE_SOURCE } from '../kit/nodes.js';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { StampedEncoder } from '../kit/stamped.js';
+import { until } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
 
 t.setTimeout(240_000);

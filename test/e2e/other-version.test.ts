@@ -9,9 +9,10 @@ import { LINK_VERSION } from '../../src/link/version.js';
 import { MESSAGES_VERSION } from '../../src/processes/messages.js';
 import { Feeder } from '../kit/feeder.js';
 import { Machine, onePerWorker, RESTARTED_MS, strayBytes, WORKERS } from '../kit/machine.js';
-import { type Player, until } from '../kit/player.js';
+import type { Player } from '../kit/player.js';
 import { ProgramCopy } from '../kit/program-copy.js';
 import { DEMO_AUDIO } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 // They wait more than they compute.

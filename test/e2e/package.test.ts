@@ -5,10 +5,10 @@ import { cpSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const INSTALL_MS = 180_000;

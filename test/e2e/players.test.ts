@@ -6,10 +6,11 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { type PlayerKind, PlayerProgram, type Shown, titleLine } from '../kit/player-program.js';
 import { missing } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const FIRST = { artist: 'Anna Ähre', song: 'Lied' };
 const SECOND = { artist: 'Berta', song: 'Walzer' };

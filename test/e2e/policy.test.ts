@@ -7,8 +7,9 @@ import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { IcecastMetadataReader } from 'icecast-metadata-js';
 import t, { type Test } from 'tap';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, demoYaml, startServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 // They wait more than they compute.

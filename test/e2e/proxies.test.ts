@@ -11,10 +11,11 @@ import { IcecastMetadataReader } from 'icecast-metadata-js';
 import t, { type Test } from 'tap';
 import { openLog } from '../../src/base/log.js';
 import { PEM } from '../kit/certificate.js';
-import { until } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Watching, Wire } from '../kit/wire.js';
 
 const SHIPPED = new URL('../../config/deploy/proxies/', import.meta.url).pathname;

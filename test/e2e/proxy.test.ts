@@ -8,10 +8,12 @@ import { join } from 'node:path';
 import tls from 'node:tls';
 import t, { type Test } from 'tap';
 import { PEM } from '../kit/certificate.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { Program } from '../kit/program.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Wire } from '../kit/wire.js';
 
 const NGINX = '/usr/sbin/nginx';

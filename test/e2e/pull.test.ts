@@ -6,9 +6,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import t, { type Test } from 'tap';
 import { ICECAST_PASSWORD, Icecast, noIcecast } from '../kit/icecast.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const noFfmpeg = spawnSync('ffmpeg', ['-version']).error === undefined ? false : 'no ffmpeg here';
 

@@ -8,10 +8,11 @@ import t, { type Test } from 'tap';
 import { isLong } from '../kit/long.js';
 import { Machine, onePerWorker, RESTARTED_MS, strayBytes, WORKERS } from '../kit/machine.js';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { askWorker } from '../kit/worker-answer.js';
 
 // They wait more than they compute.

@@ -8,13 +8,14 @@ import { PEM } from '../kit/certificate.js';
 import { airsplice } from '../kit/command-line.js';
 import { DEMO_FRAMES, Feeder } from '../kit/feeder.js';
 import { Machine, onePerWorker, RESTARTED_MS, strayBytes, WORKERS } from '../kit/machine.js';
-import { type Player, until } from '../kit/player.js';
+import type { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { connectTo } from '../kit/process-sockets.js';
 import { processStory } from '../kit/process-story.js';
 import { ProgramCopy } from '../kit/program-copy.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 import { askWorker } from '../kit/worker-answer.js';
 

@@ -6,9 +6,11 @@ import t, { type Test } from 'tap';
 import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { airsplice } from '../kit/command-line.js';
 import { framesIn } from '../kit/feeder.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
-import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const PATIENCE_MS = 60_000;
 

@@ -4,9 +4,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
-import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 t.test('held pushes, the fallback title and history survive kill -9', async (t) => {
   const folder = tempFolder(t);

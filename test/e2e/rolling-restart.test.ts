@@ -8,13 +8,13 @@ import t from 'tap';
 import { DEMO_FRAMES, framesIn } from '../kit/feeder.js';
 import { Machine, onePerWorker, RESTARTED_MS, WORKERS } from '../kit/machine.js';
 import { chainOf } from '../kit/ogg-chain.js';
-import { until } from '../kit/player.js';
 import { childrenOf } from '../kit/process-sockets.js';
 import { processStory } from '../kit/process-story.js';
 import { missing, Program } from '../kit/program.js';
 import { ProgramCopy } from '../kit/program-copy.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 3;

@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { childrenOf, connectTo, listeningChildrenOf } from '../kit/process-sockets.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const METAID = 'secret-of-a-player';
 const noProc = !existsSync('/proc/net/tcp') && 'needs /proc';

@@ -9,11 +9,12 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { isLong } from '../kit/long.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const ROUNDS = isLong ? 8 : 2;
 const AT_ONCE = 2;

@@ -12,9 +12,10 @@ import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { otherOrigin } from '../kit/browser.js';
 import { stationInfo } from '../kit/internet-radio.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { missing, Program } from '../kit/program.js';
 import { startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const PATIENCE_MS = 15_000;
 /** More than `burstSeconds` and 32 KiB (src/audio/burst.ts), and two seconds in which a segment may lie open. */

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { isLong } from '../kit/long.js';
 import { asNobody, giveToNobody, isRoot } from '../kit/nobody.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 // They wait more than they compute.

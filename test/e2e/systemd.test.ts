@@ -11,10 +11,11 @@ import t, { type Test } from 'tap';
 import { Machine, RESTARTED_MS } from '../kit/machine.js';
 import { NotifySocket } from '../kit/notify-socket.js';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const UNIT = new URL('../../config/deploy/systemd/airsplice.service', import.meta.url).pathname;
 const skip = missing('systemd-notify', 'python3');

@@ -6,9 +6,10 @@
 
 import t, { type Test } from 'tap';
 import { DEMO_FRAMES } from '../kit/feeder.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePorts } from '../kit/process.js';
 import { demoYaml, startServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { Watching, Wire } from '../kit/wire.js';
 
 const BASIC = Buffer.from('source:demo-source').toString('base64');

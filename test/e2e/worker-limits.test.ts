@@ -7,9 +7,10 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } fr
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { MachineDelay } from '../kit/machine-delay.js';
-import { until } from '../kit/player.js';
 import { freePorts, ServerProcess } from '../kit/process.js';
-import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Wire } from '../kit/wire.js';
 
 const WORKERS = 2;

@@ -11,10 +11,12 @@ import { PEM } from '../kit/certificate.js';
 import { DEMO_FRAMES, Feeder } from '../kit/feeder.js';
 import { leftover } from '../kit/frame-recorder.js';
 import { Machine, onePerWorker, RESTARTED_MS, strayBytes, WORKERS } from '../kit/machine.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePorts, ServerProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { audioOf, relayYaml, streamHead, Upstream } from '../kit/upstream.js';
 import { Watching } from '../kit/wire.js';
 

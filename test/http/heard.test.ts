@@ -2,8 +2,9 @@
 
 import t, { type Test } from 'tap';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
 
 // They wait more than they compute.

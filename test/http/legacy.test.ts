@@ -6,8 +6,9 @@ import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config/load.js';
 import { legacyHeaders } from '../../src/http/legacy.js';
 import { Roles } from '../../src/http/roles.js';
-import { until } from '../kit/player.js';
-import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { Watching, Wire } from '../kit/wire.js';
 
 // They wait more than they compute.

@@ -1,8 +1,8 @@
 /** Which methods each path takes: whatever else comes is 405 with Allow, before a body is looked at; unknown paths are 404. */
 
 import t from 'tap';
-import { until } from '../kit/player.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { ask, Wire } from '../kit/wire.js';
 
 // They wait more than they compute.

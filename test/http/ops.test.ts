@@ -1,8 +1,8 @@
 /** What operators and their tools look at while the server stops: it is not ready, and it ends within its grace. */
 
 import t, { type Test } from 'tap';
-import { until } from '../kit/player.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { peerOf, Wire } from '../kit/wire.js';
 
 /** A request whose head has come in part: the server waits for the rest, up to limits.headSeconds. */

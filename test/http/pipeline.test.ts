@@ -5,8 +5,8 @@ import net from 'node:net';
 import tls from 'node:tls';
 import t from 'tap';
 import { PEM } from '../kit/certificate.js';
-import { until } from '../kit/player.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { arrived, peerOf, Wire } from '../kit/wire.js';
 
 t.jobs = 9;

@@ -3,7 +3,8 @@
 import t, { type Test } from 'tap';
 import { FULL, get, isProblem, now, PATH, post, YAML } from '../kit/http-push.js';
 import { keepLines } from '../kit/log-lines.js';
-import { startServer, tempFolder } from '../kit/server.js';
+import { startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { arrived, Wire } from '../kit/wire.js';
 
 const FORM = 'application/x-www-form-urlencoded';

@@ -2,8 +2,8 @@
 
 import t from 'tap';
 import { FIELDS, FULL, get, isProblem, now, PATH, post, YAML } from '../kit/http-push.js';
-import { until } from '../kit/player.js';
 import { startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { arrived, ask, Wire } from '../kit/wire.js';
 
 t.test('the answer of GET and POST is the same record of 17 fields', async (t) => {

@@ -6,8 +6,9 @@
 import t from 'tap';
 import { Feeder } from '../kit/feeder.js';
 import { keepLines } from '../kit/log-lines.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { atOnce, DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { streamHead, Upstream } from '../kit/upstream.js';
 
 t.jobs = atOnce(4);

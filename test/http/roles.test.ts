@@ -3,8 +3,8 @@
 import { networkInterfaces } from 'node:os';
 import t, { type Test } from 'tap';
 import { ROLES, type Role } from '../../src/config/schema.js';
-import { until } from '../kit/player.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { ask, Wire } from '../kit/wire.js';
 
 // They wait more than they compute.

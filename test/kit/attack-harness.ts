@@ -12,7 +12,7 @@ import { Attackers } from './attackers.js';
 import { type Cost, Crowd } from './crowd.js';
 import { pause } from './pause.js';
 import { freePorts, ServerProcess } from './process.js';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 /** The most that an attack may make a client wait. */
 export const MOST_MS = 100;

@@ -5,9 +5,10 @@
 
 import type { Test } from 'tap';
 import { FrameRecorder } from './frame-recorder.js';
-import { Player, until } from './player.js';
+import { Player } from './player.js';
 import type { Program } from './program.js';
 import type { TestServer } from './server.js';
+import { until } from './until.js';
 import { Watching } from './wire.js';
 
 /** Of the demo's file, which is heard while no encoder is. */

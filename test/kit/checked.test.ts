@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 const CHECKED = new URL('checked.mjs', import.meta.url).pathname;
 const RUN = `

@@ -7,9 +7,10 @@ import type { Test } from 'tap';
 import { Listener } from '../../src/listener/listener.js';
 import { alive, collect } from './heap.js';
 import { pause } from './pause.js';
-import { Player, until } from './player.js';
+import { Player } from './player.js';
 import { Random } from './random.js';
 import { demoYaml, startServer } from './server.js';
+import { until } from './until.js';
 
 /** How many come first: what is made once (code, pools, renderings) is made then. */
 const WARM_JOINS = 500;

@@ -6,7 +6,7 @@
 import http from 'node:http';
 import type { Test } from 'tap';
 import type { MachineDelay } from './machine-delay.js';
-import { until } from './player.js';
+import { until } from './until.js';
 
 const EVERY_MS = 20;
 const AT_ONCE = 20;

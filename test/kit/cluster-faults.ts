@@ -7,12 +7,12 @@ import type { Test } from 'tap';
 import { type Host, Hosts, noLoss } from './hosts.js';
 import { type ClusterNode, FILE_FRAMES, FILE_SOURCE, ClusterNode as Node } from './nodes.js';
 import { pause, quietFor } from './pause.js';
-import { until } from './player.js';
 import type { Random } from './random.js';
 import { RedisServer } from './redis.js';
 import { RedisPair } from './redis-pair.js';
 import type { StampedListener } from './reload-clients.js';
 import { StampedEncoder } from './stamped.js';
+import { until } from './until.js';
 import { ask, Watching } from './wire.js';
 
 export interface FaultsSize {

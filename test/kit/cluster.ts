@@ -10,8 +10,8 @@ import { takeNow } from '../../src/now-playing/effect.js';
 import { makeTrack } from '../../src/now-playing/repeat.js';
 import type { Change, ChannelState } from '../../src/now-playing/state.js';
 import type { Bench } from '../titles/engine-contract.js';
-import { until } from './player.js';
 import { SlowStore } from './slow-store.js';
+import { until } from './until.js';
 
 export interface TestNode {
   readonly name: string;

@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Log } from '../../src/base/log.js';
-import { DEMO_AUDIO, startServer, type TestServer, tempFolder } from './server.js';
+import { DEMO_AUDIO, startServer, type TestServer } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 const LOW = ['-ac', '1', '-ar', '22050'] as const;
 const CODECS = {

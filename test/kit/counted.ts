@@ -6,7 +6,7 @@
 
 import net from 'node:net';
 import type { Test } from 'tap';
-import { until } from './player.js';
+import { until } from './until.js';
 
 const FRAME_BYTES = 417;
 export const FRAME_MS = (1152 * 1000) / 44_100;

@@ -12,8 +12,9 @@ import { CountedEncoder, CountedFrames, FRAME_MS } from './counted.js';
 import { Events } from './events.js';
 import { MachineDelay } from './machine-delay.js';
 import { pause } from './pause.js';
-import { Player, until } from './player.js';
+import { Player } from './player.js';
 import type { ServerProcess } from './process.js';
+import { until } from './until.js';
 import { Watching } from './wire.js';
 
 const PUSH_MS = 1000;

@@ -9,8 +9,8 @@ import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_pro
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { until } from './player.js';
 import { missing } from './program.js';
+import { until } from './until.js';
 
 const SYSTEMD = '/lib/systemd/systemd';
 const NAMESPACES = ['-m', '-p', '-C', '-u', '-i', '-n', '-f'];

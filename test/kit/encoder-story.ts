@@ -13,10 +13,12 @@ import { type EncoderKind, type Refusal, type Target, WATCH_MS } from './encoder
 import { proxyAddingHead, refusingServer } from './encoder-proxy.js';
 import { feed } from './icecast.js';
 import { keepLines, type LogLine, sourceChanges } from './log-lines.js';
-import { Player, until } from './player.js';
+import { Player } from './player.js';
 import { freePorts } from './process.js';
 import { missing, type Program } from './program.js';
-import { DEMO_AUDIO, startServer, type TestServer, tempFolder } from './server.js';
+import { DEMO_AUDIO, startServer, type TestServer } from './server.js';
+import { tempFolder } from './temp-folder.js';
+import { until } from './until.js';
 
 const PASSWORD = 'demo-source';
 const MOUNT = '/air';

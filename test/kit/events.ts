@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap';
 import { messageProblems } from './documents.js';
-import { until } from './player.js';
+import { until } from './until.js';
 import { Wire } from './wire.js';
 
 export interface SeenEvent {

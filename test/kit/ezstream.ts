@@ -9,8 +9,8 @@ import type { Test } from 'tap';
 import { ENCODER_HERTZ } from './channel-probe.js';
 import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
-import { tempFolder } from './server.js';
 import { makeTagged, type Tags } from './tagged.js';
+import { tempFolder } from './temp-folder.js';
 
 export interface EzstreamOptions {
   /** `HTTP`, or `ICY` for SHOUTcast v1. */

@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import type { Test } from 'tap';
 import { Framer } from '../../src/audio/framer.js';
-import { until } from './player.js';
 import { DEMO_AUDIO, knownEverywhere } from './server.js';
+import { until } from './until.js';
 
 /** Copies of all frames in the bytes, and how many bytes of them belong to none. */
 export function framesIn(bytes: Buffer): { frames: Buffer[]; skippedBytes: number } {

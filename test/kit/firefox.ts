@@ -12,7 +12,7 @@ import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import type { Tab } from './browser.js';
 import { Program } from './program.js';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 export const FIREFOX = 'firefox-esr';
 const START_MS = 60_000;

@@ -9,9 +9,10 @@ import net from 'node:net';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { asNobody, giveToNobody } from './nobody.js';
-import { until } from './player.js';
 import { freePort } from './process.js';
-import { DEMO_AUDIO, tempFolder } from './server.js';
+import { DEMO_AUDIO } from './server.js';
+import { tempFolder } from './temp-folder.js';
+import { until } from './until.js';
 
 /** Debian's. */
 const SHARE = '/usr/share/icecast2';

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 const REFUSED = { tries: [1, 1], says: /Failed initial connect .*Login failed/, ends: true } as const;
 const TITLES = new WeakMap<Program, string>();

@@ -12,7 +12,7 @@
 
 import net from 'node:net';
 import { request } from 'undici';
-import { until } from './player.js';
+import { until } from './until.js';
 
 export type RadioMode = 'SHOUTCAST_V1' | 'SHOUTCAST_V2' | 'ICECAST' | 'STREAM';
 

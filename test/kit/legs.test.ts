@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 const KIT = new URL('./', import.meta.url).pathname;
 /** As run.mjs runs them, without a wait for a quiet machine: the other tests run beside this one. */

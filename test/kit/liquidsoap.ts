@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { ENCODER_HERTZ } from './channel-probe.js';
 import { Program } from './program.js';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 export interface LiquidsoapTitle {
   readonly afterSeconds: number;

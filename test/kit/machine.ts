@@ -5,10 +5,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { framesIn } from './feeder.js';
-import { Player, until } from './player.js';
+import { Player } from './player.js';
 import { freePorts, ServerProcess } from './process.js';
 import { heldAt } from './process-sockets.js';
-import { demoYaml, tempFolder } from './server.js';
+import { demoYaml } from './server.js';
+import { tempFolder } from './temp-folder.js';
+import { until } from './until.js';
 
 /** Of each machine. */
 export const WORKERS = 2;

@@ -11,8 +11,8 @@ import { promisify } from 'node:util';
 import type { Test } from 'tap';
 import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
-import { tempFolder } from './server.js';
 import { makeTagged } from './tagged.js';
+import { tempFolder } from './temp-folder.js';
 
 export interface MpdOptions {
   readonly port: number;

@@ -5,13 +5,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { type Host, leadTo } from './hosts.js';
-import { until } from './player.js';
 import { freePorts, ServerProcess } from './process.js';
 import { RedisServer } from './redis.js';
 import type { RedisPair } from './redis-pair.js';
 import { StampedListener } from './reload-clients.js';
-import { tempFolder } from './server.js';
 import { writeStamped } from './stamped.js';
+import { tempFolder } from './temp-folder.js';
+import { until } from './until.js';
 
 const SECRET = 'a secret that all nodes of this test know';
 export const FILE_FRAMES = 2400;

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
-import { until } from './player.js';
+import { until } from './until.js';
 
 /** Files that come along are closed: by that the sender knows that its message was read (BARRIER). */
 const RECEIVER = `

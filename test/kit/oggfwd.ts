@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 const ENCODERS = { vorbis: 'libvorbis', opus: 'libopus' };
 /** How long a link is. */

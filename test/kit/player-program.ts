@@ -9,7 +9,7 @@ import net from 'node:net';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { asNobody, giveToNobody } from './nobody.js';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 export interface Shown {
   readonly artist: string;

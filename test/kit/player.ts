@@ -6,6 +6,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { IcecastMetadataReader } from 'icecast-metadata-js';
+import { until } from './until.js';
 
 export interface SeenTitle {
   readonly title: string;
@@ -136,32 +137,5 @@ export class Player {
     this.audioBytes += bytes.length;
     if (this.#keep) this.#audio.push(Buffer.from(bytes));
     this.#onAudio?.(bytes);
-  }
-}
-
-/** A look that asks the server costs both sides CPU: the longer it is waited for, the rarer it is asked, down to this. */
-const ASKED_EVERY_MS = 50;
-
-/**
- * Waits until `ready` holds; throws with what `describe` returns after `ms`. Of a time in which this process stood still only a part counts: behind
- * it timers run before sockets, and what is waited for may be there already.
- */
-export async function until(
-  ready: () => boolean | Promise<boolean>,
-  ms: number,
-  describe: () => string = () => '',
-  everyMs = 10,
-): Promise<void> {
-  const mostMs = Math.max(50, ms / 20);
-  let passedMs = 0;
-  let lastMs = performance.now();
-  let waitMs = everyMs;
-  for (let answer = ready(); !(await answer); answer = ready()) {
-    if (passedMs > ms) throw new Error(`waited ${ms} ms in vain. ${describe()}`);
-    await new Promise((done) => setTimeout(done, waitMs));
-    if (answer instanceof Promise) waitMs = Math.max(everyMs, Math.min(waitMs * 1.25, ASKED_EVERY_MS));
-    const nowMs = performance.now();
-    passedMs += Math.min(nowMs - lastMs, mostMs);
-    lastMs = nowMs;
   }
 }

@@ -5,7 +5,7 @@
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import net, { type Socket } from 'node:net';
-import { until } from './player.js';
+import { until } from './until.js';
 
 const AT_ONCE = 8;
 const MOST_ROUNDS = 50;

@@ -13,9 +13,10 @@ import type { Test } from 'tap';
 import { DEMO_FRAMES, Feeder, framesIn } from './feeder.js';
 import { Machine, RESTARTED_MS, strayBytes, WORKERS } from './machine.js';
 import { pause } from './pause.js';
-import { Player, until } from './player.js';
+import { Player } from './player.js';
 import type { Random } from './random.js';
 import { DEMO_AUDIO } from './server.js';
+import { until } from './until.js';
 import { Watching } from './wire.js';
 
 export type Act = 'reload' | 'restart' | 'kill hub' | 'stop hub' | 'kill worker' | 'stop worker';

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import net from 'node:net';
 import type { Test } from 'tap';
-import { until } from './player.js';
+import { until } from './until.js';
 
 const SOURCES = new URL('../../src/', import.meta.url).pathname;
 const BUILT = new URL('../../dist/main.js', import.meta.url).pathname;

@@ -5,7 +5,7 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 

@@ -8,7 +8,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { until } from './player.js';
+import { until } from './until.js';
 
 /** `skip` of a test that needs these programs: false when all are there, else the reason. */
 export function missing(...commands: string[]): string | false {

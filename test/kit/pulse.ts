@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { Program } from './program.js';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 const START_MS = 30_000;
 

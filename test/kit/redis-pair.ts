@@ -5,10 +5,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Host } from './hosts.js';
-import { until } from './player.js';
 import { freePort } from './process.js';
 import { RedisServer } from './redis.js';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
+import { until } from './until.js';
 
 const NAME = 'radio';
 /**

@@ -7,9 +7,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Host } from './hosts.js';
-import { until } from './player.js';
 import { freePort } from './process.js';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
+import { until } from './until.js';
 
 /** Why a test that needs it is skipped; false: it is there. */
 export const noRedis: string | false =

@@ -1,11 +1,11 @@
 /** All that is connected while configurations change: that exactly those end who are to, and that others come in their place. */
 
-import { until } from './player.js';
 import type { ChannelAir } from './reload-air.js';
 import { request, StampedListener, TitleWatcher } from './reload-clients.js';
 import { channelsOf, codecOf, hashed, nameOf } from './reload-config.js';
 import { PATIENCE_MS, type PairsWorld } from './reload-world.js';
 import { StampedEncoder } from './stamped.js';
+import { until } from './until.js';
 
 export async function endings(world: PairsWorld): Promise<void> {
   const listeners = world.listeners.filter(({ isEnded }) => isEnded);

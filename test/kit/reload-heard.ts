@@ -1,10 +1,10 @@
 /** What listeners and watchers were sent since this was asked last: what was planned, and the same for all. */
 
-import { until } from './player.js';
 import { nobodyElse, onAir } from './reload-audience.js';
 import { numberOf, type StampedListener } from './reload-clients.js';
 import { channelsOf } from './reload-config.js';
 import { PATIENCE_MS, type PairsWorld, push } from './reload-world.js';
+import { until } from './until.js';
 
 /**
  * Of audio: what was sent before it has come to every listener. A segment that is open, and a second until its turn; on a busy machine as much again.

@@ -1,10 +1,10 @@
 /** What the configuration in force says, asked for as clients do: channels, addresses, operators, history. */
 
 import { readFileSync } from 'node:fs';
-import { until } from './player.js';
 import { certificateAt, fingerprintOf, numberOf, request } from './reload-clients.js';
 import { channelsOf, hashed } from './reload-config.js';
 import { PATIENCE_MS, type PairsWorld, push, stationOf } from './reload-world.js';
+import { until } from './until.js';
 
 /** A channel as its configuration says, or no channel. */
 export async function inForce(world: PairsWorld, key: string): Promise<void> {

@@ -7,7 +7,6 @@
 import type { Test } from 'tap';
 import { planText } from '../../src/config/plan.js';
 import { heldNow, isAsBefore } from './held.js';
-import { until } from './player.js';
 import { Random } from './random.js';
 import { ChannelAir } from './reload-air.js';
 import { connectEncoders, endings, nobodyElse, onAir, refill } from './reload-audience.js';
@@ -18,6 +17,7 @@ import { addresses, history, inForce, operator } from './reload-in-force.js';
 import { type Concerned, concernedBy } from './reload-plan.js';
 import { PATIENCE_MS, type PairsSize, PairsWorld, pushAnywhere } from './reload-world.js';
 import { WORKERS } from './server.js';
+import { until } from './until.js';
 
 export async function reloadPairs(t: Test, size: PairsSize, random = new Random()): Promise<void> {
   const world = await PairsWorld.begin(t, size, random);

@@ -11,7 +11,8 @@ import { loadConfig } from '../../src/config/load.js';
 import { planReload, planText, type ReloadPlan } from '../../src/config/plan.js';
 import { freePorts, ServerProcess } from './process.js';
 import { RedisServer } from './redis.js';
-import { NODES, startServer, tempFolder, WORKERS } from './server.js';
+import { NODES, startServer, WORKERS } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 const SAID_CHARACTERS = 6000;
 

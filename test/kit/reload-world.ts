@@ -12,8 +12,8 @@ import { request, type StampedListener, type TitleWatcher } from './reload-clien
 import { type ChannelState, type ConfigState, channelsOf, hashed } from './reload-config.js';
 import { ReloadState } from './reload-state.js';
 import { type Subject, startSubject } from './reload-subject.js';
-import { tempFolder } from './server.js';
 import { openUpstream, type StampedEncoder, writeStamped } from './stamped.js';
+import { tempFolder } from './temp-folder.js';
 
 const FILE_FRAMES = 1200;
 const FILES = 3;

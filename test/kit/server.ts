@@ -1,7 +1,6 @@
 /** Starts the whole server from a YAML text, in this process, on free loopback ports, with a data folder of its own. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
@@ -12,6 +11,7 @@ import { pause } from './pause.js';
 import { freePorts, ServerProcess } from './process.js';
 import { processConfig } from './process-config.js';
 import { Random } from './random.js';
+import { tempFolder } from './temp-folder.js';
 
 export const DEMO_AUDIO = new URL('../../config/demo/airsplice.mp3', import.meta.url).pathname;
 /** Of a configuration: two stations for readers. `zulu` and `alpha`, in this order, have no audio by themselves; `bravo` plays. */
@@ -73,14 +73,6 @@ export interface TestServer {
   readonly folder: string;
   /** Puts another configuration in force; rejects where that cannot be. */
   reload(yaml: string): Promise<ReloadPlan>;
-}
-
-/** A folder that goes when the test has ended. */
-export function tempFolder(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'airsplice-test-'));
-  // The children of a program that was killed may end, and write, a little later.
-  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
-  return folder;
 }
 
 /** The demo's three channels on a free port (the relay's URL must be given where it is used), and whatever is added. */

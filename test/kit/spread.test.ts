@@ -3,10 +3,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { until } from './player.js';
 import { freePort, ServerProcess } from './process.js';
 import { heldAt, listeningChildrenOf } from './process-sockets.js';
-import { demoYaml, SPREAD, tempFolder } from './server.js';
+import { demoYaml, SPREAD } from './server.js';
+import { tempFolder } from './temp-folder.js';
+import { until } from './until.js';
 import { Wire } from './wire.js';
 
 const COUNT = 16;

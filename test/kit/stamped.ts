@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import net from 'node:net';
 import type { Test } from 'tap';
 import { readFilled } from './adts.js';
-import { until } from './player.js';
+import { until } from './until.js';
 import { Upstream } from './upstream.js';
 
 export type StampedCodec = 'mp3' | 'aac';

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 export interface Tags {
   readonly artist: string;

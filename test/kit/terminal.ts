@@ -2,8 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Test } from 'tap';
-import { until } from './player.js';
 import { PROGRAM } from './process.js';
+import { until } from './until.js';
 
 const OTHER_SCREEN = '\u001b[?1049h';
 const OWN_SCREEN = '\u001b[?1049l';

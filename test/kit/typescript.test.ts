@@ -4,7 +4,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { tempFolder } from './server.js';
+import { tempFolder } from './temp-folder.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 /** With the coverage hooks that tap sets, a server takes three times the CPU time to start. */

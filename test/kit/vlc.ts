@@ -7,8 +7,8 @@ import { dirname } from 'node:path';
 import type { EncoderKind } from './encoder-kind.js';
 import { asNobody, giveToNobody } from './nobody.js';
 import { Program } from './program.js';
-import { tempFolder } from './server.js';
 import { makeTagged } from './tagged.js';
+import { tempFolder } from './temp-folder.js';
 
 const HERTZ = 44_100;
 const SECONDS = 60;

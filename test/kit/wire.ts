@@ -7,9 +7,9 @@ import net from 'node:net';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { answerProblems, messageProblems } from './documents.js';
-import { until } from './player.js';
 import { heldAt, isRead } from './process-sockets.js';
 import { WORKERS } from './server.js';
+import { until } from './until.js';
 
 /** For answers: how soon they come is the machine's affair, unless a test says so. An ending may be too late, and has a bound of its own. */
 const PATIENCE_MS = 20_000;

@@ -17,10 +17,10 @@ import { MemoryStore } from '../../src/store/memory.js';
 import { LocalEngine } from '../../src/titles/local.js';
 import { stamped } from '../../src/titles/stamped.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { tempFolder } from '../kit/server.js';
 import { SlowStore } from '../kit/slow-store.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { type Bench, engineContract } from '../titles/engine-contract.js';
 
 /** What one hub writes to the store. */

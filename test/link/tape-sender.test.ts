@@ -15,12 +15,12 @@ import { GreetingReader } from '../../src/link/version.js';
 import { WireError, WireReader } from '../../src/link/wire.js';
 import { FakeClock } from '../kit/clock.js';
 import { LinkHarness, SETTLE_MS } from '../kit/link-harness.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
-import { tempFolder } from '../kit/server.js';
 import { STORY_KINDS, StorySource } from '../kit/story-source.js';
 import { TapePair } from '../kit/tape-pair.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 /** Of a segment, beside its bytes and 20 for each title: its fields, what its end cuts of a frame, and how far the tape has come since. */
 const MOST_OVERHEAD_BYTES = 600;

@@ -17,8 +17,8 @@ import { GREETING_BYTES, GreetingReader, greeting, LINK_VERSION, OtherVersion } 
 import { WorkerLink } from '../../src/link/worker-link.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { LocalEngine } from '../../src/titles/local.js';
-import { until } from '../kit/player.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const NEXT = LINK_VERSION + 1;
 

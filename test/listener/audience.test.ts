@@ -10,7 +10,7 @@ import type { Listener } from '../../src/listener/listener.js';
 import { Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
 import { collect } from '../kit/heap.js';
-import { until } from '../kit/player.js';
+import { until } from '../kit/until.js';
 
 const METAINT = 65_000;
 /** What a listener is given in one turn: 256 KiB, in whole segments. */

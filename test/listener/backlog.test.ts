@@ -12,11 +12,11 @@ import { endpointsOf, readQueues, TABLES } from '../../src/listener/proc-net-tcp
 import { type HeardTitle, Sessions } from '../../src/listener/sessions.js';
 import { FakeClock } from '../kit/clock.js';
 import { withLimit } from '../kit/own-limit.js';
-import { until } from '../kit/player.js';
 import { missing, Program } from '../kit/program.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;

@@ -8,7 +8,7 @@ import { SecretMask } from '../../src/base/secret-mask.js';
 import { type CountedListener, type ListenerRequest, ListenerStats } from '../../src/listener/listener-stats.js';
 import { FakeClock } from '../kit/clock.js';
 import { Random } from '../kit/random.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const TOGETHER_MS = 10_000;
 

@@ -9,10 +9,12 @@ import { join } from 'node:path';
 import t from 'tap';
 import { Framer } from '../../src/audio/framer.js';
 import { AAC_DECODERS, decode } from '../kit/decoder-program.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { Random } from '../kit/random.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 /** LC; there is no free encoder of HE-AAC in Debian. */
 const STREAMS: Readonly<Record<string, readonly string[]>> = {

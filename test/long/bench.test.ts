@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { Report } from '../../bench/result.js';
 import { SCENARIOS } from '../../bench/scenarios.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const SECONDS = 150;
 /** Until this version knows the option. */

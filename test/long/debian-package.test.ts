@@ -9,8 +9,9 @@ import t from 'tap';
 import { needsOf } from '../kit/debian-depends.js';
 import { DebianMachine } from '../kit/debian-machine.js';
 import { buildPackages, withoutPackage } from '../kit/debian-package.js';
-import { until } from '../kit/player.js';
-import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const CONFIG = '/etc/airsplice/airsplice.yaml';
 const BASE = 'http://127.0.0.1:8000';

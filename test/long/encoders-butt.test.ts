@@ -3,10 +3,10 @@ import { butt, buttOpus } from '../kit/butt.js';
 import { breakableProxy } from '../kit/encoder-proxy.js';
 import { encoderStories } from '../kit/encoder-story.js';
 import { keepLines, sourceChanges } from '../kit/log-lines.js';
-import { until } from '../kit/player.js';
 import { freePorts } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 encoderStories([butt, buttOpus]);
 

@@ -5,9 +5,9 @@ import { heard, otherOrigin, play } from '../kit/browser.js';
 import { type CodecName, pushTo, startCodecs } from '../kit/codecs.js';
 import { FIREFOX, Firefox } from '../kit/firefox.js';
 import { keepLines, type LogLine, sourceChanges } from '../kit/log-lines.js';
-import { until } from '../kit/player.js';
 import { missing, Program } from '../kit/program.js';
 import { DEMO_AUDIO, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const OGG = ['vorbis', 'opus', 'flac'] as const;
 /** More than any burst here holds. */

@@ -14,7 +14,8 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import t from 'tap';
 import { ADMIN_USERS } from '../kit/admin-client.js';
-import { demoYaml, startServer, tempFolder } from '../kit/server.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const CLIENTS = join(ROOT, 'test/clients');

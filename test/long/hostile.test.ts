@@ -7,8 +7,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { ATTACKS, type AttackName } from '../attacks/index.js';
 import { AttackHarness } from '../kit/attack-harness.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
+import { until } from '../kit/until.js';
 
 const MINUTES = Number(process.env['MINUTES'] ?? 5);
 const NAMES = (process.env['ATTACKS']?.split(',') ?? Object.keys(ATTACKS)) as readonly AttackName[];

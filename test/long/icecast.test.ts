@@ -11,10 +11,12 @@ import t, { type Test } from 'tap';
 import { Framer } from '../../src/audio/framer.js';
 import { ICECAST_PASSWORD, Icecast, noIcecast } from '../kit/icecast.js';
 import { keepLines, type LogLine, sourceChanges } from '../kit/log-lines.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { freePort, freePorts } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const MP3 = ['-c:a', 'libmp3lame', '-b:a', '128k', '-f', 'mp3', '-content_type', 'audio/mpeg'];
 const AAC = ['-c:a', 'aac', '-b:a', '96k', '-f', 'adts', '-content_type', 'audio/aac'];

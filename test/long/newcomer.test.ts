@@ -9,9 +9,10 @@ import t from 'tap';
 import { DebianMachine } from '../kit/debian-machine.js';
 import { buildPackages, withoutPackage } from '../kit/debian-package.js';
 import { framesIn } from '../kit/feeder.js';
-import { until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
-import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const README = readFileSync(new URL('../../config/deploy/README.md', import.meta.url), 'utf8');
 const CONFIG = '/etc/airsplice/airsplice.yaml';

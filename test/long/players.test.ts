@@ -10,11 +10,13 @@ import { audacious } from '../kit/audacious.js';
 import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { mpdPlayer } from '../kit/mpd-player.js';
 import { playbin } from '../kit/playbin.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { type PlayerKind, PlayerProgram, type Shown } from '../kit/player-program.js';
 import { freePorts } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const KINDS: readonly { readonly kind: PlayerKind; readonly needs: readonly string[] }[] = [
   { kind: playbin, needs: ['gst-launch-1.0'] },

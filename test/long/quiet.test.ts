@@ -9,9 +9,10 @@ import { framerFor } from '../../src/audio/format.js';
 import { startLiquidsoap } from '../kit/liquidsoap.js';
 import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { makeQuiet, startMpd } from '../kit/mpd.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { missing, type Program } from '../kit/program.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const HERTZ = 44_100;
 const MPD = {

@@ -9,11 +9,12 @@ import t, { type Test } from 'tap';
 import { Feeder } from '../kit/feeder.js';
 import { asNobody, giveToNobody } from '../kit/nobody.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { startPulse } from '../kit/pulse.js';
-import { startServer, tempFolder } from '../kit/server.js';
+import { startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { PITCHES, ToneRecorder, toneFrames } from '../kit/tone-recorder.js';
+import { until } from '../kit/until.js';
 
 interface SoundedPlayer {
   readonly program: string;

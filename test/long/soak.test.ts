@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { read } from '../../bench/soak/file.js';
 import { verdictOf } from '../../bench/soak/report.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 t.setTimeout(200_000);
 

@@ -10,7 +10,7 @@ import { figuresOf, isHeld } from '../../bench/truth/figures.js';
 import { runScene } from '../../bench/truth/scene.js';
 import { judged, table } from '../../bench/truth/table.js';
 import { missing } from '../kit/program.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const SECONDS = 60;
 const LEAST_TITLES = 12;

@@ -8,8 +8,8 @@ import { Certificate } from '../../src/net/certificate.js';
 import { PEM } from '../kit/certificate.js';
 import { FakeClock } from '../kit/clock.js';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 class CountingClock extends FakeClock {
   alarms = 0;

@@ -9,9 +9,10 @@ import { type ConnectionLimits, Connections } from '../../src/net/connections.js
 import { PEM } from '../kit/certificate.js';
 import { isLong } from '../kit/long.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { DEMO_AUDIO, startServer, type TestServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer, type TestServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { accepted, ask, Wire } from '../kit/wire.js';
 
 t.jobs = 4;

@@ -8,9 +8,9 @@ import { verdict } from '../../src/net/first-bytes.js';
 import { isLong } from '../kit/long.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { startRouted } from '../kit/routed.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { accepted, arrived, ask, Watching, Wire } from '../kit/wire.js';
 
 // The tests mostly wait: for a head's time to run out, for Node's next look at slow requests.

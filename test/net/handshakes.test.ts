@@ -3,7 +3,7 @@
 import t, { type Test } from 'tap';
 import { TlsHandshake, TlsHandshakes } from '../../src/net/handshakes.js';
 import { FakeClock } from '../kit/clock.js';
-import { until } from '../kit/player.js';
+import { until } from '../kit/until.js';
 
 const WORK_MS = 1;
 

@@ -8,8 +8,10 @@ import tls from 'node:tls';
 import t, { type Test } from 'tap';
 import { PEM } from '../kit/certificate.js';
 import { LoopDelay } from '../kit/loop-delay.js';
-import { Player, until } from '../kit/player.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { Player } from '../kit/player.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { accepted, arrived, ask, Watching, Wire } from '../kit/wire.js';
 
 t.jobs = 4;

@@ -14,9 +14,9 @@ import { OutboundConnection } from '../../src/net/outbound-connection.js';
 import { PRIVATE_REASON } from '../../src/net/private-address.js';
 import { Target } from '../../src/net/target.js';
 import { settled } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { TYPESCRIPT } from '../kit/process.js';
 import { Random } from '../kit/random.js';
+import { until } from '../kit/until.js';
 import { arrived } from '../kit/wire.js';
 
 t.jobs = 4;

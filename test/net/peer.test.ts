@@ -3,9 +3,9 @@
 import { Socket } from 'node:net';
 import t from 'tap';
 import { comesFrom, Proxies, type ProxyHeaderName } from '../../src/net/peer.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { Wire } from '../kit/wire.js';
 
 // They wait more than they compute.

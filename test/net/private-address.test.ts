@@ -8,8 +8,8 @@ import net, { type LookupFunction } from 'node:net';
 import t from 'tap';
 import { isPrivate, PRIVATE_REASON, publicOnly } from '../../src/net/private-address.js';
 import { Target } from '../../src/net/target.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
+import { until } from '../kit/until.js';
 import { audioOf, setUp, streamHead, Upstream } from '../kit/upstream.js';
 
 t.jobs = 4;

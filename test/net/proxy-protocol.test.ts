@@ -10,9 +10,10 @@ import { type ProxyHeader, readProxyHeader } from '../../src/net/proxy-protocol.
 import { PEM } from '../kit/certificate.js';
 import { isLong } from '../kit/long.js';
 import { LoopDelay } from '../kit/loop-delay.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 import { accepted, arrived, Wire } from '../kit/wire.js';
 
 t.jobs = 5;

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { Rate } from '../../src/net/rate.js';
 import { FakeClock } from '../kit/clock.js';
-import { until } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { type Answer, ask, Watching, Wire } from '../kit/wire.js';
 
 // They wait more than they compute.

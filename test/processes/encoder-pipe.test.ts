@@ -6,8 +6,8 @@ import t, { type Test } from 'tap';
 import type { ProvenEncoder } from '../../src/http/ingest/proven.js';
 import { greeting, LINK_VERSION } from '../../src/link/version.js';
 import { EncoderPipeServer, pipeEncoder } from '../../src/processes/encoder-pipe.js';
-import { until } from '../kit/player.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const encoder = { kind: 'shoutcast', channel: 'demo', rest: Buffer.from('icy-name: x\r\n\r\n') };
 

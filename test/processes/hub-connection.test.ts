@@ -7,8 +7,8 @@ import t, { type Test } from 'tap';
 import { HubConnection } from '../../src/processes/hub-connection.js';
 import { listen } from '../../src/processes/listen.js';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 /** Some attempts later. */
 const LATER_MS = 200;

@@ -5,7 +5,7 @@ import net from 'node:net';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { listen } from '../../src/processes/listen.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 t.test('a path as long as a socket can have, and a longer one', async (t) => {
   const folder = tempFolder(t);

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type EndOfProcess, ManagedProcess } from '../../src/processes/managed-process.js';
 import { MESSAGES_VERSION, type ToChild } from '../../src/processes/messages.js';
-import { until } from '../kit/player.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const paths = (name: string) => ({ link: `${name}.link`, encoders: `${name}.encoders`, tapes: `${name}.tapes` });
 const boot = { source: { path: 'none' }, number: 1, hub: paths('first'), offers: 0 };

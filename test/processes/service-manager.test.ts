@@ -5,9 +5,9 @@ import { openLog } from '../../src/base/log.js';
 import { ServiceManager } from '../../src/processes/service-manager.js';
 import { NotifySocket } from '../kit/notify-socket.js';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { missing } from '../kit/program.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
+import { until } from '../kit/until.js';
 
 const skip = missing('systemd-notify', 'python3');
 const { log: silent } = openLog('silent', 0);

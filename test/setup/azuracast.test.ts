@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/load.js';
 import { importedDraft } from '../../src/setup/import.js';
 import { draftText } from '../../src/setup/text.js';
 import { airsplice } from '../kit/command-line.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const PATH = '/srv/a.yaml';
 const listeners = { total: 20, unique: 15, current: 15 };

@@ -7,7 +7,8 @@ import { icecastDraft } from '../../src/setup/icecast.js';
 import { draftText } from '../../src/setup/text.js';
 import { PEM } from '../kit/certificate.js';
 import { GRODNO, LIBRETIME, MARS, RELAYED, WAVEWORLD } from '../kit/icecast-files.js';
-import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const DEBIAN = '/etc/icecast2/icecast.xml';
 

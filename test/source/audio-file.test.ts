@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { audioProblem } from '../../src/source/audio-file.js';
 import { Random } from '../kit/random.js';
-import { DEMO_AUDIO, tempFolder } from '../kit/server.js';
+import { DEMO_AUDIO } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 const MP3 = readFileSync(DEMO_AUDIO);
 

@@ -9,7 +9,7 @@ import { EncoderSource } from '../../src/source/encoder.js';
 import type { SourceEvent } from '../../src/source/health.js';
 import { FakeClock } from '../kit/clock.js';
 import { flacLink } from '../kit/made-ogg.js';
-import { until } from '../kit/player.js';
+import { until } from '../kit/until.js';
 import { Tap } from '../kit/upstream.js';
 
 const SILENT_MS = 200;

@@ -25,8 +25,8 @@ import type { SourceInput } from '../../src/source/source.js';
 import { FakeClock } from '../kit/clock.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { DEMO_AUDIO } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;

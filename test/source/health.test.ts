@@ -12,8 +12,9 @@ import { Health } from '../../src/source/health.js';
 import { isSilent } from '../../src/source/silence.js';
 import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';
 import { keepLines, sourceChanges } from '../kit/log-lines.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 3;

@@ -3,8 +3,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { pause, quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
+import { until } from '../kit/until.js';
 import { audioOf, FRAME_BYTES, icyBody, setUp, streamHead, Upstream } from '../kit/upstream.js';
 
 // They wait more than they compute.

@@ -6,8 +6,8 @@ import type { PullOptions, PullSource } from '../../src/source/pull.js';
 import { FakeClock } from '../kit/clock.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { quietFor } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { Random } from '../kit/random.js';
+import { until } from '../kit/until.js';
 import { audioOf, FRAME_BYTES, icyBody, setUp, streamHead, type Tap, Upstream } from '../kit/upstream.js';
 
 // They wait more than they compute.

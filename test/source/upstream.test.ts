@@ -14,9 +14,10 @@ import { isPlaylist, readPlaylist } from '../../src/source/playlist.js';
 import type { PullOptions } from '../../src/source/pull.js';
 import { PEM } from '../kit/certificate.js';
 import { pause } from '../kit/pause.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import {
   audioOf,
   FRAME_BYTES,

@@ -7,7 +7,7 @@ import { Disk } from '../../src/store/disk.js';
 import { openLmdbStore } from '../../src/store/lmdb.js';
 import { withLimit } from '../kit/own-limit.js';
 import { missing } from '../kit/program.js';
-import { tempFolder } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { entryOf, stateOf } from './contract.js';
 
 t.test('saves under way take room from those behind them', async (t) => {

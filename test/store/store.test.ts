@@ -27,9 +27,9 @@ import { isTooOld } from '../../src/store/store.js';
 import { timed } from '../../src/store/timed.js';
 import { isLong } from '../kit/long.js';
 import { pause } from '../kit/pause.js';
-import { until } from '../kit/player.js';
 import { TYPESCRIPT } from '../kit/process.js';
 import { Random } from '../kit/random.js';
+import { until } from '../kit/until.js';
 import { entryOf, stateOf, storeContract } from './contract.js';
 
 // They wait more than they compute.

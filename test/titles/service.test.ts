@@ -14,7 +14,8 @@ import type { Source } from '../../src/source/source.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { FakeClock } from '../kit/clock.js';
 import { keepLines, type LogLine } from '../kit/log-lines.js';
-import { demoYaml, tempFolder } from '../kit/server.js';
+import { demoYaml } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { TitleParts } from '../kit/title-parts.js';
 
 interface Started {

@@ -5,9 +5,10 @@ import { Rate } from '../../src/net/rate.js';
 import { TitleRate } from '../../src/titles/title-rate.js';
 import { FakeClock } from '../kit/clock.js';
 import { Feeder } from '../kit/feeder.js';
-import { Player, until } from '../kit/player.js';
+import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, startServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { audioOf, FRAME_BYTES, icyBody, streamHead, Upstream } from '../kit/upstream.js';
 import { ask } from '../kit/wire.js';
 

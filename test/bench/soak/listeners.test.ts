@@ -6,7 +6,7 @@ import { ask } from '../../../bench/soak/bad-requests.js';
 import { Encoder } from '../../../bench/soak/encoder.js';
 import { Listener } from '../../../bench/soak/listener.js';
 import { Listeners } from '../../../bench/soak/listeners.js';
-import { until } from '../../kit/player.js';
+import { until } from '../../kit/until.js';
 
 const PATIENCE_MS = 20_000;
 const HEAD = 'HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\nicy-metaint: 768\r\n\r\n';

@@ -6,8 +6,10 @@ import { ADMIN_BEARER, ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../../kit/a
 import { Feeder, framesIn } from '../../kit/feeder.js';
 import { readBack } from '../../kit/icy.js';
 import { keepLines } from '../../kit/log-lines.js';
-import { Player, until } from '../../kit/player.js';
-import { DEMO_AUDIO, demoYaml, startServer, tempFolder, WORKERS } from '../../kit/server.js';
+import { Player } from '../../kit/player.js';
+import { DEMO_AUDIO, demoYaml, startServer, WORKERS } from '../../kit/server.js';
+import { tempFolder } from '../../kit/temp-folder.js';
+import { until } from '../../kit/until.js';
 
 const YAML = demoYaml(`
       other: { bitrateKbps: 128, metaint: 8192, sources: [{ type: file, path: ${DEMO_AUDIO} }] }

@@ -3,8 +3,9 @@
 import t from 'tap';
 import { ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
 import { Feeder } from '../../kit/feeder.js';
-import { Player, until } from '../../kit/player.js';
+import { Player } from '../../kit/player.js';
 import { demoYaml, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 
 const PATIENCE_MS = 20_000;
 /** Of a listener's place, and of two answers that were made one behind the other. */

@@ -8,9 +8,10 @@ import IcecastMonitor from 'icecast-monitor';
 import t from 'tap';
 import { ADMIN_LOGIN, ADMIN_USERS } from '../../kit/admin-client.js';
 import { feed, ICECAST_PASSWORD, Icecast, noIcecast } from '../../kit/icecast.js';
-import { Player, until } from '../../kit/player.js';
+import { Player } from '../../kit/player.js';
 import { freePort } from '../../kit/process.js';
 import { demoYaml, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 
 const YAML = demoYaml(`
       one: { mounts: [/one.mp3], sources: [{ type: encoder, password: ${ICECAST_PASSWORD} }] }

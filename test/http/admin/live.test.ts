@@ -7,8 +7,8 @@ import t, { type Test } from 'tap';
 import { LiveStreams } from '../../../src/http/admin/live.js';
 import type { ChannelReport, LogLine } from '../../../src/link/admin-reports.js';
 import { ADMIN_BEARER, ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
-import { until } from '../../kit/player.js';
 import { atOnce, demoYaml, startServer, type TestServer, WORKERS } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 
 t.jobs = atOnce(4);
 const PATIENCE_MS = 20_000;

@@ -3,8 +3,9 @@
 import t from 'tap';
 import { AdminClient } from '../../kit/admin-client.js';
 import { confirm, openPage, PAGE_YAML, PATIENCE_MS, SKIP, sees, studioEncoder } from '../../kit/operator-page.js';
-import { Player, until } from '../../kit/player.js';
+import { Player } from '../../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 3;

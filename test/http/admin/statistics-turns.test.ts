@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { Refusal } from '../../../src/base/refusal.js';
 import { STATISTICS_PLACES, StatisticsTurns } from '../../../src/http/admin/statistics-turns.js';
-import { until } from '../../kit/player.js';
+import { until } from '../../kit/until.js';
 
 /** Real responses, which nobody answers; they end with their clients. */
 async function asked(t: Test, count: number) {

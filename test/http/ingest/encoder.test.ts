@@ -7,9 +7,10 @@ import net from 'node:net';
 import t, { type Test } from 'tap';
 import { LoopDelay } from '../../kit/loop-delay.js';
 import { quietFor } from '../../kit/pause.js';
-import { Player, until } from '../../kit/player.js';
+import { Player } from '../../kit/player.js';
 import { Random } from '../../kit/random.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 import { arrived, peerOf } from '../../kit/wire.js';
 
 // They wait more than they compute.

@@ -6,9 +6,9 @@ import { TICK_MS } from '../../../src/base/clock.js';
 import { RefusalPace } from '../../../src/http/ingest/refusal-pace.js';
 import { FakeClock } from '../../kit/clock.js';
 import { feed } from '../../kit/icecast.js';
-import { until } from '../../kit/player.js';
 import { freePorts } from '../../kit/process.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 import { peerOf, Wire } from '../../kit/wire.js';
 
 // They wait more than they compute.

@@ -7,8 +7,8 @@ import t from 'tap';
 import { Feeder } from '../../kit/feeder.js';
 import { keepLines } from '../../kit/log-lines.js';
 import { LoopDelay } from '../../kit/loop-delay.js';
-import { until } from '../../kit/player.js';
 import { startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 
 const STALL_MS = 1500;
 const yaml = (takeover: string) => `

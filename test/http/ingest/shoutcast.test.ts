@@ -3,10 +3,12 @@
 import net from 'node:net';
 import t, { type Test } from 'tap';
 import { openLog } from '../../../src/base/log.js';
-import { Player, until } from '../../kit/player.js';
+import { Player } from '../../kit/player.js';
 import { freePort } from '../../kit/process.js';
 import { Random } from '../../kit/random.js';
-import { demoYaml, startServer, tempFolder } from '../../kit/server.js';
+import { demoYaml, startServer } from '../../kit/server.js';
+import { tempFolder } from '../../kit/temp-folder.js';
+import { until } from '../../kit/until.js';
 import { accepted, ask, Wire } from '../../kit/wire.js';
 
 // They wait more than they compute.

@@ -10,9 +10,9 @@ import { FakeClock } from '../../kit/clock.js';
 import { roomyTable } from '../../kit/front-harness.js';
 import { feed } from '../../kit/icecast.js';
 import { keepLines } from '../../kit/log-lines.js';
-import { until } from '../../kit/player.js';
 import { startRouted } from '../../kit/routed.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 import { ask, Watching, Wire } from '../../kit/wire.js';
 
 // They wait more than they compute.

@@ -15,10 +15,10 @@ import { FakeClock } from '../../kit/clock.js';
 import { roomyTable } from '../../kit/front-harness.js';
 import { LoopDelay } from '../../kit/loop-delay.js';
 import { quietFor } from '../../kit/pause.js';
-import { until } from '../../kit/player.js';
 import { Random } from '../../kit/random.js';
 import { FACE, viewOf } from '../../kit/record.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 import { accepted, arrived, peerOf, Wire } from '../../kit/wire.js';
 
 // They wait more than they compute.

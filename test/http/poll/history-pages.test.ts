@@ -10,8 +10,8 @@ import type { Sessions } from '../../../src/listener/sessions.js';
 import { Proxies } from '../../../src/net/peer.js';
 import type { HistoryEntry } from '../../../src/now-playing/state.js';
 import { HISTORY } from '../../kit/history.js';
-import { until } from '../../kit/player.js';
 import { makeRecord } from '../../kit/record.js';
+import { until } from '../../kit/until.js';
 import { Wire } from '../../kit/wire.js';
 
 const PATH = '/metadata/channel/a/history.json?limit=1000';

@@ -11,9 +11,11 @@ import { loadConfig } from '../../../src/config/load.js';
 import { isSigned } from '../../../src/http/stream/signed.js';
 import { leftover } from '../../kit/frame-recorder.js';
 import { LoopDelay } from '../../kit/loop-delay.js';
-import { Player, until } from '../../kit/player.js';
+import { Player } from '../../kit/player.js';
 import { Random } from '../../kit/random.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../../kit/server.js';
+import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { tempFolder } from '../../kit/temp-folder.js';
+import { until } from '../../kit/until.js';
 import { ask, Wire } from '../../kit/wire.js';
 
 t.jobs = 5;

@@ -7,8 +7,10 @@ import type { Log } from '../../../src/base/log.js';
 import { type HookListener, type HookOptions, ListenerHook } from '../../../src/http/stream/hook.js';
 import { FakeClock } from '../../kit/clock.js';
 import { LoopDelay } from '../../kit/loop-delay.js';
-import { Player, until } from '../../kit/player.js';
-import { DEMO_AUDIO, startServer, tempFolder } from '../../kit/server.js';
+import { Player } from '../../kit/player.js';
+import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { tempFolder } from '../../kit/temp-folder.js';
+import { until } from '../../kit/until.js';
 import { ask } from '../../kit/wire.js';
 
 t.jobs = 5;

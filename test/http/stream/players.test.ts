@@ -11,8 +11,8 @@ import { framesIn } from '../../kit/feeder.js';
 import { readBack } from '../../kit/icy.js';
 import { LinkHarness } from '../../kit/link-harness.js';
 import { keepLines } from '../../kit/log-lines.js';
-import { until } from '../../kit/player.js';
 import { socketPair } from '../../kit/socket-pair.js';
+import { until } from '../../kit/until.js';
 
 const METAINT = 500;
 const START_TIMEOUT_MS = 3000;

@@ -2,8 +2,8 @@
 
 import t, { type Test } from 'tap';
 import { Feeder } from '../../kit/feeder.js';
-import { until } from '../../kit/player.js';
 import { startServer, TWO_STATIONS } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 import { Wire } from '../../kit/wire.js';
 
 const YAML = `

@@ -2,8 +2,9 @@
 
 import t, { type Test } from 'tap';
 import { feed, ICECAST_PASSWORD, noIcecast, startIcecast } from '../../kit/icecast.js';
-import { Player, until } from '../../kit/player.js';
+import { Player } from '../../kit/player.js';
 import { demoYaml, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 import { ask, Wire } from '../../kit/wire.js';
 
 // They wait more than they compute.

@@ -6,10 +6,10 @@ import { retryLater } from '../../../src/base/refusal.js';
 import type { HttpService } from '../../../src/http/service.js';
 import { HttpStreamRequest, type StreamRequest } from '../../../src/http/stream/stream-request.js';
 import { pause, quietFor } from '../../kit/pause.js';
-import { until } from '../../kit/player.js';
 import { Random } from '../../kit/random.js';
 import { startRouted } from '../../kit/routed.js';
 import { demoYaml, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 import { arrived, ask, peerOf, Wire } from '../../kit/wire.js';
 
 t.jobs = 9;

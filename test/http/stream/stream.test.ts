@@ -14,9 +14,9 @@ import { ListenerFeed } from '../../../src/listener/listener-feed.js';
 import { ListenerStats } from '../../../src/listener/listener-stats.js';
 import { Sessions } from '../../../src/listener/sessions.js';
 import { FakeClock } from '../../kit/clock.js';
-import { until } from '../../kit/player.js';
 import { Random } from '../../kit/random.js';
 import { startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 import { audioOf, streamHead, Upstream } from '../../kit/upstream.js';
 import { arrived, ask, peerOf, Wire } from '../../kit/wire.js';
 

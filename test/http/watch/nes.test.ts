@@ -8,9 +8,11 @@ import type { Socket } from 'node:net';
 import { Client } from '@hapi/nes';
 import t, { type Test } from 'tap';
 import { NesSession } from '../../../src/http/watch/nes-session.js';
-import { Player, until } from '../../kit/player.js';
+import { Player } from '../../kit/player.js';
 import { freePort } from '../../kit/process.js';
-import { startServer, TWO_STATIONS, tempFolder } from '../../kit/server.js';
+import { startServer, TWO_STATIONS } from '../../kit/server.js';
+import { tempFolder } from '../../kit/temp-folder.js';
+import { until } from '../../kit/until.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
 
 // The tests mostly wait: for heartbeats, for buffers to run full.

@@ -4,9 +4,10 @@ import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { Events } from '../../kit/events.js';
-import { Player, until } from '../../kit/player.js';
+import { Player } from '../../kit/player.js';
 import { freePort } from '../../kit/process.js';
 import { startServer, TWO_STATIONS } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
 
 t.jobs = 4;

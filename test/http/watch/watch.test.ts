@@ -10,9 +10,10 @@ import { ListenerFeed } from '../../../src/listener/listener-feed.js';
 import { Sessions } from '../../../src/listener/sessions.js';
 import { FakeClock } from '../../kit/clock.js';
 import { pause, quietFor } from '../../kit/pause.js';
-import { Player, until } from '../../kit/player.js';
+import { Player } from '../../kit/player.js';
 import { startRouted, WATCH_OPTIONS } from '../../kit/routed.js';
 import { startServer, TWO_STATIONS } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
 
 // The tests mostly wait: for the next PING, for buffers to run full, for a close frame.

@@ -6,7 +6,7 @@ import t from 'tap';
 import { WebSocket, WebSocketServer } from 'ws';
 import { Message } from '../../../src/feed/feed.js';
 import { WebSocketTransport } from '../../../src/http/watch/websocket.js';
-import { until } from '../../kit/player.js';
+import { until } from '../../kit/until.js';
 
 t.test('a client reads what was sent, whatever its length', async (t) => {
   const texts = [0, 1, 124, 125, 126, 127, 65_534, 65_535, 65_536, 65_537].map((bytes) => 'x'.repeat(bytes));
