@@ -3,6 +3,7 @@
 import t from 'tap';
 import { SecretMask } from '../../src/base/secret-mask.js';
 import { configSchema } from '../../src/config/schema.js';
+import { costRatio } from '../kit/cost.js';
 import { Random } from '../kit/random.js';
 
 const NAMES = configSchema({ env: {}, folder: '/' }).parse({}).log.secretNames;
@@ -94,16 +95,12 @@ t.test('of a secret that is cut nothing is left, and what is cut off costs nothi
   t.equal(mask.mask('https://page.example/more', 20), 'https://page.example', 'a host that is whole is kept');
   t.equal(mask.mask('https://page.example/more', 19), 'https://-');
   const long = '%41=%42&'.repeat(2000);
-  const tookMs = (characters: number) => {
-    const took = Array.from({ length: 20 }, () => {
-      const startMs = performance.now();
-      mask.mask(long, characters);
-      return performance.now() - startMs;
-    });
-    return Math.min(...took);
-  };
-  const [part, whole] = [tookMs(512), tookMs(16_000)];
-  t.ok(part * 5 < whole, `${part} ms for 512 characters, ${whole} ms for all`);
+  const ratio = await costRatio(
+    1 / 5,
+    () => mask.mask(long, 512),
+    () => mask.mask(long, 16_000),
+  );
+  t.ok(ratio < 1 / 5, `512 characters take ${ratio} of the time of all`);
 });
 
 t.test('what is long is cut, and costs little whatever it is', async (t) => {
@@ -124,15 +121,13 @@ t.test('what is long is cut, and costs little whatever it is', async (t) => {
     '%',
   ];
   for (const text of texts) {
-    const long = text.repeat(100_000).slice(0, 16_384);
-    // The quickest counts: the machine may be busy.
-    const tookMs: number[] = [];
-    while (tookMs.length < 20 && Math.min(...tookMs) >= 20) {
-      const startMs = performance.now();
-      mask.mask(long);
-      tookMs.push(performance.now() - startMs);
-    }
-    t.ok(Math.min(...tookMs) < 20, `${text}: ${tookMs} ms`);
+    const long = (length: number) => text.repeat(length / text.length + 1).slice(0, length);
+    const ratio = await costRatio(
+      24,
+      () => mask.mask(long(16_384)),
+      () => mask.mask(long(2048)),
+    );
+    t.ok(ratio < 24, `${text}: eight times as long takes ${ratio} times as long`);
   }
 });
 

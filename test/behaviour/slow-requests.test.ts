@@ -5,7 +5,7 @@ import tls from 'node:tls';
 import t from 'tap';
 import { PEM } from '../kit/certificate.js';
 import { atOnce, DEMO_AUDIO, NODES, startServer } from '../kit/server.js';
-import { until } from '../kit/until.js';
+import { patient, until, untilPromised } from '../kit/until.js';
 import { ask, connectionsAt, Wire } from '../kit/wire.js';
 
 // They wait more than they compute.
@@ -85,7 +85,7 @@ const SLOW: readonly Slow[] = [
   body('a wrong push', `${PUSH.replace('demo-token', 'wrong')}Content-Length: 5000\r\n\r\n`, ' '),
 ];
 
-t.test('a byte now and then does not prolong it', { timeout: 60_000 }, async (t) => {
+t.test('a byte now and then does not prolong it', { timeout: patient(60_000) }, async (t) => {
   const { app } = await startServer(t, yaml);
   const ports = app.ports as [number, number];
   await Promise.all(
@@ -117,7 +117,7 @@ t.test('a byte now and then does not prolong it', { timeout: 60_000 }, async (t)
         () => `${name}: never accepted`,
         LOOK_MS,
       );
-      await until(
+      await untilPromised(
         () => !isHeld(),
         limitMs + LATE_MS,
         () => `${name}: still open after ${limitMs + LATE_MS} ms: ${wire.got.slice(0, 200)}`,

@@ -15,8 +15,8 @@ import { pause } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
 import { atOnce, DEMO_AUDIO, knownEverywhere, NODES, startServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
-import { until } from '../kit/until.js';
-import { ask, connectionsAt, Watching, Wire } from '../kit/wire.js';
+import { until, untilPromised } from '../kit/until.js';
+import { ask, connectionsAt, ENDS_MS, Watching, Wire } from '../kit/wire.js';
 
 t.jobs = atOnce(4);
 
@@ -164,7 +164,7 @@ t.test('an encoder, its head in pieces, with and without Expect', { buffered: tr
   expecting.socket.write(audio);
   await listener.until((p) => p.audioBytes > 30_000);
   expecting.socket.end();
-  await until(() => expecting.closed, 5000);
+  await untilPromised(() => expecting.closed, ENDS_MS);
 
   const source = secure(t, port);
   source.socket.write(`SOURCE /studio HTTP/1.0\n${login}\nContent-Type: audio/mpeg\n\n`);
@@ -185,23 +185,23 @@ t.test('who does not speak TLS, or never finishes to, is closed', { buffered: tr
   const silent = new Wire(t, port);
   const begun = new Wire(t, port).send(Buffer.from('1603010200', 'hex'));
   const mute = secure(t, port);
-  for (const wire of [plain, silent, begun]) await wire.untilClosed(8000);
-  await until(
+  for (const wire of [plain, silent, begun]) await wire.untilClosed();
+  await untilPromised(
     () => mute.closed,
-    8000,
+    ENDS_MS,
     () => 'a finished handshake and no request',
   );
   t.notMatch(plain.got, 'HTTP');
-  await until(
+  await untilPromised(
     () => connectionsAt(port).length === 0,
-    5000,
+    ENDS_MS,
     () => 'closed for the client alone',
   );
   t.equal((await get(port, '/healthz')).status, 200);
 
   const clear = await startServer(t, yaml('{ host: 127.0.0.1, port: 0 }'));
   const strayed = secure(t, clear.port);
-  await until(() => strayed.closed, 5000);
+  await untilPromised(() => strayed.closed, ENDS_MS);
   t.not(strayed.failed, '');
 });
 

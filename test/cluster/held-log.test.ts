@@ -8,9 +8,10 @@ import { allUntil, benchOf, startNode } from '../kit/cluster.js';
 import { pause } from '../kit/pause.js';
 import { Random } from '../kit/random.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
+import { patient } from '../kit/until.js';
 import { engineContract } from '../titles/engine-contract.js';
 
-t.setTimeout(60_000);
+t.setTimeout(patient(60_000));
 
 const STEPS = 1500;
 const NODES = ['a', 'b', 'c'];

@@ -11,10 +11,10 @@ import { TapeServer } from '../../src/cluster/tape-server.js';
 import { LinkConnection } from '../../src/link/connection.js';
 import { allUntil, benchOf, startNode } from '../kit/cluster.js';
 import { freePort } from '../kit/process.js';
-import { until } from '../kit/until.js';
+import { patient, until } from '../kit/until.js';
 import { engineContract } from '../titles/engine-contract.js';
 
-t.setTimeout(60_000);
+t.setTimeout(patient(60_000));
 
 const SECRET = Buffer.from('a secret that all nodes of this test know');
 const ANSWER_MS = 500;

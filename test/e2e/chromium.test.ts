@@ -9,7 +9,7 @@ import { fetchIcy, median, otherOrigin, readSoFar, start } from '../kit/browser.
 import { Player } from '../kit/player.js';
 import { missing } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
-import { until } from '../kit/until.js';
+import { patient, until } from '../kit/until.js';
 
 const CHROMIUM = '/usr/bin/chromium';
 const JOINS = 5;
@@ -82,7 +82,7 @@ t.test('the audio element plays at once', { skip: SKIP, timeout: 110_000 }, asyn
   for (const player of [before, recording]) player.close();
 });
 
-t.test('a page of another origin reads the titles', { skip: SKIP, timeout: 60_000 }, async (t) => {
+t.test('a page of another origin reads the titles', { skip: SKIP, timeout: patient(60_000) }, async (t) => {
   const { base } = await startServer(t, demoYaml());
   const push = (song: string) => fetch(`${base}/metapush/demo/demo-token?artist=Anna&song=${encodeURIComponent(song)}`);
   await push('Frühling');

@@ -14,7 +14,7 @@ import { WebSocket } from 'ws';
 import { Player } from '../kit/player.js';
 import { LATE_MS } from '../kit/pushed.js';
 import { demoYaml, startServer } from '../kit/server.js';
-import { until } from '../kit/until.js';
+import { until, untilPromised } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;
@@ -133,7 +133,7 @@ t.test('a playout that posts its time with an offset, 60 s ahead, in escapes', a
   const soon = Math.floor(Date.now() / 1000) + 4;
   t.equal((await post(soon, 'H\\u00e6')).status, 200);
   t.strictSame(seen, ['before'], 'readers hear of it when it takes effect');
-  await until(() => seen.length === 2, 4000 + LATE_MS);
+  await untilPromised(() => seen.length === 2, 4000 + LATE_MS);
   t.ok(Date.now() >= soon * 1000, 'not too early');
   t.ok(Date.now() < soon * 1000 + LATE_MS, `${Date.now() - soon * 1000} ms late`);
   t.match(await current(), { artist: 'Björk', song: 'Hæ', start_timestamp: soon });

@@ -14,7 +14,7 @@ import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { demoYaml } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
-import { until } from '../kit/until.js';
+import { until, untilPromised } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 const HOUR_S = 3600;
@@ -83,7 +83,7 @@ t.test(
       t.ok(Math.abs(start_timestamp - serverMs() / 1000) < LATE_S, 'the clock has jumped');
       await push(`tracktype=next&song=next${i}`);
       const isHeldTold = () => watching.songs.includes(`now held${i}`);
-      await until(isHeldTold, (HELD_S + SLACK_S + LATE_S) * 1000, () => watching.songs.join());
+      await untilPromised(isHeldTold, (HELD_S + SLACK_S + LATE_S) * 1000, () => watching.songs.join());
       const tookS = (performance.now() - heldMs) / 1000;
       if (!isBack) t.ok(tookS < HELD_S + LATE_S, `held: its moment has come, sent after ${tookS} s`);
       t.ok(tookS < HELD_S + SLACK_S + LATE_S, `held: sent after ${tookS} s`);

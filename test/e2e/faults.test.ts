@@ -15,7 +15,7 @@ import { PushModel } from '../kit/push-model.js';
 import { LATE_MS, type Life, nameOf, type Pushed, type Read } from '../kit/pushed.js';
 import { Random } from '../kit/random.js';
 import { tempFolder } from '../kit/temp-folder.js';
-import { until } from '../kit/until.js';
+import { until, untilPromised } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 const CHANNELS = 50;
@@ -210,7 +210,7 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
     return true;
   };
   // What does not come by then is lost, and the audit says which.
-  await until(isAllOnAir, 4000 + LATE_MS).catch(() => undefined);
+  await untilPromised(isAllOnAir, 4000 + LATE_MS).catch(() => undefined);
   await audit();
   for (const stream of streams) await caughtUp(stream);
   for (const stream of streams) stream.leave();

@@ -164,7 +164,6 @@ limits: { listeners: 5 }
   for (let i = 0; i < 3; i++) await plays('/demo');
   await refused('/demo');
   players[0]!.close();
-  await until(() => true, 100);
   let again = 503;
   while (again === 503) {
     const player = new Player(port, '/small');

@@ -15,7 +15,7 @@ import { freePort } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
-import { until } from '../kit/until.js';
+import { until, untilPromised } from '../kit/until.js';
 import { Watching, Wire } from '../kit/wire.js';
 
 const SHIPPED = new URL('../../config/deploy/proxies/', import.meta.url).pathname;
@@ -247,12 +247,12 @@ stations:
       await until(() => player.audioBytes > 20_000, 20_000);
       const push = await fetch(`${base}/metapush/demo/demo-token?artist=Nina&song=Simone&duration=100`);
       t.equal(push.status, 200);
-      await until(
+      await untilPromised(
         () => watcher.records.some(({ song }) => song === 'Simone'),
         AT_ONCE_MS,
         () => 'not to the watcher',
       );
-      await until(
+      await untilPromised(
         () => events.text.includes('"Simone"'),
         AT_ONCE_MS,
         () => 'not as an event',

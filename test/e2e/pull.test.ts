@@ -9,7 +9,7 @@ import { ICECAST_PASSWORD, Icecast, noIcecast } from '../kit/icecast.js';
 import { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { startServer } from '../kit/server.js';
-import { until } from '../kit/until.js';
+import { patient, until } from '../kit/until.js';
 
 const noFfmpeg = spawnSync('ffmpeg', ['-version']).error === undefined ? false : 'no ffmpeg here';
 
@@ -23,7 +23,7 @@ function encode(t: Test, port: number, mount: string): ChildProcess {
   return child;
 }
 
-t.test('from Icecast, fed by ffmpeg', { skip: noIcecast || noFfmpeg, timeout: 60_000 }, async (t) => {
+t.test('from Icecast, fed by ffmpeg', { skip: noIcecast || noFfmpeg, timeout: patient(60_000) }, async (t) => {
   const icecast = new Icecast(t, await freePort());
   await icecast.start();
   const { port } = icecast;

@@ -2,8 +2,8 @@
 
 import t from 'tap';
 import { demoYaml, startServer } from '../kit/server.js';
-import { until } from '../kit/until.js';
-import { ask, Wire } from '../kit/wire.js';
+import { until, untilPromised } from '../kit/until.js';
+import { ask, ENDS_MS, Wire } from '../kit/wire.js';
 
 // They wait more than they compute.
 t.jobs = 4;
@@ -143,7 +143,7 @@ t.test('an encoder does not follow on a connection that HTTP has: that is closed
 t.test('of the server as a whole, and an encoder at an address that takes none', async (t) => {
   const server = await startServer(t, demoYaml());
   const star = new Wire(t, server.port).send('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-  await until(() => star.ended, 2000);
+  await untilPromised(() => star.ended, ENDS_MS);
   t.match(star.got, /^HTTP\/1\.1 204 No Content\r\nAllow: GET, HEAD, POST, OPTIONS, PUT, SOURCE\r\n/);
   const yaml = demoYaml().replace('port: 0 }', 'port: 0, roles: [stream, push] }');
   const { port } = await startServer(t, yaml);

@@ -74,7 +74,7 @@ t.test('an offer with a body, whole, in pieces or in chunks, is a request withou
       t.equal(answer!.status, 200, pieces.join('·'));
       t.equal(answer!.json().song, 'with a body');
       // Two answers, or the connection is closed.
-      if (answer!.headers.get('connection') === 'close') await wire.untilClosed(5000);
+      if (answer!.headers.get('connection') === 'close') await wire.untilClosed();
       else t.equal((await wire.take(2))[1]!.status, 200);
     }
   }

@@ -12,7 +12,7 @@ import { asNobody, giveToNobody } from './nobody.js';
 import { freePort } from './process.js';
 import { DEMO_AUDIO } from './server.js';
 import { tempFolder } from './temp-folder.js';
-import { until } from './until.js';
+import { patient, until } from './until.js';
 
 /** Debian's. */
 const SHARE = '/usr/share/icecast2';
@@ -118,7 +118,7 @@ const configuration = (port: number, folder: string, extra: string) => `<icecast
 
 /** For a moment it answers before it has put its own facts together, and then with what is no JSON. */
 function isAnswering(port: number): Promise<boolean> {
-  return fetch(`http://127.0.0.1:${port}/status-json.xsl`, { signal: AbortSignal.timeout(2000) })
+  return fetch(`http://127.0.0.1:${port}/status-json.xsl`, { signal: AbortSignal.timeout(patient(2000)) })
     .then((answer) => answer.json())
     .then(
       () => true,

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import net from 'node:net';
 import type { Test } from 'tap';
-import { until } from './until.js';
+import { patient, until } from './until.js';
 
 const SOURCES = new URL('../../src/', import.meta.url).pathname;
 const BUILT = new URL('../../dist/main.js', import.meta.url).pathname;
@@ -104,7 +104,10 @@ export class ServerProcess {
   async ready(): Promise<void> {
     const ask = () => {
       if (this.ended !== undefined) throw new Error(`the server ended with ${this.ended}: ${this.err}`);
-      return fetch(`${this.base}/readyz`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(2000) }).then(
+      return fetch(`${this.base}/readyz`, {
+        headers: { connection: 'close' },
+        signal: AbortSignal.timeout(patient(2000)),
+      }).then(
         (response) => response.ok,
         () => false,
       );

@@ -9,7 +9,7 @@ import type { Test } from 'tap';
 import type { Host } from './hosts.js';
 import { freePort } from './process.js';
 import { tempFolder } from './temp-folder.js';
-import { until } from './until.js';
+import { patient, until } from './until.js';
 
 /** Why a test that needs it is skipped; false: it is there. */
 export const noRedis: string | false =
@@ -130,7 +130,7 @@ export class RedisServer {
     return new Promise((resolve, reject) => {
       const socket = connect(this.port, this.address, () => socket.write(`${command}\r\n`));
       let text = '';
-      socket.setTimeout(5000, () => socket.destroy(new Error('no answer')));
+      socket.setTimeout(patient(5000), () => socket.destroy(new Error('no answer')));
       socket.on('error', reject).on('data', (data) => {
         text += data;
         if (!text.includes('\r\n')) return;
@@ -145,7 +145,7 @@ function infoAt(host: string, port: number, section: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host, () => socket.end(`INFO ${section}\r\n`));
     let text = '';
-    socket.setTimeout(5000, () => socket.destroy(new Error('no answer')));
+    socket.setTimeout(patient(5000), () => socket.destroy(new Error('no answer')));
     socket.on('error', reject).on('close', () => resolve(text));
     socket.on('data', (data) => {
       text += data;

@@ -9,10 +9,12 @@ import { WebSocket } from 'ws';
 import { answerProblems, messageProblems } from './documents.js';
 import { heldAt, isRead } from './process-sockets.js';
 import { WORKERS } from './server.js';
-import { until } from './until.js';
+import { until, untilPromised } from './until.js';
 
-/** For answers: how soon they come is the machine's affair, unless a test says so. An ending may be too late, and has a bound of its own. */
+/** For answers: how soon they come is the machine's affair, unless a test says so. */
 const PATIENCE_MS = 20_000;
+/** An ending may be too late, and is promised: less than any time-out that the configuration has by default (headSeconds: 10 s). */
+export const ENDS_MS = 9000;
 
 export interface Answer {
   readonly status: number;
@@ -90,8 +92,8 @@ export class Wire {
     return this.answers(bodiless);
   }
 
-  async untilClosed(ms = 5000): Promise<void> {
-    await until(
+  async untilClosed(ms = ENDS_MS): Promise<void> {
+    await untilPromised(
       () => this.closed,
       ms,
       () => `wire still open: ${JSON.stringify(this.got.slice(0, 400))}`,
@@ -181,8 +183,8 @@ export class Watching {
     return this;
   }
 
-  async ends(ms = 5000): Promise<number> {
-    await until(
+  async ends(ms = ENDS_MS): Promise<number> {
+    await untilPromised(
       () => this.code !== 0,
       ms,
       () => `watching: still open, got ${this.records.length}`,

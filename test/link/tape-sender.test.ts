@@ -20,7 +20,7 @@ import { viewOf } from '../kit/record.js';
 import { STORY_KINDS, StorySource } from '../kit/story-source.js';
 import { TapePair } from '../kit/tape-pair.js';
 import { tempFolder } from '../kit/temp-folder.js';
-import { until } from '../kit/until.js';
+import { patient, until } from '../kit/until.js';
 
 /** Of a segment, beside its bytes and 20 for each title: its fields, what its end cuts of a frame, and how far the tape has come since. */
 const MOST_OVERHEAD_BYTES = 600;
@@ -191,7 +191,7 @@ t.test('what no worker sends closes the link', async (t) => {
   }
 });
 
-t.test('over a local socket: channels of every kind at once', { timeout: 60_000 }, async (t) => {
+t.test('over a local socket: channels of every kind at once', { timeout: patient(60_000) }, async (t) => {
   const random = new Random();
   const clock = new FakeClock();
   const channels = new Map<string, { readonly audio: ChannelAudio; readonly source: StorySource }>();

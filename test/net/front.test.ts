@@ -10,8 +10,8 @@ import { LoopDelay } from '../kit/loop-delay.js';
 import { pause } from '../kit/pause.js';
 import { startRouted } from '../kit/routed.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
-import { until } from '../kit/until.js';
-import { accepted, arrived, ask, Watching, Wire } from '../kit/wire.js';
+import { until, untilPromised } from '../kit/until.js';
+import { accepted, arrived, ask, ENDS_MS, Watching, Wire } from '../kit/wire.js';
 
 // The tests mostly wait: for a head's time to run out, for Node's next look at slow requests.
 t.jobs = 6;
@@ -146,7 +146,7 @@ t.test('first bytes', { buffered: true }, async (t) => {
   t.test('what no part understands is closed at once without an answer', async (t) => {
     for (const text of ['\x16\x03\x01\x02\x00\x01', 'PROPFIND / HTTP/1.1\r\n\r\n', '\0'.repeat(1000)]) {
       const wire = new Wire(t, port).send(text);
-      await wire.untilClosed(2000);
+      await wire.untilClosed();
       t.equal(wire.got, '');
     }
   });
@@ -168,7 +168,7 @@ t.test('first bytes', { buffered: true }, async (t) => {
         t.equal(answer!.headers.get('content-type'), 'application/problem+json; charset=utf-8');
         t.equal(answer!.json().status, status);
         const isGone = () => !accepted(port).some((socket) => socket.remotePort === wire.socket.localPort);
-        await until(isGone, 4000, () => `half-open after ${status}: the server still holds it`);
+        await untilPromised(isGone, ENDS_MS, () => `half-open after ${status}: the server still holds it`);
       }),
     );
   });
@@ -240,8 +240,8 @@ t.test('a body that never comes, and an idle connection', { buffered: true }, as
   const put = new Wire(t, port).send('PUT /live HTTP/1.1\r\nHost: x\r\n\r\n');
   t.equal((await idle.take(1))[0]!.status, 200);
   t.equal((await put.take(1))[0]!.status, 404, 'an address without encoders answers them as HTTP');
-  await idle.untilClosed(3000);
-  await stalled.untilClosed(3000);
+  await idle.untilClosed();
+  await stalled.untilClosed();
   t.equal(idle.answers().length, 1);
   t.match(stalled.got, /did not come in time/);
 });
@@ -271,27 +271,27 @@ t.test('half-open clients', { buffered: true }, async (t) => {
     const wire = new Wire(t, port, { halfOpen: true });
     wire.socket.end(text);
     await wire.take(1);
-    await until(() => wire.ended, 3000);
+    await untilPromised(() => wire.ended, ENDS_MS);
   }
   for (const text of ['', 'GE', 'SOURCE /x', 'GET / HTTP/1.1\r\nHo']) {
     const wire = new Wire(t, port, { halfOpen: true });
     wire.socket.end(text);
-    await until(
+    await untilPromised(
       () => wire.ended || wire.closed,
-      3000,
+      ENDS_MS,
       () => JSON.stringify(text),
     );
   }
   const pushed = new Wire(t, port, { halfOpen: true });
   pushed.socket.end('GET /metapush/demo/demo-token?song=half HTTP/1.0\r\n\r\n');
-  await until(() => pushed.ended, 3000);
+  await untilPromised(() => pushed.ended, ENDS_MS);
   // Its connection is closed before the disk has the title.
   const polled = () => ask(t, port, 'GET /metadata/channel/demo.txt HTTP/1.1');
   await until(async () => (await polled()).body === 'half\n', 3000);
   t.pass('who says nothing more has pushed all the same');
-  await until(
+  await untilPromised(
     () => accepted(port).length === 0,
-    3000,
+    ENDS_MS,
     () => `${accepted(port).length} connections left`,
   );
 });
@@ -432,7 +432,7 @@ t.test('connections past the limit are not served', { buffered: true }, async (t
   const wires = Array.from({ length: 3 }, () => new Wire(t, port).send('GET /demo HTTP/1.1\r\nHost: x\r\n\r\n'));
   for (const wire of wires) await until(() => /^HTTP\/1\.. 200/.test(wire.got), 5000);
   const fourth = new Wire(t, port).send(GET);
-  await fourth.untilClosed(2000);
+  await fourth.untilClosed();
   t.equal(fourth.got, '');
   wires[0]!.socket.destroy();
   await until(() => accepted(port).length === 2, 2000);

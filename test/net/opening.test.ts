@@ -11,8 +11,8 @@ import { LoopDelay } from '../kit/loop-delay.js';
 import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
-import { until } from '../kit/until.js';
-import { accepted, arrived, ask, Watching, Wire } from '../kit/wire.js';
+import { until, untilPromised } from '../kit/until.js';
+import { accepted, arrived, ask, ENDS_MS, Watching, Wire } from '../kit/wire.js';
 
 t.jobs = 4;
 
@@ -174,8 +174,8 @@ t.test('deadlines hold: before the first byte, in the handshake, after it', { bu
   mute.socket.once('secureConnect', () => (handshakeMs = performance.now() - startedMs));
   const healthy = new Player(port, '/demo.mp3', { ca: CA });
   t.teardown(() => healthy.close());
-  for (const wire of [silent, begun, trickling, broken]) await wire.untilClosed(8000);
-  await until(() => mute.closed, 8000);
+  for (const wire of [silent, begun, trickling, broken]) await wire.untilClosed();
+  await untilPromised(() => mute.closed, ENDS_MS);
   const tookMs = performance.now() - startedMs;
   // The deadline after a handshake begins when that is done, and its end is seen as late as another handshake would be at most.
   const limitMs = headMs + 2 * handshakeMs + lateness.totalMs;
@@ -237,10 +237,10 @@ t.test('a ClientHello at the limit, and one past it', { buffered: true }, async 
     return whole;
   };
   const fits = new Wire(t, port).send(hello(2048));
-  await fits.untilClosed(5000);
+  await fits.untilClosed();
   t.equal(Buffer.from(fits.got, 'latin1')[0], 0x15, 'an alert: OpenSSL has read it, and it is none');
   const past = new Wire(t, port).send(hello(2049));
-  await past.untilClosed(5000);
+  await past.untilClosed();
   t.equal(past.got, '', 'it was not read');
 });
 

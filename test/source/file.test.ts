@@ -26,7 +26,7 @@ import { FakeClock } from '../kit/clock.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { quietFor } from '../kit/pause.js';
 import { DEMO_AUDIO } from '../kit/server.js';
-import { until } from '../kit/until.js';
+import { patient, until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;
@@ -336,7 +336,7 @@ t.test('stopped and started in one breath, wherever it is: one player remains', 
   const playTo = async (audioMs: number) => {
     const sinceMs = performance.now();
     while (tap.audioMs < audioMs) {
-      if (performance.now() - sinceMs > 5000) throw new Error(`${tap.audioMs} of ${audioMs} ms`);
+      if (performance.now() - sinceMs > patient(5000)) throw new Error(`${tap.audioMs} of ${audioMs} ms`);
       clock.advance(40);
       await setImmediate();
     }

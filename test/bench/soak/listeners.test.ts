@@ -6,7 +6,7 @@ import { ask } from '../../../bench/soak/bad-requests.js';
 import { Encoder } from '../../../bench/soak/encoder.js';
 import { Listener } from '../../../bench/soak/listener.js';
 import { Listeners } from '../../../bench/soak/listeners.js';
-import { until } from '../../kit/until.js';
+import { patient, until } from '../../kit/until.js';
 
 const PATIENCE_MS = 20_000;
 const HEAD = 'HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\nicy-metaint: 768\r\n\r\n';
@@ -80,7 +80,7 @@ t.test('a paused listener reads nothing until it resumes', async (t) => {
   t.equal(listener.fault, undefined);
 });
 
-t.test('listeners that stay: one that gets nothing, one that is cut', { timeout: 60_000 }, async (t) => {
+t.test('listeners that stay: one that gets nothing, one that is cut', { timeout: patient(60_000) }, async (t) => {
   const sockets: Socket[] = [];
   const port = await serve(t, (socket) => {
     sockets.push(socket);

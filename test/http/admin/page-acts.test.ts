@@ -5,7 +5,7 @@ import { AdminClient } from '../../kit/admin-client.js';
 import { confirm, openPage, PAGE_YAML, PATIENCE_MS, SKIP, sees, studioEncoder } from '../../kit/operator-page.js';
 import { Player } from '../../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
-import { until } from '../../kit/until.js';
+import { patient, until } from '../../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 3;
@@ -86,28 +86,32 @@ t.test(
   },
 );
 
-t.test('an encoder is moved to the one channel that could have it', { skip: SKIP, timeout: 60_000 }, async (t) => {
-  const second = `second: { name: Second studio, sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }`;
-  const server = await startServer(t, PAGE_YAML.replace('      other:', `      ${second}\n$&`));
-  const admin = new AdminClient(server);
-  const feeder = studioEncoder(t, server.port);
-  const { page, complaints } = await openPage(t, `${server.base}/admin#/channel/studio`);
-  await sees(page, '.sources li', /plays.*1 · encoder/);
-  await page.getByRole('button', { name: 'Move connection: 1' }).click();
-  t.same(await page.getByLabel('Channel').locator('option').allTextContents(), ['Second studio']);
-  await page.getByRole('button', { name: 'Cancel' }).click();
-  await confirm(page, 'Move connection: 1', 'Move connection');
-  await sees(page, '#notice', 'The encoder feeds Second studio.');
-  await sees(page, '.sources li', /plays.*2 · file/);
-  await page.getByRole('button', { name: 'Move connection: 1' }).waitFor({ state: 'hidden' });
-  t.equal((await admin.get('channels/second')).body.sources[0].agent, 'Studio/1.0');
-  t.equal((await admin.post('channels/second/encoder/move', { to: 'studio' })).status, 204);
-  await sees(page, '.sources li', /plays.*1 · encoder/);
-  t.notOk(feeder.closed);
-  t.same(complaints, []);
-});
+t.test(
+  'an encoder is moved to the one channel that could have it',
+  { skip: SKIP, timeout: patient(60_000) },
+  async (t) => {
+    const second = `second: { name: Second studio, sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] }`;
+    const server = await startServer(t, PAGE_YAML.replace('      other:', `      ${second}\n$&`));
+    const admin = new AdminClient(server);
+    const feeder = studioEncoder(t, server.port);
+    const { page, complaints } = await openPage(t, `${server.base}/admin#/channel/studio`);
+    await sees(page, '.sources li', /plays.*1 · encoder/);
+    await page.getByRole('button', { name: 'Move connection: 1' }).click();
+    t.same(await page.getByLabel('Channel').locator('option').allTextContents(), ['Second studio']);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await confirm(page, 'Move connection: 1', 'Move connection');
+    await sees(page, '#notice', 'The encoder feeds Second studio.');
+    await sees(page, '.sources li', /plays.*2 · file/);
+    await page.getByRole('button', { name: 'Move connection: 1' }).waitFor({ state: 'hidden' });
+    t.equal((await admin.get('channels/second')).body.sources[0].agent, 'Studio/1.0');
+    t.equal((await admin.post('channels/second/encoder/move', { to: 'studio' })).status, 204);
+    await sees(page, '.sources li', /plays.*1 · encoder/);
+    t.notOk(feeder.closed);
+    t.same(complaints, []);
+  },
+);
 
-t.test('the title in force is corrected, and only that one', { skip: SKIP, timeout: 60_000 }, async (t) => {
+t.test('the title in force is corrected, and only that one', { skip: SKIP, timeout: patient(60_000) }, async (t) => {
   const server = await startServer(t, PAGE_YAML);
   const admin = new AdminClient(server);
   const push = async (fields: object) => {
@@ -153,37 +157,41 @@ t.test('the title in force is corrected, and only that one', { skip: SKIP, timeo
   t.equal(complaints.join(), '');
 });
 
-t.test('one listener is moved, or stays where its head does not hold', { skip: SKIP, timeout: 60_000 }, async (t) => {
-  const server = await startServer(t, PAGE_YAML);
-  const { page, complaints } = await openPage(t, `${server.base}/admin#/channel/demo`);
-  const players = ['One/1', 'Two/2'].map((agent) => new Player(server.port, '/demo.mp3', { agent }));
-  const row = (agent: string) =>
-    page.locator('section[aria-labelledby=section-listeners] tbody tr', { hasText: agent });
-  const ask = async (agent: string, to: string) => {
-    await row(agent)
-      .getByRole('button', { name: `Move ${agent} from` })
-      .click();
-    const channels = await page.locator('dialog option').allTextContents();
-    t.same(channels, ['Studio', 'other', 'slow'], 'the other ones');
-    await page.locator('dialog').getByLabel('Channel').selectOption(to);
-    await page.locator('dialog').getByRole('button', { name: 'Move' }).click();
-  };
-  await ask('One/1', 'studio');
-  await sees(page, '#notice', 'The listener is moved to Studio.');
-  await row('One/1').waitFor({ state: 'detached' });
-  // Another metaint than its head says.
-  await ask('Two/2', 'slow');
-  await sees(page, '#notice.trouble', 'The listener stays: slow');
-  const { body } = await new AdminClient(server).get('listeners');
-  const found = body.listeners.map(({ agent, channel }: Record<string, string>) => `${agent} ${channel}`);
-  t.same(found.sort(), ['One/1 studio', 'Two/2 demo']);
-  t.same(
-    players.map(({ closed }) => closed),
-    [false, false],
-  );
-  for (const player of players) player.close();
-  t.equal(complaints.join(), '');
-});
+t.test(
+  'one listener is moved, or stays where its head does not hold',
+  { skip: SKIP, timeout: patient(60_000) },
+  async (t) => {
+    const server = await startServer(t, PAGE_YAML);
+    const { page, complaints } = await openPage(t, `${server.base}/admin#/channel/demo`);
+    const players = ['One/1', 'Two/2'].map((agent) => new Player(server.port, '/demo.mp3', { agent }));
+    const row = (agent: string) =>
+      page.locator('section[aria-labelledby=section-listeners] tbody tr', { hasText: agent });
+    const ask = async (agent: string, to: string) => {
+      await row(agent)
+        .getByRole('button', { name: `Move ${agent} from` })
+        .click();
+      const channels = await page.locator('dialog option').allTextContents();
+      t.same(channels, ['Studio', 'other', 'slow'], 'the other ones');
+      await page.locator('dialog').getByLabel('Channel').selectOption(to);
+      await page.locator('dialog').getByRole('button', { name: 'Move' }).click();
+    };
+    await ask('One/1', 'studio');
+    await sees(page, '#notice', 'The listener is moved to Studio.');
+    await row('One/1').waitFor({ state: 'detached' });
+    // Another metaint than its head says.
+    await ask('Two/2', 'slow');
+    await sees(page, '#notice.trouble', 'The listener stays: slow');
+    const { body } = await new AdminClient(server).get('listeners');
+    const found = body.listeners.map(({ agent, channel }: Record<string, string>) => `${agent} ${channel}`);
+    t.same(found.sort(), ['One/1 studio', 'Two/2 demo']);
+    t.same(
+      players.map(({ closed }) => closed),
+      [false, false],
+    );
+    for (const player of players) player.close();
+    t.equal(complaints.join(), '');
+  },
+);
 
 t.test('blocks, tokens, refusals, watchers and the log', { skip: SKIP, timeout: 120_000 }, async (t) => {
   const server = await startServer(t, PAGE_YAML);

@@ -18,6 +18,7 @@ import {
 } from '../../kit/operator-page.js';
 import { Player } from '../../kit/player.js';
 import { startServer } from '../../kit/server.js';
+import { patient } from '../../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 3;
@@ -60,7 +61,7 @@ t.test('its files are for users with the right read, and for nobody else', async
   }
 });
 
-t.test('without the rights there are no buttons', { skip: SKIP, timeout: 60_000 }, async (t) => {
+t.test('without the rights there are no buttons', { skip: SKIP, timeout: patient(60_000) }, async (t) => {
   const server = await startServer(t, PAGE_YAML);
   const admin = new AdminClient(server);
   // Of each there is one that a button would stand beside.
@@ -87,7 +88,7 @@ t.test('without the rights there are no buttons', { skip: SKIP, timeout: 60_000 
   player.close();
 });
 
-t.test('what pages of other origins get from it', { skip: SKIP, timeout: 60_000 }, async (t) => {
+t.test('what pages of other origins get from it', { skip: SKIP, timeout: patient(60_000) }, async (t) => {
   const server = await startServer(t, PAGE_YAML);
   const listener = new Player(server.port, '/demo.mp3', { agent: 'VLC' });
   await listener.until(({ audioBytes }) => audioBytes > 0, PATIENCE_MS);
@@ -180,7 +181,7 @@ t.test('channels at a glance, as they change', { skip: SKIP, timeout: 120_000 },
 
 t.test(
   'a list has one child for each item, and a listener is counted at one title',
-  { skip: SKIP, timeout: 60_000 },
+  { skip: SKIP, timeout: patient(60_000) },
   async (t) => {
     const server = await startServer(t, PAGE_YAML);
     const { page } = await openPage(t, `${server.base}/admin`);
@@ -201,7 +202,7 @@ t.test(
   },
 );
 
-t.test('by keyboard alone', { skip: SKIP, timeout: 60_000 }, async (t) => {
+t.test('by keyboard alone', { skip: SKIP, timeout: patient(60_000) }, async (t) => {
   const server = await startServer(t, PAGE_YAML);
   const { page } = await openPage(t, `${server.base}/admin`);
   await sees(page, '.channel', 'Demo Channel');

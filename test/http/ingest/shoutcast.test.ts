@@ -8,8 +8,8 @@ import { freePort } from '../../kit/process.js';
 import { Random } from '../../kit/random.js';
 import { demoYaml, startServer } from '../../kit/server.js';
 import { tempFolder } from '../../kit/temp-folder.js';
-import { until } from '../../kit/until.js';
-import { accepted, ask, Wire } from '../../kit/wire.js';
+import { until, untilPromised } from '../../kit/until.js';
+import { accepted, ask, ENDS_MS, Wire } from '../../kit/wire.js';
 
 // They wait more than they compute.
 t.jobs = 4;
@@ -35,9 +35,9 @@ async function hears(port: number, mount: string, audio: Buffer): Promise<boolea
 const status = (got: string) => Number(got.split(' ')[1]);
 
 async function closed(wire: Wire): Promise<void> {
-  await until(
+  await untilPromised(
     () => wire.ended || wire.closed,
-    5000,
+    ENDS_MS,
     () => `still open: ${JSON.stringify(wire.got)}`,
   );
 }
@@ -158,10 +158,10 @@ t.test('a body in chunks or of a length is heard, and its end is an end', async 
   const chunked = new Wire(t, port, { halfOpen: true }).send(put(CHUNKED + EXPECT)).send(chunks(first));
   t.ok(await hears(port, '/studio', inside(first)), 'chunks');
   chunked.send('0\r\n\r\n');
-  await until(() => chunked.ended, 5000);
+  await untilPromised(() => chunked.ended, ENDS_MS);
   t.match(chunked.got, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\nContent-Length: 0\r\n/);
   const isGone = () => !accepted(port).some(({ remotePort }) => remotePort === chunked.socket.localPort);
-  await until(isGone, 8000, () => 'an encoder that has finished and does not close is held');
+  await untilPromised(isGone, ENDS_MS, () => 'an encoder that has finished and does not close is held');
 
   const sized = new Wire(t, port).send(put(`Content-Length: ${second.length}\r\n`)).send(second.subarray(0, -1));
   t.ok(await hears(port, '/studio', inside(second)), 'a length');
@@ -172,7 +172,7 @@ t.test('a body in chunks or of a length is heard, and its end is an end', async 
   const broken = new Wire(t, port).send(put(CHUNKED)).send(chunks(third));
   t.ok(await hears(port, '/studio', inside(third)), 'chunks that break');
   broken.send('no chunk');
-  await broken.untilClosed(5000);
+  await broken.untilClosed();
   const next = new Wire(t, port).send(put(''));
   await until(() => next.got !== '', 5000);
   t.equal(status(next.got), 200, 'the mount is free');

@@ -18,8 +18,8 @@ import { quietFor } from '../../kit/pause.js';
 import { Random } from '../../kit/random.js';
 import { FACE, viewOf } from '../../kit/record.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
-import { until } from '../../kit/until.js';
-import { accepted, arrived, peerOf, Wire } from '../../kit/wire.js';
+import { until, untilPromised } from '../../kit/until.js';
+import { accepted, arrived, ENDS_MS, peerOf, Wire } from '../../kit/wire.js';
 
 // They wait more than they compute.
 t.jobs = 4;
@@ -446,16 +446,16 @@ t.test('those who vanish leave nothing behind', async (t) => {
     }
     await turn();
   }
-  await until(
+  await untilPromised(
     () => accepted(server.port).length === 0,
-    5000,
+    ENDS_MS,
     () => `${accepted(server.port).length} are left`,
   );
   t.equal((await new Wire(t, server.port).send(get('/healthz')).take(1))[0]!.status, 200);
   const half = new Wire(t, server.port, { halfOpen: true });
   half.socket.end(POLL + POLL);
   t.equal((await half.take(2)).length, 2);
-  await until(() => half.ended, 3000);
+  await untilPromised(() => half.ended, ENDS_MS);
 });
 
 t.test('stopping closes idle connections at once', async (t) => {
@@ -467,7 +467,7 @@ t.test('stopping closes idle connections at once', async (t) => {
   const beganMs = performance.now();
   await server.app.stop();
   t.ok(performance.now() - beganMs < 1000 + late.totalMs, 'it does not wait for its grace');
-  await Promise.all(wires.map((wire) => wire.untilClosed(1000)));
+  await Promise.all(wires.map((wire) => wire.untilClosed()));
 });
 
 t.test('idle for too long', async (t) => {
@@ -500,10 +500,10 @@ t.test('idle for too long', async (t) => {
   clock.advance(960);
   t.equal(acceptor.count, 2, 'not a moment too soon');
   clock.advance(1200);
-  await idle.untilClosed(2000);
+  await idle.untilClosed();
   t.equal(acceptor.count, 1);
   t.notOk(busy.closed);
   clock.advance(4500);
-  await busy.untilClosed(2000);
+  await busy.untilClosed();
   t.equal(acceptor.count, 0);
 });

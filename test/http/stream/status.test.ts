@@ -4,8 +4,8 @@ import t, { type Test } from 'tap';
 import { feed, ICECAST_PASSWORD, noIcecast, startIcecast } from '../../kit/icecast.js';
 import { Player } from '../../kit/player.js';
 import { demoYaml, startServer } from '../../kit/server.js';
-import { until } from '../../kit/until.js';
-import { ask, Wire } from '../../kit/wire.js';
+import { until, untilPromised } from '../../kit/until.js';
+import { ask, ENDS_MS, Wire } from '../../kit/wire.js';
 
 // They wait more than they compute.
 t.jobs = 4;
@@ -36,7 +36,7 @@ async function status(t: Test, port: number, query = '', host = 'x'): Promise<an
   const wire = new Wire(t, port).send(
     `GET /status-json.xsl${query} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
   );
-  await until(() => wire.ended, 5000);
+  await untilPromised(() => wire.ended, ENDS_MS);
   return JSON.parse(Buffer.from(wire.got.slice(wire.got.indexOf('\r\n\r\n') + 4), 'latin1').toString()).icestats;
 }
 
@@ -277,7 +277,7 @@ t.test('each client gets the URL by which it came, from one rendering', async (t
   for (const path of ['/status-json.xsl', '/admin/publicstats', '/statistics', '/statistics?json=1']) {
     for (const host of ['one.example', 'two.example:8000', '[::1]:9']) {
       const wire = new Wire(t, port).send(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-      await until(() => wire.ended, 5000);
+      await untilPromised(() => wire.ended, ENDS_MS);
       t.ok(wire.got.includes(`http://${host}/demo.mp3`), `${path} at ${host}`);
       t.notMatch(Buffer.from(wire.got, 'latin1').toString(), /[\ufdd0\ufdd1]/);
     }

@@ -9,8 +9,8 @@ import { pause, quietFor } from '../../kit/pause.js';
 import { Random } from '../../kit/random.js';
 import { startRouted } from '../../kit/routed.js';
 import { demoYaml, startServer } from '../../kit/server.js';
-import { until } from '../../kit/until.js';
-import { arrived, ask, peerOf, Wire } from '../../kit/wire.js';
+import { until, untilPromised } from '../../kit/until.js';
+import { arrived, ask, ENDS_MS, peerOf, Wire } from '../../kit/wire.js';
 
 t.jobs = 9;
 
@@ -40,10 +40,10 @@ t.test('HEAD on a mount with the client half open', { buffered: true }, async (t
   const { port } = await startServer(t, demoYaml());
   await onAir(port);
   const wire = new Wire(t, port, { halfOpen: true }).send('HEAD /demo.mp3 HTTP/1.1\r\nHost: x\r\n\r\n');
-  await until(() => wire.ended, 4000);
-  await until(
+  await untilPromised(() => wire.ended, ENDS_MS);
+  await untilPromised(
     () => peerOf(wire.socket) === undefined,
-    3000,
+    ENDS_MS,
     () => 'the server still holds the connection after HEAD',
   );
 });

@@ -16,9 +16,9 @@ import { Sessions } from '../../../src/listener/sessions.js';
 import { FakeClock } from '../../kit/clock.js';
 import { Random } from '../../kit/random.js';
 import { startServer } from '../../kit/server.js';
-import { until } from '../../kit/until.js';
+import { until, untilPromised } from '../../kit/until.js';
 import { audioOf, streamHead, Upstream } from '../../kit/upstream.js';
-import { arrived, ask, peerOf, Wire } from '../../kit/wire.js';
+import { arrived, ask, ENDS_MS, peerOf, Wire } from '../../kit/wire.js';
 
 /** A relay of an upstream that has the request and has not answered yet. */
 async function relay(t: Test, startTimeoutSeconds: number) {
@@ -60,7 +60,7 @@ t.test('HEAD is 503 while GET waits for audio, and has the same head as soon as 
   upstream.sockets[0]!.write(audioOf(new Random(), 200));
   await until(() => headOf(get) !== '', 10_000);
   const head = new Wire(t, port).send(requestOf('HEAD'));
-  await until(() => head.ended, 5000);
+  await untilPromised(() => head.ended, ENDS_MS);
   t.match(head.got, /^HTTP\/1\.0 200 OK\r\n/);
   t.match(head.got, /\r\nicy-metaint: \d+\r\n/);
   t.equal(head.got, headOf(get));

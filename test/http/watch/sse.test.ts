@@ -7,8 +7,8 @@ import { Events } from '../../kit/events.js';
 import { Player } from '../../kit/player.js';
 import { freePort } from '../../kit/process.js';
 import { startServer, TWO_STATIONS } from '../../kit/server.js';
-import { until } from '../../kit/until.js';
-import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
+import { until, untilPromised } from '../../kit/until.js';
+import { ask, ENDS_MS, peerOf, Watching, Wire } from '../../kit/wire.js';
 
 t.jobs = 4;
 
@@ -106,9 +106,9 @@ t.test('the three scopes, and resuming', async (t) => {
   const watching = await new Watching(t, `${ws}/metadata/channel/zulu`).opened();
   const stopped = app.stop();
   for (const events of [early, station, none]) {
-    await until(
+    await untilPromised(
       () => events.wire.ended,
-      2000,
+      ENDS_MS,
       () => 'the stream goes on',
     );
   }
@@ -142,7 +142,6 @@ t.test('who is refused, and what is only asked', async (t) => {
   t.equal(busy.status, 503, 'WebSocket and SSE share a limit');
   t.match(busy.headers.get('retry-after'), /^\d+$/);
   first.close();
-  await until(() => true, 100);
   let again: Events | undefined;
   await until(() => {
     if (again === undefined || again.status === 503) again = new Events(t, port, 'channel/zulu');

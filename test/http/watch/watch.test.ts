@@ -13,8 +13,8 @@ import { pause, quietFor } from '../../kit/pause.js';
 import { Player } from '../../kit/player.js';
 import { startRouted, WATCH_OPTIONS } from '../../kit/routed.js';
 import { startServer, TWO_STATIONS } from '../../kit/server.js';
-import { until } from '../../kit/until.js';
-import { ask, peerOf, Watching, Wire } from '../../kit/wire.js';
+import { until, untilPromised } from '../../kit/until.js';
+import { ask, ENDS_MS, peerOf, Watching, Wire } from '../../kit/wire.js';
 
 // The tests mostly wait: for the next PING, for buffers to run full, for a close frame.
 t.jobs = 4;
@@ -284,9 +284,9 @@ t.test('who is refused', { buffered: true }, async (t) => {
     const peer = peerOf(wire.socket);
     t.ok(peer);
     wire.send('x'.repeat(1000));
-    await until(
+    await untilPromised(
       () => peer.destroyed,
-      4000,
+      ENDS_MS,
       () => 'the connection still lives',
     );
   });
@@ -342,9 +342,9 @@ t.test('what a reader may not send', { buffered: true }, async (t) => {
       const wire = new Wire(t, port).send(`GET /metadata/channel/zulu HTTP/1.1\r\n${UPGRADE}`);
       await until(() => wire.got.includes('\r\n\r\n'), 2000);
       wire.send(bytes);
-      await until(
+      await untilPromised(
         () => closeCode(wire) !== 0,
-        3000,
+        ENDS_MS,
         () => name,
       );
       t.equal(closeCode(wire), code, name);
@@ -446,9 +446,9 @@ t.test('a reader that says more than limits.webSocketFrames is closed', { buffer
     wire.send(Buffer.concat(Array.from({ length: 30 }, () => kind)));
     // Three more are allowed each second: a machine that is busy may answer some of these.
     for (let past = 1; past <= 10; past++) wire.send(frame(9, `${past} past`));
-    await until(
+    await untilPromised(
       () => closeCode(wire) !== 0,
-      5000,
+      ENDS_MS,
       () => `kind ${n} is still there`,
     );
     t.equal(closeCode(wire), 1008);
@@ -467,7 +467,7 @@ t.test('reports behind limits.webSocketFrames are not read', { buffered: true },
   const wire = new Wire(t, port).send(`GET /metadata/listener/anybody HTTP/1.1\r\n${UPGRADE}`);
   await until(() => wire.got.includes('\r\n\r\n'), 2000);
   wire.send(Buffer.concat(Array.from({ length: 1000 }, () => frame(1, '{"heardMs":1}'))));
-  await until(() => closeCode(wire) === 1008, 5000);
+  await untilPromised(() => closeCode(wire) === 1008, ENDS_MS);
   await wire.untilClosed();
   const metrics = await (await fetch(`${base}/metrics`)).text();
   const count = Number(/heard_reports_total\{verdict="not-playing"\} (\d+)/.exec(metrics)?.[1]);

@@ -1,0 +1,34 @@
+/**
+ * What our code takes, as a ratio to a control of the same moment: whatever else the machine does befalls both alike. Of each the quickest round
+ * counts.
+ */
+
+/** Before this many rounds nothing is said: the control may have been held up. */
+const LEAST_ROUNDS = 3;
+const MOST_ROUNDS = 25;
+
+/** @returns how many times as long `work` takes as `control`; no more rounds are made once that is less than `most` */
+export async function costRatio(most: number, work: () => unknown, control: () => unknown): Promise<number> {
+  const [works, controls] = [new Quickest(work), new Quickest(control)];
+  for (let round = 1; ; round++) {
+    await works.run();
+    await controls.run();
+    const ratio = works.ms / controls.ms;
+    if (round >= MOST_ROUNDS || (round >= LEAST_ROUNDS && ratio < most)) return ratio;
+  }
+}
+
+class Quickest {
+  ms = Number.POSITIVE_INFINITY;
+  readonly #act: () => unknown;
+
+  constructor(act: () => unknown) {
+    this.#act = act;
+  }
+
+  async run(): Promise<void> {
+    const startMs = performance.now();
+    await this.#act();
+    this.ms = Math.min(this.ms, performance.now() - startMs);
+  }
+}
