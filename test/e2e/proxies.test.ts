@@ -344,6 +344,7 @@ stations:
         await until(() => onAir().catch(() => false), 30_000);
         wire.socket.destroy();
         await gone();
+        t.pass('Icecast: refused and taken by its address');
         if (shoutcast === undefined) return;
         const old = await said(shoutcast, '127.0.0.46', 'demo-source\r\n', 'OK2');
         old.send('content-type: audio/mpeg\r\n\r\n').send(readFileSync(DEMO_AUDIO).subarray(0, 200_000));

@@ -12,7 +12,7 @@ function shown(unixSeconds: number, zone: string): string {
   return `${date!.split('.').reverse().join('-')}T${time}`;
 }
 
-t.test('every moment of these years, in every zone', async (_t) => {
+t.test('every moment of these years, in every zone', async (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), fc.constantFrom(...ZONES), (unixSeconds, zone) => {
       const text = shown(unixSeconds, zone);
@@ -23,6 +23,7 @@ t.test('every moment of these years, in every zone', async (_t) => {
     }),
     { numRuns: 2000 },
   );
+  t.pass('each moment');
 });
 
 t.test('where a clock is set', async (t) => {
@@ -48,7 +49,7 @@ t.test('what is none, or has an offset, stays as it is', async (t) => {
   t.equal(parseRfc3339('2026-11-20T12:37:28'), null, 'not of a push: an offset has to be there');
 });
 
-t.test('however a moment is written', async (_t) => {
+t.test('however a moment is written', async (t) => {
   const ms = fc.integer({ min: -62_167_219_200_000, max: 253_402_300_799_999 });
   fc.assert(
     fc.property(ms, fc.constantFrom('T', 't', ' '), fc.constantFrom('.', ','), (unixMs, between, point) => {
@@ -62,4 +63,5 @@ t.test('however a moment is written', async (_t) => {
         throw new Error(`${unixMs}`);
     }),
   );
+  t.pass('each moment');
 });

@@ -99,4 +99,5 @@ t.test('what a worker sends is what the hub takes', async (t) => {
   await hears(taken[0]!, 'icy-name: x\r\n\r\nframes');
   client.destroy();
   await until(() => taken[0]!.socket.readableEnded, 5000);
+  t.pass('with its end');
 });
