@@ -3,12 +3,14 @@
 import t from 'tap';
 import { type DelayedFrame, DelayLine } from '../../src/audio/delay-line.js';
 import { FakeClock } from '../kit/clock.js';
+import { isLong } from '../kit/long.js';
 import { Random } from '../kit/random.js';
 
 const FRAME_MS = 25;
 const FRAME_BYTES = 400;
 /** A look each 140 ms at most, and frames of up to 60 ms. */
 const SLACK_MS = 250;
+const ROUNDS = isLong ? 40 : 15;
 
 interface Left {
   readonly number: number;
@@ -172,7 +174,7 @@ t.test('the place of a moment is behind all that had come in', async (t) => {
 t.test(
   'a model: nothing is lost, order is kept, the level never exceeds the delay, and a stall is not heard',
   async (t) => {
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const random = new Random();
       const delayMs = random.int(1, 200) * 50;
       const { clock, left, line, push } = lineOf(delayMs);
@@ -191,8 +193,8 @@ t.test(
         const playedMs = left.slice(before).reduce((sum, { number }) => sum + durations[number]!, 0);
         if (hasBegun) {
           const leastMs = Math.min(levelMs, stepMs / 1.001 - SLACK_MS);
-          t.ok(playedMs >= leastMs, `seed ${random.seed}: ${playedMs} of ${levelMs} ms in ${stepMs} ms`);
-          t.ok(playedMs <= stepMs + SLACK_MS, `seed ${random.seed}: real time`);
+          const what = `seed ${random.seed}: ${playedMs} of ${levelMs} ms in ${stepMs} ms`;
+          if (playedMs < leastMs || playedMs > stepMs + SLACK_MS) t.fail(what);
         }
         if (isStalled) continue;
         const most = random.chance(0.05) ? owedMs + 3000 : owedMs;
