@@ -24,8 +24,18 @@ export const DOCUMENTS = [
 
 /** Load from other files would spoil what they measure. */
 const ALONE = files('behaviour', 'framing-budget');
-/** They measure their own process's memory or loop, or start many: a process of their own. */
-const OWN = ['test/corpus.test.ts', ...files('base', 'watchdog'), ...files('net', 'outbound')];
+/** They measure the memory, the objects or the loop of their own process. */
+const OWN = [
+  'test/corpus.test.ts',
+  ...files('app', 'reload'),
+  ...files('audio', 'ogg-comment'),
+  ...files('base', 'watchdog'),
+  ...files('http/ingest', 'title-updates'),
+  ...files('http/poll', 'history-pages'),
+  ...files('listener', 'audience'),
+  ...files('net', 'outbound'),
+  ...files('statistics', 'cost'),
+];
 
 /** With each change: short forms of what takes long by its nature, one real program of each family. */
 const CHANGE = {
