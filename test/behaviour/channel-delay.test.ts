@@ -2,11 +2,13 @@
 
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
+import { bestOfThree } from '../kit/best-of-three.js';
+import { LoopDelay } from '../kit/loop-delay.js';
 import { quietFor } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, metricsOf, startServer, type TestServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
-import { until } from '../kit/until.js';
+import { until, untilPromised } from '../kit/until.js';
 
 const yaml = (delay: string) => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
@@ -65,7 +67,7 @@ t.test('in seconds', async (t) => {
   t.equal(await songOf(`${channel}?type=next`), 'One', 'the next stays until then');
   const { etag } = Object.fromEntries((await fetch(`${channel}?type=next`)).headers);
   for (const { songs, atMs } of watchers) {
-    await until(() => songs.length > 1, 4000);
+    await untilPromised(() => songs.length > 1, 4000);
     t.same(songs, ['next One', 'now One']);
     t.ok(atMs[1]! - pushedMs >= 1950, `${atMs[1]! - pushedMs} ms`);
   }
@@ -110,10 +112,15 @@ t.test('typical: when the listener hears it', async (t) => {
   await until(async () => (await listedByAll()).every((one) => one > 3), 15_000);
   const seconds = await lag();
   for (const one of new Set(await listedByAll())) t.ok(Math.abs(one - seconds) < 1.5, `${one}, ${seconds} s`);
-  const pushedMs = performance.now();
-  await push(t, base, 'song=Two');
-  await until(async () => (await songOf(`${base}/metadata/channel/demo.json`)) === 'Two', 15_000);
-  const tookMs = performance.now() - pushedMs;
-  t.ok(Math.abs(tookMs - seconds * 1000) < 1500, `${tookMs} ms`);
+  const tookMs = await bestOfThree(seconds * 1000 + 1500, async (attempt) => {
+    const late = new LoopDelay(t);
+    const pushedMs = performance.now();
+    await push(t, base, `song=Two${attempt}`);
+    await until(async () => (await songOf(`${base}/metadata/channel/demo.json`)) === `Two${attempt}`, 15_000);
+    const ms = performance.now() - pushedMs;
+    t.ok(ms > seconds * 1000 - 1500, `not before: ${ms} ms`);
+    return ms - late.totalMs;
+  });
+  t.ok(tookMs < seconds * 1000 + 1500, `${tookMs} ms`);
   player.close();
 });

@@ -20,7 +20,7 @@ t.jobs = atOnce(8);
 /** Long enough that who has just sent something is not silent, however busy the machine is. */
 const STALL_MS = 2000;
 /** Too short to be a wait for another silence. */
-const AT_ONCE_MS = STALL_MS / 4;
+const AT_ONCE_MS = STALL_MS * 0.9;
 const FRAME_MS = 1152 / 44.1;
 const yaml = (encoder: string, more = '') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]

@@ -58,7 +58,7 @@ t.test('a push that comes late', async (t) => {
   const pushedMs = performance.now();
 
   await feeds.wire.has(2);
-  t.ok(performance.now() - pushedMs < 500 + lateness.totalMs, 'sync=wire: at once, its place was sent already');
+  t.ok(feeds.audio.records.length < 2, 'sync=wire: long before it is heard, its place was sent already');
   await feeds.early.has(2, 10_000);
   const position = Number(feeds.wire.records[1].position);
   await behind.until((p) => p.titles.length === 2, 10_000);

@@ -10,7 +10,7 @@ import type { SourceEvent } from '../../src/source/health.js';
 import { FakeClock } from '../kit/clock.js';
 import { Feeder } from '../kit/feeder.js';
 import { FLAC_TAGS, flacFrame, flacHead, forgedHeads, OPUS_HEAD, OPUS_TAGS, oggOf } from '../kit/forged.js';
-import { LoopDelay } from '../kit/loop-delay.js';
+import { longestTurnMs } from '../kit/longest-turn.js';
 import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { atOnce, startServer } from '../kit/server.js';
@@ -49,16 +49,11 @@ function pagesBefore(behind: Buffer, count: number): Buffer {
 const FORGED = pagesBefore(forgedHeads(62_000), 12);
 const NOISE = pagesBefore(Buffer.alloc(62_000, 'x'), 12);
 
-/** The issue's own figure. The least of a few tries: what the machine itself stands still is not ours. */
+/** The issue's own figure, of a turn of the loop in CPU. The least of a few tries: garbage is collected in any of them. */
 const MOST_LATE_MS = 50;
-async function leastLateMs(t: Test, attack: () => Promise<void>): Promise<number> {
+async function leastLateMs(attack: () => Promise<void>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  const late = new LoopDelay(t);
-  for (let i = 0; i < 5 && least > MOST_LATE_MS; i++) {
-    late.reset();
-    await attack();
-    least = Math.min(least, late.worstMs);
-  }
+  for (let i = 0; i < 5 && least > MOST_LATE_MS; i++) least = Math.min(least, await longestTurnMs(attack));
   return least;
 }
 
@@ -69,13 +64,13 @@ t.test('forged page headers from an encoder do not hold the loop, and it is sent
     warn: (fields: Record<string, unknown>) => void warnings.push(fields),
   };
   const { port } = await startServer(t, yaml('always'), undefined, log as never);
-  const late = await leastLateMs(t, async () => {
+  const late = await leastLateMs(async () => {
     const encoder = new Feeder(t, port, '/live', OGG);
     t.equal(await encoder.answered(), 200);
     encoder.socket.write(FORGED);
     await encoder.over();
   });
-  t.ok(late <= MOST_LATE_MS, `${late} ms`);
+  t.ok(late <= MOST_LATE_MS, `${late} ms of CPU`);
   const warning = () => warnings.find(({ event }) => event === 'damaged');
   await until(() => warning() !== undefined, 5000);
   t.match(warning(), { channel: 'live', source: 'encoder', declared: 'audio/ogg' });
@@ -86,7 +81,7 @@ t.test('one packet in 62 KB of anything does not make a stream of it', async (t)
     const upstream = await Upstream.open(t);
     upstream.answer = (socket) => void socket.write(Buffer.concat([Buffer.from(streamHead()), body]));
     const { tap, source } = setUp(t, upstream, { retryMinMs: 60_000, retryMaxMs: 60_000 });
-    const late = await leastLateMs(t, async () => {
+    const late = await leastLateMs(async () => {
       tap.losses.length = 0;
       source.start();
       await until(
@@ -97,7 +92,7 @@ t.test('one packet in 62 KB of anything does not make a stream of it', async (t)
       source.stop();
     });
     t.match(tap.losses[0], /in most of what the upstream sends: damaged/);
-    t.ok(late <= MOST_LATE_MS, `${late} ms`);
+    t.ok(late <= MOST_LATE_MS, `${late} ms of CPU`);
   }
 });
 
@@ -262,7 +257,7 @@ t.test('ICY blocks cost what they weigh, whatever stands in them and however clo
     [1, close],
   ] as const) {
     const upstream = await serving(t, body, streamHead(metaint));
-    const late = await leastLateMs(t, async () => {
+    const late = await leastLateMs(async () => {
       const { tap, source } = setUp(t, upstream, { retryMinMs: 60_000, retryMaxMs: 60_000 });
       source.start();
       await until(
@@ -273,6 +268,6 @@ t.test('ICY blocks cost what they weigh, whatever stands in them and however clo
       t.ok(tap.bytes.equals(audio), `metaint ${metaint}, seed ${random.seed}`);
       source.stop();
     });
-    t.ok(late <= MOST_LATE_MS, `metaint ${metaint}: ${late} ms`);
+    t.ok(late <= MOST_LATE_MS, `metaint ${metaint}: ${late} ms of CPU`);
   }
 });

@@ -11,7 +11,7 @@ import { TapeServer } from '../../src/cluster/tape-server.js';
 import { LinkConnection } from '../../src/link/connection.js';
 import { allUntil, benchOf, startNode } from '../kit/cluster.js';
 import { freePort } from '../kit/process.js';
-import { patient, until } from '../kit/until.js';
+import { awaited, patient, until } from '../kit/until.js';
 import { engineContract } from '../titles/engine-contract.js';
 
 t.setTimeout(patient(60_000));
@@ -125,9 +125,7 @@ t.test('what goes wrong is over soon', async (t) => {
   t.comment('an origin that says nothing');
   const silent = await origin.connect();
   origin.ways[1]!.timeMs = () => new Promise(() => undefined);
-  const beganMs = performance.now();
-  await t.rejects(silent.timeMs(), LogLost);
-  t.ok(performance.now() - beganMs < ANSWER_MS + 1000, 'is given up');
+  await t.rejects(awaited(silent.timeMs(), ANSWER_MS + 1000), LogLost, 'is given up');
 
   t.comment('what is said against a question is an answer');
   const answered = await origin.connect();

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
+import { bestOfThree } from '../kit/best-of-three.js';
 import { leftover } from '../kit/frame-recorder.js';
 import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
@@ -65,20 +66,19 @@ for (const [signal, message] of [
       t.equal(leftover(player.audio), 0, 'the stream ended with a whole frame');
     }
 
-    // The least of a few starts: what the machine itself stands still is not ours.
-    let leastMs = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < 3 && leastMs > AGAIN_MS; i++) {
+    const leastMs = await bestOfThree(AGAIN_MS, async () => {
       const startMs = performance.now();
       const again = await start(t, port, folder);
       await again.ready();
       const player = new Player(port, '/demo.mp3');
       await player.until((p) => p.audioBytes > 0 && p.titles.length > 0);
-      leastMs = Math.min(leastMs, performance.now() - startMs);
+      const ms = performance.now() - startMs;
       t.equal(player.titles[0]!.title, 'before');
       player.close();
       await again.end('SIGTERM');
       t.equal(again.ended, 0, again.err);
-    }
+      return ms;
+    });
     t.ok(leastMs < AGAIN_MS, `the next start plays after ${Math.round(leastMs)} ms`);
   });
 }

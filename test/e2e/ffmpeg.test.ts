@@ -99,11 +99,10 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     t.teardown(() => player.close());
     await player.until(() => player.audioBytes > 0);
     await pause(1300);
-    const pushedMs = await push('studio', 'artist=Anna&song=Lied&duration=60');
+    await push('studio', 'artist=Anna&song=Lied&duration=60');
     t.match(await poll('/metadata/channel/studio.json'), { rawdata: 'Anna - Lied', source: 'metapush' });
     await until(() => onChannel.length > 0, 5000);
     t.match(onChannel[0]!.record, { type: 'now', artist: 'Anna', song: 'Lied', session: '', position: '' });
-    t.ok(onChannel[0]!.atMs < pushedMs + 1000, 'long before it is written or heard');
     t.strictSame(await poll('/metadata/listener/ear-1.json'), { status: 204 }, 'heard nothing yet');
 
     await until(() => player.titles.length > 0, 5000);
@@ -113,12 +112,13 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     t.equal(seen.title, 'Anna - Lied');
     // They come over two sockets; it is heard some seconds after both.
     const early = `written ${written.atMs - seen.atMs} ms after its block was read`;
-    t.ok(Math.abs(written.atMs - seen.atMs) < 1000, early);
+    t.ok(Math.abs(written.atMs - seen.atMs) < 1000 + lateness.totalMs, early);
     t.match(await poll('/metadata/listener/ear-1.json?sync=wire'), { rawdata: 'Anna - Lied', mount: '/studio.mp3' });
     const position = Number(written.record['position']);
     isNextBlock(t, position, seen.atByte, player.metaint);
     const dueMs = player.firstByteMs + position;
     t.ok(dueMs > seen.atMs + 2000, 'a burst lies between writing and hearing');
+    t.ok(onChannel[0]!.atMs < dueMs - 2000, 'the channel has it long before it is heard');
     t.strictSame(onAudio, []);
     await quietFor(dueMs - performance.now() - 1500);
     t.strictSame(await poll('/metadata/listener/ear-1.json'), { status: 204 });

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
+import { bestOfThree } from '../kit/best-of-three.js';
 import { MachineDelay } from '../kit/machine-delay.js';
 import { pause } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
@@ -103,15 +104,19 @@ t.test('a reader of the log that stops, and goes on', async (t) => {
 });
 
 t.test('a reader that has stopped does not keep the server from its end', async (t) => {
-  const server = await start(t, 'log: { bufferBytes: 100000 }\nshutdown: { graceSeconds: 2 }');
-  server.child.stderr!.pause();
-  for (let i = 0; i < LINES / 2; i++) await push(server, `${i}-${LONG}`);
-  const delay = new MachineDelay(t, server.child.pid!);
-  const startMs = performance.now();
-  await server.end('SIGTERM');
-  const tookMs = performance.now() - startMs;
-  t.ok(tookMs > 1900 && tookMs < 3000 + delay.totalMs, `graceSeconds are 2: it took ${Math.round(tookMs)} ms`);
-  t.equal(server.ended, 0);
+  const tookMs = await bestOfThree(3000, async () => {
+    const server = await start(t, 'log: { bufferBytes: 100000 }\nshutdown: { graceSeconds: 2 }');
+    server.child.stderr!.pause();
+    for (let i = 0; i < LINES / 2; i++) await push(server, `${i}-${LONG}`);
+    const delay = new MachineDelay(t, server.child.pid!);
+    const startMs = performance.now();
+    await server.end('SIGTERM');
+    const ms = performance.now() - startMs;
+    t.ok(ms > 1900, `graceSeconds are 2: it took ${Math.round(ms)} ms`);
+    t.equal(server.ended, 0);
+    return ms - delay.totalMs;
+  });
+  t.ok(tookMs < 3000, `graceSeconds are 2: it took ${Math.round(tookMs)} ms`);
 });
 
 t.test('nor does one for whom the system keeps a write waiting', { skip: SKIP || missing('mkfifo') }, async (t) => {

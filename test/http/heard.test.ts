@@ -80,7 +80,7 @@ t.test('a report is taken: pages of any origin may send it', async (t) => {
 });
 
 t.test('forwards: what is due goes out at once; polling and watchers follow', async (t) => {
-  const { metaid } = await playing(t);
+  const { player, metaid } = await playing(t);
   const watching = await new Watching(t, `${ws}/metadata/listener/${metaid}`).opened();
   await push('Forwards');
   await until(async () => (await recordOf(metaid)).song === 'Forwards', 5000);
@@ -90,6 +90,7 @@ t.test('forwards: what is due goes out at once; polling and watchers follow', as
   t.equal((await report(t, metaid, JSON.stringify({ heardMs: Number(position) + 1 }))).status, 204);
   t.match(await heard(), 'Forwards');
   await until(() => watching.songs.includes('now Forwards'), 500);
+  t.ok(performance.now() < player.firstByteMs + Number(position), 'before its time without the report');
 });
 
 t.test('what is not a report is refused and counted', async (t) => {
@@ -164,7 +165,7 @@ t.test(
   'a WebSocket of the listener scope takes the same as a text frame, and ignores all else',
   { buffered: false },
   async (t) => {
-    const { metaid } = await playing(t, 'bravo');
+    const { player, metaid } = await playing(t, 'bravo');
     const watching = await new Watching(t, `${ws}/metadata/listener/${metaid}`).opened();
     const channel = await new Watching(t, `${ws}/metadata/channel/alpha`).opened();
     await push('By-frame', 'bravo');
@@ -178,6 +179,7 @@ t.test(
     t.notOk(watching.songs.includes('now By-frame'), 'it lies seconds ahead');
     watching.ws.send(JSON.stringify({ heardMs: Number(position) + 1, session }).padEnd(256));
     await until(() => watching.songs.includes('now By-frame'), 500);
+    t.ok(performance.now() < player.firstByteMs + Number(position), 'before its time without the report');
     watching.ws.send(' '.repeat(257));
     t.equal(await watching.ends(), 1009);
     t.equal(channel.code, 0);

@@ -2,7 +2,7 @@
 
 import t, { type Test } from 'tap';
 import { demoYaml, startServer } from '../kit/server.js';
-import { until } from '../kit/until.js';
+import { awaited, until } from '../kit/until.js';
 import { peerOf, Wire } from '../kit/wire.js';
 
 /** A request whose head has come in part: the server waits for the rest, up to limits.headSeconds. */
@@ -31,19 +31,18 @@ t.test('/readyz says no while the server drains', async (t) => {
   await stopped;
 });
 
-for (const [name, graceSeconds, stopMs, leastMs, mostMs] of [
-  ['shutdown.graceSeconds', 2, undefined, 1400, 5000],
-  ['what the caller gives, where that is less', 30, 1000, 400, 4000],
-  ['shutdown.graceSeconds, where the caller gives more', 2, 30_000, 1400, 5000],
+for (const [name, graceSeconds, stopMs, leastMs] of [
+  ['shutdown.graceSeconds', 2, undefined, 1400],
+  ['what the caller gives, where that is less', 600, 1000, 400],
+  ['shutdown.graceSeconds, where the caller gives more', 2, 600_000, 1400],
 ] as const) {
   t.test(`a connection that does not end is waited for no longer than ${name}`, async (t) => {
-    const limits = 'limits: { headSeconds: 60 }';
+    const limits = 'limits: { headSeconds: 300 }';
     const { app, port } = await startServer(t, `${demoYaml()}\nshutdown: { graceSeconds: ${graceSeconds} }\n${limits}`);
     await beginRequest(t, port);
     const startMs = performance.now();
-    await app.stop(stopMs);
+    await awaited(app.stop(stopMs), 5000, () => 'it waits longer');
     const tookMs = performance.now() - startMs;
     t.ok(tookMs > leastMs, `it waits: ${tookMs} ms`);
-    t.ok(tookMs < mostMs, `and no longer: ${tookMs} ms`);
   });
 }

@@ -8,6 +8,7 @@
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { longestTurnMs } from './longest-turn.js';
 import { pause } from './pause.js';
 import { Random } from './random.js';
 
@@ -192,27 +193,12 @@ async function blame(
 /** No turn of the loop may be long: by CPU, since a machine that is busy makes anything late. */
 async function isSwift(target: FuzzTarget, one: Input, seed?: number): Promise<void> {
   let leastMs = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < 3 && leastMs > MOST_MS; i++) leastMs = Math.min(leastMs, await longestTurnMs(target, one));
+  for (let i = 0; i < 3 && leastMs > MOST_MS; i++)
+    leastMs = Math.min(leastMs, await longestTurnMs(async () => faultOf(target, one)));
   if (leastMs > MOST_MS) {
     const cause = `${one.bytes.length} bytes held the loop for ${Math.round(leastMs)} ms of CPU`;
     throw new Finding(target.name, one, cause, seed);
   }
-}
-
-async function longestTurnMs(target: FuzzTarget, one: Input): Promise<number> {
-  let [longestMs, isOver] = [0, false];
-  let before = process.cpuUsage();
-  const look = () => {
-    const { user, system } = process.cpuUsage(before);
-    longestMs = Math.max(longestMs, (user + system) / 1000);
-    before = process.cpuUsage();
-    if (!isOver) setImmediate(look);
-  };
-  setImmediate(look);
-  await faultOf(target, one);
-  isOver = true;
-  look();
-  return longestMs;
 }
 
 /** Plays one input by itself, cut as it was and in a few other ways. @throws Finding */

@@ -40,3 +40,11 @@ export class LoopDelay {
     return lateMs > TICK_MS ? lateMs : 0;
   }
 }
+
+/** How long something takes, in ms, without the delays of this process. */
+export async function timeOf(t: Test, act: () => Promise<unknown>): Promise<number> {
+  const late = new LoopDelay(t);
+  const startMs = performance.now();
+  await act();
+  return performance.now() - startMs - late.totalMs;
+}

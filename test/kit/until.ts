@@ -62,3 +62,14 @@ async function wait(
     lastMs = nowMs;
   }
 }
+
+/** Awaits what must come at some time, as `until` does. */
+export async function awaited<T>(coming: Promise<T>, ms: number, describe?: () => string): Promise<T> {
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  coming.then(over, over);
+  await until(() => isOver, ms, describe);
+  return coming;
+}

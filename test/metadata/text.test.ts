@@ -46,7 +46,9 @@ t.test('marks in the worst order cost no more than their length', async (t) => {
       const clean = (bytes: number) => () => cleanText(`a${half(first, bytes)}${half(second, bytes)}`);
       // Normalised as they are, some of these take a second: with the square of their length.
       const ratio = await costRatio(24, clean(64_000), clean(8000));
-      if (ratio >= 24) t.fail(`${JSON.stringify(first + second)}: eight times as many take ${ratio} times as long`);
+      if (ratio < 24) continue;
+      t.fail(`${JSON.stringify(first + second)}: eight times as many take ${ratio} times as long`);
+      return;
     }
   }
   t.pass('in time');

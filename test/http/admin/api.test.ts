@@ -139,6 +139,7 @@ t.test('a channel, its source and its listeners are seen, and can be ended', asy
   const { log, lines } = keepLines();
   const server = await startServer(t, YAML, undefined, log);
   const admin = new AdminClient(server);
+  const beganMs = Date.now();
   const feeder = new Feeder(t, server.port, '/studio.mp3', {
     headers: 'Content-Type: audio/mpeg\r\nUser-Agent: Studio/1.0\r\n',
   });
@@ -176,7 +177,7 @@ t.test('a channel, its source and its listeners are seen, and can be ended', asy
     agent: 'Studio/1.0',
     troubles: [],
   });
-  t.ok(Math.abs(Date.now() - encoder.sinceMs) < 20_000);
+  t.ok(encoder.sinceMs >= beganMs - 1000 && encoder.sinceMs <= Date.now() + 1000);
   t.match(file, { kind: 'file', isOnAir: false, address: '' });
 
   const { body: page } = await admin.get('listeners?channel=studio&limit=2');
@@ -406,12 +407,13 @@ t.test('tokens are made, used, rotated and revoked, and outlive a restart', asyn
     (await fetch(`${server.base}/metapush/${channel}/${token}?song=${Math.random()}`)).status;
   const made = await admin.post('channels/demo/tokens', { name: 'playout' });
   t.match(made, { status: 201, body: { channel: 'demo', name: 'playout', token: /^[\w-]{32}$/ } });
+  const beganMs = Date.now();
   t.equal(await push(made.body.token), 200);
   t.equal(await push(made.body.token, 'studio'), 403, 'another channel');
   const tokens = async () => (await admin.get('tokens')).body as Json[];
   const [listed] = (await tokens()).filter(({ id }) => id === made.body.id);
   t.match(listed, { name: 'playout', by: 'all', isConfigured: false });
-  t.ok(Date.now() - listed.lastUsedMs < 5000);
+  t.ok(listed.lastUsedMs >= beganMs - 1000 && listed.lastUsedMs <= Date.now() + 1000);
   t.notOk(JSON.stringify(await tokens()).includes(made.body.token));
   t.notOk(JSON.stringify(await tokens()).includes('sha256'));
   const configured = (await tokens()).filter(({ isConfigured }) => isConfigured);

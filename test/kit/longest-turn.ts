@@ -1,0 +1,17 @@
+/** The longest turn of this process's loop while something goes on, by CPU: a machine that is busy makes anything late, and costs no CPU. */
+
+export async function longestTurnMs(during: () => Promise<unknown>): Promise<number> {
+  let [longestMs, isOver] = [0, false];
+  let before = process.cpuUsage();
+  const look = () => {
+    const { user, system } = process.cpuUsage(before);
+    longestMs = Math.max(longestMs, (user + system) / 1000);
+    before = process.cpuUsage();
+    if (!isOver) setImmediate(look);
+  };
+  setImmediate(look);
+  await during();
+  isOver = true;
+  look();
+  return longestMs;
+}
