@@ -91,7 +91,7 @@ export class Pool {
         // One that cannot even start would be started for ever.
         if (ran.length === 0) current ??= this.#queue.shift();
         if (current !== undefined) this.#fail(current.file, reason, performance.now() - startedMs, finish);
-        else if (code !== 0 && !hasFailed) this.#fail(ran.at(-1), reason, 0, this.#onResult);
+        else if (code !== 0 && !hasFailed && ran.length > 0) this.#fail(ran.at(-1), reason, 0, this.#onResult);
         done();
       });
     });
