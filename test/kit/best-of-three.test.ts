@@ -11,7 +11,7 @@ t.test('what is slow each time is slow: the best of three, and no fourth', async
   t.equal(await bestOfThree(50, async (attempt) => times[attempt]!), 50);
 });
 
-t.test('a story that fails fails: it is not run again', async (t) => {
+t.test('a story that fails fails: it is not tried again', async (t) => {
   let runs = 0;
   const fails = async () => {
     runs++;

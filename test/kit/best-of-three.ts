@@ -5,7 +5,7 @@
 
 const TRIES = 3;
 
-/** @returns the least of what `story` returns, in ms; it is run once more only while none was less than `mostMs` */
+/** @returns the least of what `story` returns, in ms; it runs again only while none was less than `mostMs` */
 export async function bestOfThree(mostMs: number, story: (attempt: number) => Promise<number>): Promise<number> {
   let bestMs = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < TRIES && bestMs >= mostMs; attempt++) bestMs = Math.min(bestMs, await story(attempt));

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { costRatio } from './cost.js';
 
-/** Work of a number of ms, with a delay of the machine in some of its rounds. */
+/** Work of this length, with a delay of the machine in some of its rounds. */
 function lasting(ms: number, delaysMs: readonly number[] = []): () => void {
   let round = 0;
   return () => {

@@ -1,5 +1,5 @@
 /**
- * How tests wait. `until` is for what must come at some time: its deadline only shows a hang, and is TEST_PATIENCE times what the call says, as a
+ * How tests wait. `until` is for what must come at some time: its deadline only ends a hang, and is TEST_PATIENCE times what the call says, as a
  * machine may be busy and waiting costs nothing while a test passes. `untilPromised` is for what is promised in that time.
  */
 
