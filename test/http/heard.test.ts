@@ -14,7 +14,7 @@ const { port, ws, base } = await startServer(
   t,
   `
 addresses: [{ host: 127.0.0.1, port: 0 }]
-streams: { burstSeconds: 5, lagSeconds: 20 }
+streams: { burstSeconds: 10, lagSeconds: 30 }
 sessions: { reportSeconds: 0.5 }
 stations:
   house:

@@ -8,12 +8,13 @@
 import { readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
+import './no-domains.mjs';
 import { t as root } from 'tap';
 import { Counts } from './counts.mjs';
 import { beginFile } from './current-file.mjs';
 
 /** In which a process without a test left has ended, but for what its files left open. */
-const LEFT_OPEN_MS = 10_000;
+const LEFT_OPEN_MS = 6000;
 const LOOK_MS = 100;
 /** Linux's, for all that it says to programs. */
 const TICK_MS = 10;
@@ -27,22 +28,31 @@ process.channel.ref();
 
 const send = (message) => process.send(message);
 const ran = [];
+let hasFailed = false;
 let timer;
+
+/** The test that stands for the current file. */
+let current = root;
+
+// What a timer or a promise throws, of whichever test. Who listens to that itself (fuzz.ts) knows what to do.
+process.on('uncaughtException', (error) => {
+  if (process.listenerCount('uncaughtException') === 1) current.threw(error);
+});
 
 async function run({ file, path, timeoutMs }) {
   const counts = new Counts((line) => send({ line }));
   const startedMs = performance.now();
   const startedCpuMs = cpuMs();
-  let test;
   let ended;
   await root.test(file, { timeout: timeoutMs }, async (own) => {
-    test = own;
+    current = own;
     ended = counts.watch(own.parser, [file]);
     beginFile(file, own);
     await import(pathToFileURL(path).href);
   });
-  if (!ended()) counts.skip([file], test.results.plan.comment || 'asserts nothing');
+  if (!ended()) counts.skip([file], current.results.plan.comment || 'asserts nothing');
   ran.push(file);
+  hasFailed ||= counts.failed > 0;
   send({ file, counts: counts.all, ms: performance.now() - startedMs, cpuMs: cpuMs() - startedCpuMs });
 }
 
@@ -61,6 +71,8 @@ function cpuMs() {
 function end() {
   root.end();
   process.disconnect();
+  // What has failed may well not have closed all that it opened.
+  if (hasFailed) process.exit();
   const sinceMs = performance.now();
   timer = setInterval(() => {
     if (performance.now() - sinceMs < LEFT_OPEN_MS) return;

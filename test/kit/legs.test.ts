@@ -102,6 +102,7 @@ t.test('tests are counted, not their assertions; every failure is named, with wh
     good: `t.test('two', async (t) => { for (let i = 0; i < 100; i++) t.pass(); }); t.pass('alone'); t.pass('alone');`,
     bad: `t.test('within', async (t) => { t.pass(); t.equal(1, 2, 'no'); t.test('further', async (t) => t.pass()); });`,
     thrown: `t.test('before', async (t) => t.pass()); throw new Error('out of a file');`,
+    late: `t.test('long', async (t) => { setTimeout(() => { throw new Error('out of a timer'); }); await new Promise((done) => setTimeout(done, 200)); t.pass(); });`,
     dead: 'process.exit(3);',
   });
   // Each is run twice.
@@ -109,17 +110,18 @@ t.test('tests are counted, not their assertions; every failure is named, with wh
     'FAILED: bad > within > no',
     'FAILED: dead > test unfinished',
     'FAILED: dead > the process ended with 1',
+    'FAILED: late > out of a timer',
     'FAILED: thrown > out of a file',
   ]);
   t.match(
     lines.filter((line) => /^load /.test(line)),
-    Array(6).fill(/^load \d+\.\d, \d+ % busy, \d+ % stolen, an idle process was up to \d+ ms late$/),
+    Array(10).fill(/^load \d+\.\d, \d+ % busy, \d+ % stolen, an idle process was up to \d+ ms late$/),
   );
   t.match(
     [...new Set(lines.filter((line) => /^(ok|NOT OK) /.test(line)).map((line) => line.replace(/\d+ ms/, '')))].sort(),
-    [/^NOT OK {2}bad /, /^NOT OK {2}dead /, /^NOT OK {2}thrown /, /^ok {2}good /],
+    [/^NOT OK {2}bad /, /^NOT OK {2}dead /, /^NOT OK {2}late /, /^NOT OK {2}thrown /, /^ok {2}good /],
   );
-  t.equal(lines.at(-1), '4 passed, 3 failed');
+  t.equal(lines.at(-1), '5 passed, 4 failed');
   t.not(code, 0);
 });
 
