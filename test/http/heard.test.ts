@@ -30,7 +30,7 @@ async function playing(t: Test, channel = 'alpha'): Promise<{ player: Player; me
   const metaid = `player-${players++}`;
   const player = new Player(port, `/${channel}?metaid=${metaid}`);
   t.teardown(() => player.close());
-  await player.until((p) => p.audioBytes > 40_000);
+  await player.until((p) => p.audioBytes > BURST_BYTES);
   const record = await recordOf(metaid);
   return { player, metaid, session: record.session };
 }
@@ -61,8 +61,18 @@ async function countOf(verdict: string): Promise<number> {
   return Number(new RegExp(`airsplice_heard_reports_total\\{verdict="${verdict}"\\} (\\d+)`).exec(text)?.[1]);
 }
 
+/** Once the tapes hold this, a new listener has a title seconds before it hears it. */
+const BURST_BYTES = 100_000;
+
 await push('First');
 await push('First', 'bravo');
+await Promise.all(
+  ['alpha', 'bravo'].map(async (channel) => {
+    const player = new Player(port, `/${channel}`);
+    await player.until((p) => p.audioBytes > BURST_BYTES);
+    player.close();
+  }),
+);
 
 t.test('a report is taken: pages of any origin may send it', async (t) => {
   const { metaid, session } = await playing(t);
