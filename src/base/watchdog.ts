@@ -6,8 +6,9 @@
  *   a request's bytes ──begin────end('http')───►┤  longest since the start, and long turns counted, by what ──► metrics
  *   the clock's tick came late, cause unknown   ┘  'unknown': garbage collection, the machine itself
  *
- * Two readings of the clock for each piece of work, plain fields, nothing allocated. Owned by the clock, whose time it takes. Invariant: no time is booked
- * twice. Sections may nest (an alarm that goes on with an encoder): each is booked without the time of those within it.
+ * Two readings of the clock for each piece of work, plain fields, nothing allocated. Owned by the clock, whose time it takes.
+ * Invariant: no time is booked twice. Sections may nest (an alarm that goes on with an encoder): each is booked without the time
+ * of those within it.
  */
 
 /** Ways by which work comes in. */
