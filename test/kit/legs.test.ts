@@ -102,7 +102,7 @@ t.test('tests are counted, not their assertions; every failure is named, with wh
     good: `t.test('two', async (t) => { for (let i = 0; i < 100; i++) t.pass(); }); t.pass('alone'); t.pass('alone');`,
     bad: `t.test('within', async (t) => { t.pass(); t.equal(1, 2, 'no'); t.test('further', async (t) => t.pass()); });`,
     thrown: `t.test('before', async (t) => t.pass()); throw new Error('out of a file');`,
-    late: `t.test('long', async (t) => { setTimeout(() => { throw new Error('out of a timer'); }); await new Promise((done) => setTimeout(done, 200)); t.pass(); });`,
+    late: `t.test('long', async (t) => { process.nextTick(() => { throw new Error('out of a turn'); }); await new Promise((done) => setImmediate(done)); t.pass(); });`,
     dead: 'process.exit(3);',
   });
   // Each is run twice.
@@ -110,7 +110,7 @@ t.test('tests are counted, not their assertions; every failure is named, with wh
     'FAILED: bad > within > no',
     'FAILED: dead > test unfinished',
     'FAILED: dead > the process ended with 1',
-    'FAILED: late > out of a timer',
+    'FAILED: late > out of a turn',
     'FAILED: thrown > out of a file',
   ]);
   t.match(

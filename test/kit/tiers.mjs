@@ -24,10 +24,10 @@ export const DOCUMENTS = [
 
 /** Load from other files would spoil what they measure. */
 const ALONE = files('behaviour', 'framing-budget');
-/** They measure the memory, the objects or the loop of their own process. */
+/** They look at the memory, the objects, the loop or the open files of their own process. */
 const OWN = [
   'test/corpus.test.ts',
-  ...files('app', 'reload'),
+  ...files('app', 'reload stop-steps'),
   ...files('audio', 'ogg-comment'),
   ...files('base', 'watchdog'),
   ...files('http/ingest', 'title-updates'),
@@ -48,7 +48,9 @@ const CHANGE = {
     ...files('app', 'reload'),
     ...files('channel', 'coming-frames'),
     ...files('cluster', 'leases'),
-    ...files('client', 'attach'),
+    ...files('client', 'attach client'),
+    ...files('http/admin', 'page'),
+    ...files('docs', 'readme'),
     ...files('store', 'pages'),
     ...files('cli', 'commands record measure-offset'),
     ...files('kit', 'checked legs spread typescript'),
@@ -74,7 +76,8 @@ const ROTATED = [
       ...files('e2e', 'alerts backup clock cluster-example faults firefox log monitoring ogg origins package'),
       ...files('long', 'encoders-ffmpeg encoders-libshout aac-joins firefox generated-clients'),
       ...files('cli', 'bench cluster'),
-      ...files('audio', 'framer ogg-link-end'),
+      ...files('audio', 'delay-line framer ogg-link-end'),
+      ...files('net', 'front'),
     ],
     nodes: files(
       'behaviour',
@@ -89,7 +92,7 @@ const ROTATED = [
       ...files('long', 'encoders-ogg encoders-butt debian-package newcomer icecast'),
       ...files('cli', 'doctor-proxy init'),
       ...files('audio', 'ogg'),
-      ...files('link', 'replica-tape'),
+      ...files('link', 'replica-tape tape-receiver'),
       ...files('behaviour', 'decoders fuzz-front'),
     ],
     nodes: files('behaviour', 'pulled-channel pulled-titles push-durability push-tokens reading-players record-order'),
@@ -103,7 +106,8 @@ const ROTATED = [
       ...files('docs', 'page playout'),
       ...files('http/admin', 'page-acts'),
       ...files('audio', 'ogg-rendering'),
-      ...files('net', 'connections'),
+      ...files('net', 'connections proxy-protocol'),
+      ...files('link', 'tape-returns'),
       ...files('store', 'store'),
       ...files('behaviour', 'churn large-station media-clock write-seconds'),
     ],
@@ -129,11 +133,11 @@ const ALL = readdirSync('test', { recursive: true })
 
 /** They have a short form in `npm test`, and a long one later. */
 const ALSO_SHORT = [
-  ...files('audio', 'framer ogg ogg-rendering'),
+  ...files('audio', 'delay-line framer ogg ogg-rendering'),
   ...files('behaviour', 'cluster-titles'),
   ...files('e2e', 'start'),
-  ...files('link', 'replica-tape'),
-  ...files('net', 'connections'),
+  ...files('link', 'replica-tape tape-receiver tape-returns'),
+  ...files('net', 'connections front proxy-protocol'),
   ...files('store', 'store'),
 ];
 /** On one machine these are in a longer story of a later tier. */
