@@ -130,6 +130,21 @@ t.test('empty: audio goes on at once, in real time, or fills the line anew where
 });
 
 t.test(
+  'a source that begins while audio of the one before waits: that audio goes on in real time, with no gap',
+  async (t) => {
+    const { clock, left, line, push, play } = lineOf(4000);
+    play(20_000);
+    const from = left.length;
+    clock.advance(1000);
+    line.begin();
+    push(10);
+    clock.advance(2000);
+    const playedMs = (left.length - from) * FRAME_MS;
+    t.ok(Math.abs(playedMs - 3000) <= 150, `${playedMs} ms in 3 s`);
+  },
+);
+
+t.test(
   'a source whose clock is slower does not empty it, and one whose clock is faster does not fill it',
   async (t) => {
     for (const everyMs of [250.05, 249.95]) {
