@@ -158,6 +158,14 @@ t.test('no more wait in all, and no more are remembered, than may', async (t) =>
   );
 });
 
+t.test('past what is remembered, the address whose last right secret is oldest is forgotten', async (t) => {
+  const bench = new Bench({ inAllPerMinute: 1, remembered: 2 });
+  for (const origin of ['busy', 'idle', 'busy', 'new']) bench.verdicts(origin, 'right');
+  bench.verdicts('guesser', 'w');
+  t.same(bench.verdicts('busy', 'right'), ['right'], 'it is not behind the guesser');
+  t.same(bench.verdicts('idle', 'right'), [undefined]);
+});
+
 /** Keeps this many requests of each origin open: a client with an answer asks again before the clock moves. */
 function pester(bench: Bench, origins: readonly string[], open: number): () => void {
   const asked = origins.map(() => Array.from({ length: open }, () => ({}) as ReturnType<Bench['ask']>));
