@@ -18,9 +18,10 @@ class Crowd {
   nowMs = 0;
   #count = 0;
 
-  tape(segmentMs = SEGMENT_MS): Runs & { tape: { head: number } } {
-    const segment = { startMs: 0, endMs: segmentMs };
-    return new Runs({ head: 5, at: () => segment } as unknown as AudioTape, 0) as ReturnType<Crowd['tape']>;
+  /** Its segments 0 to 4 are there. @param segmentMs of each, by its number */
+  tape(segmentMs = (_seq: number): number => SEGMENT_MS): Runs & { tape: { head: number } } {
+    const at = (seq: number) => ({ startMs: 0, endMs: segmentMs(seq) });
+    return new Runs({ head: 5, at } as unknown as AudioTape, 0) as ReturnType<Crowd['tape']>;
   }
 
   add(runs: Runs, count: number): void {
@@ -68,7 +69,7 @@ t.test('a tape that stood still: all of its listeners, and only they, have a tur
 t.test('audio that keeps coming wakes nobody, however long its segments are', async (t) => {
   for (const segmentMs of [250, 1000, 6000]) {
     const crowd = new Crowd();
-    const runs = crowd.tape(segmentMs);
+    const runs = crowd.tape(() => segmentMs);
     crowd.add(runs, 10);
     for (let i = 0; i < 5; i++) {
       t.equal(crowd.pass(segmentMs), 0, `${segmentMs} ms`);
@@ -82,6 +83,20 @@ t.test('audio that keeps coming wakes nobody, however long its segments are', as
     crowd.pass(Math.max(1200, 1.2 * segmentMs) + 2 * TICK_MS);
     runs.tape.head++;
     t.equal(crowd.look(), 10, 'a pause');
+  }
+});
+
+t.test('a pause is measured by the segment before it, not by the one that ends it', async (t) => {
+  for (const [beforeMs, behindMs, turns] of [
+    [6000, 250, 0],
+    [250, 6000, 10],
+  ] as const) {
+    const crowd = new Crowd();
+    const runs = crowd.tape((seq) => (seq < 5 ? beforeMs : behindMs));
+    crowd.add(runs, 10);
+    crowd.pass(2000);
+    runs.tape.head++;
+    t.equal(crowd.look(), turns, `${beforeMs} ms, nothing for 2 s, ${behindMs} ms`);
   }
 });
 
