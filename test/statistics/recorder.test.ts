@@ -28,21 +28,33 @@ const NOON = Date.UTC(2026, 10, 20, 12);
 const JAZZ: Subject = { kind: 'channel', key: 'jazz', timezone: 'Europe/Berlin', name: 'House', channels: ['jazz'] };
 const HOUSE: Subject = { ...JAZZ, kind: 'station', key: 'house', channels: ['jazz', 'rock'] };
 
+/** A disk that is full for a while. */
+class FullStore extends MemoryStore {
+  isFull = false;
+
+  override async saveFigures(rows: Parameters<MemoryStore['saveFigures']>[0]): Promise<void> {
+    if (this.isFull) throw new Error('ENOSPC');
+    await super.saveFigures(rows);
+  }
+}
+
+const mayNotFail = (error: unknown) => {
+  throw error;
+};
+
 /** One process, with a store; a start after the clock has stood is a restart. */
-function start(clock: FakeClock, store: Store, kept: KeptStatistics = KEPT, mostRows = 1000) {
-  const recorder = new Recorder(
-    clock,
-    store,
-    () => kept,
-    (error) => {
-      throw error;
-    },
-  );
+function start(
+  clock: FakeClock,
+  store: Store,
+  kept: KeptStatistics = KEPT,
+  onError: (error: unknown) => void = mayNotFail,
+) {
+  const recorder = new Recorder(clock, store, () => kept, onError);
   const countries = { of: (address: string) => (address.startsWith('192.') ? 'DE' : 'unknown') };
   const collector = new Collector(clock, countries, () => kept.rowsPerHour);
   recorder.onSalts = (salts) => collector.setSalts(salts);
   recorder.restore(['jazz', 'rock']);
-  const reader = new StatisticsReader(store, () => mostRows);
+  const reader = new StatisticsReader(store, () => 1000);
   const join = (address: string, agent = 'VLC/3', channel = 'jazz', referer = '') => {
     const headers: Record<string, string> = { 'user-agent': agent, ...(referer && { referer }) };
     const request = { method: 'GET', url: '/', address, header: (name: string) => headers[name] };
@@ -168,6 +180,23 @@ for (const [name, open] of [
     t.equal(countries.totals['DE']!.connections, 40);
   });
 }
+
+t.test('what could not be saved is saved with the next one', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const store = new FullStore();
+  const errors: unknown[] = [];
+  const { join, pass, read } = start(clock, store, KEPT, (error) => void errors.push(error));
+  join('192.0.2.1')();
+  store.isFull = true;
+  await pass(65_000);
+  t.same([errors.length > 0, (await read(JAZZ, 'minute')).rows], [true, []]);
+  store.isFull = false;
+  // Nobody listens, so nothing else makes these periods change.
+  await pass(65_000);
+  for (const period of ['minute', 'hour', 'day'] as const) {
+    t.match((await read(JAZZ, period)).totals, { '': { connections: 1, peak: 1 } }, period);
+  }
+});
 
 t.test('of a dimension so many values, those with the most listening, and the others as one', async (t) => {
   const clock = new FakeClock(0, NOON);
@@ -396,4 +425,21 @@ t.test('processes together: sums, and listeners of both are one', async (t) => {
   t.match(totals[''], { connections: 3, peak: 3 });
   const [day] = (await hub.read(JAZZ, 'day')).rows;
   t.equal(day![2].listeners, 2);
+});
+
+t.test('the peak of an hour is that of a minute, not of what processes had in different ones', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const hub = start(clock, new MemoryStore());
+  // Listeners are with a process for a minute, and with another one in the next.
+  for (const process of [1, 2]) {
+    const end = hub.join('192.0.2.1');
+    clock.advance(59_000);
+    end();
+    clock.advance(1000);
+    hub.recorder.add(hub.collector.look()!, process);
+  }
+  await hub.pass(1000);
+  for (const period of ['minute', 'hour', 'day'] as const) {
+    t.equal((await hub.read(JAZZ, period)).totals['']!.peak, 1, period);
+  }
 });
