@@ -3,11 +3,17 @@
  * demo's audio.
  */
 
+import { once } from 'node:events';
 import t from 'tap';
+import { TICK_MS } from '../../../src/base/clock.js';
+import { ReturningEncoders } from '../../../src/http/ingest/returning.js';
+import { FakeClock } from '../../kit/clock.js';
 import { Feeder } from '../../kit/feeder.js';
 import { keepLines } from '../../kit/log-lines.js';
 import { startServer } from '../../kit/server.js';
+import { socketPair } from '../../kit/socket-pair.js';
 import { awaited, until } from '../../kit/until.js';
+import { arrived } from '../../kit/wire.js';
 
 const STALL_MS = 1500;
 const yaml = (takeover: string) => `
@@ -58,18 +64,45 @@ t.test(
     const { port } = await startServer(t, yaml('never'));
     const dead = new Feeder(t, port, '/live', BUTT);
     await dead.answered();
-    const back = [1, 2, 3, 4, 5, 6].map(() => new Feeder(t, port, '/live', BUTT));
-    const statuses = () => back.map(({ status }) => status).sort();
+    const back: Feeder[] = [];
+    for (let i = 0; i < 6; i++) {
+      back.push(new Feeder(t, port, '/live', BUTT));
+      await arrived(back[i]!.socket);
+    }
+    const statuses = () => back.map(({ status }) => status);
     await until(
-      () => statuses().join() === '0,0,0,0,409,409',
+      () => statuses().join() === '409,409,0,0,0,0',
       2000,
       () => `answered: ${statuses()}`,
     );
     t.notOk(dead.closed || dead.ended, 'the one who is there is still there');
     await Promise.all(back.map((each) => each.answered()));
-    t.same(statuses(), [200, 409, 409, 409, 409, 409]);
+    t.same(statuses().sort(), [200, 409, 409, 409, 409, 409]);
   },
 );
+
+t.test('past the bound it is the oldest whose wait ends; who has gone meanwhile is not let in', async (t) => {
+  const clock = new FakeClock();
+  const returning = new ReturningEncoders(clock);
+  const present = { isBusy: true, agent: 'butt 0.1.37', quietMs: 3_600_000 };
+  const over: number[] = [];
+  const come = async (number: number) => {
+    const { client, socket } = await socketPair(t);
+    returning.wait(socket, present, 1024, () => over.push(number));
+    return { client, socket };
+  };
+  const [, second] = [await come(1), await come(2), await come(3), await come(4)];
+  t.same(over, [], 'four wait');
+  await come(5);
+  t.same(over, [1]);
+  second!.client.destroy();
+  await once(second!.socket, 'close');
+  await come(6);
+  t.same(over, [1], 'its place was free');
+  present.isBusy = false;
+  clock.advance(TICK_MS);
+  t.same(over, [1, 3, 4, 5, 6]);
+});
 
 t.test('another name, or none: refused at once, however silent the one is who is there', async (t) => {
   const { port } = await startServer(t, yaml('never'));
