@@ -239,10 +239,13 @@ t.test('an operator chooses a source, until it is released or lost', async (t) =
   const feeder = new Feeder(t, server.port, '/studio.mp3');
   feeder.stream(t);
   await until(async () => (await onAir()) === '0 null', 5000);
+  const sinceMs = async (): Promise<number> => (await admin.get('channels/studio')).body.onAirSinceMs;
+  const fedSinceMs = await sinceMs();
   const player = new Player(server.port, '/studio.mp3', { keep: true });
   await player.until(({ audioBytes }) => audioBytes > 100_000);
   t.equal((await admin.post('channels/studio/source', { place: 1 })).status, 200);
   await until(async () => (await onAir()) === '1 1', 5000);
+  t.equal(await sinceMs(), fedSinceMs, 'the channel is fed without a gap');
   const before = player.audioBytes;
   await player.until(({ audioBytes }) => audioBytes > before + 32_000, 8000);
   t.equal(await onAir(), '1 1', 'the encoder is better, and waits');
