@@ -101,9 +101,14 @@ export class Wire {
   }
 }
 
-/** One request on a connection of its own; `text` is the head without its blank line. */
-export async function ask(t: Test, port: number, text: string, body: string | Buffer = ''): Promise<Answer> {
-  const wire = new Wire(t, port);
+/** One request on a connection of its own; `text` is the head without its blank line. @param wire nothing was sent on it before */
+export async function ask(
+  t: Test,
+  port: number,
+  text: string,
+  body: string | Buffer = '',
+  wire = new Wire(t, port),
+): Promise<Answer> {
   const lines = text.split('\n').map((line) => `${line.trim()}\r\n`);
   // What is for this machine only answers to its names only.
   const host = text.includes('/metrics') ? 'localhost' : 'x';
