@@ -12,6 +12,8 @@ const RUNNER = fileURLToPath(new URL('file-runner.mjs', import.meta.url));
 const DEFAULT_GRACE_MS = 15_000;
 /** One that has not asked for its first file by then never will. */
 const MAX_START_MS = 60_000;
+/** For the time-outs that its files left (file-runner.mjs). */
+const MAX_END_MS = 70_000;
 
 /**
  * @typedef {{ file: string, path: string, isOwn: boolean }} Job `path`: of what is loaded. `isOwn`: in a process of its own
@@ -62,7 +64,7 @@ export class Pool {
       clearTimeout(timer);
       const isOwn = this.#queue[0]?.isOwn === true;
       current = mayGoOn && (ran.length === 0 || !isOwn) ? this.#queue.shift() : undefined;
-      timer = setTimeout(kill, this.#graceMs + (current === undefined ? 0 : this.#timeoutMs));
+      timer = setTimeout(kill, this.#graceMs + (current === undefined ? MAX_END_MS : this.#timeoutMs));
       if (current === undefined) return give(null);
       startedMs = performance.now();
       give({ ...current, timeoutMs: this.#timeoutMs });
