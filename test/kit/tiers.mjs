@@ -45,6 +45,10 @@ const CHANGE = {
       'cluster crash dead-processes chromium ffmpeg-ogg libshout liquidsoap players reload reload-workers',
     ),
     ...files('e2e', 'restart rolling-restart store sessions workers exception worker-limits'),
+    ...files(
+      'e2e',
+      'access clients container fail2ban ffmpeg files listener logrotate policy proxy pull statistics token',
+    ),
     ...files('app', 'reload'),
     ...files('channel', 'coming-frames'),
     ...files('cluster', 'leases'),
