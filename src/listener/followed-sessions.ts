@@ -82,22 +82,18 @@ export class FollowedSessions {
     followed.untilMs = this.#clock.now() + LINGER_MS;
   }
 
-  /** Calls back once, when the session is known or there is none to be known. @returns ends the waiting */
+  /** Calls back once, when a session plays and is known. @returns ends the waiting */
   await(followed: FollowedSession, onKnown: () => void): () => void {
     followed.waiting.add(onKnown);
-    return () => followed.waiting.delete(onKnown);
+    return () => {
+      if (followed.waiting.delete(onKnown)) this.tidyOne(followed.metaid);
+    };
   }
 
   /** The same for a poll, which waits no longer than PATIENCE_MS, and not while nobody can be asked. */
   awaitPoll(followed: FollowedSession, onKnown: () => void): void {
     followed.polling.add(onKnown);
     followed.alarm ??= this.#clock.alarm(this.#clock.now() + PATIENCE_MS, { onAlarm: () => this.giveUp(followed) });
-  }
-
-  /** Calls back all that wait. */
-  wake(followed: FollowedSession): void {
-    this.giveUp(followed);
-    this.wakeWatchers(followed);
   }
 
   wakeWatchers(followed: FollowedSession): void {

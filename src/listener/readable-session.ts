@@ -26,7 +26,7 @@ export interface SessionDirectory {
   /** While it plays, as far as this process knows it. */
   playing(metaid: string): ReadableSession | undefined;
   /**
-   * Calls back once when this process knows the session that plays in another one, or none does; null: there is nothing to wait for.
+   * Calls back once when a session plays and this process knows it; null: that is so now.
    * @returns ends the waiting
    */
   await?(metaid: string, onKnown: () => void): (() => void) | null;

@@ -104,11 +104,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   }
 
   await(metaid: string, onKnown: () => void): (() => void) | null {
-    const elsewhere = this.#ahead(metaid);
-    if (elsewhere === null || !plays(elsewhere.place)) return null;
-    const followed = this.#follow(metaid);
-    if (this.#known(followed, elsewhere) !== null) return null;
-    return this.#followed.await(followed, onKnown);
+    return this.playing(metaid) === undefined ? this.#followed.await(this.#follow(metaid), onKnown) : null;
   }
 
   /** Copies of sessions that play on this channel and are current. */
@@ -151,7 +147,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     if (followed === undefined) return;
     this.#followed.setCopy(followed, null);
     followed.published = session;
-    this.#followed.wake(followed);
+    this.#wake(followed);
   }
 
   onChanged(metaid: string): void {
@@ -261,7 +257,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
           if (isOther) this.#publish(copy, sync, message);
       }
     }
-    this.#followed.wake(followed);
+    this.#wake(followed);
   }
 
   onTitle(metaid: string, worker: number, sinceMs: number, title: CopiedTitle): void {
@@ -322,9 +318,14 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     if (followed.copy !== null && (ahead === null || !isSameSession(followed.copy.place, ahead.place))) {
       this.#followed.setCopy(followed, null);
     }
-    if (ahead === null || !plays(ahead.place)) this.#followed.wakeWatchers(followed);
-    if (ahead === null) this.#followed.giveUp(followed);
+    if (ahead === null) this.#wake(followed);
     else if (followed.copy === null || !followed.isFresh) this.#parts.link.ask(followed.metaid);
+  }
+
+  /** What can be known of it is known. Its watchers begin only with a session that plays: what was published before is not theirs. */
+  #wake(followed: FollowedSession): void {
+    this.#followed.giveUp(followed);
+    if (this.playing(followed.metaid) !== undefined) this.#followed.wakeWatchers(followed);
   }
 
   #publish({ metaid }: SessionCopy, sync: Sync, message: Parameters<Feed['publishListener']>[2]): void {

@@ -382,6 +382,31 @@ t.test('where the hub is away polls are told so, or get what is known; a watcher
   t.equal(other.directory.get('m'), undefined, 'and what the next hub does not say within two seconds is over');
 });
 
+t.test('a watcher that comes while a session is out of sight gets its title when it is back', async (t) => {
+  const { cluster, other } = await setUp(t);
+  const early = other.watch('m', 'audio');
+  await cluster.settle();
+  cluster.cut(0);
+  await cluster.settle();
+  t.equal(other.shared!.count, 0);
+  const late = other.watch('m', 'audio');
+  cluster.join(0);
+  await cluster.settle();
+  const given = [early, late].map(({ peer }) => peer.sent.map(({ json }) => JSON.parse(json).rawdata));
+  t.same(given, [['v1'], ['v1']], 'and who had it does not again');
+});
+
+t.test('what a watcher waits for is followed until it goes', async (t) => {
+  const { cluster, other } = await setUp(t);
+  const before = cluster.registry.count;
+  const { onGone } = other.watch('of nobody', 'audio');
+  await cluster.settle();
+  t.equal(cluster.registry.count, before + 1);
+  onGone();
+  await cluster.settle();
+  t.equal(cluster.registry.count, before);
+});
+
 t.test('each of two hubs, one soon after the other, has two seconds to say what is elsewhere', async (t) => {
   const { clock, cluster, other, session } = await setUp(t);
   await Promise.all([other.directory.get('m'), cluster.settle()]);
