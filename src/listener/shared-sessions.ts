@@ -240,11 +240,13 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     const { published } = followed;
     const isPublished = published instanceof SessionCopy && published.id === state.id;
     const copy = followed.copy ?? (isPublished ? published : new SessionCopy(metaid, place, state));
+    // Of a session that has ended watchers are given nothing more: what the copy learns now is for polls.
+    if (isPublished && !plays(place)) followed.published = publishedOf(published);
     const { written, heard } = copy.catchUp(state);
     this.#followed.setCopy(followed, copy);
     followed.isFresh = true;
-    followed.published = copy;
     if (plays(place)) {
+      followed.published = copy;
       const isFirst = published === null || state.isNew;
       if (!isPublished && (isFirst || published.channel !== copy.channel)) this.#publishNext(copy);
       for (const [sync, missed] of [

@@ -402,6 +402,38 @@ t.test('a watcher that comes while a session is out of sight gets its title when
   t.same(given, [['v1'], ['v1']], 'and who had it does not again');
 });
 
+t.test('a title that watchers missed of a session that has ended they get of the next one', async (t) => {
+  const { clock, cluster, owner, other, session } = await setUp(t);
+  const { peer } = other.watch('m', 'audio');
+  await cluster.settle();
+  const v2 = new Mark(viewOf('v2', { channel: 'one', version: 2 }));
+  const open = () => {
+    const next = owner.sessions.open({ metaid: 'm', channel: 'one', mount: '/one' });
+    next.player.begin(clock.now());
+    next.begin(0, v2, clock.now());
+    return next;
+  };
+  const relink = async () => {
+    cluster.join(0);
+    await cluster.settle();
+    cluster.cut(0);
+  };
+  cluster.cut(0);
+  session.written(v2, 0, clock.now());
+  owner.sessions.close(session);
+  await relink();
+  const second = open();
+  owner.sessions.close(second);
+  await relink();
+  t.equal(peer.sent.length, 1);
+  open();
+  await relink();
+  t.same(
+    peer.sent.map(({ json }) => JSON.parse(json).rawdata),
+    ['v1', 'v2'],
+  );
+});
+
 t.test('what a watcher waits for is followed until it goes', async (t) => {
   const { cluster, other } = await setUp(t);
   const before = cluster.registry.count;
