@@ -1,8 +1,8 @@
 /**
- * All tests with what they import, made into chunks by esbuild in 3 s: a file that has the server in it takes 0.9 s of CPU time less to start than with
- * a file for each module (typescript.mjs). For a run of many files; one file is run as it is.
+ * The tests of a run with what they import, made into chunks by esbuild, all of them in 3 s: a file that has the server in it takes 0.9 s of CPU time
+ * less to start than with a file for each module (typescript.mjs).
  *
- * Only packages that the server has are in it: `tap` and other tools are loaded as they are. What a file says of its own place holds.
+ * Only packages that the server has are in it: other tools are loaded as they are; `tap` is current-file.mjs. What a file says of its own place holds.
  */
 
 import { readFileSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { FOR_NODE } from '../../src/bundle.mjs';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = `${ROOT}node_modules/.cache/tests/`;
 
-/** What is one thing for all files of a process, and the bundle's own loader (pool.mjs): it stays where it is. */
+/** One for the files of a process and for what runs them (file-runner.mjs): it is in no chunk. */
 const TAP = pathToFileURL(`${ROOT}test/kit/current-file.mjs`).href;
 
 /**

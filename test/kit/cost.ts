@@ -4,8 +4,8 @@
  */
 
 /** Before this many rounds nothing is said: the control may have been held up. */
-const LEAST_ROUNDS = 3;
-const MOST_ROUNDS = 25;
+const MIN_ROUNDS = 3;
+const MAX_ROUNDS = 25;
 /** So much more than is allowed comes of no machine. */
 const HOPELESS = 4;
 
@@ -18,7 +18,7 @@ export async function costRatio(most: number, work: () => unknown, control: () =
     await works.run();
     await controls.run();
     const ratio = works.ms / controls.ms;
-    if (round >= LEAST_ROUNDS && (ratio < most || ratio > HOPELESS * most || round >= MOST_ROUNDS)) return ratio;
+    if (round >= MIN_ROUNDS && (ratio < most || ratio > HOPELESS * most || round >= MAX_ROUNDS)) return ratio;
   }
 }
 

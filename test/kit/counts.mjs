@@ -45,14 +45,14 @@ export class Counts {
       child = undefined;
       const where = [...path, result.name];
       if (result.skip || result.todo) {
-        if (inside === undefined || inside.counted === 0) this.#skip(where, result.skip, result.todo);
+        if (inside === undefined || inside.counted === 0) this.skip(where, result.skip, result.todo);
       } else if (!result.ok) {
         // The summary of a child with a failure of its own says nothing new.
         if (inside !== undefined && inside.failed > 0) return;
         hasFailed = true;
         this.#sayFailure(where, result.diag);
       } else if (inside === undefined) hasPassed = true;
-      else if (inside.counted === 0) this.#skip(where, 'asserts nothing');
+      else if (inside.counted === 0) this.skip(where, 'asserts nothing');
     });
     parser.on('bailout', (reason) => {
       hasFailed = true;
@@ -71,8 +71,11 @@ export class Counts {
     this.#sayFailure([...path, reason]);
   }
 
-  skip(path, reason) {
-    this.#skip(path, reason);
+  /** @param reasons the first text among them counts */
+  skip(path, ...reasons) {
+    const reason = reasons.find((one) => typeof one === 'string' && one !== '') ?? 'no reason given';
+    this.skipped++;
+    this.#onLine(`skipped: ${path.join(' > ')} (${reason})\n`);
   }
 
   get all() {
@@ -81,12 +84,6 @@ export class Counts {
 
   get #all() {
     return this.passed + this.failed + this.skipped;
-  }
-
-  #skip(path, ...reasons) {
-    const reason = reasons.find((one) => typeof one === 'string' && one !== '') ?? 'no reason given';
-    this.skipped++;
-    this.#onLine(`skipped: ${path.join(' > ')} (${reason})\n`);
   }
 
   #sayFailure(path, diag) {

@@ -30,7 +30,6 @@ process.channel.ref();
 const send = (message) => process.send(message);
 const ran = [];
 let hasFailed = false;
-let timer;
 
 /** The test that stands for the current file. */
 let current = root;
@@ -75,7 +74,7 @@ function end() {
   // What has failed may well not have closed all that it opened.
   if (hasFailed) process.exit();
   const sinceMs = performance.now();
-  timer = setInterval(() => {
+  const timer = setInterval(() => {
     const passedMs = performance.now() - sinceMs;
     if (passedMs < LEFT_OPEN_MS) return;
     const open = process.getActiveResourcesInfo().filter((name) => name !== 'TTYWrap' && name !== 'PipeWrap');

@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { closingLine } from './counts.mjs';
 import { MachineLoad } from './machine-load.mjs';
 import { Pool } from './pool.mjs';
-import { Shuffle } from './shuffle.mjs';
+import { Seeded } from './seeded.mjs';
 
 /** Of one leg: a busy machine does not fail more. */
 const MAX_FILES_AGAIN = 5;
@@ -28,7 +28,7 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 
 export class Legs {
   #load = new MachineLoad();
-  #shuffle;
+  #numbers;
   #counts = { passed: 0, failed: 0, skipped: 0 };
   #times = [];
   #files = [];
@@ -46,17 +46,14 @@ export class Legs {
   constructor(pathOf, maxQuietWaitMs = MAX_QUIET_WAIT_MS) {
     this.#pathOf = pathOf;
     this.#maxQuietWaitMs = maxQuietWaitMs;
-    this.#shuffle = new Shuffle(Number(this.#runSeed));
+    this.#numbers = new Seeded(Number(this.#runSeed));
   }
 
   /** @param {Leg} leg */
   async run(leg) {
     const startedMs = performance.now();
     const failed = [];
-    // Behind a file of its own process another one would have to start.
-    const isOwn = (file) => leg.own?.includes(file) === true;
-    const order = this.#shuffle.of(leg.files).sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
-    await this.#runFiles(leg, order, (result) => {
+    await this.#runFiles(leg, this.#numbers.shuffled(leg.files), (result) => {
       if (result.counts.failed > 0) failed.push(result);
     });
     if (failed.length > MAX_FILES_AGAIN) this.#isOk = false;
@@ -94,6 +91,8 @@ export class Legs {
     onResult,
   ) {
     const jobs = files.map((file) => ({ file, path: this.#pathOf(file), isOwn: own?.includes(file) === true }));
+    // Behind a file of its own process another one would have to start.
+    jobs.sort((a, b) => Number(b.isOwn) - Number(a.isOwn));
     const pool = new Pool(jobs, {
       env: { ...env, RUN_SEED: this.#runSeed },
       timeoutMs,

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import { currentFile } from './current-file.mjs';
+import { Seeded } from './seeded.mjs';
 
 /** How many each file has drawn. */
 const drawn = new Map<string, number>();
@@ -24,25 +25,21 @@ export function drawSeed(): number {
 
 export class Random {
   readonly seed: number;
-  #state: number;
+  readonly #numbers: Seeded;
 
   constructor(seed = drawSeed()) {
     this.seed = seed;
-    this.#state = seed >>> 0;
+    this.#numbers = new Seeded(seed);
   }
 
-  /** In [0, 1): mulberry32. */
+  /** In [0, 1). */
   next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let x = this.#state;
-    x = Math.imul(x ^ (x >>> 15), x | 1);
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
+    return this.#numbers.next();
   }
 
   /** A whole number from min to max, both included. */
   int(min: number, max: number): number {
-    return min + Math.floor(this.next() * (max - min + 1));
+    return min + this.#numbers.below(max - min + 1);
   }
 
   chance(share: number): boolean {

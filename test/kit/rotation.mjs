@@ -10,10 +10,7 @@ const CHANGE_SECONDS = 4 * 3600;
 
 /** Sources → the rotated tests that are about them, by what stands behind `test/`. */
 const ABOUT = [
-  [
-    /^src\/(cluster|link)\//,
-    /^nodes |^behaviour\/cluster-titles|cluster-stops|^e2e\/(origins|other-version)|replica-tape/,
-  ],
+  [/^src\/(cluster|link)\//, /^nodes |^behaviour\/cluster-titles|cluster-stops|^e2e\/(origins|other-version)|^link\//],
   [
     /^src\/(processes|app)\//,
     /^workers |hostile-workers|long\/processes|other-version|reload-deaths|^e2e\/(start|systemd)/,
@@ -23,7 +20,7 @@ const ABOUT = [
     /^src\/(audio|source|channel)\//,
     /^audio\/|encoders-|aac-joins|darkice|ogg|transcribed|decoders|long\/(players|icecast)|fallback-restart/,
   ],
-  [/^src\/(http\/ingest|net)\//, /encoders-|darkice|fuzz-front|proxies|attacks|net\/connections|media-clock/],
+  [/^src\/(http\/ingest|net)\//, /encoders-|darkice|fuzz-front|proxies|attacks|^net\/|media-clock/],
   [
     /^src\/(listener|http\/stream)\//,
     /players|heard-places|unread-answers|write-seconds|quiet|firefox|restarts|churn|large-station/,

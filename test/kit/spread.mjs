@@ -3,6 +3,7 @@
 // has been read of it, and from there to the worker that is drawn.
 import { ChildProcess } from 'node:child_process';
 import net from 'node:net';
+import { Seeded } from './seeded.mjs';
 
 // Node keeps messages of this prefix from the program's own listeners.
 const CMD = 'NODE_SPREAD';
@@ -46,7 +47,7 @@ function work() {
 function supervise(seed) {
   /** The workers that take connections at a port. */
   const taking = new Map();
-  let state = seed >>> 0;
+  const numbers = new Seeded(seed);
   const { emit } = ChildProcess.prototype;
   ChildProcess.prototype.emit = function (event, ...args) {
     const [message, connection] = args;
@@ -58,16 +59,7 @@ function supervise(seed) {
       // By age, whichever was ready first.
       taking.set(port, message.isTaking ? [...others, this].sort((a, b) => a.pid - b.pid) : others);
     } else if (workers.length === 0) connection.close();
-    else workers[draw(workers.length)].send({ cmd: CMD, port }, connection, () => connection.close());
+    else workers[numbers.below(workers.length)].send({ cmd: CMD, port }, connection, () => connection.close());
     return true;
   };
-
-  /** Below `count`. As kit/random.ts. */
-  function draw(count) {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let x = state;
-    x = Math.imul(x ^ (x >>> 15), x | 1);
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-    return Math.floor((((x ^ (x >>> 14)) >>> 0) / 2 ** 32) * count);
-  }
 }

@@ -27,7 +27,7 @@ const ALONE = files('behaviour', 'framing-budget');
 /** They look at the memory, the objects, the loop or the open files of their own process. */
 const OWN = [
   'test/corpus.test.ts',
-  ...files('app', 'reload stop-steps'),
+  ...files('app', 'stop-steps'),
   ...files('audio', 'ogg-comment'),
   ...files('base', 'watchdog'),
   ...files('http/ingest', 'title-updates'),
@@ -201,7 +201,7 @@ export function atEachChange() {
     ...laterLegs({ ...chosen, nodes: union(CHANGE.nodes, chosen.nodes) }),
   ];
   const leftOut = LISTS.flatMap((list) => without(rotated(list), chosen[list]).map((file) => nameOf(list, file)));
-  return { legs, leftOut: union(leftOut), part };
+  return { legs, leftOut: union(leftOut) };
 }
 
 /** `npm run test:all`: before a release */

@@ -1,9 +1,9 @@
 /**
  * Runs TypeScript as it is: `node --import=./test/kit/typescript.mjs test/audio/tape.test.ts`. tsx does that and more; a file that starts
- * the server takes 0.5 s of CPU time more to load with it than built, 0.15 s with this, and `npm test` loads it in some 200 processes.
+ * the server takes 0.5 s of CPU time more to load with it than built, 0.15 s with this.
  *
- * esbuild compiles a file once; what it made is kept by the hash of the
- * source, esbuild's version and its options. For the main thread: no test runs TypeScript in a worker.
+ * esbuild compiles a file once; what it made is kept by the hash of the source, esbuild's version and its options. For the main
+ * thread: no test runs TypeScript in a worker. What run.mjs runs is made by bundle.mjs instead.
  */
 
 import { createHash, randomUUID } from 'node:crypto';
