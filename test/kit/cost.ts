@@ -9,9 +9,17 @@ const MAX_ROUNDS = 25;
 /** So much more than is allowed comes of no machine. */
 const HOPELESS = 4;
 
-/** @returns how many times as long `work` takes as `control`; no more rounds are made once that is less than `most` */
-export async function costRatio(most: number, work: () => unknown, control: () => unknown): Promise<number> {
-  const [works, controls] = [new Quickest(work), new Quickest(control)];
+/**
+ * @param nowMs the clock that they are timed with
+ * @returns how many times as long `work` takes as `control`; no more rounds are made once that is less than `most`
+ */
+export async function costRatio(
+  most: number,
+  work: () => unknown,
+  control: () => unknown,
+  nowMs = () => performance.now(),
+): Promise<number> {
+  const [works, controls] = [new Quickest(work, nowMs), new Quickest(control, nowMs)];
   for (let round = 1; ; round++) {
     // The time-out of the test gets its turn.
     await new Promise((next) => setImmediate(next));
@@ -25,14 +33,16 @@ export async function costRatio(most: number, work: () => unknown, control: () =
 class Quickest {
   ms = Number.POSITIVE_INFINITY;
   readonly #act: () => unknown;
+  readonly #nowMs: () => number;
 
-  constructor(act: () => unknown) {
+  constructor(act: () => unknown, nowMs: () => number) {
     this.#act = act;
+    this.#nowMs = nowMs;
   }
 
   async run(): Promise<void> {
-    const startMs = performance.now();
+    const startMs = this.#nowMs();
     await this.#act();
-    this.ms = Math.min(this.ms, performance.now() - startMs);
+    this.ms = Math.min(this.ms, this.#nowMs() - startMs);
   }
 }

@@ -23,7 +23,7 @@ const MAX_FILES_NAMED = 10;
  *   `own`: files that have a process of their own; `processes` at a time; `timeoutMs` of a file, `graceMs` as in pool.mjs
  */
 
-const DEFAULT_PROCESSES = 4;
+const DEFAULT_PROCESSES = 6;
 const DEFAULT_TIMEOUT_MS = 300_000;
 
 export class Legs {

@@ -401,7 +401,9 @@ t.test(
       ['silence', ''],
     ] as const) {
       const crowd = await new Crowd(t, 10_000).listen();
-      const { socket } = await crowd.connect(true);
+      const { socket, bytes } = await crowd.connect(true);
+      // Of bytes and a reset that are there at once libuv says that the connection has ended.
+      await until(() => bytes() >= HEAD.length, 2000);
       let seen = '';
       socket.on('error', ({ code }: NodeJS.ErrnoException) => {
         seen = code ?? 'error';

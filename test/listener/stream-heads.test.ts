@@ -18,7 +18,7 @@ t.test('whatever changes between two listeners, each gets the head that is right
   const addresses = [NO_HEADERS, { Sunset: 'soon' }];
   const audio = { contentType: 'audio/mpeg', bitrateKbps: 128, sampleRate: 44_100, channels: 2 };
   let shared = 0;
-  let last: Buffer | undefined;
+  let last: Buffer = Buffer.alloc(0);
   for (let i = 0; i < 1000; i++) {
     if (random.chance(0.05)) audio.contentType = random.chance(0.5) ? 'audio/aac' : 'audio/mpeg';
     if (random.chance(0.05)) audio.bitrateKbps = random.int(1, 3) * 64;
@@ -31,7 +31,8 @@ t.test('whatever changes between two listeners, each gets the head that is right
     const own = streamHead(facts, { ...audio } satisfies AudioFacts, metaint, address);
     if (!head.equals(own)) t.fail(`seed ${random.seed}, ${i}: ${head} in place of ${own}`);
     if (head === last) shared++;
+    else if (own.equals(last)) t.fail(`seed ${random.seed}, ${i}: rendered again, though nothing is different`);
     last = head;
   }
-  t.ok(shared > 300, `seed ${random.seed}: ${shared} of 1,000 are the buffer before`);
+  t.ok(shared > 0, `seed ${random.seed}: ${shared} of 1,000 are the buffer before`);
 });
