@@ -51,11 +51,11 @@ const CHANGE = {
     ),
     ...files('app', 'reload'),
     ...files('channel', 'coming-frames'),
-    ...files('cluster', 'leases'),
+    ...files('cluster', 'leases redis shared-audio'),
     ...files('client', 'attach client'),
     ...files('http/admin', 'page'),
     ...files('docs', 'readme'),
-    ...files('store', 'pages'),
+    ...files('store', 'pages store'),
     ...files('cli', 'commands record measure-offset'),
     ...files('kit', 'checked legs spread typescript'),
     ...files('behaviour', 'fallbacks large-pieces moved-encoder'),
@@ -142,7 +142,6 @@ const ALSO_SHORT = [
   ...files('e2e', 'start'),
   ...files('link', 'replica-tape tape-receiver tape-returns'),
   ...files('net', 'connections front proxy-protocol'),
-  ...files('store', 'store'),
 ];
 /** On one machine these are in a longer story of a later tier. */
 const NOT_SHORT = files('behaviour', 'reload-pairs');
