@@ -172,8 +172,8 @@ function later(name, list, env, processes) {
 
 function laterLegs({ programs, nodes, workers, alone }) {
   return [
-    later('long forms and real programs', programs, LONG, 3),
-    later('two machines', nodes, NODES, 3),
+    later('long forms and real programs', programs, LONG, 4),
+    later('two machines', nodes, NODES, 4),
     later('a hub and two workers', workers, WORKERS, 2),
     later('alone', alone, LONG, 1),
   ].filter(({ files: list }) => list.length > 0);
@@ -195,7 +195,7 @@ export function atEachChange() {
   );
   const legs = [
     ...shortLegs(chosen.programs),
-    later('with each change', without(CHANGE.programs, chosen.programs), {}, 3),
+    later('with each change', without(CHANGE.programs, chosen.programs), {}, 5),
     ...CHANGE.alone.map((file) => later('with each change, alone', [file], { MINUTES: CHANGE_MINUTES[file] }, 1)),
     ...laterLegs({ ...chosen, nodes: union(CHANGE.nodes, chosen.nodes) }),
   ];
