@@ -189,7 +189,8 @@ class Story {
     this.clock.advance(SETTLE_MS);
     this.#flow();
     // What leaves a delay line meanwhile is said a little later; it may be another tape that has come as far as the one before.
-    const isBehind = () => audio.tape?.endMs !== linked.tape?.endMs || FACTS.some((fact) => audio[fact] !== linked[fact]);
+    const isBehind = () =>
+      audio.tape?.endMs !== linked.tape?.endMs || FACTS.some((fact) => audio[fact] !== linked[fact]);
     for (let i = 0; i < MOST_TICKS && isBehind(); i++) {
       this.clock.advance(TICK_MS);
       this.#flow();
