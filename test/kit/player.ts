@@ -78,13 +78,17 @@ export class Player {
     return Number(this.headers.get('icy-metaint') ?? 0);
   }
 
-  /** Waits until `ready` holds, at most `ms`. */
+  /** Waits until `ready` holds, at most `ms`; not behind the end of its connection. */
   async until(ready: (player: Player) => boolean, ms = 10_000): Promise<void> {
-    await until(
-      () => ready(this),
-      ms,
-      () => `player: status ${this.status}, ${this.audioBytes} bytes, ${this.titles.map((x) => x.title)}`,
-    );
+    const describe = () =>
+      `player: status ${this.status}, ${this.audioBytes} bytes, ${this.titles.map((x) => x.title)}`;
+    const isReady = () => {
+      const wasClosed = this.closed;
+      if (ready(this)) return true;
+      if (wasClosed) throw new Error(`its connection has ended. ${describe()}`);
+      return false;
+    };
+    await until(isReady, ms, describe);
   }
 
   close(): void {
