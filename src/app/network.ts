@@ -66,7 +66,7 @@ export class Network {
   readonly #parts: NetworkParts;
   #pageChannels: ReturnType<typeof pageChannels>;
   /** Null: nobody has asked for them yet. */
-  #documents: ApiDocuments | null = null;
+  #documents: Promise<ApiDocuments> | null = null;
   #pushLimits: LoadedConfig['limits'];
 
   constructor(core: Core, parts: NetworkParts) {

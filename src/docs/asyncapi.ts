@@ -3,8 +3,7 @@
  * suite's messages are checked against it.
  */
 
-import type { PushLimits } from '../metadata/push-schema.js';
-import { type Json, schemas } from './schemas.js';
+import type { Json, Schemas } from './schemas.js';
 
 const SCOPES = {
   channel: {
@@ -35,9 +34,9 @@ const MESSAGES = ['now', 'next'];
 /** What a player may say. */
 const REPORT = 'heard';
 
-/** @param limits as openApi takes them @param version of this server */
-export function asyncApi(limits: PushLimits, version: string): Json {
-  const { ChannelRecord, HeardReport } = schemas(limits);
+/** @param version of this server @param all as openApi takes them */
+export function asyncApi(version: string, all: Schemas): Json {
+  const { ChannelRecord, HeardReport } = all;
   const channels: Record<string, Json> = {};
   const operations: Record<string, Json> = {};
   for (const [scope, { id, about, of }] of Object.entries(SCOPES)) {

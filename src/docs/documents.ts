@@ -1,5 +1,6 @@
-/** The three documents together, made when one is asked for. They describe the interface of one server: its limits and its version. */
+/** The three documents together, made when one is asked for, over several turns of the loop. They describe the interface of one server: its limits and its version. */
 
+import { setImmediate } from 'node:timers/promises';
 import { ownVersion } from '../base/version.js';
 import type { PushLimits } from '../metadata/push-schema.js';
 import { asyncApi } from './asyncapi.js';
@@ -15,11 +16,13 @@ export interface ApiDocuments {
 }
 
 /** @param limits of a push and of a history, described in their fields */
-export function documents(limits: PushLimits & ReadLimits): ApiDocuments {
+export async function documents(limits: PushLimits & ReadLimits): Promise<ApiDocuments> {
   const version = ownVersion();
+  const all = schemas(limits);
+  await setImmediate();
   return {
-    openApi: openApi(limits, version),
-    asyncApi: asyncApi(limits, version),
-    record: recordSchema(schemas(limits)),
+    openApi: await openApi(limits, version, all),
+    asyncApi: asyncApi(version, all),
+    record: recordSchema(all),
   };
 }

@@ -4,6 +4,7 @@
  * test suite's answers are checked against it, so it cannot drift.
  */
 
+import { setImmediate } from 'node:timers/promises';
 import type { PushLimits } from '../metadata/push-schema.js';
 import { administration } from './admin.js';
 import { hoisted } from './components.js';
@@ -227,10 +228,15 @@ function published(all: Json): Json {
   );
 }
 
-/** @param limits of a push and of reads, described in their fields @param version of this server */
-export function openApi(limits: PushLimits & ReadLimits, version: string): Json {
-  const all = schemas(limits);
-  const { paths: short, components } = hoisted(published(paths(limits, all)), all);
+/**
+ * Over several turns of the loop: others are served meanwhile.
+ *
+ * @param limits of a push and of reads, described in their fields @param version of this server
+ */
+export async function openApi(limits: PushLimits & ReadLimits, version: string, all: Schemas): Promise<Json> {
+  const whole = published(paths(limits, all));
+  await setImmediate();
+  const { paths: short, components } = hoisted(whole, all);
   return {
     openapi: '3.1.0',
     info: {

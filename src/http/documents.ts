@@ -29,17 +29,17 @@ const COPIES: Readonly<Record<string, string>> = {
   '/docs/yaml': 'application/x-yaml; charset=utf-8',
 };
 
-/** @param documents as they are now: others where a limit that they name has changed. Asked for with the first request: they take 40 ms to make */
-export function registerDocuments(app: FastifyInstance, documents: () => ApiDocuments): void {
-  const openApi = serve(app, '/openapi.json', () => documents().openApi);
-  serve(app, '/asyncapi.json', () => documents().asyncApi);
-  serve(app, '/schemas/record.json', () => documents().record);
+/** @param documents as they are now: others where a limit that they name has changed. Asked for with the first request: they take 60 ms to make */
+export function registerDocuments(app: FastifyInstance, documents: () => Promise<ApiDocuments>): void {
+  const openApi = serve(app, '/openapi.json', async () => (await documents()).openApi);
+  serve(app, '/asyncapi.json', async () => (await documents()).asyncApi);
+  serve(app, '/schemas/record.json', async () => (await documents()).record);
   // The package knows no HEAD.
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/docs') && route.method === 'GET') route.method = ['GET', 'HEAD'];
     // The package renders these anew for each request. JSON is YAML (1.2) too, which would take it 300 ms.
     const type = COPIES[route.url];
-    if (type !== undefined) route.handler = (_, reply) => reply.type(type).send(openApi().body);
+    if (type !== undefined) route.handler = async (_, reply) => reply.type(type).send((await openApi()).body);
   });
   for (const url of ['/docs', '/docs/', '/docs/*']) refuseWrites(app, url);
   // What it would show itself is replaced above.
@@ -78,11 +78,11 @@ function onlyReads() {
 }
 
 /** Returns the body as it is served. */
-function serve(app: FastifyInstance, url: string, read: () => object): () => ServedDocument {
+function serve(app: FastifyInstance, url: string, read: () => Promise<object>): () => Promise<ServedDocument> {
   let document: object | null = null;
   let served: ServedDocument;
-  const current = () => {
-    const now = read();
+  const current = async () => {
+    const now = await read();
     if (document !== now) {
       document = now;
       served = servedDocument(now);
@@ -93,8 +93,8 @@ function serve(app: FastifyInstance, url: string, read: () => object): () => Ser
     method: ['GET', 'HEAD'],
     url,
     exposeHeadRoute: false,
-    handler: (request: FastifyRequest, reply: FastifyReply) => {
-      const { body, etag } = current();
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const { body, etag } = await current();
       reply.headers({ ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' });
       if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
       return reply.type('application/json; charset=utf-8').send(body);

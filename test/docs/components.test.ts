@@ -10,7 +10,7 @@ import { DESCRIBED_LIMITS } from '../kit/documents.js';
 
 type Named = Record<string, Json>;
 
-const openApi = JSON.parse(JSON.stringify(documents(DESCRIBED_LIMITS).openApi)) as {
+const openApi = JSON.parse(JSON.stringify((await documents(DESCRIBED_LIMITS)).openApi)) as {
   paths: Record<string, Named>;
   components: Record<string, Named>;
 };

@@ -73,7 +73,7 @@ t.test('paths and methods are those of the router', async (t) => {
   registerStatus(app, {} as never);
   registerStations(app, { stations: [] } as never);
   const empty = { openApi: {}, asyncApi: {}, record: {} };
-  registerDocuments(app, () => empty);
+  registerDocuments(app, async () => empty);
   await app.ready();
   t.teardown(() => app.close());
   t.strictSame([...operations().keys()].sort(), [...served, ...PAST_FASTIFY].sort());

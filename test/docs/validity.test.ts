@@ -7,7 +7,7 @@ import t from 'tap';
 import { documents } from '../../src/docs/documents.js';
 import { DESCRIBED_LIMITS } from '../kit/documents.js';
 
-const { openApi, asyncApi } = documents(DESCRIBED_LIMITS);
+const { openApi, asyncApi } = await documents(DESCRIBED_LIMITS);
 
 async function openApiErrors(document: object): Promise<unknown> {
   const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)));

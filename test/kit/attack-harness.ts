@@ -14,8 +14,10 @@ import { pause } from './pause.js';
 import { freePorts, ServerProcess } from './process.js';
 import { tempFolder } from './temp-folder.js';
 
-/** The most that an attack may make a client wait. */
+/** The most that an attack may make a client wait, in the best of three tries; and in any of them, whatever else the machine does. */
 export const MOST_MS = 100;
+const NEVER_MS = 4 * MOST_MS;
+const TRIES = 3;
 
 /** A listener is written to once a second (src/listener/audience.ts). */
 const TICK_MS = 1000;
@@ -62,17 +64,22 @@ export class AttackHarness {
   }
 
   /** Measures the crowd after the attacks. @returns as `attack` does */
-  rest(ms: number): Promise<string> {
-    return this.#cost('after the attacks', () => pause(ms).then(() => ''));
+  async rest(ms: number): Promise<string> {
+    return (await this.#cost('after the attacks', () => pause(ms).then(() => ''))).costs;
   }
 
   /** Plays these attacks together for `ms` milliseconds. @returns what they have cost, in words; '' is nothing that matters */
-  attack(names: readonly AttackName[], seed: number, ms: number): Promise<string> {
-    return this.#cost(names.join(', '), () => this.#attackers.play(names, seed, ms));
+  async attack(names: readonly AttackName[], seed: number, ms: number): Promise<string> {
+    for (let tries = 1; ; tries++) {
+      const { costs, mayBeTheMachine } = await this.#cost(names.join(', '), () =>
+        this.#attackers.play(names, seed, ms),
+      );
+      if (costs === '' || !mayBeTheMachine || tries === TRIES) return costs;
+    }
   }
 
   /** @param work resolves with what it found by itself, or '' */
-  async #cost(what: string, work: () => Promise<string>): Promise<string> {
+  async #cost(what: string, work: () => Promise<string>): Promise<{ costs: string; mayBeTheMachine: boolean }> {
     let finding = '';
     const cost = await this.crowd.during(async () => {
       finding = await work();
@@ -86,7 +93,8 @@ export class AttackHarness {
       ...(this.#isTimed && healthMs > MOST_MS ? [`/healthz took ${Math.round(healthMs)} ms`] : []),
       ...(this.#isTimed && lateMs > MOST_MS ? [`audio was ${Math.round(lateMs)} ms late`] : []),
     ];
-    return costs.join('; ');
+    const isHarmed = harm !== '' || finding !== '';
+    return { costs: costs.join('; '), mayBeTheMachine: !isHarmed && Math.max(healthMs, lateMs) < NEVER_MS };
   }
 }
 

@@ -31,7 +31,7 @@ interface Response {
 }
 
 export const DESCRIBED_LIMITS = { ...PUSH_LIMITS, historyEntries: 1000, historyPageBytes: 2_097_152 };
-const { openApi, asyncApi } = documents(DESCRIBED_LIMITS);
+const { openApi, asyncApi } = await documents(DESCRIBED_LIMITS);
 type Path = Readonly<Record<string, Operation>>;
 /** With HEAD and OPTIONS, which the document itself leaves out. */
 const paths = described(DESCRIBED_LIMITS) as Readonly<Record<string, Path>>;
