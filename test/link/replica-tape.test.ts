@@ -333,9 +333,10 @@ class Story {
     this.#twos = this.#twos.filter((two) => {
       const [isHere, isThere] = [two.here.advance(nowMs), two.there.advance(nowMs)];
       if (isHere && isThere) return true;
-      // One who has fallen off the replica, since the link was away or slow, is not one whose format has changed.
+      // One who has fallen off the replica, since the link was away or slow, is not one whose format has changed; that may be so here behind it.
       // Over two links it may have fallen off one tape before it is known that there is another.
-      if ((isHere || this.#middle !== null) && two.there.fallen === 'lagged') this.counts.fallen++;
+      const hasLost = isHere || this.#middle !== null || !two.tapes[1].isOver;
+      if (hasLost && two.there.fallen === 'lagged') this.counts.fallen++;
       else if (two.there.fallen !== two.here.fallen) throw new Error(`${two.here.fallen}, there ${two.there.fallen}`);
       this.#end(two, isHere);
       return false;
