@@ -19,8 +19,8 @@ const QUIET_SHARE = 0.5;
 const MAX_FILES_NAMED = 10;
 
 /**
- * @typedef {{ name: string, files: string[], own?: string[], env?: Record<string, string>, processes?: number, timeoutMs?: number, graceMs?: number }} Leg
- *   `own`: files that have a process of their own; `processes` at a time; `timeoutMs` of a file, `graceMs` as in pool.mjs
+ * @typedef {{ name: string, files: string[], own?: string[], first?: string[], env?: Record<string, string>, processes?: number, timeoutMs?: number, graceMs?: number }} Leg
+ *   `own`: files that have a process of their own; `first`: those that begin before others; `processes` at a time; `timeoutMs` of a file, `graceMs` as in pool.mjs
  */
 
 const DEFAULT_PROCESSES = 6;
@@ -86,13 +86,13 @@ export class Legs {
   }
 
   async #runFiles(
-    { own, env, processes = DEFAULT_PROCESSES, timeoutMs = DEFAULT_TIMEOUT_MS, graceMs },
+    { own, first = [], env, processes = DEFAULT_PROCESSES, timeoutMs = DEFAULT_TIMEOUT_MS, graceMs },
     files,
     onResult,
   ) {
     const jobs = files.map((file) => ({ file, path: this.#pathOf(file), isOwn: own?.includes(file) === true }));
     // Behind a file of its own process another one would have to start.
-    jobs.sort((a, b) => Number(b.isOwn) - Number(a.isOwn));
+    jobs.sort((a, b) => Number(b.isOwn) - Number(a.isOwn) || first.includes(b.file) - first.includes(a.file));
     const pool = new Pool(jobs, {
       env: { ...env, RUN_SEED: this.#runSeed },
       timeoutMs,

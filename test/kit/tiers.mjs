@@ -65,13 +65,15 @@ const CHANGE = {
     'behaviour',
     'encoder-takeover delay upstream-preference moved-encoder statistics fallbacks push-order joining-at-a-switch',
   ),
-  alone: files('long', 'cluster-faults hostile'),
+  pairs: files('long', 'cluster-faults'),
+  alone: files('long', 'hostile'),
 };
 /** Their minutes with each change; by themselves they take their full ones. */
-const CHANGE_MINUTES = { 'test/long/hostile.test.ts': '1.5', 'test/long/cluster-faults.test.ts': '1,0.7' };
+const CHANGE_MINUTES = { pairs: '1,0.7', alone: '1.5' };
 
 /**
- * In three parts of about the same time. `programs` and `alone` in their long forms (LONG=1), which replace the short ones of the same run; `nodes` as above;
+ * In three parts of about the same time. `programs`, `pairs` (they sleep most of the time) and `alone` in their long forms (LONG=1), which replace the
+ * short ones of the same run; `nodes` as above;
  * `workers`: on a hub and two workers.
  */
 const ROTATED = [
@@ -88,7 +90,8 @@ const ROTATED = [
       'ambiguous-heads channel-delay churn first-title joined-limits large-station late-titles',
     ),
     workers: files('app', 'reload'),
-    alone: [...files('long', 'hostile-workers processes truth'), ...files('behaviour', 'heard-places')],
+    pairs: [...files('long', 'processes'), ...files('behaviour', 'heard-places')],
+    alone: files('long', 'hostile-workers truth'),
   },
   {
     programs: [
@@ -101,7 +104,8 @@ const ROTATED = [
     ],
     nodes: files('behaviour', 'pulled-channel pulled-titles push-durability push-tokens reading-players record-order'),
     workers: files('behaviour', 'cluster-titles'),
-    alone: files('long', 'cluster-stops reload-pairs'),
+    pairs: files('long', 'cluster-stops reload-pairs'),
+    alone: [],
   },
   {
     programs: [
@@ -120,7 +124,8 @@ const ROTATED = [
       'large-pieces reload-pairs secrets-stay-secret slow-requests source-claims tls write-seconds',
     ),
     workers: [],
-    alone: [...files('long', 'reading-players'), ...files('behaviour', 'unread-answers')],
+    pairs: [...files('long', 'reading-players'), ...files('behaviour', 'unread-answers')],
+    alone: [],
   },
 ];
 
@@ -146,11 +151,13 @@ const ALSO_SHORT = [
 /** On one machine these are in a longer story of a later tier. */
 const NOT_SHORT = files('behaviour', 'reload-pairs');
 
-const LISTS = ['programs', 'nodes', 'workers', 'alone'];
+const LISTS = ['programs', 'nodes', 'workers', 'pairs', 'alone'];
+/** Of which there is no other form. */
+const ONLY_LATER = ['programs', 'pairs', 'alone'];
 const rotated = (list) => ROTATED.flatMap((part) => part[list]);
 
 /** What `npm test` leaves to later tiers. */
-const LATER = new Set([...CHANGE.programs, ...CHANGE.alone, ...rotated('programs'), ...rotated('alone'), ...NOT_SHORT]);
+const LATER = new Set([...ONLY_LATER.flatMap((list) => [...CHANGE[list], ...rotated(list)]), ...NOT_SHORT]);
 for (const file of ALSO_SHORT) LATER.delete(file);
 
 const without = (list, other) => list.filter((file) => !other.includes(file));
@@ -165,17 +172,29 @@ function shortLegs(longer = []) {
   ];
 }
 
+/** They take longer than a minute: what begins last would be waited for. */
+const LONGEST = [
+  ...files('app', 'reload'),
+  ...files('behaviour', 'fallbacks encoder-takeover delay heard-places tls'),
+  ...files('e2e', 'reload-workers kept-statistics'),
+  ...files('long', 'bench newcomer debian-package restarts encoders-players encoders-ogg players quiet soak'),
+  ...files('long', 'cluster-faults reading-players reload-pairs'),
+];
+
 /** A leg of processes: each file has the machine nearly for itself. */
 function later(name, list, env, processes) {
-  return { name, files: list, own: list, env, processes, timeoutMs: LATER_TIMEOUT_MS };
+  return { name, files: list, own: list, first: LONGEST, env, processes, timeoutMs: LATER_TIMEOUT_MS };
 }
 
-function laterLegs({ programs, nodes, workers, alone }) {
+/** @param minutes of what plays for as long as it is asked to; undefined: its full ones */
+function laterLegs({ programs, nodes, workers, pairs, alone }, minutes) {
+  const long = (list) => (minutes === undefined ? LONG : { ...LONG, MINUTES: minutes[list] });
   return [
-    later('long forms and real programs', programs, LONG, 4),
-    later('two machines', nodes, NODES, 4),
+    later('long forms and real programs', programs, LONG, 5),
+    later('two machines', nodes, NODES, 5),
     later('a hub and two workers', workers, WORKERS, 2),
-    later('alone', alone, LONG, 1),
+    later('two at a time', pairs, long('pairs'), 2),
+    later('alone', alone, long('alone'), 1),
   ].filter(({ files: list }) => list.length > 0);
 }
 
@@ -193,11 +212,13 @@ export function atEachChange() {
   const chosen = Object.fromEntries(
     LISTS.map((list) => [list, union(rotated(list)).filter((file) => isChosen(list, file))]),
   );
+  const withChange = Object.fromEntries(
+    ['nodes', 'pairs', 'alone'].map((list) => [list, union(CHANGE[list], chosen[list])]),
+  );
   const legs = [
     ...shortLegs(chosen.programs),
-    later('with each change', without(CHANGE.programs, chosen.programs), {}, 5),
-    ...CHANGE.alone.map((file) => later('with each change, alone', [file], { MINUTES: CHANGE_MINUTES[file] }, 1)),
-    ...laterLegs({ ...chosen, nodes: union(CHANGE.nodes, chosen.nodes) }),
+    later('with each change', without(CHANGE.programs, chosen.programs), {}, 6),
+    ...laterLegs({ ...chosen, ...withChange }, CHANGE_MINUTES),
   ];
   const leftOut = LISTS.flatMap((list) => without(rotated(list), chosen[list]).map((file) => nameOf(list, file)));
   return { legs, leftOut: union(leftOut) };
@@ -207,8 +228,9 @@ export function atEachChange() {
 export function everything() {
   const programs = union(CHANGE.programs, rotated('programs'));
   const nodes = union(CHANGE.nodes, rotated('nodes'));
+  const pairs = union(CHANGE.pairs, rotated('pairs'));
   const alone = union(CHANGE.alone, rotated('alone'));
-  const legs = [...shortLegs(programs), ...laterLegs({ programs, nodes, workers: rotated('workers'), alone })];
+  const legs = [...shortLegs(programs), ...laterLegs({ programs, nodes, workers: rotated('workers'), pairs, alone })];
   return { legs, leftOut: [] };
 }
 
