@@ -91,6 +91,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
     const tape = new Tape(metaint, segmentBytes / metaint, lagMs, null, begin);
     for (let seq = tail; seq < head; seq++) tape.#closed.append(from.at(seq) as Segment);
     tape.#closed.joinFrom = from.joinFrom;
+    tape.#nowMs = tape.edgeMs;
     const last = from.at(head - 1) as Segment;
     if (open === undefined) tape.#goOn(last, from.rest(head, false));
     else tape.#goOnOpen(last, open);

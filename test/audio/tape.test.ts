@@ -398,3 +398,23 @@ t.test('which title is in force at a moment of a segment', async (t) => {
     ['a', 'a', 'b', 'b', 'c', 'c'],
   );
 });
+
+t.test('a tape that goes on in another process goes on in time, with what its segments cut of a frame', async (t) => {
+  // The end of each segment cuts a frame; the oldest are forgotten.
+  const former = new Tape(METAINT, 1, SHORT_LAG_MS, null);
+  for (let i = 0; i < 40; i++) former.write(Buffer.alloc(70, i), 700);
+  const { head, tail, edgeMs } = former;
+  t.ok(tail > 0);
+  const tape = Tape.goOn(former);
+  t.same([tape.tail, tape.head, tape.edgeMs], [tail, head, edgeMs]);
+  const restMs = former.rest(head, false).length * 10;
+  t.ok(restMs > 0);
+  t.equal(Math.round(tape.endMs), Math.round(edgeMs + restMs), 'behind that rest');
+  for (let i = 0; i < 40; i++) tape.write(Buffer.alloc(70, i), 700);
+  for (let seq = tape.tail; seq < tape.head; seq++) {
+    const { startMs, endMs } = tape.at(seq)!;
+    t.equal(Math.round(endMs - startMs), 1000);
+    t.equal(Math.round(startMs), seq * 1000, 'as if nothing had happened');
+  }
+  t.ok(tape.tail > head, 'and old audio is forgotten');
+});
