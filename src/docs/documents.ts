@@ -1,4 +1,7 @@
-/** The three documents together, made when one is asked for, over several turns of the loop. They describe the interface of one server: its limits and its version. */
+/**
+ * The three documents together, made when one is asked for, over several turns of the loop. They describe the interface of one server: its limits
+ * and its version.
+ */
 
 import { setImmediate } from 'node:timers/promises';
 import { ownVersion } from '../base/version.js';

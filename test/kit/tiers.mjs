@@ -73,8 +73,7 @@ const CHANGE_MINUTES = { pairs: '1,0.7', alone: '1.5' };
 
 /**
  * In three parts of about the same time. `programs`, `pairs` (they sleep most of the time) and `alone` in their long forms (LONG=1), which replace the
- * short ones of the same run; `nodes` as above;
- * `workers`: on a hub and two workers.
+ * short ones of the same run; `nodes` as above; `workers`: on a hub and two workers.
  */
 const ROTATED = [
   {
@@ -198,6 +197,11 @@ function laterLegs({ programs, nodes, workers, pairs, alone }, minutes) {
   ].filter(({ files: list }) => list.length > 0);
 }
 
+/** The lists whose leg is one with each change and by rotation. @param rotatedOf what the run has of a list by rotation */
+function withEachChange(rotatedOf) {
+  return Object.fromEntries(['nodes', 'pairs', 'alone'].map((list) => [list, union(CHANGE[list], rotatedOf(list))]));
+}
+
 /** `npm test` */
 export function short() {
   return { legs: shortLegs(), leftOut: [...LATER] };
@@ -212,13 +216,10 @@ export function atEachChange() {
   const chosen = Object.fromEntries(
     LISTS.map((list) => [list, union(rotated(list)).filter((file) => isChosen(list, file))]),
   );
-  const withChange = Object.fromEntries(
-    ['nodes', 'pairs', 'alone'].map((list) => [list, union(CHANGE[list], chosen[list])]),
-  );
   const legs = [
     ...shortLegs(chosen.programs),
     later('with each change', without(CHANGE.programs, chosen.programs), {}, 6),
-    ...laterLegs({ ...chosen, ...withChange }, CHANGE_MINUTES),
+    ...laterLegs({ ...chosen, ...withEachChange((list) => chosen[list]) }, CHANGE_MINUTES),
   ];
   const leftOut = LISTS.flatMap((list) => without(rotated(list), chosen[list]).map((file) => nameOf(list, file)));
   return { legs, leftOut: union(leftOut) };
@@ -227,11 +228,8 @@ export function atEachChange() {
 /** `npm run test:all`: before a release */
 export function everything() {
   const programs = union(CHANGE.programs, rotated('programs'));
-  const nodes = union(CHANGE.nodes, rotated('nodes'));
-  const pairs = union(CHANGE.pairs, rotated('pairs'));
-  const alone = union(CHANGE.alone, rotated('alone'));
-  const legs = [...shortLegs(programs), ...laterLegs({ programs, nodes, workers: rotated('workers'), pairs, alone })];
-  return { legs, leftOut: [] };
+  const lists = { programs, workers: rotated('workers'), ...withEachChange(rotated) };
+  return { legs: [...shortLegs(programs), ...laterLegs(lists)], leftOut: [] };
 }
 
 /** As in rotation.mjs. */

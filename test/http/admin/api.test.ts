@@ -1,4 +1,7 @@
-/** Every read and every act of /admin/api, but those of test/behaviour/heard-acts.test.ts, by a real HTTP client, each right missing once, and what it leaves in the log. Also with workers. */
+/**
+ * Every read and every act of /admin/api by a real HTTP client, each right missing once, and what it leaves in the log; what listeners hear of an act:
+ * test/behaviour/heard-acts.test.ts. Also with workers.
+ */
 
 import net from 'node:net';
 import t from 'tap';
