@@ -65,6 +65,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'docs/admin-schemas': ['docs/validity', 'http/admin/api'],
   'docs/admin': ['docs/routes', 'docs/validity', 'http/admin/api'],
   'link/admin-reports': ['http/admin/api'],
+  'metadata/record-schema': ['store/store'],
+  'now-playing/state-schema': ['store/store'],
   'http/admin/routes': ['http/admin/api'],
   'http/admin/statistics': ['e2e/statistics', 'http/admin/statistics-query'],
   'audio/entry': ['audio/tape', 'listener/listener'],

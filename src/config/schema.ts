@@ -29,6 +29,7 @@ import {
   webUrl,
   whole,
 } from './field.js';
+import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
 import { statisticsSchema } from './statistics.js';
 import { tlsSchema } from './tls.js';
 
@@ -159,7 +160,7 @@ export function configSchema(context: ConfigContext) {
     }).prefault({}),
     metadata: section({
       holdSeconds: seconds(0, 86_400).default(300),
-      heldPushes: whole(1, 10_000).default(64),
+      heldPushes: whole(1, MAX_HELD_PUSHES).default(64),
     }).prefault({}),
     history: section({
       days: whole(1, 3650).default(30),
@@ -209,11 +210,11 @@ export function configSchema(context: ConfigContext) {
       addressesRemembered: whole(1, 1_000_000).default(10_000),
       pushBodyBytes: whole(256, 16_777_216).default(65_536),
       parameters: whole(16, 10_000).default(64),
-      textBytes: whole(16, 65_536).default(1024),
-      urlBytes: whole(16, 65_536).default(4096),
-      timezoneCharacters: whole(3, 1024).default(64),
-      extdataBytes: whole(2, 16_777_216).default(16_384),
-      extdataDepth: whole(1, 1000).default(32),
+      textBytes: whole(16, MAX_PUSH.textBytes).default(1024),
+      urlBytes: whole(16, MAX_PUSH.urlBytes).default(4096),
+      timezoneCharacters: whole(3, MAX_PUSH.timezoneCharacters).default(64),
+      extdataBytes: whole(2, MAX_PUSH.extdataBytes).default(16_384),
+      extdataDepth: whole(1, MAX_PUSH.extdataDepth).default(32),
       upstreamHeadBytes: whole(1024, 1_048_576).default(16_384),
       redirects: whole(0, 100).default(5),
       playlistBytes: whole(64, 16_777_216).default(65_536),

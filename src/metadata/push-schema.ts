@@ -1,6 +1,6 @@
 /**
  * The shapes of a push, as zod schemas: the rules of src/metadata/README.md, "Push fields", each with a message for a person. The API
- * document is made from the same schemas. zod enters this folder here only.
+ * document is made from the same schemas, and records of other machines are checked against them (record-schema.ts).
  *
  * What leaves a schema is clean and within its limits. `null` is not a value in any member that may be missing; an empty time,
  * tracktype, etype or encoding is none either.
@@ -68,15 +68,6 @@ export function querySchema(limits: PushLimits) {
 export function bodySchema(limits: PushLimits) {
   const text = cleaned(limits.textBytes);
   const part = z.preprocess((value) => value ?? (value === null ? '' : value), text);
-  const image = z.looseObject(
-    {
-      url: z
-        .string({ error: missingOr('has to be a text') })
-        .refine(...fits(limits.urlBytes))
-        .nullable(),
-    },
-    { error: 'has to be an object with a url' },
-  );
   return z.object({
     ...common(limits),
     song: part,
@@ -87,14 +78,26 @@ export function bodySchema(limits: PushLimits) {
       .transform(wholeSeconds),
     cover: cleaned(limits.urlBytes).nullish(),
     album: text.nullish(),
-    images: defaulted(
-      z.looseObject(
-        { small: defaulted(image), medium: defaulted(image), large: defaulted(image) },
-        { error: 'has to be an object with small, medium and large' },
-      ),
-    ),
+    images: defaulted(imagesSchema(limits.urlBytes)),
     extdata: defaulted(z.looseObject({}, { error: 'has to be an object' })),
   });
+}
+
+/** @param urlBytes of each url */
+export function imagesSchema(urlBytes: number) {
+  const image = z.looseObject(
+    {
+      url: z
+        .string({ error: missingOr('has to be a text') })
+        .refine(...fits(urlBytes))
+        .nullable(),
+    },
+    { error: 'has to be an object with a url' },
+  );
+  return z.looseObject(
+    { small: defaulted(image), medium: defaulted(image), large: defaulted(image) },
+    { error: 'has to be an object with small, medium and large' },
+  );
 }
 
 /** The optional fields that both ways share. */
@@ -113,23 +116,26 @@ function common(limits: PushLimits) {
     separator: text.nullish(),
     // Another spelling that is in use.
     seperator: text.nullish(),
-    timezone: z
-      .string({ error: 'has to be a text' })
-      .transform((value, context) => {
-        const clean = cleanWithin(value, limits.timezoneCharacters * 4);
-        if (clean !== null && [...clean].length <= limits.timezoneCharacters) return clean;
-        return tooLarge(context, `has to be at most ${limits.timezoneCharacters} characters long`);
-      })
-      .nullish(),
+    timezone: cleanedCharacters(limits.timezoneCharacters).nullish(),
   };
 }
 
 const ETYPE_MESSAGE = `has to be one of ${Array.from(ETYPES, ([id, name]) => `${id} (${name})`).join(', ')}`;
 
-function cleaned(limitBytes: number) {
+/** A text of at most this many bytes of UTF-8, which leaves as cleanText makes it. */
+export function cleaned(limitBytes: number) {
   return z
     .string({ error: missingOr('has to be a text') })
     .transform((value, context) => cleanWithin(value, limitBytes) ?? tooLarge(context, tooLong(limitBytes)));
+}
+
+/** The same, by Unicode characters. */
+export function cleanedCharacters(limit: number) {
+  return z.string({ error: 'has to be a text' }).transform((value, context) => {
+    const clean = cleanWithin(value, limit * 4);
+    if (clean !== null && [...clean].length <= limit) return clean;
+    return tooLarge(context, `has to be at most ${limit} characters long`);
+  });
 }
 
 function fits(limitBytes: number) {

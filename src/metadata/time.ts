@@ -9,8 +9,8 @@ const DATE_TIME =
 const UNIX = /^(-?\d{1,15})(?:[.,](\d*))?$/;
 /** Of unix time in milliseconds: seconds with this many digits lie behind the year 9999. */
 const MS_DIGITS = 13;
-const FIRST_SECONDS = -62_167_219_200; // 0000-01-01T00:00:00Z
-const LAST_SECONDS = 253_402_300_799; // 9999-12-31T23:59:59Z
+export const FIRST_SECONDS = -62_167_219_200; // 0000-01-01T00:00:00Z
+export const LAST_SECONDS = 253_402_300_799; // 9999-12-31T23:59:59Z
 
 /** Unix seconds; what is finer than a millisecond is cut, the leap second :60 is the next minute's first. Null when it is none, or has no offset. */
 export function parseRfc3339(text: string): number | null {
@@ -56,6 +56,17 @@ export function inZone(text: string, timezone: string): string {
 
 /** Not the offsets that some versions of Node take for names of zones. */
 const ZONE = /^[a-z]/i;
+
+/** Whether a text names a zone that this process knows. What has been asked for is kept: a few zones come again and again. */
+export function isZone(timezone: string): boolean {
+  if (formatters.has(timezone)) return true;
+  try {
+    new Intl.DateTimeFormat('en-GB', { timeZone: timezone });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function offsetSeconds(format: Intl.DateTimeFormat, unixSeconds: number): number {
   const name = format.formatToParts(unixSeconds * 1000).find(({ type }) => type === 'timeZoneName')!.value;

@@ -41,14 +41,12 @@ export const EMPTY_STATE: ChannelState = {
   onAirSinceMs: 0,
 };
 
-/** A title that was on air. */
+/** A title that was on air. Its play, by id and beginning, is there once, whichever version its record has at a machine. */
 export interface HistoryEntry {
   readonly record: TrackRecord;
   /** Unix milliseconds; `toMs` null while it is on air. */
   readonly fromMs: number;
   readonly toMs: number | null;
-  /** It takes the place of the entry whose record had this version, too. It is not kept. */
-  readonly wasVersion?: number;
 }
 
 /** What a change makes of a channel's state. */
@@ -56,7 +54,7 @@ export interface Change {
   readonly state: ChannelState;
   /** What readers get, or null when only the state changes. */
   readonly record: TrackRecord | null;
-  /** Entries to write, each in place of one with the same `fromMs` and record version. */
+  /** Entries to write, each in place of one of the same play. */
   readonly history: readonly HistoryEntry[];
   /** The id of the connection that has asked for it, for the log. It is not kept. */
   readonly connection?: string | undefined;

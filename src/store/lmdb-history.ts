@@ -6,7 +6,7 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { HistoryEntry } from '../now-playing/state.js';
 import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP } from './store.js';
-import { type HistoryKey, parseEntry } from './stored.js';
+import { type HistoryKey, isSamePlay, parseEntry } from './stored.js';
 
 /** Sorts after every number. */
 const AFTER_ALL = '\uffff';
@@ -44,6 +44,16 @@ export class LmdbHistory {
     return page;
   }
 
+  /** The entry of the same play, and its key; undefined: there is none. */
+  ofPlay(channel: string, entry: HistoryEntry): readonly [HistoryKey, string, HistoryEntry] | undefined {
+    const range = { start: [channel, entry.fromMs], end: [channel, entry.fromMs, AFTER_ALL] };
+    for (const { key, value } of this.database.getRange(range as unknown as { start: HistoryKey; end: HistoryKey })) {
+      const there = this.#entry(channel, value);
+      if (there !== null && isSamePlay(there, entry)) return [key, value, there];
+    }
+    return undefined;
+  }
+
   count(channel: string): number {
     return this.counts.get(channel) ?? this.database.getKeysCount(allOf(channel));
   }
@@ -63,7 +73,7 @@ export class LmdbHistory {
 
   /** Null: it cannot be read. One damaged entry must not hide the others. */
   #entry(channel: string, text: string): HistoryEntry | null {
-    const entry = parseEntry(text);
+    const entry = parseEntry(channel, text);
     if (entry === null && !this.#reported.has(channel)) {
       this.#reported.add(channel);
       this.#onError(new Error(`An entry of the stored history of channel ${channel} cannot be read, and is skipped`));

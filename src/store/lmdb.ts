@@ -23,7 +23,7 @@ import { LmdbFigures } from './lmdb-figures.js';
 import { LmdbHistory } from './lmdb-history.js';
 import { type FolderLock, lockFolder } from './lock.js';
 import type { FigureKey, FigurePage, HistoryBounds, HistoryPage, HistoryStore, Store, StoredFigure } from './store.js';
-import { entryText, formerKey, type HistoryKey, historyKey, parseState, stateText } from './stored.js';
+import { entryText, type HistoryKey, historyKey, parseState, stateText } from './stored.js';
 
 /** In the data folder. */
 export const FILE = 'airsplice.mdb';
@@ -54,7 +54,8 @@ interface CommitFailure {
 /**
  * Opens (or makes) the store in a folder, which is made with mode 0700 where it is missing.
  * Rejects when another process has the folder, when it cannot be written to, and when the file is damaged, empty, or not ours.
- * @param onError called once for each channel whose history has an unreadable entry (the entry is skipped), and when the folder had a
+ * @param onError called once for each channel whose history has an unreadable entry (the entry is skipped), for each state of which not all can be
+ *   read (the rest is kept), and when the folder had a
  *   store that is gone (a new one begins)
  * @param signal ends the check of the file, which takes longer the larger it is; rejects then
  */
@@ -145,6 +146,7 @@ class LmdbStore implements Store {
   readonly #committed = new Map<string, ChannelState>();
   readonly #disk: Disk;
   readonly #lock: FolderLock;
+  readonly #onError: (error: Error) => void;
   readonly #file: string;
   readonly #underWay = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
@@ -157,14 +159,20 @@ class LmdbStore implements Store {
     this.#figures = new LmdbFigures(this.#root);
     this.#disk = new Disk(file);
     this.#lock = lock;
+    this.#onError = onError;
     this.#file = file;
   }
 
-  /** Throws an Error that names the channel when what is stored cannot be read. */
   load(channel: string): ChannelState | undefined {
     const text = this.#channels.get(channel);
     if (text === undefined) return undefined;
-    const state = parseState(channel, text);
+    const { state, bad } = parseState(channel, text);
+    if (bad.length > 0) {
+      const reasons = bad.join('; ');
+      this.#onError(
+        new Error(`Not all of the stored state of channel ${channel} can be read, the rest goes on (${reasons})`),
+      );
+    }
     this.#committed.set(channel, state);
     return state;
   }
@@ -286,17 +294,17 @@ class LmdbStore implements Store {
     let added = 0;
     for (const entry of history) {
       const key = historyKey(channel, entry);
+      const [formerly, formerText, former] = this.#history.ofPlay(channel, entry) ?? [];
+      if (former !== undefined && former.toMs !== null && entry.toMs === null) continue;
       const text = this.#history.database.get(key);
       // An entry that ends may have been pruned, and is stored again with its end.
       if (text === undefined) added++;
       wanted.push([key, entryText(entry)]);
       stored.push([key, text]);
-      const formerly = formerKey(channel, entry);
-      const replaced = formerly && this.#history.database.get(formerly);
-      if (typeof replaced !== 'string') continue;
+      if (formerly === undefined || (formerly[2] === key[2] && formerly[3] === key[3])) continue;
       added--;
-      wanted.push([formerly!, undefined]);
-      stored.push([formerly!, replaced]);
+      wanted.push([formerly, undefined]);
+      stored.push([formerly, formerText]);
     }
     const count = this.#history.count(channel) + added;
     const expired = added <= 0 ? [] : this.#history.expired(channel, count);
@@ -334,6 +342,10 @@ class LmdbStore implements Store {
 
   history(channel: string, page: HistoryPage): HistoryEntry[] {
     return this.#history.read(channel, page);
+  }
+
+  hasEntry(channel: string, entry: HistoryEntry): boolean {
+    return this.#history.ofPlay(channel, entry)?.[2].toMs === entry.toMs;
   }
 
   /** Several may be under way: each has a snapshot of its own. */

@@ -14,6 +14,7 @@ import {
   type Store,
   type StoredFigure,
 } from './store.js';
+import { isSamePlay } from './stored.js';
 
 export class MemoryStore implements Store {
   readonly #texts = new Map<string, string>();
@@ -46,6 +47,10 @@ export class MemoryStore implements Store {
     const entries = this.#history.get(channel) ?? [];
     const page = entries.filter(({ fromMs }) => fromMs < beforeMs).toReversed();
     return page.filter((entry) => !isTooOld(entry, this.#bounds, this.#wallMs())).slice(0, limit);
+  }
+
+  hasEntry(channel: string, entry: HistoryEntry): boolean {
+    return this.#history.get(channel)?.some((other) => isSamePlay(other, entry) && other.toMs === entry.toMs) ?? false;
   }
 
   figures(kind: string, scope: string, { fromMs, beforeMs, limit }: FigurePage): StoredFigure[] {
@@ -92,19 +97,15 @@ export class MemoryStore implements Store {
     this.#closed = true;
   }
 
-  #put(channel: string, { wasVersion, ...entry }: HistoryEntry): void {
+  #put(channel: string, entry: HistoryEntry): void {
     const entries = this.#history.get(channel) ?? [];
-    const formerly = entries.findIndex(
-      ({ fromMs, record }) =>
-        fromMs === entry.fromMs && record.version === wasVersion && wasVersion !== entry.record.version,
-    );
+    const formerly = entries.findIndex((other) => isSamePlay(other, entry));
+    if (formerly !== -1 && entries[formerly]!.toMs !== null && entry.toMs === null) return;
     if (formerly !== -1) entries.splice(formerly, 1);
     const at = entries.findIndex(({ fromMs, record }) => !isBefore(fromMs, record.version, entry));
-    const there = entries[at];
-    const same = there?.fromMs === entry.fromMs && there.record.version === entry.record.version;
-    entries.splice(at === -1 ? entries.length : at, same ? 1 : 0, entry);
+    entries.splice(at === -1 ? entries.length : at, 0, entry);
     this.#history.set(channel, entries);
-    if (same) return;
+    if (formerly !== -1) return;
     for (let i = 0; i < PRUNE_STEP; i++) {
       const isOver = entries.length > this.#bounds.entries || isTooOld(entries[0]!, this.#bounds, this.#wallMs());
       if (isOver) entries.shift();

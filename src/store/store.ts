@@ -63,12 +63,14 @@ export interface Store extends HistoryStore, DocumentStore {
    * time (the caller's duty).
    */
   saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void>;
-  /** The last committed state of a channel, or undefined when nothing was ever saved. Read at start. */
+  /** Whether the history has this entry: the same play, with this end. */
+  hasEntry(channel: string, entry: HistoryEntry): boolean;
+  /** The last committed state of a channel, as far as it can be read; undefined when nothing was ever saved. Read at start. */
   load(channel: string): ChannelState | undefined;
   /**
    * Commits a channel's state and the history entries that come with it as one transaction; resolves when a kill -9 of this process
-   * can no longer lose it. An entry takes the place of one with the same `fromMs` and record version, or with the
-   * version that it names. What is past the bounds goes
+   * can no longer lose it. An entry takes the place of one of the same play (`fromMs` and
+   * the record's id); but one that is on air does not take that of one that has ended. What is past the bounds goes
    * in small steps: a few of the oldest entries with each new one.
    * Rejects when it cannot be made durable; nothing of it is visible then. One save at a time per channel (the caller's duty).
    */

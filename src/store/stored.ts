@@ -3,59 +3,61 @@
  * reads (src/store/README.md, "Layout"). Pure functions, used by lmdb.ts.
  */
 
+import { printable } from '../base/printable.js';
+import { contentTag } from '../metadata/etag.js';
 import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../now-playing/state.js';
+import { readEntry, type SalvagedState, salvageState } from '../now-playing/state-schema.js';
 
 /** 2 added members to the state, and history; a state of format 1 is read as one that has none of them. */
 const FORMAT = 2;
 
-/** Channel, since when (unix milliseconds), version of the record. */
-export type HistoryKey = [string, number, number];
+/**
+ * Channel, since when (unix milliseconds), version of the record, tag of its id: two machines that were apart may have begun two titles in one moment. Entries
+ * of earlier versions have no tag.
+ */
+export type HistoryKey =
+  | [channel: string, fromMs: number, version: number, tag: string]
+  | [channel: string, fromMs: number, version: number];
 
-/** Throws an Error that names the channel when the text cannot be read. */
-export function parseState(channel: string, text: string): ChannelState {
-  const unreadable = `The stored state of channel ${channel} cannot be read`;
-  let stored: { format?: unknown; state?: Partial<ChannelState> } | null;
+/** What can be read of a text, and what cannot: a channel goes on with what there is. */
+export function parseState(channel: string, text: string): SalvagedState {
+  let stored: { format?: unknown; state?: unknown } | null;
   try {
     stored = JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`${unreadable}: it is not JSON`, { cause });
+  } catch {
+    return { state: EMPTY_STATE, bad: ['it is not JSON'] };
   }
-  if (stored?.format !== FORMAT && stored?.format !== 1) {
-    throw new Error(
-      `${unreadable}: its format is ${stored?.format}, this version of airsplice reads formats 1 and ${FORMAT}`,
-    );
-  }
-  if (typeof stored.state?.version !== 'number') throw new Error(`${unreadable}: it has no version`);
-  const state = { ...EMPTY_STATE, ...stored.state };
-  return stored.format === 1 ? { ...state, onAirSinceMs: state.now?.effectAtMs ?? 0 } : state;
+  const { state, bad } = salvageState(channel, stored?.state);
+  if (stored?.format === FORMAT) return { state, bad };
+  if (stored?.format === 1) return { state: { ...state, onAirSinceMs: state.now?.effectAtMs ?? 0 }, bad };
+  return {
+    state,
+    bad: [`its format is ${printable(`${stored?.format}`)}, this version of airsplice reads 1 and ${FORMAT}`, ...bad],
+  };
 }
 
 export function stateText(state: ChannelState): string {
   return JSON.stringify({ format: FORMAT, state });
 }
 
-export function entryText({ wasVersion: _, ...entry }: HistoryEntry): string {
+export function entryText(entry: HistoryEntry): string {
   return JSON.stringify({ format: FORMAT, entry });
 }
 
 export function historyKey(channel: string, { fromMs, record }: HistoryEntry): HistoryKey {
-  return [channel, fromMs, record.version];
+  return [channel, fromMs, record.version, contentTag(record.id)];
 }
 
-/** Of the entry whose place it takes, where that is another one's. */
-export function formerKey(channel: string, { fromMs, record, wasVersion }: HistoryEntry): HistoryKey | null {
-  return wasVersion === undefined || wasVersion === record.version ? null : [channel, fromMs, wasVersion];
+/** Whether both are of one play. */
+export function isSamePlay(one: HistoryEntry, other: HistoryEntry): boolean {
+  return one.fromMs === other.fromMs && one.record.id === other.record.id;
 }
 
-/** Null: it is not an entry. */
-export function parseEntry(text: string): HistoryEntry | null {
-  let entry: HistoryEntry | undefined;
+/** Null: it is not an entry of this channel. */
+export function parseEntry(channel: string, text: string): HistoryEntry | null {
   try {
-    entry = (JSON.parse(text) as { entry?: HistoryEntry } | null)?.entry;
+    return readEntry(channel, (JSON.parse(text) as { entry?: unknown } | null)?.entry);
   } catch {
     return null;
   }
-  const toMs = entry?.toMs === null ? 0 : entry?.toMs;
-  const numbers = [entry?.fromMs, toMs, entry?.record?.startSeconds, entry?.record?.version];
-  return entry !== undefined && numbers.every(Number.isFinite) ? entry : null;
 }

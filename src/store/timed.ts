@@ -71,6 +71,7 @@ export function timed(
         },
       ),
     history: (channel: string, page: HistoryPage) => store.history(channel, page),
+    hasEntry: (channel: string, entry: HistoryEntry) => store.hasEntry(channel, entry),
     figures: (kind: string, scope: string, page: FigurePage) => store.figures(kind, scope, page),
     figureScopes: (kind: string) => store.figureScopes(kind),
     figureCount: (kind: string, scope: string) => store.figureCount(kind, scope),

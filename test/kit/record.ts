@@ -30,5 +30,5 @@ export function makeRecord(fields: Partial<TrackRecord> = {}): TrackRecord {
 }
 
 export function viewOf(song: string, fields: Partial<TrackRecord> = {}): RecordView {
-  return new RecordView(makeRecord({ song, ...fields }), FACE);
+  return new RecordView(makeRecord({ song, ...fields }), { ...FACE, key: fields.channel ?? FACE.key });
 }

@@ -6,7 +6,7 @@ import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../../src/now
 import type { HistoryBounds, Store } from '../../src/store/store.js';
 
 /** A state with everything in it, distinguished by its version. */
-export function stateOf(version: number, song = `song ${version}`): ChannelState {
+export function stateOf(version: number, song = `song ${version}`, channel = 'jazz'): ChannelState {
   const now: TrackRecord = {
     id: `id-${version}`,
     type: 'now',
@@ -20,10 +20,10 @@ export function stateOf(version: number, song = `song ${version}`): ChannelState
     album: '',
     timezone: 'UTC',
     images: '{"small":{"url":"https://example.org/s.png"}}',
-    extdata: '{"a": 1.0}',
+    extdata: '{"a":1.0}',
     source: 'metapush',
     startSeconds: 1_763_642_248,
-    channel: 'jazz',
+    channel,
     version,
     effectAtMs: 1_763_642_248_123,
   };
@@ -42,8 +42,8 @@ export function stateOf(version: number, song = `song ${version}`): ChannelState
 }
 
 /** The title of `stateOf(version)` in the history. */
-export function entryOf(version: number, fromMs: number, toMs: number | null): HistoryEntry {
-  return { record: { ...stateOf(version).now!, channel: 'jazz' }, fromMs, toMs };
+export function entryOf(version: number, fromMs: number, toMs: number | null, channel = 'jazz'): HistoryEntry {
+  return { record: stateOf(version, undefined, channel).now!, fromMs, toMs };
 }
 
 const DAY_MS = 86_400_000;
@@ -66,12 +66,12 @@ export async function storeContract(t: Test, openStore: (bounds: HistoryBounds) 
 
   t.equal(store.load('Jazz'), undefined, 'keys differ by case');
   const longest = '_-'.repeat(32);
-  await store.save(longest, stateOf(7));
-  t.same(store.load(longest), stateOf(7), 'the longest key');
+  await store.save(longest, stateOf(7, undefined, longest));
+  t.same(store.load(longest), stateOf(7, undefined, longest), 'the longest key');
   t.same(store.load('jazz'), { ...state, version: 2, now: null }, 'another channel does not touch it');
 
   // As large as a record can be: 16 KiB of extdata, URLs of 4,096 bytes.
-  const large = stateOf(8, '🎵'.repeat(20_000));
+  const large = stateOf(8, '🎵'.repeat(16_384), 'large');
   await store.save('large', large);
   t.same(store.load('large'), large, 'a large state');
 
@@ -79,7 +79,7 @@ export async function storeContract(t: Test, openStore: (bounds: HistoryBounds) 
   await Promise.all(
     channels.map(async (channel) => {
       for (let version = 1; version <= 20; version++) {
-        await store.save(channel, stateOf(version, `${channel} ${version}`));
+        await store.save(channel, stateOf(version, `${channel} ${version}`, channel));
         const seen = store.load(channel)?.now?.song;
         if (seen !== `${channel} ${version}`) t.fail(`${channel}: saved ${version}, but load gives ${seen}`);
       }
@@ -87,7 +87,7 @@ export async function storeContract(t: Test, openStore: (bounds: HistoryBounds) 
   );
   t.same(
     channels.map((channel) => store.load(channel)),
-    channels.map((channel) => stateOf(20, `${channel} 20`)),
+    channels.map((channel) => stateOf(20, `${channel} 20`, channel)),
     'saves of many channels at once',
   );
 
@@ -161,8 +161,8 @@ async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   let last: HistoryEntry | null = null;
   const play = async (version: number, fromMs: number, channel = 'jazz') => {
     const ended = last === null ? [] : [{ ...last, toMs: fromMs }];
-    last = entryOf(version, fromMs, null);
-    await store.save(channel, stateOf(version), [...ended, last]);
+    last = entryOf(version, fromMs, null, channel);
+    await store.save(channel, stateOf(version, undefined, channel), [...ended, last]);
   };
 
   t.same(store.history('jazz', { limit: 5 }), []);
@@ -177,15 +177,24 @@ async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   t.same(versions({ limit: 1000 }).slice(-2), ['3', '2'], 'one past it: the oldest has gone');
   t.equal(versions({ limit: 1000 }).length, 10);
 
-  await store.save('renamed', stateOf(3), [entryOf(3, nowMs, null)]);
-  await store.save('renamed', stateOf(5), [{ ...entryOf(5, nowMs, null), wasVersion: 3 }]);
-  t.same(versions({ limit: 10 }, 'renamed'), ['5 on air'], 'an entry takes the place of the one that it names');
-  t.notHas(store.history('renamed', { limit: 1 })[0]!, { wasVersion: 3 });
-  await store.save('renamed', stateOf(5), [{ ...entryOf(5, nowMs, nowMs + 1), wasVersion: 5 }]);
+  await store.save('renamed', stateOf(3, undefined, 'renamed'), [entryOf(3, nowMs, null, 'renamed')]);
+  const renamed = (toMs: number | null) => {
+    const { record, ...entry } = entryOf(5, nowMs, toMs, 'renamed');
+    return { ...entry, record: { ...record, id: 'id-3' } };
+  };
+  await store.save('renamed', stateOf(5, undefined, 'renamed'), [renamed(null)]);
+  t.same(versions({ limit: 10 }, 'renamed'), ['5 on air'], 'a play is there once, under another version too');
+  await store.save('renamed', stateOf(5, undefined, 'renamed'), [renamed(nowMs + 1)]);
   t.same(versions({ limit: 10 }, 'renamed'), ['5'], 'itself, too');
+  t.ok(store.hasEntry('renamed', renamed(nowMs + 1)));
+  t.notOk(store.hasEntry('renamed', renamed(nowMs + 2)), 'with another end');
+  t.notOk(store.hasEntry('renamed', entryOf(5, nowMs, nowMs + 1, 'renamed')), 'another play of that moment');
+  await store.save('renamed', stateOf(5, undefined, 'renamed'), [renamed(null)]);
+  t.same(versions({ limit: 10 }, 'renamed'), ['5'], 'what has ended is not on air again');
 
   last = null;
-  for (const channel of ['jaz', 'jazz-2', 'JAZZ']) await store.save(channel, stateOf(1), [entryOf(77, nowMs, null)]);
+  for (const channel of ['jaz', 'jazz-2', 'JAZZ'])
+    await store.save(channel, stateOf(1, undefined, channel), [entryOf(77, nowMs, null, channel)]);
   t.equal(versions({ limit: 1000 }).length, 10, 'other channels, also those that sort beside it, are not mixed in');
   t.same(versions({ limit: 1000 }, 'jaz'), ['77 on air']);
   t.same(versions({ limit: 1000 }, 'none'), []);
@@ -200,7 +209,8 @@ async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   await play(4, nowMs - 2 * DAY_MS + 60_000, old);
   t.same(versions({ limit: 10 }, old), ['4 on air', '3'], 'it counts when a title ended');
 
-  for (let i = 1; i <= 15; i++) await store.save('ended', stateOf(i), [entryOf(i, nowMs - 5000 + i, nowMs)]);
+  for (let i = 1; i <= 15; i++)
+    await store.save('ended', stateOf(i, undefined, 'ended'), [entryOf(i, nowMs - 5000 + i, nowMs, 'ended')]);
   t.equal(versions({ limit: 1000 }, 'ended').length, 10, 'an entry that comes with its end counts like any other');
 
   // A clock that was set back: titles stand where they said they were.

@@ -70,7 +70,7 @@ t.test('a save that the system refuses to write changes nothing, and the next on
   await withLimit('fsize', statSync(join(data, 'airsplice.mdb')).size + CUT_SHORT_BYTES, async () => {
     const saves = [
       store.save('jazz', stateOf(2, 'x'.repeat(500_000)), [entryOf(2, Date.now() + 1, null)]),
-      store.save('other', stateOf(1)),
+      store.save('other', stateOf(1, undefined, 'other')),
     ];
     // One transaction, and so one fate.
     await t.rejects(saves[0]!, { message: /^The state of channel jazz cannot be saved: .*Input\/output error/ });
@@ -98,7 +98,7 @@ t.test('a change that was refused and cannot be taken back is a fault until a re
   renameSync(`${data}.away`, data);
   const fault = /is gone.* and then restart: a change of channel jazz that was refused cannot be taken back \(.+\)$/;
   t.match(store.fault(), fault, 'though the file is back');
-  await t.rejects(store.save('other', stateOf(1)), { message: fault });
+  await t.rejects(store.save('other', stateOf(1, undefined, 'other')), { message: fault });
   await store.close();
   const again = await openLmdbStore(data);
   t.equal(again.fault(), null);

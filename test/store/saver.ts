@@ -18,7 +18,7 @@ const growBytes = Number(process.argv[3] ?? 0);
 
 async function save(channel: string, version: number, song: string): Promise<boolean> {
   try {
-    await store.save(channel, stateOf(version, song), [entryOf(version, version, null)]);
+    await store.save(channel, stateOf(version, song, channel), [entryOf(version, version, null, channel)]);
     process.stdout.write(`saved ${channel} ${version}\n`);
     return true;
   } catch (error) {

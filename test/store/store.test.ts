@@ -20,10 +20,12 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { open } from 'lmdb';
 import t, { type Test } from 'tap';
+import { type ChannelState, EMPTY_STATE } from '../../src/now-playing/state.js';
 import { openLmdbStore } from '../../src/store/lmdb.js';
 import { lockFolder, lockFolderByFile } from '../../src/store/lock.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { isTooOld } from '../../src/store/store.js';
+import { historyKey } from '../../src/store/stored.js';
 import { timed } from '../../src/store/timed.js';
 import { isLong } from '../kit/long.js';
 import { pause } from '../kit/pause.js';
@@ -65,10 +67,13 @@ t.test('a save that takes long is reported, whether it succeeds or not, and no o
   const reported: [string, number][] = [];
   const onSlow = (channel: string, tookMs: number) => void reported.push([channel, tookMs]);
   const store = new SlowStore();
-  await timed(store, onSlow, 600_000).save('a', stateOf(300));
+  await timed(store, onSlow, 600_000).save('a', stateOf(300, undefined, 'a'));
   t.same(reported, []);
   const watched = timed(store, onSlow, 250);
-  await Promise.all([watched.save('a', stateOf(300)), t.rejects(watched.save('b', stateOf(400)), { message: 'no' })]);
+  await Promise.all([
+    watched.save('a', stateOf(300, undefined, 'a')),
+    t.rejects(watched.save('b', stateOf(400, undefined, 'a')), { message: 'no' }),
+  ]);
   t.same(
     reported.map(([channel]) => channel),
     ['a', 'b'],
@@ -97,58 +102,91 @@ t.test('lmdb: the folder is made for its owner alone, and a store opens again wi
   const folder = join(newFolder(t), 'not', 'yet', 'there.d');
   const store = await openLmdbStore(folder);
   t.equal(statSync(folder).mode & 0o777, 0o700);
-  const saves = Array.from({ length: 50 }, (_, i) => store.save(`c${i}`, stateOf(i)));
+  const saves = Array.from({ length: 50 }, (_, i) => store.save(`c${i}`, stateOf(i, undefined, `c${i}`)));
   await store.close();
   await Promise.all(saves);
 
   const again = await openLmdbStore(folder);
-  for (let i = 0; i < 50; i++) t.same(again.load(`c${i}`), stateOf(i));
+  for (let i = 0; i < 50; i++) t.same(again.load(`c${i}`), stateOf(i, undefined, `c${i}`));
   await again.close();
 });
 
-t.test('lmdb: an unreadable value is an error that names its channel', async (t) => {
-  const folder = newFolder(t);
-  const store = await openLmdbStore(folder);
-  await store.save('good', stateOf(1));
-  await store.close();
-  const values = {
-    text: 'now',
-    later: '{"format":3,"state":{}}',
-    null: 'null',
-    half: '{"format":1}',
-    bare: '{"version":1}',
-  };
-  const root = open({ path: join(folder, FILE), noSubdir: true, overlappingSync: false });
-  const channels = root.openDB<string, string>({ name: 'channels', encoding: 'string' });
-  for (const [channel, value] of Object.entries(values)) await channels.put(channel, value);
-  await root.close();
+t.test(
+  'lmdb: of a state that is damaged, or of a later version, the rest goes on, and what is wrong is said with its channel',
+  async (t) => {
+    const folder = newFolder(t);
+    const store = await openLmdbStore(folder);
+    await store.save('good', stateOf(1, undefined, 'good'));
+    await store.close();
+    const whole = (channel: string) => ({ format: 2, state: stateOf(7, undefined, channel) as object });
+    const changed = (channel: string, member: string, value: unknown) =>
+      JSON.stringify({ format: 2, state: { ...whole(channel).state, [member]: value } });
+    const record = (channel: string, member: string, value: unknown) =>
+      changed(channel, 'now', { ...stateOf(7, undefined, channel).now, [member]: value });
+    const values: Record<string, readonly [text: string, said: RegExp, lacks: readonly string[]]> = {
+      text: ['now', /it is not JSON/, ['all']],
+      null: ['null', /it is not an object/, ['all']],
+      bare: ['{"version":1}', /it is not an object/, ['all']],
+      later: [
+        JSON.stringify({ ...whole('later'), format: 3 }),
+        /its format is 3, this version of airsplice reads 1 and 2/,
+        [],
+      ],
+      number: [record('number', 'song', 12345), /now: song: has to be a text/, ['now']],
+      foreign: [record('foreign', 'channel', 'jazz'), /now: is of another channel/, ['now']],
+      newer: [record('newer', 'version', 8), /now: is newer than its state/, ['now']],
+      far: [record('far', 'effectAtMs', 1e300), /now: effectAtMs: /, ['now']],
+      next: [record('next', 'type', 'next'), /now: (it: )?is not a current title/, ['now']],
+      deep: [record('deep', 'extdata', '[1'), /now: extdata: is not JSON/, ['now']],
+      wide: [record('wide', 'song', 'x'.repeat(65_537)), /now: song: has to be at most 65536 bytes/, ['now']],
+      held: [changed('held', 'held', [{}]), /held: 0\.id: /, ['held']],
+      since: [changed('since', 'onAirSinceMs', 'now'), /onAirSinceMs: /, ['onAirSinceMs']],
+      version: [changed('version', 'version', -1), /version: /, ['version', 'now', 'next', 'covered']],
+    };
+    const root = open({ path: join(folder, FILE), noSubdir: true, overlappingSync: false });
+    const channels = root.openDB<string, string>({ name: 'channels', encoding: 'string' });
+    for (const [channel, [value]] of Object.entries(values)) await channels.put(channel, value);
+    await channels.put('odd', changed('odd', 'cluster', { of: 'a later version' }));
+    await root.close();
 
-  const again = await openLmdbStore(folder);
-  t.throws(() => again.load('text'), { message: /channel text cannot be read: it is not JSON/ });
-  t.throws(() => again.load('later'), { message: /channel later cannot be read: its format is 3, .*formats 1 and 2/ });
-  t.throws(() => again.load('null'), { message: /channel null cannot be read/ });
-  t.throws(() => again.load('half'), { message: /channel half cannot be read/ });
-  t.throws(() => again.load('bare'), { message: /channel bare cannot be read/ });
-  t.same(again.load('good'), stateOf(1), 'the others can');
-  await again.save('text', stateOf(2));
-  t.same(again.load('text'), stateOf(2), 'and a new save mends it');
-  await again.close();
-});
+    const errors: string[] = [];
+    const again = await openLmdbStore(folder, undefined, ({ message }) => errors.push(message));
+    for (const [channel, [, said, lacks]] of Object.entries(values)) {
+      const read = again.load(channel)!;
+      t.match(errors, [new RegExp(`channel ${channel} `)], channel);
+      t.match(errors.pop(), said);
+      const kept: Record<string, unknown> =
+        lacks[0] === 'all' ? { ...EMPTY_STATE } : { ...stateOf(7, undefined, channel) };
+      for (const member of lacks) if (member !== 'all') kept[member] = EMPTY_STATE[member as keyof ChannelState];
+      t.same(read, kept, channel);
+    }
+    t.same(again.load('good'), stateOf(1, undefined, 'good'), 'the others can');
+    t.same(
+      again.load('odd'),
+      { ...stateOf(7, undefined, 'odd'), cluster: { of: 'a later version' } },
+      'what is not known is kept',
+    );
+    await again.save('text', stateOf(2, undefined, 'text'));
+    t.same(again.load('text'), stateOf(2, undefined, 'text'), 'and a new save mends it');
+    t.same(errors, []);
+    await again.close();
+  },
+);
 
 t.test('lmdb: what format 1 has stored is read', async (t) => {
   const folder = newFolder(t);
-  const { version, now, next, nowsSinceNext, nextHasTime } = stateOf(3);
+  const { version, now, next, nowsSinceNext, nextHasTime } = stateOf(3, undefined, 'a');
   const root = open({ path: join(folder, FILE), noSubdir: true, overlappingSync: false });
   const channels = root.openDB<string, string>({ name: 'channels', encoding: 'string' });
   const state = { version, now, next, nowsSinceNext, nextHasTime };
   await channels.put('a', JSON.stringify({ format: 1, state }));
-  await channels.put('b', JSON.stringify({ format: 1, state: { ...state, now: null } }));
+  await channels.put('b', JSON.stringify({ format: 1, state: { ...state, now: null, next: null } }));
   await root.close();
 
   const store = await openLmdbStore(folder);
   const added = { held: [], saidSeconds: null, lost: false, covered: null };
   t.same(store.load('a'), { ...state, ...added, onAirSinceMs: now!.effectAtMs });
-  t.same(store.load('b'), { ...state, ...added, now: null, onAirSinceMs: 0 });
+  t.same(store.load('b'), { ...state, ...added, now: null, next: null, onAirSinceMs: 0 });
   t.same(store.history('a', { limit: 1 }), []);
   await store.close();
 });
@@ -157,13 +195,13 @@ t.test('lmdb: history opens again with what it had, and its bounds with it', asy
   const folder = newFolder(t);
   const first = await openLmdbStore(folder, { days: 30, entries: 100 });
   const nowMs = Date.now();
-  for (let i = 1; i <= 50; i++) await first.save('a', stateOf(i), [entryOf(i, nowMs + i, null)]);
+  for (let i = 1; i <= 50; i++) await first.save('a', stateOf(i, undefined, 'a'), [entryOf(i, nowMs + i, null, 'a')]);
   await first.close();
   const again = await openLmdbStore(folder, { days: 30, entries: 10 });
   t.equal(again.history('a', { limit: 1000 }).length, 50);
-  await again.save('a', stateOf(51), [entryOf(51, nowMs + 51, null)]);
+  await again.save('a', stateOf(51, undefined, 'a'), [entryOf(51, nowMs + 51, null, 'a')]);
   t.equal(again.history('a', { limit: 1000 }).length, 43, 'in small steps: 8 go with each new one');
-  for (let i = 52; i <= 57; i++) await again.save('a', stateOf(i), [entryOf(i, nowMs + i, null)]);
+  for (let i = 52; i <= 57; i++) await again.save('a', stateOf(i, undefined, 'a'), [entryOf(i, nowMs + i, null, 'a')]);
   t.same(
     again.history('a', { limit: 1000 }).map(({ record }) => record.version),
     [57, 56, 55, 54, 53, 52, 51, 50, 49, 48],
@@ -175,13 +213,14 @@ t.test('lmdb: an entry of the history that cannot be read is skipped, reported, 
   const folder = newFolder(t);
   const nowMs = Date.now();
   const first = await openLmdbStore(folder);
-  for (let i = 1; i <= 6; i++) await first.save('a', stateOf(i), [entryOf(i, nowMs + i, null)]);
+  for (let i = 1; i <= 6; i++) await first.save('a', stateOf(i, undefined, 'a'), [entryOf(i, nowMs + i, null, 'a')]);
   await first.close();
   const root = open({ path: join(folder, FILE), noSubdir: true, overlappingSync: false });
-  const history = root.openDB<string, [string, number, number]>({ name: 'history', encoding: 'string' });
-  await history.put(['a', nowMs + 1, 1], '{"format":2,"entry":{"rec');
-  await history.put(['a', nowMs + 3, 3], 'null');
-  await history.put(['a', nowMs + 4, 4], '{"format":2,"entry":{"record":{"version":4},"fromMs":1}}');
+  const history = root.openDB<string, ReturnType<typeof historyKey>>({ name: 'history', encoding: 'string' });
+  const key = (version: number) => historyKey('a', entryOf(version, nowMs + version, null, 'a'));
+  await history.put(key(1), '{"format":2,"entry":{"rec');
+  await history.put(key(3), 'null');
+  await history.put(key(4), '{"format":2,"entry":{"record":{"version":4},"fromMs":1}}');
   await root.close();
 
   const reported: string[] = [];
@@ -190,7 +229,7 @@ t.test('lmdb: an entry of the history that cannot be read is skipped, reported, 
   t.same(versions(), [6, 5, 2]);
   t.same(store.history('a', { limit: 2, beforeMs: nowMs + 6 }).length, 2, 'a page is filled with what can be read');
   t.same(reported, ['An entry of the stored history of channel a cannot be read, and is skipped']);
-  for (let i = 7; i <= 11; i++) await store.save('a', stateOf(i), [entryOf(i, nowMs + i, null)]);
+  for (let i = 7; i <= 11; i++) await store.save('a', stateOf(i, undefined, 'a'), [entryOf(i, nowMs + i, null, 'a')]);
   t.same(versions(), [11, 10, 9, 8, 7, 6], 'and new titles go on');
   t.equal(reported.length, 1, 'reported once');
   await store.close();
@@ -200,7 +239,7 @@ t.test('lmdb: a damaged file is the text of a refusal, not the death of the serv
   const folder = newFolder(t);
   const file = join(folder, FILE);
   const store = await openLmdbStore(folder);
-  for (let i = 0; i < 40; i++) await store.save(`c${i}`, stateOf(i, 'x'.repeat(3000)));
+  for (let i = 0; i < 40; i++) await store.save(`c${i}`, stateOf(i, 'x'.repeat(3000), `c${i}`));
   await store.close();
   const whole = readFileSync(file);
 
@@ -221,7 +260,7 @@ t.test('lmdb: a file that can be read and is wrong all the same is refused with 
   const folder = newFolder(t);
   const file = join(folder, FILE);
   const store = await openLmdbStore(folder);
-  for (let i = 0; i < 40; i++) await store.save(`c${i}`, stateOf(i, 'x'.repeat(300)));
+  for (let i = 0; i < 40; i++) await store.save(`c${i}`, stateOf(i, 'x'.repeat(300), `c${i}`));
   await store.close();
   const whole = readFileSync(file);
   const refusal = async (reason: RegExp, change: (bytes: Buffer) => void) => {
@@ -337,7 +376,7 @@ t.test('lmdb: kill -9 at any moment loses no save that had resolved', async (t) 
       const kept = state?.version ?? -1;
       const why = `seed ${random.seed}, round ${round}: ${channel} ${last} had resolved, ${kept} is there`;
       t.ok(kept === last || kept === last + 1, why);
-      t.same(state, stateOf(kept, `${channel} ${kept}`), `${why}, and is whole`);
+      t.same(state, stateOf(kept, `${channel} ${kept}`, channel), `${why}, and is whole`);
       t.equal(store.history(channel, { limit: 1 })[0]?.record.version, kept, `${why}, with its history`);
     }
     await store.close();
@@ -414,7 +453,7 @@ t.test('lmdb: a save that was refused after its commit is in no file that comes 
   // Found in its place, and taken away while the commit goes on. The third pushes out the first.
   const refused = [
     store.save('jazz', stateOf(3), [{ ...entries[1]!, toMs: nowMs + 3 }, entryOf(3, nowMs + 3, null)]),
-    store.save('other', stateOf(7)),
+    store.save('other', stateOf(7, undefined, 'other')),
   ];
   renameSync(data, `${data}.away`);
   for (const save of refused) await t.rejects(save, /cannot be saved: .*airsplice\.mdb is gone/);

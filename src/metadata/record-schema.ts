@@ -1,0 +1,141 @@
+/**
+ * Records that this process did not make: they come from another process, machine, file or version, perhaps from one that lies. What leaves these schemas
+ * is as if it had been pushed here: clean texts, numbers whole and in range, JSON that is JSON. Limits are the highest that a configuration can set, so that no
+ * node refuses what another one has rightly taken. Members that a newer version has added are kept.
+ */
+
+import { z } from 'zod';
+import { MAX_PUSH } from '../config/push-limits.js';
+import { cleaned, cleanedCharacters, imagesSchema } from './push-schema.js';
+import { rawMembers } from './rawjson.js';
+import type { TrackRecord } from './record.js';
+import { utf8Bytes } from './text.js';
+import { FIRST_SECONDS, isZone, LAST_SECONDS } from './time.js';
+import type { ChannelFace } from './view.js';
+
+/** Of numbers that are counted on from: marks, segments. One each second takes 68 years. */
+export const MAX_COUNTED = 2 ** 31 - 1;
+/** Exact as a number, and so is what is counted on from there. */
+const MAX_VERSION = 2 ** 52;
+/** 9999-12-31T23:59:59.999Z, unix milliseconds: of moments, and of stamps, which are close to the clock (feed/sequence.ts). */
+export const MAX_MOMENT_MS = LAST_SECONDS * 1000 + 999;
+/** Of a channel's key, its name, its station: far more than a configuration can say. */
+const MAX_NAME_BYTES = 4096;
+
+/** `bad`: the reason for a person, with the member; null: it is one. */
+export type Checked<T> = { readonly value: T; readonly bad: null } | { readonly value: null; readonly bad: string };
+
+/** Versions of a channel: what a liar may say leaves room to count on from there. */
+export const version = z.int().min(0).max(MAX_VERSION);
+/** Other small numbers. */
+export const counted = z.int().min(0).max(MAX_COUNTED);
+/** Its place among all records. */
+export const stamp = z.int().min(0).max(MAX_MOMENT_MS);
+/** Unix milliseconds. */
+export const moment = z.number().min(0).max(MAX_MOMENT_MS);
+const text = cleaned(MAX_PUSH.textBytes);
+export const seconds = z
+  .number()
+  .min(FIRST_SECONDS)
+  .max(LAST_SECONDS + 1);
+const name = cleaned(MAX_NAME_BYTES);
+
+/** JSON of an object in one line, with its white space taken out. */
+function jsonObject(members: z.ZodType) {
+  return z
+    .string()
+    .transform((json, context) => {
+      const bad = (message: string) => {
+        context.addIssue({ code: 'custom', message });
+        return z.NEVER;
+      };
+      if (utf8Bytes(json) > MAX_PUSH.extdataBytes) return bad('is too long');
+      let value: unknown;
+      try {
+        value = JSON.parse(json);
+      } catch {
+        return bad('is not JSON');
+      }
+      if (!members.safeParse(value).success) return bad('is not such an object');
+      const raw = rawMembers(`{"":${json}}`).get('')!;
+      return raw.depth > MAX_PUSH.extdataDepth ? bad('is too deep') : raw.text;
+    })
+    .nullable();
+}
+
+const track = {
+  id: text,
+  type: z.enum(['now', 'next']),
+  artist: text,
+  song: text,
+  separator: text,
+  durationSeconds: z.int().min(0),
+  etype: counted,
+  isrc: text,
+  cover: cleaned(MAX_PUSH.urlBytes),
+  album: text,
+  timezone: cleanedCharacters(MAX_PUSH.timezoneCharacters),
+  images: jsonObject(imagesSchema(MAX_PUSH.urlBytes)),
+  extdata: jsonObject(z.looseObject({})),
+  source: z.enum(['metapush', 'encoder', 'upstream', 'fallback']),
+  startSeconds: seconds,
+};
+
+export const trackSchema = z.looseObject(track);
+
+export const recordSchema = z.looseObject({
+  ...track,
+  channel: name,
+  version,
+  effectAtMs: moment,
+  stamp: stamp.exactOptional(),
+});
+
+/** A record, and the channel as it presents it, as they go with a mark. */
+export const viewSchema = z.looseObject({
+  record: recordSchema,
+  channel: z.looseObject({
+    key: name,
+    name: cleaned(MAX_PUSH.textBytes),
+    station: name,
+    timezone: z.string().refine(isZone, { error: 'is not a time zone' }),
+  }),
+});
+
+/** @returns the value as the schema leaves it, or the first thing that is wrong with it */
+export function check<T>(schema: z.ZodType<T>, value: unknown): Checked<T> {
+  const { data, error } = schema.safeParse(value);
+  return error === undefined ? { value: data as T, bad: null } : { value: null, bad: firstIssue(error) };
+}
+
+/** @throws CheckError */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CheckError('it is not JSON');
+  }
+}
+
+/** @throws CheckError with the first thing that is wrong */
+export function must<T>(schema: z.ZodType<T>, value: unknown): T {
+  const { value: read, bad } = check<T>(schema, value);
+  if (bad !== null) throw new CheckError(bad);
+  return read;
+}
+
+/** What another process, machine, file or version says is not what it should be; the message names the member. */
+export class CheckError extends Error {
+  override readonly name = 'CheckError';
+}
+
+/** What was wrong is not repeated: it may be long, or a secret. */
+function firstIssue({ issues }: z.ZodError): string {
+  const { path, message } = issues[0]!;
+  return `${path.join('.') || 'it'}: ${message}`;
+}
+
+/** The compiler holds the schemas against the types. */
+type Is<_Wanted, _Found extends _Wanted> = true;
+export type RecordIsChecked = Is<TrackRecord, z.output<typeof recordSchema>>;
+export type FaceIsChecked = Is<ChannelFace, z.output<typeof viewSchema>['channel']>;

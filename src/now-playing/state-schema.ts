@@ -1,0 +1,105 @@
+/**
+ * A channel's state and its history as another process, machine, file or version has them (metadata/record-schema.ts): checked before they are
+ * believed. What a newer version has added is kept.
+ */
+
+import { z } from 'zod';
+import { MAX_HELD_PUSHES } from '../config/push-limits.js';
+import type { TrackRecord } from '../metadata/record.js';
+import {
+  check,
+  counted,
+  moment,
+  recordSchema,
+  seconds,
+  stamp,
+  trackSchema,
+  version,
+} from '../metadata/record-schema.js';
+import { type ChannelState, EMPTY_STATE, type HistoryEntry } from './state.js';
+
+const now = recordSchema.refine(({ type }) => type === 'now', { error: 'is not a current title' }).nullable();
+const next = recordSchema.refine(({ type }) => type === 'next', { error: 'is not a next title' }).nullable();
+
+const members = {
+  stamp: stamp.exactOptional(),
+  version,
+  now,
+  next,
+  nowsSinceNext: counted,
+  nextHasTime: z.boolean(),
+  held: z.array(trackSchema).max(MAX_HELD_PUSHES),
+  saidSeconds: seconds.nullable(),
+  lost: z.boolean(),
+  covered: now,
+  onAirSinceMs: moment,
+};
+
+export const stateSchema = z.looseObject(members);
+
+export const entrySchema = z.looseObject({
+  record: recordSchema,
+  fromMs: moment,
+  toMs: moment.nullable(),
+});
+
+/** Of the parts of a state. */
+export { next as nextSchema, now as nowSchema };
+
+const RECORDS = ['now', 'next', 'covered'] as const;
+
+/** What no member shows by itself: the records of a state are of its channel, and not newer than it. Null: so it is. */
+export function stateFault(
+  channel: string,
+  state: Pick<ChannelState, 'version' | (typeof RECORDS)[number]>,
+): string | null {
+  for (const part of RECORDS) {
+    const reason = recordFault(channel, state[part], state.version);
+    if (reason !== null) return `${part}: ${reason}`;
+  }
+  return null;
+}
+
+export interface SalvagedState {
+  readonly state: ChannelState;
+  /** What could not be read, for a person; empty: nothing. */
+  readonly bad: readonly string[];
+}
+
+/**
+ * What can be read of a state; each member that cannot is as in an empty one.
+ */
+export function salvageState(channel: string, value: unknown): SalvagedState {
+  if (typeof value !== 'object' || value === null) return { state: EMPTY_STATE, bad: ['it is not an object'] };
+  const given = value as Readonly<Record<string, unknown>>;
+  const state: Record<string, unknown> = { ...EMPTY_STATE, ...given };
+  const bad: string[] = [];
+  for (const [name, schema] of Object.entries(members)) {
+    if (given[name] === undefined) continue;
+    const { value: read, bad: reason } = check<unknown>(schema, given[name]);
+    if (reason === null) state[name] = read;
+    else {
+      bad.push(`${name}: ${reason}`);
+      state[name] = (EMPTY_STATE as unknown as Record<string, unknown>)[name];
+    }
+  }
+  for (const part of RECORDS) {
+    const reason = recordFault(channel, state[part] as TrackRecord | null, state['version'] as number);
+    if (reason === null) continue;
+    bad.push(`${part}: ${reason}`);
+    state[part] = null;
+  }
+  return { state: state as unknown as ChannelState, bad };
+}
+
+/** Null: it is not an entry of this channel. */
+export function readEntry(channel: string, value: unknown): HistoryEntry | null {
+  const { value: entry } = check<HistoryEntry>(entrySchema, value);
+  return entry?.record.channel === channel ? entry : null;
+}
+
+function recordFault(channel: string, record: TrackRecord | null, version: number): string | null {
+  if (record === null) return null;
+  if (record.channel !== channel) return 'is of another channel';
+  return record.version > version ? 'is newer than its state' : null;
+}
