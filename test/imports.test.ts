@@ -71,6 +71,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
     ...['cli/archive.ts', 'cli/records.ts', 'setup/azuracast.ts'],
     ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts', 'http/admin/bodies.ts'],
     ...['metadata/record-schema.ts', 'now-playing/state-schema.ts'],
+    ...['link/facts-schema.ts', 'link/mark-schema.ts'],
   ],
 };
 

@@ -65,6 +65,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'docs/admin-schemas': ['docs/validity', 'http/admin/api'],
   'docs/admin': ['docs/routes', 'docs/validity', 'http/admin/api'],
   'link/admin-reports': ['http/admin/api'],
+  'link/tape-offer': ['link/tape-returns', 'e2e/cluster'],
   'metadata/record-schema': ['store/store'],
   'now-playing/state-schema': ['store/store'],
   'http/admin/routes': ['http/admin/api'],

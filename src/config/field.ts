@@ -86,7 +86,7 @@ export const network = () => {
   return z.string({ error }).refine(isNetwork, { error });
 };
 
-function isNetwork(value: string): boolean {
+export function isNetwork(value: string): boolean {
   const [, address = '', bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
   const version = isIP(address);
   return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);

@@ -6,12 +6,19 @@
  */
 
 import type { Duplex } from 'node:stream';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { PING } from './message-types.js';
 import { MessageWriter } from './message-writer.js';
 import { GreetingReader, greeting, OtherVersion } from './version.js';
 import { type MessageReader, WireError, WireReader } from './wire.js';
 
 /** What may wait in the stream: more stays where it comes from. */
 const MOST_QUEUED_BYTES = 1024 * 1024;
+/** What is sent in any case waits up to here: another machine that takes no more is gone. */
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+/** Between machines: how often a link sends at least a ping, and how long it may be silent before it counts as dead, whatever TCP says. */
+const PING_MS = 1000;
+const SILENT_MS = 3000;
 /** A write of its own costs as much as copying some KiB. */
 const MOST_COPIED_BYTES = 2048;
 
@@ -24,27 +31,43 @@ export interface MessageHandler {
   onClosed(): void;
 }
 
-export class LinkConnection {
+export interface LinkOptions {
+  /** That wait in the stream, and a message. */
+  readonly mostQueuedBytes?: number;
+  /** Present at both ends of a link between machines: it is alive, or ended. */
+  readonly clock?: Clock;
+}
+
+/** The other end says nothing any more. */
+export class LinkSilent extends Error {
+  override readonly name = 'LinkSilent';
+}
+
+export class LinkConnection implements AlarmHandler {
   readonly #stream: Duplex;
   readonly #writer = new MessageWriter();
   readonly #handlers: { readonly first: number; readonly last: number; readonly handler: MessageHandler }[] = [];
   readonly #onBroken: (error: unknown) => void;
   readonly #mostQueuedBytes: number;
   #isClosed = false;
+  readonly #clock: Clock | null;
+  #alarm: Alarm | null = null;
+  /** When something came last, and when it is looked at next, monotonic milliseconds. */
+  #heardMs = 0;
+  #dueMs = 0;
 
-  /**
-   * @param onBroken called with why the link is closed, where that is a fault: OtherVersion before any message of the other end was read
-   * @param mostQueuedBytes that wait in the stream, and a message
-   */
-  constructor(stream: Duplex, onBroken: (error: unknown) => void, mostQueuedBytes = MOST_QUEUED_BYTES) {
+  /** @param onBroken called with why the link is closed, where that is a fault: OtherVersion before any message of the other end was read */
+  constructor(stream: Duplex, onBroken: (error: unknown) => void, { mostQueuedBytes, clock }: LinkOptions = {}) {
     this.#stream = stream;
     this.#onBroken = onBroken;
-    this.#mostQueuedBytes = mostQueuedBytes;
+    this.#mostQueuedBytes = mostQueuedBytes ?? MOST_QUEUED_BYTES;
+    this.#clock = clock ?? null;
     const greetings = new GreetingReader();
     const reader = new WireReader((type, message) => this.#dispatch(type, message));
     stream.write(greeting());
     stream.on('data', (chunk: Buffer) => {
       if (this.#isClosed) return;
+      if (this.#clock !== null) this.#heardMs = this.#clock.now();
       try {
         const taken = greetings.take(chunk);
         reader.push(taken === 0 ? chunk : chunk.subarray(taken));
@@ -63,6 +86,7 @@ export class LinkConnection {
     });
     stream.on('end', () => this.close());
     stream.on('close', () => this.close());
+    if (this.#clock !== null) this.#wait(this.#clock.now(), this.#clock);
   }
 
   /** From here on this one takes the messages of these types. */
@@ -98,7 +122,35 @@ export class LinkConnection {
   /** Hands what was gathered to the stream. */
   flush(): void {
     const bytes = this.#writer.take();
-    if (bytes !== null && !this.#isClosed) this.#stream.write(bytes);
+    if (bytes === null || this.#isClosed) return;
+    this.#stream.write(bytes);
+    if (this.#stream.writableLength > MOST_WAITING_BYTES) this.#break(new LinkSilent('it takes nothing any more'));
+  }
+
+  /** Says that this end is there, and looks whether the other one is. */
+  onAlarm(nowMs: number): void {
+    if (this.#isClosed) return;
+    // Who stood still itself has not listened.
+    if (nowMs - this.#dueMs > PING_MS) this.#heardMs = nowMs;
+    if (nowMs - this.#heardMs > SILENT_MS) {
+      this.#break(new LinkSilent(`nothing has come for ${SILENT_MS} ms`));
+      return;
+    }
+    this.begin(PING).end();
+    this.flush();
+    this.#wait(nowMs, this.#clock!);
+  }
+
+  #wait(nowMs: number, clock: Clock): void {
+    if (this.#heardMs === 0) this.#heardMs = nowMs;
+    this.#dueMs = nowMs + PING_MS;
+    this.#alarm = clock.alarm(this.#dueMs, this);
+  }
+
+  #break(error: Error): void {
+    if (this.#isClosed) return;
+    this.#onBroken(error);
+    this.close();
   }
 
   /** Idempotent. */
@@ -127,11 +179,12 @@ export class LinkConnection {
   }
 
   #sayClosed(): void {
+    this.#alarm?.cancel();
     for (const { handler } of this.#handlers) handler.onClosed();
   }
 
   #dispatch(type: number, message: MessageReader): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || type === PING) return;
     for (const { first, last, handler } of this.#handlers) {
       if (type >= first && type <= last) {
         handler.onMessage(type, message);

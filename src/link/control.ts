@@ -156,7 +156,7 @@ export class Control<In, Out> implements MessageHandler {
   onMessage(_type: number, message: MessageReader): void {
     let read: In;
     try {
-      read = JSON.parse(message.text());
+      read = JSON.parse(message.text(MOST_MESSAGE_BYTES));
     } catch (error) {
       throw new WireError('a control message cannot be read', { cause: error });
     }

@@ -67,7 +67,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
   #hasIcy = false;
   /** The hub that sent the marks. */
   #hub = '';
-  readonly #marks = new LinkedMarks();
+  readonly #marks: LinkedMarks;
   #head: { readonly number: number; readonly pages: LinkPages } | null = null;
   #arrivals = new Arrivals(0);
   #arrivedMs = Number.NEGATIVE_INFINITY;
@@ -76,6 +76,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
   constructor(parts: LinkedAudioParts) {
     this.key = parts.key;
     this.#parts = parts;
+    this.#marks = new LinkedMarks(parts.key);
   }
 
   get contentType(): string {
@@ -255,8 +256,9 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
   }
 
   #onGrowth(message: MessageReader): void {
-    const { endMs, audioMs, delayedMs, bitrateKbps, open, restFrom, rest } = readGrowth(message);
-    this.#theTape().grow(endMs, open, restFrom, rest);
+    const tape = this.#theTape();
+    const { endMs, audioMs, delayedMs, bitrateKbps, open, restFrom, rest } = readGrowth(message, tape.segmentBytes);
+    tape.grow(endMs, open, restFrom, rest);
     this.audioMs = audioMs;
     this.delayedMs = delayedMs;
     this.bitrateKbps = bitrateKbps;

@@ -5,12 +5,12 @@
  */
 
 import { Mark } from '../audio/mark.js';
-import type { Tags } from '../metadata/icy.js';
-import type { TrackRecord } from '../metadata/record.js';
-import { type ChannelFace, RecordView } from '../metadata/view.js';
+import { parseJson } from '../metadata/record-schema.js';
+import { RecordView } from '../metadata/view.js';
+import { MAX_BLOCK_BYTES, type MarkText, readMark } from './mark-schema.js';
 import type { MessageWriter } from './message-writer.js';
 import { blockNumberOf, setBlockNumber } from './tape-names.js';
-import { type MessageReader, WireError } from './wire.js';
+import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from './wire.js';
 
 /** In the place of a mark's number. */
 export const NO_MARK = 0;
@@ -60,30 +60,31 @@ export class SentMarks {
   }
 }
 
-interface MarkText {
-  readonly record: TrackRecord;
-  readonly channel: ChannelFace;
-  readonly tags: Tags;
-}
-
 /** Those of one channel that came over the link. The next hub's have higher numbers (audio/mark.ts). */
 export class LinkedMarks {
+  readonly #channel: string;
   readonly #marks = new Map<number, Mark>();
   /** The block of each mark, by number. */
   readonly #blocks = new Map<number, number>();
 
-  /** What SentMarks wrote. */
+  /** @param channel that all of them are of */
+  constructor(channel: string) {
+    this.#channel = channel;
+  }
+
+  /** What SentMarks wrote. @throws WireError where it cannot be believed */
   read(message: MessageReader): void {
     const order = message.whole();
     const keptFrom = message.whole();
     const blockNumber = message.whole();
-    const { record, channel, tags } = parse(message.text());
-    const block = message.blob();
+    const text = message.text(MOST_MESSAGE_BYTES);
+    const block = message.blob(MAX_BLOCK_BYTES);
     message.end();
+    const { record, channel, tags } = parse(this.#channel, text, block);
     for (const each of this.#marks.keys()) if (each < keptFrom) this.#forget(each);
     // It was sent over another link.
     if (this.#marks.has(order)) return;
-    if (order === NO_MARK || block.length === 0) throw new WireError('a mark without a number or a block');
+    if (order === NO_MARK) throw new WireError('a mark without a number');
     const same = this.#blockOf(blockNumber) ?? block;
     setBlockNumber(same, blockNumber);
     this.#marks.set(order, new Mark(new RecordView(record, channel), same, tags, order));
@@ -127,14 +128,10 @@ export class LinkedMarks {
   }
 }
 
-function parse(text: string): MarkText {
-  let value: MarkText;
+function parse(channel: string, text: string, block: Buffer): MarkText {
   try {
-    value = JSON.parse(text) as MarkText;
-  } catch {
-    throw new WireError('a record is no JSON');
+    return readMark(channel, parseJson(text), block);
+  } catch (error) {
+    throw new WireError(`a mark: ${(error as Error).message}`);
   }
-  const isWhole = typeof value?.record?.id === 'string' && typeof value.channel?.key === 'string';
-  if (!isWhole || typeof value.tags !== 'object' || value.tags === null) throw new WireError('a record lacks fields');
-  return value;
 }

@@ -1,5 +1,8 @@
 /** The numbers of the messages of a link, and what each says: README.md. 1 to 31 are those of tapes; 32 and above are free for others. */
 
+/** Nothing: the other end is there. */
+export const PING = 0;
+
 export const FIRST_TAPE_TYPE = 1;
 export const LAST_TAPE_TYPE = 31;
 

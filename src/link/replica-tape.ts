@@ -16,6 +16,10 @@ import type { TapeFacts } from './tape-messages.js';
 import type { TapeName } from './tape-names.js';
 import { WireError } from './wire.js';
 
+/** No audio has more (source/facts.ts). */
+const MAX_BYTES_PER_MS = 1250;
+const SLACK_BYTES = 8 * 1024 * 1024;
+
 export class ReplicaTape implements AudioTape {
   /** It gets another one where its feeder is lost. */
   name: TapeName;
@@ -106,9 +110,21 @@ export class ReplicaTape implements AudioTape {
   append(seq: number, segment: Segment | OggSegment, rest: Buffer): void {
     if (seq !== this.head) throw new WireError(`segment ${seq} in place of ${this.head}`);
     if (segment instanceof OggSegment !== this.isOgg) throw new WireError(`segment ${seq} is none of this tape`);
+    const { edgeMs } = this.#closed;
+    if (segment.endMs < edgeMs || segment.startMs > segment.endMs)
+      throw new WireError(`segment ${seq} ends before it begins`);
     this.#closed.append(segment);
+    this.#mustFit(seq);
     this.#endMs = Math.max(this.#endMs, segment.endMs);
     this.#setRest(rest);
+  }
+
+  /** Whether times rise as fast as bytes come: what is forgotten goes by them. */
+  #mustFit(seq: number): void {
+    const { tail, head, edgeMs } = this.#closed;
+    const keptMs = edgeMs - this.at(tail)!.startMs;
+    const mostSegments = this.isOgg ? head - tail : (SLACK_BYTES + keptMs * MAX_BYTES_PER_MS) / this.segmentBytes;
+    if (head - tail > mostSegments) throw new WireError(`segment ${seq} comes with more audio than fits into its time`);
   }
 
   /** A title has come late. */
@@ -120,9 +136,13 @@ export class ReplicaTape implements AudioTape {
   /** @param open the number of the open segment @param rest of it, the bytes from `restFrom` on: over another link also those that are there */
   grow(endMs: number, open: number, restFrom: number, rest: Buffer): void {
     if (open !== this.head) throw new WireError(`segment ${open} is not open, but ${this.head}`);
+    if (endMs < this.#closed.edgeMs)
+      throw new WireError(`the tape ends ${this.#closed.edgeMs - endMs} ms before its last segment`);
     this.#endMs = endMs;
     if (rest.length === 0) return;
     if (restFrom > this.#rest.length) throw new WireError(`the rest of segment ${open} has a gap`);
+    if (restFrom + rest.length > this.segmentBytes)
+      throw new WireError(`the rest of segment ${open} is longer than it`);
     this.#setRest(Buffer.concat([this.#rest.subarray(0, restFrom), rest]));
   }
 

@@ -80,8 +80,8 @@ export function readFramesSegment(
   const [entry, entryMs, lastEntry] = [message.signed(), message.number(), message.signed()];
   const [before, following] = [known.at(message.whole()), known.at(message.whole())];
   const { repeats, late, marks } = readTitles(message, known);
-  const rest = message.blob();
-  const bytes = message.rest();
+  const rest = message.blob(segmentBytes);
+  const bytes = message.rest(2 * segmentBytes);
   if (bytes.length !== segmentBytes + segmentBytes / metaint) throw new WireError(`a segment of ${bytes.length} bytes`);
   if (entry < -1 || entry >= segmentBytes || lastEntry > seq) throw new WireError(`an entry at ${entry}`);
   const segment = new Segment({
@@ -93,6 +93,8 @@ export function readFramesSegment(
 }
 
 const NOTHING = Buffer.alloc(0);
+/** What a tape closes a segment at, with a packet behind it, and the head of a link with its comments (audio/ogg-tape.ts). */
+const MOST_OGG_BYTES = 4 * 1024 * 1024;
 
 /** @param headOf the head of the link with this number; it throws where none came */
 export function readOggSegment(
@@ -106,7 +108,7 @@ export function readOggSegment(
   const joinPlace = { granule: message.number(), page: message.whole() };
   const before = known.at(message.whole());
   const marks = readMarks(message, known);
-  const bytes = message.rest();
+  const bytes = message.rest(MOST_OGG_BYTES);
   if (linkBytes > bytes.length) throw new WireError(`a head of ${linkBytes} bytes`);
   const segment = new OggSegment({ bytes, linkBytes, head, joinPlace, entryMs, startMs, endMs, before, marks });
   return { seq, arrivedMs, rest: NOTHING, segment };

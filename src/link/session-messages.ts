@@ -31,6 +31,8 @@ export const LISTENERS = 57;
 /** What the hub passes on to followers: it begins with when the session was opened. */
 export type RelayedType = typeof STATE | typeof TITLE | typeof HEARD;
 
+/** Of a session: those that its listener may still hear. Of one of them, as a reader gets it. */
+const [MOST_TITLES, MOST_JSON_BYTES] = [10_000, 32 * 1024 * 1024];
 const [NO_SESSION, PLAYS, HAS_ENDED] = [0, 1, 2];
 
 /** Writes them to one end of a link. */
@@ -92,7 +94,7 @@ export function readState(message: MessageReader): SessionState {
   const isNew = message.byte() === 1;
   const heard = message.number();
   const titles: CopiedTitle[] = [];
-  for (let left = message.whole(); left > 0; left--) titles.push(readTitle(message));
+  for (let left = message.whole(MOST_TITLES); left > 0; left--) titles.push(readTitle(message));
   message.end();
   return { id, channel, mount, isNew, heard, titles };
 }
@@ -103,5 +105,10 @@ export function writeTitle(message: MessageWriter, session: Session, title: Hear
 }
 
 export function readTitle(message: MessageReader): CopiedTitle {
-  return { order: message.number(), version: message.number(), positionMs: message.number(), json: message.text() };
+  return {
+    order: message.number(),
+    version: message.number(),
+    positionMs: message.number(),
+    json: message.text(MOST_JSON_BYTES),
+  };
 }

@@ -1,8 +1,27 @@
-/** The small messages of tapes, field by field: what each says is in README.md. All of them begin with the number of the subscription. */
+/**
+ * The small messages of tapes, field by field: what each says is in README.md. All of them begin with the number of the subscription.
+ *
+ * The other end may be broken, or lie: LIMITS bounds each member, and each reader then checks the members against each other.
+ */
 
+import { cleanText } from '../metadata/text.js';
 import type { MessageWriter } from './message-writer.js';
 import { MOST_FORKS, type TapeName } from './tape-names.js';
 import { type MessageReader, WireError } from './wire.js';
+
+/** The highest that a configuration can set, or that makes sense (source/facts.ts). */
+export const LIMITS = {
+  /** Of where a tape begins here: it goes on from there for as many again. */
+  firstSegment: 2 ** 30,
+  metaint: 65_535,
+  segmentBytes: 4 * 1024 * 1024,
+  lagMs: 600_000,
+  listeners: 10_000_000,
+  sampleRate: 768_000,
+  channels: 255,
+  delayMs: 60_000,
+  bitrateKbps: 10_000,
+} as const;
 
 /** What a worker has when it asks for a channel. */
 export interface Subscribe {
@@ -30,7 +49,7 @@ export interface Listening {
 }
 
 export function readListening(message: MessageReader): Listening {
-  const listening = { listeners: message.whole(), playing: message.whole() };
+  const listening = { listeners: message.whole(LIMITS.listeners), playing: message.whole(LIMITS.listeners) };
   message.end();
   if (listening.playing > listening.listeners) throw new WireError('more play than listen');
   return listening;
@@ -55,7 +74,6 @@ export interface TapeFacts {
 }
 
 const [GOES_ON, IS_OGG, HAS_ICY] = [1, 2, 4];
-const MOST_METAINT = 65_535;
 
 export function writeTape(message: MessageWriter, facts: TapeFacts): void {
   writeName(message, facts.name);
@@ -72,18 +90,19 @@ export function readTape(message: MessageReader): TapeFacts {
     goesOn: (flags & GOES_ON) !== 0,
     isOgg: (flags & IS_OGG) !== 0,
     hasIcy: (flags & HAS_ICY) !== 0,
-    metaint: message.whole(),
-    segmentBytes: message.whole(),
-    lagMs: message.number(),
+    metaint: message.whole(LIMITS.metaint),
+    segmentBytes: message.whole(LIMITS.segmentBytes),
+    lagMs: message.number(0, LIMITS.lagMs),
     first: message.whole(),
-    startMs: message.number(),
+    startMs: message.number(0),
     head: message.whole(),
     joinFrom: message.whole(),
   };
   message.end();
-  const { metaint, segmentBytes } = facts;
-  const isWhole = segmentBytes > 0 && segmentBytes % metaint === 0;
-  if (metaint < 1 || metaint > MOST_METAINT || !isWhole) throw new WireError(`a metaint of ${metaint} bytes`);
+  const { metaint, segmentBytes, goesOn, first } = facts;
+  const isWhole = metaint > 0 && segmentBytes > 0 && segmentBytes % metaint === 0;
+  if (!isWhole) throw new WireError(`a metaint of ${metaint} bytes in segments of ${segmentBytes}`);
+  if (!goesOn && first > LIMITS.firstSegment) throw new WireError(`a tape that begins with segment ${first}`);
   return facts;
 }
 
@@ -100,12 +119,12 @@ export function writeFacts(message: MessageWriter, { contentType, sampleRate, ch
 }
 
 export function readFacts(message: MessageReader): AudioStats {
-  const contentType = message.text();
+  const contentType = cleanText(message.text());
   const facts = {
     contentType,
-    sampleRate: message.number(),
-    channels: message.number(),
-    delayMs: message.number(),
+    sampleRate: message.number(0, LIMITS.sampleRate),
+    channels: message.number(0, LIMITS.channels),
+    delayMs: message.number(0, LIMITS.delayMs),
   };
   message.end();
   return facts;
@@ -123,15 +142,16 @@ export interface Growth {
   readonly rest: Buffer;
 }
 
-export function readGrowth(message: MessageReader): Growth {
+/** @param mostRest of the open segment of its tape */
+export function readGrowth(message: MessageReader, mostRest: number): Growth {
   return {
-    endMs: message.number(),
-    audioMs: message.number(),
-    delayedMs: message.number(),
-    bitrateKbps: message.number(),
+    endMs: message.number(0),
+    audioMs: message.number(0),
+    delayedMs: message.number(0, 2 * LIMITS.delayMs),
+    bitrateKbps: message.number(0, LIMITS.bitrateKbps),
     open: message.whole(),
-    restFrom: message.whole(),
-    rest: message.rest(),
+    restFrom: message.whole(mostRest),
+    rest: message.rest(mostRest),
   };
 }
 

@@ -54,21 +54,26 @@ export interface OfferedTape {
   };
 }
 
-/** Offers them, and sends what is asked for. Nothing may be written to them meanwhile. @param onEnded called once, when the other end has what it wants */
+/** Offers them, and sends what is asked for. Nothing may be written to them meanwhile. @param onEnded called once, when the other end has what it wants @param isFar to another machine */
 export function offerTapes(
   stream: Duplex,
   offered: ReadonlyMap<string, OfferedTape>,
   clock: Clock,
   onError: (error: unknown) => void,
   onEnded: () => void = () => undefined,
+  isFar = false,
 ): void {
   const names = new TapeNames();
   const tapes: TapeOffer[] = [];
   let lastMark = 0;
-  const connection = new LinkConnection(stream, (error) => {
-    // Then none is taken, and the one that asked logs it.
-    if (!(error instanceof OtherVersion)) onError(error);
-  });
+  const connection = new LinkConnection(
+    stream,
+    (error) => {
+      // Then none is taken, and the one that asked logs it.
+      if (!(error instanceof OtherVersion)) onError(error);
+    },
+    isFar ? { clock } : {},
+  );
   new TapeSender(connection, { clock, names, audioOf: (channel) => offered.get(channel)?.audio });
   const control = new Control<never, OfferMessage>(connection, { onControl: () => undefined, onClosed: onEnded });
   for (const [channel, { audio, name, fed }] of offered) {

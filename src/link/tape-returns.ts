@@ -28,6 +28,8 @@ export interface TapeReturnsParts {
   readonly clock: Clock;
   /** Whether there is such a channel. */
   has(channel: string): boolean;
+  /** Whether they come from another machine. */
+  readonly isFar?: boolean;
   onError(error: unknown): void;
 }
 
@@ -81,8 +83,8 @@ export class TapeReturns {
       stream.destroy();
       return;
     }
-    const { clock, onError } = this.#parts;
-    const connection = new LinkConnection(stream, onError);
+    const { clock, onError, isFar } = this.#parts;
+    const connection = new LinkConnection(stream, onError, isFar ? { clock } : {});
     const receiver = new TapeReceiver(clock, Number.POSITIVE_INFINITY);
     const offerer: Offerer = { connection, receiver, offers: null, open: new Map(), delayed: new Map() };
     this.#offerers.add(offerer);

@@ -15,8 +15,6 @@ import type { TapeNames } from './tape-names.js';
 import { TapeSubscription } from './tape-subscription.js';
 import { type MessageReader, WireError } from './wire.js';
 
-/** Of one worker: one for each channel, and those whose end is not known yet. */
-const MOST_SUBSCRIPTIONS = 100_000;
 /** How far a tape's end has come is said no more often, unless there is more to say. */
 const GROWTH_MS = 250;
 
@@ -33,6 +31,8 @@ export class TapeSender implements AlarmHandler, MessageHandler {
   readonly #connection: LinkConnection;
   readonly #parts: TapeSenderParts;
   readonly #subscriptions = new Map<number, { readonly channel: string; readonly tape: TapeSubscription }>();
+  /** Of the subscriptions: one of each. */
+  readonly #channels = new Set<string>();
   /** Those with something to send, in turn. */
   #due: TapeSubscription[] = [];
   #alarm: Alarm | null = null;
@@ -88,8 +88,9 @@ export class TapeSender implements AlarmHandler, MessageHandler {
   #subscribe(id: number, message: MessageReader): void {
     const subscribe = readSubscribe(message);
     if (this.#subscriptions.has(id)) throw new WireError(`subscription ${id} is there`);
-    if (this.#subscriptions.size >= MOST_SUBSCRIPTIONS) throw new WireError('too many subscriptions');
-    const audio = this.#parts.audioOf(subscribe.channel);
+    const { channel } = subscribe;
+    if (this.#channels.has(channel)) throw new WireError('a second subscription of a channel');
+    const audio = this.#parts.audioOf(channel);
     if (audio === undefined) {
       this.#connection.begin(NO_TAPE).whole(id).end();
       this.#connection.flush();
@@ -101,17 +102,19 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     const onSegment = (subscription: TapeSubscription) => this.#noteSegment(subscription);
     const parts = { connection: this.#connection, clock, names, onDue, onSegment, onGrown };
     const tape = new TapeSubscription(id, audio, subscribe, parts);
-    this.#subscriptions.set(id, { channel: subscribe.channel, tape });
+    this.#subscriptions.set(id, { channel, tape });
+    this.#channels.add(channel);
     // A listener waits for it.
     this.#send();
   }
 
   #unsubscribe(id: number, message: MessageReader): void {
     message.end();
-    const subscription = this.#subscriptions.get(id)?.tape;
+    const { tape: subscription, channel } = this.#subscriptions.get(id) ?? {};
     if (subscription === undefined) return;
     subscription.close();
     this.#subscriptions.delete(id);
+    this.#channels.delete(channel!);
     this.#due = this.#due.filter((due) => due !== subscription);
     this.#grown = this.#grown.filter((grown) => grown !== subscription);
   }

@@ -73,7 +73,17 @@ export class WireReader {
   }
 }
 
-/** Reads a message's fields in turn. Each throws WireError where the message is too short. */
+/** What is counted stays below this, so that it can be counted on from there: segments, marks, subscriptions, bytes. */
+export const MAX_WHOLE = 2 ** 31 - 1;
+/** Of channels, hubs, metaids, mounts, verdicts. */
+export const MOST_NAME_BYTES = 4096;
+/** Of moments and durations in milliseconds, and of other numbers that are not counts. */
+const MAX_NUMBER = 2 ** 52;
+
+/**
+ * Reads a message's fields in turn. Each throws WireError where the message is too short, and where a value is out of the bounds that the caller
+ * names: the other end may be broken, or lie.
+ */
 export class MessageReader {
   readonly #bytes: Buffer;
   readonly #isOwn: boolean;
@@ -89,9 +99,9 @@ export class MessageReader {
     return this.#bytes[this.#take(1)]!;
   }
 
-  /** Of 4 bytes, 0 to 2³² - 1. */
-  whole(): number {
-    return this.#bytes.readUInt32LE(this.#take(4));
+  /** Of 4 bytes, 0 to `most`. */
+  whole(most = MAX_WHOLE): number {
+    return within(this.#bytes.readUInt32LE(this.#take(4)), 0, most);
   }
 
   /** Of 4 bytes, with a sign. */
@@ -99,27 +109,25 @@ export class MessageReader {
     return this.#bytes.readInt32LE(this.#take(4));
   }
 
-  /** Of 8 bytes, finite. */
-  number(): number {
-    const value = this.#bytes.readDoubleLE(this.#take(8));
-    if (!Number.isFinite(value)) throw new WireError(`${value}`);
-    return value;
+  /** Of 8 bytes. */
+  number(least = -MAX_NUMBER, most = MAX_NUMBER): number {
+    return within(this.#bytes.readDoubleLE(this.#take(8)), least, most);
   }
 
-  text(): string {
-    const length = this.whole();
+  text(mostBytes = MOST_NAME_BYTES): string {
+    const length = this.whole(mostBytes);
     const from = this.#take(length);
     return this.#bytes.toString('utf8', from, from + length);
   }
 
   /** Bytes with their length before them; to keep. */
-  blob(): Buffer {
-    return this.#keep(this.whole());
+  blob(mostBytes = MAX_WHOLE): Buffer {
+    return this.#keep(this.whole(mostBytes));
   }
 
   /** All that is left; to keep. */
-  rest(): Buffer {
-    return this.#keep(this.#bytes.length - this.#at);
+  rest(mostBytes = MAX_WHOLE): Buffer {
+    return this.#keep(within(this.#bytes.length - this.#at, 0, mostBytes));
   }
 
   /** @throws WireError where something is left */
@@ -143,4 +151,10 @@ export class MessageReader {
     this.#at = from + length;
     return from;
   }
+}
+
+function within(value: number, least: number, most: number): number {
+  // NaN is not.
+  if (value >= least && value <= most) return value;
+  throw new WireError(`${value} in place of ${least} to ${most}`);
 }

@@ -9,7 +9,7 @@ export interface HeadFacts {
   readonly genre: string;
   readonly url: string;
   readonly description: string;
-  readonly public: boolean | undefined;
+  readonly public?: boolean | undefined;
   /** For icy-br; 0: the bitrate of the frames. */
   readonly bitrateKbps: number;
   /** For ice-audio-info, which says what it leaves out by the frames. */

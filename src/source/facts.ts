@@ -13,7 +13,7 @@ export interface SourceFacts {
   /** http or https. */
   readonly url: string;
   readonly description: string;
-  readonly public: boolean | undefined;
+  readonly public?: boolean | undefined;
   /** kb/s. */
   readonly bitrateKbps: number;
   /** Hertz. */

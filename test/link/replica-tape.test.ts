@@ -126,7 +126,10 @@ class Story {
       throw error;
     };
     const parts = { clock: this.clock, names: this.names, audioOf: () => this.#served };
-    this.#sender = new TapeSender(new LinkConnection(asStream(pipe.hub), onBroken, MOST_QUEUED_BYTES), parts);
+    this.#sender = new TapeSender(
+      new LinkConnection(asStream(pipe.hub), onBroken, { mostQueuedBytes: MOST_QUEUED_BYTES }),
+      parts,
+    );
     this.receiver.connect(new LinkConnection(asStream(pipe.worker), onBroken));
   }
 
@@ -140,7 +143,7 @@ class Story {
       throw error;
     };
     const parts = { clock: this.clock, names: this.names, audioOf: () => this.audio };
-    new TapeSender(new LinkConnection(asStream(pipe.hub), onBroken, MOST_QUEUED_BYTES), parts);
+    new TapeSender(new LinkConnection(asStream(pipe.hub), onBroken, { mostQueuedBytes: MOST_QUEUED_BYTES }), parts);
     this.#middle.connect(new LinkConnection(asStream(pipe.worker), onBroken));
   }
 

@@ -226,7 +226,7 @@ t.test('over a local socket: channels of every kind at once', { timeout: patient
   for (let i = 0; i < 10; i++) {
     play(1000);
     for (const { audio } of channels.values())
-      audio.title(viewOf(`T${i}`, { id: `${i}`, version: i }), i % 2 === 0 ? 0 : 2500);
+      audio.title(viewOf(`T${i}`, { id: `${i}`, version: i, channel: audio.key }), i % 2 === 0 ? 0 : 2500);
     clock.advance(SETTLE_MS);
     if (i % 4 === 3) {
       socket.destroy();
