@@ -1,6 +1,9 @@
 /** The engine of a node of a cluster, as the server has it: its options, its lines in the log, its metrics. */
 
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type { Clock } from '../base/clock.js';
+import { AddressList } from '../base/ip.js';
 import { ClusterEngine } from '../cluster/cluster-engine.js';
 import { HeldLog } from '../cluster/held-log.js';
 import { RedisLog } from '../cluster/redis-log.js';
@@ -27,6 +30,8 @@ export interface ClusterParts extends EngineParts {
   onForeignChange: Deliver;
 }
 
+const BAD_RECORD = 'what is there is none of ours, or damaged: it is skipped';
+
 const NAMES: Readonly<Record<ClusterPlace, string>> = {
   Redis: 'Redis',
   'an origin': 'the origin',
@@ -38,7 +43,7 @@ function placeOf({ url, origins }: ClusterConfig): ClusterPlace {
 }
 
 /** How this machine comes to what all have in common. */
-function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig): () => Promise<SharedLog> {
+function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, clock: Clock): () => Promise<SharedLog> {
   const answerMs = cluster.answerSeconds * 1000;
   const pem = (path: string | undefined) => (path === undefined ? undefined : readFileSync(path));
   if (url !== undefined) {
@@ -55,7 +60,7 @@ function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig): () 
     let reason: unknown;
     for (const origin of origins) {
       try {
-        return new RemoteLog(await askForLog(origin, client), answerMs);
+        return new RemoteLog(await askForLog(origin, client), answerMs, clock);
       } catch (error) {
         reason = error;
       }
@@ -73,7 +78,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
   return new ClusterEngine({
     ...{ store: watchedStore(core, parts), sequence, has },
     options: { node, logEntries: cluster.logChanges, waitingChanges: cluster.waitingChanges },
-    open: wayToLog(cluster),
+    open: wayToLog(cluster, clock),
     wallMs: () => clock.wallMs(),
     deliver: (channel, change, isOwn) => (isOwn ? onChange(channel, change) : onForeignChange(channel, change)),
     onReached: (reason) => {
@@ -90,8 +95,26 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
         { channel },
         'too many changes wait to be sent: the oldest stand in the history here only',
       ),
+    onBad: badRecords(repeats),
     onError: (error) => repeats.warn('cluster', { err: error }, 'a problem with what all machines have in common'),
   });
+}
+
+/** Whether another machine may be asked at this URL: as TLS and `cluster.peers` have it. It stands in what all have in common, where others may write, too. */
+function peerCheck({ peers, tapes }: ClusterConfig): (url: string) => boolean {
+  const names = new Set(peers);
+  const networks = new AddressList(peers.filter((peer) => isIP(peer.split('/')[0]!) !== 0));
+  return (url) => {
+    const { protocol, hostname } = new URL(url);
+    if (tapes?.tls !== undefined && protocol !== 'https:') return false;
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    return peers.length === 0 || names.has(host) || networks.has(host);
+  };
+}
+
+/** What cannot be believed is skipped, and said with its place. */
+function badRecords(repeats: Core['repeats']): (place: string, reason: string) => void {
+  return (place, reason) => repeats.warn('bad record', { place, reason }, BAD_RECORD);
 }
 
 /** The audio that this node shares with others. Null: titles alone are shared. Before the sources run. */
@@ -112,7 +135,9 @@ export function makeSharedTapes(
       ...{ node: cluster.node, mayFeed: cluster.sources, host, port, advertise, secret: secret.export() },
       tls: tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
       ca: caFile === undefined ? undefined : readFileSync(caFile),
+      mayAsk: peerCheck(cluster),
     },
+    onBad: badRecords(repeats),
     onNameTwice: () =>
       repeats.warn(
         'cluster name',

@@ -12,14 +12,16 @@
 import { randomUUID } from 'node:crypto';
 import { retryLater, shuttingDown } from '../base/refusal.js';
 import type { Sequence } from '../feed/sequence.js';
+import { check } from '../metadata/record-schema.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
 import type { Engine } from '../titles/engine.js';
-import type { LogBell, LogEntry } from './log-entry.js';
+import type { BadEntry, BadLast, LogBell, LogEntry } from './log-entry.js';
 import { type Joined, type LogPlace, NodeLink } from './node-link.js';
 import { NOTHING, type Ordered } from './ordered.js';
+import { placeSchema } from './ordered-schema.js';
 import { Sender } from './sender.js';
-import { SharedChannel } from './shared-channel.js';
+import { playOf, SharedChannel } from './shared-channel.js';
 import type { Reply, SharedLog } from './shared-log.js';
 
 export interface ClusterOptions {
@@ -46,6 +48,8 @@ export interface ClusterEngineParts {
   onReached(reason: Error | null): void;
   /** A change that waited was dropped: there were too many. */
   onDropped(channel: string): void;
+  /** What cannot be believed was skipped. @param place where it stands @param reason for a person */
+  onBad(place: string, reason: string): void;
   onError(error: unknown): void;
 }
 
@@ -65,6 +69,8 @@ export class ClusterEngine implements Engine {
   #made = 0;
   /** Channels that have come since the last values were read. */
   readonly #unread = new Set<string>();
+  /** While the log is read after a joining: the plays whose entries it has, by channel. */
+  readonly #seen = new Map<string, Set<string>>();
   #log: SharedLog | null = null;
   #place: LogPlace;
   #savedPlace = '';
@@ -75,7 +81,7 @@ export class ClusterEngine implements Engine {
   constructor(parts: ClusterEngineParts) {
     const { options, store, sequence, onError } = parts;
     this.#parts = parts;
-    this.#place = (store.document(PLACE) as LogPlace | undefined) ?? { epoch: '', seq: 0, id: '' };
+    this.#place = check<LogPlace>(placeSchema, store.document(PLACE)).value ?? { epoch: '', seq: 0, id: '' };
     this.#link = new NodeLink({
       open: parts.open,
       place: () => this.#place,
@@ -83,6 +89,7 @@ export class ClusterEngine implements Engine {
       wallMs: parts.wallMs,
       onJoined: (joined) => this.#onJoined(joined),
       onEntry: (entry) => this.#onEntry(entry),
+      onCaughtUp: (isOther) => this.#onCaughtUp(isOther),
       onLost: (reason) => this.#onLost(reason),
       onClock: (aheadMs) => {
         this.#aheadMs = aheadMs;
@@ -128,8 +135,13 @@ export class ClusterEngine implements Engine {
     }
   }
 
-  #restart(shared: SharedChannel, last: Ordered | undefined, isOther: boolean): void {
-    const { options, onError } = this.#parts;
+  #restart(shared: SharedChannel, last: Ordered | BadLast | undefined, isOther: boolean): void {
+    const { options, onBad, onError } = this.#parts;
+    if (last !== undefined && 'bad' in last) {
+      onBad(`the last value of channel ${shared.channel}`, last.bad);
+      shared.skip(last.version).catch(onError);
+      return;
+    }
     const decided = { atMs: shared.base.state.now?.effectAtMs ?? 1, node: options.node };
     shared.restart(last ?? NOTHING, isOther, this.#newId(), decided).catch(onError);
   }
@@ -264,6 +276,7 @@ export class ClusterEngine implements Engine {
   #onJoined({ log, epoch, isOther, last }: Joined): void {
     this.#log = log;
     this.#place = last === null ? { ...this.#place, epoch } : { epoch, seq: this.#link.seq, id: '' };
+    this.#seen.clear();
     for (const shared of this.#channels.values()) {
       if (last !== null) this.#restart(shared, last.get(shared.channel), isOther);
       void this.#sender.flush(log, shared);
@@ -271,6 +284,21 @@ export class ClusterEngine implements Engine {
     if (last === null) void this.#readUnread(log);
     else this.#unread.clear();
     this.#parts.onReached(null);
+  }
+
+  /** All that the log has was read. Of another life of the data: what it lacks of the history here is sent, so that all nodes have the same. */
+  #onCaughtUp(isOther: boolean): void {
+    const { options, onError } = this.#parts;
+    const log = this.#log;
+    if (isOther && log !== null) {
+      for (const shared of this.#channels.values()) {
+        const decided = { atMs: 1, node: options.node };
+        shared
+          .sendHistory(this.#seen.get(shared.channel) ?? new Set(), () => this.#newId(), decided)
+          .then(() => this.#sender.flush(log, shared), onError);
+      }
+    }
+    this.#seen.clear();
   }
 
   #onLost(reason: Error): void {
@@ -281,15 +309,22 @@ export class ClusterEngine implements Engine {
     if (!this.#isClosed) this.#parts.onReached(reason);
   }
 
-  #onEntry(entry: LogEntry | LogBell): void {
-    const { sequence, has, onError } = this.#parts;
+  #onEntry(entry: LogEntry | LogBell | BadEntry): void {
+    const { sequence, has, onBad, onError } = this.#parts;
     const { seq, id } = entry;
     this.#place = { epoch: this.#place.epoch, seq, id };
+    if ('bad' in entry) {
+      onBad(`entry ${seq} of the log`, entry.bad);
+      if (has(entry.channel)) this.#channel(entry.channel).skip(entry.version).catch(onError);
+      this.#sender.onMade(id, null);
+      return;
+    }
     if (!('ordered' in entry)) {
       this.onBell();
       return;
     }
     const { channel, stamp, ordered, history } = entry;
+    if (this.#link.isCatchingUp) this.#noteSeen(channel, history);
     if (!has(channel)) {
       sequence.follow(stamp);
       return;
@@ -305,6 +340,12 @@ export class ClusterEngine implements Engine {
         },
       )
       .finally(() => sequence.settle(stamp));
+  }
+
+  #noteSeen(channel: string, history: LogEntry['history']): void {
+    const seen = this.#seen.get(channel) ?? new Set();
+    for (const entry of history) seen.add(playOf(entry));
+    this.#seen.set(channel, seen);
   }
 
   #ordered(shared: SharedChannel, state: ChannelState): Ordered {
@@ -327,9 +368,9 @@ export class ClusterEngine implements Engine {
   #channel(channel: string): SharedChannel {
     let shared = this.#channels.get(channel);
     if (shared === undefined) {
-      const { store, options, sequence, deliver, onError, onDropped } = this.#parts;
+      const { store, options, sequence, deliver, onError, onDropped, onBad } = this.#parts;
       shared = new SharedChannel({
-        ...{ channel, store, onUnsaved: onError, onDropped: () => onDropped(channel) },
+        ...{ channel, store, onBad, onUnsaved: onError, onDropped: () => onDropped(channel) },
         mostUnsent: options.waitingChanges,
         lastStamp: () => sequence.last,
         deliver: (change, isOwn) => {

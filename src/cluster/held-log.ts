@@ -6,6 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { NO_RANK } from './leases.js';
+import { MAX_LEASE_MS } from './scripts.js';
 import { type CommitAnswer, type LogArgs, LogLost, type Pairs, type Reply, type SharedLog } from './shared-log.js';
 
 type Entry = readonly [id: string, fields: readonly string[]];
@@ -99,6 +100,7 @@ export class HeldLog {
   lease(args: LogArgs): Reply {
     const [node, url, lasts, stale] = args.slice(0, LEASE_HEAD).map(String) as [string, string, string, string];
     const nowMs = Date.now();
+    const lastsMs = Math.min(Number(lasts), MAX_LEASE_MS);
     const answer: string[] = [];
     let isNews = false;
     const isTwice = this.#isTwice(node, url, nowMs);
@@ -106,7 +108,7 @@ export class HeldLog {
     for (let i = LEASE_HEAD; i < args.length; i += LEASE_FIELDS) {
       const [channel, wish, rankText, facts, known] = args.slice(i, i + LEASE_FIELDS).map(String) as string[];
       const owner = this.#ownerOf(channel!, nowMs);
-      const asked = { node, url, wish: Number(wish), rank: Number(rankText), tillMs: nowMs + Number(lasts) };
+      const asked = { node, url, wish: Number(wish), rank: Number(rankText), tillMs: nowMs + lastsMs };
       if (changeOwner(owner, asked, nowMs, Number(stale))) isNews = true;
       if (owner.node === node && facts !== '') {
         owner.facts++;

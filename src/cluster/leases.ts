@@ -4,6 +4,8 @@
  * channel for its own listeners (shared-audio.ts).
  */
 
+import { z } from 'zod';
+import { must } from '../metadata/record-schema.js';
 import type { Reply } from './shared-log.js';
 
 export interface LeaseOwner {
@@ -41,6 +43,8 @@ export interface LeasesParts {
   channels(): Iterable<readonly [channel: string, leased: Leased]>;
   /** Another node has this one's name. */
   onNameTwice(): void;
+  /** As ClusterEngineParts has it. */
+  onBad(place: string, reason: string): void;
   onError(error: unknown): void;
 }
 
@@ -53,6 +57,17 @@ export const KNOWN_MS = 4000;
 export const NO_RANK = 999;
 export const EXPECTS_RANK = 998;
 const FIELDS = 7;
+/** Of what is said of a channel's audio. */
+const MAX_FACTS = 1024 * 1024;
+
+const node = z.string().regex(/^[A-Za-z0-9._-]{0,64}$/);
+const url = z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(1024)]);
+const number = z
+  .string()
+  .regex(/^\d{1,15}$/)
+  .transform(Number);
+/** What Redis answers for one channel (scripts.ts, LEASE): node, url, epoch, node and url of the owner before, version of the facts, facts. */
+const leaseSchema = z.tuple([node, url, number, node, url, number, z.string().max(MAX_FACTS)]);
 
 export class Leases {
   readonly #parts: LeasesParts;
@@ -128,23 +143,24 @@ export class Leases {
       if (answer === null || this.#isClosed) return;
       if (answer[asked.length * FIELDS] === '1') this.#parts.onNameTwice();
       for (const [i, [channel, leased]] of asked.entries()) {
-        const fields = answer.slice(i * FIELDS, (i + 1) * FIELDS) as [
-          string,
-          string,
-          string,
-          string,
-          string,
-          string,
-          string,
-        ];
-        const [node, url, epoch, beforeNode, beforeUrl, version, facts] = fields;
-        if (facts !== '') this.#known.set(channel, version);
-        if (node === this.#parts.node && version === '0') leased.onUnsaid();
-        leased.onOwner({ node, url, epoch: Number(epoch), beforeNode, beforeUrl, facts, askedMs });
+        this.#onAnswer(channel, leased, answer.slice(i * FIELDS, (i + 1) * FIELDS), askedMs);
       }
     } catch (error) {
       for (const [, leased] of asked) leased.onUnsaid();
       this.#parts.onError(error);
+    }
+  }
+
+  /** One channel's. What cannot be believed changes nothing. */
+  #onAnswer(channel: string, leased: Leased, fields: readonly string[], askedMs: number): void {
+    try {
+      const [node, url, epoch, beforeNode, beforeUrl, version, facts] = must(leaseSchema, fields);
+      if (node === this.#parts.node && version === 0) leased.onUnsaid();
+      leased.onOwner({ node, url, epoch, beforeNode, beforeUrl, facts, askedMs });
+      if (facts !== '') this.#known.set(channel, String(version));
+    } catch (error) {
+      this.#parts.onBad(`the lease of channel ${channel}`, (error as Error).message);
+      leased.onUnsaid();
     }
   }
 }

@@ -1,8 +1,13 @@
-/** An entry of the log in Redis, and the last value of a channel there, as text and as they are used (scripts.ts). */
+/**
+ * An entry of the log in Redis, and the last value of a channel there, as text and as they are used (scripts.ts). Both may be of another node, another
+ * version, or nobody of ours: what cannot be believed is a value that says why, since the log goes on behind it.
+ */
 
 import type { TrackRecord } from '../metadata/record.js';
+import { CheckError, must, parseJson, stamp as stampSchema } from '../metadata/record-schema.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import type { Ordered } from './ordered.js';
+import { changeId, nodeName, readHistory, readOrdered, readVersion } from './ordered-schema.js';
 import type { Reply } from './shared-log.js';
 
 export interface LogEntry {
@@ -23,29 +28,87 @@ export interface LogBell {
   readonly id: string;
 }
 
-/** Throws an Error where it is not one of ours. */
-export function readEntry(reply: Reply): LogEntry | LogBell {
-  const [id, list] = reply as readonly [string, readonly string[]];
-  const field = (name: string): string => {
-    const place = list.indexOf(name);
-    if (place === -1 || place % 2 !== 0) throw new Error(`entry ${id} of the log in Redis has no ${name}`);
-    return list[place + 1]!;
-  };
-  const seq = Number(id.split('-')[0]);
-  if (field('c') === '') return { seq, channel: '', id: field('p') };
-  const stamp = Number(field('s'));
-  const ordered = withStamp(JSON.parse(field('o')) as Ordered, stamp);
-  const history = (JSON.parse(field('h')) as HistoryEntry[]).map((entry) => ({
-    ...entry,
-    record: stampedRecord(entry.record, ordered.state.version, stamp),
-  }));
-  return { seq, channel: field('c'), id: field('p'), node: field('n'), stamp, ordered, history };
+/** One that cannot be believed. */
+export interface BadEntry {
+  readonly seq: number;
+  /** '': not known. */
+  readonly channel: string;
+  readonly id: string;
+  /** Of the channel behind it, by which the next change is decided; null: not known. */
+  readonly version: number | null;
+  /** Why, for a person. */
+  readonly bad: string;
 }
 
-/** `stamp JSON`. Throws an Error where it is none. */
-export function readLast(text: string): Ordered {
+/** A last value that cannot be believed, and its version, where that can be. */
+export interface BadLast {
+  readonly version: number | null;
+  readonly bad: string;
+}
+
+/** Throws an Error where it has no place in the log. */
+export function readEntry(reply: Reply): LogEntry | LogBell | BadEntry {
+  const [id, list] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
+  const seq = typeof id === 'string' && /^\d{1,15}-\d+$/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
+  if (Number.isNaN(seq)) throw new Error('what came of the log has no number');
+  const fields = fieldsOf(list);
+  const channel = fields.get('c') ?? '';
+  try {
+    const field = (name: string): string => {
+      const text = fields.get(name);
+      if (text === undefined) throw new CheckError(`it has no ${name}`);
+      return text;
+    };
+    if (field('c') === '') return { seq, channel: '', id: must(changeId, field('p')) };
+    const stamp = must(stampSchema, Number(field('s')));
+    const ordered = withStamp(readOrdered(channel, parseJson(field('o'))), stamp);
+    const history = readHistory(channel, parseJson(field('h'))).map((entry) => ({
+      ...entry,
+      record: stampedRecord(entry.record, ordered.state.version, stamp),
+    }));
+    return {
+      ...{ seq, channel, stamp, ordered, history },
+      id: must(changeId, field('p')),
+      node: must(nodeName, field('n')),
+    };
+  } catch (error) {
+    return {
+      seq,
+      channel,
+      id: fields.get('p') ?? '',
+      version: readVersion(Number(fields.get('v'))),
+      bad: reasonOf(error),
+    };
+  }
+}
+
+/** `stamp JSON`. */
+export function readLast(channel: string, text: string): Ordered | BadLast {
   const space = text.indexOf(' ');
-  return withStamp(JSON.parse(text.slice(space + 1)) as Ordered, Number(text.slice(0, space)));
+  let value: unknown;
+  try {
+    value = parseJson(text.slice(space + 1));
+    return withStamp(readOrdered(channel, value), must(stampSchema, Number(text.slice(0, space))));
+  } catch (error) {
+    const { version } = (value as { state?: { version?: unknown } } | undefined)?.state ?? {};
+    return { version: readVersion(version), bad: reasonOf(error) };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof CheckError) return error.message;
+  throw error;
+}
+
+/** Names → texts; of a list that is none, nothing. */
+function fieldsOf(list: unknown): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  if (!Array.isArray(list)) return fields;
+  for (let i = 0; i + 1 < list.length; i += 2) {
+    const [name, text] = [list[i], list[i + 1]] as [unknown, unknown];
+    if (typeof name === 'string' && typeof text === 'string') fields.set(name, text);
+  }
+  return fields;
 }
 
 /** The stamp is Redis's to give, so it stands beside the text. */

@@ -38,7 +38,7 @@ export function merge(base: Ordered, unsent: Unsent): Merged | null {
   const takesNext = unsent.next !== undefined && isNewNext(base, unsent, isAlone, now.now);
   const next = takesNext ? renumberedNext(unsent, version) : nextPart(state);
   const held = mergedHeld(state, unsent);
-  const history = isAlone ? unsent.history : mergedHistory(state, unsent, takesNow ? now : null, version);
+  const history = isAlone ? unsent.history : mergedHistory(state, unsent, takesNow ? now : null);
   const isRaised = unsent.version > state.version;
   if (!takesNow && !takesNext && held === state.held && history.length === 0 && !isRaised) return null;
   const merged: ChannelState = { ...state, version, ...now, ...next, held };
@@ -120,7 +120,7 @@ function mergedHeld({ held }: ChannelState, unsent: Unsent): ChannelState['held'
 }
 
 /** While they were apart both titles were on air, each at its nodes: their entries overlap. @param taken null: the other node's stays in force */
-function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | null, version: number): HistoryEntry[] {
+function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | null): HistoryEntry[] {
   const own = unsent.history.find(({ record, toMs }) => toMs === null && record.version === unsent.version);
   const record = unsent.now?.now ?? null;
   if (record === null || own === undefined) return [...unsent.history];
@@ -129,7 +129,7 @@ function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | nul
     return [{ ...own, toMs: Math.max(own.fromMs, state.onAirSinceMs) }];
   }
   const begins: HistoryEntry = { record: taken.now!, fromMs: own.fromMs, toMs: null };
-  const history = version === unsent.version ? [begins] : [{ ...begins, wasVersion: unsent.version }];
+  const history = [begins];
   if (state.now === null || !isTitle(state.now)) return history;
   const fromMs = state.onAirSinceMs;
   return [{ record: state.now, fromMs, toMs: Math.max(fromMs, own.fromMs) }, ...history];

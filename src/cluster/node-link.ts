@@ -4,9 +4,10 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import type { LogBell, LogEntry } from './log-entry.js';
-import { readEntry, readLast } from './log-entry.js';
+import { checkedLog } from './checked-log.js';
+import { type BadEntry, type BadLast, type LogBell, type LogEntry, readEntry, readLast } from './log-entry.js';
 import type { Ordered } from './ordered.js';
+import { nodeName } from './ordered-schema.js';
 import type { CommitAnswer, LogArgs, Pairs, SharedLog } from './shared-log.js';
 
 /** How far a node has come in the log. */
@@ -24,8 +25,11 @@ export interface Joined {
   /** The data lives another life than the one that this node knows: what it has may be missing there. */
   readonly isOther: boolean;
   /** By channel, all of them; null: the log goes on from the node's place. */
-  readonly last: ReadonlyMap<string, Ordered> | null;
+  readonly last: LastValues | null;
 }
+
+/** By channel. */
+export type LastValues = ReadonlyMap<string, Ordered | BadLast>;
 
 export interface NodeLinkParts {
   /** A way to what all nodes have in common. Rejects where there is none now. */
@@ -35,19 +39,23 @@ export interface NodeLinkParts {
   wallMs(): number;
   onJoined(joined: Joined): void;
   /** With consecutive numbers. */
-  onEntry(entry: LogEntry | LogBell): void;
+  onEntry(entry: LogEntry | LogBell | BadEntry): void;
   onLost(reason: Error): void;
+  /** All that the log had at the joining was read. @param isOther as Joined has it */
+  onCaughtUp(isOther: boolean): void;
   /** How far the clock of the log is before this one's, milliseconds. */
   onClock(aheadMs: number): void;
 }
 
 /** What one read takes at most, and how long it waits: by then it is known to be alive. */
-const READ_ENTRIES = 500;
+const READ_ENTRIES = 100;
 const READ_WAIT_MS = 1000;
 /** A node that has not been here for longer is forgotten: names may come and go. */
 const FORGOTTEN_MS = 86_400_000;
 /** How often the clock is asked. */
 const CLOCK_ASKS = 3;
+/** When a node was here last, and where it gives its tapes. */
+const NODE = /^(\d{1,15}) (https?:\/\/\S{1,1024})$/;
 /** Between two attempts. */
 const RETRY_MS = 200;
 
@@ -56,6 +64,10 @@ export class NodeLink {
   #log: SharedLog | null = null;
   #epoch = '';
   #seq = 0;
+  /** It reads what the log has, from its first entry on, for the history: the last values are known, and gaps cost nothing else. */
+  #isFromStart = false;
+  /** The last entry that the log had at the joining; null: all of that was read. */
+  #joined: { readonly seq: number; readonly isOther: boolean } | null = null;
   /** What is between the place and the log is not known. */
   #misses = false;
   #readMs = performance.now();
@@ -87,13 +99,18 @@ export class NodeLink {
     await this.#running;
   }
 
+  /** What the log had at the joining is still being read. */
+  get isCatchingUp(): boolean {
+    return this.#joined !== null;
+  }
+
   /** The number of the last entry that was read. */
   get seq(): number {
     return this.#seq;
   }
 
   /** What all agree on, of these channels; those of which there is nothing are left out. Rejects as the log does. */
-  async last(log: SharedLog, channels: readonly string[]): Promise<ReadonlyMap<string, Ordered>> {
+  async last(log: SharedLog, channels: readonly string[]): Promise<LastValues> {
     return readAll(await log.last(channels));
   }
 
@@ -114,8 +131,10 @@ export class NodeLink {
   async nodes(log: SharedLog): Promise<ReadonlyMap<string, { readonly seenMs: number; readonly url: string }>> {
     const nodes = new Map<string, { readonly seenMs: number; readonly url: string }>();
     for (const [node, text] of await log.nodes()) {
-      const [seenMs, url = ''] = text.split(' ');
-      nodes.set(node, { seenMs: Number(seenMs), url });
+      const [, seenMs, url] = NODE.exec(text) ?? [];
+      // None of ours: nobody is there.
+      if (seenMs !== undefined && nodeName.safeParse(node).success)
+        nodes.set(node, { seenMs: Number(seenMs), url: url! });
     }
     const lastMs = Math.max(0, ...[...nodes.values()].map(({ seenMs }) => seenMs));
     const gone = [...nodes].flatMap(([node, { seenMs }]) => (lastMs - seenMs > FORGOTTEN_MS ? [node] : []));
@@ -141,11 +160,18 @@ export class NodeLink {
     }
   }
 
+  #caughtUp({ isOther, seq }: { readonly seq: number; readonly isOther: boolean }): void {
+    this.#joined = null;
+    this.#isFromStart = false;
+    this.#seq = Math.max(this.#seq, seq);
+    this.#parts.onCaughtUp(isOther);
+  }
+
   async #join(): Promise<void> {
     const { open, place, lastStamp, wallMs, onJoined, onLost, onClock } = this.#parts;
     let log: SharedLog | null = null;
     try {
-      log = await open();
+      log = checkedLog(await open());
       const { epoch: mine, seq: mySeq, id } = place();
       const claimed = this.#misses ? [mine, 0, ''] : [mine, mySeq, id];
       const args = [randomUUID(), ...claimed, lastStamp()];
@@ -154,7 +180,9 @@ export class NodeLink {
       const last = goesOn === 1 ? null : readAll(await log.last(null));
       if (this.#isClosed) throw new Error('it is closed');
       this.#epoch = epoch;
-      this.#seq = goesOn === 1 ? mySeq : seq;
+      this.#seq = goesOn === 1 ? mySeq : 0;
+      this.#isFromStart = goesOn === 0;
+      this.#joined = { seq, isOther: epoch !== mine };
       this.#misses = false;
       this.#log = log;
       log.onLost = onLost;
@@ -181,11 +209,16 @@ export class NodeLink {
         if (replies.length < READ_ENTRIES) this.#readMs = performance.now();
         for (const reply of replies) {
           const entry = readEntry(reply);
+          // None of ours: Redis has more than one behind a number.
+          if (entry.seq <= this.#seq) continue;
+          if (this.#joined !== null && entry.seq > this.#joined.seq) this.#caughtUp(this.#joined);
           // What is missing was trimmed before it was read.
-          if (entry.seq !== this.#seq + 1) return this.rejoin();
+          if (entry.seq !== this.#seq + 1 && !this.#isFromStart) return this.rejoin();
           this.#seq = entry.seq;
           this.#parts.onEntry(entry);
         }
+        const joined = this.#joined;
+        if (joined !== null && (this.#seq >= joined.seq || replies.length === 0)) this.#caughtUp(joined);
       }
     } catch {
       // The connection has said why; what cannot be read is of no use.
@@ -208,6 +241,6 @@ async function aheadMs(log: SharedLog, wallMs: () => number): Promise<number> {
   return best;
 }
 
-function readAll(pairs: Pairs): ReadonlyMap<string, Ordered> {
-  return new Map(pairs.map(([channel, text]) => [channel, readLast(text)]));
+function readAll(pairs: Pairs): LastValues {
+  return new Map(pairs.map(([channel, text]) => [channel, readLast(channel, text)]));
 }

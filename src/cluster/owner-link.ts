@@ -76,7 +76,7 @@ export class OwnerLink {
       const stream = await ask(url);
       if (this.#isClosed || ownerUrl() !== url) stream.destroy();
       else {
-        const connection = new LinkConnection(stream, onError);
+        const connection = new LinkConnection(stream, onError, { clock });
         this.#connection = connection;
         this.lostSinceMs = Number.POSITIVE_INFINITY;
         this.#receiver.connect(connection);

@@ -4,6 +4,9 @@ import { Redis, type RedisOptions } from './redis.js';
 import { COMMIT, HELLO, KEYS, LEASE, LEASE_KEYS } from './scripts.js';
 import type { CommitAnswer, LogArgs, Pairs, Reply, SharedLog } from './shared-log.js';
 
+/** Ours are `seq-0`: what others have put behind one is not read again and again. */
+const BEHIND_ALL = '18446744073709551615';
+
 export class RedisLog implements SharedLog {
   readonly #redis: Redis;
   readonly #prefix: string;
@@ -62,7 +65,7 @@ export class RedisLog implements SharedLog {
   }
 
   entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly Reply[]> {
-    return this.#redis.entriesAfter(this.#keyOf('log'), `${seq}-0`, most, waitMs);
+    return this.#redis.entriesAfter(this.#keyOf('log'), `${seq}-${BEHIND_ALL}`, most, waitMs);
   }
 
   async nodes(): Promise<Pairs> {

@@ -4,7 +4,9 @@ import type { Clock } from '../base/clock.js';
 import type { Channel } from '../channel/channel.js';
 import { areSame, factsOf, LinkedLive, NO_FACTS } from '../link/channel-facts.js';
 import type { ChannelFacts } from '../link/control.js';
+import { factsSchema } from '../link/facts-schema.js';
 import { sharedMs } from '../link/shared-time.js';
+import { must, parseJson } from '../metadata/record-schema.js';
 
 export class RemoteFacts {
   /** What is known of a channel that is fed elsewhere. */
@@ -47,10 +49,10 @@ export class RemoteFacts {
     this.#said = null;
   }
 
-  /** It was said by another node. */
+  /** It was said by another node. @throws CheckError where it is nothing of the kind: what was known stays */
   set(text: string): void {
+    const { silentSinceMs, missingSinceMs, ...facts } = readFacts(text);
     this.#said = null;
-    const { silentSinceMs, missingSinceMs, ...facts } = JSON.parse(text) as ChannelFacts;
     const moments = { silentSinceMs: this.#toShared(silentSinceMs), missingSinceMs: this.#toShared(missingSinceMs) };
     this.#facts = { ...facts, ...moments };
     this.live.set(this.#facts, this.#clock);
@@ -68,4 +70,8 @@ export class RemoteFacts {
     const agoMs = Math.max(0, this.#clock.wallMs() + this.#aheadMs() - ms);
     return sharedMs(this.#clock, this.#clock.now()) - agoMs;
   }
+}
+
+function readFacts(text: string): ChannelFacts {
+  return must<ChannelFacts>(factsSchema, parseJson(text));
 }

@@ -6,8 +6,11 @@
  */
 
 import type { Duplex } from 'node:stream';
+import { z } from 'zod';
+import type { Clock } from '../base/clock.js';
 import { LinkConnection } from '../link/connection.js';
-import { type MessageReader, WireError } from '../link/wire.js';
+import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from '../link/wire.js';
+import { check, must, parseJson } from '../metadata/record-schema.js';
 import {
   type CommitAnswer,
   type LogArgs,
@@ -23,10 +26,32 @@ const LOG = 64;
 /** What an origin does for another node. */
 const ASKS = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget'] as const;
 type LogAsk = (typeof ASKS)[number];
-/** Questions of a node that wait at once: more are none of ours. */
+/** Questions of a node that wait at once: no version of ours has more. */
 const MOST_WAITING = 10_000;
+/** Of one question: leases of all channels, with some fields each. */
+const MAX_ARGS = 1_000_000;
+/** Of one read of the log, as a node makes it (node-link.ts), with room for a later version. */
+const MAX_ENTRIES = 1000;
+const MAX_WAIT_MS = 60_000;
 /** How many times longer a long answer may take. */
 const LONG_TIMES = 10;
+
+const args = z.array(z.union([z.string(), z.number()])).max(MAX_ARGS);
+const names = z.array(z.string()).max(MAX_ARGS);
+const questions = {
+  timeMs: z.tuple([]),
+  epoch: z.tuple([]),
+  hello: z.tuple([args]),
+  commit: z.tuple([args]),
+  lease: z.tuple([args]),
+  last: z.tuple([names.nullable()]),
+  entriesAfter: z.tuple([z.int().min(0), z.int().min(1).max(MAX_ENTRIES), z.int().min(0).max(MAX_WAIT_MS)]),
+  nodes: z.tuple([]),
+  forget: z.tuple([names]),
+} satisfies Record<LogAsk, z.ZodType>;
+const id = z.int().min(1);
+const questionSchema = z.object({ id, ask: z.enum(ASKS), args: z.array(z.any()) });
+const answerSchema = z.union([z.object({ id, answer: z.any() }), z.object({ id, error: z.string() })]);
 
 interface LogQuestion {
   readonly id: number;
@@ -45,15 +70,19 @@ export class RemoteLog implements SharedLog {
   onLost: (reason: Error) => void = () => undefined;
 
   /** @param stream behind the answer of an origin @param answerMs how long an answer may take */
-  constructor(stream: Duplex, answerMs: number) {
+  constructor(stream: Duplex, answerMs: number, clock: Clock) {
     this.#answerMs = answerMs;
     let why: unknown;
-    this.#connection = new LinkConnection(stream, (error) => {
-      why = error;
-    });
+    this.#connection = new LinkConnection(
+      stream,
+      (error) => {
+        why = error;
+      },
+      { clock },
+    );
     this.#connection.handle(LOG, LOG, {
       onMessage: (_, message) => {
-        const answered = read<LogAnswer>(message);
+        const answered = read<LogAnswer>(message, answerSchema);
         this.#waiting.get(answered.id)?.(answered);
       },
       onDrain: () => undefined,
@@ -115,6 +144,7 @@ export class RemoteLog implements SharedLog {
 export async function serveLog(
   stream: Duplex,
   open: () => Promise<SharedLog>,
+  clock: Clock,
   onError: (error: unknown) => void,
 ): Promise<void> {
   let log: SharedLog;
@@ -125,7 +155,7 @@ export async function serveLog(
     stream.destroy();
     return;
   }
-  const connection = new LinkConnection(stream, onError);
+  const connection = new LinkConnection(stream, onError, { clock });
   log.onLost = () => connection.close();
   let waiting = 0;
   const answer = async ({ id, ask, args }: LogQuestion) => {
@@ -140,23 +170,23 @@ export async function serveLog(
   };
   connection.handle(LOG, LOG, {
     onMessage: (_, message) => {
-      const asked = read<LogQuestion>(message);
-      if (!ASKS.includes(asked.ask) || !Array.isArray(asked.args) || ++waiting > MOST_WAITING) {
-        throw new WireError('no question of a node');
-      }
-      void answer(asked);
+      const { id, ask, args } = read<LogQuestion>(message, questionSchema);
+      const { value, bad } = check<readonly unknown[]>(questions[ask], args);
+      if (bad !== null) throw new WireError(`a question for ${ask} cannot be read: ${bad}`);
+      if (++waiting > MOST_WAITING) throw new WireError(`more than ${MOST_WAITING} questions at once`);
+      void answer({ id, ask, args: value });
     },
     onDrain: () => undefined,
     onClosed: () => log.close(),
   });
-  if (stream.destroyed) log.close();
+  if (stream.destroyed) connection.close();
 }
 
-function read<T>(message: MessageReader): T {
+function read<T>(message: MessageReader, schema: z.ZodType<T>): T {
   try {
-    return JSON.parse(message.text()) as T;
+    return must(schema, parseJson(message.text(MOST_MESSAGE_BYTES)));
   } catch (error) {
-    throw new WireError('a message of the log cannot be read', { cause: error });
+    throw new WireError(`a message of the log cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -10,6 +10,22 @@
  *   log     a stream with the id `seq-0`: c channel ('' : a bell, see LEASE), v version, p id, n node, s stamp (0: no record), o what all agree on, h history
  */
 
+import { MAX_MOMENT_MS } from '../metadata/record-schema.js';
+
+/** Any client of Redis may have put anything there: what does not match counts as absent. */
+const WHOLE = `
+local function whole(text, most)
+  local n = tonumber(text)
+  if n and n >= 0 and n <= most and n == math.floor(n) then return n end
+  return nil
+end
+`;
+/** Of stamps, which are close to the clock in milliseconds, and of what is counted (../metadata/record-schema.ts). */
+const [MAX_STAMP, MAX_COUNT] = [MAX_MOMENT_MS, 2 ** 52].map((number) => number.toFixed(0));
+
+/** How long a lease may last at most, whatever a node asks for. */
+export const MAX_LEASE_MS = 60_000;
+
 export const KEYS = ['epoch', 'meta', 'version', 'last', 'done', 'log'] as const;
 
 /**
@@ -17,10 +33,19 @@ export const KEYS = ['epoch', 'meta', 'version', 'last', 'done', 'log'] as const
  * its last stamp.
  * @returns epoch, seq, 1: the node's place is in the log still
  */
-export const HELLO = `
+export const HELLO = `${WHOLE}
 local epoch = redis.call('GET', KEYS[1])
-local seq = tonumber(redis.call('HGET', KEYS[2], 'seq') or '0')
+local seq = whole(redis.call('HGET', KEYS[2], 'seq') or '0', ${MAX_COUNT})
+local top = redis.call('XREVRANGE', KEYS[6], '+', '-', 'COUNT', 1)
+local topSeq = top[1] and tonumber(string.match(top[1][1], '^(%d+)-')) or 0
 local goesOn = 0
+if not seq or topSeq > seq then
+  -- None of ours: what follows goes behind it, where that can be.
+  if topSeq > ${MAX_COUNT} then redis.call('DEL', KEYS[6]) end
+  seq = topSeq > ${MAX_COUNT} and 0 or topSeq
+  redis.call('HSET', KEYS[2], 'seq', string.format('%.0f', seq))
+  epoch = nil
+end
 if not epoch then
   epoch = ARGV[1]
   redis.call('SET', KEYS[1], epoch)
@@ -39,7 +64,7 @@ elseif epoch == ARGV[2] then
     goesOn = 1
   end
 end
-local stamp = tonumber(redis.call('HGET', KEYS[2], 'stamp') or '0')
+local stamp = whole(redis.call('HGET', KEYS[2], 'stamp') or '0', ${MAX_STAMP}) or 0
 -- Always: a server that takes no changes must not be joined.
 redis.call('HSET', KEYS[2], 'stamp', string.format('%.0f', math.max(stamp, tonumber(ARGV[5]))))
 return {epoch, seq, goesOn}
@@ -50,19 +75,19 @@ return {epoch, seq, goesOn}
  * record, the node's last stamp, what all agree on, history, id, node, how many entries the log keeps.
  * @returns 'ok' and seq; 'stale' and the version there; 'done' and the log's last seq: it is in the log already; 'epoch': it is another
  */
-export const COMMIT = `
+export const COMMIT = `${WHOLE}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'epoch', 0} end
 local field = ARGV[10] .. ' ' .. ARGV[2]
 if redis.call('HGET', KEYS[5], field) == ARGV[9] then
   return {'done', tonumber(redis.call('HGET', KEYS[2], 'seq') or '0')}
 end
-local version = redis.call('HGET', KEYS[3], ARGV[2]) or '0'
-if version ~= ARGV[3] then return {'stale', tonumber(version)} end
+local version = whole(redis.call('HGET', KEYS[3], ARGV[2]) or '0', ${MAX_COUNT})
+if version and version ~= tonumber(ARGV[3]) then return {'stale', version} end
 local stamp = '0'
 if ARGV[5] == '1' then
   local time = redis.call('TIME')
   local nowMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-  local last = tonumber(redis.call('HGET', KEYS[2], 'stamp') or '0')
+  local last = whole(redis.call('HGET', KEYS[2], 'stamp') or '0', ${MAX_STAMP}) or 0
   stamp = string.format('%.0f', math.max(nowMs, last + 1, tonumber(ARGV[6]) + 1))
   redis.call('HSET', KEYS[2], 'stamp', stamp)
 end
@@ -88,8 +113,22 @@ export const LEASE_KEYS = ['owner', 'facts', 'node', 'meta', 'log'] as const;
  * @returns for each channel: node, url, epoch, node and url of the owner before, version of the facts, facts ('' : known); and at the end '1' where another node has asked in this
  * one's name a moment ago. Where there is another owner, or news of one, that stands in the log as a bell: all nodes ask at once.
  */
-export const LEASE = `
-local node, url, lasts, stale = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+export const LEASE = `${WHOLE}
+local function ownerOf(text, now)
+  local nobody = {node = '', url = '', epoch = math.floor(now / 1000), till = 0, renewed = 0, rank = 999, before = '', beforeUrl = '', facts = 0}
+  if not text then return nobody end
+  local ok, owner = pcall(cjson.decode, text)
+  if not ok or type(owner) ~= 'table' then return nobody end
+  for name, value in pairs(nobody) do
+    if type(owner[name]) ~= type(value) then return nobody end
+    -- A rank may lie between two places.
+    if type(value) == 'number' and not whole(math.floor(owner[name]), ${MAX_COUNT}) then return nobody end
+  end
+  -- No lease is longer than those that are given, but where the clock was set back.
+  if owner.till > now + 2 * ${MAX_LEASE_MS} or owner.renewed > now + 2 * ${MAX_LEASE_MS} then return nobody end
+  return owner
+end
+local node, url, lasts, stale = ARGV[1], ARGV[2], math.min(tonumber(ARGV[3]), ${MAX_LEASE_MS}), tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local answer = {}
@@ -98,13 +137,12 @@ local was = redis.call('HGET', KEYS[3], node)
 local isTwice = 0
 if was then
   local seen, at = string.match(was, '^(%d+) (.*)$')
-  if at ~= url and now - tonumber(seen) < 2000 then isTwice = 1 end
+  if seen and at ~= url and now - tonumber(seen) < 2000 then isTwice = 1 end
 end
 redis.call('HSET', KEYS[3], node, string.format('%.0f', now) .. ' ' .. url)
 for i = 5, #ARGV, 5 do
   local channel, wish, rank, facts, known = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4]
-  local text = redis.call('HGET', KEYS[1], channel)
-  local owner = text and cjson.decode(text) or {node = '', url = '', epoch = math.floor(now / 1000), till = 0, renewed = 0, rank = 999, before = '', beforeUrl = '', facts = 0}
+  local owner = ownerOf(redis.call('HGET', KEYS[1], channel), now)
   local isMine = owner.node == node
   local isAlive = owner.node ~= '' and owner.till > now
   local changed = false

@@ -132,7 +132,12 @@ export class Sender {
     try {
       const [verdict, number] = await link.commit(log, args);
       if (verdict === 'ok') return 'sent';
-      if (verdict === 'stale' && !(await this.#isKnown(log, shared, number))) link.rejoin();
+      if (verdict === 'stale' && !(await this.#isKnown(log, shared, number))) {
+        // All last values have been read since: nobody can say what that version is.
+        if (shared.unknownVersion === number) await shared.skip(number);
+        else link.rejoin();
+        shared.unknownVersion = number;
+      }
       return verdict === 'epoch' ? 'lost' : verdict;
     } catch (error) {
       if (!(error instanceof LogLost)) {

@@ -8,6 +8,7 @@
  */
 
 import type { Duplex } from 'node:stream';
+import type { Clock } from '../base/clock.js';
 import { LinkConnection, type MessageHandler } from '../link/connection.js';
 import {
   ASK,
@@ -40,6 +41,7 @@ export interface SessionBridgeParts {
   readonly counts: ClusterCounts;
   /** Whether there is such a channel here. */
   has(channel: string): boolean;
+  readonly clock: Clock;
   /** Unix milliseconds by the clock of the cluster. */
   clusterMs(): number;
   onClosed(): void;
@@ -63,7 +65,7 @@ export class SessionBridge implements MessageHandler {
 
   constructor(stream: Duplex, parts: SessionBridgeParts) {
     this.#parts = parts;
-    this.#connection = new LinkConnection(stream, parts.onError);
+    this.#connection = new LinkConnection(stream, parts.onError, { clock: parts.clock });
     this.#writer = new SessionWriter(this.#connection);
     this.#port = this.#makePort();
     this.#there = parts.counts.enter();

@@ -1,6 +1,7 @@
 /** The bridges to all other machines (session-bridge.ts): of two machines the one whose name comes first connects, again and again while the other is there. */
 
 import type { Duplex } from 'node:stream';
+import type { Clock } from '../base/clock.js';
 import { FIRST_NODE, type SessionRegistry } from '../link/session-registry.js';
 import type { ClusterCounts } from './cluster-counts.js';
 import { SessionBridge } from './session-bridge.js';
@@ -11,6 +12,7 @@ export interface SessionBridgesParts {
   readonly node: string;
   readonly counts: ClusterCounts;
   has(channel: string): boolean;
+  readonly clock: Clock;
   clusterMs(): number;
   ask(url: string): Promise<Duplex>;
   onError(error: unknown): void;
@@ -54,9 +56,9 @@ export class SessionBridges {
     this.#bridges.get(node)?.close();
     let number = this.#numbers.get(node);
     if (number === undefined) this.#numbers.set(node, (number = FIRST_NODE + this.#numbers.size));
-    const { registry, counts, has, clusterMs, onError } = this.#parts;
+    const { registry, counts, has, clock, clusterMs, onError } = this.#parts;
     const bridge: SessionBridge = new SessionBridge(stream, {
-      ...{ registry, number, counts, has, clusterMs, onError },
+      ...{ registry, number, counts, has, clock, clusterMs, onError },
       onClosed: () => {
         if (this.#bridges.get(node) === bridge) this.#bridges.delete(node);
       },

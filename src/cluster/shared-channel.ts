@@ -3,10 +3,12 @@
  * force here. Whatever changes it is done one after the other, and each time the same way: committed here, in force, delivered.
  */
 
-import type { Change, ChannelState } from '../now-playing/state.js';
+import { isTitle } from '../now-playing/effect.js';
+import type { Change, ChannelState, HistoryEntry } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
 import { allOf, changesBetween, withUnsent } from './merge.js';
 import { type Decided, NOTHING, type Ordered, saysTheSame, type Unsent, unsentOf } from './ordered.js';
+import { readShared } from './ordered-schema.js';
 
 /** Beside the state in the store: with it, in one transaction. */
 interface SharedPart {
@@ -19,7 +21,11 @@ interface SharedPart {
   readonly unsent: readonly Unsent[];
 }
 
-type StoredState = ChannelState & { readonly cluster?: SharedPart };
+/** How far back, and how many entries, what the cluster lacks of the history here is looked for. */
+const SENT_HISTORY_MS = 600_000;
+const MAX_SENT_ROWS = 100;
+
+type StoredState = ChannelState & { readonly cluster?: unknown };
 
 export interface SharedChannelParts {
   readonly channel: string;
@@ -33,6 +39,8 @@ export interface SharedChannelParts {
   /** The store does not take what the cluster has committed: it is in force, and saved with the next change. */
   onUnsaved(error: unknown): void;
   onDropped(): void;
+  /** As ClusterEngineParts has it. */
+  onBad(place: string, reason: string): void;
 }
 
 /** A change that is committed here alone, and the id under which it will be in the log. */
@@ -60,6 +68,8 @@ export class SharedChannel {
   unsent: readonly Unsent[];
   /** What is in force here. */
   state: ChannelState;
+  /** A change was refused since this is the version of what all agree on, and it did not come; 0: none. */
+  unknownVersion = 0;
   /** Changes that are decided here wait for each other. */
   decisions: Promise<unknown> = Promise.resolve();
   readonly #parts: SharedChannelParts;
@@ -70,10 +80,23 @@ export class SharedChannel {
     this.channel = parts.channel;
     this.#parts = parts;
     const { cluster, ...state } = (parts.store.load(parts.channel) ?? NOTHING.state) as StoredState;
-    const kept = cluster?.version === state.version ? cluster : undefined;
+    const kept = this.#keptPart(cluster, state.version);
     this.state = state;
     this.base = kept?.base ?? { state, now: kept?.now ?? NOTHING.now, next: kept?.next ?? NOTHING.next };
     this.unsent = kept?.unsent ?? [];
+  }
+
+  /** What was saved with the state, where it can be believed. */
+  #keptPart(value: unknown, version: number): SharedPart | undefined {
+    if (value === undefined) return undefined;
+    const { channel, onBad } = this.#parts;
+    try {
+      const kept: SharedPart = readShared(channel, value);
+      return kept.version === version ? kept : undefined;
+    } catch (error) {
+      onBad(`what is kept for the cluster of channel ${channel}`, (error as Error).message);
+      return undefined;
+    }
   }
 
   /** Resolves when what is under way here is done. */
@@ -97,9 +120,24 @@ export class SharedChannel {
     return this.#next(async () => {
       const sent = this.unsent.findIndex((one) => one.id === id);
       const isNews = ordered.state.version > this.base.state.version;
-      if (!isNews && sent === -1) return null;
+      if (!isNews && sent === -1) {
+        await this.#keepHistory(history);
+        return null;
+      }
       const unsent = this.unsent.slice(sent + 1);
       return await this.#putInForce(isNews ? ordered : this.base, unsent, history, own);
+    });
+  }
+
+  /**
+   * What all agree on cannot be believed: what is known here stays, and the next change is decided behind that.
+   * @param version of it; null: it is learnt from the refusal of the next change (sender.ts)
+   */
+  skip(version: number | null): Promise<unknown> {
+    return this.#next(async () => {
+      const { state } = this.base;
+      if (version === null || version <= state.version) return;
+      await this.#putInForce({ ...this.base, state: { ...state, version } }, this.unsent, [], null);
     });
   }
 
@@ -113,8 +151,35 @@ export class SharedChannel {
       const isMissing = base.state.version > ordered.state.version;
       const isSame = !isMissing && base.state.version === ordered.state.version && isEqual(base, ordered);
       const own = (isMissing || isOther) && !isSame && base.state.version > 0 ? [allOf(base, id, decided)] : [];
-      return this.#putInForce(ordered, [...own, ...this.unsent], [], null);
+      const unsent = [...own, ...this.unsent];
+      return this.#putInForce(ordered, unsent, rowsBetween(this.state, withUnsent(ordered, unsent).state), null);
     });
+  }
+
+  /**
+   * What the history here has and the cluster's lacks is to be sent.
+   * @param seen the plays that are there (playOf)
+   */
+  sendHistory(seen: ReadonlySet<string>, newId: () => string, decided: Decided): Promise<unknown> {
+    return this.#next(async () => {
+      const { channel, store } = this.#parts;
+      const fromMs = Math.max(0, (this.state.onAirSinceMs || 0) - SENT_HISTORY_MS);
+      const rows = store
+        .history(channel, { limit: MAX_SENT_ROWS })
+        .filter((row) => row.toMs !== null && row.toMs >= fromMs && !seen.has(playOf(row)));
+      if (rows.length === 0) return;
+      const { version } = this.base.state;
+      const unsent: Unsent = { ...{ id: newId(), decided, version, onVersion: -1, onNow: null }, history: rows };
+      await this.#putInForce(this.base, [...this.unsent, unsent], [], null);
+    });
+  }
+
+  /** Entries of changes whose state is older than the one here. */
+  async #keepHistory(history: Change['history']): Promise<void> {
+    const { channel, store, onUnsaved } = this.#parts;
+    const rows = history.filter((row) => !store.hasEntry(channel, row));
+    if (rows.length === 0) return;
+    await this.#save(this.state, this.base, this.unsent, rows).catch(onUnsaved);
   }
 
   /** What was to be sent is there, or has nothing to say any more. */
@@ -184,7 +249,7 @@ export class SharedChannel {
     const { now, next } = base;
     const isSame = unsent.length === 0;
     const cluster: SharedPart = { version: state.version, base: isSame ? null : base, now, next, unsent };
-    const kept: StoredState = { ...state, stamp: Math.max(state.stamp ?? 0, lastStamp()), cluster };
+    const kept = { ...state, stamp: Math.max(state.stamp ?? 0, lastStamp()), cluster };
     return store.save(channel, kept, history);
   }
 
@@ -193,6 +258,23 @@ export class SharedChannel {
     this.#work = done.catch(() => undefined);
     return done;
   }
+}
+
+/** What the history gets where another state takes the place of the one in force. */
+function rowsBetween(before: ChannelState, after: ChannelState): HistoryEntry[] {
+  const [was, is] = [openRow(before), openRow(after)];
+  if (was !== null && is !== null && playOf(was) === playOf(is)) return [];
+  const ended = was === null ? [] : [{ ...was, toMs: Math.max(was.fromMs, after.onAirSinceMs) }];
+  return is === null ? ended : [...ended, is];
+}
+
+function openRow({ now, onAirSinceMs }: ChannelState): HistoryEntry | null {
+  return now === null || !isTitle(now) ? null : { record: now, fromMs: onAirSinceMs, toMs: null };
+}
+
+/** One play of a title: the same at all nodes. */
+export function playOf({ record, fromMs }: HistoryEntry): string {
+  return `${fromMs} ${record.id}`;
 }
 
 function isEqual({ state: one }: Ordered, { state: other }: Ordered): boolean {

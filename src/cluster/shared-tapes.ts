@@ -33,6 +33,8 @@ export interface SharedTapesOptions {
   readonly secret: Buffer;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly ca: Buffer | undefined;
+  /** As TapeClientOptions has it. */
+  mayAsk(url: string): boolean;
 }
 
 export interface SharedTapesParts {
@@ -52,6 +54,8 @@ export interface SharedTapesParts {
   onOwned(channel: string): void;
   /** Another machine has this one's name. */
   onNameTwice(): void;
+  /** As ClusterEngineParts has it. */
+  onBad(place: string, reason: string): void;
   onError(error: unknown): void;
 }
 
@@ -81,13 +85,14 @@ export class SharedTapes {
     const { host, port, tls, secret } = parts.options;
     this.#server = new TapeServer({
       ...{ host, port, tls, secret, onError: parts.onError },
+      isOwnHost: (host) => this.#url !== '' && host === new URL(this.#url).host,
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
       onSessions: (node, stream) => this.#bridges.take(node, stream),
-      onLog: (stream) => void serveLog(stream, () => parts.engine.open(), parts.onError),
+      onLog: (stream) => void serveLog(stream, () => parts.engine.open(), parts.clock, parts.onError),
     });
     const { options, engine, clock, onError } = parts;
     this.#bridges = new SessionBridges({
-      ...{ registry: parts.sessions, node: options.node, onError },
+      ...{ registry: parts.sessions, node: options.node, clock, onError },
       counts: new ClusterCounts({ counted: parts.counted, channels: () => parts.channels.keys() }),
       has: (channel) => parts.channels.has(channel),
       clusterMs: () => clock.wallMs() + engine.aheadMs,
@@ -109,6 +114,7 @@ export class SharedTapes {
       ask: (args) => engine.lease(args),
       channels: () => this.#audios,
       onNameTwice: () => this.#parts.onNameTwice(),
+      onBad: this.#parts.onBad,
     });
     engine.onBell = () => this.#leases?.poke();
     await this.#leases.start();
@@ -199,8 +205,8 @@ export class SharedTapes {
 
   /** As it is to others. */
   get #client(): TapeClientOptions {
-    const { secret, node, ca } = this.#parts.options;
-    return { secret, node, url: this.#url, ca };
+    const { secret, node, ca, mayAsk } = this.#parts.options;
+    return { secret, node, url: this.#url, ca, mayAsk };
   }
 
   /** Those that are there, by name → where they give what they have. */

@@ -54,7 +54,7 @@ export async function takeOver(
   parts: TakeoverParts,
 ): Promise<void> {
   const { clock, names, onError } = parts;
-  const make = () => new TapeReturns({ clock, has: (channel) => channel === audio.key, onError });
+  const make = () => new TapeReturns({ clock, has: (channel) => channel === audio.key, isFar: true, onError });
   const [whole, most] = [make(), make()];
   try {
     const handing =

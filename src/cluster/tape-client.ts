@@ -1,6 +1,7 @@
 /** Asks another node for a channel's tape, for sessions, or for what all have in common (tape-server.ts), by undici. */
 
 import type { Duplex } from 'node:stream';
+import { isProof, newNonce, proofOf, read, written } from './tape-auth.js';
 import { PROTOCOL, type Purpose } from './tape-server.js';
 
 export interface TapeClientOptions {
@@ -10,10 +11,14 @@ export interface TapeClientOptions {
   readonly url: string;
   /** PEM of the authorities that a node's certificate may be from; undefined: those that Node knows. */
   readonly ca?: Buffer | undefined;
+  /** Whether that is one of ours, as far as the configuration says. Absent: it is. @param url from what all nodes have in common */
+  mayAsk?(url: string): boolean;
 }
 
 const CONNECT_MS = 1000;
 const ANSWER_MS = 1500;
+/** Of an answer. */
+const HEAD_BYTES = 4096;
 
 /** Resolves with the connection, behind its answer; rejects with why there is none. @param url of the other node */
 export function askForTape(
@@ -43,19 +48,37 @@ export async function prepareToAsk(): Promise<void> {
   await import('./http-client.js');
 }
 
+/** Over one connection: what it says first shows whether it has the secret, and nothing is proved to one that has not. */
 async function upgraded(
   url: string,
   path: string,
-  { secret, ca }: Pick<TapeClientOptions, 'secret' | 'ca'>,
+  { secret, ca, mayAsk }: Pick<TapeClientOptions, 'secret' | 'ca' | 'mayAsk'>,
 ): Promise<Duplex> {
+  const { host } = new URL(url);
+  if (mayAsk?.(url) === false) throw new Error(`${host} is none of the machines that may be asked`);
   // Loaded when it is needed: a server that is alone starts without it.
   const { Client } = await import('./http-client.js');
-  const client = new Client(url, { connect: { timeout: CONNECT_MS, ...(ca && { ca }) }, headersTimeout: ANSWER_MS });
+  const client = new Client(url, {
+    ...{ connect: { timeout: CONNECT_MS, ...(ca && { ca }) }, headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS },
+    ...{ maxHeaderSize: HEAD_BYTES, pipelining: 1 },
+  });
+  const signal = AbortSignal.timeout(CONNECT_MS + 2 * ANSWER_MS);
   try {
+    const nonce = newNonce();
+    const asked = await client.request({
+      ...{ path, method: 'GET', signal },
+      headers: { host, authorization: written(nonce) },
+    });
+    await asked.body.dump();
+    const answered = read(String(asked.headers['www-authenticate'] ?? ''));
+    if (answered === null) throw new Error(`${host} is none of ours (${asked.statusCode})`);
+    const proof = { client: nonce, server: answered.nonce, path, host };
+    if (!isProof(secret, { by: 'server', ...proof }, answered.proof ?? '')) {
+      throw new Error(`${host} does not have the cluster's secret`);
+    }
     const { socket } = await client.upgrade({
-      ...{ path, method: 'GET', protocol: PROTOCOL },
-      headers: { authorization: `Bearer ${secret.toString('latin1')}` },
-      signal: AbortSignal.timeout(CONNECT_MS + ANSWER_MS),
+      ...{ path, method: 'GET', protocol: PROTOCOL, signal },
+      headers: { host, authorization: written(nonce, proofOf(secret, { by: 'client', ...proof })) },
     });
     socket.on('error', () => socket.destroy());
     return socket;

@@ -36,7 +36,7 @@ export class TapeGiving {
   /** All that comes, while the other node wants it. */
   listen(stream: Duplex): true {
     const { clock, names, audio, onError } = this.#parts;
-    const sender = new TapeSender(new LinkConnection(stream, onError), {
+    const sender = new TapeSender(new LinkConnection(stream, onError, { clock }), {
       ...{ clock, names },
       audioOf: (channel) => (channel === this.#channel ? audio() : undefined),
       isPrompt: true,
@@ -52,7 +52,8 @@ export class TapeGiving {
     const audio = this.#parts.audio();
     const { tape } = audio;
     if (tape === undefined || !(tape.head > tape.tail)) return false;
-    offerTapes(stream, new Map([[this.#channel, { audio, name: names.nameOf(tape) }]]), clock, onError);
+    const offered = new Map([[this.#channel, { audio, name: names.nameOf(tape) }]]);
+    offerTapes(stream, offered, clock, onError, undefined, true);
     return true;
   }
 
@@ -62,10 +63,11 @@ export class TapeGiving {
     const tape = fedTape(audio, null, names);
     if (tape === null) return false;
     this.#isHandingOver = true;
-    offerTapes(stream, new Map([[this.#channel, tape]]), clock, onError, () => {
+    const onEnded = () => {
       this.#isHandingOver = false;
       onOver();
-    });
+    };
+    offerTapes(stream, new Map([[this.#channel, tape]]), clock, onError, onEnded, true);
     return true;
   }
 

@@ -1,6 +1,6 @@
 /**
- * Where other nodes come for tapes: `GET /-/tape/{channel}` with `Upgrade: airsplice-tape` and the cluster's secret as a bearer. Behind the answer 101 the
- * connection speaks the tape link (../link/README.md). It is a port of its own, for machines of ours only.
+ * Where other nodes come for tapes: `GET /-/tape/{channel}` with `Upgrade: airsplice-tape`, by machines that have the cluster's secret (tape-auth.ts). Behind
+ * the answer 101 the connection speaks the tape link (../link/README.md). It is a port of its own, for machines of ours only.
  *
  *   ?for=listen            takes the tape as a worker does
  *   ?for=offer             is offered what there is of it, to go on with it where its owner is lost
@@ -10,10 +10,11 @@
  * (remote-log.ts).
  */
 
-import { timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { isProof, newNonce, proofOf, read, written } from './tape-auth.js';
 
 export const PURPOSES = ['listen', 'offer', 'take'] as const;
 export type Purpose = (typeof PURPOSES)[number];
@@ -34,6 +35,8 @@ export interface TapeServerParts {
   /** PEM; undefined: without TLS. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly secret: Buffer;
+  /** Whether that is how other nodes name this one: what was meant for another machine is not answered here. */
+  isOwnHost(host: string): boolean;
   /** False: there is no such channel, or it cannot be had from here now. */
   onTape(request: TapeRequest, stream: Duplex): boolean;
   /** @param node that has connected */
@@ -48,6 +51,10 @@ const HEAD_BYTES = 4096;
 const HEAD_MS = 5000;
 const CHECK_MS = 1000;
 const MOST_CONNECTIONS = 20_000;
+/** Of one address, that have not proved yet that they are ours: a node asks for all its channels at once. */
+const MOST_STRANGERS = 1024;
+/** One that is refused has so long to read that. */
+const REFUSED_MS = 1000;
 /** The port may be that of the process before this one. */
 const RETRY_MS = 100;
 const RETRIES = 50;
@@ -56,6 +63,10 @@ export class TapeServer {
   readonly #parts: TapeServerParts;
   readonly #server: Server;
   readonly #streams = new Set<Duplex>();
+  /** What was said to a connection that has begun to prove itself. */
+  readonly #nonces = new WeakMap<Duplex, { readonly client: string; readonly server: string }>();
+  /** Ports of connections that have not, by address: over TLS the socket is another one by then. */
+  readonly #strangers = new Map<string, Set<number>>();
 
   constructor(parts: TapeServerParts) {
     this.#parts = parts;
@@ -63,12 +74,13 @@ export class TapeServer {
     const options = {
       ...{ maxHeaderSize: HEAD_BYTES, headersTimeout: HEAD_MS, requestTimeout: HEAD_MS, keepAlive: true },
       connectionsCheckingInterval: CHECK_MS,
+      // Of TLS.
+      handshakeTimeout: HEAD_MS,
     };
     this.#server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
     this.#server.maxConnections = MOST_CONNECTIONS;
-    this.#server.on('request', (_, response) => {
-      response.writeHead(426, { Upgrade: PROTOCOL, Connection: 'Upgrade, close', 'Content-Length': 0 }).end();
-    });
+    this.#server.on('connection', (stream: Socket) => this.#onConnection(stream));
+    this.#server.on('request', (request, response) => this.#challenge(request, response));
     this.#server.on('upgrade', (request, stream, ahead) => {
       if (ahead.length > 0) stream.unshift(ahead);
       this.#upgrade(request, stream);
@@ -117,8 +129,10 @@ export class TapeServer {
     if (asked === null && common === null) {
       const status = isOurs ? '404 Not Found' : '403 Forbidden';
       stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      setTimeout(() => stream.destroy(), REFUSED_MS).unref();
       return;
     }
+    this.#forget(request.socket.remoteAddress, request.socket.remotePort);
     this.#streams.add(stream);
     stream.once('close', () => this.#streams.delete(stream));
     // What is written to it next goes out behind this.
@@ -128,12 +142,53 @@ export class TapeServer {
     else if (!this.#parts.onTape(asked!, stream)) stream.end();
   }
 
-  #isOurs({ headers }: IncomingMessage): boolean {
-    const { secret } = this.#parts;
-    const given = Buffer.from(headers.authorization?.replace(/^Bearer /, '') ?? '', 'latin1');
-    // In constant time for those that are as long.
-    return given.length === secret.length && timingSafeEqual(given, secret);
+  #onConnection(stream: Socket): void {
+    const { remoteAddress: address = '', remotePort: port = 0 } = stream;
+    const strangers = this.#strangers.get(address) ?? new Set();
+    if (strangers.size >= MOST_STRANGERS) {
+      stream.destroy();
+      return;
+    }
+    this.#strangers.set(address, strangers.add(port));
+    stream.once('close', () => this.#forget(address, port));
   }
+
+  /** It is ours, or gone. Idempotent. */
+  #forget(address = '', port = 0): void {
+    const strangers = this.#strangers.get(address);
+    strangers?.delete(port);
+    if (strangers?.size === 0) this.#strangers.delete(address);
+  }
+
+  /** Proves to one that asks that this machine has the secret, and asks it for the same. */
+  #challenge(request: IncomingMessage, response: ServerResponse): void {
+    const given = read(request.headers.authorization);
+    if (given === null || given.proof !== null) {
+      response.writeHead(426, { Upgrade: PROTOCOL, Connection: 'Upgrade, close', 'Content-Length': 0 }).end();
+      return;
+    }
+    const nonces = { client: given.nonce, server: newNonce() };
+    this.#nonces.set(request.socket, nonces);
+    const proof = proofOf(this.#parts.secret, { by: 'server', ...nonces, ...askedOf(request) });
+    response.writeHead(401, { 'WWW-Authenticate': written(nonces.server, proof), 'Content-Length': 0 }).end();
+  }
+
+  /** Whether it has the secret too, and has meant this machine. Its nonces are used once. */
+  #isOurs(request: IncomingMessage): boolean {
+    const given = read(request.headers.authorization);
+    const nonces = this.#nonces.get(request.socket);
+    this.#nonces.delete(request.socket);
+    if (given === null || given.proof === null || nonces?.client !== given.nonce) return false;
+    // An origin has any name that its nodes are configured with; where the others are they learn from what all have in common.
+    const isForAnother =
+      !(request.url ?? '').startsWith('/-/log?') && !this.#parts.isOwnHost(request.headers.host ?? '');
+    if (isForAnother) return false;
+    return isProof(this.#parts.secret, { by: 'client', ...nonces, ...askedOf(request) }, given.proof);
+  }
+}
+
+function askedOf({ url = '', headers }: IncomingMessage) {
+  return { path: url, host: headers.host ?? '' };
 }
 
 function requestOf({ url = '', headers }: IncomingMessage): TapeRequest | null {

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { ConfigContext } from './channel.js';
-import { flag, host, list, readableFile, seconds, section, text, webUrl, whole } from './field.js';
+import { flag, host, isNetwork, list, readableFile, seconds, section, text, webUrl, whole } from './field.js';
 import { signingKeySchema } from './secret.js';
 
 const MOST_CHARACTERS = 1024;
@@ -23,6 +23,13 @@ const nodeName = () => {
   const error = 'must be 1 to 64 of the characters A-Z a-z 0-9 . _ -';
   return z.string({ error }).regex(/^[A-Za-z0-9._-]{1,64}$/, { error });
 };
+
+/** A machine's name, as it stands in its URL, or its network. */
+const peer = () => {
+  const error = 'must be a host name, an IP address, or a network such as 192.0.2.0/24';
+  return z.string({ error }).refine((value) => isNetwork(value) || HOST_NAME.test(value), { error });
+};
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$/;
 
 export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
   return section({
@@ -46,6 +53,8 @@ export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
       tls: section({ certFile: readableFile(context.folder), keyFile: readableFile(context.folder) }).optional(),
       caFile: readableFile(context.folder).optional(),
     }).optional(),
+    // Of the other machines. Empty: any that stands in what all machines have in common, and has the secret.
+    peers: list(peer(), 0, 1000).default([]),
     prefix: text(0, 64).default('airsplice:'),
     sources: flag().default(true),
     answerSeconds: seconds(0.1, 10).default(1),

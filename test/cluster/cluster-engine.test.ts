@@ -260,3 +260,55 @@ t.test(
     t.ok(['6', undefined].includes(b.songs('x').at(-1)), `${b.songs('x')}`);
   },
 );
+
+t.test(
+  'Redis forgets while it is pushed to: all nodes have the same history, with every push that was answered, once',
+  { skip: noRedis },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    const nodes = [
+      await startNode(t, redis.url, 'a'),
+      await startNode(t, redis.url, 'b'),
+      await startNode(t, redis.url, 'c'),
+    ];
+    const answered: string[] = [];
+    for (let round = 0; round < 4; round++) {
+      let isOver = false;
+      const pushing = nodes.map(async (node) => {
+        for (let i = 0; !isOver; i++) {
+          const song = `${node.name} ${round}.${i}`;
+          await node.push('x', song);
+          answered.push(song);
+          await pause(20);
+        }
+      });
+      await pause(300);
+      await redis.ask('FLUSHALL');
+      await pause(700);
+      isOver = true;
+      await Promise.all(pushing);
+      const rows = (node: TestNode) => node.store.history('x', { limit: 10_000 });
+      const plays = (node: TestNode) =>
+        rows(node).map(({ record, fromMs, toMs }) => `${fromMs} ${toMs} ${record.song}`);
+      await allUntil(
+        nodes,
+        (node) => node.engine.waiting === 0 && `${plays(node)}` === `${plays(nodes[0]!)}`,
+        `round ${round}: one history`,
+      );
+      for (const node of nodes) {
+        const songs = rows(node).map(({ record }) => record.song);
+        t.equal(
+          new Set(rows(node).map(({ record, fromMs }) => `${fromMs} ${record.id}`)).size,
+          songs.length,
+          'each play once',
+        );
+        t.same(
+          answered.filter((song) => !songs.includes(song)),
+          [],
+          `${node.name}: every push that was answered`,
+        );
+      }
+      if (!t.passing()) return;
+    }
+  },
+);

@@ -27,6 +27,7 @@ class Asking implements Leased {
       ...{ node, url, channels: () => [['live', this]] },
       ask: async (args): Promise<Reply> => (this.isAway ? null : await redis.run('lease', [...LEASE_KEYS], args)),
       onNameTwice: () => this.namesTwice++,
+      onBad: (place, reason) => t.fail(`${place}: ${reason}`),
       onError: (error) => t.fail(String(error)),
     });
   }

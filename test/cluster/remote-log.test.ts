@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
+import { SystemClock } from '../../src/base/clock.js';
 import { HeldLog } from '../../src/cluster/held-log.js';
 import { RemoteLog, serveLog } from '../../src/cluster/remote-log.js';
 import { LogLost, type SharedLog } from '../../src/cluster/shared-log.js';
@@ -20,6 +21,8 @@ const SECRET = Buffer.from('a secret that all nodes of this test know');
 /** An answer that is late counts as a lost connection, and an edge then decides alone: where that is not the subject, a busy machine may take long. */
 const ANSWER_MS = patient(10_000);
 const SILENT_MS = 500;
+const clock = new SystemClock();
+t.teardown(() => clock.stop());
 
 /** An origin that can be away, with another log when it comes back. */
 class Origin {
@@ -44,12 +47,14 @@ class Origin {
   async start(): Promise<void> {
     const server = new TapeServer({
       ...{ host: '127.0.0.1', port: this.port, secret: SECRET, onError: (error: unknown) => this.errors.push(error) },
+      isOwnHost: () => true,
       onTape: () => false,
       onSessions: (_, stream) => stream.end(),
       onLog: (stream) =>
         void serveLog(
           stream,
           () => this.open(),
+          clock,
           (error) => this.errors.push(error),
         ),
     });
@@ -71,7 +76,7 @@ class Origin {
   /** As a node without Redis comes to it. */
   connect = async (answerMs = ANSWER_MS): Promise<SharedLog> => {
     const stream = await askForLog(`http://127.0.0.1:${this.port}`, { secret: SECRET, node: 'edge' });
-    return new RemoteLog(stream, answerMs);
+    return new RemoteLog(stream, answerMs, clock);
   };
 }
 
@@ -154,6 +159,13 @@ t.test('what is no question of a node ends the connection', async (t) => {
     '{"id":1,"ask":"close","args":[]}',
     '{"id":1,"ask":"constructor","args":[]}',
     '{"id":1,"ask":"last"}',
+    '{"id":-1,"ask":"epoch","args":[]}',
+    '{"ask":"epoch","args":[]}',
+    '{"id":1,"ask":"commit","args":["x"]}',
+    '{"id":1,"ask":"commit","args":[[{}]]}',
+    '{"id":1,"ask":"last","args":[12]}',
+    '{"id":1,"ask":"entriesAfter","args":[0,1e9,1000]}',
+    '{"id":1,"ask":"entriesAfter","args":[0,100,1e9]}',
     '[',
     'null',
   ]) {

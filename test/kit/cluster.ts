@@ -22,6 +22,8 @@ export interface TestNode {
   /** Why Redis is not reached; null: it is. */
   reason: Error | null;
   readonly errors: unknown[];
+  /** What was skipped, with its place. */
+  readonly bad: string[];
   dropped: number;
   /** Added to this node's clock. */
   aheadMs: number;
@@ -67,10 +69,11 @@ export async function startNode(
       node.reason = reason;
     },
     onDropped: () => node.dropped++,
+    onBad: (place, reason) => node.bad.push(`${place}: ${reason}`),
     onError: (error) => node.errors.push(error),
   });
   const node: TestNode = {
-    ...{ name, engine, store, sequence, delivered, reason: null, errors: [], dropped: 0 },
+    ...{ name, engine, store, sequence, delivered, reason: null, errors: [], bad: [], dropped: 0 },
     aheadMs: options.aheadMs ?? 0,
     onDeliver: () => undefined,
     songs: (channel) =>

@@ -1,0 +1,259 @@
+/**
+ * Whatever stands in Redis, or another node has committed: what cannot be believed is skipped with its place, and pushes go on at all nodes, at once and
+ * behind a restart. A real Redis, into which somebody writes.
+ */
+
+import t, { type Test } from 'tap';
+import { readEntry, readLast } from '../../src/cluster/log-entry.js';
+import { NEVER, type Ordered } from '../../src/cluster/ordered.js';
+import { Redis } from '../../src/cluster/redis.js';
+import { RedisLog } from '../../src/cluster/redis-log.js';
+import { EMPTY_STATE } from '../../src/now-playing/state.js';
+import { allUntil, play, startNode, type TestNode } from '../kit/cluster.js';
+import { noRedis, RedisServer } from '../kit/redis.js';
+import { until } from '../kit/until.js';
+
+t.setTimeout(300_000);
+
+const PREFIX = 'test:';
+const AT_MS = 1_763_642_248_123;
+const { state: STATE, history: HISTORY } = play('x', 'song', 'id', AT_MS)(EMPTY_STATE)!;
+const NOW = STATE.now!;
+const ORDERED: Ordered = { state: STATE, now: { atMs: AT_MS, node: 'a' }, next: NEVER };
+
+/** An entry as Redis answers it. */
+function entryOf(fields: Readonly<Record<string, string>>, id = '41-0') {
+  const all = {
+    c: 'x',
+    v: '1',
+    p: 'p1',
+    n: 'a',
+    s: `${AT_MS}`,
+    o: JSON.stringify(ORDERED),
+    h: JSON.stringify(HISTORY),
+  };
+  return [id, Object.entries({ ...all, ...fields }).flat()] as const;
+}
+
+const withNow = (now: object) => JSON.stringify({ ...ORDERED, state: { ...STATE, now: { ...NOW, ...now } } });
+const withState = (state: object) => JSON.stringify({ ...ORDERED, state: { ...STATE, ...state } });
+
+/** What all agree on, as somebody may have written it; and what is said of it. */
+const BAD_ORDERED: readonly (readonly [text: string, said: RegExp])[] = [
+  ['', /not JSON/],
+  ['now', /not JSON/],
+  ['null', /it: /],
+  ['[]', /it: /],
+  ['{}', /state: /],
+  [withNow({ song: 12345 }), /state\.now\.song: has to be a text/],
+  [withNow({ song: null }), /state\.now\.song/],
+  [withNow({ song: 'x'.repeat(65_537) }), /at most 65536 bytes/],
+  [withNow({ cover: 'x'.repeat(65_537) }), /state\.now\.cover/],
+  [withNow({ timezone: 'x'.repeat(1025) }), /state\.now\.timezone/],
+  [withNow({ effectAtMs: 1e300 }), /state\.now\.effectAtMs/],
+  [withNow({ effectAtMs: -1 }), /state\.now\.effectAtMs/],
+  [withNow({ startSeconds: 1e20 }), /state\.now\.startSeconds/],
+  [withNow({ durationSeconds: 0.5 }), /state\.now\.durationSeconds/],
+  [withNow({ durationSeconds: -1 }), /state\.now\.durationSeconds/],
+  [withNow({ etype: 'music' }), /state\.now\.etype/],
+  [withNow({ type: 'next' }), /state\.now: is not a current title/],
+  [withNow({ source: 'nobody' }), /state\.now\.source/],
+  [withNow({ version: 2 }), /now: is newer than its state/],
+  [withNow({ version: 2 ** 53 }), /state\.now\.version/],
+  [withNow({ channel: 'y' }), /now: is of another channel/],
+  [withNow({ images: '{"small":' }), /images: is not JSON/],
+  [withNow({ images: '{"small":{"url":5}}' }), /images: /],
+  [withNow({ extdata: '"text"' }), /extdata: /],
+  [withNow({ extdata: `${'{"a":'.repeat(1001)}1${'}'.repeat(1001)}` }), /extdata: is too deep/],
+  [withNow({ stamp: 2 ** 60 }), /stamp/],
+  [withState({ version: 1.5 }), /state\.version/],
+  [withState({ version: 2 ** 60 }), /state\.version/],
+  [withState({ held: 'none' }), /state\.held/],
+  [withState({ held: Array(10_001).fill(NOW) }), /state\.held/],
+  [withState({ covered: {} }), /state\.covered/],
+  [withState({ lost: 1 }), /state\.lost/],
+  [withState({ saidSeconds: 'x' }), /state\.saidSeconds/],
+  [withState({ onAirSinceMs: null }), /state\.onAirSinceMs/],
+  [JSON.stringify({ ...ORDERED, now: { atMs: 'never', node: 'a' } }), /now\.atMs/],
+  [JSON.stringify({ ...ORDERED, next: null }), /next: /],
+];
+
+const BAD_FIELDS: readonly (readonly [fields: Readonly<Record<string, string>>, said: RegExp])[] = [
+  [{ s: 'soon' }, /it: /],
+  [{ s: `${2 ** 60}` }, /it: /],
+  [{ s: '-1' }, /it: /],
+  [{ n: '' }, /it: /],
+  [{ n: 'x'.repeat(300) }, /it: /],
+  [{ p: 'x'.repeat(300) }, /it: /],
+  [{ h: '{}' }, /it: /],
+  [{ h: 'x' }, /not JSON/],
+  [{ h: JSON.stringify([{ ...HISTORY[0], toMs: 'now' }]) }, /0\.toMs/],
+  [{ h: JSON.stringify([{ ...HISTORY[0], fromMs: 1e300 }]) }, /0\.fromMs/],
+  [{ h: JSON.stringify(Array(101).fill(HISTORY[0])) }, /it: /],
+  [{ h: JSON.stringify([{ ...HISTORY[0], record: { ...NOW, channel: 'y' } }]) }, /an entry is of another channel/],
+];
+
+t.test('an entry is believed whole, or says what is wrong with it, and which version it stands for', async (t) => {
+  t.match(readEntry(entryOf({})), { seq: 41, channel: 'x', id: 'p1', node: 'a', stamp: AT_MS });
+  const bad: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
+    ...BAD_ORDERED.map(([o, said]) => [{ o }, said] as const),
+    ...BAD_FIELDS,
+  ];
+  for (const [fields, said] of bad) {
+    const read = readEntry(entryOf({ v: '7', ...fields }));
+    t.match(read, { seq: 41, channel: 'x', version: 7, bad: said }, JSON.stringify(fields).slice(0, 120));
+  }
+  t.match(readEntry(entryOf({ o: '', v: 'x' })), { version: null });
+  for (const list of [null, [], ['c'], 'text', [1, 2]])
+    t.match(readEntry(['41-0', list as never]), { seq: 41, bad: /has no c/ });
+  for (const none of [null, 'text', [], [5, []], ['x', []], ['-1', []], ['99999999999999999-0', []]])
+    t.throws(() => readEntry(none as never), /no number/, JSON.stringify(none));
+});
+
+t.test('a last value likewise', async (t) => {
+  t.match(readLast('x', `${AT_MS} ${JSON.stringify(ORDERED)}`), { state: { version: 1, stamp: AT_MS } });
+  for (const [text, said] of BAD_ORDERED) t.match(readLast('x', `5 ${text}`), { bad: said }, text.slice(0, 120));
+  for (const text of ['', ' ', 'soon {}', `${2 ** 60} ${JSON.stringify(ORDERED)}`])
+    t.match(readLast('x', text), { bad: /./ });
+  t.match(readLast('x', `5 ${withNow({ song: 5 })}`), { version: 1 }, 'the next change is decided behind it');
+  t.match(readLast('x', `5 ${withState({ version: 2 ** 60 })}`), { version: null });
+});
+
+t.test('texts leave as a push’s do, and what a newer version has added is kept', async (t) => {
+  const text = withNow({ song: 'a\r\nb\u0000c', added: { of: 'a newer version' }, extdata: '{ "a" :\n 1.0 }' });
+  const read = readEntry(entryOf({ o: text }));
+  const now = 'ordered' in read ? read.ordered.state.now : null;
+  t.match(now, { song: 'abc', added: { of: 'a newer version' }, extdata: '{"a":1.0}' });
+});
+
+/** Writes into the cluster's Redis what it likes. */
+class Writer {
+  readonly #redis: Redis;
+  readonly #log: RedisLog;
+  #made = 0;
+
+  private constructor(redis: Redis, log: RedisLog) {
+    this.#redis = redis;
+    this.#log = log;
+  }
+
+  static async connect(t: Test, server: RedisServer): Promise<Writer> {
+    const options = { url: server.url, sentinels: [], master: '', answerMs: 5000 };
+    const [redis, log] = [await Redis.connect(options, {}), await RedisLog.open(options, PREFIX)];
+    t.teardown(() => {
+      redis.close();
+      log.close();
+    });
+    return new Writer(redis, log);
+  }
+
+  /** @param key of the cluster's keys */
+  async ask(command: string, key: string, ...args: readonly string[]): Promise<unknown> {
+    return this.#redis.ask([command, `${PREFIX}${key}`, ...args]);
+  }
+
+  /** Commits as a node of ours does. */
+  async commit(ordered: string, history = '[]', channel = 'x'): Promise<void> {
+    const epoch = await this.#log.epoch();
+    const version = Number(await this.ask('HGET', 'version', channel));
+    const args = [channel, version, version + 1, 1, 0, ordered, history, `lie.${++this.#made}`, 'liar', 1000];
+    const [verdict] = await this.#log.commit([epoch!, ...args]);
+    if (verdict !== 'ok') throw new Error(`a lie was not taken: ${verdict}`);
+  }
+}
+
+/** Pushes at both go on, and both come to the same; neither has lost Redis. */
+async function goesOn(t: Test, nodes: readonly TestNode[], what: string): Promise<void> {
+  for (const node of nodes) {
+    const song = `${what}, ${node.name}`;
+    await node.push('x', song);
+    await allUntil(nodes, ({ engine }) => engine.state('x').now?.song === song, song);
+  }
+  for (const node of nodes) {
+    t.equal(node.reason, null, `${what}: ${node.name} is linked`);
+    t.same(node.errors, [], `${what}: ${node.name} has no errors`);
+  }
+}
+
+t.test(
+  'lies in the log: skipped, each said once, and pushes go on at all nodes and behind a restart',
+  { skip: noRedis },
+  async (t) => {
+    const server = await RedisServer.start(t);
+    const writer = await Writer.connect(t, server);
+    const [a, b] = [await startNode(t, server.url, 'a'), await startNode(t, server.url, 'b')];
+    await goesOn(t, [a, b], 'before');
+    for (const [text, said] of BAD_ORDERED) {
+      await writer.commit(text);
+      await allUntil([a, b], ({ bad }) => bad.length === 1, text.slice(0, 120));
+      for (const { bad } of [a, b]) t.match(bad.splice(0), [said]);
+      t.notOk(
+        [a, b].some(({ reason }) => reason),
+        'Redis is reached all the while',
+      );
+    }
+    await goesOn(t, [a, b], 'behind them');
+    await writer.commit(withNow({ song: 5 }));
+    await allUntil([a, b], ({ bad }) => bad.length === 1, 'the last one');
+    // One that begins again with its store, and one that has nothing.
+    await a.engine.close();
+    const [again, fresh] = [
+      await startNode(t, server.url, 'a', { store: a.store }),
+      await startNode(t, server.url, 'c'),
+    ];
+    await goesOn(t, [again, b, fresh], 'behind a restart');
+    t.same(again.store.history('x', { limit: 1 })[0]?.record.song, 'behind a restart, c');
+  },
+);
+
+const LIES: Readonly<Record<string, (writer: Writer) => Promise<unknown>>> = {
+  'a last value that is none': (writer) => writer.ask('HSET', 'last', 'x', 'nothing'),
+  'a last value without a record that can be believed': (writer) =>
+    writer.ask('HSET', 'last', 'x', `5 ${withNow({ song: 5 })}`),
+  'a version that is none': (writer) => writer.ask('HSET', 'version', 'x', 'seven'),
+  'a version past all numbers': (writer) => writer.ask('HSET', 'version', 'x', '1e300'),
+  'a version of nobody': (writer) => writer.ask('HSET', 'version', 'x', '12345'),
+  'a stamp past all clocks': (writer) => writer.ask('HSET', 'meta', 'stamp', `${2 ** 60}`),
+  'a stamp that is none': (writer) => writer.ask('HSET', 'meta', 'stamp', 'soon'),
+  'a place that is none': (writer) => writer.ask('HSET', 'meta', 'seq', 'x'),
+  'a place far ahead': (writer) => writer.ask('HSET', 'meta', 'seq', '1000000'),
+  'an entry far ahead': (writer) => writer.ask('XADD', 'log', '2000000-0', 'c', 'x'),
+  'an entry past all numbers': (writer) => writer.ask('XADD', 'log', '18446744073709551614-0', 'c', 'x'),
+  'a second entry behind a number': async (writer) => {
+    const [[id]] = (await writer.ask('XREVRANGE', 'log', '+', '-', 'COUNT', '1')) as [[string]];
+    return writer.ask('XADD', 'log', `${Number.parseInt(id, 10)}-7`, 'c', 'x');
+  },
+  'an entry without fields of ours': async (writer) => {
+    const seq = Number(await writer.ask('HINCRBY', 'meta', 'seq', '1'));
+    return writer.ask('XADD', 'log', `${seq}-0`, 'hello', 'world');
+  },
+  'a node that is none': (writer) => writer.ask('HSET', 'node', 'liar', 'now at home'),
+  'an owner that is none': (writer) => writer.ask('HSET', 'owner', 'x', 'me'),
+};
+
+for (const [name, lie] of Object.entries(LIES))
+  t.test(`somebody writes to Redis: ${name}`, { skip: noRedis }, async (t) => {
+    const server = await RedisServer.start(t);
+    const writer = await Writer.connect(t, server);
+    const [a, b] = [await startNode(t, server.url, 'a'), await startNode(t, server.url, 'b')];
+    await goesOn(t, [a, b], 'before');
+    await lie(writer);
+    const isOver = async (node: TestNode) => {
+      await node.push('x', `behind it, ${node.name}`);
+      return node.reason === null;
+    };
+    for (const node of [a, b])
+      await until(
+        () => isOver(node),
+        10_000,
+        () => `${name}: ${node.reason?.message}`,
+        100,
+      );
+    for (const node of [a, b]) node.errors.length = 0;
+    await goesOn(t, [a, b], 'at last');
+    const fresh = await startNode(t, server.url, 'c');
+    await goesOn(t, [a, b, fresh], 'with another node');
+    const stamps = a.delivered.map(({ change }) => change.record?.stamp ?? 0).filter((stamp) => stamp > 0);
+    t.equal(new Set(stamps).size, stamps.length, 'each record has its place');
+    t.ok(Math.max(...stamps) < Date.now() + 60_000, 'near the clock');
+  });
