@@ -1,6 +1,7 @@
 /**
  * Three machines with Redis, an encoder, listeners that check each byte, watchers and a push a second, while by seed processes and machines die, stand still
- * or are cut off, packets are lost, and Redis is killed, stopped, emptied or set back. What must hold then is looked at all the time, and at the end.
+ * or are cut off, packets are lost, and Redis is killed, stopped, emptied, set back or written to by another program. What must hold then is looked at all
+ * the time, and at the end.
  */
 
 import type { Test } from 'tap';
@@ -36,6 +37,12 @@ interface Pushed {
   readonly sentMs: number;
 }
 
+/** Of a history, as it is read. */
+interface Play {
+  readonly song: string;
+  readonly from: string;
+}
+
 /** What happens, and how. */
 type Act = readonly [name: string, act: () => Promise<void>];
 
@@ -44,6 +51,40 @@ const ANSWER_MS = 15_000;
 /** How long after a fault of its machine a client may be ended by it. */
 const FAULT_MS = 20_000;
 const PUSH_MS = 1000;
+/** Of one page of a history. */
+const PAGE = 1000;
+/** As words of a command of Redis. */
+const JUNK = [
+  `''`,
+  '0',
+  '-1',
+  '1e300',
+  '99999999999999999999',
+  'text',
+  '[]',
+  `'{}'`,
+  'null',
+  `'{"state":{"version":-1}}'`,
+];
+const PLACES = [
+  ...[
+    ['meta', 'stamp'],
+    ['version', 'live'],
+    ['last', 'live'],
+    ['done', '"a live"'],
+  ],
+  ...[
+    ['owner', 'live'],
+    ['facts', 'live'],
+    ['node', 'c'],
+    ['node', 'nobody'],
+  ],
+] as const;
+/** The next entry of the log, of channel `live`, with this as what all agree on. */
+const ENTRY = [
+  `local seq = redis.call('HINCRBY', 'airsplice:meta', 'seq', 1)`,
+  `return redis.call('XADD', 'airsplice:log', seq .. '-0', 'c', 'live', 'v', '1', 'p', 'junk', 'n', 'z', 's', '0', 'o', ARGV[1], 'h', '[]')`,
+].join(' ');
 
 export class ClusterFaults {
   readonly #t: Test;
@@ -191,6 +232,7 @@ export class ClusterFaults {
         ['Redis fails over', failOver],
         ['Redis fails over', failOver],
         ['Redis emptied', () => common.master.flush()],
+        ...this.#liesOf(common.master),
       ];
     }
     return [
@@ -211,6 +253,7 @@ export class ClusterFaults {
         },
       ],
       ['Redis emptied', () => common.flush()],
+      ...this.#liesOf(common),
       [
         'Redis set back',
         async () => {
@@ -219,6 +262,19 @@ export class ClusterFaults {
           await common.restore(snapshot);
         },
       ],
+    ];
+  }
+
+  /** What another program may write there. */
+  #liesOf(redis: RedisServer): readonly Act[] {
+    const junk = this.#oneOf(JUNK);
+    const [key, field] = this.#oneOf(PLACES);
+    return [
+      [
+        `Redis has ${junk} as ${key} ${field}`,
+        async () => void (await redis.ask(`HSET airsplice:${key} ${field} ${junk}`)),
+      ],
+      [`Redis has an entry ${junk}`, async () => void (await redis.ask(`EVAL "${ENTRY}" 0 ${junk}`))],
     ];
   }
 
@@ -343,14 +399,7 @@ export class ClusterFaults {
       60_000,
       () => `the last title is ${last}, they show ${songs}`,
     );
-    const lost: string[] = [];
-    for (const node of this.#nodes) {
-      const own = this.#answered.filter((each) => each.node === node.name).map(({ song }) => song);
-      const answer = await ask(t, node.port, 'GET /metadata/channel/live/history.json?limit=1000 HTTP/1.1');
-      const there = new Set((answer.json() as readonly { readonly song: string }[]).map(({ song }) => song));
-      lost.push(...own.filter((song) => !there.has(song)).map((song) => `${song} of ${node.name}`));
-    }
-    t.same(lost, [], 'every push that was answered is in the history of the machine that answered it');
+    await this.#agreeOnHistory();
     const heard = () => this.#listeners.filter(({ it }) => it.reader.runs.at(-1)?.source === this.#sources);
     await until(
       () => heard().length === this.#listeners.length,
@@ -360,6 +409,44 @@ export class ClusterFaults {
     await quietFor(500);
     for (const placed of this.#watchers) this.#inOrder(placed);
     for (const { it, node } of this.#listeners) if (it.reader.fault !== '') t.fail(`${node.name}: ${it.reader.fault}`);
+  }
+
+  /** No answered push is missing, none is there twice, and all machines have the same. */
+  async #agreeOnHistory(): Promise<void> {
+    const answered = this.#answered.map(({ song }) => song);
+    let faults: string[] = [];
+    await until(
+      async () => {
+        const histories = await Promise.all(this.#nodes.map((node) => this.#historyOf(node)));
+        faults = histories.flatMap((plays, i) => {
+          const songs = new Set(plays.map(({ song }) => song));
+          const missing = answered.filter((song) => !songs.has(song));
+          const twice = plays.filter(({ song }, at) => plays.findIndex((play) => play.song === song) !== at);
+          const other = plays.filter(({ text }) => !histories[0]!.some((play) => play.text === text));
+          const { name } = this.#nodes[i]!;
+          return [
+            ...missing.map((song) => `${name} lacks ${song}`),
+            ...twice.map(({ song }) => `${name} has ${song} twice`),
+            ...other.map(({ text }) => `${name} has ${text}, not so ${this.#nodes[0]!.name}`),
+          ];
+        });
+        return faults.length === 0;
+      },
+      20_000,
+      () => `histories: ${faults.slice(0, 20).join('; ')}`,
+    );
+    this.#t.pass('every push that was answered is in the history of every machine, once');
+  }
+
+  async #historyOf({ port }: ClusterNode): Promise<readonly { readonly song: string; readonly text: string }[]> {
+    const plays: { readonly song: string; readonly text: string }[] = [];
+    for (let before = ''; ; ) {
+      const path = `/metadata/channel/live/history.json?limit=${PAGE}${before}`;
+      const page = (await ask(this.#t, port, `GET ${path} HTTP/1.1`)).json() as Play[];
+      plays.push(...page.map((play) => ({ song: play.song, text: `${play.song} ${play.from}` })));
+      if (page.length < PAGE) return plays;
+      before = `&before=${page.at(-1)!.from}`;
+    }
   }
 
   #oneOf<T>(all: readonly T[]): T {
