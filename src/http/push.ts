@@ -206,8 +206,8 @@ export function readPush(request: FastifyRequest, limits: PushLimits): ReadPush 
     if (body?.[0] === CURLY && !MULTIPART.test(type)) throw new Refusal('unsupported-media-type', BODY_DETAIL);
     return parsePushFields(formFields(body ?? Buffer.alloc(0), type, query, limits.parameters), limits);
   }
-  const input = parsePushBody(body ?? Buffer.alloc(0), limits);
-  return { input, ignored: [...urlFields(query, limits.parameters).keys()].map(printableName) };
+  const { input, ignored } = parsePushBody(body ?? Buffer.alloc(0), limits);
+  return { input, ignored: [...urlFields(query, limits.parameters).keys()].map(printableName).concat(ignored) };
 }
 
 /** Names of the sender's as a header's value. */

@@ -6,6 +6,7 @@
  */
 
 import { type FieldError, Refusal } from '../base/refusal.js';
+import { imageUrl, webImages } from './image-url.js';
 import { type PushFields, printableName, urlFields } from './push-fields.js';
 import {
   bodySchema,
@@ -48,7 +49,7 @@ export interface PushInput {
 /** A push, and what was not taken of it. */
 export interface ReadPush {
   readonly input: PushInput;
-  /** Names in lower case: parameters that are unknown, and a `time` or `duration` that cannot be read. */
+  /** Names in lower case: parameters that are unknown, a `time` or `duration` that cannot be read; of JSON a cover or image that is not a web URL. */
   readonly ignored: readonly string[];
 }
 
@@ -139,7 +140,7 @@ const LESS_THAN_A_TITLE = ['time', 'duration'] as const;
  * The body of a POST push. Its size and content type have been checked.
  * @throws Refusal bad-request (not UTF-8, broken JSON), too-large, invalid
  */
-export function parsePushBody(body: Buffer, limits: PushLimits): PushInput {
+export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
   const decoded = decodeUtf8(body);
   if (decoded === null) {
     throw new Refusal('bad-request', 'The body is not UTF-8, as JSON has to be (encoding=windows is for GET only)');
@@ -151,16 +152,23 @@ export function parsePushBody(body: Buffer, limits: PushLimits): PushInput {
   for (const field of ['images', 'extdata'] as const) bad.push(...oversize(field, raw.get(field), limits));
   if (bad.length > 0 || !parsed.success) throw refusal(bad);
   const fields = parsed.data;
-  return given<PushInput>({
+  const ignored: string[] = [];
+  const images = fields.images ? raw.get('images')?.text : undefined;
+  // A title is worth more than its picture.
+  const cover = fields.cover?.trim();
+  const isOtherCover = cover !== undefined && cover !== imageUrl(cover);
+  if (isOtherCover) ignored.push('cover');
+  const input = given<PushInput>({
     ...shared(fields),
     artist: fields.artist,
     song: fields.song,
     durationSeconds: fields.duration,
-    cover: fields.cover ?? undefined,
+    cover: isOtherCover ? undefined : cover,
     album: fields.album ?? undefined,
-    images: fields.images ? raw.get('images')?.text : undefined,
+    images: images && webImages(images, (name) => ignored.push(printableName(`images.${name}`))),
     extdata: fields.extdata ? raw.get('extdata')?.text : undefined,
   });
+  return { input, ignored };
 }
 
 /** A copy whose time has an offset, where it has a time zone. */

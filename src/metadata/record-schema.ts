@@ -1,11 +1,13 @@
 /**
  * Records that this process did not make: they come from another process, machine, file or version, perhaps from one that lies. What leaves these schemas
  * is as if it had been pushed here: clean texts, numbers whole and in range, JSON that is JSON. Limits are the highest that a configuration can set, so that no
- * node refuses what another one has rightly taken. Members that a newer version has added are kept.
+ * node refuses what another one has rightly taken. Members that a newer version has added are kept. Of an older version the cover may be any text: one that
+ * is not a web URL is left out, and the record stays.
  */
 
 import { z } from 'zod';
 import { MAX_PUSH } from '../config/push-limits.js';
+import { imageUrl, webImages } from './image-url.js';
 import { cleaned, cleanedCharacters, imagesSchema } from './push-schema.js';
 import { rawMembers } from './rawjson.js';
 import type { TrackRecord } from './record.js';
@@ -72,10 +74,10 @@ const track = {
   durationSeconds: z.int().min(0),
   etype: counted,
   isrc: text,
-  cover: cleaned(MAX_PUSH.urlBytes),
+  cover: cleaned(MAX_PUSH.urlBytes).transform(imageUrl),
   album: text,
   timezone: cleanedCharacters(MAX_PUSH.timezoneCharacters),
-  images: jsonObject(imagesSchema(MAX_PUSH.urlBytes)),
+  images: jsonObject(imagesSchema(MAX_PUSH.urlBytes)).transform((json) => json && webImages(json)),
   extdata: jsonObject(z.looseObject({})),
   source: z.enum(['metapush', 'encoder', 'upstream', 'fallback']),
   startSeconds: seconds,

@@ -10,7 +10,7 @@ const EMPTY = { type: 'now', artist: '', song: '' } as const;
 type No = readonly [RefusalKind, ...string[]];
 
 const query = (raw: string) => parsePushQuery(raw, LIMITS).input;
-const body = (json: string | Buffer) => parsePushBody(Buffer.from(json as string), LIMITS);
+const body = (json: string | Buffer) => parsePushBody(Buffer.from(json as string), LIMITS).input;
 /** A body with the mandatory members and these. */
 const post = (members: string) => body(`{"song":"s","artist":"a","duration":9${members === '' ? '' : `,${members}`}}`);
 
@@ -305,6 +305,48 @@ t.test('POST: accepted', async (t) => {
   ];
   for (const [members, expected] of table) t.strictSame(post(members), { ...needed, ...expected }, members);
   t.equal(body('\ufeff{"song":"ä","artist":"","duration":1}').song, 'ä', 'a byte order mark');
+});
+
+t.test('a cover or an image that is not a web URL is left out and named; the title is taken', async (t) => {
+  const table: readonly [members: string, expected: Partial<PushInput>, ignored: readonly string[]][] = [
+    ['"cover":"https://x/c.jpg"', { cover: 'https://x/c.jpg' }, []],
+    ['"cover":"HTTP://x:8000/a b?c#d"', { cover: 'HTTP://x:8000/a b?c#d' }, []],
+    ['"cover":" http://x/ "', { cover: 'http://x/' }, []],
+    ['"cover":"javascript:alert(1)"', {}, ['cover']],
+    ['"cover":"data:image/png;base64,AAAA"', {}, ['cover']],
+    ['"cover":"blob:https://x/1"', {}, ['cover']],
+    ['"cover":"//x/c.jpg"', {}, ['cover']],
+    ['"cover":"/admin/killsource?mount=/x"', {}, ['cover']],
+    ['"cover":"c.jpg"', {}, ['cover']],
+    ['"cover":"http:c.jpg"', {}, ['cover']],
+    ['"cover":"http:/c.jpg"', {}, ['cover']],
+    ['"cover":"http:\\\\\\\\x\\\\c.jpg"', {}, ['cover']],
+    ['"cover":"https://"', {}, ['cover']],
+    ['"cover":"https:///c.jpg"', {}, ['cover']],
+    ['"cover":"https://?x"', {}, ['cover']],
+    ['"cover":"https://x:99999/"', {}, ['cover']],
+    ['"cover":"ftp://x/c.jpg"', {}, ['cover']],
+    [
+      '"images":{"small":{"url":"https://x/s"},"large":{"w":1.0,"url":"https://x/l"}}',
+      { images: '{"small":{"url":"https://x/s"},"large":{"w":1.0,"url":"https://x/l"}}' },
+      [],
+    ],
+    [
+      '"images":{"small":{"url":"javascript:1"},"medium":null,"large":{ "w":1.0,"url":"https://x/l"},"\\u006b":[1, 2]}',
+      { images: '{"medium":null,"large":{"w":1.0,"url":"https://x/l"},"k":[1,2]}' },
+      ['images.small'],
+    ],
+    [
+      '"cover":"c.jpg","images":{"huge":{"url":"//x"},"small":{"url":"data:,x"}}',
+      { images: '{}' },
+      ['cover', 'images.huge', 'images.small'],
+    ],
+  ];
+  for (const [members, expected, ignored] of table) {
+    const read = parsePushBody(Buffer.from(`{"song":"s","artist":"a","duration":9,${members}}`), LIMITS);
+    t.strictSame(read.ignored, ignored, members);
+    t.strictSame(read.input, { type: 'now', song: 's', artist: 'a', durationSeconds: 9, ...expected }, members);
+  }
 });
 
 t.test('POST: refused', async (t) => {

@@ -1,5 +1,6 @@
 /** The title in the parameters of an encoder's update. Pure. */
 
+import { imageUrl } from '../../metadata/image-url.js';
 import { cleanWithin, decodeNamed, decodeUndeclared } from '../../metadata/text.js';
 import { cutTitle, splitTitle } from '../../metadata/title.js';
 import type { SourceTitle } from '../../source/source.js';
@@ -26,7 +27,7 @@ export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits): S
   const [artist, title] = [clean(read('artist')), clean(read('title'))];
   // An encoder's url is often the station's page: only an image is a cover.
   const url = cleanWithin(read('url'), urlBytes) ?? '';
-  const cover = IMAGE.test(url) ? url : '';
+  const cover = IMAGE.test(url) ? imageUrl(url) : '';
   if (artist !== '' && title !== '') return { artist, song: title, cover };
   const parts = splitTitle(read('song') || read('title'));
   return { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover };

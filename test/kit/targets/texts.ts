@@ -51,6 +51,10 @@ function pushed(parse: () => PushInput): void {
     Number.isNaN(new Date(timeSeconds * 1000).getTime())
   )
     throw new Error(`time ${timeSeconds}`);
+  const urls = Object.values(JSON.parse(images) as object).map((image) => (image as { url?: unknown } | null)?.url);
+  for (const url of [input.cover, ...urls]) {
+    if (typeof url === 'string' && !/^(https?:\/\/.|$)/i.test(url)) throw new Error(`an image at ${url}`);
+  }
   for (const raw of [extdata, images]) {
     if (typeof JSON.parse(raw) !== 'object') throw new Error(`kept as it came, but no object: ${raw.slice(0, 200)}`);
   }
@@ -181,6 +185,8 @@ const pushBody: FuzzTarget = {
     '"song":',
     '"extdata":',
     '"images":{"a":{"url":"x"}},',
+    '"cover":"//x",',
+    'javascript:',
     '"__proto__":{},',
     '"constructor":1,',
     '\ufeff',
@@ -194,7 +200,7 @@ const pushBody: FuzzTarget = {
     '\u0f73',
   ].map((word) => Buffer.from(word)),
   muchBytes: 60_000,
-  play: (bytes) => pushed(() => parsePushBody(bytes, LIMITS)),
+  play: (bytes) => pushed(() => parsePushBody(bytes, LIMITS).input),
 };
 
 const playlist: FuzzTarget = {
