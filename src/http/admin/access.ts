@@ -16,7 +16,7 @@ import { basicCredentials } from '../../net/request-head.js';
 import { SECRET_REASONS } from '../../net/secret-gate.js';
 import { connectionId } from '../../net/tracked-connection.js';
 import type { RouteRole } from '../methods.js';
-import { refuseForeign, refuseSimple } from './origin.js';
+import { refuseForeign, refuseSimple } from '../origin.js';
 
 /** A user whose secret was right, for one request. */
 export interface AdminUser {
@@ -114,7 +114,7 @@ export class AdminAccess {
     const name = userOf(users, headers.authorization ?? '');
     if (name === null) return null;
     try {
-      refuseForeign({ method: 'GET', headers });
+      refuseForeign({ headers });
     } catch (error) {
       if (error instanceof Refusal) return { name, refusal: error.message };
       throw error;

@@ -7,6 +7,7 @@
  */
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { Refusal } from '../../base/refusal.js';
 import { pathOf, queryOf } from '../../base/request-target.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { queryBytes } from '../../metadata/query.js';
@@ -17,6 +18,7 @@ import { basicCredentials } from '../../net/request-head.js';
 import { NO_SECRET } from '../../net/secret-gate.js';
 import { connectionId } from '../../net/tracked-connection.js';
 import { TITLE_METHODS } from '../allow.js';
+import { refuseFromPage } from '../origin.js';
 import type { Exchange, HttpService } from '../service.js';
 import { type Login, openedBy, readLogin } from './shoutcast-password.js';
 import { type Fields, type TitleLimits, textOf, titleOf } from './title-fields.js';
@@ -164,6 +166,8 @@ export class TitleUpdates implements HttpService {
       return opened.length > 0 || sender !== null;
     });
     if (opened.length === 0 && sender !== null) return await this.#readOf(sender, exchange, fields, isUnread);
+    // A password in the address is one that a page knows.
+    if (path !== '/admin.cgi') refusePageSent(request);
     if (isUnread) {
       fields = this.#fields(`${query}&${await this.#readForm(request)}`);
       mounts = this.#named(fields, login);
@@ -272,6 +276,15 @@ export class TitleUpdates implements HttpService {
       ...headers,
     });
     response.end(body);
+  }
+}
+
+/** Throws TitleUpdateAnswer for what a page made a browser send with a password that it keeps. */
+function refusePageSent(request: IncomingMessage): void {
+  try {
+    refuseFromPage(request);
+  } catch (error) {
+    throw error instanceof Refusal ? new TitleUpdateAnswer(error.status, error.message) : error;
   }
 }
 

@@ -205,6 +205,8 @@ t.test('rights, pages of others, and JSON', async (t) => {
       'an image of another page',
     );
     t.equal((await ask(path, { 'User-Agent': 'Mozilla/5.0' })).status, 403);
+    const image = { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Dest': 'image' };
+    t.equal((await ask(path, { 'User-Agent': 'Mozilla/5.0', ...image })).status, 403, 'an image of our own page');
     t.equal((await ask(path, { Origin: 'http://evil.example' }, 'POST')).status, 403);
     t.equal((await ask(path, { Authorization: '' })).status, 401);
     t.equal((await ask(path, {}, 'PATCH')).status, 405);

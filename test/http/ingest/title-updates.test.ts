@@ -467,6 +467,9 @@ t.test("a user of the admin interface, as Icecast takes its admin's login", asyn
   t.match(await say(`Authorization: ${ADMIN_LOGIN}`, 'mode=updinfo&song=x'), { status: 400, body: /mount=/ });
   const browser = `Authorization: ${ADMIN_LOGIN}\nUser-Agent: Mozilla/5.0\nReferer: http://evil.example/`;
   t.match(await say(browser), { status: 403 }, 'an image of another page');
+  const image = 'Sec-Fetch-Site: same-origin\nSec-Fetch-Dest: image';
+  t.match(await say(`Authorization: ${ADMIN_LOGIN}\n${image}`), { status: 403 }, 'an image of our own page');
+  t.match(await say(`${STUDIO}\n${image}`), { status: 403 }, "with an encoder's password, too");
   t.equal((await ask(t, port, `GET /admin.cgi?pass=may%20do%20all%20of%20it&${query} HTTP/1.0`)).status, 401);
   t.equal((await say(STUDIO)).status, 200, 'the encoder itself, as ever');
   // One limit for all wrong ones.

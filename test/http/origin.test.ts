@@ -1,7 +1,7 @@
 /** Requests as browsers send them for pages of this origin and of others, against both rules. */
 
 import t from 'tap';
-import { refuseForeign, refuseSimple } from '../../../src/http/admin/origin.js';
+import { refuseForeign, refuseFromPage, refuseSimple } from '../../src/http/origin.js';
 
 type Headers = Record<string, string>;
 
@@ -14,6 +14,22 @@ const refused = (check: (asked: never) => void, method: string, headers: Headers
   }
 };
 const HERE = 'http://radio.example:8000';
+const fetched = (site: string, dest: string) => ({ 'sec-fetch-site': site, 'sec-fetch-dest': dest });
+/** What a page shows or loads by a URL (Fetch standard, destinations). */
+const IN_PAGES = [
+  'image',
+  'iframe',
+  'frame',
+  'embed',
+  'object',
+  'audio',
+  'video',
+  'style',
+  'script',
+  'font',
+  'manifest',
+  '',
+];
 const CASES: readonly (readonly [what: string, method: string, headers: Headers, simple: boolean, foreign: boolean])[] =
   [
     ['curl', 'POST', { 'content-type': 'application/json' }, false, false],
@@ -39,7 +55,28 @@ const CASES: readonly (readonly [what: string, method: string, headers: Headers,
     ['an image in the clear', 'GET', { 'user-agent': 'Mozilla/5.0 (X11)' }, false, true],
     ['an image, with its page', 'GET', { 'user-agent': 'Mozilla/5.0', referer: 'http://evil.example/' }, false, true],
     ['a link of our page', 'GET', { 'user-agent': 'Mozilla/5.0', referer: `${HERE}/admin` }, false, false],
-    ['the same over TLS', 'GET', { 'user-agent': 'Mozilla/5.0', 'sec-fetch-site': 'same-origin' }, false, false],
+    ['the same over TLS', 'GET', { 'user-agent': 'Mozilla/5.0', ...fetched('same-origin', 'document') }, false, false],
+    ['a fetch of our page', 'GET', { 'user-agent': 'Mozilla/5.0', ...fetched('same-origin', 'empty') }, false, false],
+    [
+      'of here, and nothing of what for',
+      'GET',
+      { 'user-agent': 'Mozilla/5.0', 'sec-fetch-site': 'same-origin' },
+      false,
+      true,
+    ],
+    ['what for, and not from where', 'GET', { 'user-agent': 'Mozilla/5.0', 'sec-fetch-dest': 'empty' }, false, true],
+    ...IN_PAGES.map(
+      (dest) =>
+        [
+          `an ${dest} of our page`,
+          'GET',
+          { referer: `${HERE}/`, ...fetched('same-origin', dest) },
+          false,
+          true,
+        ] as const,
+    ),
+    ['an image by its own origin', 'GET', { origin: HERE, ...fetched('same-origin', 'image') }, false, false],
+    ['an image with a bearer', 'GET', { authorization: 'Bearer x', ...fetched('same-origin', 'image') }, false, false],
     ['typed', 'GET', { 'user-agent': 'Mozilla/5.0', 'sec-fetch-site': 'none' }, false, true],
     ['a script', 'GET', { 'user-agent': 'Wget/1.21' }, false, false],
   ];
@@ -49,4 +86,21 @@ t.test('what pages of other origins can send is refused', async (t) => {
     t.equal(refused(refuseSimple, method, headers), simple, what);
     t.equal(refused(refuseForeign, method, headers), foreign, `${what}, to Icecast's paths`);
   }
+});
+
+t.test('where encoders act, only what a browser says that a page sent is refused', async (t) => {
+  const cases: readonly (readonly [headers: Headers, refused: boolean])[] = [
+    [{}, false],
+    [{ 'user-agent': 'Mozilla/5.0' }, false],
+    [{ 'user-agent': 'ShoutcastDSP (Mozilla Compatible)' }, false],
+    [fetched('none', 'document'), false],
+    [fetched('same-origin', 'document'), false],
+    [fetched('same-origin', 'empty'), false],
+    [fetched('same-origin', 'image'), true],
+    [fetched('same-site', 'image'), true],
+    [fetched('cross-site', 'document'), true],
+    [{ origin: 'http://evil.example' }, true],
+    [{ origin: HERE }, false],
+  ];
+  for (const [headers, is] of cases) t.equal(refused(refuseFromPage, 'GET', headers), is, JSON.stringify(headers));
 });
