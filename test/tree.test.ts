@@ -58,7 +58,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'alerts/alerts': ['e2e/alerts'],
   'app/alert-facts': ['e2e/alerts'],
   'app/hub-metrics': ['source/health', 'http/readiness'],
-  'app/hub-admin': ['http/admin/api'],
   'app/network': ['app/app', 'http/roles'],
   'app/process-admin': ['http/admin/api'],
   'app/streams': ['app/app', 'http/stream/stream', 'http/stream/status', 'behaviour/reading-players'],

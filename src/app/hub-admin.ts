@@ -5,6 +5,7 @@
 
 import { Refusal } from '../base/refusal.js';
 import type { Channel } from '../channel/channel.js';
+import { mayMakeTokens } from '../config/admin.js';
 import {
   type AdminBlock,
   type AdminState,
@@ -50,6 +51,7 @@ export class HubAdmin {
   readonly #output: HubAdminOutput;
   readonly #answers: HubAnswers;
   #state = NO_ADMIN_STATE;
+  #isRemoving = false;
   #tail: Promise<unknown> = Promise.resolve();
   #used: Used;
   #nextLookMs = 0;
@@ -89,14 +91,36 @@ export class HubAdmin {
     return this.#answers[question](ask);
   }
 
-  /** Once a second: now and then, when tokens were used last is saved. */
+  /** Once a second: tokens end with the user who made them; now and then, when tokens were used last is saved. */
   tidy(nowMs: number): void {
+    this.#removeOrphans();
     if (nowMs < this.#nextLookMs) return;
     this.#nextLookMs = nowMs + USED_MS;
     const before = JSON.stringify(this.#used);
     void this.#lookUsed()
       .then((used) => (JSON.stringify(used) === before ? undefined : this.#store.saveDocument(USED, used)))
       .catch(this.#core.onError);
+  }
+
+  /** For good: a user who comes back later is another one. Until it is durable no process takes them either (titles/made-tokens.ts). */
+  #removeOrphans(): void {
+    const isOrphan = ({ by }: MadeToken) => !mayMakeTokens(this.#core.config.admin.users, by);
+    const orphans = this.#state.tokens.filter(isOrphan);
+    if (orphans.length === 0 || this.#isRemoving) return;
+    this.#isRemoving = true;
+    this.#change(({ tokens, ...state }) => ({ ...state, tokens: tokens.filter((token) => !isOrphan(token)) }))
+      .then(() => {
+        for (const { channel, name, by } of orphans) {
+          this.#core.log.warn(
+            { channel, name, by },
+            'a push token has ended: the user who made it may make none any more',
+          );
+        }
+      })
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isRemoving = false;
+      });
   }
 
   /** What all processes say. Ids that are known no more are forgotten. */

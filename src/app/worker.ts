@@ -6,6 +6,7 @@
 import type { Output } from '../base/output.js';
 import { LISTENERS_OF_CHANNELS, type Mount } from '../channel/mount.js';
 import type { ServedChannel } from '../channel/served.js';
+import { mayMakeTokens } from '../config/admin.js';
 import type { Feed } from '../feed/feed.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import type { RefusalPace } from '../http/ingest/refusal-pace.js';
@@ -109,7 +110,10 @@ export class Worker {
       delayMs: (channel) => this.#delayMs(channel),
       offsetMs: (channel, source) => channels.get(channel)!.titleOffsetMs(source),
     });
-    const madeTokens = new MadeTokens(() => clock.wallMs());
+    const madeTokens = new MadeTokens(
+      () => clock.wallMs(),
+      (by) => mayMakeTokens(config.admin.users, by),
+    );
     this.pushes = new Pushes({
       ...{ engine, moments, faces, clock, log: core.log, onPush, channels, madeTokens },
       heldPushes: () => config.metadata.heldPushes,

@@ -10,12 +10,21 @@ import { type Secret, secretSchema } from './secret.js';
 /** read: everything that is shown. titles: push, correct, withdraw. operate: whatever concerns connections, sources, blocks and tokens. */
 export const RIGHTS = ['read', 'titles', 'operate'] as const;
 export type Right = (typeof RIGHTS)[number];
+/** Of a user that makes a push token. The token pushes titles, so no user makes one without the right to push; and it ends when its maker has them no more. */
+export const TOKEN_RIGHTS: readonly Right[] = ['titles', 'operate'];
 
 export interface AdminUserConfig {
   readonly password?: Secret | undefined;
   /** Sent as a bearer. Two, so that a new one can be in use before the old one goes. */
   readonly tokens: readonly Secret[];
   readonly rights: readonly Right[];
+}
+
+export type AdminUsers = Readonly<Record<string, AdminUserConfig>>;
+
+/** Whether there is such a user now, with the rights that a maker of push tokens needs. */
+export function mayMakeTokens(users: AdminUsers, name: string): boolean {
+  return Object.hasOwn(users, name) && TOKEN_RIGHTS.every((right) => users[name]!.rights.includes(right));
 }
 
 const NAME_ERROR = "a user's name is 1 to 64 of the characters A-Z a-z 0-9 . _ @ -";

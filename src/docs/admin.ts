@@ -79,7 +79,7 @@ function read(
 interface ActDocument {
   readonly operationId: string;
   readonly summary: string;
-  readonly right: 'titles' | 'operate';
+  readonly right: 'titles' | 'operate' | 'titles and operate';
   readonly parameters?: readonly Json[];
   /** Absent: it takes none. */
   readonly body?: Json;
@@ -93,7 +93,7 @@ function act({ operationId, summary, right, parameters = [], body, answer, statu
   return {
     operationId,
     tags: ['Admin'],
-    summary: `${summary} (right ${right})`,
+    summary: `${summary} (${right.includes(' ') ? 'rights' : 'right'} ${right})`,
     security: SECURITY,
     parameters,
     ...(body === undefined ? {} : { requestBody: { required: true, content: content('application/json', body) } }),
@@ -274,6 +274,7 @@ function fallbackActs(): Json {
 
 function blocksAndTokens(): Json {
   const right = 'operate';
+  const makes = 'titles and operate';
   const block = {
     type: 'object',
     required: ['network', 'seconds'],
@@ -309,7 +310,7 @@ function blocksAndTokens(): Json {
     '/admin/api/channels/{channelkey}/tokens': {
       parameters: [channel],
       post: act({
-        ...{ operationId: 'adminMakeToken', right, summary: 'Make a push token' },
+        ...{ operationId: 'adminMakeToken', right: makes, summary: 'Make a push token' },
         body: object({ name: text }),
         answer: MADE,
         status: 201,
@@ -318,7 +319,11 @@ function blocksAndTokens(): Json {
     '/admin/api/tokens/{id}/rotate': {
       parameters: [id],
       post: act({
-        ...{ operationId: 'adminRotateToken', right, summary: 'Make one in its place; it stays right for keepSeconds' },
+        ...{
+          operationId: 'adminRotateToken',
+          right: makes,
+          summary: 'Make one in its place; it stays right for keepSeconds',
+        },
         body: rotate,
         answer: MADE,
         status: 201,

@@ -1,6 +1,7 @@
 /**
  * Push tokens: those of the configuration and those that an operator has made, by channel, and when each was used last. A channel has
- * at most MOST_MADE of the latter, and finding out takes the same time however many there are.
+ * at most MOST_MADE of the latter, and finding out takes the same time however many there are. Invariant: a token is right only while its maker is
+ * a user who could make it now, whether or not the hub has come to remove it.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -13,6 +14,8 @@ const NONE = Buffer.alloc(32);
 export interface TokenDigest {
   readonly id: string;
   readonly channel: string;
+  /** The user who made it. */
+  readonly by: string;
   /** In hexadecimal. */
   readonly sha256: string;
   /** After this it is wrong; null: never. */
@@ -21,26 +24,30 @@ export interface TokenDigest {
 
 interface KnownDigest {
   readonly id: string;
+  readonly by: string;
   readonly sha256: Buffer;
   readonly untilMs: number;
 }
 
 export class MadeTokens {
   readonly #wallMs: () => number;
+  readonly #mayMake: (by: string) => boolean;
   #byChannel = new Map<string, KnownDigest[]>();
   /** Id → unix milliseconds. */
   readonly #used = new Map<string, number>();
 
-  constructor(wallMs: () => number) {
+  /** @param mayMake whether this user may make tokens now */
+  constructor(wallMs: () => number, mayMake: (by: string) => boolean) {
     this.#wallMs = wallMs;
+    this.#mayMake = mayMake;
   }
 
   /** These and no others. */
   set(tokens: readonly TokenDigest[]): void {
     this.#byChannel = new Map();
-    for (const { id, channel, sha256, untilMs } of tokens) {
+    for (const { id, channel, by, sha256, untilMs } of tokens) {
       const known = this.#byChannel.get(channel) ?? [];
-      known.push({ id, sha256: Buffer.from(sha256, 'hex'), untilMs: untilMs ?? Number.POSITIVE_INFINITY });
+      known.push({ id, by, sha256: Buffer.from(sha256, 'hex'), untilMs: untilMs ?? Number.POSITIVE_INFINITY });
       this.#byChannel.set(channel, known);
     }
   }
@@ -53,7 +60,7 @@ export class MadeTokens {
     for (let i = 0; i < MOST_MADE; i++) {
       const token = known[i];
       const isSame = timingSafeEqual(token?.sha256 ?? NONE, sha256);
-      if (isSame && token !== undefined && nowMs < token.untilMs) found = token.id;
+      if (isSame && token !== undefined && nowMs < token.untilMs && this.#mayMake(token.by)) found = token.id;
     }
     if (found !== null) this.use(found);
     return found !== null;

@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../base/ip.js';
 import { Refusal, retryLater } from '../../base/refusal.js';
-import type { AdminUserConfig, Right } from '../../config/admin.js';
+import type { AdminUserConfig, AdminUsers, Right } from '../../config/admin.js';
 import { secretMatches } from '../../config/secret.js';
 import { type Judges, judgeRequest } from '../../net/judge.js';
 import type { Proxies } from '../../net/peer.js';
@@ -44,7 +44,8 @@ export interface AdminRefused {
   readonly why: string;
 }
 
-export type AdminUsers = Readonly<Record<string, AdminUserConfig>>;
+/** One, or all of these. */
+export type NeededRight = Right | readonly Right[];
 
 export interface AdminGuards extends Judges {
   readonly proxies: Proxies;
@@ -89,7 +90,12 @@ export class AdminAccess {
    * origin, 404 where there are no users, 429 after too many wrong secrets. Sets the headers of every answer here.
    * @param act what it is about to do; null: to look
    */
-  require(request: FastifyRequest, reply: FastifyReply, right: Right, act: string | null = null): Promise<AdminUser> {
+  require(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    right: NeededRight,
+    act: string | null = null,
+  ): Promise<AdminUser> {
     return this.#require(request, reply, right, act, refuseSimple);
   }
 
@@ -133,7 +139,7 @@ export class AdminAccess {
   async #require(
     request: FastifyRequest,
     reply: FastifyReply,
-    right: Right,
+    right: NeededRight,
     act: string | null,
     check: (request: FastifyRequest) => void,
   ): Promise<AdminUser> {
@@ -192,8 +198,9 @@ export class AdminAccess {
 }
 
 /** Null: the user has it. */
-function missingRight({ rights }: AdminUserConfig, right: Right): Refusal | null {
-  return rights.includes(right) ? null : new Refusal('not-allowed', `This needs the right ${right}.`);
+function missingRight({ rights }: AdminUserConfig, needed: NeededRight): Refusal | null {
+  const missing = [needed].flat().find((right) => !rights.includes(right));
+  return missing === undefined ? null : new Refusal('not-allowed', `This needs the right ${missing}.`);
 }
 
 /** Whose credentials these are; null: no user's. Takes the same time whichever it is, if any. */

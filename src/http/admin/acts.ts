@@ -4,6 +4,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { AddressList } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
+import { TOKEN_RIGHTS } from '../../config/admin.js';
 import type { ListenerFilter, MadeToken } from '../../link/admin-reports.js';
 import { readPush } from '../push.js';
 import { BLOCK, bodyOf, END, FALLBACK, MOVE, MOVE_ENCODER, NETWORK, ROTATE, SOURCE, TOKEN } from './bodies.js';
@@ -166,7 +167,7 @@ export function registerBlockActs(routes: AdminRoutes, { queries, wallMs }: Admi
 }
 
 export function registerTokenActs(routes: AdminRoutes, { queries, keys, wallMs }: AdminParts): void {
-  const right = 'operate';
+  const right = TOKEN_RIGHTS;
   const make = (channel: string, name: string, by: string) => {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const sha256 = createHash('sha256').update(token).digest('hex');
@@ -208,11 +209,14 @@ export function registerTokenActs(routes: AdminRoutes, { queries, keys, wallMs }
       };
     },
   );
-  routes.act({ method: 'DELETE', url: '/admin/api/tokens/:id', right, act: 'revoke token' }, async (request) => {
-    const { id, channel, name } = await known((request.params as Named).id);
-    found(await queries.hub('revokeToken', { id }), 'There is no such token.');
-    return { what: { channel, name, id } };
-  });
+  routes.act(
+    { method: 'DELETE', url: '/admin/api/tokens/:id', right: 'operate', act: 'revoke token' },
+    async (request) => {
+      const { id, channel, name } = await known((request.params as Named).id);
+      found(await queries.hub('revokeToken', { id }), 'There is no such token.');
+      return { what: { channel, name, id } };
+    },
+  );
 }
 
 function knownChannel(keys: readonly string[], { params }: FastifyRequest): string {

@@ -6,10 +6,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../base/log.js';
 import { Refusal } from '../../base/refusal.js';
-import type { Right } from '../../config/admin.js';
 import { auditDone, auditRefused } from '../audit.js';
 import { refuseOthers } from '../methods.js';
-import { ADMIN_ROLE, type AdminAccess, type AdminUser } from './access.js';
+import { ADMIN_ROLE, type AdminAccess, type AdminUser, type NeededRight } from './access.js';
 
 const BODY_BYTES = 65_536;
 const JSON_HEADERS = { 'Content-Type': 'application/json; charset=utf-8' };
@@ -25,7 +24,7 @@ export interface Done {
 export interface Act {
   readonly method: 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
-  readonly right: Right;
+  readonly right: NeededRight;
   /** In the log. */
   readonly act: string;
 }
@@ -107,7 +106,7 @@ export class AdminRoutes {
     }
   }
 
-  async #let(request: FastifyRequest, reply: FastifyReply, right: Right, act: string | null): Promise<undefined> {
+  async #let(request: FastifyRequest, reply: FastifyReply, right: NeededRight, act: string | null): Promise<undefined> {
     this.#users.set(request, await this.#access.require(request, reply, right, act));
   }
 

@@ -27,6 +27,8 @@ export class Access {
   element;
   #live;
   #may;
+  /** A token pushes titles: who makes one has the right to. */
+  #mayMake;
   #trouble = make('p', { class: 'trouble', role: 'alert' });
   #blocks = table('Blocked addresses', ['Address or network', 'Until', 'By', 'Why', '']);
   #tokens = table('Push tokens', ['Channel', 'Name', 'Made', 'Used last', '']);
@@ -39,13 +41,14 @@ export class Access {
   constructor({ live, may }) {
     this.#live = live;
     this.#may = may('operate');
+    this.#mayMake = this.#may && may('titles');
     const block = make('button', { type: 'button', onclick: () => this.#block() }, 'Block an address …');
     const token = make('button', { type: 'button', onclick: () => this.#token() }, 'Make a token …');
-    const buttons = (/** @type {HTMLElement} */ button) =>
-      make('div', { class: 'buttons', hidden: !this.#may }, button);
+    const buttons = (/** @type {HTMLElement} */ button, /** @type {boolean} */ may) =>
+      make('div', { class: 'buttons', hidden: !may }, button);
     const panels = [
-      section('Blocked', this.#blocks.element, buttons(block)),
-      section('Push tokens', this.#tokens.element, buttons(token)),
+      section('Blocked', this.#blocks.element, buttons(block, this.#may)),
+      section('Push tokens', this.#tokens.element, buttons(token, this.#mayMake)),
       section('Last refusals', this.#refusals.element),
       section('Watchers', this.#watchers.element),
       section('Listener sessions', this.#sessions.element),
@@ -212,8 +215,8 @@ export class Access {
           return 'The token is revoked.';
         },
       );
-    const acts =
-      isConfigured || !this.#may ? null : make('div', { class: 'buttons' }, untilMs === null && rotate, revoke);
+    const buttons = [this.#mayMake && untilMs === null && rotate, this.#may && revoke];
+    const acts = isConfigured ? null : make('div', { class: 'buttons' }, ...buttons);
     const made = isConfigured
       ? 'in the configuration'
       : `${moment(sinceMs ?? 0)} by ${by}${untilMs === null ? '' : `, until ${moment(untilMs)}`}`;

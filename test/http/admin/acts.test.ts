@@ -46,6 +46,21 @@ t.test('rotated three times at once: once', async (t) => {
   t.equal((await admin.post(`tokens/${next.id}/rotate`, { keepSeconds: 0 })).status, 201, 'as many as before');
 });
 
+t.test('operate alone makes no push token and rotates none: that takes the right to push, too', async (t) => {
+  const server = await startServer(t, YAML);
+  const made = (await new AdminClient(server).post('channels/demo/tokens', { name: 'one' })).body;
+  for (const right of ['operate', 'titles', 'read'] as const) {
+    const one = new AdminClient(server, right);
+    t.equal((await one.post('channels/demo/tokens', { name: 'mine' })).status, 403, right);
+    t.equal((await one.post(`tokens/${made.id}/rotate`, { keepSeconds: 60 })).status, 403, right);
+  }
+  t.match(
+    (await new AdminClient(server, 'operate').post('channels/demo/tokens', { name: 'mine' })).body.detail,
+    /titles/,
+  );
+  t.equal((await new AdminClient(server, 'operate').delete(`tokens/${made.id}`)).status, 204, 'it may revoke');
+});
+
 t.test('titles have the rate of pushes here too', async (t) => {
   const limits = 'limits: { pushesPerMinute: 1, pushBurst: 5 }\n';
   const admin = new AdminClient(await startServer(t, YAML.replace('admin:', `${limits}admin:`)));
