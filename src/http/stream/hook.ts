@@ -9,6 +9,7 @@
  * A call is a form by POST on a connection of its own: none that has gone stale passes for a dead hook.
  */
 
+import { createHash } from 'node:crypto';
 import { lookup } from 'node:dns';
 import type { Clock } from '../../base/clock.js';
 import { Tallies } from '../../base/tallies.js';
@@ -268,11 +269,13 @@ export class ListenerHook {
 
 /**
  * What an answer holds for. The hook gets the address and may judge by it, and the query of a public link is not a credential: only the
- * operator knows whether the address matters. A client that sends no credentials at all has only its address.
+ * operator knows whether the address matters. A client that sends no credentials at all has only its address. A digest: what is remembered takes the
+ * same memory whatever a client sends, and holds no password.
  */
 function keyOf({ mount, user, password, address }: HookListener, cacheBy: HookOptions['cacheBy']): string {
   const isAnonymous = user === '' && password === '' && !mount.includes('?');
-  return JSON.stringify([mount, user, password, cacheBy === 'address' || isAnonymous ? address : '']);
+  const asked = JSON.stringify([mount, user, password, cacheBy === 'address' || isAnonymous ? address : '']);
+  return createHash('sha256').update(asked).digest('base64');
 }
 
 /** The fields that Icecast 2.4 sends, but for the server's own name and port. */

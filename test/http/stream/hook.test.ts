@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import type { Log } from '../../../src/base/log.js';
 import { type HookListener, type HookOptions, ListenerHook } from '../../../src/http/stream/hook.js';
 import { FakeClock } from '../../kit/clock.js';
+import { heldBytes } from '../../kit/heap.js';
 import { LoopDelay } from '../../kit/loop-delay.js';
 import { Player } from '../../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
@@ -209,6 +210,26 @@ t.test(
     t.ok(bench.verdicts.includes('remembered') && bench.verdicts.includes('down'));
   },
 );
+
+t.test('what is remembered takes the same memory whatever a client sends', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  const bench = new Bench(operator.url, { cacheMs: 600_000, cacheEntries: 1000, parallel: 10, waiting: 100 });
+  const fill = async (bytes: number, round: string) => {
+    for (let i = 0; i < 1000; i += 50) {
+      const asked = Array.from({ length: 50 }, (_, k) =>
+        bench.ask({ mount: `/demo?${round}=${i + k}${'x'.repeat(bytes)}` }),
+      );
+      await Promise.all(asked);
+      operator.forms.length = 0;
+    }
+  };
+  await fill(1, 'short');
+  const before = heldBytes();
+  await fill(20_000, 'long');
+  const grown = heldBytes() - before;
+  t.ok(grown < 5_000_000, `${grown} bytes more for 1,000 answers to 20,000 bytes each`);
+  t.match(await bench.ask({ mount: `/demo?long=999${'x'.repeat(20_000)}` }), /null$/, 'they are remembered');
+});
 
 t.test('a question that joins one without an answer does not count as remembered', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
