@@ -4,7 +4,7 @@
  *   join ─► crowds: channel, station, country, player, page; and the title's ─► take() each minute ─► rows
  *
  * Invariants: of a connection only a digest is kept besides its crowds, and nothing of one that has ended. A crowd without a connection goes with
- * the next look, and a channel has at most `rows` values of a dimension at a time, behind which they are one: what strangers send cannot grow.
+ * the next look, and values of a dimension are bounded (crowds.ts): what strangers send cannot grow.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -12,14 +12,14 @@ import { originOf } from '../base/ip.js';
 import type { ListenerRequest } from '../listener/listener-stats.js';
 import type { TrackRecord } from '../metadata/record.js';
 import type { Countries } from './countries.js';
-import { Crowd } from './crowd.js';
+import { Crowd, type CrowdFigures } from './crowd.js';
+import { Crowds } from './crowds.js';
 import {
   channelScope,
   DIMENSIONS,
   type Dimension,
   type FigureRow,
   type MinuteFigures,
-  OTHER,
   startOf,
   stationScope,
   type TitleRow,
@@ -42,7 +42,7 @@ interface CountedChannel {
   readonly key: string;
   readonly station: string;
   readonly total: Crowd;
-  readonly dimensions: Readonly<Record<Dimension, Map<string, Crowd>>>;
+  readonly dimensions: Readonly<Record<Dimension, Crowds>>;
   title: { readonly atMs: number; readonly id: string; readonly crowd: Crowd } | null;
 }
 
@@ -95,7 +95,8 @@ export class Collector {
       player: this.#players.of(agent),
       page: pageHost(request.header('referer') ?? request.header('origin') ?? ''),
     };
-    const crowds = DIMENSIONS.map((dimension) => this.#crowdOf(channel, dimension, values[dimension], nowMs));
+    const rows = this.#rows();
+    const crowds = DIMENSIONS.map((dimension) => channel.dimensions[dimension].of(values[dimension], rows, nowMs));
     const connection: CountedConnection = {
       channel,
       crowds: [channel.total, this.#stationOf(station, nowMs), ...crowds],
@@ -144,16 +145,16 @@ export class Collector {
   take(nextMs = this.#minuteMs): MinuteFigures {
     const nowMs = this.#clock.now();
     const rows: FigureRow[] = [];
-    for (const [station, crowd] of this.#stations) rows.push(rowOf(stationScope(station), 'total', '', crowd, nowMs));
+    for (const [station, crowd] of this.#stations) {
+      rows.push(rowOf(stationScope(station), 'total', '', crowd.take(nowMs)));
+    }
     for (const channel of this.#channels.values()) {
       const scope = channelScope(channel.key);
-      rows.push(rowOf(scope, 'total', '', channel.total, nowMs));
+      const total = channel.total.take(nowMs);
+      rows.push(rowOf(scope, 'total', '', total));
       for (const dimension of DIMENSIONS) {
-        const crowds = channel.dimensions[dimension];
-        for (const [value, crowd] of crowds) {
-          rows.push(rowOf(scope, dimension, value, crowd, nowMs));
-          if (crowd.count === 0) crowds.delete(value);
-        }
+        const taken = channel.dimensions[dimension].take(this.#rows(), total.peak, nowMs);
+        for (const [value, figures] of taken) rows.push(rowOf(scope, dimension, value, figures));
       }
       this.#takeTitle(channel, nowMs);
     }
@@ -209,7 +210,7 @@ export class Collector {
   #channelOf(key: string, station: string, nowMs: number): CountedChannel {
     let channel = this.#channels.get(key);
     if (channel === undefined) {
-      const dimensions = { country: new Map(), player: new Map(), page: new Map() };
+      const dimensions = { country: new Crowds(), player: new Crowds(), page: new Crowds() };
       channel = { key, station, total: new Crowd(nowMs), dimensions, title: null };
       this.#channels.set(key, channel);
     }
@@ -221,18 +222,10 @@ export class Collector {
     if (crowd === undefined) this.#stations.set(station, (crowd = new Crowd(nowMs)));
     return crowd;
   }
-
-  #crowdOf({ dimensions }: CountedChannel, dimension: Dimension, value: string, nowMs: number): Crowd {
-    const crowds = dimensions[dimension];
-    const name = crowds.has(value) || crowds.size < this.#rows() ? value : OTHER;
-    let crowd = crowds.get(name);
-    if (crowd === undefined) crowds.set(name, (crowd = new Crowd(nowMs)));
-    return crowd;
-  }
 }
 
-function rowOf(scope: string, dimension: FigureRow[1], value: string, crowd: Crowd, nowMs: number): FigureRow {
-  const { begun, ended, endedMs, listenedMs, peak, sketch } = crowd.take(nowMs);
+function rowOf(scope: string, dimension: FigureRow[1], value: string, figures: CrowdFigures): FigureRow {
+  const { begun, ended, endedMs, listenedMs, peak, sketch } = figures;
   const times = [Math.round(endedMs), Math.round(listenedMs)] as const;
   return [scope, dimension, value, begun, ended, ...times, peak, peak === 0 ? '' : sketch.text];
 }

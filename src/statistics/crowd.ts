@@ -35,6 +35,11 @@ export class Crowd {
     this.#sinceMs = nowMs;
   }
 
+  /** Since the last look; of one with connections, up to the last that came or went. */
+  get listenedMs(): number {
+    return this.#listenedMs;
+  }
+
   join(nowMs: number): void {
     this.#settle(nowMs);
     this.begun++;

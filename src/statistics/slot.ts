@@ -5,20 +5,22 @@
  *   total │ country: DE … │ player: VLC … │ page: example.org …       of each: connections, times, peak, listeners
  *
  * The peak of a minute is the sum of what processes report; that of longer periods the largest of their minutes.
- * Invariant: of a dimension at most `rows` values are stored, those with the most listening, and the others as one.
+ * Invariant: of a dimension at most `rows` values are stored, those with the most listening, and the others as one. While the period goes on
+ * CANDIDATES × `rows` are told apart, by Space-Saving (Metwally, Agrawal, El Abbadi, 2005): who comes when all places are taken has that of the value that
+ * ranks least, and its rank, so a value with more than one part in as many of the listening is always among them, however many others come.
  */
 
+import { CANDIDATES } from './crowds.js';
 import { DIMENSIONS, type Dimension, type FigureRow, OTHER, type StoredFigures } from './figures.js';
 import { Sketch } from './sketch.js';
-
-/** As many values are told apart while a period goes on, for each that is stored. */
-const CANDIDATES = 4;
 
 class SlotValue {
   begun = 0;
   ended = 0;
   endedMs = 0;
   listenedMs = 0;
+  /** What it has of the values whose place it took: it ranks by that, too. */
+  inheritedMs = 0;
   /** Of a minute that was read again. */
   #peak = 0;
   /** Listeners that no sketch knows any more. */
@@ -30,6 +32,10 @@ class SlotValue {
     let sum = 0;
     for (const peak of this.#peaks.values()) sum += peak;
     return Math.max(this.#peak, sum);
+  }
+
+  get rankMs(): number {
+    return this.listenedMs + this.inheritedMs;
   }
 
   get stored(): StoredFigures {
@@ -137,10 +143,26 @@ export class Slot {
   #valueOf(dimension: FigureRow[1], name: string, rows: number): SlotValue {
     if (dimension === 'total') return this.#total;
     const values = this.#dimensions[dimension];
-    const known = values.has(name) || values.size < rows * CANDIDATES ? name : OTHER;
-    let value = values.get(known);
-    if (value === undefined) values.set(known, (value = new SlotValue()));
+    let value = values.get(name);
+    if (value !== undefined) return value;
+    value = new SlotValue();
+    if (name !== OTHER && values.size >= rows * CANDIDATES) value.inheritedMs = this.#makeRoom(values);
+    values.set(name, value);
     return value;
+  }
+
+  /** The value that ranks least is one of the others. @returns its rank */
+  #makeRoom(values: Map<string, SlotValue>): number {
+    let least: readonly [string, SlotValue] | null = null;
+    for (const each of values) {
+      if (each[0] !== OTHER && (least === null || each[1].rankMs < least[1].rankMs)) least = each;
+    }
+    if (least === null) return 0;
+    values.delete(least[0]);
+    let other = values.get(OTHER);
+    if (other === undefined) values.set(OTHER, (other = new SlotValue()));
+    other.merge(least[1]);
+    return least[1].rankMs;
   }
 
   #most(dimension: Dimension, rows: number): (readonly [string, SlotValue])[] {

@@ -234,6 +234,56 @@ t.test('of a dimension so many values, those with the most listening, and the ot
   t.equal(collector.size, 1);
 });
 
+t.test('pages that people listen by stay, however many others a stranger makes up', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const { join, pass, read, collector } = start(clock, new MemoryStore(), { ...KEPT, rowsPerHour: 3 });
+  const madeUp = async (minute: number, lastingMs: number) => {
+    for (let i = 0; i < 100; i++) {
+      const end = join('192.0.2.9', 'VLC', 'jazz', `https://x${minute}-${i}.example`);
+      clock.advance(lastingMs);
+      end();
+    }
+  };
+  // They come before anybody else, and stay as long as they like: each less than a real one.
+  await madeUp(-1, 10);
+  join('192.0.2.1', 'VLC', 'jazz', 'https://one.example');
+  for (let minute = 0; minute < 50; minute++) {
+    await madeUp(minute, minute % 2 === 0 ? 10 : 200);
+    if (minute === 20) join('192.0.2.2', 'VLC', 'jazz', 'https://two.example');
+    // People come and go, too.
+    const end = join('192.0.2.3', 'VLC', 'jazz', 'https://three.example');
+    await pass(20_000);
+    end();
+    await pass(10_000);
+  }
+  await pass(60_000);
+  const { totals } = await read(JAZZ, 'hour', 'page');
+  t.same(Object.keys(totals).sort(), ['one.example', 'other', 'three.example', 'two.example']);
+  t.match(totals, {
+    'one.example': { connections: 1 },
+    'two.example': { connections: 1 },
+    'three.example': { connections: 50 },
+  });
+  t.equal(totals['other']!.connections, 5100);
+  t.equal(collector.size, 2);
+});
+
+t.test('a page that begins to be listened by among as many made-up listeners is found in time', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const { join, pass, read } = start(clock, new MemoryStore(), { ...KEPT, rowsPerHour: 3 });
+  for (let minute = 0; minute < 50; minute++) {
+    // Each for a whole minute: as much as a real one, but never again.
+    const ends = Array.from({ length: 5 }, (_, i) =>
+      join('192.0.2.9', 'VLC', 'jazz', `https://x${minute}-${i}.example`),
+    );
+    if (minute === 10) join('192.0.2.1', 'VLC', 'jazz', 'https://one.example');
+    await pass(60_000);
+    for (const end of ends) end();
+  }
+  const { totals } = await read(JAZZ, 'hour', 'page');
+  t.ok(totals['one.example']!.listeningHours > 0.6, JSON.stringify(totals));
+});
+
 t.test('what is older than is kept goes, and no more than that', async (t) => {
   const clock = new FakeClock(0, NOON);
   const store = new MemoryStore();
