@@ -108,15 +108,17 @@ export function polls(): Json {
   };
 }
 
+const STATIONS_VARY = { enum: ['Accept-Encoding', 'Accept-Encoding, Host, X-Forwarded-Proto'] };
+
 /** No parameter can be wrong; under ever other hosts it has no tag. */
 function stationAnswers(): Json {
-  const { '422': _, ...all } = cached(
-    JSON_TYPE,
-    { type: 'array', items: ref('Station') },
-    SHARED,
-    undefined,
-    COMPRESSED,
-  ) as Readonly<Record<string, Json>>;
+  const { '422': _, ...all } = cached(JSON_TYPE, { type: 'array', items: ref('Station') }, SHARED, undefined, {
+    ...COMPRESSED,
+    Vary: header(
+      'Accept-Encoding, and what its URLs depend on: nothing more where streams.publicUrl is set.',
+      STATIONS_VARY,
+    ),
+  }) as Readonly<Record<string, Json>>;
   return all;
 }
 

@@ -39,6 +39,11 @@ export class PublicUrl {
     return `${this.#scheme(request)}://${authority}`;
   }
 
+  /** The request's headers on which it depends, for `Vary`: a cache must not give one client the host that another one named. "": none. */
+  get vary(): string {
+    return this.#configured() === '' ? 'Host, X-Forwarded-Proto' : '';
+  }
+
   /** As a URL is written on the wire: no blanks, quotes or angle brackets are left in it. */
   #asWritten(configured: string): string {
     if (this.#written.from !== configured) {

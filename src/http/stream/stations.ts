@@ -1,6 +1,7 @@
 /**
  * `/metadata/stations.json`: every station and its channels, for apps, pages and directories: where each is played, in which format, and its
  * titles. Rendered once a second for all who ask (shared-text.ts); as long as nothing changes it is one body, with its tags and compressed forms.
+ * Without a publicUrl it names the host that the client asked for, which `Vary` says.
  * Invariant: who asks as ever other hosts gets other URLs, and costs no compression: only a few bodies are kept, and few new ones are a second.
  */
 
@@ -51,12 +52,13 @@ export function registerStations(app: FastifyInstance, { statuses, publicUrl, cl
       const nowMs = clock.now();
       const text = shared.for(reachedAt(url), nowMs);
       const body = bodies.of(url, text, nowMs);
-      if (body === null) return reply.headers({ ...HEADERS, 'Content-Type': JSON_TYPE }).send(Buffer.from(text));
+      const varying = { ...HEADERS, Vary: ['Accept-Encoding', publicUrl.vary].filter(Boolean).join(', ') };
+      if (body === null) return reply.headers({ ...varying, 'Content-Type': JSON_TYPE }).send(Buffer.from(text));
       const form = compressed(raw, body);
-      const headers = { ...HEADERS, ETag: form.etag, Vary: 'Accept-Encoding' };
+      const headers = { ...varying, ETag: form.etag };
       if (matchesTag(raw.headers['if-none-match'], form.etag)) return reply.code(304).headers(headers).send();
       const bytes = await form.bytes();
-      return reply.headers({ ...headers, ...form.headers, 'Content-Type': JSON_TYPE }).send(bytes);
+      return reply.headers({ ...form.headers, ...headers, 'Content-Type': JSON_TYPE }).send(bytes);
     },
   });
   allowPreflight(app, STATIONS_PATH, ROLE);

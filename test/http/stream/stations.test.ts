@@ -70,13 +70,14 @@ t.test('kept by its tag: 304 while nothing changes, each coding with a tag of it
   const first = await ask();
   const etag = first.headers.get('etag')!;
   t.match(etag, /^"[^"]+"$/);
-  t.equal(first.headers.get('vary'), 'Accept-Encoding');
+  t.equal(first.headers.get('vary'), 'Accept-Encoding, Host, X-Forwarded-Proto');
   // Renderings of other seconds: nothing has changed.
   await until(async () => (await ask('GET', etag)).status === 304, 5000);
   const same = await ask('GET', etag);
   t.equal(await same.text(), '');
   t.equal(same.headers.get('content-type'), null);
   t.equal(same.headers.get('cache-control'), 'public, max-age=1');
+  t.equal(same.headers.get('vary'), 'Accept-Encoding, Host, X-Forwarded-Proto');
   t.equal(same.headers.get('access-control-allow-origin'), '*');
   const head = await ask('HEAD');
   t.equal(head.headers.get('etag'), etag);
@@ -105,6 +106,11 @@ t.test('ever other hosts: each has its own URLs, and past a few a second there i
     const head = `GET /metadata/stations.json HTTP/1.1\r\nHost: host${i}.example\r\nAccept-Encoding: gzip\r\n\r\n`;
     const [answer] = await new Wire(t, port).send(head).take(1, 5000);
     t.equal(answer!.status, 200);
+    t.equal(
+      answer!.headers.get('vary'),
+      'Accept-Encoding, Host, X-Forwarded-Proto',
+      'no cache gives it to another host',
+    );
     if (answer!.headers.get('content-encoding') !== undefined) continue;
     plain++;
     t.equal(answer!.json()[0].channels[0].listenurls[0], `http://host${i}.example/zulu`);
@@ -120,4 +126,14 @@ t.test('a channel is on air from its encoder’s first audio on, and a wrong hos
   t.equal(await feeder.answered(), 200);
   await until(async () => (await alpha('x')).onair, 10_000);
   t.equal((await alpha('"><script>')).listenurls[0], `http://127.0.0.1:${port}/alpha`);
+});
+
+t.test('with a publicUrl the list is the same whatever host is named', async (t) => {
+  const { port } = await startServer(t, `${YAML}streams: { publicUrl: 'https://radio.example' }\n`);
+  for (const host of ['x', 'evil.example']) {
+    const wire = new Wire(t, port).send(`GET /metadata/stations.json HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    const [answer] = await wire.take(1);
+    t.equal(answer!.headers.get('vary'), 'Accept-Encoding');
+    t.equal(answer!.json()[0].channels[0].listenurls[0], 'https://radio.example/zulu');
+  }
 });
