@@ -14,6 +14,7 @@ import { registerAdmin } from '../http/admin/api.js';
 import { LiveStreams } from '../http/admin/live.js';
 import type { AdminParts } from '../http/admin/parts.js';
 import { registerStatistics } from '../http/admin/statistics.js';
+import { type OwnAddresses, registerCover } from '../http/cover.js';
 import { registerDocuments } from '../http/documents.js';
 import { registerHeard } from '../http/heard.js';
 import { type Ops, registerOps } from '../http/ops.js';
@@ -145,6 +146,7 @@ export class Network {
       stations: () => countedStations(config),
     });
     registerPage(app, () => this.#pageChannels);
+    registerCover(app, () => ownAddresses(config));
     registerDocuments(app, () => (this.#documents ??= documents(config.limits)));
     await this.router.ready();
   }
@@ -287,4 +289,12 @@ function pageChannels(config: LoadedConfig) {
       return { station: config.stations[station]!.name || station, key, name: name || key, description, mount };
     }),
   );
+}
+
+/** Under which names and ports clients may reach this server, beside the Host that they ask for. */
+function ownAddresses({ addresses, streams }: LoadedConfig): OwnAddresses {
+  const publicUrl = streams.publicUrl === '' ? null : new URL(streams.publicUrl);
+  const names = addresses.map(({ host }) => host).concat(publicUrl?.hostname ?? []);
+  const ports = addresses.map(({ port }) => port).concat(publicUrl === null ? [] : Number(publicUrl.port) || 443);
+  return { names, ports };
 }

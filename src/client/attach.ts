@@ -27,8 +27,8 @@ export interface AttachOptions extends ServerOptions {
   readonly onState?: ((state: PlayState) => void) | undefined;
   /** Whether the server gets to know where the player is. Default true. */
   readonly reports?: boolean | undefined;
-  /** Whether the lock screen and the media keys are for this player. Default true. */
-  readonly mediaSession?: boolean | undefined;
+  /** Whether the lock screen and the media keys are for this player; `titles`: without covers. Default true. */
+  readonly mediaSession?: boolean | 'titles' | undefined;
   /** For how long a pause keeps the stream, milliseconds. Default 0: it ends at once, and the next play begins at the live edge. */
   readonly keepPausedMs?: number | undefined;
 }
@@ -90,7 +90,9 @@ class AttachedPlayer implements Attachment {
     this.#root = rootOf(options.server ?? (isWhole ? new URL(mount).origin : undefined));
     this.#mount = isWhole ? new URL(mount) : addressOf(this.#root, mount as string);
     const actions = { play: () => void this.play().catch(() => undefined), pause: () => audio.pause() };
-    this.#system = options.mediaSession === false ? null : new SystemPlayer({ ...actions, stop: () => this.stop() });
+    const { mediaSession } = options;
+    const hasCovers = mediaSession !== 'titles';
+    this.#system = mediaSession === false ? null : new SystemPlayer({ ...actions, stop: () => this.stop() }, hasCovers);
     const look = () => this.#look();
     this.#events = {
       play: () => this.#onPlay(),

@@ -16,8 +16,12 @@ let owner: SystemPlayer | null = null;
 export class SystemPlayer {
   readonly #actions: SystemActions;
 
-  constructor(actions: SystemActions) {
+  readonly #hasCovers: boolean;
+
+  /** @param hasCovers whether the browser is to load them: by the page's own policy */
+  constructor(actions: SystemActions, hasCovers: boolean) {
     this.#actions = actions;
+    this.#hasCovers = hasCovers;
   }
 
   /** This player begins. */
@@ -30,7 +34,8 @@ export class SystemPlayer {
   show(record: ChannelRecord | null): void {
     const session = this.#session;
     if (session === undefined || browser.MediaMetadata === undefined) return;
-    session.metadata = record && new browser.MediaMetadata(metadataOf(record));
+    session.metadata =
+      record && new browser.MediaMetadata({ ...metadataOf(record), ...(!this.#hasCovers && { artwork: [] }) });
   }
 
   setPlaying(isPlaying: boolean): void {

@@ -1,8 +1,8 @@
 /**
  * The page a person opens at `/`: its files, the list of channels it shows, and an icon; and `/client.js`, the module for pages of any
  * origin (client/README.md), which this page uses too. Everything is read and rendered once, when the routes are registered; a request
- * costs a lookup. The page takes scripts, styles, audio and titles from this host only (Content-Security-Policy); covers are the one
- * thing that may come from elsewhere.
+ * costs a lookup. The page takes scripts, styles, audio and titles from this host only, and of images its icon (Content-Security-Policy); covers, which
+ * may come from elsewhere, are in frames with a policy of their own (cover.ts).
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -111,7 +111,11 @@ function serve(app: FastifyInstance, url: string, made: ServedFile | (() => Serv
       const file = typeof made === 'function' ? made() : made;
       reply.headers({ ETag: file.etag, 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' });
       if (isForAll) reply.header('Access-Control-Allow-Origin', '*');
-      else reply.headers({ 'Content-Security-Policy': policy(request.headers.host), 'Referrer-Policy': 'no-referrer' });
+      else {
+        // The policy names the host.
+        const headers = { 'Content-Security-Policy': policy(request.headers.host), Vary: 'Host' };
+        reply.headers({ ...headers, 'Referrer-Policy': 'no-referrer' });
+      }
       if (matchesTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
       return reply.type(file.type).send(file.body);
     },
@@ -127,7 +131,8 @@ function policy(host: string | undefined): string {
     "script-src 'self'",
     "style-src 'self'",
     "media-src 'self'",
-    "img-src 'self' https: http:",
+    'img-src data:',
+    "frame-src 'self'",
     `connect-src 'self'${sockets}`,
     "base-uri 'none'",
     "form-action 'none'",

@@ -46,6 +46,7 @@ export class Card {
   element = stamp('channel');
   #name;
   #attachment;
+  #coverUrl = '';
   #play = /** @type {keyof typeof WORDS} */ ('stopped');
   #air = /** @type {Title | null} */ (null);
   /** When the title on air came as news, on performance.now(); NaN: it was there before us. */
@@ -64,8 +65,6 @@ export class Card {
     this.#part('.name').id = `name-${key}`;
     this.element.setAttribute('aria-labelledby', `name-${key}`);
     this.element.style.setProperty('--hue', String(hueOf(key)));
-    const cover = this.#cover;
-    cover.onload = () => cover.removeAttribute('hidden');
     this.#addAddress('Stream', address(mount));
     this.#addAddress('JSON', address(`metadata/channel/${key}.json`));
     const socket = address(`metadata/channel/${key}`);
@@ -75,6 +74,8 @@ export class Card {
     audio.setAttribute('aria-label', this.#name);
     this.#attachment = attach(audio, mount, {
       onNow: (title) => this.#onHeard(title),
+      // The system would load covers by this page's policy, which lets none in.
+      mediaSession: 'titles',
       onState: (state) => this.#onPlay(/** @type {keyof typeof WORDS} */ (state)),
     });
     follow({
@@ -84,10 +85,6 @@ export class Card {
       onState,
     });
     this.#showPlay();
-  }
-
-  get #cover() {
-    return /** @type {HTMLImageElement} */ (this.#part('.cover'));
   }
 
   /** @param {string} selector */
@@ -127,13 +124,23 @@ export class Card {
     this.#part('.next').classList.toggle('none', !title?.title);
   }
 
-  /** @param {string} url */
+  /**
+   * In a frame, whose policy lets in what this page's does not: images of the URL's own origin (src/http/cover.ts). A new one for each: a frame that goes on to
+   * another URL is an entry of the browser's history.
+   * @param {string} url
+   */
   #showCover(url) {
-    const cover = this.#cover;
-    if ((cover.getAttribute('src') ?? '') === url) return;
+    if (url === this.#coverUrl) return;
+    this.#coverUrl = url;
+    const before = this.#part('.cover');
+    const cover = /** @type {HTMLIFrameElement} */ (before.cloneNode());
     cover.hidden = true;
-    if (url === '') cover.removeAttribute('src');
-    else cover.src = url;
+    cover.removeAttribute('src');
+    if (url !== '') {
+      cover.onload = () => cover.removeAttribute('hidden');
+      cover.src = address(`web/cover?url=${encodeURIComponent(url)}`).href;
+    }
+    before.replaceWith(cover);
   }
 
   get #isPlaying() {

@@ -150,7 +150,7 @@ t.test('in a browser', { skip }, async (t) => {
       'nothing became an element',
     );
     t.equal(await page.locator('.cover').first().isVisible(), false, 'what is no web address is no cover');
-    await push(server.base, { artist: '', song: 'Coming <b>up</b>', cover: `${server.base}/favicon.ico` });
+    await push(server.base, { artist: '', song: 'Coming <b>up</b>', cover: 'http://127.0.0.1:1/c.png' });
     await shows(page, '.next-title', '');
     await page.locator('.cover').first().waitFor({ state: 'visible' });
     t.equal(await page.locator('#state-text').textContent(), 'connected');

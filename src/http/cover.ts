@@ -1,0 +1,97 @@
+/**
+ * `/web/cover?url=…`: the image of a title in a frame of its own, as the page at `/` shows it (page.ts). Its URL is a stranger's, so the frame may load
+ * images of that URL's origin alone (Content-Security-Policy, which redirects obey too), and none where that is an origin of ours: no image is a request of a
+ * browser that knows an operator's password to a path of ours. The frame is sandboxed: it has an origin of nobody, and no scripts.
+ */
+
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { plainAddress } from '../base/ip.js';
+import { queryOf } from '../base/request-target.js';
+import { isImageUrl } from '../metadata/image-url.js';
+import { refuseWrites } from './methods.js';
+
+/** Where this server is reached as far as the configuration says it, beside the Host of each request. */
+export interface OwnAddresses {
+  readonly names: readonly string[];
+  readonly ports: readonly number[];
+}
+
+const PATH = '/web/cover';
+/** Hosts that a policy can name (CSP 3, host-source): no IPv6 address, and nothing that ends a directive or stands for many. */
+const HOST = /^[a-z0-9.-]+$/;
+const LOOPBACK = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0)$/;
+/** One server may have both. */
+const DEFAULT_PORTS: readonly number[] = [80, 443];
+/** Transparent where the page is dark, too. */
+const HEAD =
+  '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Cover</title>';
+
+/** For GET and HEAD. */
+export function registerCover(app: FastifyInstance, own: () => OwnAddresses): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: PATH,
+    exposeHeadRoute: false,
+    handler: (request, reply) => {
+      const url = new URLSearchParams(queryOf(request.url)).get('url') ?? '';
+      const origin = originOf(url, request, own());
+      const style = origin === null ? '' : styleOf(url);
+      reply.headers({
+        'Cache-Control': 'no-store',
+        'Content-Security-Policy': policy(origin ?? "'none'", style),
+        'Cross-Origin-Resource-Policy': 'same-origin',
+        'Referrer-Policy': 'no-referrer',
+        'X-Content-Type-Options': 'nosniff',
+      });
+      return reply.type('text/html; charset=utf-8').send(`${HEAD}<style>${style}</style></head></html>`);
+    },
+  });
+  refuseWrites(app, PATH);
+}
+
+/** A background: one that cannot be loaded leaves nothing. As a URL is written on the wire no quote is in it; a backslash may be. */
+function styleOf(url: string): string {
+  return `html{height:100%;background:url("${new URL(url).href.replaceAll('\\', '%5C')}") center/cover}`;
+}
+
+function policy(images: string, style: string): string {
+  return [
+    "default-src 'none'",
+    `img-src ${images}`,
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+    'sandbox',
+  ].join('; ');
+}
+
+/** Of an image that may be shown; null: none may. */
+function originOf(url: string, request: FastifyRequest, own: OwnAddresses): string | null {
+  if (!isImageUrl(url)) return null;
+  const { origin, hostname, host } = new URL(url);
+  const isOurs = hasName(own, request, plainName(hostname)) && hasPort(own, request, portOf(host));
+  return HOST.test(hostname) && !isOurs ? origin : null;
+}
+
+function hasName(own: OwnAddresses, { headers, raw: { socket } }: FastifyRequest, name: string): boolean {
+  if (LOOPBACK.test(name) || name === plainAddress(socket.localAddress)) return true;
+  const asked = (headers.host ?? '').replace(/:\d*$/, '');
+  return [asked, ...own.names].some((each) => plainName(each) === name);
+}
+
+/** With http and with https alike: a policy that allows the one allows the other. */
+function hasPort(own: OwnAddresses, { headers, raw: { socket } }: FastifyRequest, port: number): boolean {
+  const ports = [portOf(headers.host ?? ''), socket.localPort, ...own.ports];
+  return ports.includes(port) || (DEFAULT_PORTS.includes(port) && DEFAULT_PORTS.some((each) => ports.includes(each)));
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}
+
+/** Of `name:port`; without one it is a default port. */
+function portOf(host: string): number {
+  return Number(/:(\d+)$/.exec(host)?.[1] ?? DEFAULT_PORTS[0]);
+}
