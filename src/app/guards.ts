@@ -41,6 +41,8 @@ export function makeGuards({ config, clock, refusals, tallies, process }: Core):
       process,
       onRefused: (reason, address, connection) =>
         refusals.warn({ address, reason, status: 503, connection }, 'connection refused'),
+      onExcess: (what, address, connection) =>
+        refusals.warn({ address, reason: `too many ${what}`, status: 429, connection }, 'connection closed'),
     }),
     gate: new SecretGate(
       clock,

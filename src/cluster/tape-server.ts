@@ -14,6 +14,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { limitClientKeys } from '../net/key-updates.js';
+import { tlsOptions } from '../net/tls-options.js';
 import { isProof, newNonce, proofOf, read, written } from './tape-auth.js';
 
 export const PURPOSES = ['listen', 'offer', 'take'] as const;
@@ -77,7 +79,12 @@ export class TapeServer {
       // Of TLS.
       handshakeTimeout: HEAD_MS,
     };
-    this.#server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
+    if (tls === undefined) this.#server = createServer(options);
+    else {
+      const server = createTlsServer({ ...options, ...tlsOptions(tls) });
+      limitClientKeys(server, () => undefined);
+      this.#server = server;
+    }
     this.#server.maxConnections = MOST_CONNECTIONS;
     this.#server.on('connection', (stream: Socket) => this.#onConnection(stream));
     this.#server.on('request', (request, response) => this.#challenge(request, response));

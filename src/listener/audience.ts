@@ -188,6 +188,10 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   /** Writes to it what is due; after that its next turn may come whenever it likes. */
   onTurn(listener: Listener, nowMs: number): void {
     if (listener.staysMs > 0 && nowMs - listener.startedMs >= SETTLED_MS) listener.staysMs = 0;
+    if (listener.isFlooding) {
+      listener.end('flood');
+      return;
+    }
     if (!listener.advance(nowMs)) {
       const { fallen } = listener;
       if (fallen !== 'format' || !listener.goOn()) listener.end(fallen);

@@ -10,6 +10,8 @@ export const ENDINGS = {
   lagged: { abrupt: true },
   /** The socket failed. */
   broken: { abrupt: true },
+  /** It sends on and on (MAX_RECEIVED_BYTES in listener.ts): a player has nothing to say once it listens. */
+  flood: { abrupt: true },
   /** The channel has another format now (Ogg, or no longer Ogg) than its head promised: the player has to reconnect. */
   format: { abrupt: false },
   /** Nothing has fed the channel for streams.silenceSeconds. */

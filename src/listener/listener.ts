@@ -12,6 +12,7 @@ import type { Socket } from 'node:net';
 import type { AudioTape, Rendering } from '../audio/audio-tape.js';
 import type { Mark } from '../audio/mark.js';
 import { type AudioSegment, inForceAt, NOTHING } from '../audio/segment.js';
+import { bareOf } from '../net/tracked-connection.js';
 import type { Ending } from './ending.js';
 import type { LateBlocks } from './late-blocks.js';
 import type { WriteSeconds } from './pace.js';
@@ -25,6 +26,12 @@ import type { Slotted } from './slots.js';
  * So this is also the fastest that a listener catches up: 2 Mb/s, whatever the metaint.
  */
 const MOST_BYTES_PER_SECOND = 256 * 1024;
+
+/**
+ * Of one listener, behind its request: requests that a client has sent ahead, and bytes of TLS. What comes costs little by the byte, but 10 µs in a
+ * record of TLS of its own.
+ */
+export const MAX_RECEIVED_BYTES = 64 * 1024;
 
 /** Who listens, as its request said. */
 export interface ListenerClient {
@@ -72,6 +79,9 @@ export class Listener implements Slotted {
   late: LateBlocks | null = null;
   /** What is missing of the frame in which its stream stands, as it comes from another tape. Set before `start`. */
   cut: Buffer = NOTHING;
+  /** On which its bytes come; under TLS not `socket`. */
+  readonly #bare: Socket;
+  readonly #mostRead: number;
   /** Of its tape; null: it shares none. */
   runs: Runs | null = null;
   readonly #tape: AudioTape;
@@ -92,6 +102,8 @@ export class Listener implements Slotted {
     nowMs: number,
   ) {
     this.socket = socket;
+    this.#bare = bareOf(socket);
+    this.#mostRead = this.#bare.bytesRead + MAX_RECEIVED_BYTES;
     this.#tape = tape;
     this.#mostPerSecond = Math.ceil(MOST_BYTES_PER_SECOND / tape.segmentBytes);
     this.channel = channel;
@@ -107,6 +119,11 @@ export class Listener implements Slotted {
   /** Whether it is sent what all are, whose blocks stand where the segments have them. */
   get isShared(): boolean {
     return this.#rendering === null;
+  }
+
+  /** Whether it has sent more than a player has to say. */
+  get isFlooding(): boolean {
+    return this.#bare.bytesRead > this.#mostRead;
   }
 
   /** Its distance from the live edge, milliseconds of audio. */

@@ -35,6 +35,9 @@ import {
 /** Why a connection was not served: labels of the metric. */
 export type ConnectionRefusal = 'full' | 'reserved' | 'address' | 'files' | 'blocked';
 
+/** What a connection that is served sends too much of, and is closed for. */
+export type ConnectionExcess = 'key updates';
+
 export interface ConnectionLimits {
   /** Of all kinds. */
   readonly connections: number;
@@ -52,6 +55,8 @@ export interface ConnectionLimits {
   readonly process?: number;
   /** @param address as plainAddress writes it; "" where it is not known @param connection its id; undefined: it was not accepted */
   onRefused(why: ConnectionRefusal, address: string, connection?: string): void;
+  /** Absent: nobody wants to know. */
+  onExcess?(what: ConnectionExcess, address: string, connection?: string): void;
 }
 
 export class Connections {
@@ -199,6 +204,12 @@ export class Connections {
   admit(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
     if (entry !== undefined && !entry.isGone) this.#place(entry, null);
+  }
+
+  /** It is about to be closed, since it sends too much of this. */
+  excess(socket: Socket, what: ConnectionExcess): void {
+    const entry = (socket as Entered)[ENTRY];
+    this.#limits.onExcess?.(what, plainAddress(entry?.address ?? socket.remoteAddress), entry?.id);
   }
 
   /** The system has no descriptor left for another one. */

@@ -16,6 +16,7 @@ import type { Pair } from './certificate.js';
 import { HANDSHAKE, readClientHello } from './client-hello.js';
 import type { Connections } from './connections.js';
 import { TlsHandshake, type TlsHandshakes } from './handshakes.js';
+import { limitClientKeys } from './key-updates.js';
 import { addressOf, comesFrom, type Proxies } from './peer.js';
 import { readProxyHeader } from './proxy-protocol.js';
 import { tlsOptions } from './tls-options.js';
@@ -168,6 +169,7 @@ export class Opening {
       this.#ready(socket);
     });
     server.on('tlsClientError', (_, socket) => socket.destroy());
+    limitClientKeys(server, (socket) => this.#options.connections.excess(socket, 'key updates'));
     return server;
   }
 

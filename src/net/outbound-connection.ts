@@ -9,9 +9,11 @@
  * socket's own buffer takes one filling more. Owned by one Outbound.
  */
 
+import { constants } from 'node:crypto';
 import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
+import { limitServerKeys } from './key-updates.js';
 import { isPrivate, PRIVATE_REASON, publicOnly } from './private-address.js';
 import { readResponseHead } from './response-head.js';
 import type { Target } from './target.js';
@@ -129,10 +131,13 @@ export function openSocket({ url, host, mayBePrivate }: Target, options: Connect
   if (!isTls) return netConnect(to);
   // An address is not a server name (RFC 6066, 3); the certificate is checked against it all the same.
   const servername = isIP(host) === 0 ? host : '';
-  return tlsConnect({
+  const socket = tlsConnect({
     ...to,
     servername,
     ALPNProtocols: ['http/1.1'],
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     ...(options.ca !== undefined && { ca: options.ca }),
   });
+  limitServerKeys(socket);
+  return socket;
 }

@@ -21,6 +21,8 @@ export function sideOf(state: ConnectionState): 'pending' | 'loose' {
 
 export class TrackedConnection {
   socket: Socket;
+  /** As it was accepted: what TLS was made of it is in it. */
+  readonly bare: Socket;
   readonly #process: number;
   readonly #number: number;
   origin: ConnectionOrigin | null = null;
@@ -38,7 +40,7 @@ export class TrackedConnection {
 
   /** @param number of this process's connections */
   constructor(socket: Socket, process = 0, number = 0) {
-    this.socket = socket;
+    this.socket = this.bare = socket;
     this.#process = process;
     this.#number = number;
   }
@@ -59,6 +61,11 @@ export type Entered = Socket & { [ENTRY]?: TrackedConnection; [NAME]?: string };
 export function connectionId(socket: Socket | null): string | undefined {
   const entered = socket as Entered | null;
   return entered?.[ENTRY]?.id ?? entered?.[NAME];
+}
+
+/** The socket whose `bytesRead` counts all that has come of this connection, records of TLS too. */
+export function bareOf(socket: Socket): Socket {
+  return (socket as Entered)[ENTRY]?.bare ?? socket;
 }
 
 /** Another process has accepted it, and calls it this. */

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import net, { type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import tls from 'node:tls';
+import { keyUpdater } from '../kit/key-updates.js';
 import { PREY_TOKEN, TLS } from './arena.js';
 import { type Attack, again, connect, wait } from './attack.js';
 
@@ -64,6 +65,21 @@ export const markVolley = volley(
 export const handshakeVolley = volley(async (port) => [(await flightsOf(port))[0]], 200, TLS);
 /** The second one of a client that was asked for a key of another group: no first one, and its answer is signed all the same. */
 export const retryVolley = volley(flightsOf, 200, TLS);
+
+/**
+ * TLS clients that change their key thousands of times, with the smallest records there are: 27 bytes each, and behind every 16 KB of them the
+ * server looks for more. Of those that listen, watch, poll, and say nothing. Unprotected, each connection held the loop for 0.7 s and more.
+ */
+export const keyVolley: Attack = async (port, random, signal) => {
+  const paths = ['/crowd', '/metadata/sse/channel/prey', '/metadata/channel/prey.json', ''];
+  await again(signal, 20, 500, async (n) => {
+    const path = paths[n % paths.length]!;
+    const first = path === '' ? '' : `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const socket = connect(port + TLS, random, signal);
+    const client = await keyUpdater(socket, 'client', first).catch(() => null);
+    if (client !== null && socket.writable) socket.write(client.updates(5000, n % 2 === 0));
+  });
+};
 
 /** What a client says that offers a key of a group which the server does not take: its first message, and the one after the answer. */
 async function flightsOf(port: number): Promise<[Buffer, Buffer]> {

@@ -83,6 +83,8 @@ class Client implements Transport {
   open = false;
   waiting = 0;
   taken = 0;
+  readonly received = 0;
+  readonly mostReceived = 0;
   readonly alive = true;
   readonly direct = null;
   #reader: WatchConnection | undefined;

@@ -19,6 +19,7 @@ const SHOWN: readonly (readonly [ms: number, ...names: AttackName[]])[] = [
   [1200, 'guessFromOne', 'conflictingLengths'],
   [1200, 'largeFrames', 'pingFlood', 'deafReaders'],
   [1500, 'handshakeVolley'],
+  [2000, 'keyVolley'],
   [1500, 'formVolley', 'nesFlood'],
   [3500, 'hoardConnections', 'slowHeads'],
 ];

@@ -28,6 +28,8 @@ export class TakingPeer implements Transport {
   readonly open = true;
   readonly waiting = 0;
   readonly taken = 0;
+  readonly received = 0;
+  readonly mostReceived = 0;
   readonly alive = true;
   readonly sent: Message[] = [];
 

@@ -11,6 +11,8 @@
 
 import type { Firsts, Message, Watcher } from '../../feed/feed.js';
 
+/** In which a reader may send so much and no more; what its messages may be is limited where they are taken. */
+const RECEIVED_MS = 10_000;
 /** How long a connection has to answer a close before it is cut. */
 const CLOSE_MS = 2000;
 
@@ -40,6 +42,9 @@ export interface Transport {
   /** Bytes that wait to be taken, and those that have been. */
   readonly waiting: number;
   readonly taken: number;
+  /** Bytes that have come of it, all of TLS and of frames, and how many may in ten seconds. */
+  readonly received: number;
+  readonly mostReceived: number;
   /** @param firsts where it is one of the first messages: where it came from */
   send(message: Message, firsts: Firsts | null): void;
   /** False: the other side has not answered the last sign of life. */
@@ -64,6 +69,9 @@ export class WatchConnection implements Watcher {
   #pingedMs: number;
   #taken = 0;
   #takenMs: number;
+  /** What had come when the present ten seconds began. */
+  #received: number;
+  #receivedMs: number;
   #closeMs = Number.POSITIVE_INFINITY;
   #isGone = false;
 
@@ -75,7 +83,8 @@ export class WatchConnection implements Watcher {
     this.#socket = direct?.socket ?? null;
     this.#bytes = direct?.bytes ?? null;
     this.#pingedMs = nowMs - phase * limits.pingMs;
-    this.#takenMs = nowMs;
+    this.#takenMs = this.#receivedMs = nowMs;
+    this.#received = transport.received;
   }
 
   onFirsts(firsts: Firsts): void {
@@ -130,7 +139,7 @@ export class WatchConnection implements Watcher {
 
   /** Looked at about once a second: pings, cuts the dead, closes the stuck. */
   check(nowMs: number): void {
-    if (nowMs >= this.#closeMs) {
+    if (nowMs >= this.#closeMs || this.#isFlooding(nowMs)) {
       this.#transport.cut();
       return;
     }
@@ -159,6 +168,16 @@ export class WatchConnection implements Watcher {
 
   get #full(): boolean {
     return this.#transport.waiting >= this.#limits.bufferBytes;
+  }
+
+  #isFlooding(nowMs: number): boolean {
+    const { received, mostReceived } = this.#transport;
+    if (received - this.#received > mostReceived) return true;
+    if (nowMs - this.#receivedMs >= RECEIVED_MS) {
+      this.#received = received;
+      this.#receivedMs = nowMs;
+    }
+    return false;
   }
 
   #watchDraining(nowMs: number): void {

@@ -7,6 +7,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Firsts, Message } from '../../feed/feed.js';
+import { bareOf } from '../../net/tracked-connection.js';
 import type { Direct, Transport } from './connection.js';
 
 /**
@@ -44,8 +45,13 @@ export function headOfEvents(response: ServerResponse): void {
   response.writeHead(200, HEADERS).end();
 }
 
+/** In ten seconds, of a client that has nothing to say: requests that it has sent ahead, and bytes of TLS. */
+const MAX_RECEIVED_BYTES = 64 * 1024;
+
 export class EventStream implements Transport {
   readonly alive = true;
+  readonly mostReceived = MAX_RECEIVED_BYTES;
+  readonly #bare: Socket;
   readonly #response: ServerResponse;
   readonly #socket: Socket;
   readonly #idFor: IdFor | null;
@@ -54,6 +60,7 @@ export class EventStream implements Transport {
   constructor(response: ServerResponse, socket: Socket, idFor: IdFor | null) {
     this.#response = response;
     this.#socket = socket;
+    this.#bare = bareOf(socket);
     this.#idFor = idFor;
     socket.write(`retry: ${RETRY_MIN_MS + Math.floor(Math.random() * RETRY_SPREAD_MS)}\n`);
   }
@@ -64,6 +71,10 @@ export class EventStream implements Transport {
 
   get waiting(): number {
     return this.#socket.writableLength;
+  }
+
+  get received(): number {
+    return this.#bare.bytesRead;
   }
 
   get taken(): number {

@@ -71,7 +71,7 @@ export class Nes implements UpgradeService {
   }
 
   #open(ws: WebSocket, socket: Socket, address: string): void {
-    const transport = new WebSocketTransport(ws, socket, () => ws.send(NES_PING));
+    const transport = new WebSocketTransport(ws, socket, this.#upgrader.mostReceived, () => ws.send(NES_PING));
     const { reader, onGone } = this.#watchers.enter(transport, address);
     // ws itself says so only when it has gone through all that it has read.
     socket.on('close', onGone);

@@ -18,6 +18,8 @@ import { endWithProblem } from '../problem.js';
 
 /** Of a bucket of frames, how long it takes to fill. */
 const FILL_MS = 10_000;
+/** Beside what a message may have: its head, and that of the TLS record in which it comes. */
+const FRAME_BYTES = 64;
 /** Options of ws; its types do not know all of them. */
 const BOUNDS = {
   maxFragments: 1,
@@ -40,6 +42,7 @@ export interface UpgraderOptions {
 
 export class Upgrader {
   readonly #clock: Clock;
+  readonly #mostBytes: number;
   readonly #frames: () => number;
   readonly #onError: UpgraderOptions['onError'];
   readonly #server: WebSocketServer;
@@ -47,6 +50,7 @@ export class Upgrader {
 
   constructor(clock: Clock, { mostBytes, frames, onError }: UpgraderOptions) {
     this.#clock = clock;
+    this.#mostBytes = mostBytes;
     this.#frames = frames;
     this.#onError = onError;
     this.#server = new WebSocketServer({
@@ -70,6 +74,11 @@ export class Upgrader {
             });
       endWithProblem(socket as Socket, refusal, this.#headersOf(request));
     });
+  }
+
+  /** That one connection may send in ten seconds, however it is packed: a bucket that is full, and what fills it again. */
+  get mostReceived(): number {
+    return 2 * this.#frames() * (this.#mostBytes + FRAME_BYTES);
   }
 
   /** Opens, or answers with a problem. `onOpen` is called before this returns, or never; where it throws, the connection is cut. */

@@ -82,7 +82,11 @@ export class Watch implements UpgradeService {
   }
 
   #open(ws: WebSocket, socket: Socket, address: string, watch: WatchRequest): void {
-    const { reader, onGone } = this.watchers.open(new WebSocketTransport(ws, socket), address, watch);
+    const { reader, onGone } = this.watchers.open(
+      new WebSocketTransport(ws, socket, this.#upgrader.mostReceived),
+      address,
+      watch,
+    );
     socket.on('drain', () => reader.flush());
     // ws itself says so only when it has gone through all that it has read.
     socket.on('close', onGone);

@@ -7,6 +7,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Message } from '../../feed/feed.js';
+import { bareOf } from '../../net/tracked-connection.js';
 import type { Direct, Transport, WatchEnding } from './connection.js';
 
 /** RFC 6455, 7.4.1 and its registry: going away; try again later. */
@@ -18,14 +19,18 @@ const PING = Buffer.from([0x89, 0]);
 
 export class WebSocketTransport implements Transport {
   readonly #ws: WebSocket;
+  readonly mostReceived: number;
   readonly #socket: Socket;
+  readonly #bare: Socket;
   readonly #sendPing: (() => void) | undefined;
   #answered = true;
 
-  /** @param sendPing asks the other side for a sign of life, if not by PING */
-  constructor(ws: WebSocket, socket: Socket, sendPing?: () => void) {
+  /** @param mostReceived in ten seconds @param sendPing asks the other side for a sign of life, if not by PING */
+  constructor(ws: WebSocket, socket: Socket, mostReceived: number, sendPing?: () => void) {
     this.#ws = ws;
     this.#socket = socket;
+    this.#bare = bareOf(socket);
+    this.mostReceived = mostReceived;
     this.#sendPing = sendPing;
     ws.on('pong', () => this.touch());
   }
@@ -41,6 +46,10 @@ export class WebSocketTransport implements Transport {
 
   get waiting(): number {
     return this.#socket.writableLength;
+  }
+
+  get received(): number {
+    return this.#bare.bytesRead;
   }
 
   get taken(): number {

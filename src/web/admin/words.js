@@ -121,6 +121,7 @@ export const ENDINGS = /** @type {Readonly<Record<string, string>>} */ ({
   format: 'other format',
   silence: 'no audio',
   overtime: 'time was up',
+  flood: 'sent too much',
   removed: 'channel removed',
   operator: 'by an operator',
   shutdown: 'server stopped',

@@ -20,6 +20,8 @@ class Peer implements Transport {
   readonly open = true;
   waiting = 0;
   taken = 0;
+  received = 0;
+  readonly mostReceived = 1000;
   readonly sent: Message[] = [];
   readonly endings: string[] = [];
   readonly pingsMs: number[] = [];

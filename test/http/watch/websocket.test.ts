@@ -16,7 +16,7 @@ t.test('a client reads what was sent, whatever its length', async (t) => {
   await once(server, 'listening');
   t.teardown(() => server.close());
   server.on('connection', (ws, request) => {
-    const transport = new WebSocketTransport(ws, request.socket as Socket);
+    const transport = new WebSocketTransport(ws, request.socket as Socket, 0);
     for (const [n, text] of texts.entries()) {
       const before = request.socket.bytesWritten;
       transport.send(new Message('now', String(n), text));

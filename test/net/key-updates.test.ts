@@ -1,0 +1,100 @@
+/** Keys that are changed within a TLS 1.3 connection: at the limit and one past it, at all that is served, and of a server that we ask. */
+
+import { lookup } from 'node:dns';
+import { once } from 'node:events';
+import net, { type AddressInfo, type Socket } from 'node:net';
+import t from 'tap';
+import { MAX_KEY_UPDATES } from '../../src/net/key-updates.js';
+import { Outbound } from '../../src/net/outbound.js';
+import { Target } from '../../src/net/target.js';
+import { ONE, PEM } from '../kit/certificate.js';
+import { type KeyUpdater, keyUpdater, keyUpdaterAt } from '../kit/key-updates.js';
+import { keepLines } from '../kit/log-lines.js';
+import { DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until, untilPromised } from '../kit/until.js';
+
+const SERVER = `
+addresses:
+  - host: 127.0.0.1
+    port: 0
+    tls: { certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem }
+watch: { pingSeconds: 1 }
+stations:
+  house:
+    channels:
+      demo: { pushTokens: [demo-token], mounts: [/demo.mp3], sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+      studio: { sources: [{ type: encoder, password: demo-source, takeover: always }] }
+`;
+const UPGRADE =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
+const get = (path: string, rest = 'Host: x') => `GET ${path} HTTP/1.1\r\n${rest}\r\n\r\n`;
+const encoder = `SOURCE /studio HTTP/1.0\r\nAuthorization: Basic ${btoa('source:demo-source')}\r\nContent-Type: audio/mpeg\r\n\r\n`;
+
+/** What each says first, and how it sees that it is served still. */
+const KINDS: Readonly<Record<string, { first: string; isServed?: (client: KeyUpdater) => boolean }>> = {
+  listener: { first: get('/demo.mp3'), isServed: ({ got }) => got().length > 60_000 },
+  'event stream': { first: get('/metadata/sse/channel/demo'), isServed: ({ got }) => got().endsWith(':\n') },
+  WebSocket: {
+    first: get('/metadata/channel/demo', `Host: x\r\n${UPGRADE}`),
+    isServed: ({ got }) => got().includes('\x89\0'),
+  },
+  poller: { first: get('/metadata/channel/demo.json') },
+  HTTP: { first: get('/healthz') },
+  encoder: { first: encoder },
+  stranger: { first: '' },
+};
+
+t.test('who changes its key too often is closed, whatever it came for', async (t) => {
+  const { log, lines } = keepLines();
+  const { port } = await startServer(t, SERVER, undefined, log);
+  for (const [kind, { first, isServed }] of Object.entries(KINDS)) {
+    for (const isAsking of [false, true]) {
+      const client = await keyUpdaterAt(port, first);
+      const { socket, got } = client;
+      t.teardown(() => socket.destroy());
+      if (first !== '') await until(() => got().startsWith('HTTP/1.'), 5000);
+      socket.write(client.updates(MAX_KEY_UPDATES, isAsking));
+      const before = got().length;
+      if (isServed !== undefined) await until(() => got().length > before && isServed(client), 10_000);
+      t.notOk(socket.destroyed, `${kind}: ${MAX_KEY_UPDATES}`);
+      socket.write(client.updates(1, isAsking));
+      await untilPromised(
+        () => socket.destroyed,
+        2000,
+        () => `${kind} is there still`,
+      );
+    }
+  }
+  // One line a second of an address.
+  const line = lines.find(({ reason }) => reason === 'too many key updates');
+  t.match(line, { address: '127.0.0.1', status: 429, message: 'connection closed' });
+});
+
+t.test('a server that we ask is left when it changes its key too often', async (t) => {
+  const sockets: Socket[] = [];
+  const server = net.createServer((socket) => void sockets.push(socket.on('error', () => undefined)));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => server.close());
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const failures: string[] = [];
+  let received = 0;
+  const options = { lookup, ca: ONE.cert, headBytes: 2048 };
+  const request = { target: Target.named(url, undefined, true), method: 'GET', headers: {} } as const;
+  const outbound: Outbound = new Outbound(request, options, {
+    onAnswer: () => outbound.receive({ onBody: ({ length }) => void (received += length), onEnd: () => undefined }),
+    onFailed: (reason) => void failures.push(reason),
+  });
+  outbound.start();
+  t.teardown(() => outbound.abort());
+  await until(() => sockets.length === 1, 5000);
+  const upstream = await keyUpdater(sockets[0]!, 'server', 'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
+  upstream.socket.write(Buffer.concat([upstream.updates(MAX_KEY_UPDATES, true), upstream.bytes('x')]));
+  await until(
+    () => received === 1,
+    5000,
+    () => failures.join(),
+  );
+  upstream.socket.write(upstream.updates(1, true));
+  await untilPromised(() => upstream.socket.destroyed, 2000);
+  t.same(failures, ['the server changes its TLS key more than 32 times a minute']);
+});
