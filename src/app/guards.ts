@@ -3,7 +3,7 @@
 import { isLoopback } from '../base/ip.js';
 import { live } from '../base/live.js';
 import { Blocks } from '../net/blocks.js';
-import { Connections } from '../net/connections.js';
+import { CONNECTION_FAULTS, Connections } from '../net/connections.js';
 import { Proxies } from '../net/peer.js';
 import { SecretGate, type SecretLimits } from '../net/secret-gate.js';
 import type { Core } from './core.js';
@@ -41,8 +41,8 @@ export function makeGuards({ config, clock, refusals, tallies, process }: Core):
       process,
       onRefused: (reason, address, connection) =>
         refusals.warn({ address, reason, status: 503, connection }, 'connection refused'),
-      onExcess: (what, address, connection) =>
-        refusals.warn({ address, reason: `too many ${what}`, status: 429, connection }, 'connection closed'),
+      onFault: (reason, address, connection) =>
+        refusals.warn({ address, reason, status: CONNECTION_FAULTS[reason], connection }, 'connection closed'),
     }),
     gate: new SecretGate(
       clock,

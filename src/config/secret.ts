@@ -67,6 +67,7 @@ export function secretSchema(env: NodeJS.ProcessEnv, judge?: (plain: string) => 
 /** What the front takes for a request (net/first-bytes.ts), and the SHOUTcast acceptor too (http/ingest/shoutcast-password.ts). */
 const METHODS = /^(GET|HEAD|POST|PUT|SOURCE|OPTIONS|DELETE|PATCH|TRACE|CONNECT) /;
 const REQUEST = /^[A-Za-z]{1,20} .*\/\d\.\d$/;
+const PROXIED = /^PROXY (TCP[46] |UNKNOWN)/;
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
@@ -77,6 +78,7 @@ export function misread(text: string): string | null {
   if (text.includes(':')) return 'must not hold a colon: encoders write user:password';
   if (/^[/!]/.test(text)) return 'must not begin with / or !: encoders write /mount:password and !POKE';
   if (METHODS.test(text) || REQUEST.test(text)) return 'must not look like the first line of an HTTP request';
+  if (PROXIED.test(text)) return 'must not look like the first line of the PROXY protocol';
   return CONTROL.test(text) ? 'must not hold control characters or a line end' : null;
 }
 

@@ -35,8 +35,15 @@ import {
 /** Why a connection was not served: labels of the metric. */
 export type ConnectionRefusal = 'full' | 'reserved' | 'address' | 'files' | 'blocked';
 
-/** What a connection that is served sends too much of, and is closed for. */
-export type ConnectionExcess = 'key updates';
+/** Why a connection is closed for what it has sent, each with the status of HTTP that says the same. */
+export const CONNECTION_FAULTS = {
+  'too many key updates': 429,
+  'a PROXY header, which this address does not read (proxyProtocol)': 400,
+  'no PROXY header, which this address must have (proxyProtocol)': 400,
+  'not one of proxies.trusted, which alone may come to this address (proxyProtocol)': 403,
+} as const;
+
+export type ConnectionFault = keyof typeof CONNECTION_FAULTS;
 
 export interface ConnectionLimits {
   /** Of all kinds. */
@@ -56,7 +63,7 @@ export interface ConnectionLimits {
   /** @param address as plainAddress writes it; "" where it is not known @param connection its id; undefined: it was not accepted */
   onRefused(why: ConnectionRefusal, address: string, connection?: string): void;
   /** Absent: nobody wants to know. */
-  onExcess?(what: ConnectionExcess, address: string, connection?: string): void;
+  onFault?(fault: ConnectionFault, address: string, connection?: string): void;
 }
 
 export class Connections {
@@ -206,10 +213,10 @@ export class Connections {
     if (entry !== undefined && !entry.isGone) this.#place(entry, null);
   }
 
-  /** It is about to be closed, since it sends too much of this. */
-  excess(socket: Socket, what: ConnectionExcess): void {
+  /** It is about to be closed for this. */
+  fault(socket: Socket, fault: ConnectionFault): void {
     const entry = (socket as Entered)[ENTRY];
-    this.#limits.onExcess?.(what, plainAddress(entry?.address ?? socket.remoteAddress), entry?.id);
+    this.#limits.onFault?.(fault, plainAddress(entry?.address || socket.remoteAddress), entry?.id);
   }
 
   /** The system has no descriptor left for another one. */

@@ -5,11 +5,14 @@
  *   GET, HEAD, POST …; PUT to a path of our own ─► http
  *   PUT, SOURCE                                 ─► encoder
  *   GET or POST of an encoder's title           ─► title: headers that HTTP does not allow are met there too (http/ingest/title-acceptor.ts)
+ *   a PROXY header (proxy-protocol.ts)          ─► proxied: it is not read here, or there is one too many
  *   any other line of text                      ─► shoutcast: its first line may be a password (http/ingest/shoutcast-password.ts)
  *   a control character                         ─► unknown
  */
 
-export type ConnectionKind = 'http' | 'encoder' | 'title' | 'shoutcast' | 'more' | 'unknown';
+import { beginsProxied } from './proxy-protocol.js';
+
+export type ConnectionKind = 'http' | 'encoder' | 'title' | 'shoutcast' | 'proxied' | 'more' | 'unknown';
 
 const ENCODER = ['PUT ', 'SOURCE '];
 /** No mount begins like these paths (src/http/README.md, "Paths"): there a PUT is a mistake, and HTTP says so. */
@@ -23,6 +26,8 @@ const MOST_BLANKS = 16;
 const CONTROL = /^[\u0000-\u001f\u007f]/;
 
 export function verdict(first: Buffer): ConnectionKind {
+  const isProxied = beginsProxied(first);
+  if (isProxied !== false) return isProxied === true ? 'proxied' : 'more';
   let at = 0;
   while (at < first.length && (first[at] === 0x0d || first[at] === 0x0a)) at++;
   if (at >= MOST_BLANKS) return 'unknown';

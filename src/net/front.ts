@@ -8,6 +8,7 @@
  *   GET, POST of an encoder's title ─► onTitleUpdate, which makes HTTP of it
  *   a method of HTTP's, and PUT to a path of our own ─► the HTTP server, by emit('connection') with the bytes put back
  *   any other text ─► onShoutcast: its first line may be a password
+ *   a PROXY header that is not read here ─► 400, which says so
  *   anything else ─► closed
  *
  * Owns each socket until it is handed on. Sockets are half-open here: their next owner answers 'end'.
@@ -18,8 +19,9 @@ import net from 'node:net';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Pair } from './certificate.js';
 import { verdict } from './first-bytes.js';
-import { Opening, type OpeningOptions } from './opening.js';
+import { Opening, type OpeningOptions, PROXIED } from './opening.js';
 import { addressOf } from './peer.js';
+import { refuse } from './refuse.js';
 
 /** Of connections that were not accepted yet: more than come in a second. The system may allow fewer (Linux: net.core.somaxconn, 4,096). */
 const BACKLOG = 16_384;
@@ -157,6 +159,7 @@ export class Front {
       }
       if (kind === 'unknown' || (kind === 'shoutcast' && this.#options.onShoutcast === undefined)) return drop();
       done();
+      if (kind === 'proxied') return this.#refuseProxied(socket);
       socket.pause();
       const { watchdog } = this.#options;
       const startMs = watchdog.begin();
@@ -170,6 +173,14 @@ export class Front {
     socket.on('end', drop);
     socket.on('error', drop);
     socket.on('close', done);
+  }
+
+  /** Who set up the proxy sees it there, and in the log. It is no password, and says nothing of who comes. */
+  #refuseProxied(socket: net.Socket): void {
+    this.#options.connections.fault(socket, PROXIED);
+    const body = `${PROXIED}\n`;
+    const head = `Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close`;
+    refuse(socket, `HTTP/1.1 400 Bad Request\r\n${head}\r\n\r\n${body}`);
   }
 
   #handOn(socket: net.Socket, kind: 'http' | 'encoder' | 'title', first: Buffer): void {

@@ -18,7 +18,7 @@ import type { Connections } from './connections.js';
 import { TlsHandshake, type TlsHandshakes } from './handshakes.js';
 import { limitClientKeys } from './key-updates.js';
 import { addressOf, comesFrom, type Proxies } from './peer.js';
-import { readProxyHeader } from './proxy-protocol.js';
+import { beginsProxied, readProxyHeader } from './proxy-protocol.js';
 import { tlsOptions } from './tls-options.js';
 
 export interface TlsOptions {
@@ -40,6 +40,9 @@ export interface OpeningOptions {
   /** Undefined: everything here is in the clear. */
   readonly tls?: TlsOptions | undefined;
 }
+
+/** What is behind it is not known to be the client's. */
+export const PROXIED = 'a PROXY header, which this address does not read (proxyProtocol)';
 
 /** What the bytes so far ask for: the next step, more bytes, or to give up. */
 type NextStep = (() => void) | 'more' | 'wrong';
@@ -75,10 +78,18 @@ export class Opening {
   take(socket: net.Socket): void {
     const { proxied } = this.#options;
     if (proxied === undefined) this.#secure(socket);
-    else if (!proxied.by.isTrusted(socket.remoteAddress)) socket.on('error', () => undefined).destroy();
-    else {
+    else if (!proxied.by.isTrusted(socket.remoteAddress)) {
+      this.#options.connections.fault(
+        socket,
+        'not one of proxies.trusted, which alone may come to this address (proxyProtocol)',
+      );
+      socket.on('error', () => undefined).destroy();
+    } else {
       this.#look(socket, (bytes) => {
         const header = readProxyHeader(bytes, proxied.headBytes);
+        if (header === 'wrong') {
+          this.#options.connections.fault(socket, 'no PROXY header, which this address must have (proxyProtocol)');
+        }
         if (typeof header === 'string') return header;
         return () => {
           if (header.address !== null) {
@@ -116,6 +127,7 @@ export class Opening {
         };
       }
       const hello = readClientHello(bytes, step.clientHelloBytes);
+      if (hello === 'wrong' && beginsProxied(bytes) === true) this.#options.connections.fault(socket, PROXIED);
       if (hello !== 'whole') return hello;
       return () => {
         putBack(socket, bytes);
@@ -169,7 +181,7 @@ export class Opening {
       this.#ready(socket);
     });
     server.on('tlsClientError', (_, socket) => socket.destroy());
-    limitClientKeys(server, (socket) => this.#options.connections.excess(socket, 'key updates'));
+    limitClientKeys(server, (socket) => this.#options.connections.fault(socket, 'too many key updates'));
     return server;
   }
 

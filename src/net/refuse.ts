@@ -1,5 +1,5 @@
 /**
- * The last thing said to an encoder that may not come in. What it still sends is read and dropped, so that the answer is not lost in a
+ * The last thing said to an encoder, or a proxy, that may not come in. What it still sends is read and dropped, so that the answer is not lost in a
  * reset; one that goes on sending is cut.
  */
 

@@ -83,6 +83,7 @@ t.test('what is accepted reaches the SHOUTcast acceptor as a password', async (t
     '#1',
     'é',
     'OPTIONS',
+    'PROXY UNKNOWN',
     'metapush',
     '\n',
     '\x7f',

@@ -85,6 +85,10 @@ t.test('first bytes', { buffered: true }, async (t) => {
   ]) {
     t.equal(said(text), 'shoutcast', JSON.stringify(text));
   }
+  for (const text of ['PROXY TCP4 1', 'PROXY TCP6 ', 'PROXY UNKNOWN', '\r\n\r\n\0\r\nQUIT\n\x21']) {
+    t.equal(said(text), 'proxied', JSON.stringify(text));
+  }
+  for (const text of ['PROXY hackme\n', 'PROXY\n', 'PROXY TCP5 ']) t.equal(said(text), 'shoutcast', text);
   for (const text of ['\x16\x03\x01', '\0', '\x7fGET', '\r\n'.repeat(8), `${'\n'.repeat(16)}GET / `]) {
     t.equal(said(text), 'unknown', JSON.stringify(text));
   }
@@ -97,6 +101,11 @@ t.test('first bytes', { buffered: true }, async (t) => {
     'PUT /metapush/x',
     'PUT /mine ',
     'hackme\n',
+    'PROXY TCP4 x',
+    'PROXY UNKNOWN',
+    'PROXY me\n',
+    '\r\n\r\n\0\r\nQUIT\n',
+    '\r\n\r\n\0\r\nQUIP\n',
     'PUTS\n',
     '\0\0',
   ]) {

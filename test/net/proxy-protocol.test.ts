@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/config/load.js';
 import { type ProxyHeader, readProxyHeader } from '../../src/net/proxy-protocol.js';
 import { bestOfThree } from '../kit/best-of-three.js';
 import { PEM } from '../kit/certificate.js';
+import { keepLines } from '../kit/log-lines.js';
 import { isLong } from '../kit/long.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { Random } from '../kit/random.js';
@@ -290,4 +291,64 @@ t.test('an address that believes heads says whom', { buffered: true }, async (t)
     t.match(problem(yaml('', '', wrong)), /proxies\.trusted\[0\]: must be an IP address or a network/, wrong);
   for (const right of ['10.0.0.0/32', '0.0.0.0/0', '"::/0"', '"2001:db8::/128"'])
     t.equal(problem(yaml('', '', right)), '');
+});
+
+t.test('where it is not spoken it is named, and is no wrong password', { buffered: true }, async (t) => {
+  const certificate = `tls: { certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem`;
+  const stations = yaml('', 'limits: { wrongSecretsPerMinute: 1, secretQueue: 0 }').split('\n').slice(2).join('\n');
+  const host = 'host: 127.0.0.1, port: 0';
+  const addresses = `[{ ${host} }, { ${host}, ${certificate}, sharePort: true } }, { ${host}, ${certificate} } }]`;
+  const { log, lines } = keepLines();
+  const { app, port } = await startServer(t, `addresses: ${addresses}\n${stations}`, undefined, log);
+  const [, shared, secure] = app.ports as [number, number, number];
+  const reason = 'a PROXY header, which this address does not read (proxyProtocol)';
+  const heads = HEADS.filter(([, head]) => head.length < 300).map(([, head]) => head);
+  for (const at of [port, shared]) {
+    for (const head of heads) {
+      const wire = new Wire(t, at).send(Buffer.concat([head, GET]));
+      const [answer] = await wire.take(1);
+      t.same([answer!.status, answer!.body], [400, `${reason}\n`], String(head.subarray(0, 12)));
+      await wire.untilClosed();
+    }
+  }
+  for (const head of heads) {
+    const wire = new Wire(t, secure).send(Buffer.concat([head, GET]));
+    await wire.untilClosed();
+    t.equal(wire.got, '', 'TLS alone');
+  }
+  const named = lines.filter((line) => line.message === 'connection closed');
+  t.match(named[0], { address: '127.0.0.1', reason, status: 400 });
+  t.same(new Set(named.map((line) => line['reason'])), new Set([reason]));
+  t.same(
+    lines.filter(({ message }) => message === 'encoder refused'),
+    [],
+    'no password',
+  );
+  t.equal(await push(t, port, ''), 403, 'no strike against the address');
+  // The limit is there.
+  t.equal(await push(t, port, ''), 429);
+});
+
+t.test('where it is missing, and where others come, the log says so', { buffered: true }, async (t) => {
+  const missing = keepLines();
+  const { port } = await startServer(t, yaml(), undefined, missing.log);
+  for (const first of [GET, Buffer.from('hackme\r\n'), Buffer.from([22, 3, 1])]) {
+    const wire = new Wire(t, port).send(first);
+    await wire.untilClosed();
+    t.equal(wire.got, '');
+  }
+  const reason = 'no PROXY header, which this address must have (proxyProtocol)';
+  t.match(
+    missing.lines.find((line) => line.message === 'connection closed'),
+    { address: '127.0.0.1', reason, status: 400 },
+  );
+  const twice = new Wire(t, port).send('PROXY UNKNOWN\r\nPROXY UNKNOWN\r\n');
+  t.equal((await twice.take(1))[0]!.status, 400, 'one too many');
+  const foreign = keepLines();
+  const { port: other } = await startServer(t, yaml('', '', '192.0.2.1'), undefined, foreign.log);
+  await new Wire(t, other).send(Buffer.concat([HEADS[0]![1], GET])).untilClosed();
+  t.match(
+    foreign.lines.find((line) => line.message === 'connection closed'),
+    { address: '127.0.0.1', status: 403, reason: /^not one of proxies.trusted/ },
+  );
 });
