@@ -309,6 +309,25 @@ t.test('a refusal of the table is logged with the plain address', async (t) => {
   t.same(said, ['reserved 2001:db8::2:1', 'address 2001:db8::3:1', 'reserved 192.0.2.7']);
 });
 
+t.test('where the system allows fewer, strangers leave half of those to others', async (t) => {
+  const refused: string[] = [];
+  const limits = { connections: 100, perAddress: 100, reserved: 10, isShared: () => false };
+  const table = new Connections({ ...limits, onRefused: (why) => void refused.push(why) });
+  table.restrict(12);
+  const ask = (isReserved: boolean) => {
+    const socket = new Socket();
+    t.teardown(() => socket.destroy());
+    return table.enter(socket, '203.0.113.5') && table.begin(socket, isReserved);
+  };
+  t.same(
+    Array.from({ length: 6 }, () => ask(false)),
+    Array.from({ length: 6 }, () => true),
+  );
+  t.notOk(ask(false), 'the seventh of twelve');
+  t.same(refused, ['reserved']);
+  t.ok(ask(true), 'an encoder');
+});
+
 t.test('over TLS a connection is one, makes room, and leaves', { buffered: true }, async (t) => {
   const { port } = await startServer(t, yaml('{ connections: 10, reservedConnections: 2 }', `, ${TLS}`));
   const secure = async (text: string) => {
