@@ -146,7 +146,10 @@ export class TapeServer {
     stream.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${PROTOCOL}\r\nConnection: Upgrade\r\n\r\n`);
     if (common?.of === 'sessions') this.#parts.onSessions(common.node, stream);
     else if (common?.of === 'log') this.#parts.onLog(stream);
-    else if (!this.#parts.onTape(asked!, stream)) stream.end();
+    else if (!this.#parts.onTape(asked!, stream)) {
+      stream.end();
+      setTimeout(() => stream.destroy(), REFUSED_MS).unref();
+    }
   }
 
   #onConnection(stream: Socket): void {

@@ -13,23 +13,34 @@ export type ControlCommands = Readonly<Record<string, () => Promise<string>>>;
 
 /** Only its own user, as the folder. */
 const MODE = 0o600;
+/** At once; each is one command, and a command can take as long as a rolling restart. */
+export const MAX_COMMANDS = 64;
+/** For the whole command, and to take the answer and close. */
+export const ASK_MS = 5000;
 
 /** A client has the rights of the data folder. Resolves with what closes it; rejects where the path cannot be had. */
 export async function openControlSocket(dataFolder: string, commands: ControlCommands): Promise<() => void> {
   const path = controlPath(dataFolder);
   const server: Server = net.createServer((socket) => {
     let asked = '';
-    socket.on('error', () => socket.destroy());
+    let deadline = setTimeout(() => socket.destroy(), ASK_MS).unref();
+    socket.on('error', () => socket.destroy()).on('close', () => clearTimeout(deadline));
     const onData = (text: string): void => {
       asked += text;
       const end = asked.indexOf('\n');
       if (end < 0 && asked.length < MOST_COMMAND_BYTES) return;
       socket.off('data', onData);
       socket.resume();
-      void answer(commands, asked.slice(0, end)).then((said) => socket.end(`${JSON.stringify(said)}\n`));
+      clearTimeout(deadline);
+      void answer(commands, asked.slice(0, end)).then((said) => {
+        if (socket.destroyed) return;
+        deadline = setTimeout(() => socket.destroy(), ASK_MS).unref();
+        socket.end(`${JSON.stringify(said)}\n`);
+      });
     };
     socket.setEncoding('utf8').on('data', onData);
   });
+  server.maxConnections = MAX_COMMANDS;
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   // The store's owner has the folder's lock: another server's socket cannot be here.
   rmSync(path, { force: true });

@@ -15,6 +15,8 @@ import type { SentEncoder } from './messages.js';
 
 /** Larger than any head that is taken (limits.headBytes), in JSON and base64. */
 const MOST_HEAD_BYTES = 4 * 1024 * 1024;
+/** For the greeting and the head, which a worker sends in one go. */
+export const HEAD_MS = 5000;
 
 /** Passes an encoder's connection on; its socket is paused. @param path where the hub takes it */
 export function pipeEncoder({ socket, ...encoder }: ProvenEncoder, path: string): void {
@@ -38,9 +40,10 @@ export class EncoderPipeServer {
   readonly #server: net.Server;
   readonly #reading = new Set<Socket>();
 
-  constructor(path: string, onEncoder: (encoder: ProvenEncoder) => void) {
+  /** @param onError gets what a worker's message is at fault with */
+  constructor(path: string, onEncoder: (encoder: ProvenEncoder) => void, onError: (error: unknown) => void) {
     this.#path = path;
-    this.#server = net.createServer({ allowHalfOpen: true }, (socket) => this.#read(socket, onEncoder));
+    this.#server = net.createServer({ allowHalfOpen: true }, (socket) => this.#read(socket, onEncoder, onError));
   }
 
   listen(): Promise<void> {
@@ -52,11 +55,12 @@ export class EncoderPipeServer {
     for (const socket of this.#reading) socket.destroy();
   }
 
-  #read(socket: Socket, onEncoder: (encoder: ProvenEncoder) => void): void {
+  #read(socket: Socket, onEncoder: (encoder: ProvenEncoder) => void, onError: (error: unknown) => void): void {
     const greetings = new GreetingReader();
     let seen: Buffer = Buffer.alloc(0);
     this.#reading.add(socket);
     const stop = () => {
+      clearTimeout(deadline);
       this.#reading.delete(socket);
       socket.off('data', take).off('error', drop).off('end', drop).off('close', drop);
     };
@@ -77,9 +81,16 @@ export class EncoderPipeServer {
       if (seen.length < 4 + length) return;
       stop();
       socket.pause();
-      const encoder: SentEncoder = JSON.parse(seen.toString('utf8', 4, 4 + length), lively);
-      onEncoder({ ...withRest(encoder, seen.subarray(4 + length)), socket });
+      try {
+        const encoder: SentEncoder = JSON.parse(seen.toString('utf8', 4, 4 + length), lively);
+        onEncoder({ ...withRest(encoder, seen.subarray(4 + length)), socket });
+      } catch (error) {
+        // What a worker says must not end the hub.
+        onError(error);
+        drop();
+      }
     };
+    const deadline = setTimeout(drop, HEAD_MS);
     socket.on('data', take).on('error', drop).on('end', drop).on('close', drop);
   }
 }

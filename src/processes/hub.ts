@@ -193,7 +193,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       gone.isSome = false;
     },
   ]);
-  const pipes = new EncoderPipeServer(boot.hub.encoders, admit);
+  const pipes = new EncoderPipeServer(boot.hub.encoders, admit, core.onError);
   const server = net.createServer((socket) => links.take(socket));
   await Promise.all([pipes.listen(), listen(server, boot.hub.link)]);
   returns.hold();

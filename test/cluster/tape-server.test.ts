@@ -43,8 +43,9 @@ class Stranger {
   got = '';
   isClosed = false;
 
-  constructor(t: Test, port: number) {
-    this.socket = connect(port, '127.0.0.1');
+  /** @param isHalfOpen it does not close where the server does */
+  constructor(t: Test, port: number, isHalfOpen = false) {
+    this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: isHalfOpen });
     this.socket
       .on('error', () => undefined)
       .on('data', (chunk) => {
@@ -236,6 +237,21 @@ t.test('a connection that says nothing does not stay, nor one that was refused',
     () => `${open()} sockets`,
   );
   await awaited(once(silent.socket, 'close'), 7500, () => 'its head has no time');
+  const client = newNonce();
+  const said = { host, path: '/-/tape/gone?for=listen' };
+  const gone = new Stranger(t, port, true);
+  const server = read((await gone.ask(first(said, client))).challenge)!.nonce;
+  const proof = proofOf(SECRET, { by: 'client', client, server, path: said.path, host });
+  t.match(await gone.ask(request(said, `Authorization: ${written(client, proof)}`)), { status: /101/ });
+  await untilPromised(
+    () => {
+      // Only a write shows that both halves are closed there.
+      if (gone.socket.writable) gone.socket.write('x');
+      return gone.isClosed;
+    },
+    5000,
+    () => 'what it asked for cannot be had',
+  );
   const idle = new Stranger(t, port);
   await idle.ask(first({ host }, newNonce()));
   await awaited(once(idle.socket, 'close'), 10_000, () => 'it has proved nothing');

@@ -5,28 +5,30 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { ProvenEncoder } from '../../src/http/ingest/proven.js';
 import { greeting, LINK_VERSION } from '../../src/link/version.js';
-import { EncoderPipeServer, pipeEncoder } from '../../src/processes/encoder-pipe.js';
+import { EncoderPipeServer, HEAD_MS, pipeEncoder } from '../../src/processes/encoder-pipe.js';
 import { tempFolder } from '../kit/temp-folder.js';
-import { until } from '../kit/until.js';
+import { until, untilPromised } from '../kit/until.js';
 
 const encoder = { kind: 'shoutcast', channel: 'demo', rest: Buffer.from('icy-name: x\r\n\r\n') };
 
 /** A hub's end, and what came to it. */
-async function hub(t: Test): Promise<{ path: string; taken: ProvenEncoder[] }> {
+async function hub(t: Test): Promise<{ path: string; taken: ProvenEncoder[]; faults: unknown[] }> {
   const path = join(tempFolder(t), 'encoders');
   const taken: ProvenEncoder[] = [];
-  const server = new EncoderPipeServer(path, (each) => {
+  const faults: unknown[] = [];
+  const onEncoder = (each: ProvenEncoder) => {
     taken.push(each);
     t.teardown(() => each.socket.destroy());
-  });
+  };
+  const server = new EncoderPipeServer(path, onEncoder, (error) => void faults.push(error));
   await server.listen();
   t.teardown(() => server.close());
-  return { path, taken };
+  return { path, taken, faults };
 }
 
 /** As a worker of that version begins. */
-function forged(version: number): Buffer {
-  const head = Buffer.from(JSON.stringify(encoder));
+function forged(version: number, text = JSON.stringify(encoder)): Buffer {
+  const head = Buffer.from(text);
   const length = Buffer.alloc(4);
   length.writeUInt32LE(head.length);
   return Buffer.concat([greeting(version), length, head, Buffer.from('audio')]);
@@ -80,6 +82,20 @@ t.test('of another version, or of none: it ends, and nothing of it is read', asy
     const { isOver } = await send(t, path, parts);
     await until(isOver, 5000);
   }
+  t.equal(taken.length, 0);
+});
+
+t.test('a head that cannot be read, one that never ends, and one that does not come', async (t) => {
+  const { path, taken, faults } = await hub(t);
+  for (const text of ['{"kind":', 'null']) {
+    const { isOver } = await send(t, path, [forged(LINK_VERSION, text)]);
+    await until(isOver, 5000);
+  }
+  t.equal(faults.length, 2);
+  const whole = forged(LINK_VERSION);
+  const slow = [Buffer.alloc(0), whole.subarray(0, 5), whole.subarray(0, whole.length - 20)];
+  const all = await Promise.all(slow.map((part) => send(t, path, [part])));
+  await untilPromised(() => all.every(({ isOver }) => isOver()), 2 * HEAD_MS);
   t.equal(taken.length, 0);
 });
 
