@@ -8,6 +8,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { Webhook } from '../../src/alerts/webhook.js';
 import { SystemClock } from '../../src/base/clock.js';
+import { Redis } from '../../src/cluster/redis.js';
 import { ListenerHook } from '../../src/http/stream/hook.js';
 import { until, untilPromised } from '../kit/until.js';
 import { setUp } from '../kit/upstream.js';
@@ -76,6 +77,7 @@ const BEHAVIOURS: Readonly<Record<string, (peer: Peer, socket: Socket) => void>>
   'says one interim answer after the other': (_, socket) => drip(socket, 'HTTP/1.1 102 Processing\r\n\r\n'),
   'says its body byte by byte': (_, socket) => drip(socket, 'x', `${OK}Content-Length: 100000\r\n\r\n`),
   'says a body without end': (peer, socket) => pour(peer, socket, `${OK}\r\n`),
+  'says numbers without end': (_, socket) => drip(socket, ':1\r\n', '*1000000000\r\n'),
   'says all, and stays': (_, socket) => drip(socket, 'x', `${OK}Content-Length: 2\r\n\r\nok`),
 };
 
@@ -93,6 +95,10 @@ const ASKERS: Readonly<Record<string, (t: Test, url: string, clock: SystemClock)
       onTroubleChanged: () => undefined,
     });
     void hook.ask({ mount: '/demo', user: '', password: '', address: '192.0.2.1', agent: 'test' });
+  },
+  Redis: (t, url) => {
+    const options = { url: `redis://${new URL(url).host}`, sentinels: [], master: '', answerMs: LIMIT_MS };
+    void t.rejects(Redis.connect(options, {}), { name: 'RedisLost' });
   },
   'a webhook': (t, url, clock) => {
     const config = { url, format: 'json', secret: createSecretKey(Buffer.alloc(32)) } as const;
