@@ -70,6 +70,11 @@ export function makeRecorder({ config, clock, repeats }: Core, store: Store): Re
     clock,
     store,
     () => config.statistics,
-    (err) => repeats.warn('statistics', { err }, 'statistics cannot be stored: they are tried again'),
+    (err) => repeats.warn('statistics', { err }, 'statistics cannot be kept: what is not stored is tried again'),
+    (scope) => {
+      const [kind, key = ''] = scope.split(':');
+      if (kind === 'station') return Object.hasOwn(config.stations, key);
+      return Object.values(config.stations).some(({ channels }) => Object.hasOwn(channels, key));
+    },
   );
 }

@@ -12,6 +12,7 @@ import { setImmediate as breath } from 'node:timers/promises';
 import type { Clock } from '../base/clock.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import type { FigureKey, Store } from '../store/store.js';
+import { isFigureRow, isMinuteFigures, isTitleRow } from './figure-checks.js';
 import {
   DIMENSIONS,
   type FigureRow,
@@ -60,6 +61,7 @@ export class Recorder {
   readonly #store: Store;
   readonly #kept: () => KeptStatistics;
   readonly #onError: (error: unknown) => void;
+  readonly #isKnown: (scope: string) => boolean;
   readonly #slots: Readonly<Record<Period, Map<string, Slot>>> = { minute: new Map(), hour: new Map(), day: new Map() };
   /** Plays that are to be stored, by channel and name. */
   readonly #plays = new Map<string, Map<number, PlayedTitle>>();
@@ -71,11 +73,19 @@ export class Recorder {
   /** Other salts are in force. */
   onSalts: (salts: readonly DaySalt[]) => void = () => undefined;
 
-  constructor(clock: Clock, store: Store, kept: () => KeptStatistics, onError: (error: unknown) => void) {
+  /** @param isKnown whether there is such a channel or station */
+  constructor(
+    clock: Clock,
+    store: Store,
+    kept: () => KeptStatistics,
+    onError: (error: unknown) => void,
+    isKnown: (scope: string) => boolean = () => true,
+  ) {
     this.#clock = clock;
     this.#store = store;
     this.#kept = kept;
     this.#onError = onError;
+    this.#isKnown = isKnown;
   }
 
   get salts(): readonly DaySalt[] {
@@ -108,7 +118,8 @@ export class Recorder {
 
   /** What a process counted. @param process its number */
   add(figures: MinuteFigures, process: number): void {
-    this.#work = this.#work.then(() => this.#add(figures, process)).catch(this.#onError);
+    const wallMs = this.#clock.wallMs();
+    this.#work = this.#work.then(() => this.#add(figures, process, wallMs)).catch(this.#onError);
     this.#due();
   }
 
@@ -126,21 +137,33 @@ export class Recorder {
     return this.#work;
   }
 
-  async #add({ minuteMs, saltDayMs, rows, titles }: MinuteFigures, process: number): Promise<void> {
+  /** What cannot be is left out, and said once. */
+  async #add(figures: MinuteFigures, process: number, wallMs: number): Promise<void> {
+    if (!isMinuteFigures(figures, wallMs)) {
+      throw new Error(`process ${process} has counted a minute that cannot be`);
+    }
+    const { minuteMs, saltDayMs, rows, titles } = figures;
     const rest = new Breaths();
+    let wrong = 0;
     for (const row of rows) {
-      this.#addRow(row, minuteMs, saltDayMs, process);
+      if (!isFigureRow(row) || !this.#addRow(row, minuteMs, saltDayMs, process)) wrong++;
       const turn = rest.taken();
       if (turn !== undefined) await turn;
     }
-    for (const title of titles) this.#addTitle(title);
+    for (const title of titles) {
+      if (isTitleRow(title)) this.#addTitle(title);
+      else wrong++;
+    }
+    if (wrong > 0) throw new Error(`process ${process} has counted what cannot be: ${wrong} rows are left out`);
   }
 
   #due(): void {
     this.#saveAtMs = Math.min(this.#saveAtMs, this.#clock.now() + GATHER_MS);
   }
 
-  #addRow(row: FigureRow, minuteMs: number, saltDayMs: number | null, process: number): void {
+  /** False: there is no such channel or station. */
+  #addRow(row: FigureRow, minuteMs: number, saltDayMs: number | null, process: number): boolean {
+    if (!this.#has(row[0], minuteMs)) return false;
     const { rowsPerHour } = this.#kept();
     const sketch = saltDayMs === dayOf(minuteMs) ? Sketch.of(row[8]) : null;
     let peak = 0;
@@ -150,6 +173,12 @@ export class Recorder {
       if (period === 'minute') peak = ofProcess;
       else slot.raise(row, peak, rowsPerHour);
     }
+    return true;
+  }
+
+  /** Also one that a reload has just taken away: something of this day is there. */
+  #has(scope: string, minuteMs: number): boolean {
+    return this.#slots.day.has(`${startOf('day', minuteMs)} ${scope}`) || this.#isKnown(scope);
   }
 
   #addTitle([channel, atMs, performances, listenedMs]: TitleRow): void {

@@ -1,0 +1,75 @@
+/**
+ * What another process says that it counted (figures.ts), checked where it is added up: a row that cannot be has no place among the others. Pure.
+ *
+ * Limits are those that one minute of one process can have, not those of the sender.
+ */
+
+import { KEY } from '../base/key.js';
+import {
+  DIMENSIONS,
+  type FigureRow,
+  type MinuteFigures,
+  PERIOD_MS,
+  type TitleRow,
+  VALUE_CHARACTERS,
+} from './figures.js';
+
+/** Connections of one process: more than any has. */
+const MAX_COUNT = 2 ** 31;
+/** Milliseconds of them all together. */
+const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
+/** Of a sketch with all registers, in base64. */
+const MAX_SKETCH_CHARACTERS = 4096;
+const SCOPE = new RegExp(`^(?:channel|station):${KEY.source.slice(1)}`);
+/** From the clock of who adds it up: clocks of one machine, which can be set meanwhile; minutes wait for a hub, ten of them. */
+export const MAX_AWAY_MS = PERIOD_MS.day;
+
+/** Whether the minute is one, and not far from now. */
+export function isMinuteFigures(figures: unknown, wallMs: number): figures is MinuteFigures {
+  if (typeof figures !== 'object' || figures === null) return false;
+  const { minuteMs, saltDayMs, rows, titles } = figures as Partial<MinuteFigures>;
+  return (
+    Number.isSafeInteger(minuteMs) &&
+    minuteMs! % PERIOD_MS.minute === 0 &&
+    Math.abs(minuteMs! - wallMs) <= MAX_AWAY_MS &&
+    (saltDayMs === null || Number.isSafeInteger(saltDayMs)) &&
+    Array.isArray(rows) &&
+    Array.isArray(titles)
+  );
+}
+
+export function isFigureRow(row: unknown): row is FigureRow {
+  if (!Array.isArray(row) || row.length !== 9) return false;
+  const [scope, dimension, value, begun, ended, endedMs, listenedMs, peak, sketch] = row as unknown[];
+  return (
+    isText(scope, SCOPE) &&
+    (dimension === 'total' || DIMENSIONS.some((known) => known === dimension)) &&
+    isShort(value, VALUE_CHARACTERS) &&
+    [begun, ended, peak].every((count) => isFrom0To(count, MAX_COUNT)) &&
+    [endedMs, listenedMs].every((ms) => isFrom0To(ms, MAX_TIME_MS)) &&
+    isShort(sketch, MAX_SKETCH_CHARACTERS)
+  );
+}
+
+export function isTitleRow(row: unknown): row is TitleRow {
+  if (!Array.isArray(row) || row.length !== 4) return false;
+  const [channel, atMs, performances, listenedMs] = row as unknown[];
+  return (
+    isText(channel, KEY) &&
+    isFrom0To(atMs, Number.MAX_SAFE_INTEGER) &&
+    isFrom0To(performances, MAX_COUNT) &&
+    isFrom0To(listenedMs, MAX_TIME_MS)
+  );
+}
+
+function isText(text: unknown, pattern: RegExp): boolean {
+  return typeof text === 'string' && pattern.test(text);
+}
+
+function isShort(text: unknown, most: number): boolean {
+  return typeof text === 'string' && text.length <= most;
+}
+
+function isFrom0To(number: unknown, most: number): boolean {
+  return Number.isSafeInteger(number) && (number as number) >= 0 && (number as number) <= most;
+}
