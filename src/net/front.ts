@@ -175,7 +175,7 @@ export class Front {
     socket.on('close', done);
   }
 
-  /** Who set up the proxy sees it there, and in the log. It is no password, and says nothing of who comes. */
+  /** Who set up the proxy sees it there, and in the log. It is not a password, and says nothing of who comes. */
   #refuseProxied(socket: net.Socket): void {
     this.#options.connections.fault(socket, PROXIED);
     const body = `${PROXIED}\n`;

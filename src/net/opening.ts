@@ -157,7 +157,10 @@ export class Opening {
   #handshake(socket: net.Socket, { server, handshakes }: TlsStep): void {
     const peer = peerOf(socket);
     const onTurn = () => {
-      if (!socket.destroyed) server.emit('connection', socket);
+      if (socket.destroyed) return;
+      // What TLS makes of it has the same: who ends within the handshake has gone, and keeps no place of those that wait.
+      socket.allowHalfOpen = false;
+      server.emit('connection', socket);
     };
     const handshake = new TlsHandshake(originOf(addressOf(socket)), onTurn, () => this.#drops.get(socket)?.());
     const endStep = this.#beginStep(socket, () => {
@@ -176,6 +179,7 @@ export class Opening {
       const known = this.#handshaking.get(peerOf(socket));
       if (known === undefined) return void socket.destroy();
       known.endStep();
+      socket.allowHalfOpen = true;
       comesFrom(socket, addressOf(known.bare));
       this.#options.connections.continues(known.bare, socket);
       this.#ready(socket);

@@ -12,7 +12,7 @@ import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until, untilPromised } from '../kit/until.js';
-import { accepted, arrived, ask, ENDS_MS, Watching, Wire } from '../kit/wire.js';
+import { accepted, arrived, ask, connectionsAt, ENDS_MS, Watching, Wire } from '../kit/wire.js';
 
 t.jobs = 4;
 
@@ -226,6 +226,27 @@ t.test('what is dear for a server and cheap for a client is not agreed to', { bu
     socket.renegotiate({}, resolve);
   });
   t.ok(again, 'a renegotiation');
+});
+
+t.test('who goes within the handshake keeps no place of it', { buffered: true }, async (t) => {
+  const { port } = await startServer(t, shared('limits: { headSeconds: 60, handshakes: 4 }'));
+  for (let i = 0; i < 3; i++) {
+    const wire = new Wire(t, port, { halfOpen: true });
+    const pipe = new Duplex({
+      read: () => undefined,
+      write: (chunk: Buffer, _, done) => void wire.socket.write(chunk, () => done()),
+    });
+    // Its ClientHello, and nothing behind the answer.
+    tls.connect({ socket: pipe, ca: CA }).on('error', () => undefined);
+    await until(() => wire.got !== '', 10_000);
+    const { localPort } = wire.socket;
+    wire.socket.end();
+    await untilPromised(() => !connectionsAt(port).includes(localPort!), 5000, undefined, 100);
+  }
+  // The other half stays open where it may.
+  const seen = secure(t, port);
+  seen.socket.end(POLL);
+  await until(() => seen.got.startsWith('HTTP/1.1 200'), 10_000);
 });
 
 t.test('a ClientHello at the limit, and one past it', { buffered: true }, async (t) => {
