@@ -28,6 +28,10 @@ export class Disk {
   /** Found in this tick; undefined: not checked yet. */
   #faultOfTick: string | null | undefined;
   #underWayBytes = 0;
+  /** The largest save that had no room; forgotten once it would have. */
+  #refusedBytes = 0;
+  /** Why the last save that was tried failed; null: it did not. */
+  #failure: string | null = null;
 
   /** @param file which is there */
   constructor(file: string) {
@@ -35,23 +39,49 @@ export class Disk {
     this.#identity = new FileIdentity(file);
   }
 
-  /** Null: what is saved now would be kept. Else what the operator has to repair. */
+  /** Null: what is saved now would be kept. Else what the operator has to repair. Some microseconds. */
   fault(): string | null {
+    return this.#placeFault() ?? this.#roomFault() ?? this.#failure;
+  }
+
+  /** How a transaction has ended: one that failed is a fault until one succeeds. @param failure null: well */
+  ended(failure: string | null): void {
+    this.#failure = failure === null ? null : `the disk of ${this.#folder} does not take what is saved (${failure})`;
+  }
+
+  #placeFault(): string | null {
     return this.#lastingFault ?? this.#identity.fault();
+  }
+
+  /** What `begin` refuses now, and what it has refused, where there is still no room for it. */
+  #roomFault(): string | null {
+    if (this.#readFreeBytes() - Math.max(PAGES_BYTES, this.#refusedBytes) < LEAST_FREE_BYTES) return this.#full();
+    this.#refusedBytes = 0;
+    return null;
+  }
+
+  #readFreeBytes(): number {
+    const { bavail, bsize } = statfsSync(this.#folder);
+    return bavail * bsize;
+  }
+
+  #full(): string {
+    return `the disk of ${this.#folder} is full`;
   }
 
   /** A save begins. @param units of all its texts @returns what `end` takes. @throws Error what the operator has to repair */
   begin(units: number): number {
     if (this.#freeBytes === null) {
-      const fault = this.fault();
+      const fault = this.#placeFault();
       if (fault !== null) throw new Error(fault);
-      const { bavail, bsize } = statfsSync(this.#folder);
-      this.#freeBytes = bavail * bsize;
+      this.#freeBytes = this.#readFreeBytes();
       setImmediate(this.#forgetTurn);
     }
     const bytes = PAGES_BYTES + units * BYTES_A_UNIT;
-    if (this.#freeBytes - this.#underWayBytes - bytes < LEAST_FREE_BYTES)
-      throw new Error(`the disk of ${this.#folder} is full`);
+    if (this.#freeBytes - this.#underWayBytes - bytes < LEAST_FREE_BYTES) {
+      this.#refusedBytes = Math.max(this.#refusedBytes, bytes);
+      throw new Error(this.#full());
+    }
     this.#underWayBytes += bytes;
     return bytes;
   }
@@ -61,10 +91,10 @@ export class Disk {
     this.#underWayBytes -= bytes;
   }
 
-  /** The same as `fault`, for those that have just been committed: in this tick, all of one transaction. */
+  /** Whether those that have just been committed, in this tick all of one transaction, are in the file at the store's path. */
   faultOfCommit(): string | null {
     if (this.#faultOfTick === undefined) {
-      this.#faultOfTick = this.fault();
+      this.#faultOfTick = this.#placeFault();
       process.nextTick(this.#forgetTick);
     }
     return this.#faultOfTick;

@@ -329,7 +329,10 @@ class LmdbStore implements Store {
     const writes: Promise<unknown>[] = [];
     writes.push(this.#root.batch(() => write(writes)));
     const failed = (await Promise.allSettled(writes)).filter((write) => write.status === 'rejected');
-    if (failed.length === 0) return;
+    if (failed.length === 0) {
+      this.#disk.ended(null);
+      return;
+    }
     // No promise may be left without a handler.
     const [cause] = await Promise.all(
       failed.map(({ reason }) => {
@@ -337,6 +340,7 @@ class LmdbStore implements Store {
         return commitError === undefined ? reason : commitError.catch((rejected: unknown) => rejected);
       }),
     );
+    this.#disk.ended((cause as Error).message);
     throw cause;
   }
 

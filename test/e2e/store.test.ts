@@ -27,6 +27,9 @@ function configIn(folder: string, port: number, extra = ''): string {
 
 const push = (base: string, song: string) => fetch(`${base}/metapush/demo/demo-token?song=${song}`);
 
+const statusOf = async (url: string) => (await fetch(url)).status;
+const metrics = async (base: string) => (await fetch(`${base}/metrics`)).text();
+
 async function song(base: string): Promise<string> {
   return ((await (await fetch(`${base}/metadata/channel/demo.json`)).json()) as { song: string }).song;
 }
@@ -94,18 +97,24 @@ t.test('a full disk: 503, nothing is published, and pushes work again when there
   t.equal(await song(server.base), 'before');
   t.equal((await fetch(`${server.base}/metadata/channel/demo.json?type=next`)).status, 204);
   t.equal((await fetch(`${server.base}/healthz`)).status, 200);
+  t.equal(await statusOf(`${server.base}/readyz`), 503);
+  t.match(await metrics(server.base), /^airsplice_store_fault 1$/m);
+  await until(() => /cannot be used: titles are refused/.test(server.err), 5000);
 
   rmSync(filler);
+  t.equal(await statusOf(`${server.base}/readyz`), 200);
+  t.match(await metrics(server.base), /^airsplice_store_fault 0$/m);
   t.equal((await push(server.base, 'after')).status, 200);
+  await until(() => /can be used again/.test(server.err), 5000);
   t.equal(await song(server.base), 'after');
   await watching.has(2);
   t.same(watching.songs, ['now before', 'now after'], 'readers saw nothing of the refused ones');
-  t.match(server.err, /is full/, 'the log says why');
+  t.match(server.err, /"fault":"the disk of .* is full"/, 'the log says why');
+  for (const words of [/titles are refused/g, /can be used again/g])
+    t.equal(server.err.match(words)?.length, 1, 'once');
   await server.end('SIGTERM');
   t.equal(server.ended, 0, server.err);
 });
-
-const statusOf = async (url: string) => (await fetch(url)).status;
 
 t.test(
   'the data folder is replaced while the server runs: 503 and one clear line, never a 200 that is lost',

@@ -21,6 +21,10 @@ t.test('saves under way take room from those behind them', async (t) => {
   t.throws(() => disk.begin(much), /^the disk of .* is full$/, 'in one turn');
   await new Promise((next) => setImmediate(next));
   t.throws(() => disk.begin(much), /is full/, 'in a later turn');
+  t.equal(disk.fault(), null, 'alone it has room: the disk is not full');
+  const tooMuch = much * 2;
+  t.throws(() => disk.begin(tooMuch), /is full/);
+  t.match(disk.fault(), /^the disk of .* is full$/, 'what was refused would be refused again');
   const small = disk.begin(1000);
   disk.end(first);
   disk.end(disk.begin(much));
@@ -79,8 +83,9 @@ t.test('a save that the system refuses to write changes nothing, and the next on
   t.same(store.load('jazz'), stateOf(1));
   t.same(store.history('jazz', { limit: 9 }), [entry]);
   t.equal(store.load('other'), undefined);
-  t.equal(store.fault(), null);
+  t.match(store.fault(), /^the disk of .* does not take what is saved \(.*Input\/output error/);
   await store.save('jazz', stateOf(2));
+  t.equal(store.fault(), null);
   await store.close();
 });
 
