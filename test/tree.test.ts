@@ -82,7 +82,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cli/archive': ['e2e/backup'],
   'cli/doctor-system': ['cli/doctor'],
   'cli/recording-files': ['cli/record'],
-  'cli/server': ['cli/commands', 'cli/status', 'cli/doctor-proxy'],
+  'cli/command': ['cli/own-output', 'cli/commands'],
   'cli/status-report': ['cli/status'],
   'cli/terminal': ['cli/status', 'cli/status-table', 'cli/watch'],
   'cli/restore': ['e2e/backup'],

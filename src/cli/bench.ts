@@ -12,7 +12,7 @@ import { isLoopback } from '../base/ip.js';
 import { printable, printableJson } from '../base/printable.js';
 import { IcyStripper } from '../source/strip.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { answerOf, ask, DEFAULT_URL, eventsOf, open, urlOf } from './server.js';
+import { answerOf, ask, DEFAULT_URL, openEvents, stationsOf, urlOf } from './server.js';
 
 const LOCAL_LISTENERS = 10_000;
 const REMOTE_LISTENERS = 1000;
@@ -56,8 +56,9 @@ function allowedListeners(line: CommandLine, url: string): number {
 }
 
 async function firstOnAir(url: string, stop: AbortSignal): Promise<string> {
-  const { text } = await answerOf(`${url}/metadata/stations.json`, stop);
-  const found = /"channelkey":"([\w-]+)"(?:(?!"channelkey").)*?"onair":true/.exec(text)?.[1];
+  const answer = await answerOf(`${url}/metadata/stations.json`, stop);
+  stationsOf(url, answer);
+  const found = /"channelkey":"([\w-]+)"(?:(?!"channelkey").)*?"onair":true/.exec(answer.text)?.[1];
   if (found === undefined) throw new Error(`no channel of ${url} is on air`);
   return found;
 }
@@ -140,8 +141,7 @@ class BenchListener {
 async function followTitles(url: string, titles: Map<string, number>, signal: AbortSignal): Promise<void> {
   const beganMs = performance.now();
   try {
-    const { body } = await open('its titles', url, signal);
-    for await (const event of eventsOf(body)) {
+    for await (const event of await openEvents('its titles', url, signal)) {
       const { type, rawdata } = event as { readonly type?: unknown; readonly rawdata?: unknown };
       const isFirst = performance.now() - beganMs < 500;
       if (type === 'now' && typeof rawdata === 'string' && !isFirst) titles.set(rawdata, performance.now());

@@ -1,30 +1,31 @@
 /** `airsplice cluster [URL]`: what a machine knows of its cluster: what all have in common, the machines, who feeds which channel. Exit code 1 where it is alone, or not ready. */
 
+import { z } from 'zod';
 import { printable, printableJson } from '../base/printable.js';
 import type { RunCommand } from './command.js';
-import { answerOf, DEFAULT_URL, urlOf } from './server.js';
+import { answerOf, DEFAULT_URL, readJson, serverError, urlOf } from './server.js';
 import { inColumns } from './terminal.js';
 
-/** As `/readyz?cluster` has it. */
-interface KnownCluster {
-  readonly ready: boolean;
-  readonly node: string;
-  readonly log: {
-    readonly place: string;
-    readonly reached: boolean;
-    readonly behindSeconds: number;
-    readonly clockSeconds: number;
-    readonly waitingChanges: number;
-    readonly position: number;
-  };
-  readonly nodes: readonly { readonly node: string; readonly seenSeconds: number }[];
-  readonly channels: readonly {
-    readonly channelkey: string;
-    readonly owner: string;
-    readonly epoch: number;
-    readonly phase: string;
-  }[];
-}
+/** As `/readyz?cluster` has it, as far as it is shown; it may be anyone's server. */
+const knownCluster = z.looseObject({
+  ready: z.boolean(),
+  node: z.string(),
+  log: z.looseObject({
+    place: z.string(),
+    reached: z.boolean(),
+    behindSeconds: z.number(),
+    clockSeconds: z.number(),
+    waitingChanges: z.number(),
+    position: z.number(),
+  }),
+  nodes: z.array(z.looseObject({ node: z.string(), seenSeconds: z.number() })),
+  channels: z.array(z.looseObject({ channelkey: z.string(), owner: z.string(), epoch: z.number(), phase: z.string() })),
+});
+
+type KnownCluster = z.output<typeof knownCluster>;
+
+/** Of a server that is alone. */
+const alone = z.object({ type: z.literal('urn:airsplice:problem:not-found') });
 
 /** As the report has them. */
 const PLACES: Readonly<Record<string, string>> = { 'an origin': 'The origin', here: 'The log, here' };
@@ -34,11 +35,10 @@ const NUMBER_COLUMNS = 12;
 export const cluster: RunCommand = async (line, stop) => {
   const url = urlOf(line.operands[0] ?? DEFAULT_URL, 'URL');
   const { status, text } = await answerOf(`${url}/readyz?cluster`, stop);
-  if (status !== 200 && status !== 503) {
-    process.stderr.write(status === 404 ? 'this server is not in a cluster\n' : `it answers ${status}\n`);
-    return 1;
-  }
-  const report = JSON.parse(text) as KnownCluster;
+  if (status === 404 && alone.safeParse(readJson(text)).success) throw new Error('this server is not in a cluster');
+  const { data: report } = knownCluster.safeParse(readJson(text));
+  if ((status !== 200 && status !== 503) || report === undefined)
+    throw serverError(url, `says nothing of a cluster (${status})`);
   process.stdout.write(line.values['json'] ? `${printableJson(report)}\n` : `${clusterLines(report).join('\n')}\n`);
   return report.ready ? 0 : 1;
 };
@@ -60,7 +60,8 @@ export function clusterLines({ ready, node, log, nodes, channels }: KnownCluster
       ? []
       : ['', `${column('CHANNEL')}${column('FED BY')}${inColumns('EPOCH', NUMBER_COLUMNS, true)}  HERE`]),
     ...channels.map(
-      ({ channelkey, owner, epoch, phase }) => `${column(channelkey)}${column(owner || '–')}${number(epoch)}  ${phase}`,
+      ({ channelkey, owner, epoch, phase }) =>
+        `${column(channelkey)}${column(owner || '–')}${number(epoch)}  ${printable(phase)}`,
     ),
   ];
 }

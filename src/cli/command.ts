@@ -5,6 +5,7 @@ import { KEY } from '../base/key.js';
 import { printableLines } from '../base/printable.js';
 import { meant } from '../base/spelling.js';
 import { usageOf } from './help.js';
+import { OwnOutput } from './own-output.js';
 import type { Syntax } from './syntax.js';
 
 /** What stood on the command line behind the command's name. */
@@ -46,13 +47,32 @@ function parse(options: Syntax['options'], args: readonly string[]) {
   }
 }
 
-/** Runs it and says what went wrong. Never rejects. @returns the exit code: 2 where the command line is wrong */
+/**
+ * Runs it and says what went wrong. Never rejects. Where the reader of its output has gone it is stopped, which is not a fault.
+ * @returns the exit code: 2 where the command line is wrong
+ */
 export async function runCommand(command: Command, args: readonly string[], stop: AbortSignal): Promise<number> {
+  const output = new OwnOutput();
+  const code = await codeOf(command, args, stop, output.signal);
+  const fault = await output.fault();
+  if (fault === null) return code;
+  process.stderr.write(`airsplice: ${fault}\n`);
+  return 1;
+}
+
+async function codeOf(
+  command: Command,
+  args: readonly string[],
+  stop: AbortSignal,
+  unread: AbortSignal,
+): Promise<number> {
   try {
     const line = parseLine(command, args);
     const run = await command.load!();
-    return await run(line, stop);
+    return await run(line, AbortSignal.any([stop, unread]));
   } catch (error) {
+    // What it was stopped in.
+    if (unread.aborted) return 0;
     const isUsage = error instanceof UsageError;
     process.stderr.write(`airsplice: ${printableLines(messageOf(error))}\n${isUsage ? `${usageOf(command)}\n` : ''}`);
     return isUsage ? 2 : 1;

@@ -31,9 +31,19 @@ export class NoServerError extends Error {}
 export async function control(dataFolder: string, command: string, stop: AbortSignal): Promise<string> {
   const answer = await converse(controlPath(dataFolder), command, stop);
   if (!answer.endsWith('\n')) throw new Error(`no answer to ${command}: the server has ended`);
-  const said = JSON.parse(answer) as ControlAnswer;
-  if ('done' in said) return said.done;
-  throw new RefusedByServer(said.refused);
+  const { done, refused } = membersOf(answer);
+  if (typeof done === 'string') return done;
+  if (typeof refused === 'string') throw new RefusedByServer(refused);
+  throw new Error(`${controlPath(dataFolder)} is answered by another program`);
+}
+
+/** Whatever listens there. */
+function membersOf(answer: string): { readonly done?: unknown; readonly refused?: unknown } {
+  try {
+    return JSON.parse(answer) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 /** Resolves with all that it answers, until it ends. */

@@ -3,9 +3,10 @@
  * through, and whether the server knows who its clients are.
  */
 
+import { KEY } from '../base/key.js';
 import type { LoadedConfig } from '../config/load.js';
 import { type DoctorFinding, Findings } from './finding.js';
-import { answerOf, ask, opensWebSocket, type WholeAnswer } from './server.js';
+import { answerOf, ask, opensWebSocket, readJson, type WholeAnswer } from './server.js';
 
 /** For how long a stream is listened to: writes come each second, or each two. */
 const LISTEN_MS = 5000;
@@ -41,8 +42,8 @@ export async function proxyFindings(
     return findings.all;
   }
   if (config !== null) await lookAtTrust(url, stations, config, findings, signal);
-  const channel = channels.find(({ onair }) => onair === true)?.channelkey;
-  if (typeof channel !== 'string') {
+  const channel = channels.find((each) => each?.onair === true)?.channelkey;
+  if (typeof channel !== 'string' || !KEY.test(channel)) {
     findings.note('no channel is on air: streams were not looked at', 'start a source, and ask again');
     return findings.all;
   }
@@ -60,13 +61,9 @@ interface ListedChannel {
 }
 
 /** Null: it is not a list of stations. */
-function channelsOf({ status, text }: WholeAnswer): readonly ListedChannel[] | null {
-  try {
-    const stations = status === 200 ? JSON.parse(text) : null;
-    return Array.isArray(stations) ? stations.flatMap(({ channels }) => channels ?? []) : null;
-  } catch {
-    return null;
-  }
+function channelsOf({ status, text }: WholeAnswer): readonly (ListedChannel | null)[] | null {
+  const stations = status === 200 ? readJson(text) : null;
+  return Array.isArray(stations) ? stations.flatMap((station) => station?.channels ?? []) : null;
 }
 
 async function lookAtStream(url: string, findings: Findings, stop: AbortSignal): Promise<void> {

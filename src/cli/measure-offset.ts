@@ -13,11 +13,12 @@ import { type CommandLine, numberOf, type RunCommand, readKey, textOf } from './
 import { fileText, reserveNew } from './new-file.js';
 import { OffsetRecorder, type Recording } from './offset-recorder.js';
 import { type ListenerRecord, readListenerRecord } from './records.js';
-import { eventsOf, open, serverUrl } from './server.js';
+import { open, openEvents, serverError, serverUrl, untilCut } from './server.js';
 
 /** Of its time: as RFC 3339 has it. */
 const TIME_CHARACTERS = 16;
 const MOST_FILES = 10_000;
+const AUDIO = /^(audio\/|application\/ogg)/i;
 
 interface Options {
   readonly channel: string;
@@ -59,12 +60,14 @@ async function measure(options: Options, stop: AbortSignal): Promise<void> {
   });
   const metaid = randomUUID();
   try {
-    const feed = await open('the listener feed', `${url}/metadata/sse/listener/${metaid}?sync=wire`, signal);
+    const feed = await openEvents('the listener feed', `${url}/metadata/sse/listener/${metaid}?sync=wire`, signal);
     const stream = await open(`the channel ${channel}`, `${url}/${channel}?metaid=${metaid}`, signal);
     const type = String(stream.headers['content-type']);
+    if (!AUDIO.test(type))
+      throw serverError(url, `answers with something else than audio for the channel ${channel} (${type})`);
     if (type.includes('ogg')) throw new Error('the channel plays Ogg, which cannot be cut here: MP3 and AAC can');
     process.stdout.write(`${channel}: waiting for pushes; Ctrl-C ends it\n`);
-    await Promise.race([play(stream.body, recorder), follow(feed.body, recorder)]);
+    await Promise.race([play(untilCut(url, stream.body), recorder), follow(feed, recorder)]);
     throw new Error('the server has ended the stream');
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -79,9 +82,9 @@ async function play(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<Listen
 }
 
 /** The title in force at the first byte comes first, at position 0. A correction has the place of what it corrects. */
-async function follow(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<ListenerRecord>): Promise<void> {
+async function follow(events: AsyncIterable<unknown>, recorder: OffsetRecorder<ListenerRecord>): Promise<void> {
   let last = '0';
-  for await (const event of eventsOf(body)) {
+  for await (const event of events) {
     const title = readListenerRecord(event);
     if (title.type !== 'now' || title.position === last || !/^\d+$/.test(title.position)) continue;
     last = title.position;

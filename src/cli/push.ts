@@ -7,11 +7,10 @@ import { printable } from '../base/printable.js';
 import { titleLine } from '../metadata/record.js';
 import { type RunCommand, readKey, textOf, UsageError } from './command.js';
 import { readProblem, readPushedRecord } from './records.js';
-import { ask, readJson, serverUrl } from './server.js';
+import { answerOf, readJson, serverUrl } from './server.js';
 
 const TOKEN = 'AIRSPLICE_TOKEN';
 
-/** What is read of a refusal. */
 export const push: RunCommand = async (line, signal) => {
   const url = serverUrl(line);
   const channel = readKey(line.operands[0] ?? '');
@@ -19,8 +18,7 @@ export const push: RunCommand = async (line, signal) => {
   if (artist === undefined && song === undefined) throw new UsageError('--artist or --song is missing');
   const token = process.env[TOKEN];
   if (!token) throw new UsageError(`the environment variable ${TOKEN} is not set`);
-  const answer = await ask(`${url}/metapush/${channel}`, {
-    signal,
+  const { status, text } = await answerOf(`${url}/metapush/${channel}`, signal, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -30,13 +28,12 @@ export const push: RunCommand = async (line, signal) => {
       tracktype: line.values['next'] ? 'next' : 'now',
     }),
   });
-  const text = await answer.body.text();
-  if (answer.statusCode === 200) {
+  if (status === 200) {
     process.stdout.write(`${channel}: ${printable(titleLine(readPushedRecord(readJson(text))))}\n`);
     return 0;
   }
   const { detail, errors } = readProblem(readJson(text));
   const fields = errors.map(({ field, message }) => `  ${printable(`${field}: ${message}`)}\n`).join('');
-  process.stderr.write(`airsplice: ${answer.statusCode}: ${printable(detail)}\n${fields}`);
+  process.stderr.write(`airsplice: ${status}: ${printable(detail)}\n${fields}`);
   return 1;
 };

@@ -12,7 +12,7 @@ import { printable } from '../base/printable.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, textOf } from './command.js';
 import { fileText } from './new-file.js';
 import { RecordingFiles } from './recording-files.js';
-import { ask, urlOf } from './server.js';
+import { ask, untilCut, urlOf } from './server.js';
 import { StreamRecorder } from './stream-recorder.js';
 
 const MOST_SECONDS = 31_536_000;
@@ -99,7 +99,7 @@ class RecordSession {
     const type = String(headers['content-type'] ?? '');
     const recorder = (this.#recorder ??= this.#begin(type));
     recorder.connected(headers['icy-metaint']);
-    for await (const chunk of body) {
+    for await (const chunk of untilCut(this.#options.url, body)) {
       if (this.#stop.aborted) break;
       recorder.push(chunk);
     }
@@ -116,10 +116,15 @@ class RecordSession {
     });
     const { statusCode, headers } = answer;
     if (statusCode === 200) return answer;
-    await answer.body.dump();
+    await answer.body.dump().catch(() => undefined);
     const to = headers['location'];
-    if (statusCode >= 300 && statusCode < 400 && typeof to === 'string' && redirects < MOST_REDIRECTS)
-      return this.#open(urlOf(new URL(to, url).href, 'the place where it is'), redirects + 1);
+    const isElsewhere = statusCode >= 300 && statusCode < 400 && typeof to === 'string' && URL.canParse(to, url);
+    if (isElsewhere && redirects < MOST_REDIRECTS) {
+      const next = new URL(to, url);
+      if (next.protocol !== 'http:' && next.protocol !== 'https:')
+        throw new Error(`${withoutLogin(url)} is elsewhere, at no http:// or https:// URL`);
+      return this.#open(next.href, redirects + 1);
+    }
     throw new Error(`${withoutLogin(url)} is answered ${statusCode}`);
   }
 

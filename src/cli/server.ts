@@ -31,8 +31,14 @@ export type AskOptions = Partial<Dispatcher.RequestOptions> & {
 /** Its answer, whatever it is; a body may come without end. Rejects where the server is not there. */
 export function ask(url: string, options: AskOptions) {
   return request(url, { bodyTimeout: 0, ...options } as Parameters<typeof request>[1]).catch((error: unknown) => {
-    throw new Error(`the server at ${new URL(url).origin} cannot be reached: ${messageOf(error)}`, { cause: error });
+    throw serverError(url, 'cannot be reached', error);
   });
+}
+
+/** @param what it does, as the end of the sentence */
+export function serverError(url: string, what: string, cause?: unknown): Error {
+  const reason = cause === undefined ? '' : `: ${messageOf(cause)}`;
+  return new Error(`the server at ${new URL(url).origin} ${what}${reason}`, { cause });
 }
 
 /** An answer that is read whole. */
@@ -52,12 +58,24 @@ export async function answerOf(
   const { statusCode, headers, body } = await ask(url, { ...options, signal: limit });
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES) throw new Error(`the server at ${new URL(url).origin} answers without end`);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > ANSWER_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw serverError(url, 'has not answered to the end', error);
   }
+  if (bytes > ANSWER_BYTES) throw serverError(url, 'answers without end');
   return { status: statusCode, headers, text: Buffer.concat(chunks).toString() };
+}
+
+/** The stations that a server lists, as it sent them. Throws where it is not a list: the server is none of ours, or a proxy answers. */
+export function stationsOf(url: string, { status, text }: WholeAnswer): readonly unknown[] {
+  const listed = status === 200 ? readJson(text) : null;
+  if (!Array.isArray(listed)) throw serverError(url, `lists no stations (${status})`);
+  return listed;
 }
 
 /** Of a port of this machine: whatever certificate it has. */
@@ -85,8 +103,8 @@ export function opensWebSocket(url: string, signal: AbortSignal): Promise<boolea
 export async function open(what: string, url: string, signal: AbortSignal) {
   const answer = await ask(url, { signal });
   if (answer.statusCode === 200) return answer;
-  await answer.body.dump();
-  throw new Error(`the server at ${new URL(url).origin} answers ${answer.statusCode} for ${what}`);
+  await answer.body.dump().catch(() => undefined);
+  throw serverError(url, `answers ${answer.statusCode} for ${what}`);
 }
 
 /** Null: it is none, as of a proxy before the server. */
@@ -98,16 +116,33 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** The data of server-sent events, as it was parsed. */
-export async function* eventsOf(body: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
+/** Server-sent events, opened: the data of each, parsed; null: it is no JSON. Rejects where the answer is none of that kind, or is cut off. */
+export async function openEvents(what: string, url: string, signal: AbortSignal): Promise<AsyncGenerator<unknown>> {
+  const { headers, body } = await open(what, url, signal);
+  const type = String(headers['content-type']);
+  if (type.startsWith('text/event-stream')) return eventsOf(url, body);
+  body.destroy();
+  throw serverError(url, `answers with something else than events for ${what} (${type})`);
+}
+
+async function* eventsOf(url: string, body: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
   let text = '';
-  for await (const chunk of body) {
+  for await (const chunk of untilCut(url, body)) {
     const events = (text + decoder.decode(chunk, { stream: true })).split('\n\n');
     text = events.pop()!.slice(-EVENT_CHARACTERS);
     for (const event of events) {
       const data = /^data: ?(.*)$/m.exec(event)?.[1];
-      if (data !== undefined) yield JSON.parse(data);
+      if (data !== undefined) yield readJson(data);
     }
+  }
+}
+
+/** A body; where it is cut off, that says whose it was. */
+export async function* untilCut(url: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw serverError(url, 'has ended it', error);
   }
 }

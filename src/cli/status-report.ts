@@ -3,8 +3,9 @@
  * where it may be asked for, from `/metrics`. Answers are read as what a stranger sent: what is not there is not known.
  */
 
+import { KEY } from '../base/key.js';
 import { readSamples, type Sample } from './exposition.js';
-import { answerOf, readJson } from './server.js';
+import { answerOf, readJson, stationsOf } from './server.js';
 
 export interface ChannelStatus {
   readonly key: string;
@@ -47,14 +48,14 @@ export async function askStatus(url: string, signal: AbortSignal): Promise<Statu
       answerOf(`${url}${path}`, signal),
     ),
   );
-  const listed = stations!.status === 200 ? readJson(stations!.text) : null;
-  if (!Array.isArray(listed)) throw new Error(`the server at ${url} lists no stations (${stations!.status})`);
+  const listed = stationsOf(url, stations!);
   const icestats = membersOf(membersOf(icecast!.status === 200 ? readJson(icecast!.text) : null)['icestats']);
   const sources = listOf(icestats['source']).map(membersOf);
   const samples = metrics!.status === 200 ? readSamples(metrics!.text) : null;
   const channels = listed.map(membersOf).flatMap((station) =>
     listOf(station['channels'])
       .map(membersOf)
+      .filter(({ channelkey }) => KEY.test(textOf(channelkey)))
       .map((channel) => channelReport(textOf(station['stationkey']), channel, sources, samples)),
   );
   const counts = channels.map(({ listeners }) => listeners);

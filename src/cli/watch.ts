@@ -6,7 +6,7 @@
 import { printable, printableJson } from '../base/printable.js';
 import { type CommandLine, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
 import { type FeedRecord, readFeedRecord } from './records.js';
-import { eventsOf, open, serverUrl } from './server.js';
+import { openEvents, serverUrl } from './server.js';
 import { columnsOf, cutTo, inColumns, isLive, type Paint, paintOf, Screen, type Size } from './terminal.js';
 
 const MOST = 1_000_000_000;
@@ -28,9 +28,9 @@ export const watch: RunCommand = async (line, signal) => {
   let printer: RecordPrinter | null = null;
   try {
     const url = `${serverUrl(line)}/metadata/sse/${scope}/${key}`;
-    const { body } = await open(`the ${scope} ${key}`, url, AbortSignal.any([signal, done.signal]));
+    const events = await openEvents(`the ${scope} ${key}`, url, AbortSignal.any([signal, done.signal]));
     printer = isPicture(line) ? new TitlePicture() : line.values['json'] ? JSON_LINES : LINES;
-    for await (const record of eventsOf(body)) {
+    for await (const record of events) {
       printer.show(record);
       if (--left === 0) return 0;
     }

@@ -52,7 +52,11 @@ t.test('two machines, one with a file; then without Redis', { skip: noRedis }, a
 
 t.test('a server that is alone says so', async (t) => {
   const { base } = await startServer(t, demoYaml());
-  t.strictSame(await airsplice(['cluster', base]), { code: 1, out: '', err: 'this server is not in a cluster\n' });
+  t.strictSame(await airsplice(['cluster', base]), {
+    code: 1,
+    out: '',
+    err: 'airsplice: this server is not in a cluster\n',
+  });
 });
 
 t.test('names of others do not reach the terminal as they are', async (t) => {
