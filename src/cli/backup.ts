@@ -81,7 +81,7 @@ async function copyOf(folder: string, stop: AbortSignal): Promise<string> {
   try {
     const copy = join(folder, `airsplice-backup-${String(process.pid).padStart(8, '0').slice(-8)}.mdb`);
     rmSync(copy, { force: true });
-    copyFileSync(store, copy, constants.COPYFILE_FICLONE);
+    copyFileSync(store, copy, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
     return copy;
   } finally {
     await lock.release();

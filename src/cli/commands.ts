@@ -123,17 +123,18 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'restore',
     operands: 'FILE',
-    summary: 'Puts configuration and store of a backup back, or elsewhere. The server must be stopped.',
+    summary: 'Puts configuration and store of a backup back, where the options say. The server must be stopped.',
     options: {
       config: {
         type: 'string',
         value: 'CONFIG',
-        about: 'Where the configuration goes; where it was unless it is given.',
+        about: 'Where the configuration goes; airsplice.yaml unless it is given.',
       },
       data: {
         type: 'string',
         value: 'FOLDER',
-        about: 'Where the store goes; where the configuration says unless it is given.',
+        about:
+          'Where the store goes. Unless it is given, the data folder of CONFIG, or data beside it; the backup must have the same.',
       },
       force: { type: 'boolean', about: 'Replaces what is there.' },
     },

@@ -3,7 +3,7 @@
  * used: it is checked whole before it is a file. Exit code 1 where the file is there already, 2 where an option is wrong.
  */
 
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../base/own-files.js';
@@ -151,8 +151,13 @@ function writeDraft(draft: Draft, path: string, title: string, isForced: boolean
 function replace(path: string, text: string): void {
   const fresh = `${path}.new-${process.pid}`;
   try {
-    writeFileSync(fresh, text, { mode: MODE, flag: 'wx' });
-    likeReplaced(fresh, path);
+    const target = openSync(fresh, 'wx', MODE);
+    try {
+      writeFileSync(target, text);
+      likeReplaced(target, path);
+    } finally {
+      closeSync(target);
+    }
     renameSync(fresh, path);
   } finally {
     rmSync(fresh, { force: true });

@@ -3,23 +3,23 @@
  * has written for it.
  */
 
-import { chmodSync, chownSync, existsSync, statSync } from 'node:fs';
+import { existsSync, fchmodSync, fchownSync, statSync } from 'node:fs';
 
 /**
  * Gives a file the owner, group and mode of the one that it will replace; without one it stays its maker's.
- * @param fresh written, not yet in its place
+ * @param fresh open, and not yet in its place: its name may lead elsewhere by now
  */
-export function likeReplaced(fresh: string, replaced: string): void {
+export function likeReplaced(fresh: number, replaced: string): void {
   if (!existsSync(replaced)) return;
   const { mode } = statSync(replaced);
-  if (ownedLike(fresh, replaced)) chmodSync(fresh, mode & 0o777);
+  if (ownedLike(fresh, replaced)) fchmodSync(fresh, mode & 0o777);
 }
 
 /** @returns whether it could be given away; a mode for another group would show it to strangers */
-export function ownedLike(fresh: string, other: string): boolean {
+export function ownedLike(fresh: number, other: string): boolean {
   const { uid, gid } = statSync(other);
   try {
-    chownSync(fresh, uid, gid);
+    fchownSync(fresh, uid, gid);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;

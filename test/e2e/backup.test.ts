@@ -6,10 +6,14 @@ import {
   chownSync,
   closeSync,
   existsSync,
+  lstatSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -18,8 +22,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { writeArchive } from '../../src/cli/archive.js';
 import { openLmdbStore } from '../../src/store/lmdb.js';
-import { airsplice } from '../kit/command-line.js';
-import { freePort, ServerProcess } from '../kit/process.js';
+import { airsplice, runProgram } from '../kit/command-line.js';
+import { freePort, PROGRAM, ServerProcess } from '../kit/process.js';
 import { demoYaml } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
@@ -92,7 +96,7 @@ for (const workers of [0, 2]) {
       'airsplice.mdb',
     ]);
     t.match(await airsplice(['backup', file, '--config', config]), { code: 1, err: /is there already/ });
-    t.match(await airsplice(['restore', file, '--force']), {
+    t.match(await airsplice(['restore', file, '--config', config, '--force']), {
       code: 1,
       err: /was not restored: .* is in use by another airsplice server/,
     });
@@ -163,9 +167,10 @@ t.test(
     );
 
     // Over what is there, only by force; another store does not get lost by a backup that is none.
-    t.match(await airsplice(['restore', file]), { code: 1, err: /airsplice\.mdb is there already/ });
+    const restore = (...more: readonly string[]) => airsplice(['restore', file, '--config', config, ...more]);
+    t.match(await restore(), { code: 1, err: /airsplice\.mdb is there already/ });
     writeFileSync(config, readFileSync(config, 'utf8').replace('name: Demo\n', 'name: Changed\n'));
-    t.match(await airsplice(['restore', file]), {
+    t.match(await restore(), {
       code: 1,
       err: /airsplice\.mdb and .*airsplice\.yaml are there already/,
     });
@@ -174,7 +179,7 @@ t.test(
     const isRoot = process.getuid?.() === 0;
     chmodSync(config, 0o640);
     if (isRoot) for (const path of [config, join(folder, 'data')]) chownSync(path, 65_534, 65_534);
-    t.match(await airsplice(['restore', file, '--force']), { code: 0, err: '' });
+    t.match(await restore('--force'), { code: 0, err: '' });
     t.match(readFileSync(config, 'utf8'), /name: Demo\n/);
     t.equal(statSync(config).mode & 0o777, 0o640);
     const owners = [config, join(folder, 'data/airsplice.mdb')].map((path) => statSync(path).uid);
@@ -190,12 +195,17 @@ t.test(
 );
 
 /** With digests that are right. @param more of its manifest */
-function madeBackup(folder: string, store: Buffer, more: { readonly configPath?: string; readonly madeAt?: string }) {
+function madeBackup(
+  folder: string,
+  store: Buffer,
+  more: { readonly configPath?: string; readonly madeAt?: string },
+  config = demoYaml(),
+) {
   const [file, copy] = [join(folder, 'made.backup'), join(folder, 'made.mdb')];
   writeFileSync(copy, store);
   const target = openSync(file, 'w');
   const made = { airsplice: '1.0.0', madeAt: '2026-01-01T00:00:00Z', configPath: join(folder, 'a.yaml'), ...more };
-  writeArchive(target, made, Buffer.from(demoYaml()), copy);
+  writeArchive(target, made, Buffer.from(config), copy);
   closeSync(target);
   return file;
 }
@@ -203,26 +213,112 @@ function madeBackup(folder: string, store: Buffer, more: { readonly configPath?:
 t.test('a store that nobody can read, in a backup that is whole: nothing is left of it', async (t) => {
   const [folder, data] = [tempFolder(t), join(tempFolder(t), 'data')];
   const file = madeBackup(folder, Buffer.alloc(65_536, 7), {});
-  t.match(await airsplice(['restore', file, '--data', data]), { code: 1, err: /was not restored: .* is damaged/ });
+  const restored = () => airsplice(['restore', file, '--config', join(folder, 'a.yaml'), '--data', data]);
+  t.match(await restored(), { code: 1, err: /was not restored: .* is damaged/ });
+  t.notOk(existsSync(data), 'the folder that was made for it neither');
+  mkdirSync(data);
+  t.equal((await restored()).code, 1);
   t.strictSame(readdirSync(data), []);
+});
+
+async function emptyStore(folder: string): Promise<Buffer> {
+  await (await openLmdbStore(folder)).close();
+  return readFileSync(join(folder, 'airsplice.mdb'));
+}
+
+t.test('a backup says nothing of where it is put: neither its manifest nor its configuration', async (t) => {
+  const folder = tempFolder(t);
+  const [home, here] = [join(folder, 'home'), join(folder, 'here')];
+  for (const each of [home, here]) mkdirSync(each);
+  const keys = join(home, 'authorized_keys');
+  writeFileSync(keys, 'mine\n');
+  const store = await emptyStore(join(folder, 'store'));
+  const run = (file: string, ...more: readonly string[]) =>
+    runProgram('env', ['-C', here, process.execPath, ...PROGRAM, 'restore', file, ...more]);
+
+  const named = madeBackup(folder, store, { configPath: keys });
+  const first = await run(named, '--force');
+  t.match(first, {
+    code: 0,
+    err: '',
+    out: /here\/airsplice\.yaml and the store in .*here\/data are those of .*, from .*home\/auth/,
+  });
+  t.equal(readFileSync(keys, 'utf8'), 'mine\n');
+  t.strictSame(readdirSync(here).sort(), ['airsplice.yaml', 'data']);
+  t.strictSame(readdirSync(join(here, 'data')), ['airsplice.mdb']);
+
+  for (const elsewhere of [join(home, '.ssh'), '../home/.ssh', `\${HOME}/.ssh`]) {
+    const config = `data: { folder: "${elsewhere}" }\naccessLog: { file: ../home/log }\n${demoYaml()}`;
+    const file = madeBackup(folder, store, {}, config);
+    const other = join(here, 'other.yaml');
+    const refused = await run(file, '--config', other, '--force');
+    t.match(refused, { code: 1, out: '' }, elsewhere);
+    t.match(
+      refused.err,
+      /^airsplice: .* was not restored: its configuration has its data in .*\/\.ssh: --data .* puts the store there/,
+    );
+    t.strictSame([readdirSync(home), existsSync(other)], [['authorized_keys'], false], 'nothing was made');
+    // Named by the command it is good, and what else the server will write to is shown.
+    const asked = await run(file, '--config', other, '--data', 'data', '--force');
+    t.match(asked, {
+      code: 0,
+      err: /^note: its server writes an access log to .*home\/log\nnote: .* looks for the store in .*\.ssh\n$/,
+    });
+    rmSync(other);
+  }
+
+  // The folder of the configuration that is there already is the operator's own.
+  const own = join(folder, 'own');
+  const config = `data: { folder: ${own} }\n${demoYaml()}`;
+  writeFileSync(join(here, 'own.yaml'), `data: { folder: ../own }\n`);
+  t.match(await run(madeBackup(folder, store, {}, config), '--config', 'own.yaml', '--force'), { code: 0, err: '' });
+  t.ok(existsSync(join(own, 'airsplice.mdb')));
+  const unread = madeBackup(folder, store, {}, 'data: [');
+  t.match(await run(unread, '--config', 'new.yaml'), {
+    code: 1,
+    err: /does not say where its data are: --data FOLDER says it/,
+  });
+});
+
+t.test('names that are there already lead nowhere', async (t) => {
+  const folder = tempFolder(t);
+  const [victim, data] = [join(folder, 'victim'), join(folder, 'data')];
+  const store = await emptyStore(join(folder, 'store'));
+  for (const each of [victim, data]) mkdirSync(each);
+  writeFileSync(join(victim, 'kept'), 'kept');
+  const config = join(folder, 'a.yaml');
+  symlinkSync(victim, join(data, 'restoring'));
+  symlinkSync(join(victim, 'kept'), `${config}.restored`);
+  symlinkSync(join(victim, 'kept'), config);
+  symlinkSync(join(victim, 'kept'), join(data, 'airsplice.mdb'));
+  const file = madeBackup(folder, store, {});
+  t.match(await airsplice(['restore', file, '--config', config, '--force']), { code: 0, err: '' });
+  t.strictSame(readdirSync(victim), ['kept']);
+  t.equal(readFileSync(join(victim, 'kept'), 'utf8'), 'kept');
+  t.strictSame(
+    [config, join(data, 'airsplice.mdb')].map((path) => lstatSync(path).isFile()),
+    [true, true],
+  );
+  t.strictSame(readdirSync(data), ['airsplice.mdb']);
 });
 
 t.test('a manifest says nothing that a terminal obeys', async (t) => {
   const folder = tempFolder(t);
   const data = join(folder, 'data');
-  await (await openLmdbStore(data)).close();
-  const store = readFileSync(join(data, 'airsplice.mdb'));
+  const store = await emptyStore(data);
   const configPath = join(folder, 'a\u001b[2J\u009b31m\u202eb.yaml');
   const file = madeBackup(folder, store, { configPath, madeAt: 'then\u001b]0;title\u0007' });
-  const restored = () => airsplice(['restore', file, '--data', data, '--force']);
+  const restored = (...more: readonly string[]) =>
+    airsplice(['restore', file, '--config', join(folder, 'c.yaml'), ...more]);
   const hostile = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
-  const { code, out } = await restored();
+  const { code, out } = await restored('--force');
   t.equal(code, 0);
-  t.match(out, /b\.yaml and the store in .* are those of then/);
+  t.match(out, /c\.yaml and the store in .* are those of then.*, from .*b\.yaml\n$/);
   t.notMatch(out, hostile);
-  writeFileSync(configPath, 'another');
-  const { err } = await airsplice(['restore', file, '--data', data]);
-  t.match(err, /b\.yaml are there already/);
+  const config = `data: { folder: "x\\e[2J\\u202e" }\n${demoYaml()}`;
+  madeBackup(folder, store, { configPath }, config);
+  const { err } = await restored();
+  t.match(err, /its configuration has its data in .*x/);
   t.notMatch(err, hostile);
 });
 
