@@ -108,7 +108,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cli/offset-recorder': ['cli/measure-offset'],
   'config/channel': ['config/load', 'config/bounds', 'config/encoder'],
   'config/checks': ['config/load'],
-  'config/document': ['config/load', 'config/secret'],
   'config/field': ['config/load', 'config/bounds'],
   'config/schema': ['config/load', 'config/bounds', 'config/example'],
   'docs/asyncapi': ['docs/documents', 'http/watch/watch'],

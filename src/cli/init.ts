@@ -3,7 +3,7 @@
  * used: it is checked whole before it is a file. Exit code 1 where the file is there already, 2 where an option is wrong.
  */
 
-import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../base/own-files.js';
@@ -34,6 +34,8 @@ import { likeReplaced } from './replaced-file.js';
 const FILE = 'airsplice.yaml';
 /** Nobody else reads it: digests can be guessed at. */
 const MODE = 0o600;
+/** Of another server's file, in bytes: a thousand stations of AzuraCast have two megabytes. */
+const MOST_IMPORT_BYTES = 4_194_304;
 /** Is there while systemd runs. */
 const SERVICE_MANAGER = '/run/systemd/system';
 const PRESETS = { station: 'My Station', channel: 'live', reach: '8000', source: 'encoder' };
@@ -63,9 +65,24 @@ function importFrom(from: string, line: CommandLine, path: string): Draft {
   const { station = '', channels = [] } = givenIn(line);
   const mounts = channels.map(({ key }) => `/${key}`);
   try {
-    return importedDraft(readFileSync(from, 'utf8'), { path: resolve(path), station, mounts });
+    return importedDraft(readBounded(from), { path: resolve(path), station, mounts });
   } catch (error) {
     throw new Error(`${from} cannot be used: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** A pipe too (`--from <(…)`); throws past MOST_IMPORT_BYTES. */
+function readBounded(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const pieces = Buffer.alloc(MOST_IMPORT_BYTES + 1);
+    let bytes = 0;
+    for (let read = -1; read !== 0 && bytes < pieces.length; bytes += read)
+      read = readSync(file, pieces, bytes, pieces.length - bytes, null);
+    if (bytes > MOST_IMPORT_BYTES) throw new Error(`it is longer than ${MOST_IMPORT_BYTES} bytes`);
+    return pieces.toString('utf8', 0, bytes);
+  } finally {
+    closeSync(file);
   }
 }
 

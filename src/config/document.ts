@@ -19,7 +19,11 @@ export interface Problem {
 }
 
 // ${NAME} or ${NAME:-default}; the last branch catches what was meant to be one and is none.
-const VARIABLE = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|)/g;
+// A default has no variable in it: what is not closed is read once.
+const VARIABLE = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*))?\}|)/g;
+
+// The parser makes regular expressions as long as a line is indented: at some thousand columns they end the process.
+const TOO_DEEP = /^(?:[?:-]?[ \t]){256,}\S/m;
 
 // For these the parser's own sentence quotes the file, or speaks to programmers.
 const SENTENCES: Readonly<Record<string, string>> = {
@@ -44,7 +48,14 @@ export class ConfigDocument {
 
   constructor(text: string, env: NodeJS.ProcessEnv) {
     const options = { lineCounter: this.#lines, prettyErrors: false, stringKeys: true, strict: true };
-    this.#document = parseDocument(text, options);
+    const tooDeep = TOO_DEEP.exec(text);
+    this.#document = parseDocument(tooDeep === null ? text : '', options);
+    if (tooDeep !== null) {
+      const line = text.slice(0, tooDeep.index).split('\n').length;
+      this.problems = [{ line, column: 1, path: '', message: SENTENCES['RESOURCE_EXHAUSTION']! }];
+      this.broken = true;
+      return;
+    }
     const faults = [...this.#document.errors, ...this.#document.warnings];
     const problems = faults.map((fault) => this.#problem(fault.pos[0], [], SENTENCES[fault.code] ?? fault.message));
     let broken = faults.some((fault) => fault.code !== 'DUPLICATE_KEY');

@@ -49,13 +49,13 @@ export function azuracastDraft(text: string, path: string, name: string): Draft 
   const stations = readStations(text);
   if (name !== '' && stations.length > 1)
     throw new Error(`it has ${stations.length} stations, and --station names one`);
-  const lost: string[] = [];
-  const lose = (sentence: string) => void (lost.includes(sentence) || lost.push(sentence));
+  const lost = new Set<string>();
+  const lose = (sentence: string) => void lost.add(sentence);
   const found = new FoundMounts(lose);
   const keys = stationKeys(stations);
   for (const [i, each] of stations.entries()) found.take(each, keys[i]!);
   const { mounts } = found;
-  if (mounts.length === 0) throw new Error(`it names no mount: ${lost.join('; ')}`);
+  if (mounts.length === 0) throw new Error(`it names no mount: ${[...lost].join('; ')}`);
   const { channels, logins, comments, keys: channelKeys } = importedChannels(mounts, '', lose);
   for (const [path, mount] of found.listenPaths) {
     const channel = channels[channelKeys.get(mount)!] as DraftOptions;
@@ -87,7 +87,7 @@ export function azuracastDraft(text: string, path: string, name: string): Draft 
         }),
       ),
     ],
-    lost,
+    lost: [...lost],
     logins,
     port,
     publicUrl: '',

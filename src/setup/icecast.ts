@@ -53,8 +53,8 @@ const REASONS: Readonly<Record<string, string>> = {
 export function icecastDraft(xml: string, path: string, station: string, more: readonly string[]): Draft {
   const root = parseXml(xml);
   if (root.name !== 'icecast') throw new Error(`it is not an icecast.xml: it begins with <${root.name}>`);
-  const lost: string[] = [];
-  const lose = (sentence: string) => void (lost.includes(sentence) || lost.push(sentence));
+  const lost = new Set<string>();
+  const lose = (sentence: string) => void lost.add(sentence);
   const paths = root.one('paths');
   const addresses = readSockets(root, paths, lose);
   const first = addresses.find(({ tls }) => tls === undefined) ?? addresses[0]!;
@@ -96,7 +96,7 @@ export function icecastDraft(xml: string, path: string, station: string, more: r
       },
       ...channelComments,
     ],
-    lost,
+    lost: [...lost],
     logins,
     port: first.port,
     publicUrl,

@@ -25,8 +25,8 @@ export function importedDraft(text: string, { path, station, mounts }: ImportOpt
   if (isAzuracast(text)) return azuracastDraft(text, path, station);
   const outputs = readLiquidsoap(text);
   if (outputs.length === 0) throw new Error('it is neither an icecast.xml nor a script with output.icecast(…)');
-  const lost: string[] = [];
-  const lose = (sentence: string) => void (lost.includes(sentence) || lost.push(sentence));
+  const lost = new Set<string>();
+  const lose = (sentence: string) => void lost.add(sentence);
   const port = outputs[0]!.port;
   const found = new Map<string, ImportedMount>();
   for (const { line, mount, user, password, options, ...output } of outputs) {
@@ -43,7 +43,7 @@ export function importedDraft(text: string, { path, station, mounts }: ImportOpt
       fallback: null,
     });
   }
-  if (found.size === 0) throw new Error(`it names no mount: ${lost.join('; ')}`);
+  if (found.size === 0) throw new Error(`it names no mount: ${[...lost].join('; ')}`);
   const { channels, logins } = importedChannels([...found.values()], '', lose);
   return {
     options: {
@@ -55,7 +55,7 @@ export function importedDraft(text: string, { path, station, mounts }: ImportOpt
       { path: ['data'], text: 'Titles and their history, which outlive a restart.' },
       { path: ['stations'], text: 'Where the script connects to, with the password that it has; here is the digest.' },
     ],
-    lost,
+    lost: [...lost],
     logins,
     port,
     publicUrl: '',

@@ -37,6 +37,11 @@ export interface ImportedChannels {
   readonly comments: readonly Comment[];
 }
 
+/** More than any server has. */
+const MOST_MOUNTS = 1000;
+/** Of a channel. */
+const MOST_SOURCES = 16;
+
 /** Passwords of examples: who guesses begins with them. */
 const KNOWN_PASSWORDS = new Set(['hackme', 'hackmemore', 'changeme', 'password', 'source', 'secret', 'admin']);
 
@@ -67,6 +72,7 @@ export function importedChannels(
   self: string,
   lose: (sentence: string) => void,
 ): ImportedChannels {
+  if (mounts.length > MOST_MOUNTS) throw new Error(`it has ${mounts.length} mounts: ${MOST_MOUNTS} can be read`);
   const byMount = new Map(mounts.map((each) => [each.mount, each]));
   const keys = keysOf([...byMount.keys()]);
   const comments: Comment[] = [];
@@ -146,6 +152,11 @@ function fallbacks(
   const sources: Option[] = [];
   const seen = new Set([from.mount]);
   for (let at = from; at.fallback !== null; ) {
+    // The configuration takes no more either.
+    if (seen.size >= MOST_SOURCES) {
+      lose(`${from.mount}: its fallbacks go on for more than ${MOST_SOURCES} mounts`);
+      return sources;
+    }
     if ('file' in at.fallback) return [...sources, { type: 'file', path: at.fallback.file }];
     if ('pull' in at.fallback) return [...sources, at.fallback.pull];
     const next = byMount.get(at.fallback.mount);

@@ -22,15 +22,21 @@ export interface LiquidsoapOutput {
 
 const CALL = /\boutput\.(?:icecast|shoutcast)\s*\(/g;
 const MOST_CALLS = 100;
+/** Of its arguments, in characters; of people and AzuraCast they have some hundred. */
+const MOST_CALL = 16_384;
+/** A text; one that is not closed reaches to the end (in '' of its line), so that nothing is read twice. */
+const TEXT = String.raw`"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\\n]|\\.)*'?`;
+const TEXT_OR_COMMENT = new RegExp(`${TEXT}|#.*$`, 'gm');
+const TEXT_OR_LETTER = new RegExp(`${TEXT}|[\\s\\S]`, 'g');
+/** A name for a text or a number, alone on its line. */
+const BOUND =
+  /^[ \t]*(?:let[ \t]+)?([a-zA-Z_][\w.]*)[ \t]*=[ \t]*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\d+)[ \t]*$/gm;
 
 /** Every call, in the order of the file. */
 export function readLiquidsoap(text: string): LiquidsoapOutput[] {
   const code = withoutComments(text);
   const bound = new Map<string, string>();
-  for (const [, name, value] of code.matchAll(
-    /^\s*(?:let\s+)?([a-zA-Z_][\w.]*)\s*=\s*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\d+)\s*$/gm,
-  ))
-    bound.set(name!, unquoted(value!));
+  for (const [, name, value] of code.matchAll(BOUND)) bound.set(name!, unquoted(value!));
   const calls = [...code.matchAll(CALL)].slice(0, MOST_CALLS);
   return calls.map((call) => {
     const line = code.slice(0, call.index).split('\n').length;
@@ -66,9 +72,7 @@ export function readLiquidsoap(text: string): LiquidsoapOutput[] {
 
 /** Blanks in their place, so that lines stay. */
 function withoutComments(text: string): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\\n]|\\.)*'|#.*$/gm, (found) =>
-    found.startsWith('#') ? ' '.repeat(found.length) : found,
-  );
+  return text.replace(TEXT_OR_COMMENT, (found) => (found.startsWith('#') ? ' '.repeat(found.length) : found));
 }
 
 /** Name → its expression. @param start behind the call's bracket */
@@ -77,14 +81,11 @@ function namedArguments(code: string, start: number): Map<string, string> {
   let depth = 1;
   let argument = '';
   const keep = () => {
-    const [, name, value] = /^\s*([a-z_]\w*)\s*=(?!=)\s*([\s\S]*?)\s*$/.exec(argument) ?? [];
-    if (name !== undefined && !named.has(name)) named.set(name, value!);
+    const [, name, value] = /^\s*([a-z_]\w*)\s*=(?!=)([\s\S]*)$/.exec(argument) ?? [];
+    if (name !== undefined && !named.has(name)) named.set(name, value!.trim());
     argument = '';
   };
-  const token = /"(?:[^"\\]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[\s\S]/g;
-  token.lastIndex = start;
-  for (let found = token.exec(code); found !== null; found = token.exec(code)) {
-    const [piece] = found;
+  for (const [piece] of code.slice(start, start + MOST_CALL).matchAll(TEXT_OR_LETTER)) {
     if ('([{'.includes(piece)) depth++;
     if (')]}'.includes(piece) && --depth === 0) break;
     if (piece === ',' && depth === 1) keep();

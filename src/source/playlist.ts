@@ -39,8 +39,9 @@ export function readPlaylist(text: string): Playlist {
 /** `File1=…`, sorted by number. */
 function plsEntries(lines: readonly string[]): string[] {
   return lines
-    .map((line) => /^file(\d{1,9})\s*=\s*(.+)$/i.exec(line))
+    .map((line) => /^file(\d{1,9})\s*=(.+)$/is.exec(line))
     .filter((found) => found !== null)
     .sort((a, b) => Number(a[1]) - Number(b[1]))
-    .map((found) => found[2]!);
+    .map((found) => found[2]!.trim())
+    .filter((entry) => entry !== '');
 }

@@ -153,6 +153,20 @@ t.test('what cannot be: a sentence, exit code 2, no file', async (t) => {
   t.throws(() => statSync(path), { code: 'ENOENT' });
 });
 
+t.test('a file without end is read up to a length', { skip: process.platform !== 'linux' }, async (t) => {
+  const folder = tempFolder(t);
+  const [path, script] = [join(folder, 'made.yaml'), join(folder, 'radio.liq')];
+  t.match(await airsplice(['init', path, '--from', '/dev/zero']), {
+    code: 1,
+    err: /^airsplice: \/dev\/zero cannot be used: it is longer than 4194304 bytes\n$/,
+  });
+  const call = 'output.icecast(mount="/a", password="a long word")\n';
+  writeFileSync(script, call.padEnd(4_194_304, '\n'));
+  t.equal((await airsplice(['init', path, '--from', script])).code, 0, 'as long as it may be');
+  writeFileSync(script, call.padEnd(4_194_305, '\n'));
+  t.match(await airsplice(['init', join(folder, 'other.yaml'), '--from', script]), { code: 1, err: /longer than/ });
+});
+
 t.test(
   'in a terminal: four questions, each asked again until it can be read',
   { skip: missing('script') },

@@ -168,6 +168,13 @@ t.test('what is no such document: what is wrong with it', async (t) => {
   fails('{"icestats": {}}', /not what AzuraCast's \/api\/stations answers: name: /);
   fails(JSON.stringify([station({ mounts: [mount({ path: 1 })] })]), /answers: mounts: 0: path: /);
   fails(JSON.stringify(nowPlaying({ name: 'x' })), /answers: mounts: /);
+  const mounts = (count: number) => Array.from({ length: count }, (_, i) => mount({ path: `/m${i}` }));
+  const many = [station({ mounts: mounts(501) }), station({ shortcode: 'b', mounts: mounts(500) })];
+  fails(JSON.stringify(many), /^it has 1001 mounts: 1000 can be read$/);
+  t.equal(
+    Object.keys(imported([station({ mounts: mounts(1000) })]).config.stations['azuratest_radio']!.channels).length,
+    1000,
+  );
   fails(JSON.stringify([station({ mounts: [] })]), /it names no mount: AzuraTest Radio has no mount/);
   fails(JSON.stringify([station(), station({ shortcode: 'b' })]), /it has 2 stations, and --station names one/, 'x');
 });

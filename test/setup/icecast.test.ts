@@ -6,6 +6,7 @@ import { secretMatches } from '../../src/config/secret.js';
 import { icecastDraft } from '../../src/setup/icecast.js';
 import { draftText } from '../../src/setup/text.js';
 import { PEM } from '../kit/certificate.js';
+import { growsLinearly } from '../kit/growth.js';
 import { GRODNO, LIBRETIME, MARS, RELAYED, WAVEWORLD } from '../kit/icecast-files.js';
 import { DEMO_AUDIO } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
@@ -204,6 +205,22 @@ t.test('no password at all: one is made', async (t: Test) => {
   t.match(draft.lost.join(), /\/a: there is no password for encoders in the file; one was made/);
   t.match(draft.logins[0]?.encoder?.password, /^[\w-]{24}$/);
   t.match(draftText(draft, '', '', ''), /name: Mine\n/);
+});
+
+t.test('fallbacks that lead on and on are cut where a channel can have no more sources', async (t) => {
+  const chain = (count: number) =>
+    Array.from({ length: count }, (_, i) => {
+      const relay = `<relay><server>a.example</server><port>8000</port><mount>/${i}</mount><local-mount>/m${i}</local-mount></relay>`;
+      return `${relay}<mount><mount-name>/m${i}</mount-name><fallback-mount>/m${i + 1}</fallback-mount></mount>`;
+    }).join('');
+  const { lost } = icecastDraft(`<icecast>${chain(40)}</icecast>`, '/srv/a.yaml', '', []);
+  t.ok(lost.includes('/m0: its fallbacks go on for more than 16 mounts'));
+  t.notMatch(lost.join(), '/m30: its fallbacks');
+});
+
+t.test('what is not carried over takes as long as it is much', async (t) => {
+  const make = (size: number) => `<icecast>${'<zz/>\n'.repeat(size)}</icecast>`;
+  await growsLinearly(t, 'elements', 2000, make, (xml) => icecastDraft(xml, '/srv/a.yaml', '', []));
 });
 
 t.test('what is no XML, or more than a configuration, is refused with its line', async (t) => {

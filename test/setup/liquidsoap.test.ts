@@ -4,6 +4,7 @@ import { secretMatches } from '../../src/config/secret.js';
 import { importedDraft } from '../../src/setup/import.js';
 import { readLiquidsoap } from '../../src/setup/liquidsoap.js';
 import { draftText } from '../../src/setup/text.js';
+import { growsLinearly } from '../kit/growth.js';
 
 // The forms that are found in scripts of people (named arguments in any order, encoders with brackets, bound names) and in what AzuraCast writes
 // (an id, texts for all, the source last).
@@ -71,4 +72,35 @@ t.test('a script without them', async (t) => {
     message: /neither an icecast\.xml nor a script/,
   });
   t.throws(() => importedDraft('output.icecast(%mp3, mount=m, s)', options), { message: /it names no mount/ });
+});
+
+t.test('what a script of any form takes grows with its length', async (t) => {
+  const forms: Readonly<Record<string, (size: number) => string>> = {
+    'blank lines': (size) => '\n'.repeat(size),
+    'lines of blanks': (size) => ' '.repeat(size),
+    returns: (size) => '\r'.repeat(size),
+    'separators of lines': (size) => '\u2028'.repeat(size),
+    'a text that is not closed': (size) => `"${'\\"'.repeat(size)}`,
+    'one in single quotes': (size) => `'${"\\'".repeat(size)}`,
+    'blanks within a value': (size) => `output.icecast(mount = a${' '.repeat(size)}b)`,
+    'calls that are not closed': (size) => 'output.icecast('.repeat(size),
+    arguments: (size) => `output.icecast(${'a=1,'.repeat(size)})`,
+  };
+  for (const [name, make] of Object.entries(forms)) await growsLinearly(t, name, 8000, make, readLiquidsoap);
+});
+
+t.test(
+  'names that are bound stand alone on their lines, with blanks around them, in files of Windows too',
+  async (t) => {
+    const script =
+      '  let pass  =  "word" \t\r\n\r\nother = 3 + 4\r\noutput.icecast(mount="/a", password=pass, port=other)\r\n';
+    t.match(readLiquidsoap(script), [{ mount: '/a', password: 'word', port: 8000 }]);
+  },
+);
+
+t.test('arguments are read up to a length, and calls up to a number', async (t) => {
+  const call = (blanks: number) => `output.icecast(${' '.repeat(blanks)}mount="/a")`;
+  t.equal(readLiquidsoap(call(16_384 - 'mount="/a"'.length))[0]!.mount, '/a');
+  t.equal(readLiquidsoap(call(16_384))[0]!.mount, '');
+  t.equal(readLiquidsoap(call(0).repeat(101)).length, 100);
 });

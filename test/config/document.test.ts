@@ -1,0 +1,25 @@
+/** The YAML of a configuration, as another may have written it: what it takes, and what is refused before the parser sees it. */
+
+import t from 'tap';
+import { ConfigDocument } from '../../src/config/document.js';
+import { growsLinearly } from '../kit/growth.js';
+
+t.test('a line that is indented too far is named, and not parsed: the parser would end the process', async (t) => {
+  for (const line of [`${'- '.repeat(20_000)}x`, `${' '.repeat(20_000)}x: 1`, `${'? '.repeat(256)}x`]) {
+    const { broken, problems, value } = new ConfigDocument(`a: 1\n${line}\n`, {});
+    t.match(
+      { broken, problems, value },
+      { broken: true, problems: [{ line: 2, column: 1, message: 'Too deeply nested' }] },
+    );
+  }
+  t.same(new ConfigDocument(`a:\n${' '.repeat(255)}x: 1\n`, {}).value, { a: { x: 1 } }, 'one less');
+  t.same(new ConfigDocument(`a: 1\n${' '.repeat(300)}\n`, {}).value, { a: 1 }, 'a line of blanks');
+});
+
+t.test('variables that are not closed are named, and take as long as their length', async (t) => {
+  const env = { A: '' };
+  t.equal((new ConfigDocument(`a: "\${A:-x$y}"`, env).value as { a: string }).a, 'x$y');
+  t.match(new ConfigDocument(`a: "\${A:-\${A:-x}"`, env).problems, [{ message: /must name a variable/ }]);
+  const make = (size: number) => `a: "${`\${A:-`.repeat(size)}"`;
+  await growsLinearly(t, 'defaults that are not closed', 2000, make, (text) => new ConfigDocument(text, env));
+});
