@@ -66,10 +66,10 @@ export async function openLmdbStore(
   signal?: AbortSignal,
 ): Promise<Store> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, FILE);
+  await mustBeWritable(folder, file);
   const lock = await lockFolder(folder);
   try {
-    const file = join(folder, FILE);
-    await mustBeWritable(folder, file);
     if (existsSync(file)) await checkFile(file, OPTIONS, signal);
     else {
       if (existsSync(file + LOCK_SUFFIX)) onError(new Error(`The store ${file} is gone: a new one begins, empty`));

@@ -1,88 +1,173 @@
 /**
- * The exclusive right of one process to a folder. The system keeps it: it is gone with the process, however that died, so a
- * restart after kill -9 works at once and no stale process id has to be judged. Owned by the caller of lockFolder.
+ * The exclusive right of one process to a folder, for those who may write to it and nobody else. It is a listening socket in the folder: what listens is alive, whatever
+ * its file says, so a restart after kill -9 works at once and no stale process id has to be judged. Owned by the caller of lockFolder.
  *
- * The lock is a listening socket whose name is the folder's device and inode, so that path length, links and other spellings
- * of the path do not matter. (The name is seen within one network namespace: two containers that share a volume do not see it.)
+ * Every starter first listens under a fresh name, then asks all others. One that has the folder says so, and this starter gives way; one that does not listen is dead,
+ * and its file is removed. Of two that are both starting the one whose name comes first waits for the other, which gives way, or has the folder already: never do
+ * both hold it, and one of them does.
  */
 
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 
 export interface FolderLock {
   /** Lets go. Idempotent. */
   release(): Promise<void>;
 }
 
+/** The beginning of a lock file's name. */
+const LOCK_FILE = 'lock-';
+/** Of a socket's path: macOS allows no more, Linux four more. */
+const PATH_BYTES = 103;
+/** One that does not say in this time what it is has the folder: it may be stopped, or its event loop blocked. */
+const ANSWER_MS = 2000;
+const AGAIN_MS = 20;
+/** Of an answer. */
+const MOST_CHARACTERS = 200;
+
 /** Takes the folder (which must exist) for this process. Rejects when another one, or this one already, has it. */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const { dev, ino } = await stat(folder, { bigint: true });
-  const name = `airsplice-${dev}:${ino}`;
-  // Listening on an abstract socket (Linux) or a named pipe (Windows) is exclusive in itself, and neither leaves a file behind.
-  if (process.platform === 'linux') return await hold(`\0${name}`, folder);
-  if (process.platform === 'win32') return await hold(`\\\\.\\pipe\\${name.replace(':', '-')}`, folder);
-  return await lockFolderByFile(folder);
+  if (process.platform === 'win32') return await lockByPipe(`\\\\.\\pipe\\airsplice-${dev}-${ino}`, folder);
+  const place = await SocketFolder.open(folder);
+  const name = LOCK_FILE + randomUUID().slice(0, 8);
+  const starter = new Starter();
+  try {
+    await starter.listen(place.path(name));
+    for (const other of await readdir(folder))
+      if (other.startsWith(LOCK_FILE) && other !== name) await outlast(place.path(other), name < other, folder);
+    // Between its bind and its listen this one looked dead to another starter, which then is there.
+    if (!existsSync(place.path(name))) throw inUse(folder, null);
+    starter.hasFolder = true;
+  } catch (error) {
+    await starter.close();
+    await place.close();
+    throw error;
+  }
+  return { release: () => starter.close().then(() => place.close()) };
 }
 
-/** The beginning of a lock file's name. Short: macOS allows a socket's path 103 bytes. */
-const LOCK_FILE = 'lock-';
-const LOCK_PATH_BYTES = 103;
+/** Paths of sockets in a folder. On Linux one with a long path is reached by a descriptor of it. */
+class SocketFolder {
+  readonly #base: string;
+  readonly #handle: FileHandle | null;
 
-/**
- * The same for systems where a socket is a file that outlives its process (macOS). Every starter first listens under a fresh
- * name, then connects to all others: one that answers is alive, and this starter gives way; one that does not is dead, and its
- * file is removed. Of two starters at least one sees the other, so never do both hold (at worst neither does).
- */
-export async function lockFolderByFile(folder: string): Promise<FolderLock> {
-  const mine = LOCK_FILE + randomUUID().slice(0, 8);
-  const path = join(folder, mine);
-  if (Buffer.byteLength(path) > LOCK_PATH_BYTES) throw new Error(`The path of ${folder} is too long for a socket`);
-  const lock = await hold(path, folder);
-  try {
-    for (const name of await readdir(folder)) {
-      if (!name.startsWith(LOCK_FILE) || name === mine) continue;
-      if (await answers(join(folder, name))) throw inUse(folder);
-      await rm(join(folder, name), { force: true });
-    }
-    // Between its bind and its listen this one looked dead to another starter, which then is there.
-    if (!existsSync(path)) throw inUse(folder);
-    return lock;
-  } catch (error) {
-    await lock.release();
-    throw error;
+  private constructor(base: string, handle: FileHandle | null) {
+    this.#base = base;
+    this.#handle = handle;
+  }
+
+  static async open(folder: string): Promise<SocketFolder> {
+    const longest = join(folder, `${LOCK_FILE}00000000`);
+    if (Buffer.byteLength(longest) <= PATH_BYTES) return new SocketFolder(folder, null);
+    if (process.platform !== 'linux') throw new Error(`The path of ${folder} is too long for a socket`);
+    const handle = await open(folder);
+    return new SocketFolder(`/proc/self/fd/${handle.fd}`, handle);
+  }
+
+  path(name: string): string {
+    return join(this.#base, name);
+  }
+
+  async close(): Promise<void> {
+    await this.#handle?.close();
   }
 }
 
-function hold(path: string, folder: string): Promise<FolderLock> {
-  const server = createServer((socket) => socket.destroy());
-  server.unref();
-  return new Promise((resolve, reject) => {
-    server.on('error', (error: NodeJS.ErrnoException) => reject(error.code === 'EADDRINUSE' ? inUse(folder) : error));
-    // exclusive: a cluster worker must not be given its sibling's socket.
-    server.listen({ path, exclusive: true }, () =>
-      resolve({ release: () => new Promise((released) => server.close(() => released())) }),
-    );
-  });
+class Starter {
+  hasFolder = false;
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      // The other end may stay open, which must not hold up a release.
+      socket.end(`${JSON.stringify({ pid: process.pid, hasFolder: this.hasFolder })}\n`, () => socket.destroy());
+    });
+    this.#server.unref();
+  }
+
+  listen(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      // exclusive: a cluster worker must not be given its sibling's socket.
+      this.#server.listen({ path, exclusive: true }, resolve);
+    });
+  }
+
+  /** Removes its file. Idempotent. */
+  close(): Promise<void> {
+    return new Promise((closed) => this.#server.close(() => closed()));
+  }
 }
 
-function answers(path: string): Promise<boolean> {
+/** Resolves when another starter is gone. Rejects when it has the folder, or may have it. @param isFirst this one waits for the other */
+async function outlast(path: string, isFirst: boolean, folder: string): Promise<void> {
+  const untilMs = performance.now() + ANSWER_MS;
+  for (;;) {
+    const other = await ask(path, untilMs - performance.now());
+    if (other === null) return await rm(path, { force: true });
+    const isStarting = other.hasFolder === false;
+    if (other.hasFolder === true || (isStarting && !isFirst) || performance.now() >= untilMs)
+      throw inUse(folder, other.pid);
+    await wait(AGAIN_MS);
+  }
+}
+
+/** What listens there: null where it is not known. */
+interface OtherStarter {
+  readonly pid: number | null;
+  readonly hasFolder: boolean | null;
+}
+
+const UNKNOWN: OtherStarter = { pid: null, hasFolder: null };
+
+/** Null: nothing listens there. */
+function ask(path: string, mostMs: number): Promise<OtherStarter | null> {
   return new Promise((resolve, reject) => {
-    const socket = connect(path, () => {
-      socket.destroy();
-      resolve(true);
+    const socket = connect(path).setEncoding('utf8');
+    let text = '';
+    socket.on('data', (piece) => {
+      text += piece;
+      if (text.length > MOST_CHARACTERS) socket.destroy();
     });
+    socket.setTimeout(Math.max(1, mostMs), () => socket.destroy());
+    socket.on('close', () => resolve(readAnswer(text)));
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
-      // It is being released, as another starter that gives way does.
-      else if (error.code === 'ECONNRESET') resolve(true);
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(null);
+      // It is being released, or too many ask it.
+      else if (error.code === 'ECONNRESET' || error.code === 'EPIPE' || error.code === 'EAGAIN') resolve(UNKNOWN);
       else reject(error);
     });
   });
 }
 
-function inUse(folder: string): Error {
-  return new Error(`The folder ${folder} is in use by another airsplice server`);
+function readAnswer(text: string): OtherStarter {
+  try {
+    const { pid, hasFolder } = JSON.parse(text) as Partial<Record<keyof OtherStarter, unknown>>;
+    return {
+      pid: Number.isInteger(pid) ? (pid as number) : null,
+      hasFolder: typeof hasFolder === 'boolean' ? hasFolder : null,
+    };
+  } catch {
+    return UNKNOWN;
+  }
+}
+
+/** A pipe is exclusive in itself, whatever name the folder has. */
+async function lockByPipe(pipe: string, folder: string): Promise<FolderLock> {
+  const starter = new Starter();
+  await starter.listen(pipe).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EADDRINUSE' ? inUse(folder, null) : error;
+  });
+  return { release: () => starter.close() };
+}
+
+function inUse(folder: string, pid: number | null): Error {
+  const who = pid === null ? '' : ` (process ${pid})`;
+  return new Error(`The folder ${folder} is in use by another airsplice server${who}`);
 }
