@@ -108,10 +108,11 @@ export class HeldLog {
     for (let i = LEASE_HEAD; i < args.length; i += LEASE_FIELDS) {
       const [channel, wish, rankText, facts, known] = args.slice(i, i + LEASE_FIELDS).map(String) as string[];
       const owner = this.#ownerOf(channel!, nowMs);
-      const asked = { node, url, wish: Number(wish), rank: Number(rankText), tillMs: nowMs + lastsMs };
+      const knowsOwner = known !== '';
+      const asked = { node, url, wish: Number(wish), rank: Number(rankText), tillMs: nowMs + lastsMs, knowsOwner };
       if (changeOwner(owner, asked, nowMs, Number(stale))) isNews = true;
       if (owner.node === node && facts !== '') {
-        owner.facts++;
+        owner.facts = Math.max(owner.facts, owner.epoch) + 1;
         this.#facts.set(channel!, facts!);
         isNews = true;
       }
@@ -173,16 +174,22 @@ interface AskedLease {
   readonly wish: number;
   readonly rank: number;
   readonly tillMs: number;
+  /** It knows of another one's lease. */
+  readonly knowsOwner: boolean;
 }
 
 /** Returns whether there is another owner. */
 function changeOwner(
   owner: Owner,
-  { node, url, wish, rank, tillMs }: AskedLease,
+  { node, url, wish, rank, tillMs, knowsOwner }: AskedLease,
   nowMs: number,
   staleMs: number,
 ): boolean {
   const isMine = owner.node === node;
+  if (owner.node === '' && owner.before === '' && owner.renewedMs === 0 && knowsOwner) {
+    // The data was emptied. The node that feeds it asks in a moment: until then it is as if that had just renewed its lease.
+    Object.assign(owner, { tillMs, renewedMs: nowMs, rank: 0 });
+  }
   if (wish === 0) {
     if (!isMine) return false;
     Object.assign(owner, { before: owner.node, beforeUrl: owner.url, node: '', url: '', tillMs: 0, rank: NO_RANK });
@@ -195,7 +202,7 @@ function changeOwner(
   }
   // It is another node's.
   if (wish === 4) return false;
-  const isAlive = owner.node !== '' && owner.tillMs > nowMs;
+  const isAlive = owner.tillMs > nowMs && (owner.node !== '' || knowsOwner);
   const isBetter = wish >= 2 && rank < owner.rank;
   const isStale = wish === 3 && nowMs - owner.renewedMs > staleMs;
   if (isAlive && !isBetter && !isStale) return false;

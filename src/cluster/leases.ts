@@ -71,7 +71,7 @@ const leaseSchema = z.tuple([node, url, number, node, url, number, z.string().ma
 
 export class Leases {
   readonly #parts: LeasesParts;
-  /** Versions of facts that are known, by channel. */
+  /** Versions of facts that are known, by channel that another node feeds. */
   readonly #known = new Map<string, string>();
   #timer: NodeJS.Timeout | null = null;
   #asking: Promise<void> | null = null;
@@ -157,7 +157,9 @@ export class Leases {
       const [node, url, epoch, beforeNode, beforeUrl, version, facts] = must(leaseSchema, fields);
       if (node === this.#parts.node && version === 0) leased.onUnsaid();
       leased.onOwner({ node, url, epoch, beforeNode, beforeUrl, facts, askedMs });
-      if (facts !== '') this.#known.set(channel, String(version));
+      // Who feeds it knows of no other owner (scripts.ts).
+      if (node === this.#parts.node) this.#known.delete(channel);
+      else if (facts !== '') this.#known.set(channel, String(version));
     } catch (error) {
       this.#parts.onBad(`the lease of channel ${channel}`, (error as Error).message);
       leased.onUnsaid();

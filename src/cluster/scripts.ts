@@ -106,7 +106,7 @@ export const LEASE_KEYS = ['owner', 'facts', 'node', 'meta', 'log'] as const;
 /**
  * Who feeds which channel: asks for channels, renews what this node has, and says how it is. ARGV: node, its url, how long a lease lasts, after how long
  * without a renewal an owner that cannot be reached has lost it, milliseconds; then for each channel: its key, the wish, the rank of the source on air there
- * (less is better), facts ('' : as before), the version of the facts that the node knows.
+ * (less is better), facts ('' : as before), the version of the facts that the node knows ('' : none, or it has the lease itself).
  * Wishes: 0: not to have it; 1: only where nobody has it; 2: it has a source on air, or about to be; 3: the same, and the owner cannot be reached.
  * 4: what it has it keeps, and is away for a moment.
  * An epoch begins with the second in which it is first asked for the channel: it rises over lives of the data as well.
@@ -144,8 +144,13 @@ for i = 5, #ARGV, 5 do
   local channel, wish, rank, facts, known = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4]
   local owner = ownerOf(redis.call('HGET', KEYS[1], channel), now)
   local isMine = owner.node == node
-  local isAlive = owner.node ~= '' and owner.till > now
   local changed = false
+  if owner.node == '' and owner.before == '' and owner.renewed == 0 and known ~= '' then
+    -- The data was emptied. The node that feeds it asks in a moment: until then it is as if that had just renewed its lease.
+    owner.till, owner.renewed, owner.rank = now + lasts, now, 0
+    changed = true
+  end
+  local isAlive = owner.till > now and (owner.node ~= '' or known ~= '')
   if wish == '0' then
     if isMine then
       owner.before, owner.beforeUrl, owner.node, owner.url, owner.till, owner.rank = owner.node, owner.url, '', '', 0, 999
@@ -169,7 +174,8 @@ for i = 5, #ARGV, 5 do
     isNews = true
   end
   if isMine and facts ~= '' then
-    owner.facts = owner.facts + 1
+    -- As epochs do, it rises over lives of the data.
+    owner.facts = math.max(owner.facts, owner.epoch) + 1
     redis.call('HSET', KEYS[2], channel, facts)
     changed = true
     isNews = true

@@ -153,6 +153,8 @@ export class SharedAudio implements Leased {
     if (this.#isClosed) return;
     // An answer that was on its way when the tape was handed over.
     if (owner.epoch < before.epoch && this.#phases.clock.now() < this.#provisionalUntilMs) return;
+    // The data was emptied: all stays as it is until the one that feeds it has asked again.
+    if (owner.node === '' && owner.beforeNode === '' && before.node !== '') return;
     this.#owner = owner;
     const isMine = owner.node === this.#phases.node;
     if (owner.facts !== '' && !isMine) {

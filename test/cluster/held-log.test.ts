@@ -24,13 +24,14 @@ function withoutTimes(text: string): string {
   return text.replaceAll(/\b1[789]\d{11}\b/g, 'NOW');
 }
 
-/** Epochs of leases count from the second in which each was first asked for. */
+/** Epochs of leases, and versions of facts, count from the second in which each was first asked for. */
 function sinceFirst(answer: unknown, first: Map<string, number>, channels: readonly string[]): string {
   const fields = [...(answer as string[])];
   for (const [i, channel] of channels.entries()) {
-    const epoch = Number(fields[7 * i + 2]);
+    const [epoch, version] = [Number(fields[7 * i + 2]), Number(fields[7 * i + 5])];
     if (!first.has(channel) && fields[7 * i] !== '') first.set(channel, epoch);
     fields[7 * i + 2] = `${epoch - (first.get(channel) ?? epoch)}`;
+    if (version > 0) fields[7 * i + 5] = `${version - first.get(channel)!}`;
   }
   return seen(fields);
 }
@@ -52,6 +53,7 @@ t.test('the same questions get the same answers, by seed', { skip: noRedis }, as
   let lastId = '';
   const counts: Record<string, number> = {};
   const firsts = [new Map<string, number>(), new Map<string, number>()];
+  const factsKnown = [new Map<string, string>(), new Map<string, string>()];
   const same = async (
     name: string,
     ask: (log: SharedLog) => Promise<unknown>,
@@ -95,16 +97,23 @@ t.test('the same questions get the same answers, by seed', { skip: noRedis }, as
       lastId = id;
     } else if (kind < 0.85) {
       const channels = CHANNELS.filter(() => random.chance(0.7));
-      const asks = channels.flatMap((key) => [
-        ...[key, random.int(0, 4), any([0, 0.5, 1, 2, 998, 999])],
-        ...[random.chance(0.3) ? `{"said":${step}}` : '', random.int(0, 3)],
-      ]);
+      const asks = channels.map((key) => ({
+        asked: [key, random.int(0, 4), any([0, 0.5, 1, 2, 998, 999]), random.chance(0.3) ? `{"said":${step}}` : ''],
+        knows: any(['nothing', 'something', 'the last']),
+      }));
+      const knownAt = (which: number, channel: string, knows: string) =>
+        knows === 'nothing' ? '' : (knows === 'the last' && factsKnown[which]!.get(channel)) || '1';
+      const argsOf = (which: number) =>
+        asks.flatMap(({ asked, knows }) => [...asked, knownAt(which, asked[0] as string, knows)]);
       const url = random.chance(0.05) ? 'http://twice' : `http://${node}`;
       const stale = random.chance(0.2) ? -1 : LASTS_MS;
       await same(
         'lease',
-        (log) => log.lease([node, url, LASTS_MS, stale, ...asks]),
-        (answer, which) => sinceFirst(answer, firsts[which]!, channels),
+        (log) => log.lease([node, url, LASTS_MS, stale, ...argsOf(both.indexOf(log))]),
+        (answer, which) => {
+          for (const [i, key] of channels.entries()) factsKnown[which]!.set(key, (answer as string[])[7 * i + 5]!);
+          return sinceFirst(answer, firsts[which]!, channels);
+        },
       );
       counts['lease'] = (counts['lease'] ?? 0) + 1;
     } else if (kind < 0.95) {

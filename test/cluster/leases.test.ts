@@ -178,3 +178,64 @@ t.test('leases', { skip: noRedis }, async (t) => {
   await Promise.all([b.leases.close(), c.leases.close()]);
   redis.close();
 });
+
+t.test(
+  'Redis is emptied: who feeds a channel keeps it against who does not, and knows that it does',
+  { skip: noRedis },
+  async (t) => {
+    const server = await RedisServer.start(t);
+    const options = { url: server.url, sentinels: [], master: '', answerMs: 1000 };
+    const redis = await Redis.connect(options, { lease: LEASE });
+    t.teardown(() => redis.close());
+    const [a, b, c] = ['a', 'b', 'c'].map((node) => new Asking(redis, node)) as [Asking, Asking, Asking];
+    t.teardown(() => Promise.all([a, b, c].map(({ leases }) => leases.close())));
+    await Promise.all([a, b, c].map(({ leases }) => leases.start()));
+    a.want(2, 1);
+    a.facts = '{"fed":"by a"}';
+    await until(() => b.heard.length === 1 && c.heard.length === 1, 5000);
+
+    for (let i = 0; i < 5; i++) {
+      t.comment('the others ask before the one that feeds it does: one without a source, one with a worse one');
+      a.isAway = true;
+      await quietFor(100);
+      b.want(1, NO_RANK);
+      c.want(2, 3);
+      await server.flush();
+      await until(() => b.owner?.node === '' && c.owner?.node === '', 5000);
+      await quietFor(400);
+      t.same([b.owner?.node, c.owner?.node], ['', ''], 'it is not theirs');
+      a.isAway = false;
+      a.leases.poke();
+      await Promise.all([a, b, c].map((each) => each.sees('a')));
+      t.ok(a.owner!.epoch > 0);
+      a.facts = '{"fed":"by a"}';
+      const heard = b.heard.length;
+      await until(() => b.heard.length > heard, 5000);
+    }
+
+    t.comment('it is gone as well: as a lease that is not renewed');
+    a.isAway = true;
+    await quietFor(100);
+    b.want(0, NO_RANK);
+    c.want(1, NO_RANK);
+    await server.flush();
+    const flushedMs = performance.now();
+    await c.sees('c');
+    const lastedMs = performance.now() - flushedMs;
+    t.ok(lastedMs > 4000 && lastedMs < 6500, `5 s: ${Math.round(lastedMs)}`);
+    b.want(3, 1);
+    await b.sees('b');
+    b.facts = '{"fed":"by b"}';
+    await until(() => c.heard.at(-1) === '{"fed":"by b"}', 5000);
+
+    t.comment('and cannot be reached either');
+    b.isAway = true;
+    await quietFor(100);
+    await server.flush();
+    c.want(3, 1);
+    const lostMs = performance.now();
+    await c.sees('c');
+    const foundMs = performance.now() - lostMs;
+    t.ok(foundMs > 700 && foundMs < 2500, `soon: ${Math.round(foundMs)}`);
+  },
+);
