@@ -37,7 +37,7 @@ export function conditionsOf(facts: AlertFacts, thresholds: Thresholds): Conditi
 }
 
 function ofChannel(facts: ChannelCondition, found: Condition[]): void {
-  const { key, station, missingMs, isSilence, lost, onAir, titleAgeMs, mostTitleAgeMs } = facts;
+  const { key, station, missingMs, isSilence, lost, lostOwner, onAir, titleAgeMs, mostTitleAgeMs } = facts;
   const about = { subject: key, channel: key } as const;
   const fields = { station, onAir: onAir?.kind ?? null };
   if (missingMs > 0) {
@@ -48,6 +48,10 @@ function ofChannel(facts: ChannelCondition, found: Condition[]): void {
   if (lost !== null) {
     const summary = `Channel ${key}: its first source (${lost}) is not on air; ${onAir === null ? 'nothing' : `a ${onAir.kind} source`} is`;
     found.push({ event: 'source-lost', ...about, severity: 'warning', summary, fields: { ...fields, lost } });
+  }
+  if (lostOwner !== '') {
+    const summary = `Channel ${key}: nothing comes of the tape of machine ${lostOwner}, which feeds it`;
+    found.push({ event: 'tape-lost', ...about, severity: 'critical', summary, fields: { ...fields, node: lostOwner } });
   }
   if (isSilence && onAir !== null) {
     const summary = `Channel ${key}: its ${onAir.kind} source sends digital silence`;

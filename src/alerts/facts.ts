@@ -15,6 +15,8 @@ export interface ChannelCondition {
   readonly isSilence: boolean;
   /** What the first of its sources is, where that should be on air and is not; null: it is. */
   readonly lost: string | null;
+  /** The machine that feeds it, where nothing comes of its tape; '': all is well, or it is fed here. */
+  readonly lostOwner: string;
   readonly onAir: OnAirFacts | null;
   /** For how long the last title is over; a title without a known end is over as soon as it takes effect. */
   readonly titleAgeMs: number;

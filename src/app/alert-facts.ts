@@ -19,6 +19,8 @@ export interface AlertSources {
   counts(): LimitCounts;
   /** Of a channel, in all processes. */
   listenersOf(channel: string): number;
+  /** The machine that feeds it, and of whose tape nothing comes; '': there is none. Absent: audio is not shared. */
+  lostOwner?(channel: string): string;
 }
 
 /** How often disk and certificates are looked at. */
@@ -89,6 +91,7 @@ export class AlertFactsReader {
       missingMs: Math.max(0, nowMs - channel.missingSinceMs),
       isSilence: channel.isSilence,
       lost: channel.isMissed ? sources[0]!.kind : null,
+      lostOwner: this.#sources.lostOwner?.(key) ?? '',
       onAir: onAir && { kind: onAir.kind, offKbps: isOff ? health!.measuredKbps : null },
       titleAgeMs: Math.max(0, wallMs - titleSinceMs),
       mostTitleAgeMs: minutes * 60_000,

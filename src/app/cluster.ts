@@ -13,6 +13,7 @@ import { SharedTapes, type SharedTapesParts } from '../cluster/shared-tapes.js';
 import { askForLog } from '../cluster/tape-client.js';
 import type { ClusterConfig } from '../config/schema.js';
 import type { ClusterPlace, ClusterReport } from '../link/admin-reports.js';
+import { LinkSilent } from '../link/connection.js';
 import { OtherVersion } from '../link/version.js';
 import type { Deliver } from '../titles/engine.js';
 import type { Core } from './core.js';
@@ -145,7 +146,10 @@ export function makeSharedTapes(
         'another machine of the cluster has the name of this one: give it its own',
       ),
     onError: (error) => {
-      if (!(error instanceof OtherVersion)) onError(error);
+      if (error instanceof LinkSilent) {
+        const { peer, message: reason } = error;
+        repeats.warn('cluster silent', { peer, reason }, 'another machine fell silent: its connection was ended');
+      } else if (!(error instanceof OtherVersion)) onError(error);
       else repeats.warn('cluster version', { version: error.version }, `${error.message}: its tapes are not taken`);
     },
   });

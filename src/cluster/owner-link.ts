@@ -5,7 +5,7 @@
 
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
-import { LinkConnection } from '../link/connection.js';
+import { LinkConnection, LinkSilent } from '../link/connection.js';
 import type { LinkedAudio } from '../link/linked-audio.js';
 import { TapeReceiver } from '../link/tape-receiver.js';
 
@@ -33,6 +33,8 @@ export class OwnerLink {
   #isConnecting = false;
   /** Since when the owner has not been reached though its tape is wanted, monotonic milliseconds; +∞: it is. */
   lostSinceMs = Number.POSITIVE_INFINITY;
+  /** Whether the owner says nothing at all, where a process that is gone would refuse: since the connection was lost, or before. */
+  isSilent = false;
   #retry: NodeJS.Timeout | null = null;
   #isClosed = false;
 
@@ -51,7 +53,7 @@ export class OwnerLink {
     const url = this.#parts.ownerUrl();
     if (this.#isClosed || url === null) return;
     if (!this.audio.isWanted) {
-      this.lostSinceMs = Number.POSITIVE_INFINITY;
+      this.found();
       this.disconnect();
     } else if (this.#connection === null && !this.#isConnecting && this.#retry === null) void this.#open(url);
   }
@@ -69,25 +71,37 @@ export class OwnerLink {
 
   /** Never rejects. */
   async #open(url: string): Promise<void> {
-    const { clock, ask, ownerUrl, onError } = this.#parts;
+    const { clock, ask, ownerUrl } = this.#parts;
     this.#isConnecting = true;
     this.lostSinceMs = Math.min(this.lostSinceMs, clock.now());
     try {
       const stream = await ask(url);
       if (this.#isClosed || ownerUrl() !== url) stream.destroy();
       else {
-        const connection = new LinkConnection(stream, onError, { clock });
+        const connection: LinkConnection = new LinkConnection(stream, (error) => this.#onBroken(error), { clock });
         this.#connection = connection;
-        this.lostSinceMs = Number.POSITIVE_INFINITY;
+        this.found();
         this.#receiver.connect(connection);
         stream.once('close', () => this.#onClosed(connection));
       }
-    } catch {
+    } catch (error) {
       // It is tried again: the owner may be another by then.
+      if (isTimeout(error)) this.isSilent = true;
     } finally {
       this.#isConnecting = false;
       if (this.#connection === null) this.#lookAgain();
     }
+  }
+
+  /** It is reached, or not asked for anything. */
+  found(): void {
+    this.lostSinceMs = Number.POSITIVE_INFINITY;
+    this.isSilent = false;
+  }
+
+  #onBroken(error: unknown): void {
+    if (error instanceof LinkSilent) this.isSilent = true;
+    this.#parts.onError(error);
   }
 
   #lookAgain(): void {
@@ -100,8 +114,15 @@ export class OwnerLink {
   #onClosed(connection: LinkConnection): void {
     if (this.#connection !== connection) return;
     this.#connection = null;
-    this.lostSinceMs = this.#parts.clock.now();
+    this.lostSinceMs = this.isSilent ? connection.heardMs : this.#parts.clock.now();
     this.#parts.onLost();
     this.look();
   }
+}
+
+/** Of undici, or of the signal that ends all of it. */
+function isTimeout(error: unknown): boolean {
+  return (
+    error instanceof Error && /TIMEOUT|TimeoutError/.test(`${error.name} ${(error as NodeJS.ErrnoException).code}`)
+  );
 }

@@ -12,6 +12,8 @@ export class RemoteFacts {
   /** What is known of a channel that is fed elsewhere. */
   readonly live: LinkedLive;
   #facts = NO_FACTS;
+  /** Since when nothing comes of it here, monotonic milliseconds; +∞: it comes. */
+  #lostSinceMs = Number.POSITIVE_INFINITY;
   readonly #clock: Clock;
   readonly #aheadMs: () => number;
   #said: ChannelFacts | null = null;
@@ -23,8 +25,13 @@ export class RemoteFacts {
     this.live = new LinkedLive(clock);
   }
 
+  /** Whatever is said of it: a channel of which nothing comes here has no audio here. */
   get facts(): ChannelFacts {
-    return this.#facts;
+    const facts = this.#facts;
+    if (this.#lostSinceMs === Number.POSITIVE_INFINITY) return facts;
+    const sinceMs = Math.round(sharedMs(this.#clock, this.#lostSinceMs));
+    const since = (ms: number | null) => (ms === null ? sinceMs : Math.min(ms, sinceMs));
+    return { ...facts, silentSinceMs: since(facts.silentSinceMs), missingSinceMs: since(facts.missingSinceMs) };
   }
 
   /** What is new to say of a channel that is fed here, or is about to be; '': nothing. */
@@ -41,7 +48,7 @@ export class RemoteFacts {
   /** It was fed here until now: what is known of another node is older. */
   keep(channel: Channel): void {
     this.#facts = factsOf(channel, this.#clock);
-    this.live.set(this.#facts, this.#clock);
+    this.live.set(this.facts, this.#clock);
   }
 
   /** What was said last is said again. */
@@ -55,7 +62,13 @@ export class RemoteFacts {
     this.#said = null;
     const moments = { silentSinceMs: this.#toShared(silentSinceMs), missingSinceMs: this.#toShared(missingSinceMs) };
     this.#facts = { ...facts, ...moments };
-    this.live.set(this.#facts, this.#clock);
+    this.live.set(this.facts, this.#clock);
+  }
+
+  /** @param sinceMs since when nothing comes of it here, monotonic milliseconds; +∞: it comes again */
+  lose(sinceMs: number): void {
+    this.#lostSinceMs = sinceMs;
+    this.live.set(this.facts, this.#clock);
   }
 
   /** Unix milliseconds by the clock of the cluster. @param ms of the clock that the processes of this machine share */

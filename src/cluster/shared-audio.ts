@@ -4,7 +4,8 @@
  *
  *   following ──lease──► taking: the owner hands the tape over ──► owning
  *       ▲                  └ it cannot be reached: the node that has most of it, here or elsewhere
- *       └── handed over ◄──────────────── another node has the lease, and asks for the tape
+ *       │ └── handed over ◄──────────────── another node has the lease, and asks for the tape
+ *       └ nothing comes of its tape, and a source is on air here ──► owning, alone: until it comes again
  *
  * Owned by shared-tapes.ts.
  */
@@ -19,6 +20,7 @@ import { Claim } from './claim.js';
 import { ALONE_MS, FeedingTime } from './feeding-time.js';
 import type { Leased, LeaseOwner, Wish } from './leases.js';
 import { OwnerLink } from './owner-link.js';
+import { OwnerWatch } from './owner-watch.js';
 import { RemoteFacts } from './remote-facts.js';
 import { type TakeoverParts, takeOver } from './takeover.js';
 import { TapeGiving } from './tape-giving.js';
@@ -51,6 +53,10 @@ const NOBODY: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', before
 const YIELD_MS = 3000;
 /** For how long an owner that another node has named is not contradicted by an older answer of Redis. */
 const PROVISIONAL_MS = 2000;
+/** An owner that has closed its connection, and still renews its lease, may begin anew: longer than its lease waits for that (leases.ts, LASTS_MS and STALE_MS). */
+const AWAY_MS = 6000;
+
+const ALONE = 'this machine feeds the channel for its own listeners, until the tape of the other one comes again';
 
 /** Not known yet; fed here; about to be fed here; taken from another node. */
 type SharedPhase = 'waiting' | 'owning' | 'taking' | 'following';
@@ -60,11 +66,16 @@ export class SharedAudio implements Leased {
   readonly remote: RemoteFacts;
   readonly #phases: SharedAudioParts;
   readonly #link: OwnerLink;
+  readonly #watch: OwnerWatch;
   readonly #giving: TapeGiving;
   #phase: SharedPhase = 'waiting';
   #owner = NOBODY;
   /** Its own tape is played until the other node's has come as far. */
   #playsOwn = true;
+  /** It is fed here though another node has the lease, of whose tape nothing comes. */
+  #isAlone = false;
+  /** The node whose facts `remote` has. */
+  #factsOf = '';
   #yieldsAtMs = Number.POSITIVE_INFINITY;
   /** Until then an owner that another node has named is not contradicted by an older answer of Redis. */
   #provisionalUntilMs = Number.NEGATIVE_INFINITY;
@@ -81,7 +92,8 @@ export class SharedAudio implements Leased {
       ...{ channel: channel.key, clock: parts.clock, onError: parts.onError, onLost: parts.onDue },
       ownerUrl: () => {
         const { url, node } = this.#owner;
-        return this.#phase !== 'following' || url === '' || node === parts.node ? null : url;
+        const isNeeded = this.#phase === 'following' || this.#isAlone;
+        return !isNeeded || url === '' || node === parts.node ? null : url;
       },
       ask: (url) => parts.ask(url, channel.key, 'listen'),
     });
@@ -96,7 +108,10 @@ export class SharedAudio implements Leased {
     });
     this.#claim = new Claim(channel, {
       ...{ clock: parts.clock, mayFeed: parts.mayFeed, link: this.#link, remote: this.remote },
-      isFollowing: () => this.#phase === 'following',
+      isFollowing: () => this.#phase === 'following' || this.#isAlone,
+    });
+    this.#watch = new OwnerWatch({
+      ...{ channel: channel.key, log: parts.log, link: this.#link, remote: this.remote, onFacts: parts.onFacts },
     });
     this.#giving = new TapeGiving(channel.key, {
       ...{ clock: parts.clock, names: parts.names, onError: parts.onError },
@@ -111,6 +126,11 @@ export class SharedAudio implements Leased {
 
   get owner(): LeaseOwner {
     return this.#owner;
+  }
+
+  /** The node that feeds it, as far as is known, and whose tape does not come; '': there is none. */
+  get lost(): string {
+    return this.#watch.lost;
   }
 
   get phase(): SharedPhase {
@@ -141,6 +161,7 @@ export class SharedAudio implements Leased {
 
   get facts(): string {
     const isTaking = this.#phase === 'taking';
+    if (this.#isAlone) return '';
     return isTaking || this.#phase === 'owning' ? this.remote.take(this.channel, isTaking) : '';
   }
 
@@ -160,16 +181,19 @@ export class SharedAudio implements Leased {
     if (owner.facts !== '' && !isMine) {
       const wished = this.wish;
       this.remote.set(owner.facts);
+      this.#factsOf = owner.node;
       if (this.wish > wished) this.#phases.onDue();
       this.#phases.onFacts(this.channel.key);
     }
-    if (isMine) this.#feeding.onMine(owner.askedMs, this.#phases.clock.now());
+    if (isMine || this.#isAlone) this.#feeding.onMine(owner.askedMs, this.#phases.clock.now());
     if (this.#phase === 'taking') return;
+    const isNewOwner = owner.node !== before.node || owner.url !== before.url;
     if (isMine) this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     if (this.#phase === 'owning') {
-      if (!isMine && owner.node !== '') this.#onOther();
+      if (this.#isAlone && isNewOwner) this.#link.disconnect();
+      if (!isMine && owner.node !== '' && !this.#isAlone) this.#onOther();
       if (isMine && this.#wasAnothers(owner, before)) this.#takeAgain();
-      else if (isMine) this.#feed();
+      else if (isMine) this.#keepOwning();
     } else if (isMine) {
       const isOwn = this.#phase === 'waiting' && (owner.beforeNode === '' || owner.beforeNode === this.#phases.node);
       const wasOwn = this.#phase === 'waiting' && this.channel.audio.tape !== undefined;
@@ -177,9 +201,22 @@ export class SharedAudio implements Leased {
       else void this.#take();
     } else {
       this.#phase = 'following';
-      if (owner.node !== before.node || owner.url !== before.url) this.#link.disconnect();
+      if (isNewOwner) this.#link.disconnect();
       this.#lookCaughtUp();
     }
+  }
+
+  #keepOwning(): void {
+    if (this.#isAlone) this.#endAlone();
+    this.#feed();
+  }
+
+  /** What is fed here is what all hear: nothing is waited for. */
+  #endAlone(): void {
+    this.#isAlone = false;
+    this.#link.found();
+    this.#link.disconnect();
+    this.#link.audio.want(false);
   }
 
   /** It has the lease, and this node feeds the channel still. */
@@ -200,10 +237,12 @@ export class SharedAudio implements Leased {
       this.#feed();
       if (this.#claim.lookAwaited()) this.#phases.onDue();
     }
-    if (this.#phase === 'owning' && nowMs >= this.#yieldsAtMs) {
-      // It was not asked for the tape: what has come onto it since is no one else's.
-      this.#stopFeeding();
-      this.#leaveOwn();
+    // It was not asked for the tape: what has come onto it since is no one else's, and is played until the other node's comes.
+    if (this.#phase === 'owning' && nowMs >= this.#yieldsAtMs) this.#beAlone();
+    this.#watch.look(nowMs, this.#phase === 'following' || this.#isAlone ? this.#ownerElsewhere : '');
+    if (this.#isAlone) {
+      if (this.#isThere || !this.#claim.hasSource) this.#stopAlone();
+      else this.#link.look();
     }
     if (this.#phase !== 'following') return;
     const { wish } = this;
@@ -213,8 +252,37 @@ export class SharedAudio implements Leased {
     this.#lookCaughtUp();
     // A source waits here: the tape must be here when the owner is lost.
     if (this.#claim.hasSource) this.#link.audio.want(true);
-    if (!isReached && this.#claim.hasSource && nowMs - this.#link.lostSinceMs > ALONE_MS) void this.#take();
+    const aloneMs = !isReached || this.#link.isSilent ? ALONE_MS : AWAY_MS;
+    if (this.#claim.hasSource && nowMs - this.#link.lostSinceMs > aloneMs) void this.#takeAlone();
     else this.#link.look();
+  }
+
+  get #ownerElsewhere(): string {
+    const { node } = this.#owner;
+    return node === this.#phases.node ? '' : node;
+  }
+
+  #beAlone(): void {
+    this.#isAlone = true;
+    this.#yieldsAtMs = Number.POSITIVE_INFINITY;
+    this.#link.audio.want(true);
+    this.#feeding.onMine(this.#phases.clock.now(), this.#phases.clock.now());
+  }
+
+  /** The other node's tape is there, or nothing is on air here. */
+  #stopAlone(): void {
+    this.#stopFeeding();
+    this.#lookCaughtUp();
+  }
+
+  /** Nothing comes of the owner's tape, and a source is on air here: it goes on with what has come. Never rejects. */
+  async #takeAlone(): Promise<void> {
+    this.#phase = 'taking';
+    await takeOver(this.channel.audio, this.#link.audio, null, this.#phases);
+    if (this.#isClosed) return;
+    this.#beAlone();
+    this.#own();
+    if (this.#owner.node === this.#phases.node) this.onOwner(this.#owner);
   }
 
   /** Its sources feed the channel for a moment more. */
@@ -245,9 +313,11 @@ export class SharedAudio implements Leased {
   #stopFeeding(): void {
     const { log, onDue } = this.#phases;
     this.#phase = 'following';
+    this.#isAlone = false;
     this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     this.#playsOwn = true;
-    this.remote.keep(this.channel);
+    // What is known of another node is older than what was fed here.
+    if (this.#factsOf !== this.#owner.node) this.remote.keep(this.channel);
     this.channel.setElsewhere(this.remote.live);
     // What waits in its delay line comes no more either.
     this.channel.audio.feedUntil(Number.NEGATIVE_INFINITY);
@@ -263,15 +333,17 @@ export class SharedAudio implements Leased {
     }
     this.#phase = 'owning';
     this.#playsOwn = true;
-    this.#link.lostSinceMs = Number.POSITIVE_INFINITY;
-    this.#link.disconnect();
+    if (!this.#isAlone) {
+      this.#factsOf = '';
+      this.#endAlone();
+    }
     onOwned(key);
     audio.dropHeld();
     this.channel.setElsewhere(null);
     this.#feed();
     this.#moved();
-    this.#link.audio.want(false);
-    log.info({ channel: key, epoch: this.#owner.epoch }, 'this machine feeds the channel');
+    if (this.#isAlone) log.warn({ channel: key, node: this.#owner.node }, ALONE);
+    else log.info({ channel: key, epoch: this.#owner.epoch }, 'this machine feeds the channel');
     onDue();
   }
 
@@ -317,18 +389,22 @@ export class SharedAudio implements Leased {
   #lookCaughtUp(): void {
     if (this.#phase !== 'following' || !this.#playsOwn || this.#giving.isHandingOver) return;
     const { audio } = this.channel;
-    const { names } = this.#phases;
     const own = audio.tape;
-    const there = this.#link.audio.tape;
     if (own !== undefined && audio.listeners > 0) {
-      // What lingers of another owner's tape says nothing.
-      if (there === undefined || there.head === there.tail || !this.#link.audio.isAnswered) {
+      if (!this.#isThere) {
         this.#link.audio.want(true);
         return;
       }
-      if (canGoOn(there.name, names.nameOf(own), own.head) && there.head < own.head) return;
+      const there = this.#link.audio.tape!;
+      if (canGoOn(there.name, this.#phases.names.nameOf(own), own.head) && there.head < own.head) return;
     }
     this.#leaveOwn();
+  }
+
+  /** Whether all is here that the owner had of its tape when it was asked: who goes on with that begins at its edge. What lingers of another owner's says nothing. */
+  get #isThere(): boolean {
+    const { tape, isAnswered } = this.#link.audio;
+    return isAnswered && tape !== undefined && tape.head > tape.tail && tape.head >= tape.comesTo;
   }
 
   /** Its own tape is played no more. */

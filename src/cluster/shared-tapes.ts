@@ -155,6 +155,11 @@ export class SharedTapes {
     return this.#audios.get(channel)?.elsewhere;
   }
 
+  /** As SharedAudio has it. */
+  lostOwner(channel: string): string {
+    return this.#audios.get(channel)?.lost ?? '';
+  }
+
   /** Who feeds which channel, for an operator. */
   get owners(): readonly {
     readonly channel: string;

@@ -37,30 +37,28 @@ export interface FormerOwner {
 const OFFERS_MS = 700;
 /** The same of an owner that seems to be lost. */
 const LOST_MS = 200;
-/** Between two questions to one that has the tape, and how many follow the first. */
+/** Between two questions to one that has the tape, how many follow the first, and how long all of that may take. */
 const RETRY_MS = 150;
 const RETRIES = 8;
+const THERE_MS = 3000;
 /** Marks of the owner before this one that nobody was sent. */
 const MARKS_UNSEEN = 1000;
 
 /**
  * Puts the tape onto the channel's audio here; nothing, where nobody has one. Never rejects.
- * @param audio which nobody feeds @param here what has come of the tape to this node
+ * @param audio which nobody feeds @param here what has come of the tape to this node @param former null: no other node is asked
  */
 export async function takeOver(
   audio: ChannelAudio,
   here: LinkedAudio,
-  { url: beforeUrl, epoch, isLost, isThere }: FormerOwner,
+  former: FormerOwner | null,
   parts: TakeoverParts,
 ): Promise<void> {
   const { clock, names, onError } = parts;
   const make = () => new TapeReturns({ clock, has: (channel) => channel === audio.key, isFar: true, onError });
   const [whole, most] = [make(), make()];
   try {
-    const handing =
-      beforeUrl === '' ? undefined : handedOver(audio.key, whole, beforeUrl, epoch, isThere ? RETRIES : 0, parts);
-    const handed = isLost ? ((await Promise.race([handing, pause(LOST_MS)])) ?? undefined) : await handing;
-    const there = handed ?? (await mostOf(audio.key, most, isLost ? beforeUrl : '', parts));
+    const there = former === null ? undefined : await thereOf(audio.key, former, whole, most, parts);
     const own = ownOf(audio, here, names);
     const isMore = there !== undefined && (there.fed !== null || own === undefined || isBetter(there, own));
     numberMarksFrom(Math.max(whole.lastMark, most.lastMark, here.lastMark) + MARKS_UNSEEN);
@@ -79,6 +77,19 @@ export async function takeOver(
     whole.close();
     most.close();
   }
+}
+
+/** What another node has of it: all, where it hands that over; else the most that one has. */
+async function thereOf(
+  channel: string,
+  { url, epoch, isLost, isThere }: FormerOwner,
+  whole: TapeReturns,
+  most: TapeReturns,
+  parts: TakeoverParts,
+): Promise<ReturnedTape | undefined> {
+  const handing = url === '' ? undefined : handedOver(channel, whole, url, epoch, isThere ? RETRIES : 0, parts);
+  const mostMs = isLost ? LOST_MS : THERE_MS;
+  return (await Promise.race([handing, pause(mostMs)])) ?? (await mostOf(channel, most, isLost ? url : '', parts));
 }
 
 /** What there is here of the tape. */

@@ -9,7 +9,7 @@ import { KEY } from '../base/key.js';
 import { choice, list, onAnyMap, seconds, section, text, webUrl, whole } from './field.js';
 
 export const ALERT_EVENTS = [
-  ...(['source-lost', 'no-audio', 'silence', 'bitrate-off', 'no-titles'] as const),
+  ...(['source-lost', 'no-audio', 'silence', 'bitrate-off', 'no-titles', 'tape-lost'] as const),
   ...(['store-fault', 'disk-slow', 'disk-full', 'certificate', 'limit-near', 'process-died'] as const),
 ] as const;
 export type AlertEvent = (typeof ALERT_EVENTS)[number];

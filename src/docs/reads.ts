@@ -103,7 +103,10 @@ export function polls(): Json {
       summary: 'What one listener hears now',
       description: LISTENER_HINT,
       parameters: [sync, type, ifNoneMatch],
-      responses: cached(JSON_TYPE, ref('ChannelRecord'), 'private, no-cache', 'It has not heard a title yet.'),
+      responses: {
+        ...cached(JSON_TYPE, ref('ChannelRecord'), 'private, no-cache', 'It has not heard a title yet.'),
+        ...refused('unavailable', 'The process or machine that has its stream is not reached for now.', CORS),
+      },
     }),
   };
 }

@@ -5,6 +5,7 @@
  * Invariant: whatever the other end sends, the link works or is closed. Owns its stream.
  */
 
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { PING } from './message-types.js';
@@ -16,9 +17,9 @@ import { type MessageReader, WireError, WireReader } from './wire.js';
 const MOST_QUEUED_BYTES = 1024 * 1024;
 /** What is sent in any case waits up to here: another machine that takes no more is gone. */
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
-/** Between machines: how often a link sends at least a ping, and how long it may be silent before it counts as dead, whatever TCP says. */
-const PING_MS = 1000;
-const SILENT_MS = 3000;
+/** Between machines: how often a link sends at least a ping, and how long it may be silent: it counts as dead within 3 s then, whatever TCP says. */
+const PING_MS = 500;
+const SILENT_MS = 2500;
 /** A write of its own costs as much as copying some KiB. */
 const MOST_COPIED_BYTES = 2048;
 
@@ -41,6 +42,13 @@ export interface LinkOptions {
 /** The other end says nothing any more. */
 export class LinkSilent extends Error {
   override readonly name = 'LinkSilent';
+  /** Its address. */
+  readonly peer: string;
+
+  constructor(message: string, { remoteAddress = '', remotePort = 0 }: Partial<Socket>) {
+    super(message);
+    this.peer = `${remoteAddress}:${remotePort}`;
+  }
 }
 
 export class LinkConnection implements AlarmHandler {
@@ -98,6 +106,11 @@ export class LinkConnection implements AlarmHandler {
     return this.#isClosed;
   }
 
+  /** When something came last, monotonic milliseconds, where it is looked whether the other end is there. */
+  get heardMs(): number {
+    return this.#heardMs;
+  }
+
   /** Whether the other end does not keep up: wait for `onDrain`. */
   get isFull(): boolean {
     return this.#stream.writableLength + this.#writer.waitingBytes >= this.#mostQueuedBytes;
@@ -124,7 +137,7 @@ export class LinkConnection implements AlarmHandler {
     const bytes = this.#writer.take();
     if (bytes === null || this.#isClosed) return;
     this.#stream.write(bytes);
-    if (this.#stream.writableLength > MOST_WAITING_BYTES) this.#break(new LinkSilent('it takes nothing any more'));
+    if (this.#stream.writableLength > MOST_WAITING_BYTES) this.#break('it takes nothing any more');
   }
 
   /** Says that this end is there, and looks whether the other one is. */
@@ -132,8 +145,8 @@ export class LinkConnection implements AlarmHandler {
     if (this.#isClosed) return;
     // Who stood still itself has not listened.
     if (nowMs - this.#dueMs > PING_MS) this.#heardMs = nowMs;
-    if (nowMs - this.#heardMs > SILENT_MS) {
-      this.#break(new LinkSilent(`nothing has come for ${SILENT_MS} ms`));
+    if (nowMs - this.#heardMs >= SILENT_MS) {
+      this.#break(`nothing has come for ${SILENT_MS} ms`);
       return;
     }
     this.begin(PING).end();
@@ -147,9 +160,9 @@ export class LinkConnection implements AlarmHandler {
     this.#alarm = clock.alarm(this.#dueMs, this);
   }
 
-  #break(error: Error): void {
+  #break(reason: string): void {
     if (this.#isClosed) return;
-    this.#onBroken(error);
+    this.#onBroken(new LinkSilent(reason, this.#stream as Partial<Socket>));
     this.close();
   }
 

@@ -44,7 +44,8 @@ interface KnownTitle extends CopiedTitle {
 
 export class SessionCopy implements ReadableSession {
   readonly metaid: string;
-  readonly place: SessionPlace;
+  /** Over another link between two machines its times are a little different. */
+  place: SessionPlace;
   readonly id: string;
   readonly channel: string;
   readonly mount: string;

@@ -240,6 +240,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     const { published } = followed;
     const isPublished = published instanceof SessionCopy && published.id === state.id;
     const copy = followed.copy ?? (isPublished ? published : new SessionCopy(metaid, place, state));
+    copy.place = place;
     // Of a session that has ended watchers are given nothing more: what the copy learns now is for polls.
     if (isPublished && !plays(place)) followed.published = publishedOf(published);
     const { written, heard } = copy.catchUp(state);

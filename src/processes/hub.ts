@@ -172,6 +172,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
         };
       },
       listenersOf: (channel) => core.tallies.tally(LISTENERS_OF_CHANNELS).count(channel),
+      lostOwner: (channel) => shared?.lostOwner(channel) ?? '',
     },
     metrics.registry,
   );

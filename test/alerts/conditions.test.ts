@@ -7,7 +7,7 @@ import type { AlertFacts, ChannelCondition } from '../../src/alerts/facts.js';
 const DAY_MS = 86_400_000;
 const THRESHOLDS = { slowSaveMs: 1000, freeMegabytes: 256, certificateDays: 14, limitPercent: 90 };
 const CHANNEL: ChannelCondition = {
-  ...{ key: 'jazz', station: 'house', missingMs: 0, isSilence: false, lost: null },
+  ...{ key: 'jazz', station: 'house', missingMs: 0, isSilence: false, lostOwner: '', lost: null },
   ...{ onAir: { kind: 'encoder', offKbps: null }, titleAgeMs: 0, mostTitleAgeMs: 0 },
 };
 const FACTS: AlertFacts = {
@@ -29,6 +29,7 @@ t.test('of a channel', async (t) => {
   t.strictSame(ofChannel({ lost: 'encoder' }), [['source-lost', 'jazz', 'warning']]);
   t.strictSame(ofChannel({ isSilence: true }), [['silence', 'jazz', 'critical']]);
   t.strictSame(ofChannel({ onAir: { kind: 'pull', offKbps: 64 } }), [['bitrate-off', 'jazz', 'warning']]);
+  t.strictSame(ofChannel({ lostOwner: 'b' }), [['tape-lost', 'jazz', 'critical']]);
   t.strictSame(ofChannel({ titleAgeMs: 1e9 }), [], '0 minutes: never');
   t.strictSame(ofChannel({ titleAgeMs: 59_999, mostTitleAgeMs: 60_000 }), []);
   t.strictSame(ofChannel({ titleAgeMs: 60_000, mostTitleAgeMs: 60_000 }), [['no-titles', 'jazz', 'warning']]);

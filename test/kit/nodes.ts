@@ -32,6 +32,8 @@ export interface NodeSetting {
   readonly env?: NodeJS.ProcessEnv;
   /** Of channel `live`. */
   readonly maxListeners?: number;
+  /** Other nodes come to its tapes by way of `proxyPort`. */
+  readonly isBehindProxy?: boolean;
   /** Added to its configuration. */
   readonly more?: string;
 }
@@ -46,10 +48,12 @@ export class ClusterNode {
   readonly name: string;
   readonly port: number;
   readonly tapesPort: number;
+  /** A free port in front of that. */
+  readonly proxyPort: number;
   readonly folder: string;
   readonly host: Host | null;
   readonly #t: Test;
-  readonly #address: string;
+  readonly #tapesUrl: string;
   readonly #yaml: string;
   readonly #env: NodeJS.ProcessEnv;
   #process: ServerProcess | null = null;
@@ -66,12 +70,13 @@ export class ClusterNode {
     } = setting;
     const address = host?.address ?? '127.0.0.1';
     this.host = host ?? null;
-    this.#address = address;
     this.#env = setting.env ?? {};
     this.#t = t;
     this.name = name;
     this.port = port;
     this.tapesPort = port + 2;
+    this.proxyPort = port + 3;
+    this.#tapesUrl = `http://${address}:${setting.isBehindProxy ? this.proxyPort : this.tapesPort}`;
     this.folder = tempFolder(t);
     const listed = sources.map((source) => {
       if (source === 'encoder') return `{ type: encoder, password: demo-source, ${encoder} }`;
@@ -90,7 +95,7 @@ ${ClusterNode.#wayTo(common)}
   node: ${name}
   sources: ${mayFeed}
   answerSeconds: 0.5
-  tapes: { host: ${address}, port: ${this.tapesPort}, secret: 'env:CLUSTER_SECRET' }
+  tapes: { host: ${address}, port: ${this.tapesPort}, advertise: '${this.#tapesUrl}', secret: 'env:CLUSTER_SECRET' }
 stations:
   house:
     channels:
@@ -100,7 +105,7 @@ ${more}`;
 
   static #wayTo(common: CommonPlace): string {
     if (common === null) return '';
-    if (common instanceof ClusterNode) return `  origins: ['http://${common.#address}:${common.tapesPort}']`;
+    if (common instanceof ClusterNode) return `  origins: ['${common.#tapesUrl}']`;
     if (common instanceof RedisServer) return `  url: ${common.url}`;
     // The URL has what a Sentinel does not say; its place is of no account.
     return `  url: redis://nowhere.invalid:1/0\n  sentinels: ['${common.sentinel}']\n  master: ${common.name}`;

@@ -10,7 +10,10 @@ const CHANGE_SECONDS = 4 * 3600;
 
 /** Sources → the rotated tests that are about them, by what stands behind `test/`. */
 const ABOUT = [
-  [/^src\/(cluster|link)\//, /^nodes |^behaviour\/cluster-titles|cluster-stops|^e2e\/(origins|other-version)|^link\//],
+  [
+    /^src\/(cluster|link)\//,
+    /^nodes |^behaviour\/cluster-titles|cluster-stops|^e2e\/(origins|other-version|silent-links)|^link\//,
+  ],
   [
     /^src\/(processes|app)\//,
     /^workers |hostile-workers|long\/processes|other-version|reload-deaths|^e2e\/(start|systemd)/,

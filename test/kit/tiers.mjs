@@ -78,7 +78,10 @@ const CHANGE_MINUTES = { pairs: '1,0.7', alone: '1.5' };
 const ROTATED = [
   {
     programs: [
-      ...files('e2e', 'alerts backup clock cluster-example faults firefox log monitoring ogg origins package'),
+      ...files(
+        'e2e',
+        'alerts backup clock cluster-example faults firefox log monitoring ogg origins package silent-links',
+      ),
       ...files('long', 'encoders-ffmpeg encoders-libshout aac-joins firefox generated-clients'),
       ...files('cli', 'bench cluster'),
       ...files('audio', 'delay-line framer ogg-link-end'),

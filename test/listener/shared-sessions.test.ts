@@ -402,6 +402,24 @@ t.test('a watcher that comes while a session is out of sight gets its title when
   t.same(given, [['v1'], ['v1']], 'and who had it does not again');
 });
 
+t.test(
+  'a session that comes back over a link to another machine has a little other times there: it is polled as before',
+  async (t) => {
+    const { cluster, other, session } = await setUp(t);
+    const { peer } = other.watch('m', 'audio');
+    await cluster.settle();
+    for (let i = 0; i < 3; i++) {
+      cluster.cut(0);
+      await cluster.settle();
+      Object.assign(session, { sinceMs: session.sinceMs + 0.2 });
+      cluster.join(0);
+      await cluster.settle();
+      t.equal((await other.directory.get('m'))?.id, session.id);
+    }
+    t.equal(peer.sent.length, 1, 'and its watcher is not given its title again');
+  },
+);
+
 t.test('a title that watchers missed of a session that has ended they get of the next one', async (t) => {
   const { clock, cluster, owner, other, session } = await setUp(t);
   const { peer } = other.watch('m', 'audio');
