@@ -230,6 +230,7 @@ export class ClusterEngine implements Engine {
 
   async #turn(shared: SharedChannel, decide: (state: ChannelState) => Change | null): Promise<Change | null> {
     for (;;) {
+      await this.#link.awake();
       await shared.settled;
       const log = this.#log;
       if (log === null || shared.unsent.length > 0) return await this.#commitHere(shared, decide, null, '');
@@ -238,7 +239,10 @@ export class ClusterEngine implements Engine {
       const id = this.#newId();
       const made = await this.#sender.commit(log, shared, this.#ordered(shared, change.state), change, id);
       if (made !== null) return made;
-      if (log.isLost) return await this.#commitHere(shared, decide, change, id);
+      if (log.isLost) {
+        await this.#link.awake();
+        return await this.#commitHere(shared, decide, change, id);
+      }
     }
   }
 

@@ -9,6 +9,7 @@ import { type BadEntry, type BadLast, type LogBell, type LogEntry, readEntry, re
 import type { Ordered } from './ordered.js';
 import { nodeName } from './ordered-schema.js';
 import type { CommitAnswer, LogArgs, Pairs, SharedLog } from './shared-log.js';
+import { Standstill } from './standstill.js';
 
 /** How far a node has come in the log. */
 export interface LogPlace {
@@ -74,6 +75,9 @@ export class NodeLink {
   #isClosed = false;
   #running: Promise<void> | null = null;
   #retry: (() => void) | null = null;
+  readonly #standstill = new Standstill();
+  /** The connection was lost where this process stood still: what came meanwhile is being read. */
+  #waking: { readonly over: Promise<void>; readonly end: () => void } | null = null;
 
   constructor(parts: NodeLinkParts) {
     this.#parts = parts;
@@ -82,6 +86,11 @@ export class NodeLink {
   /** Since when what was read of the log is not known to be all of it, monotonic milliseconds. */
   get readMs(): number {
     return this.#readMs;
+  }
+
+  /** Resolves, where this process stood still and has lost its connection by that, when it knows what came meanwhile, or that there is no way to it; else at once. */
+  async awake(): Promise<void> {
+    await this.#waking?.over;
   }
 
   /** Begins to join. Resolves after the first attempt, however it has ended. */
@@ -94,7 +103,9 @@ export class NodeLink {
   /** Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#standstill.close();
     this.#log?.close();
+    this.#wake();
     this.#retry?.();
     await this.#running;
   }
@@ -165,10 +176,29 @@ export class NodeLink {
     this.#isFromStart = false;
     this.#seq = Math.max(this.#seq, seq);
     this.#parts.onCaughtUp(isOther);
+    this.#wake();
+  }
+
+  #onLost(reason: Error): void {
+    const isSecond = this.#waking !== null;
+    this.#wake();
+    if (!isSecond && !this.#isClosed && this.#standstill.isRecent) {
+      let end: () => void = () => undefined;
+      const over = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      this.#waking = { over, end };
+    }
+    this.#parts.onLost(reason);
+  }
+
+  #wake(): void {
+    this.#waking?.end();
+    this.#waking = null;
   }
 
   async #join(): Promise<void> {
-    const { open, place, lastStamp, wallMs, onJoined, onLost, onClock } = this.#parts;
+    const { open, place, lastStamp, wallMs, onJoined, onClock } = this.#parts;
     let log: SharedLog | null = null;
     try {
       log = checkedLog(await open());
@@ -185,13 +215,14 @@ export class NodeLink {
       this.#joined = { seq, isOther: epoch !== mine };
       this.#misses = false;
       this.#log = log;
-      log.onLost = onLost;
+      log.onLost = (reason) => this.#onLost(reason);
       if (log.isLost) throw new Error('the connection was lost');
       onJoined({ log, epoch, isOther: epoch !== mine, last });
     } catch (error) {
       this.#log = null;
       log?.close();
-      if (!this.#isClosed) onLost(error as Error);
+      this.#wake();
+      if (!this.#isClosed) this.#parts.onLost(error as Error);
     }
   }
 

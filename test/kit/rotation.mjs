@@ -12,7 +12,7 @@ const CHANGE_SECONDS = 4 * 3600;
 const ABOUT = [
   [
     /^src\/(cluster|link)\//,
-    /^nodes |^behaviour\/cluster-titles|cluster-stops|^e2e\/(origins|other-version|silent-links)|^link\//,
+    /^nodes |^behaviour\/cluster-titles|cluster-stops|^e2e\/(origins|other-version|silent-links|woken-node)|^link\//,
   ],
   [
     /^src\/(processes|app)\//,

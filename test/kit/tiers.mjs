@@ -80,7 +80,7 @@ const ROTATED = [
     programs: [
       ...files(
         'e2e',
-        'alerts backup clock cluster-example faults firefox log monitoring ogg origins package silent-links',
+        'alerts backup clock cluster-example faults firefox log monitoring ogg origins package silent-links woken-node',
       ),
       ...files('long', 'encoders-ffmpeg encoders-libshout aac-joins firefox generated-clients'),
       ...files('cli', 'bench cluster'),
