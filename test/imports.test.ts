@@ -68,6 +68,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
       'config/field.ts',
       'config/secret.ts',
     ],
+    'cluster/channel-settings.ts',
     ...['cli/archive.ts', 'cli/cluster.ts', 'cli/records.ts', 'setup/azuracast.ts'],
     ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts', 'http/admin/bodies.ts'],
     ...['metadata/record-schema.ts', 'now-playing/state-schema.ts', 'cluster/checked-log.ts', 'cluster/leases.ts'],

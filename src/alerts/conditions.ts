@@ -1,5 +1,6 @@
 /** What is wrong, found in the facts of one moment. Pure; whether it is worth an alert is up to alert-board.ts. */
 
+import { WRONG_CLOCK_MS } from '../base/clock.js';
 import type { AlertsConfig } from '../config/alerts.js';
 import type { Condition } from './condition.js';
 import type { AlertFacts, ChannelCondition, LimitFacts } from './facts.js';
@@ -24,6 +25,7 @@ export function conditionsOf(facts: AlertFacts, thresholds: Thresholds): Conditi
       fields: { address, expires, daysLeft: days },
     });
   }
+  ofClock(facts, found);
   for (const limit of facts.limits) ofLimit(limit, thresholds, found);
   for (const [process, times] of Object.entries(facts.died)) {
     if (times === 0) continue;
@@ -80,6 +82,14 @@ function ofLimit({ limit, channel, count, most }: LimitFacts, { limitPercent }: 
     summary: `${isChannels ? `Channel ${channel}: ` : 'limits.'}${limit}: ${count} of ${most} are in use`,
     fields: { limit, count, most },
   });
+}
+
+function ofClock({ skewMs }: AlertFacts, found: Condition[]): void {
+  if (Math.abs(skewMs) < WRONG_CLOCK_MS) return;
+  const aheadSeconds = Math.round(skewMs / 100) / 10;
+  const off = `${Math.abs(aheadSeconds)} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of the cluster`;
+  const summary = `The clock of this machine is ${off}`;
+  found.push({ event: 'clock-wrong', subject: '', severity: 'warning', summary, fields: { aheadSeconds } });
 }
 
 function ofDisk(

@@ -44,6 +44,8 @@ export interface AlertFacts {
   /** Unix milliseconds. */
   readonly wallMs: number;
   readonly channels: readonly ChannelCondition[];
+  /** How far this machine's clock is ahead of the cluster's; 0: it is in none. */
+  readonly skewMs: number;
   /** Why the store cannot be used. */
   readonly storeFault: string | null;
   /** The slowest save of the last minute, those under way included, milliseconds. */

@@ -67,6 +67,7 @@ export class AlertFactsReader {
       channels: config.order.flatMap(({ station, channels }) =>
         channels.map((key) => this.#channel(station, key, nowMs, wallMs)),
       ),
+      skewMs: clock.skewMs,
       storeFault: storeFault(),
       slowestSaveMs: saves.slowestMs(),
       freeBytes: this.#freeBytes,

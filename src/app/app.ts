@@ -31,7 +31,7 @@ import type { Network } from './network.js';
 import { Reload } from './reload.js';
 import { ListenerCounting, makeRecorder } from './statistics.js';
 import { waitForEnd, waitForFiles } from './stop-steps.js';
-import { silenceWatch, storeWatch, turnWatch } from './watches.js';
+import { clockWatch, silenceWatch, storeWatch, turnWatch } from './watches.js';
 import { Worker } from './worker.js';
 import { observeWorker } from './worker-metrics.js';
 
@@ -239,7 +239,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   const housekeeping = new Housekeeping(clock, [
     (nowMs) => worker.tidy(nowMs),
     (nowMs) => hub.tidy(nowMs),
-    ...(hub.cluster === null ? [] : [clusterWatch(hub.cluster)]),
+    ...(hub.cluster === null ? [] : [clusterWatch(hub.cluster), clockWatch(clock, log)]),
     () => counting.tidy(),
     () => recorder.look(),
     (nowMs) => hubAdmin.tidy(nowMs),

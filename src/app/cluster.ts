@@ -2,15 +2,18 @@
 
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { Clock } from '../base/clock.js';
+import { type Clock, WRONG_CLOCK_MS } from '../base/clock.js';
 import { AddressList } from '../base/ip.js';
+import type { ChannelSettings, Difference } from '../cluster/channel-settings.js';
 import { ClusterEngine } from '../cluster/cluster-engine.js';
+import { ClusterTime } from '../cluster/cluster-time.js';
 import { HeldLog } from '../cluster/held-log.js';
 import { RedisLog } from '../cluster/redis-log.js';
 import { RemoteLog } from '../cluster/remote-log.js';
 import type { SharedLog } from '../cluster/shared-log.js';
 import { SharedTapes, type SharedTapesParts } from '../cluster/shared-tapes.js';
 import { askForLog } from '../cluster/tape-client.js';
+import type { LoadedConfig } from '../config/load.js';
 import type { ClusterConfig } from '../config/schema.js';
 import type { ClusterPlace, ClusterReport } from '../link/admin-reports.js';
 import { LinkSilent } from '../link/connection.js';
@@ -80,7 +83,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
     ...{ store: watchedStore(core, parts), sequence, has },
     options: { node, logEntries: cluster.logChanges, waitingChanges: cluster.waitingChanges },
     open: wayToLog(cluster, clock),
-    wallMs: () => clock.wallMs(),
+    makeTime: (skewMs) => new ClusterTime(clock, skewMs),
     deliver: (channel, change, isOwn) => (isOwn ? onChange(channel, change) : onForeignChange(channel, change)),
     onReached: (reason) => {
       const isNow = reason === null;
@@ -139,6 +142,8 @@ export function makeSharedTapes(
       mayAsk: peerCheck(cluster),
     },
     onBad: badRecords(repeats),
+    settings: () => settingsOf(config),
+    onDiffers: (difference) => log.warn({ ...difference }, 'a channel is not configured alike at two machines'),
     onNameTwice: () =>
       repeats.warn(
         'cluster name',
@@ -153,6 +158,28 @@ export function makeSharedTapes(
       else repeats.warn('cluster version', { version: error.version }, `${error.message}: its tapes are not taken`);
     },
   });
+}
+
+/** What all machines are to have alike of each channel. */
+function* settingsOf({ stations, cluster }: LoadedConfig): Iterable<readonly [string, ChannelSettings]> {
+  for (const { channels } of Object.values(stations)) {
+    for (const [key, { delaySeconds, metaint, sources }] of Object.entries(channels)) {
+      const types = cluster!.sources ? sources.map(({ type }) => type) : null;
+      yield [key, { delaySeconds, metaint: metaint ?? null, sources: types }];
+    }
+  }
+}
+
+/** What an operator has to put right, a line each. */
+function warningsOf({ clock }: Pick<Core, 'clock'>, place: string, differences: readonly Difference[]): string[] {
+  const { skewMs } = clock;
+  const off = `${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of ${place}`;
+  return [
+    ...(Math.abs(skewMs) < WRONG_CLOCK_MS ? [] : [`the clock of this machine is ${off}`]),
+    ...differences.map(
+      ({ channel, option, node, here, there }) => `channel ${channel}: ${option} is ${here} here, ${there} at ${node}`,
+    ),
+  ];
 }
 
 /** Keeps how far this node has come, now and then. Asked once a second. */
@@ -171,7 +198,7 @@ export function clusterReport(
   engine: ClusterEngine,
   shared: SharedTapes | null,
 ): ClusterReport {
-  const nowMs = clock.wallMs() + engine.aheadMs;
+  const nowMs = clock.wallMs();
   const seconds = (ms: number) => Math.round(ms / 100) / 10;
   return {
     node: config.cluster!.node,
@@ -179,10 +206,11 @@ export function clusterReport(
       place: placeOf(config.cluster!),
       reached: engine.isReached,
       behindSeconds: seconds(engine.behindMs),
-      clockSeconds: Math.round(engine.aheadMs) / 1000,
+      clockSeconds: Math.round(-clock.skewMs) / 1000,
       waitingChanges: engine.waiting,
       position: engine.seq,
     },
+    warnings: warningsOf({ clock }, NAMES[placeOf(config.cluster!)], shared?.differences ?? []),
     nodes: [...(shared?.nodes ?? [])].map(([node, { seenMs }]) => ({
       node,
       seenSeconds: seconds(Math.max(0, nowMs - seenMs)),
@@ -215,7 +243,7 @@ export function observeCluster(
     'airsplice_cluster_clock_seconds',
     'How far the clock of Redis, or of the origin, is before the one of this machine',
     [],
-    (set) => set({}, engine.aheadMs / 1000),
+    (set) => set({}, -engine.time.skewMs / 1000),
   );
   registry.gauge(
     'airsplice_cluster_behind_seconds',

@@ -3,6 +3,7 @@
  * second.
  */
 
+import { type Clock, WRONG_CLOCK_MS } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Channel } from '../channel/channel.js';
@@ -16,6 +17,23 @@ export function storeWatch(store: Store, log: Log): () => void {
     if (fault !== last && fault !== null) log.error({ fault }, 'the store cannot be used: titles are refused');
     if (fault === null && last !== null) log.info('the store can be used again');
     last = fault;
+  };
+}
+
+/** Logs that the wall clock of this machine is not that of the cluster: once for each time that it was set; and that it is right again. */
+export function clockWatch(clock: Pick<Clock, 'skewMs'>, log: Log): () => void {
+  let saidMs = 0;
+  return () => {
+    const { skewMs } = clock;
+    const isWrong = Math.abs(skewMs) >= WRONG_CLOCK_MS;
+    if (isWrong ? Math.abs(skewMs - saidMs) < WRONG_CLOCK_MS : saidMs === 0) return;
+    saidMs = isWrong ? skewMs : 0;
+    if (!isWrong) log.info('the clock of this machine is that of the cluster again');
+    else
+      log.warn(
+        { aheadSeconds: skewMs / 1000 },
+        'the clock of this machine is not that of the cluster: is NTP running?',
+      );
   };
 }
 

@@ -13,6 +13,8 @@ import { Watchdog } from './watchdog.js';
 /** A wake-up costs some 80 µs of CPU wherever it was measured, work or not: 20 ms cost 0.4 % of a core, 40 ms half of that. */
 export const TICK_MS = 40;
 const BUCKETS = 512;
+/** A wall clock that is so far off is wrong: NTP keeps it within a tenth of that. */
+export const WRONG_CLOCK_MS = 500;
 
 /** Something to be woken. `onAlarm` runs at most TICK_MS late; it is free to set a new alarm. */
 export interface AlarmHandler {
@@ -37,8 +39,12 @@ export interface Clock {
   readonly watchdog: Watchdog;
   /** Monotonic milliseconds, for durations. */
   now(): number;
-  /** Unix milliseconds, for what people read. */
+  /** Unix milliseconds, for what people read: by this machine's wall clock, or by what it follows. */
   wallMs(): number;
+  /** From here on `wallMs` is so much ahead of `now`, whatever this machine's wall clock is set to: machines of a cluster have one time (src/cluster). */
+  follow(aheadMs: number): void;
+  /** How far this machine's wall clock is ahead of what it follows, milliseconds; 0: it follows nothing. */
+  readonly skewMs: number;
   /** Calls `onAlarm` on every tick, for ever. */
   everyTick(handler: AlarmHandler): void;
   /** Calls `onAlarm` once when now() ≥ dueMs. */
@@ -114,13 +120,23 @@ export class SystemClock implements Clock {
   readonly #wheel = new Wheel(performance.now(), this.watchdog);
   readonly #timer = setInterval(() => this.#tick(), TICK_MS);
   #lastMs = performance.now();
+  /** Of what it follows; null: it goes by its own wall clock. */
+  #aheadMs: number | null = null;
 
   now(): number {
     return performance.now();
   }
 
   wallMs(): number {
-    return Date.now();
+    return this.#aheadMs === null ? Date.now() : Math.round(performance.now() + this.#aheadMs);
+  }
+
+  follow(aheadMs: number): void {
+    this.#aheadMs = aheadMs;
+  }
+
+  get skewMs(): number {
+    return this.#aheadMs === null ? 0 : Date.now() - this.wallMs();
   }
 
   everyTick(handler: AlarmHandler): void {

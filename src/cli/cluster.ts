@@ -18,6 +18,8 @@ const knownCluster = z.looseObject({
     waitingChanges: z.number(),
     position: z.number(),
   }),
+  /** Absent: it is of an earlier version. */
+  warnings: z.array(z.string()).exactOptional(),
   nodes: z.array(z.looseObject({ node: z.string(), seenSeconds: z.number() })),
   channels: z.array(z.looseObject({ channelkey: z.string(), owner: z.string(), epoch: z.number(), phase: z.string() })),
 });
@@ -44,7 +46,7 @@ export const cluster: RunCommand = async (line, stop) => {
 };
 
 /** The report for a person. */
-export function clusterLines({ ready, node, log, nodes, channels }: KnownCluster): readonly string[] {
+export function clusterLines({ ready, node, log, warnings = [], nodes, channels }: KnownCluster): readonly string[] {
   const { place, reached, behindSeconds, clockSeconds, waitingChanges, position } = log;
   const state = reached
     ? `reached, ${behindSeconds.toFixed(1)} s ago all was known`
@@ -54,6 +56,7 @@ export function clusterLines({ ready, node, log, nodes, channels }: KnownCluster
   return [
     `${printable(node)}: ${ready ? 'ready' : 'not ready'}`,
     `${PLACES[place] ?? printable(place)}: ${state}; change ${position}; ${waitingChanges} wait; its clock is ${clockSeconds.toFixed(3)} s before ours`,
+    ...warnings.map((warning) => `warning: ${printable(warning)}`),
     ...(nodes.length === 0 ? [] : ['', `${column('MACHINE')}${inColumns('SEEN', NUMBER_COLUMNS, true)}`]),
     ...nodes.map((each) => `${column(each.node)}${number(`${each.seenSeconds.toFixed(1)} s`)}`),
     ...(channels.length === 0

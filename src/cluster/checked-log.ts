@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { CheckError, must } from '../metadata/record-schema.js';
+import { CheckError, MAX_MOMENT_MS, must } from '../metadata/record-schema.js';
 import { type LogArgs, LogLost, type Reply, type SharedLog } from './shared-log.js';
 
 /** Of a node, an epoch, an id. */
@@ -19,7 +19,7 @@ const counted = z.int().min(0);
 const pairs = z.array(z.tuple([name, z.string().max(MAX_TEXT)])).max(MAX_PAIRS);
 
 const ANSWERS = {
-  timeMs: z.number().min(0).max(Number.MAX_SAFE_INTEGER),
+  timeMs: z.number().min(0).max(MAX_MOMENT_MS),
   epoch: name.nullable(),
   hello: z.tuple([name, counted, z.int().min(0).max(1)]),
   commit: z.tuple([z.enum(['ok', 'stale', 'done', 'epoch']), counted]),

@@ -16,6 +16,7 @@ import { check } from '../metadata/record-schema.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
 import type { Engine } from '../titles/engine.js';
+import type { ClusterTime } from './cluster-time.js';
 import type { BadEntry, BadLast, LogBell, LogEntry } from './log-entry.js';
 import { type Joined, type LogPlace, NodeLink } from './node-link.js';
 import { NOTHING, type Ordered } from './ordered.js';
@@ -39,7 +40,8 @@ export interface ClusterEngineParts {
   open(): Promise<SharedLog>;
   readonly store: Store;
   readonly sequence: Sequence;
-  wallMs(): number;
+  /** By which all is decided. @param skewMs as it was known last */
+  makeTime(skewMs: number): ClusterTime;
   /** Whether this node has such a channel. */
   has(channel: string): boolean;
   /** @param isOwn whether it was decided here */
@@ -53,7 +55,14 @@ export interface ClusterEngineParts {
   onError(error: unknown): void;
 }
 
+/** Kept with the place: a node that starts while Redis is away goes on by what it knew. */
+interface KeptSkew {
+  readonly skewMs?: number;
+}
+
 const RETRY_SECONDS = 2;
+/** A smaller change of it is not saved. */
+const KEPT_SKEW_STEP_MS = 1000;
 /** Of the store's documents. */
 const PLACE = 'cluster';
 
@@ -74,26 +83,28 @@ export class ClusterEngine implements Engine {
   #log: SharedLog | null = null;
   #place: LogPlace;
   #savedPlace = '';
-  #aheadMs = 0;
+  /** What all nodes have in common. */
+  readonly time: ClusterTime;
+  #savedSkewMs: number;
   #isDelivering = false;
   #isClosed = false;
 
   constructor(parts: ClusterEngineParts) {
     const { options, store, sequence, onError } = parts;
     this.#parts = parts;
-    this.#place = check<LogPlace>(placeSchema, store.document(PLACE)).value ?? { epoch: '', seq: 0, id: '' };
+    const kept = check<LogPlace & KeptSkew>(placeSchema, store.document(PLACE)).value;
+    this.#place = { epoch: kept?.epoch ?? '', seq: kept?.seq ?? 0, id: kept?.id ?? '' };
+    this.#savedSkewMs = kept?.skewMs ?? 0;
+    this.time = parts.makeTime(this.#savedSkewMs);
     this.#link = new NodeLink({
       open: parts.open,
       place: () => this.#place,
       lastStamp: () => sequence.last,
-      wallMs: parts.wallMs,
+      time: this.time,
       onJoined: (joined) => this.#onJoined(joined),
       onEntry: (entry) => this.#onEntry(entry),
       onCaughtUp: (isOther) => this.#onCaughtUp(isOther),
       onLost: (reason) => this.#onLost(reason),
-      onClock: (aheadMs) => {
-        this.#aheadMs = aheadMs;
-      },
     });
     this.#sender = new Sender({ ...options, link: this.#link, sequence, onError });
   }
@@ -166,11 +177,6 @@ export class ClusterEngine implements Engine {
     return this.#log !== null;
   }
 
-  /** How far the clock of Redis is before this one's, milliseconds. */
-  get aheadMs(): number {
-    return this.#aheadMs;
-  }
-
   /** The number of the log's last entry that is known here. */
   get seq(): number {
     return this.#place.seq;
@@ -211,7 +217,9 @@ export class ClusterEngine implements Engine {
 
   /** Keeps how far this node has come, so that it goes on from there after a restart. Now and then, and at the end. Never rejects. */
   async savePlace(): Promise<void> {
-    const place = this.#place;
+    const { skewMs } = this.time;
+    if (Math.abs(skewMs - this.#savedSkewMs) > KEPT_SKEW_STEP_MS) this.#savedSkewMs = skewMs;
+    const place = { ...this.#place, skewMs: this.#savedSkewMs };
     const text = JSON.stringify(place);
     if (text === this.#savedPlace) return;
     await this.#settled();
@@ -253,7 +261,7 @@ export class ClusterEngine implements Engine {
     kept: Change | null,
     keptId: string,
   ): Promise<Change | null> {
-    const { sequence, wallMs, onError } = this.#parts;
+    const { sequence, onError } = this.#parts;
     let stamp: number | null = null;
     try {
       return await shared.commitHere((state) => {
@@ -261,7 +269,7 @@ export class ClusterEngine implements Engine {
         let change = isKept ? kept : decide(state);
         if (change === null) return null;
         if (change.record !== null) {
-          stamp = sequence.issue(wallMs());
+          stamp = sequence.issue(this.time.ms());
           change = stamped(change, stamp);
         }
         return { change, id: isKept ? keptId : this.#newId(), decided: this.#decided(shared) };
@@ -361,8 +369,7 @@ export class ClusterEngine implements Engine {
   }
 
   #decided(shared: SharedChannel) {
-    const { wallMs, options } = this.#parts;
-    return shared.decidedAt(wallMs() + this.#aheadMs, options.node);
+    return shared.decidedAt(this.time.ms(), this.#parts.options.node);
   }
 
   #newId(): string {

@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { checkedLog } from './checked-log.js';
+import type { ClusterTime } from './cluster-time.js';
 import { type BadEntry, type BadLast, type LogBell, type LogEntry, readEntry, readLast } from './log-entry.js';
 import type { Ordered } from './ordered.js';
 import { nodeName } from './ordered-schema.js';
@@ -37,15 +38,14 @@ export interface NodeLinkParts {
   open(): Promise<SharedLog>;
   place(): LogPlace;
   lastStamp(): number;
-  wallMs(): number;
   onJoined(joined: Joined): void;
   /** With consecutive numbers. */
   onEntry(entry: LogEntry | LogBell | BadEntry): void;
   onLost(reason: Error): void;
   /** All that the log had at the joining was read. @param isOther as Joined has it */
   onCaughtUp(isOther: boolean): void;
-  /** How far the clock of the log is before this one's, milliseconds. */
-  onClock(aheadMs: number): void;
+  /** Learns of the log what time it is: at each joining, and as often as it is read. */
+  readonly time: ClusterTime;
 }
 
 /** What one read takes at most, and how long it waits: by then it is known to be alive. */
@@ -53,7 +53,7 @@ const READ_ENTRIES = 100;
 const READ_WAIT_MS = 1000;
 /** A node that has not been here for longer is forgotten: names may come and go. */
 const FORGOTTEN_MS = 86_400_000;
-/** How often the clock is asked. */
+/** How often its clock is asked at a joining: the answer that comes soonest says it best. */
 const CLOCK_ASKS = 3;
 /** When a node was here last, and where it gives its tapes. */
 const NODE = /^(\d{1,15}) (https?:\/\/\S{1,1024})$/;
@@ -198,14 +198,14 @@ export class NodeLink {
   }
 
   async #join(): Promise<void> {
-    const { open, place, lastStamp, wallMs, onJoined, onClock } = this.#parts;
+    const { open, place, lastStamp, time, onJoined } = this.#parts;
     let log: SharedLog | null = null;
     try {
       log = checkedLog(await open());
       const { epoch: mine, seq: mySeq, id } = place();
       const claimed = this.#misses ? [mine, 0, ''] : [mine, mySeq, id];
       const args = [randomUUID(), ...claimed, lastStamp()];
-      onClock(await aheadMs(log, wallMs));
+      for (let i = 0; i < CLOCK_ASKS; i++) await learnTime(log, time);
       const [epoch, seq, goesOn] = await log.hello(args);
       const last = goesOn === 1 ? null : readAll(await log.last(null));
       if (this.#isClosed) throw new Error('it is closed');
@@ -234,6 +234,7 @@ export class NodeLink {
         // An emptied log would be waited for until it is as long again.
         if (performance.now() - checkedMs >= READ_WAIT_MS) {
           if ((await log.epoch()) !== this.#epoch) return log.close();
+          await learnTime(log, this.#parts.time);
           checkedMs = performance.now();
         }
         const replies = await log.entriesAfter(this.#seq, READ_ENTRIES, READ_WAIT_MS);
@@ -258,18 +259,10 @@ export class NodeLink {
   }
 }
 
-/** How far the clock of the log is before this one's, milliseconds: of a few answers the one that came soonest says it best. Rejects as the log does. */
-async function aheadMs(log: SharedLog, wallMs: () => number): Promise<number> {
-  let [best, soonest] = [0, Number.POSITIVE_INFINITY];
-  for (let i = 0; i < CLOCK_ASKS; i++) {
-    const beganMs = wallMs();
-    const timeMs = await log.timeMs();
-    const tookMs = wallMs() - beganMs;
-    if (tookMs >= soonest) continue;
-    soonest = tookMs;
-    best = timeMs - beganMs - tookMs / 2;
-  }
-  return best;
+/** Rejects as the log does. */
+async function learnTime(log: SharedLog, time: ClusterTime): Promise<void> {
+  const askedMs = time.now();
+  time.learn(await log.timeMs(), askedMs, time.now());
 }
 
 function readAll(pairs: Pairs): LastValues {

@@ -15,13 +15,11 @@ export class RemoteFacts {
   /** Since when nothing comes of it here, monotonic milliseconds; +∞: it comes. */
   #lostSinceMs = Number.POSITIVE_INFINITY;
   readonly #clock: Clock;
-  readonly #aheadMs: () => number;
   #said: ChannelFacts | null = null;
 
-  /** @param aheadMs how far the clock of the cluster is before this one's: moments go by that */
-  constructor(clock: Clock, aheadMs: () => number) {
+  /** @param clock its wall clock is the cluster's: moments go by that */
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#aheadMs = aheadMs;
     this.live = new LinkedLive(clock);
   }
 
@@ -75,12 +73,12 @@ export class RemoteFacts {
   #toCluster(ms: number | null): number | null {
     if (ms === null) return null;
     const agoMs = sharedMs(this.#clock, this.#clock.now()) - ms;
-    return Math.round(this.#clock.wallMs() + this.#aheadMs() - agoMs);
+    return Math.round(this.#clock.wallMs() - agoMs);
   }
 
   #toShared(ms: number | null): number | null {
     if (ms === null) return null;
-    const agoMs = Math.max(0, this.#clock.wallMs() + this.#aheadMs() - ms);
+    const agoMs = Math.max(0, this.#clock.wallMs() - ms);
     return sharedMs(this.#clock, this.#clock.now()) - agoMs;
   }
 }

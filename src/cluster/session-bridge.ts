@@ -22,6 +22,7 @@ import {
   REPORT,
   type RelayedType,
   readTimes,
+  SETTINGS,
   SessionWriter,
   STATE,
   TITLE,
@@ -32,6 +33,7 @@ import type { RegistryPort, SessionRegistry } from '../link/session-registry.js'
 import { systemMs } from '../link/shared-time.js';
 import { type MessageReader, WireError } from '../link/wire.js';
 import type { SessionTimes } from '../listener/session-place.js';
+import { type ClusterSettings, MAX_SETTINGS_BYTES, type OtherSettings } from './channel-settings.js';
 import type { ClusterCounts, OtherCounts } from './cluster-counts.js';
 
 export interface SessionBridgeParts {
@@ -39,11 +41,13 @@ export interface SessionBridgeParts {
   /** The other machine's number in the registry. */
   readonly number: number;
   readonly counts: ClusterCounts;
+  readonly settings: ClusterSettings;
+  /** The other machine's name. */
+  readonly node: string;
   /** Whether there is such a channel here. */
   has(channel: string): boolean;
+  /** Its wall clock is the cluster's. */
   readonly clock: Clock;
-  /** Unix milliseconds by the clock of the cluster. */
-  clusterMs(): number;
   onClosed(): void;
   onError(error: unknown): void;
 }
@@ -57,6 +61,7 @@ export class SessionBridge implements MessageHandler {
   readonly #writer: SessionWriter;
   readonly #port: RegistryPort;
   readonly #there: OtherCounts;
+  readonly #otherSettings: OtherSettings;
   /** By the number under which they went there → where they came from. */
   readonly #reports = new Map<number, { readonly worker: number; readonly id: number }>();
   #lastReport = 0;
@@ -69,15 +74,19 @@ export class SessionBridge implements MessageHandler {
     this.#writer = new SessionWriter(this.#connection);
     this.#port = this.#makePort();
     this.#there = parts.counts.enter();
+    this.#otherSettings = parts.settings.enter(parts.node);
     this.#connection.handle(FIRST_SESSION_TYPE, LAST_SESSION_TYPE, this);
-    this.#writer.begin(CLOCKS, 0, '').number(systemMs()).number(parts.clusterMs()).end();
+    this.#writer.begin(CLOCKS, 0, '').number(systemMs()).number(parts.clock.wallMs()).end();
   }
 
-  /** Says how many listen here, where that has changed. Called a few times a second. */
+  /** Says how many listen here, and what channels have, where that has changed. Called a few times a second. */
   say(): void {
     if (this.#connection.isFull) return;
     for (const [channel, count] of this.#parts.counts.news(this.#there)) {
       this.#writer.begin(LISTENERS, 0, channel).whole(count).end();
+    }
+    for (const [channel, text] of this.#parts.settings.news(this.#otherSettings)) {
+      this.#writer.begin(SETTINGS, 0, channel).text(text).end();
     }
   }
 
@@ -92,7 +101,7 @@ export class SessionBridge implements MessageHandler {
     if (type === CLOCKS) {
       if (this.#laterMs !== null) throw new WireError('the clocks are known');
       const there = message.number() - message.number();
-      this.#laterMs = systemMs() - this.#parts.clusterMs() - there;
+      this.#laterMs = systemMs() - this.#parts.clock.wallMs() - there;
       registry.add(number, this.#port);
       return;
     }
@@ -120,6 +129,9 @@ export class SessionBridge implements MessageHandler {
         // The name of what is counted stands in the place of a metaid.
         if (this.#parts.has(metaid)) counts.hear(this.#there, metaid, message.whole());
         break;
+      case SETTINGS:
+        this.#onSettings(metaid, message.text(MAX_SETTINGS_BYTES));
+        break;
       case VERDICT:
         this.#onVerdict(message.whole(), message.text());
         break;
@@ -134,6 +146,14 @@ export class SessionBridge implements MessageHandler {
     this.#parts.registry.remove(this.#parts.number, this.#port);
     this.#parts.counts.leave(this.#there);
     this.#parts.onClosed();
+  }
+
+  #onSettings(channel: string, text: string): void {
+    try {
+      this.#parts.settings.hear(this.#otherSettings, channel, text);
+    } catch (error) {
+      throw new WireError(`what a channel has at ${this.#parts.node}: ${(error as Error).message}`);
+    }
   }
 
   #onVerdict(there: number, verdict: string): void {

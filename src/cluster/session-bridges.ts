@@ -3,6 +3,7 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
 import { FIRST_NODE, type SessionRegistry } from '../link/session-registry.js';
+import type { ClusterSettings } from './channel-settings.js';
 import type { ClusterCounts } from './cluster-counts.js';
 import { SessionBridge } from './session-bridge.js';
 
@@ -11,9 +12,9 @@ export interface SessionBridgesParts {
   /** This machine's name. */
   readonly node: string;
   readonly counts: ClusterCounts;
+  readonly settings: ClusterSettings;
   has(channel: string): boolean;
   readonly clock: Clock;
-  clusterMs(): number;
   ask(url: string): Promise<Duplex>;
   onError(error: unknown): void;
 }
@@ -56,9 +57,9 @@ export class SessionBridges {
     this.#bridges.get(node)?.close();
     let number = this.#numbers.get(node);
     if (number === undefined) this.#numbers.set(node, (number = FIRST_NODE + this.#numbers.size));
-    const { registry, counts, has, clock, clusterMs, onError } = this.#parts;
+    const { registry, counts, settings, has, clock, onError } = this.#parts;
     const bridge: SessionBridge = new SessionBridge(stream, {
-      ...{ registry, number, counts, has, clock, clusterMs, onError },
+      ...{ registry, number, node, counts, settings, has, clock, onError },
       onClosed: () => {
         if (this.#bridges.get(node) === bridge) this.#bridges.delete(node);
       },

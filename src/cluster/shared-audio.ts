@@ -34,8 +34,6 @@ export interface SharedAudioParts extends TakeoverParts {
   readonly mayFeed: boolean;
   /** Whether a channel is fed here only as long as the lease is known to be: Redis answers in less time than that. */
   readonly isFenced: boolean;
-  /** How far the clock of Redis is before this one's, milliseconds. */
-  aheadMs(): number;
   /** Its tape goes on in what `elsewhere` says. */
   onMoved(channel: string): void;
   /** Whether its tape is what workers had of it, as the hub before this one was lost: other nodes may have more. */
@@ -87,7 +85,7 @@ export class SharedAudio implements Leased {
     this.channel = channel;
     this.#phases = parts;
     this.#feeding = new FeedingTime(parts.isFenced, parts.clock.now());
-    this.remote = new RemoteFacts(parts.clock, parts.aheadMs);
+    this.remote = new RemoteFacts(parts.clock);
     this.#link = new OwnerLink({
       ...{ channel: channel.key, clock: parts.clock, onError: parts.onError, onLost: parts.onDue },
       ownerUrl: () => {

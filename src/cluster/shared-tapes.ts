@@ -12,6 +12,7 @@ import type { ChannelFacts } from '../link/control.js';
 import type { HubTallies } from '../link/hub-tallies.js';
 import type { SessionRegistry } from '../link/session-registry.js';
 import type { TapeNames } from '../link/tape-names.js';
+import { type ChannelSettings, ClusterSettings, type Difference } from './channel-settings.js';
 import { ClusterCounts } from './cluster-counts.js';
 import type { ClusterEngine } from './cluster-engine.js';
 import { type LeaseOwner, Leases } from './leases.js';
@@ -52,6 +53,10 @@ export interface SharedTapesParts {
   onMoved(channel: string): void;
   onFacts(channel: string): void;
   onOwned(channel: string): void;
+  /** What the configuration has of the channels. */
+  settings(): Iterable<readonly [channel: string, settings: ChannelSettings]>;
+  /** Another machine has a channel otherwise: once for each change. */
+  onDiffers(difference: Difference): void;
   /** Another machine has this one's name. */
   onNameTwice(): void;
   /** As ClusterEngineParts has it. */
@@ -74,6 +79,7 @@ export class SharedTapes {
   readonly #audios = new Map<string, SharedAudio>();
   readonly #server: TapeServer;
   readonly #bridges: SessionBridges;
+  readonly #settings: ClusterSettings;
   #leases: Leases | null = null;
   #url = '';
   #timer: NodeJS.Timeout | null = null;
@@ -87,15 +93,21 @@ export class SharedTapes {
       ...{ host, port, tls, secret, onError: parts.onError },
       isOwnHost: (host) => this.#url !== '' && host === new URL(this.#url).host,
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
-      onSessions: (node, stream) => this.#bridges.take(node, stream),
+      // Which of two sessions is the newer cannot be said before it is known what time it is.
+      onSessions: (node, stream) =>
+        void (parts.engine.time.isKnown ? this.#bridges.take(node, stream) : stream.destroy()),
       onLog: (stream) => void serveLog(stream, () => parts.engine.open(), parts.clock, parts.onError),
     });
-    const { options, engine, clock, onError } = parts;
+    const { options, clock, onError } = parts;
+    this.#settings = new ClusterSettings({
+      channels: () => parts.settings(),
+      onDiffers: (difference) => parts.onDiffers(difference),
+    });
     this.#bridges = new SessionBridges({
       ...{ registry: parts.sessions, node: options.node, clock, onError },
       counts: new ClusterCounts({ counted: parts.counted, channels: () => parts.channels.keys() }),
+      settings: this.#settings,
       has: (channel) => parts.channels.has(channel),
-      clusterMs: () => clock.wallMs() + engine.aheadMs,
       ask: (url) => askForSessions(url, this.#client),
     });
     this.refresh();
@@ -132,6 +144,7 @@ export class SharedTapes {
   /** The channels have changed in place. */
   refresh(): void {
     const { channels } = this.#parts;
+    this.#settings.refresh();
     for (const [key, audio] of this.#audios) {
       if (channels.get(key) === audio.channel) continue;
       audio.close();
@@ -175,6 +188,11 @@ export class SharedTapes {
     return this.#nodes;
   }
 
+  /** What other machines have otherwise, for an operator. */
+  get differences(): readonly Difference[] {
+    return this.#settings.differences;
+  }
+
   async #lookForNodes(): Promise<void> {
     const { engine, onError } = this.#parts;
     if (!engine.isReached) return;
@@ -216,8 +234,8 @@ export class SharedTapes {
 
   /** Those that are there, by name → where they give what they have. */
   #othersOf(nodes: Awaited<ReturnType<ClusterEngine['nodes']>>): ReadonlyMap<string, string> {
-    const { clock, engine, options } = this.#parts;
-    const nowMs = clock.wallMs() + engine.aheadMs;
+    const { clock, options } = this.#parts;
+    const nowMs = clock.wallMs();
     const others = [...nodes].filter(([node, { seenMs }]) => node !== options.node && nowMs - seenMs <= GONE_MS);
     return new Map(others.map(([node, { url }]) => [node, url]));
   }
@@ -232,7 +250,6 @@ export class SharedTapes {
         return [...this.#othersOf(await engine.nodes()).values()];
       },
       isFenced: answerMs <= MOST_ANSWER_MS,
-      aheadMs: () => engine.aheadMs,
       onDue: () => this.#leases?.poke(),
     });
   }

@@ -10,7 +10,7 @@ import { choice, list, onAnyMap, seconds, section, text, webUrl, whole } from '.
 
 export const ALERT_EVENTS = [
   ...(['source-lost', 'no-audio', 'silence', 'bitrate-off', 'no-titles', 'tape-lost'] as const),
-  ...(['store-fault', 'disk-slow', 'disk-full', 'certificate', 'limit-near', 'process-died'] as const),
+  ...(['store-fault', 'disk-slow', 'disk-full', 'certificate', 'limit-near', 'process-died', 'clock-wrong'] as const),
 ] as const;
 export type AlertEvent = (typeof ALERT_EVENTS)[number];
 

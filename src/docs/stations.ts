@@ -78,6 +78,12 @@ export const CLUSTER_READINESS = shape('What a machine knows of its cluster', {
     waitingChanges: whole('Changes that wait for it.'),
     position: whole('The number of the last change that is known here.'),
   }),
+  warnings: {
+    type: 'array',
+    items: { type: 'string' },
+    description:
+      'What to put right: a clock that is wrong, a channel that another machine has otherwise. It serves all the same.',
+  },
   nodes: {
     type: 'array',
     items: shape('A machine that shares audio', {

@@ -290,6 +290,8 @@ export interface ClusterReport {
     /** The number of the last change that it knows. */
     readonly position: number;
   };
+  /** What an operator has to put right: a clock that is wrong, a channel that another machine has otherwise. */
+  readonly warnings: readonly string[];
   /** When each was here last, as is known there: the machines that share audio. */
   readonly nodes: readonly { readonly node: string; readonly seenSeconds: number }[];
   /** Who feeds what. Empty: audio is not shared. */

@@ -81,9 +81,10 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
 export function readDelayedAudio(pieces: readonly PlainDelayedAudio[], clock: Clock): DelayedAudio | null {
   const [first] = pieces;
   if (first === undefined) return null;
-  const wallMs = clock.wallMs() - clock.now();
-  const links = first.links.map((packets) => new OggLink(packets.map((packet) => Buffer.from(packet, 'base64'))));
   const frames = pieces.flatMap((piece) => piece.frames);
+  // What has come came before now, whatever the clocks of two machines say.
+  const wallMs = Math.max(clock.wallMs(), frames.at(-1)?.arrivedMs ?? 0) - clock.now();
+  const links = first.links.map((packets) => new OggLink(packets.map((packet) => Buffer.from(packet, 'base64'))));
   return {
     line: {
       playedMs: first.playedMs === null ? Number.NaN : first.playedMs - wallMs,

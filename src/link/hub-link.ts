@@ -35,6 +35,8 @@ export interface HubLinkParts extends TapeSenderParts {
   openStamps(): readonly number[];
   readonly storeFault: string | null;
   readonly salts: readonly DaySalt[];
+  /** As control.ts has it; null: each process goes by the wall clock. */
+  readonly aheadMs: number | null;
   onFigures(link: HubLink, figures: MinuteFigures): void;
   readonly adminState: AdminState;
   readonly sessions: SessionRegistry;
@@ -119,10 +121,11 @@ export class HubLink implements ControlHandler<FromWorker> {
   }
 
   #greet(worker: number): void {
-    const { turn, storeFault, salts } = this.#parts;
+    const { turn, storeFault, salts, aheadMs } = this.#parts;
     this.worker = worker;
     this.applied = turn;
     this.#connection.cork();
+    if (aheadMs !== null) this.send({ type: 'time', aheadMs });
     for (const [channel, state] of this.#parts.states()) this.send({ type: 'state', channel, state });
     for (const [channel, facts] of this.#parts.facts()) this.send({ type: 'facts', channel, facts });
     this.send({ type: 'store', fault: storeFault });

@@ -22,6 +22,7 @@ import { HubLink, type HubLinkParts } from './hub-link.js';
 import { HubTallies } from './hub-tallies.js';
 import type { Proposed } from './link-engine.js';
 import { SessionRegistry } from './session-registry.js';
+import { systemMs } from './shared-time.js';
 import { TALLY_PASS_MS } from './tally-messages.js';
 import { TapeNames } from './tape-names.js';
 
@@ -87,6 +88,7 @@ export class HubLinks implements AlarmHandler {
   #turn = 0;
   #storeFault: string | null = null;
   #salts: readonly DaySalt[] = [];
+  #aheadMs: number | null = null;
   #adminState = NO_ADMIN_STATE;
   readonly #tallies: HubTallies;
   #alarm: Alarm;
@@ -119,6 +121,9 @@ export class HubLinks implements AlarmHandler {
       },
       get salts() {
         return links.#salts;
+      },
+      get aheadMs() {
+        return links.#aheadMs;
       },
       onFigures: ({ worker }, figures) => parts.onFigures?.(figures, worker),
       get adminState() {
@@ -190,6 +195,12 @@ export class HubLinks implements AlarmHandler {
       this.#send({ type: 'state', channel, state: this.#parts.engine.state(channel) });
       this.look(channel);
     }
+  }
+
+  /** This process's clock follows another time than before: the workers' do so, too. */
+  shareTime(): void {
+    this.#aheadMs = this.#parts.clock.wallMs() - systemMs();
+    this.#send({ type: 'time', aheadMs: this.#aheadMs });
   }
 
   /** By these all workers count unique listeners from now on. */

@@ -300,10 +300,10 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     for (const observer of this.#observers) observer.onTape();
   }
 
-  /** @param wallMs unix milliseconds */
+  /** @param wallMs unix milliseconds, by the clock of who feeds it: not later than now, whatever that says */
   #noteArrival(wallMs: number, endMs: number): void {
     const { clock } = this.#parts;
-    this.#arrivedMs = Math.max(this.#arrivedMs, clock.now() - (clock.wallMs() - wallMs));
+    this.#arrivedMs = Math.max(this.#arrivedMs, clock.now() - Math.max(0, clock.wallMs() - wallMs));
     this.#arrivals.note(this.#arrivedMs, endMs);
   }
 

@@ -28,6 +28,9 @@ export const CLOCKS = 56;
 /** How many listen to a channel on that machine. */
 export const LISTENERS = 57;
 
+/** What a channel has there that all machines are to have alike (cluster/channel-settings.ts). */
+export const SETTINGS = 58;
+
 /** What the hub passes on to followers: it begins with when the session was opened. */
 export type RelayedType = typeof STATE | typeof TITLE | typeof HEARD;
 

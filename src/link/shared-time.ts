@@ -12,6 +12,11 @@ export function ownMs(clock: Pick<Clock, 'now'>, sharedMs: number): number {
   return sharedMs - systemMs() + clock.now();
 }
 
+/** @param aheadMs of a wall clock, before the system's monotonic clock */
+export function followTime(clock: Pick<Clock, 'now' | 'follow'>, aheadMs: number): void {
+  clock.follow(systemMs() - clock.now() + aheadMs);
+}
+
 /** Milliseconds of the system's monotonic clock, now. */
 export function systemMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;

@@ -32,6 +32,7 @@ import {
 import { LinkEngine, PATIENCE_MS } from './link-engine.js';
 import type { LinkedAudio } from './linked-audio.js';
 import { LinkLost, OpenQuestions, refusalOfLost } from './questions.js';
+import { followTime } from './shared-time.js';
 import { TALLY_MS } from './tally-messages.js';
 import { offerTapes } from './tape-offer.js';
 import { TapeReceiver } from './tape-receiver.js';
@@ -219,6 +220,9 @@ export class WorkerLink implements ControlHandler<FromHub> {
         break;
       case 'facts':
         this.#onFacts(message.channel, message.facts);
+        break;
+      case 'time':
+        followTime(this.#parts.clock, message.aheadMs);
         break;
       case 'salts':
         this.#parts.onSalts?.(message.salts);

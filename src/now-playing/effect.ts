@@ -55,6 +55,11 @@ export function placeMs({ now, onAirSinceMs }: Pick<ChannelState, 'now' | 'onAir
   return Math.min(saidMs, effectAtMs) + offsetMs;
 }
 
+/** How long ago that moment is; less than 0: it will be, by no more than the offset allows: the clock by which it was said may be ahead of this one. */
+export function agoOf(placeMs: number, wallMs: number, offsetMs: number): number {
+  return Math.max(wallMs - placeMs, Math.min(0, -offsetMs));
+}
+
 /** A change of which readers get nothing. */
 export function changeSilently(state: ChannelState, changed: Partial<ChannelState>): Change {
   return { state: { ...state, ...changed, version: state.version + 1 }, record: null, history: [] };

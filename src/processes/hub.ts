@@ -19,7 +19,7 @@ import { MetricRegistry } from '../app/registry.js';
 import { noReloads, observeReloads } from '../app/reload-results.js';
 import { makeRecorder } from '../app/statistics.js';
 import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
-import { silenceWatch, storeWatch, turnWatch } from '../app/watches.js';
+import { clockWatch, silenceWatch, storeWatch, turnWatch } from '../app/watches.js';
 import { ENCODER_CONNECTIONS } from '../app/worker-metrics.js';
 import { SystemClock } from '../base/clock.js';
 import { LISTENERS_OF_CHANNELS, type Mount } from '../channel/mount.js';
@@ -99,6 +99,10 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       MetricRegistry.sum([...(await kept.with(workers, linked)), await metrics.registry.plain()]),
     onLastMetrics: (worker, last) => kept.keep(worker, last),
   });
+  if (hub.cluster !== null) {
+    hub.cluster.time.onMoved = () => links.shareTime();
+    if (hub.cluster.time.isAssumed) links.shareTime();
+  }
   recorder.onSalts = (salts) => links.setSalts(salts);
   links.setSalts(recorder.salts);
   const hubAdmin: HubAdmin = new HubAdmin(core, channels, store, {
@@ -180,7 +184,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   if (boot.offers !== null && boot.number > 1) facts.died('hub');
   const housekeeping = new Housekeeping(clock, [
     (nowMs) => hub.tidy(nowMs),
-    ...(hub.cluster === null ? [] : [clusterWatch(hub.cluster)]),
+    ...(hub.cluster === null ? [] : [clusterWatch(hub.cluster), clockWatch(clock, log)]),
     () => recorder.look(),
     (nowMs) => hubAdmin.tidy(nowMs),
     () => metrics.turn(),

@@ -9,7 +9,7 @@ import type { ListenerFeed } from '../listener/listener-feed.js';
 import type { Sessions } from '../listener/sessions.js';
 import type { TrackRecord } from '../metadata/record.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
-import { currentNext, placeMs, realNow } from '../now-playing/effect.js';
+import { agoOf, currentNext, placeMs, realNow } from '../now-playing/effect.js';
 import type { Change } from '../now-playing/state.js';
 import type { Engine } from './engine.js';
 import type { Moments } from './moments.js';
@@ -78,7 +78,8 @@ export class TitleReaders {
     if (record === null || view === null) {
       if (!hasNext) this.#delay.dropNext(channel);
     } else if (record.type === 'now') {
-      const agoMs = clock.wallMs() - placeMs(state, offsetMs(channel, record.source));
+      const laterMs = offsetMs(channel, record.source);
+      const agoMs = agoOf(placeMs(state, laterMs), clock.wallMs(), laterMs);
       this.#delay.now(view, delayMs(channel) - agoMs, !hasNext);
     } else {
       this.#delay.next(view);

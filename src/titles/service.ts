@@ -14,7 +14,7 @@ import type { Channel } from '../channel/channel.js';
 import type { TrackRecord } from '../metadata/record.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import type { Rate } from '../net/rate.js';
-import { placeMs } from '../now-playing/effect.js';
+import { agoOf, placeMs } from '../now-playing/effect.js';
 import { acceptTitle, type PlainTitle } from '../now-playing/now-playing.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { TrustRules } from '../now-playing/trust.js';
@@ -183,7 +183,8 @@ export class TitleService {
   /** How long ago the audio of the title on air came in, milliseconds; less than 0: it will. */
   #agoMs(channel: string, state: ChannelState, source: TrackRecord['source']): number {
     const { channels, clock } = this.#parts;
-    return clock.wallMs() - placeMs(state, channels.get(channel)!.served.titleOffsetMs(source));
+    const offsetMs = channels.get(channel)!.served.titleOffsetMs(source);
+    return agoOf(placeMs(state, offsetMs), clock.wallMs(), offsetMs);
   }
 
   /** Another source of a channel is on air, or none. */

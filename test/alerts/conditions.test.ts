@@ -12,7 +12,7 @@ const CHANNEL: ChannelCondition = {
 };
 const FACTS: AlertFacts = {
   ...{ wallMs: 1e12, channels: [CHANNEL], storeFault: null, slowestSaveMs: 999, freeBytes: 256e6 },
-  ...{ certificates: [], limits: [], died: {} },
+  ...{ certificates: [], limits: [], died: {}, skewMs: 0 },
 };
 
 const found = (facts: Partial<AlertFacts>) =>
@@ -39,6 +39,16 @@ t.test('of store and disk', async (t) => {
   t.strictSame(found({ storeFault: 'it is gone' }), [['store-fault', '', 'critical']]);
   t.strictSame(found({ slowestSaveMs: 1000 }), [['disk-slow', '', 'warning']]);
   t.strictSame(found({ freeBytes: 256e6 - 1 }), [['disk-full', '', 'critical']]);
+});
+
+t.test('of the clock', async (t) => {
+  const wrong = [['clock-wrong', '', 'warning']];
+  t.strictSame(found({ skewMs: 499 }), []);
+  t.strictSame(found({ skewMs: -499 }), []);
+  t.strictSame(found({ skewMs: 500 }), wrong);
+  t.strictSame(found({ skewMs: -500 }), wrong);
+  const [ahead] = conditionsOf({ ...FACTS, skewMs: 600_049 }, THRESHOLDS);
+  t.equal(ahead?.summary, 'The clock of this machine is 600 s ahead of that of the cluster');
 });
 
 t.test('of certificates, limits and processes', async (t) => {

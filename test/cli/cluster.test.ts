@@ -15,7 +15,7 @@ t.test('two machines, one with a file; then without Redis', { skip: noRedis }, a
   const redis = await RedisServer.start(t);
   const [a] = await Promise.all([
     ClusterNode.start(t, 'a', redis, { sources: [900] }),
-    ClusterNode.start(t, 'b', redis, { mayFeed: false }),
+    ClusterNode.start(t, 'b', redis, { mayFeed: false, delaySeconds: 2 }),
   ]);
   const run = (more: readonly string[] = []) => airsplice(['cluster', `http://127.0.0.1:${a.port}`, ...more]);
   await until(
@@ -23,6 +23,14 @@ t.test('two machines, one with a file; then without Redis', { skip: noRedis }, a
     10_000,
     () => 'b is not known',
   );
+  await until(
+    async () => (await run()).out.includes('\nwarning: channel live: delaySeconds is 0 here, 2 at b\n'),
+    10_000,
+    () => 'it is not said what differs',
+  );
+  const named = a.said.split('\n').filter((line) => line.includes('a channel is not configured alike'));
+  t.equal(named.length, 1, 'and once in the log');
+  t.match(JSON.parse(named[0]!), { channel: 'live', option: 'delaySeconds', node: 'b', here: '0', there: '2' });
   const { code, out, err } = await run();
   t.strictSame({ code, err }, { code: 0, err: '' });
   t.match(

@@ -7,6 +7,7 @@ export class FakeClock implements Clock {
   readonly watchdog = new Watchdog(this);
   #nowMs: number;
   #wallMs: number;
+  #aheadMs: number | null = null;
   readonly #wheel: Wheel;
 
   constructor(nowMs = 1_000_000, wallMs = Date.UTC(2026, 10, 20, 12, 37, 28)) {
@@ -20,7 +21,15 @@ export class FakeClock implements Clock {
   }
 
   wallMs(): number {
-    return this.#wallMs;
+    return this.#aheadMs === null ? this.#wallMs : this.#nowMs + this.#aheadMs;
+  }
+
+  follow(aheadMs: number): void {
+    this.#aheadMs = aheadMs;
+  }
+
+  get skewMs(): number {
+    return this.#wallMs - this.wallMs();
   }
 
   everyTick(ringer: AlarmHandler): void {

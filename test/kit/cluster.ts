@@ -2,6 +2,7 @@
 
 import type { Test } from 'tap';
 import { ClusterEngine, type ClusterOptions } from '../../src/cluster/cluster-engine.js';
+import { ClusterTime } from '../../src/cluster/cluster-time.js';
 import type { RedisOptions } from '../../src/cluster/redis.js';
 import { RedisLog } from '../../src/cluster/redis-log.js';
 import type { SharedLog } from '../../src/cluster/shared-log.js';
@@ -51,9 +52,10 @@ export async function startNode(
   const store = options.store ?? new SlowStore();
   const sequence = new Sequence();
   const delivered: TestNode['delivered'] = [];
-  const wallMs = () => Date.now() + node.aheadMs;
+  const clock = new OffClock(() => node.aheadMs);
+  const wallMs = () => clock.wallMs();
   const engine = new ClusterEngine({
-    ...{ store, sequence, wallMs },
+    ...{ store, sequence, makeTime: (skewMs: number) => new ClusterTime(clock, skewMs) },
     options: {
       node: name,
       logEntries: options.logEntries ?? 1000,
@@ -86,6 +88,36 @@ export async function startNode(
   engine.begin();
   t.teardown(() => engine.close());
   return node;
+}
+
+/** The clock of a machine whose wall clock is wrong. */
+class OffClock {
+  readonly #offMs: () => number;
+  #aheadMs: number | null = null;
+
+  constructor(offMs: () => number) {
+    this.#offMs = offMs;
+  }
+
+  now(): number {
+    return performance.now();
+  }
+
+  wallMs(): number {
+    return this.#aheadMs === null ? this.#ownMs : Math.round(this.now() + this.#aheadMs);
+  }
+
+  follow(aheadMs: number): void {
+    this.#aheadMs = aheadMs;
+  }
+
+  get skewMs(): number {
+    return this.#ownMs - this.wallMs();
+  }
+
+  get #ownMs(): number {
+    return Date.now() + this.#offMs();
+  }
 }
 
 /** A push of this title, decided at this time. */

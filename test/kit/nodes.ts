@@ -32,6 +32,7 @@ export interface NodeSetting {
   readonly env?: NodeJS.ProcessEnv;
   /** Of channel `live`. */
   readonly maxListeners?: number;
+  readonly delaySeconds?: number;
   /** Other nodes come to its tapes by way of `proxyPort`. */
   readonly isBehindProxy?: boolean;
   /** Added to its configuration. */
@@ -99,7 +100,7 @@ ${ClusterNode.#wayTo(common)}
 stations:
   house:
     channels:
-      live: { ${setting.maxListeners === undefined ? '' : `maxListeners: ${setting.maxListeners}, `}bitrateKbps: 128, pushTokens: [demo-token], sources: [${listed.join(', ')}] }
+      live: { ${setting.maxListeners === undefined ? '' : `maxListeners: ${setting.maxListeners}, `}delaySeconds: ${setting.delaySeconds ?? 0}, bitrateKbps: 128, pushTokens: [demo-token], sources: [${listed.join(', ')}] }
 ${more}`;
   }
 

@@ -42,7 +42,7 @@ const CHANGE = {
   programs: [
     ...files(
       'e2e',
-      'cluster crash dead-processes chromium ffmpeg-ogg libshout liquidsoap players reload reload-workers',
+      'cluster cluster-clocks crash dead-processes chromium ffmpeg-ogg libshout liquidsoap players reload reload-workers',
     ),
     ...files('e2e', 'restart rolling-restart store sessions workers exception worker-limits'),
     ...files(
@@ -78,10 +78,8 @@ const CHANGE_MINUTES = { pairs: '1,0.7', alone: '1.5' };
 const ROTATED = [
   {
     programs: [
-      ...files(
-        'e2e',
-        'alerts backup clock cluster-example faults firefox log monitoring ogg origins package silent-links woken-node',
-      ),
+      ...files('e2e', 'alerts backup clock cluster-clocks cluster-example faults firefox log monitoring ogg origins'),
+      ...files('e2e', 'package silent-links woken-node'),
       ...files('long', 'encoders-ffmpeg encoders-libshout aac-joins firefox generated-clients'),
       ...files('cli', 'bench cluster'),
       ...files('audio', 'delay-line framer ogg-link-end'),
