@@ -75,13 +75,23 @@ export interface App {
  */
 export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSignal): Promise<App> {
   const report = (error: Error) => log.error({ err: error }, 'the store has a problem');
-  const store = await openLmdbStore(config.data.folder, config.history, report, signal);
-  return startWith(config, store, log, signal);
+  const clock = new SystemClock();
+  const store = await openLmdbStore(config.data.folder, config.history, report, signal, clock).catch((error) => {
+    clock.stop();
+    throw error;
+  });
+  return startWith(config, store, log, signal, clock);
 }
 
 /** The same with a store that is open: it is closed at the stop, and where this rejects. */
-export async function startWith(config: LoadedConfig, store: Store, log: Log, signal?: AbortSignal): Promise<App> {
-  const built = await build(config, store, log, signal);
+export async function startWith(
+  config: LoadedConfig,
+  store: Store,
+  log: Log,
+  signal?: AbortSignal,
+  systemClock = new SystemClock(),
+): Promise<App> {
+  const built = await build(config, store, log, systemClock, signal);
   const { clock, accessLog, hub, network, admissions, addresses, housekeeping, alerts, ready, reload, saveStatistics } =
     built;
   const halt = async (limitMs: number): Promise<readonly unknown[]> => {
@@ -151,8 +161,13 @@ interface Built {
 }
 
 /** Where it rejects nothing is left running, and the store is closed. */
-async function build(config: LoadedConfig, store: Store, log: Log, signal?: AbortSignal): Promise<Built> {
-  const clock = new SystemClock();
+async function build(
+  config: LoadedConfig,
+  store: Store,
+  log: Log,
+  clock: SystemClock,
+  signal?: AbortSignal,
+): Promise<Built> {
   clock.watchdog.longMs = config.log.longTurnMs;
   const ends: (() => unknown)[] = [() => clock.stop()];
   try {

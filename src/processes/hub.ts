@@ -63,7 +63,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   send({ type: boot.offers === null ? 'standby' : 'taking' });
   const offers = boot.offers ?? (await waiting.go());
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
-  const store = await openLmdbStore(config.data.folder, config.history, onStoreError);
+  const store = await openLmdbStore(config.data.folder, config.history, onStoreError, undefined, clock);
   const sequence = new Sequence();
   const faces = new Faces(config);
   const hub: Hub = new Hub(core, { store, sequence, faces });

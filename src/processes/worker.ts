@@ -107,7 +107,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   const connection = new HubConnection(link);
   onHub = () => void connection.open(hub.link);
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
-  const history = openLmdbHistory(config.data.folder, config.history, onStoreError);
+  const history = openLmdbHistory(config.data.folder, config.history, onStoreError, clock);
   worker = new Worker(core, {
     ...{ feed, faces, channels, engine: link.engine, moments, history, accessLog, pace: makePace(core) },
     onJoin: counting.observe,

@@ -4,10 +4,24 @@
  */
 
 import type { Database, RootDatabase } from 'lmdb';
+import type { Clock } from '../base/clock.js';
+import { SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
+import { areFromAhead, LastBegun, MOST_FROM_AHEAD, putBefore } from './from-ahead.js';
 import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP } from './store.js';
 import { type HistoryKey, isSamePlay, parseEntry } from './stored.js';
 
+interface HistoryRange {
+  readonly start: HistoryKey;
+  readonly end: HistoryKey;
+  readonly limit?: number;
+  readonly reverse?: boolean;
+}
+
+/** Of two titles, the one that follows: else what lies ahead was written by a clock that was. */
+const NEXT_WITHIN_MS = 86_400_000;
+/** 2025. */
+const WRITTEN_MS = 1_735_689_600_000;
 /** Sorts after every number. */
 const AFTER_ALL = '\uffff';
 
@@ -15,19 +29,30 @@ export class LmdbHistory {
   readonly database: Database<string, HistoryKey>;
   /** Number of a channel's entries, as they were counted or committed last. */
   readonly counts = new Map<string, number>();
+  /** By which an entry is too old. */
+  readonly time: SteadyTime;
+  readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
+  readonly #begun = new LastBegun();
   readonly #bounds: HistoryBounds;
   readonly #onError: (error: Error) => void;
   /** Channels whose unreadable entry has been reported. */
   readonly #reported = new Set<string>();
 
-  constructor(root: RootDatabase, bounds: HistoryBounds, onError: (error: Error) => void) {
+  constructor(
+    root: RootDatabase,
+    bounds: HistoryBounds,
+    onError: (error: Error) => void,
+    clock: Pick<Clock, 'now' | 'wallMs'>,
+  ) {
     this.database = root.openDB({ name: 'history', encoding: 'string' });
+    this.#clock = clock;
+    this.time = new SteadyTime(clock, this.#knownMs(clock.wallMs()));
     this.#bounds = bounds;
     this.#onError = onError;
   }
 
   read(channel: string, { limit, beforeMs }: HistoryPage): HistoryEntry[] {
-    const wallMs = Date.now();
+    const wallMs = this.time.ms();
     const start = beforeMs === undefined ? [channel, AFTER_ALL] : [channel, beforeMs];
     const range = { start: start as unknown as HistoryKey, end: [channel] as unknown as HistoryKey, reverse: true };
     const page: HistoryEntry[] = [];
@@ -62,13 +87,67 @@ export class LmdbHistory {
   expired(channel: string, count: number): [HistoryKey, string][] {
     const surplus = count - this.#bounds.entries;
     const expired: [HistoryKey, string][] = [];
-    const wallMs = Date.now();
+    const wallMs = this.time.ms();
     for (const { key, value } of this.database.getRange({ ...allOf(channel), limit: PRUNE_STEP })) {
       const entry = expired.length < surplus ? null : this.#entry(channel, value);
       if (entry !== null && !isTooOld(entry, this.#bounds, wallMs)) break;
       expired.push([key, value]);
     }
     return expired;
+  }
+
+  /**
+   * Entries that stand in the future, since they came while the clock was ahead, and the one before them: as they stand, and as they are to stand.
+   * @param fromMs when a title begins that is about to be stored
+   */
+  fromAhead(channel: string, fromMs: number): readonly (readonly [was: HistoryEntry, is: HistoryEntry])[] {
+    const after = { start: [channel, fromMs, AFTER_ALL], end: [channel, AFTER_ALL] } as unknown as HistoryRange;
+    const above = this.#entries(channel, { ...after, limit: MOST_FROM_AHEAD + 1 });
+    const nowMs = this.#clock.now();
+    const isMoved = areFromAhead(above, fromMs, this.time);
+    const agoMs = isMoved ? this.#begun.agoMs(channel, above.at(-1)!.fromMs, nowMs) : 0;
+    this.#begun.note(channel, fromMs, nowMs);
+    if (!isMoved) return [];
+    const before = { start: [channel, fromMs], end: [channel], reverse: true, limit: 2 } as unknown as HistoryRange;
+    const below = this.#entries(channel, before).find((entry) => entry.fromMs < fromMs);
+    const placed = putBefore(above, below, fromMs, agoMs);
+    const moved = above.map((entry, i) => [entry, placed.above[i]!] as const);
+    return below === placed.below ? moved : [[below!, placed.below!], ...moved];
+  }
+
+  #entries(channel: string, range: HistoryRange): HistoryEntry[] {
+    return [...this.database.getRange(range)].flatMap(({ value }) => this.#entry(channel, value) ?? []);
+  }
+
+  /**
+   * The last moment that is known to have been: when the last title of any channel began, but not what lies ahead of the clock by itself. What follows what
+   * came before it in days says that the clock is behind.
+   */
+  #knownMs(wallMs: number): number {
+    let knownMs = Number.NEGATIVE_INFINITY;
+    let channel: string | undefined = this.#lastKey([AFTER_ALL])?.[0];
+    while (channel !== undefined) {
+      // A clock from before this program was written is behind in any case.
+      let lastMs = this.#lastKey([channel, wallMs])?.[1] ?? (wallMs < WRITTEN_MS ? Number.POSITIVE_INFINITY : wallMs);
+      for (const [, fromMs] of this.database.getKeys({
+        start: [channel, wallMs],
+        end: [channel, AFTER_ALL],
+      } as never)) {
+        if (fromMs - lastMs > NEXT_WITHIN_MS) break;
+        lastMs = fromMs;
+      }
+      if (lastMs !== Number.POSITIVE_INFINITY) knownMs = Math.max(knownMs, lastMs);
+      channel = this.#lastKey([channel])?.[0];
+    }
+    return knownMs === Number.NEGATIVE_INFINITY ? wallMs : knownMs;
+  }
+
+  /** The last key before this one, of a channel before it where it names none. */
+  #lastKey(before: readonly unknown[]): HistoryKey | undefined {
+    const end = before.length > 1 ? { end: [before[0]] } : {};
+    const range = { start: before, ...end, reverse: true, limit: 2 } as unknown as HistoryRange;
+    // A reverse range begins at its start.
+    return [...this.database.getKeys(range)].find((key) => before.length > 1 || key[0] !== before[0]);
   }
 
   /** Null: it cannot be read. One damaged entry must not hide the others. */

@@ -14,6 +14,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open as openFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
+import type { Clock } from '../base/clock.js';
 import { retryLater } from '../base/refusal.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 import { copyBeside } from './backup.js';
@@ -22,7 +23,16 @@ import { Disk } from './disk.js';
 import { LmdbFigures } from './lmdb-figures.js';
 import { LmdbHistory } from './lmdb-history.js';
 import { type FolderLock, lockFolder } from './lock.js';
-import type { FigureKey, FigurePage, HistoryBounds, HistoryPage, HistoryStore, Store, StoredFigure } from './store.js';
+import {
+  type FigureKey,
+  type FigurePage,
+  type HistoryBounds,
+  type HistoryPage,
+  type HistoryStore,
+  OWN_CLOCK,
+  type Store,
+  type StoredFigure,
+} from './store.js';
 import { entryText, type HistoryKey, historyKey, parseState, stateText } from './stored.js';
 
 /** In the data folder. */
@@ -36,6 +46,8 @@ export const FILE = 'airsplice.mdb';
 const OPTIONS = { noSubdir: true, overlappingSync: false, eventTurnBatching: false, maxDbs: 8 };
 
 const DEFAULT_BOUNDS: HistoryBounds = { days: 30, entries: 10_000 };
+
+type StoreClock = Pick<Clock, 'now' | 'wallMs'>;
 
 /** Of the file that LMDB itself keeps beside each database. */
 const LOCK_SUFFIX = '-lock';
@@ -57,6 +69,7 @@ interface CommitFailure {
  * @param onError called once for each channel whose history has an unreadable entry (the entry is skipped), for each state of which not all can be
  *   read (the rest is kept), and when the folder had a
  *   store that is gone (a new one begins)
+ * @param clock by which entries are too old
  * @param signal ends the check of the file, which takes longer the larger it is; rejects then
  */
 export async function openLmdbStore(
@@ -64,6 +77,7 @@ export async function openLmdbStore(
   bounds: HistoryBounds = DEFAULT_BOUNDS,
   onError: (error: Error) => void = () => undefined,
   signal?: AbortSignal,
+  clock: StoreClock = OWN_CLOCK,
 ): Promise<Store> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const file = join(folder, FILE);
@@ -75,7 +89,7 @@ export async function openLmdbStore(
       if (existsSync(file + LOCK_SUFFIX)) onError(new Error(`The store ${file} is gone: a new one begins, empty`));
       await make(file);
     }
-    return new LmdbStore(file, lock, bounds, onError);
+    return new LmdbStore(file, lock, bounds, onError, clock);
   } catch (error) {
     await lock.release();
     throw error;
@@ -96,6 +110,7 @@ export function openLmdbHistory(
   folder: string,
   bounds: HistoryBounds = DEFAULT_BOUNDS,
   onError: (error: Error) => void = () => undefined,
+  clock: StoreClock = OWN_CLOCK,
 ): HistoryStore & { close(): Promise<void> } {
   let root: RootDatabase | null = null;
   let history: LmdbHistory | null = null;
@@ -111,7 +126,7 @@ export function openLmdbHistory(
   };
   return {
     history: (channel, page) => {
-      history ??= opened((root) => new LmdbHistory(root, bounds, onError));
+      history ??= opened((root) => new LmdbHistory(root, bounds, onError, clock));
       return history.read(channel, page);
     },
     figures: (kind, scope, page) => {
@@ -151,11 +166,17 @@ class LmdbStore implements Store {
   readonly #underWay = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
-  constructor(file: string, lock: FolderLock, bounds: HistoryBounds, onError: (error: Error) => void) {
+  constructor(
+    file: string,
+    lock: FolderLock,
+    bounds: HistoryBounds,
+    onError: (error: Error) => void,
+    clock: StoreClock,
+  ) {
     this.#root = open({ path: file, ...OPTIONS });
     this.#channels = this.#root.openDB({ name: 'channels', encoding: 'string' });
     this.#documents = this.#root.openDB({ name: 'documents', encoding: 'string' });
-    this.#history = new LmdbHistory(this.#root, bounds, onError);
+    this.#history = new LmdbHistory(this.#root, bounds, onError, clock);
     this.#figures = new LmdbFigures(this.#root);
     this.#disk = new Disk(file);
     this.#lock = lock;
@@ -305,6 +326,13 @@ class LmdbStore implements Store {
       added--;
       wanted.push([formerly, undefined]);
       stored.push([formerly, formerText]);
+    }
+    const begun = history.findLast(({ toMs }) => toMs === null);
+    for (const [was, is] of begun === undefined ? [] : this.#history.fromAhead(channel, begun.fromMs)) {
+      const [key, text] = this.#history.ofPlay(channel, was)!;
+      wanted.push([key, undefined], [historyKey(channel, is), entryText(is)]);
+      stored.push([key, text]);
+      if (is.fromMs !== was.fromMs) stored.push([historyKey(channel, is), undefined]);
     }
     const count = this.#history.count(channel) + added;
     const expired = added <= 0 ? [] : this.#history.expired(channel, count);

@@ -3,13 +3,17 @@
  * still holds can change it.
  */
 
+import type { Clock } from '../base/clock.js';
+import { SteadyTime } from '../base/steady-time.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
+import { areFromAhead, LastBegun, putBefore } from './from-ahead.js';
 import {
   type FigureKey,
   type FigurePage,
   type HistoryBounds,
   type HistoryPage,
   isTooOld,
+  OWN_CLOCK,
   PRUNE_STEP,
   type Store,
   type StoredFigure,
@@ -24,12 +28,15 @@ export class MemoryStore implements Store {
   /** By kind, by scope, by time. */
   readonly #figures = new Map<string, Map<string, Map<number, string>>>();
   readonly #bounds: HistoryBounds;
-  readonly #wallMs: () => number;
+  readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
+  readonly #time: SteadyTime;
+  readonly #begun = new LastBegun();
   #closed = false;
 
-  constructor(bounds: HistoryBounds = { days: 30, entries: 10_000 }, wallMs: () => number = Date.now) {
+  constructor(bounds: HistoryBounds = { days: 30, entries: 10_000 }, clock: Pick<Clock, 'now' | 'wallMs'> = OWN_CLOCK) {
     this.#bounds = bounds;
-    this.#wallMs = wallMs;
+    this.#clock = clock;
+    this.#time = new SteadyTime(clock);
   }
 
   load(channel: string): ChannelState | undefined {
@@ -41,12 +48,31 @@ export class MemoryStore implements Store {
     if (this.#closed) throw new Error('The store is closed');
     this.#texts.set(channel, JSON.stringify(state));
     for (const entry of history) this.#put(channel, structuredClone(entry));
+    const begun = history.findLast(({ toMs }) => toMs === null);
+    if (begun === undefined) return;
+    this.#putInPlace(channel, begun.fromMs);
+    this.#begun.note(channel, begun.fromMs, this.#clock.now());
+  }
+
+  #putInPlace(channel: string, fromMs: number): void {
+    const entries = this.#history.get(channel) ?? [];
+    const above = entries.filter((entry) => entry.fromMs > fromMs);
+    if (!areFromAhead(above, fromMs, this.#time)) return;
+    const rest = entries.filter((entry) => entry.fromMs <= fromMs);
+    const below = rest.findLast((entry) => entry.fromMs < fromMs);
+    const placed = putBefore(above, below, fromMs, this.#begun.agoMs(channel, above.at(-1)!.fromMs, this.#clock.now()));
+    const others = rest.filter((entry) => entry !== below);
+    const all = [...others, ...(placed.below === undefined ? [] : [placed.below]), ...placed.above];
+    this.#history.set(
+      channel,
+      all.sort((one, other) => one.fromMs - other.fromMs),
+    );
   }
 
   history(channel: string, { limit, beforeMs = Number.POSITIVE_INFINITY }: HistoryPage): HistoryEntry[] {
     const entries = this.#history.get(channel) ?? [];
     const page = entries.filter(({ fromMs }) => fromMs < beforeMs).toReversed();
-    return page.filter((entry) => !isTooOld(entry, this.#bounds, this.#wallMs())).slice(0, limit);
+    return page.filter((entry) => !isTooOld(entry, this.#bounds, this.#time.ms())).slice(0, limit);
   }
 
   hasEntry(channel: string, entry: HistoryEntry): boolean {
@@ -107,7 +133,7 @@ export class MemoryStore implements Store {
     this.#history.set(channel, entries);
     if (formerly !== -1) return;
     for (let i = 0; i < PRUNE_STEP; i++) {
-      const isOver = entries.length > this.#bounds.entries || isTooOld(entries[0]!, this.#bounds, this.#wallMs());
+      const isOver = entries.length > this.#bounds.entries || isTooOld(entries[0]!, this.#bounds, this.#time.ms());
       if (isOver) entries.shift();
     }
   }

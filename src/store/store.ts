@@ -3,6 +3,7 @@
  * test/store/contract.ts. The state machine (now-playing/now-playing.ts) owns what is in a ChannelState; a store only keeps it.
  */
 
+import type { Clock } from '../base/clock.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 
 /** How much history is kept of each channel. */
@@ -71,7 +72,8 @@ export interface Store extends HistoryStore, DocumentStore {
    * Commits a channel's state and the history entries that come with it as one transaction; resolves when a kill -9 of this process
    * can no longer lose it. An entry takes the place of one of the same play (`fromMs` and
    * the record's id); but one that is on air does not take that of one that has ended. What is past the bounds goes
-   * in small steps: a few of the oldest entries with each new one.
+   * in small steps: a few of the oldest entries with each new one. Entries that stand in the future, since they came while the clock was ahead, are put
+   * before one that begins now (from-ahead.ts).
    * Rejects when it cannot be made durable; nothing of it is visible then. One save at a time per channel (the caller's duty).
    */
   save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void>;
@@ -93,7 +95,10 @@ export const PRUNE_STEP = 8;
 
 const DAY_MS = 86_400_000;
 
-/** Whether an entry ended too long ago. @param wallMs unix milliseconds */
+/** By which a store throws away, where it is given no other. */
+export const OWN_CLOCK: Pick<Clock, 'now' | 'wallMs'> = { now: () => performance.now(), wallMs: () => Date.now() };
+
+/** Whether an entry ended too long ago. @param wallMs unix milliseconds (base/steady-time.ts) */
 export function isTooOld(entry: HistoryEntry, bounds: HistoryBounds, wallMs: number): boolean {
   return entry.toMs !== null && entry.toMs < wallMs - bounds.days * DAY_MS;
 }

@@ -117,3 +117,62 @@ t.test(
     t.equal(server.ended, 0, server.err);
   },
 );
+
+t.test(
+  'the clock is 40 days ahead for one push, and while a server runs',
+  { skip: FAKETIME_LIBRARY === undefined && 'no libfaketime here', timeout: 120_000 },
+  async (t) => {
+    const folder = tempFolder(t);
+    const port = await freePort();
+    const config = join(folder, 'config.yaml');
+    const offset = join(folder, 'offset');
+    const set = (days: number) => writeFileSync(offset, `+${days * 24 * HOUR_S}\n`);
+    set(0);
+    writeFileSync(config, `data: { folder: ${join(folder, 'data')} }\n${demoYaml('', port)}`);
+    const clock = withFakedClock({ FAKETIME_TIMESTAMP_FILE: offset, FAKETIME_NO_CACHE: '1' });
+    const start = async () => {
+      const server = new ServerProcess(t, port, [config], clock);
+      await server.ready();
+      return server;
+    };
+    const songs: string[] = [];
+    const push = async (server: ServerProcess, song: string) => {
+      songs.push(song);
+      t.equal((await fetch(`${server.base}/metapush/demo/demo-token?song=${song}`)).status, 200, song);
+    };
+    const isKept = async (server: ServerProcess, what: string) => {
+      const history = (await (await fetch(`${server.base}/metadata/channel/demo/history.json?limit=100`)).json()) as {
+        readonly song: string;
+        readonly from: string;
+        readonly to: string | null;
+      }[];
+      t.strictSame(history.map(({ song }) => song).reverse(), songs, `${what}: all, in order`);
+      return history;
+    };
+    let server = await start();
+    for (const song of ['one', 'two', 'three']) await push(server, song);
+    set(40);
+    await push(server, 'ahead');
+    await isKept(server, 'while it is ahead');
+    set(0);
+    await push(server, 'right');
+    await isKept(server, 'when it is right again');
+    await server.end('SIGTERM');
+    set(40);
+    server = await start();
+    // More than are removed with each new entry.
+    for (let i = 0; i < 5; i++) await push(server, `later${i}`);
+    await isKept(server, 'a server whose clock is ahead');
+    await server.end('SIGTERM');
+    set(0);
+    server = await start();
+    for (const song of ['last', 'very-last']) await push(server, song);
+    const history = await isKept(server, 'the next one');
+    for (const [i, { song, from, to }] of history.entries()) {
+      t.ok(Date.parse(from) <= Date.now() + LATE_S * 1000, `${song} is from ${from}`);
+      t.equal(to, history[i - 1]?.from ?? null, `${song} was on air until the next`);
+    }
+    await server.end('SIGTERM');
+    t.equal(server.ended, 0, server.err);
+  },
+);

@@ -1,9 +1,11 @@
 /** What every implementation of the port src/store/store.ts keeps. Run by store.test.ts over each of them. */
 
 import type { Test } from 'tap';
+import { FAR_AHEAD_MS } from '../../src/base/steady-time.js';
 import type { TrackRecord } from '../../src/metadata/record.js';
 import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../../src/now-playing/state.js';
 import type { HistoryBounds, Store } from '../../src/store/store.js';
+import { FakeClock } from '../kit/clock.js';
 
 /** A state with everything in it, distinguished by its version. */
 export function stateOf(version: number, song = `song ${version}`, channel = 'jazz'): ChannelState {
@@ -48,9 +50,13 @@ export function entryOf(version: number, fromMs: number, toMs: number | null, ch
 
 const DAY_MS = 86_400_000;
 
+/** @param clock default: the system's */
+type OpenStore = (bounds: HistoryBounds, clock?: FakeClock) => Promise<Store>;
+
 /** @param openStore with these bounds of history */
-export async function storeContract(t: Test, openStore: (bounds: HistoryBounds) => Promise<Store>): Promise<void> {
+export async function storeContract(t: Test, openStore: OpenStore): Promise<void> {
   await t.test('history', (t) => historyContract(t, openStore));
+  await t.test('a clock that leaps', (t) => leapingContract(t, openStore));
   await t.test('figures', (t) => figuresContract(t, openStore));
   const store = await openStore({ days: 30, entries: 100 });
 
@@ -148,6 +154,83 @@ async function figuresContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   await store.close();
   await t.resolves(underWay, 'close waits for what is under way');
   await t.rejects(store.saveFigures([[['hour', 'x', 5], '']]), 'a closed store takes nothing');
+}
+
+/** A clock that is set wrong: nothing is lost of what there is, and what came meanwhile stands where it was. */
+async function leapingContract(t: Test, openStore: OpenStore): Promise<void> {
+  const clock = new FakeClock();
+  const store = await openStore({ days: 2, entries: 100 }, clock);
+  const T = clock.wallMs();
+  let last: HistoryEntry | null = null;
+  const play = async (version: number, channel = 'jazz') => {
+    const fromMs = clock.wallMs();
+    const ended = last === null ? [] : [{ ...last, toMs: Math.max(last.fromMs, fromMs) }];
+    last = entryOf(version, fromMs, null, channel);
+    await store.save(channel, stateOf(version, undefined, channel), [...ended, last]);
+  };
+  const all = (channel = 'jazz') =>
+    store
+      .history(channel, { limit: 1000 })
+      .toReversed()
+      .map(({ record, fromMs, toMs }) => [record.version, fromMs - T, toMs === null ? null : toMs - T]);
+  const minute = 60_000;
+  for (const version of [1, 2]) {
+    await play(version);
+    clock.spend(minute);
+  }
+  clock.stepWall(40 * DAY_MS);
+  t.equal(all().length, 2, 'readers get all while it is ahead');
+  for (const version of [3, 4, 5]) {
+    await play(version);
+    clock.spend(minute);
+  }
+  t.equal(all().length, 5, 'and nothing has gone');
+  clock.stepWall(-40 * DAY_MS);
+  await play(6);
+  t.strictSame(
+    all(),
+    [
+      [1, 0, minute],
+      [2, minute, 2 * minute],
+      [3, 2 * minute, 3 * minute],
+      [4, 3 * minute, 4 * minute],
+      [5, 4 * minute, 5 * minute],
+      [6, 5 * minute, null],
+    ],
+    'each where it was',
+  );
+  clock.spend(minute);
+  await play(7);
+  t.strictSame(all().slice(-2), [
+    [6, 5 * minute, 6 * minute],
+    [7, 6 * minute, null],
+  ]);
+
+  // Ahead of what is on air by less than is far, and by as much as is not: they stand where the clock says.
+  last = null;
+  await play(1, 'near');
+  clock.stepWall(FAR_AHEAD_MS);
+  await play(2, 'near');
+  clock.stepWall(-FAR_AHEAD_MS);
+  clock.spend(1);
+  await play(3, 'near');
+  t.strictSame(
+    all('near').map(([version]) => version),
+    [1, 3, 2],
+    'not far ahead',
+  );
+
+  last = null;
+  await play(1, 'behind');
+  clock.stepWall(-40 * DAY_MS);
+  await play(2, 'behind');
+  t.equal(all('behind').length, 2);
+  clock.stepWall(40 * DAY_MS);
+  t.strictSame(
+    all('behind').map(([version]) => version),
+    [2, 1],
+    'a clock that is behind moves nothing of what was there',
+  );
 }
 
 async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Promise<Store>): Promise<void> {

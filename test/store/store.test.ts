@@ -13,6 +13,7 @@ import { MemoryStore } from '../../src/store/memory.js';
 import { isTooOld } from '../../src/store/store.js';
 import { historyKey } from '../../src/store/stored.js';
 import { timed } from '../../src/store/timed.js';
+import { FakeClock } from '../kit/clock.js';
 import { isLong } from '../kit/long.js';
 import { pause } from '../kit/pause.js';
 import { TYPESCRIPT } from '../kit/process.js';
@@ -25,6 +26,7 @@ t.jobs = 4;
 
 const SAVER = fileURLToPath(new URL('saver.ts', import.meta.url));
 const FILE = 'airsplice.mdb';
+const DAY_MS = 86_400_000;
 
 /** Not t.testdir, whose path is the same for all users who run this test here, and too long for a socket. */
 function newFolder(t: Test): string {
@@ -33,11 +35,13 @@ function newFolder(t: Test): string {
   return folder;
 }
 
-t.test('memory keeps the contract', (t) => storeContract(t, async (bounds) => new MemoryStore(bounds)));
-t.test('lmdb keeps the contract', (t) => storeContract(t, (bounds) => openLmdbStore(newFolder(t), bounds)));
+t.test('memory keeps the contract', (t) => storeContract(t, async (bounds, clock) => new MemoryStore(bounds, clock)));
+t.test('lmdb keeps the contract', (t) =>
+  storeContract(t, (bounds, clock) => openLmdbStore(newFolder(t), bounds, undefined, undefined, clock)),
+);
 
 t.test('timed keeps the contract', (t) =>
-  storeContract(t, async (bounds) => timed(new MemoryStore(bounds), () => undefined)),
+  storeContract(t, async (bounds, clock) => timed(new MemoryStore(bounds, clock), () => undefined)),
 );
 
 /** A save takes as many milliseconds as the state's version; those of channel b fail. */
@@ -74,6 +78,61 @@ t.test('history is too old one millisecond past its days, counted from its end',
   t.equal(of(wallMs - 2 * 86_400_000), false);
   t.equal(of(wallMs - 2 * 86_400_000 - 1), true);
   t.equal(of(null), false);
+});
+
+/** Plays titles at a store that was opened by this clock. @returns the versions that readers get then, oldest first */
+async function playAt(folder: string, clock: FakeClock, versions: readonly number[]): Promise<readonly number[]> {
+  const store = await openLmdbStore(folder, { days: 2, entries: 100 }, undefined, undefined, clock);
+  for (const version of versions) {
+    const { record, fromMs } = store.history('jazz', { limit: 1 })[0] ?? {};
+    const ended = record === undefined ? [] : [{ record, fromMs: fromMs!, toMs: Math.max(fromMs!, clock.wallMs()) }];
+    await store.save('jazz', stateOf(version), [...ended, entryOf(version, clock.wallMs(), null)]);
+    clock.spend(60_000);
+  }
+  const history = store.history('jazz', { limit: 1000 }).reverse();
+  await store.close();
+  t.ok(
+    history.every(({ toMs }, i) => toMs === (history[i + 1]?.fromMs ?? null)),
+    'one after the other',
+  );
+  return history.map(({ record }) => record.version);
+}
+
+t.test('lmdb: a server that ran while the clock was ahead, and one while it is behind', async (t) => {
+  const folder = newFolder(t);
+  const T = Date.UTC(2026, 10, 20);
+  t.strictSame(await playAt(folder, new FakeClock(0, T), [1, 2, 3]), [1, 2, 3]);
+  t.strictSame(await playAt(folder, new FakeClock(0, T + 40 * DAY_MS), [4]), [1, 2, 3, 4]);
+  t.strictSame(await playAt(folder, new FakeClock(0, T + 300_000), []), [1, 2, 3, 4]);
+  t.strictSame(await playAt(folder, new FakeClock(0, T + 300_000), [5, 6]), [1, 2, 3, 4, 5, 6]);
+  const store = await openLmdbStore(folder, { days: 2, entries: 100 }, undefined, undefined, new FakeClock(0, T));
+  t.ok(
+    store.history('jazz', { limit: 1000 }).every(({ fromMs }) => fromMs < T + 600_000),
+    'none stands ahead',
+  );
+  const late = new FakeClock(0, T - 20 * 3_600_000);
+  await store.close();
+  const again = await openLmdbStore(folder, { days: 2, entries: 100 }, undefined, undefined, late);
+  await again.save('jazz', stateOf(7), [entryOf(7, late.wallMs(), null)]);
+  const versions = again.history('jazz', { limit: 1000 }).map(({ record }) => record.version);
+  t.strictSame(versions, [6, 5, 4, 3, 2, 1, 7], 'a clock that is behind moves nothing');
+  await again.close();
+});
+
+t.test('lmdb: what became too old while there was no server goes in as much time again', async (t) => {
+  const folder = newFolder(t);
+  const T = Date.UTC(2026, 10, 20);
+  await playAt(folder, new FakeClock(0, T), [1, 2]);
+  const clock = new FakeClock(0, T + 3 * DAY_MS);
+  t.strictSame(await playAt(folder, clock, [3]), [1, 2, 3]);
+  const store = await openLmdbStore(folder, { days: 2, entries: 100 }, undefined, undefined, clock);
+  store.history('jazz', { limit: 1 });
+  clock.spend(3 * DAY_MS);
+  t.strictSame(
+    store.history('jazz', { limit: 9 }).map(({ record }) => record.version),
+    [3],
+  );
+  await store.close();
 });
 
 t.test('what is loaded from memory is not what a caller still holds', async (t) => {
