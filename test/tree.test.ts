@@ -155,6 +155,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'statistics/reports': ['statistics/recorder', 'behaviour/statistics'],
   'statistics/slot': ['statistics/recorder'],
   'store/lmdb': ['store/store', 'store/disk'],
+  'store/lmdb-history': ['store/store'],
   'feed/sequence': ['behaviour/record-order', 'link/link-engine'],
   'link/channel-facts': ['e2e/workers'],
   'link/control': ['link/link-engine'],

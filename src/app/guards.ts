@@ -2,6 +2,7 @@
 
 import { isLoopback } from '../base/ip.js';
 import { live } from '../base/live.js';
+import { SteadyTime } from '../base/steady-time.js';
 import { Blocks } from '../net/blocks.js';
 import { CONNECTION_FAULTS, Connections } from '../net/connections.js';
 import { Proxies } from '../net/peer.js';
@@ -20,7 +21,9 @@ export interface Guards {
 export function makeGuards({ config, clock, refusals, tallies, process }: Core): Guards {
   const { limits } = config;
   const proxies = new Proxies(config.proxies.trusted, config.proxies.head);
-  const blocks = new Blocks(() => clock.wallMs());
+  // From the first block on: where the time is the cluster's, it is known by then.
+  let time: SteadyTime | null = null;
+  const blocks = new Blocks(() => (time ??= new SteadyTime(clock)).ms());
   return {
     proxies,
     blocks,

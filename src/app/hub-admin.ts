@@ -4,6 +4,7 @@
  */
 
 import { Refusal } from '../base/refusal.js';
+import { SteadyTime } from '../base/steady-time.js';
 import type { Channel } from '../channel/channel.js';
 import { mayMakeTokens } from '../config/admin.js';
 import {
@@ -55,6 +56,8 @@ export class HubAdmin {
   #tail: Promise<unknown> = Promise.resolve();
   #used: Used;
   #nextLookMs = 0;
+  /** By which blocks and tokens have ended for good; null: nobody has asked yet, and where the time is the cluster's it may not be known. */
+  #time: SteadyTime | null = null;
 
   constructor(core: Core, channels: ReadonlyMap<string, Channel>, store: DocumentStore, output: HubAdminOutput) {
     this.#core = core;
@@ -62,10 +65,7 @@ export class HubAdmin {
     this.#store = store;
     this.#output = output;
     this.#used = { ...(store.document(USED) as Used | undefined) };
-    this.#state = this.#current({
-      ...NO_ADMIN_STATE,
-      ...(store.document(DOCUMENT) as Partial<AdminState> | undefined),
-    });
+    this.#state = { ...NO_ADMIN_STATE, ...(store.document(DOCUMENT) as Partial<AdminState> | undefined) };
     output.onState(this.#state);
     this.#answers = {
       cluster: async () => output.cluster?.() ?? null,
@@ -250,7 +250,8 @@ export class HubAdmin {
 
   /** Without what has ended: of a replaced or revoked token, and of an ended block, nothing is kept. */
   #current({ blocks, tokens, fallbacks }: AdminState): AdminState {
-    const nowMs = this.#core.clock.wallMs();
+    this.#time ??= new SteadyTime(this.#core.clock);
+    const nowMs = this.#time.ms();
     return {
       blocks: blocks.filter(({ untilMs }) => untilMs > nowMs),
       tokens: tokens.filter(({ untilMs }) => untilMs === null || untilMs > nowMs),

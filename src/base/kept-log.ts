@@ -42,10 +42,12 @@ export class KeptLog {
   }
 
   #keep(level: string, fields: object | string, message: string | undefined): void {
-    const atMs = Math.max(Date.now(), this.#lastMs + 0.001);
+    const wallMs = Date.now();
+    const atMs = Math.max(wallMs, this.#lastMs + 0.001);
     this.#lastMs = atMs;
     const named = typeof fields === 'string' ? { msg: fields } : { ...fields, msg: message };
-    const time = new Date(atMs).toISOString();
+    // Also where the clock was set back.
+    const time = new Date(wallMs).toISOString();
     if (this.#lines.push({ atMs, line: JSON.stringify({ level, time, ...named }, plain) }) > this.#most)
       this.#lines.shift();
   }

@@ -42,10 +42,22 @@ export class HeldLog {
   readonly #facts = new Map<string, string>();
   readonly #nodes = new Map<string, string>();
   readonly #waiting = new Set<() => void>();
+  readonly #wallMs: () => number;
+  /** Leases go by the monotonic clock: where the wall clock is set, none ends. */
+  readonly #beganMs: number;
+
+  constructor(wallMs: () => number = Date.now) {
+    this.#wallMs = wallMs;
+    this.#beganMs = wallMs() - performance.now();
+  }
 
   /** One node's way to it. */
   open(): SharedLog {
     return new HeldLogView(this);
+  }
+
+  get timeMs(): number {
+    return this.#wallMs();
   }
 
   get epoch(): string {
@@ -86,7 +98,7 @@ export class HeldLog {
     if (known !== before) return ['stale', Number(known)];
     let stamp = '0';
     if (hasRecord === '1') {
-      this.#stamp = Math.max(Date.now(), this.#stamp + 1, Number(lastStamp) + 1);
+      this.#stamp = Math.max(this.#wallMs(), this.#stamp + 1, Number(lastStamp) + 1);
       stamp = `${this.#stamp}`;
     }
     this.#versions.set(channel!, version!);
@@ -99,12 +111,12 @@ export class HeldLog {
 
   lease(args: LogArgs): Reply {
     const [node, url, lasts, stale] = args.slice(0, LEASE_HEAD).map(String) as [string, string, string, string];
-    const nowMs = Date.now();
+    const nowMs = Math.floor(this.#beganMs + performance.now());
     const lastsMs = Math.min(Number(lasts), MAX_LEASE_MS);
     const answer: string[] = [];
     let isNews = false;
-    const isTwice = this.#isTwice(node, url, nowMs);
-    this.#nodes.set(node, `${nowMs} ${url}`);
+    const isTwice = this.#isTwice(node, url);
+    this.#nodes.set(node, `${this.#wallMs()} ${url}`);
     for (let i = LEASE_HEAD; i < args.length; i += LEASE_FIELDS) {
       const [channel, wish, rankText, facts, known] = args.slice(i, i + LEASE_FIELDS).map(String) as string[];
       const owner = this.#ownerOf(channel!, nowMs);
@@ -152,9 +164,9 @@ export class HeldLog {
     for (const wake of waiting) wake();
   }
 
-  #isTwice(node: string, url: string, nowMs: number): boolean {
+  #isTwice(node: string, url: string): boolean {
     const [seenMs, at] = this.#nodes.get(node)?.split(' ') ?? [];
-    return at !== undefined && at !== url && nowMs - Number(seenMs) < TWICE_MS;
+    return at !== undefined && at !== url && Math.abs(this.#wallMs() - Number(seenMs)) < TWICE_MS;
   }
 
   #ownerOf(channel: string, nowMs: number): Owner {
@@ -237,7 +249,7 @@ class HeldLogView implements SharedLog {
     this.onLost(this.#lost);
   }
 
-  timeMs = () => this.#ask(() => Date.now());
+  timeMs = () => this.#ask(() => this.#held.timeMs);
   epoch = () => this.#ask(() => this.#held.epoch);
   hello = (args: LogArgs) => this.#ask(() => this.#held.hello(args));
   commit = (args: LogArgs) => this.#ask(() => this.#held.commit(args));

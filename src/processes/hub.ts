@@ -71,7 +71,6 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   let shared: SharedTapes | null = null;
 
   const recorder = makeRecorder(core, store);
-  recorder.restore(channels.keys());
   const metrics = new Metrics(clock, 'hub');
   const stateOf = (channel: string) => engine.state(channel);
   const storeFault = () => store.fault();
@@ -140,6 +139,8 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const tapes = await returns.collect(offers, channels, names);
   if (offers > 0) log.info({ tapes }, 'tapes of the hub before this one go on');
   await hub.join();
+  // By the time of all machines, where there are others.
+  recorder.restore(channels.keys());
   if (hub.cluster !== null) {
     shared = makeSharedTapes(core, {
       ...{ engine: hub.cluster, channels, names, sessions: links.sessions, counted: links.counted },

@@ -24,6 +24,7 @@ import {
   stationScope,
   type TitleRow,
 } from './figures.js';
+import { MinuteTime } from './minute-time.js';
 import { pageHost } from './page.js';
 import { PlayerFamilies } from './players.js';
 import { type DaySalt, dayOf, digestOf, saltedToken } from './salts.js';
@@ -62,6 +63,7 @@ export class Collector {
   readonly #stations = new Map<string, Crowd>();
   readonly #connections = new Set<CountedConnection>();
   #salts: readonly DaySalt[] = [];
+  readonly #time: MinuteTime;
   #minuteMs: number;
   /** Titles of this minute that have ended. */
   #titles: TitleRow[] = [];
@@ -73,6 +75,7 @@ export class Collector {
     this.#clock = clock;
     this.#countries = countries;
     this.#rows = rows;
+    this.#time = new MinuteTime(clock);
     this.#minuteMs = startOf('minute', clock.wallMs());
   }
 
@@ -135,7 +138,7 @@ export class Collector {
 
   /** Called each second. @returns what was counted in the minute that is over; null: it goes on */
   look(): MinuteFigures | null {
-    const minuteMs = startOf('minute', this.#clock.wallMs());
+    const minuteMs = startOf('minute', this.#time.ms());
     const laterMs = minuteMs - this.#minuteMs;
     if (laterMs === 0 || (laterMs < 0 && laterMs > -BACK_MS)) return null;
     return this.take(minuteMs);

@@ -10,6 +10,7 @@
 
 import { setImmediate as breath } from 'node:timers/promises';
 import type { Clock } from '../base/clock.js';
+import { SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import type { FigureKey, Store } from '../store/store.js';
 import { isFigureRow, isMinuteFigures, isTitleRow } from './figure-checks.js';
@@ -53,6 +54,8 @@ const SLICE_MS = 4;
 const PRUNE_STEP = 16;
 /** A period that is over this long ago is not kept in memory. */
 const LATE_MS = 300_000;
+/** The last title says what time it is at least; of a station that has had none for longer it does not. */
+const MOST_PAUSE_MS = 60 * 86_400_000;
 /** Entries of the history that a start looks at, of each channel: those since the last save. */
 const MISSED = 200;
 
@@ -66,6 +69,10 @@ export class Recorder {
   /** Plays that are to be stored, by channel and name. */
   readonly #plays = new Map<string, Map<number, PlayedTitle>>();
   readonly #titleCounts = new Map<string, number>();
+  /** By which salts and sketches are over: a clock that leaps while this process runs ends no day. */
+  #time: SteadyTime;
+  /** The same for what is kept for longer: also one that was wrong when it began. */
+  #ageTime: SteadyTime;
   #salts: readonly DaySalt[] = [];
   #saveAtMs = Number.POSITIVE_INFINITY;
   /** What is added and saved, one after the other. */
@@ -86,6 +93,7 @@ export class Recorder {
     this.#kept = kept;
     this.#onError = onError;
     this.#isKnown = isKnown;
+    this.#time = this.#ageTime = new SteadyTime(clock);
   }
 
   get salts(): readonly DaySalt[] {
@@ -95,13 +103,20 @@ export class Recorder {
   /** Before anything is counted: salts of the day, and titles that came on air since the last save; of a new store only those on air. */
   restore(channels: Iterable<string>): void {
     const all = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: 8 };
+    const wallMs = this.#clock.wallMs();
+    this.#time = new SteadyTime(this.#clock);
+    let lastMs = 0;
     this.#salts = this.#store.figures(SALT_KIND, '', all).map(({ atMs, text }) => [atMs, text]);
     this.#renewSalts();
     for (const channel of channels) {
       const isNew = this.#titlesOf(channel) === 0;
+      const [last] = this.#store.history(channel, { limit: 1 });
+      if (last !== undefined && last.fromMs <= wallMs) lastMs = Math.max(lastMs, last.fromMs);
       const missed = this.#store.history(channel, { limit: isNew ? 1 : MISSED }).reverse();
       this.onTitle(channel, isNew ? missed.filter(({ toMs }) => toMs === null) : missed);
     }
+    const isNear = wallMs - lastMs < MOST_PAUSE_MS;
+    this.#ageTime = new SteadyTime(this.#clock, isNear ? lastMs : wallMs);
   }
 
   /** What a change made of a channel's history. */
@@ -125,7 +140,8 @@ export class Recorder {
 
   /** Called each second. */
   look(): void {
-    if (this.#salts[0]?.[0] !== dayOf(this.#clock.wallMs())) this.#renewSalts();
+    const days = saltsFor(this.#clock.wallMs(), this.#salts, this.#time.ms());
+    if (days.length !== this.#salts.length || days.some(([day], i) => day !== this.#salts[i]![0])) this.#renewSalts();
     if (this.#clock.now() < this.#saveAtMs) return;
     this.#saveAtMs = Number.POSITIVE_INFINITY;
     void this.save();
@@ -275,7 +291,7 @@ export class Recorder {
   /** What is older than is kept, or more. */
   #expired(): FigureKey[] {
     const { minutesKept, hoursKept, titleDays, titlesPerChannel } = this.#kept();
-    const wallMs = this.#clock.wallMs();
+    const [ageMs, steadyMs] = [this.#ageTime.ms(), this.#time.ms()];
     const expired: FigureKey[] = [];
     const prune = (kind: string, beforeMs: number, mostTitles?: number) => {
       for (const scope of this.#store.figureScopes(kind)) {
@@ -290,12 +306,12 @@ export class Recorder {
     };
     const keptMs = { minute: minutesKept * PERIOD_MS.minute, hour: hoursKept * PERIOD_MS.hour };
     for (const period of PERIODS) {
-      const beforeMs = wallMs - (period === 'minute' ? keptMs.minute : keptMs.hour);
+      const beforeMs = ageMs - (period === 'minute' ? keptMs.minute : keptMs.hour);
       for (const dimension of [undefined, ...DIMENSIONS]) prune(figureKind(period, dimension), beforeMs);
-      if (period !== 'minute') prune(sketchKind(period), startOf(period, wallMs));
+      if (period !== 'minute') prune(sketchKind(period), startOf(period, steadyMs));
     }
-    prune(SALT_KIND, dayOf(wallMs));
-    prune(TITLE_KIND, wallMs - titleDays * PERIOD_MS.day, titlesPerChannel);
+    prune(SALT_KIND, dayOf(steadyMs));
+    prune(TITLE_KIND, ageMs - titleDays * PERIOD_MS.day, titlesPerChannel);
     return expired;
   }
 
@@ -319,7 +335,7 @@ export class Recorder {
   }
 
   #renewSalts(): void {
-    this.#salts = saltsFor(this.#clock.wallMs(), this.#salts);
+    this.#salts = saltsFor(this.#clock.wallMs(), this.#salts, this.#time.ms());
     this.#due();
     this.onSalts(this.#salts);
   }

@@ -16,9 +16,12 @@ export function dayOf(wallMs: number): number {
   return Math.floor(wallMs / DAY_MS) * DAY_MS;
 }
 
-/** Of today and tomorrow: those that are there, and new ones. */
-export function saltsFor(wallMs: number, known: readonly DaySalt[]): DaySalt[] {
-  return [dayOf(wallMs), dayOf(wallMs) + DAY_MS].map(
+/**
+ * Of today and tomorrow, those that are there, and new ones.
+ * @param steadyMs while the clock is ahead the salts of the day that it most likely is are kept (base/steady-time.ts)
+ */
+export function saltsFor(wallMs: number, known: readonly DaySalt[], steadyMs = wallMs): DaySalt[] {
+  return [...new Set([wallMs, wallMs + DAY_MS, steadyMs, steadyMs + DAY_MS].map(dayOf))].map(
     (day) => known.find(([ofDay]) => ofDay === day) ?? [day, randomBytes(SALT_BYTES).toString('base64')],
   );
 }

@@ -5,7 +5,7 @@
 
 import type { Database, RootDatabase } from 'lmdb';
 import type { Clock } from '../base/clock.js';
-import { SteadyTime } from '../base/steady-time.js';
+import { SteadyTime, WRITTEN_MS } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import { areFromAhead, LastBegun, MOST_FROM_AHEAD, putBefore } from './from-ahead.js';
 import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP } from './store.js';
@@ -20,8 +20,6 @@ interface HistoryRange {
 
 /** Of two titles, the one that follows: else what lies ahead was written by a clock that was. */
 const NEXT_WITHIN_MS = 86_400_000;
-/** 2025. */
-const WRITTEN_MS = 1_735_689_600_000;
 /** Sorts after every number. */
 const AFTER_ALL = '\uffff';
 

@@ -1,7 +1,7 @@
 /** How old something is while the wall clock leaps. */
 
 import t from 'tap';
-import { FAR_AHEAD_MS, SteadyTime } from '../../src/base/steady-time.js';
+import { FAR_AHEAD_MS, SteadyTime, WRITTEN_MS } from '../../src/base/steady-time.js';
 import { FakeClock } from '../kit/clock.js';
 
 const DAY_MS = 86_400_000;
@@ -43,6 +43,15 @@ t.test('a clock that leaps back, and ahead again', async (t) => {
   clock.spend(HOUR_MS);
   clock.stepWall(FAR_AHEAD_MS + 1);
   t.equal(time.ms(), clock.wallMs(), 'at once: it had been there');
+});
+
+t.test('a clock that was not set yet is believed once it is', async (t) => {
+  const clock = new FakeClock(0, 1000);
+  const time = new SteadyTime(clock);
+  clock.stepWall(WRITTEN_MS);
+  t.equal(time.ms(), clock.wallMs());
+  clock.stepWall(DAY_MS);
+  t.equal(time.ms(), clock.wallMs() - DAY_MS);
 });
 
 t.test('from a moment that is known: the time since then is caught up with', async (t) => {

@@ -207,3 +207,18 @@ t.test('one that has begun anew is filled from the nodes', async (t) => {
   t.equal(c.engine.state('x').now?.song, 'Three');
   t.equal(c.engine.state('y').now?.song, 'Two', 'who comes new has what the others had');
 });
+
+t.test('where the clock of the origin is set, no lease ends, and no name is there twice', async (t) => {
+  let wallMs = Date.UTC(2026, 10, 20);
+  const log = new HeldLog(() => wallMs).open();
+  const ask = async (node: string, wish: number, rank: number) =>
+    (await log.lease([node, `http://${node}`, 5000, 800, 'x', wish, rank, '', ''])) as readonly string[];
+  t.equal((await ask('a', 2, 0))[0], 'a');
+  for (const stepMs of [86_400_000, -2 * 86_400_000, 600_000]) {
+    wallMs += stepMs;
+    const answer = await ask('b', 1, 999);
+    t.equal(answer[0], 'a', `${stepMs}: it is still the owner's`);
+    t.equal(answer.at(-1), '0');
+    t.equal(await log.timeMs(), wallMs);
+  }
+});

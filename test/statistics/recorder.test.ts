@@ -335,6 +335,40 @@ t.test('a salt lives for its day; who listens through midnight is a listener of 
   t.notOk(JSON.stringify([...((store as never as { x: unknown }).x ? [] : [])]).includes('192.0.2'));
 });
 
+t.test('a clock that is 40 days ahead for an hour: salts, sketches and what is kept stay', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const store = await withSalts(new MemoryStore(undefined, clock));
+  const { join, pass, read, recorder, play } = start(clock, store, { ...KEPT, titleDays: 2 });
+  recorder.onTitle('jazz', [{ record: play('before'), fromMs: clock.wallMs(), toMs: clock.wallMs() + 60_000 }]);
+  const leave = join('192.0.2.1');
+  await pass(120_000);
+  leave();
+  await pass(60_000);
+  const salts = [...recorder.salts];
+  const all = { fromMs: 0, beforeMs: clock.wallMs(), limit: 100 };
+  const before = store.figures('minute', 'channel:jazz', all).map(({ atMs }) => atMs);
+  clock.stepWall(40 * PERIOD_MS.day);
+  await pass(60_000);
+  t.equal(recorder.salts.length, 4, 'those of the day that it most likely is, too');
+  const leaveAhead = join('192.0.2.2');
+  await pass(120_000);
+  leaveAhead();
+  await pass(60_000);
+  clock.stepWall(-40 * PERIOD_MS.day);
+  join('192.0.2.1');
+  await pass(120_000);
+  t.strictSame(recorder.salts, salts, 'the same as before');
+  const { rows } = await read(JAZZ, 'day');
+  t.equal(rows[0]![2].listeners, 2, 'two listeners, one of whom came twice');
+  const page = { fromMs: 0, beforeMs: clock.wallMs(), limit: 100 };
+  const minutes = store.figures('minute', 'channel:jazz', page).map(({ atMs }) => atMs);
+  t.ok(before.length >= 2 && before.every((atMs) => minutes.includes(atMs)), 'no minute has gone');
+  t.equal(store.figures('title', 'jazz', page).length, 1, 'nor a title');
+  const ahead = { fromMs: clock.wallMs() + 60_000, beforeMs: Number.MAX_SAFE_INTEGER, limit: 9 };
+  for (const period of ['minute', 'hour', 'day'])
+    t.strictSame(store.figures(period, 'channel:jazz', ahead), [], `no ${period} that is to come`);
+});
+
 t.test('a clock that is set: durations are right, and nothing is counted twice', async (t) => {
   const clock = new FakeClock(0, NOON);
   const { join, pass, read } = start(clock, new MemoryStore());
