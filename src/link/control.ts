@@ -103,7 +103,7 @@ export type FromHub =
   | TallyMessage
   /** A channel's state when the link begins; behind the last one: `ready`. */
   | { readonly type: 'state'; readonly channel: string; readonly state: ChannelState }
-  /** What time it is in the cluster: so many milliseconds ahead of the system's monotonic clock. Where it is in none, nothing is said. */
+  /** What time it is in the cluster, as milliseconds ahead of the system's monotonic clock. Where it is in none, nothing is said. */
   | { readonly type: 'time'; readonly aheadMs: number }
   | { readonly type: 'ready'; readonly turn: number; readonly open: readonly number[] }
   | {

@@ -1,7 +1,7 @@
-/** What the log says of channels without audio: once, then each minute, and when they have it again. */
+/** What the log says of channels without audio: once, then each minute, and when they have it again. And of a clock that is wrong. */
 
 import t from 'tap';
-import { silenceWatch } from '../../src/app/watches.js';
+import { clockWatch, silenceWatch } from '../../src/app/watches.js';
 import { keepLines } from '../kit/log-lines.js';
 
 t.test('channels without audio are one line: at 10 s, each minute, and at once where another is added', async (t) => {
@@ -34,4 +34,25 @@ t.test('of a thousand channels a line names twenty', async (t) => {
   t.equal(lines.length, 1);
   t.equal(lines[0]!['count'], 1000);
   t.equal((lines[0]!['channels'] as string[]).length, 20);
+});
+
+t.test('a clock that is wrong is named each time that it is set, and when it is right again', async (t) => {
+  const { log, lines } = keepLines();
+  const clock = { skewMs: 0 };
+  const watch = clockWatch(clock, log);
+  const at = (skewMs: number) => {
+    const before = lines.length;
+    clock.skewMs = skewMs;
+    watch();
+    watch();
+    return lines.slice(before).map(({ level, aheadSeconds }) => [level, aheadSeconds]);
+  };
+  t.strictSame(at(499), []);
+  t.strictSame(at(-499), []);
+  t.strictSame(at(500), [['warn', 0.5]]);
+  t.strictSame(at(700), [], 'it drifts');
+  t.strictSame(at(-600_000), [['warn', -600]]);
+  t.strictSame(at(86_400_000), [['warn', 86_400]]);
+  t.strictSame(at(3), [['info', undefined]]);
+  t.strictSame(at(-3), []);
 });

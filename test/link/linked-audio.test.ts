@@ -181,3 +181,18 @@ t.test(
     t.end();
   },
 );
+
+t.test('what has come came before now, whatever the clock of who sent it says', (t) => {
+  for (const stepMs of [-600_000, 600_000]) {
+    const harness = new LinkHarness().connect();
+    harness.write();
+    harness.enter().settle();
+    harness.play(3000);
+    harness.clock.stepWall(stepMs);
+    harness.flow();
+    const { linked, clock } = harness;
+    t.ok(linked.tape!.head > 0);
+    t.ok(linked.arrivedMs(linked.tape!.at(linked.tape!.head - 1)!.endMs) <= clock.now(), `${stepMs}`);
+  }
+  t.end();
+});

@@ -6,10 +6,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { TICK_MS } from '../../src/base/clock.js';
 import { Channel } from '../../src/channel/channel.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { ChannelConfig } from '../../src/config/schema.js';
 import { Feed } from '../../src/feed/feed.js';
+import { takeNow } from '../../src/now-playing/effect.js';
+import { makeTrack } from '../../src/now-playing/repeat.js';
 import type { Source } from '../../src/source/source.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { FakeClock } from '../kit/clock.js';
@@ -190,4 +193,32 @@ t.test('titles of a source: which are taken, and one that cannot be saved', asyn
   t.equal(titles.titles.delayedTitles.get('demo')?.count, 1);
   await titles.titles.close();
   t.equal(song(), 'Waits', 'and none is lost at the end');
+});
+
+t.test('a title whose moment lies ahead, as another clock has it, waits no longer than its channel says', async (t) => {
+  for (const [readerDelayMs, titleOffsetMs, aheadMs] of [
+    [0, 0, 600_000],
+    [5000, 0, 600_000],
+    [5000, 2000, 86_400_000],
+    [0, -2000, 1000],
+  ] as const) {
+    const clock = new FakeClock();
+    const { titles, channel, feed } = await start(t, new MemoryStore(), clock, { titleOffsetMs }, readerDelayMs);
+    channel.audio.write(Buffer.alloc(100_000), 1000, 128);
+    const at = { channel: 'demo', wallMs: clock.wallMs() + aheadMs, newId: () => 'id', ageMs: () => 0 };
+    const track = makeTrack({ type: 'now', artist: '', song: 'Ahead' }, 'id', Math.floor(at.wallMs / 1000));
+    await titles.engine.update('demo', (state) => takeNow(state, track, at));
+    const mostMs = readerDelayMs + Math.max(0, titleOffsetMs);
+    clock.advance(mostMs + TICK_MS);
+    t.equal(feed.last('demo', 'now')?.record.song, 'Ahead', `readers have it after ${mostMs} ms`);
+    channel.audio.write(Buffer.alloc(100_000), 1000, 128);
+    channel.audio.write(Buffer.alloc(100_000), 1000, 128);
+    const { tape } = channel.audio;
+    const words = Array.from({ length: tape!.head - tape!.tail }, (_, i) => tape!.at(tape!.tail + i)!.marks);
+    t.ok(
+      words.flat().some(({ mark }) => mark.view.title === 'Ahead'),
+      'it is on the tape',
+    );
+    await titles.titles.close();
+  }
 });
