@@ -8,6 +8,7 @@
  */
 
 import type { HistoryEntry } from '../now-playing/state.js';
+import { putBefore } from '../store/from-ahead.js';
 import { VALUE_CHARACTERS } from './figures.js';
 
 /** As it is stored. */
@@ -36,6 +37,32 @@ const TEXT_CHARACTERS = VALUE_CHARACTERS * 2;
 
 export function playKey(entry: HistoryEntry): number {
   return entry.record.effectAtMs;
+}
+
+/** A play, and the moment that names it. */
+export type NamedPlay = readonly [atMs: number, play: PlayedTitle];
+
+/**
+ * Plays that are named by moments to come, since they came while the clock was ahead, as they are to stand before one that begins now (store/from-ahead.ts).
+ * @returns each under its name before, and that of `below`, where its end lies ahead as well
+ */
+export function playsBefore(
+  above: readonly NamedPlay[],
+  below: NamedPlay | undefined,
+  fromMs: number,
+  agoMs: number,
+): readonly (readonly [was: number, is: NamedPlay])[] {
+  const stretchOf = ([atMs, play]: NamedPlay) => ({ fromMs: atMs, toMs: play.toMs, atMs, play });
+  const placed = putBefore(above.map(stretchOf), below && stretchOf(below), fromMs, agoMs);
+  const moved = placed.above.map(({ atMs, play, fromMs: isMs, toMs }) => {
+    const aheadMs = atMs - isMs;
+    const sinceMs = play.sinceMs - aheadMs;
+    return [atMs, [isMs, { ...play, fromMs: play.fromMs - aheadMs, sinceMs, toMs }]] as const;
+  });
+  if (placed.below === undefined) return moved;
+  const { atMs, play, toMs } = placed.below;
+  const ended = { ...play, toMs: toMs === null ? null : Math.max(play.sinceMs, toMs) };
+  return [[atMs, [atMs, ended]], ...moved];
 }
 
 /** @param play what is known of it; undefined: nothing @returns the same one where the entry says nothing new */

@@ -12,6 +12,7 @@ import { setImmediate as breath } from 'node:timers/promises';
 import type { Clock } from '../base/clock.js';
 import { SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
+import { areFromAhead, LastBegun, MOST_FROM_AHEAD } from '../store/from-ahead.js';
 import type { FigureKey, Store } from '../store/store.js';
 import { isFigureRow, isMinuteFigures, isTitleRow } from './figure-checks.js';
 import {
@@ -24,7 +25,7 @@ import {
   startOf,
   type TitleRow,
 } from './figures.js';
-import { type PlayedTitle, playKey, withAudience, withEntry } from './plays.js';
+import { type NamedPlay, type PlayedTitle, playKey, playsBefore, withAudience, withEntry } from './plays.js';
 import { type DaySalt, dayOf, saltsFor } from './salts.js';
 import { Sketch } from './sketch.js';
 import { Slot, type StoredSketches } from './slot.js';
@@ -69,6 +70,9 @@ export class Recorder {
   /** Plays that are to be stored, by channel and name. */
   readonly #plays = new Map<string, Map<number, PlayedTitle>>();
   readonly #titleCounts = new Map<string, number>();
+  readonly #begun = new LastBegun();
+  /** Plays that have another name now: those of the first are to be removed, and processes may count for it for a minute. */
+  readonly #movedPlays = new Map<string, readonly [channel: string, was: number, is: number, movedMs: number]>();
   /** By which salts and sketches are over: a clock that leaps while this process runs ends no day. */
   #time: SteadyTime;
   /** The same for what is kept for longer: also one that was wrong when it began. */
@@ -129,6 +133,40 @@ export class Recorder {
       this.#setPlay(channel, playKey(entry), play);
       if (known === undefined) this.#titleCounts.set(channel, this.#titlesOf(channel) + 1);
     }
+    const begun = entries.findLast(({ toMs }) => toMs === null);
+    if (begun !== undefined) this.#putInPlace(channel, playKey(begun));
+  }
+
+  /** A title begins: those that stand in the future, since they came while the clock was ahead, are put before it. */
+  #putInPlace(channel: string, atMs: number): void {
+    const nowMs = this.#clock.now();
+    const above = this.#playsIn(channel, atMs + 1, Number.MAX_SAFE_INTEGER, MOST_FROM_AHEAD + 1);
+    const isMoved = areFromAhead(
+      above.map(([fromMs, { toMs }]) => ({ fromMs, toMs })),
+      atMs,
+      this.#time,
+    );
+    const agoMs = isMoved ? this.#begun.agoMs(channel, above.at(-1)![0], nowMs) : 0;
+    this.#begun.note(channel, atMs, nowMs);
+    if (!isMoved) return;
+    const below = this.#playsIn(channel, atMs - MOST_PAUSE_MS, atMs, Number.MAX_SAFE_INTEGER).at(-1);
+    for (const [was, [is, play]] of playsBefore(above, below, atMs, agoMs)) {
+      if (was !== is) {
+        this.#plays.get(channel)?.delete(was);
+        this.#movedPlays.set(`${channel} ${was}`, [channel, was, is, nowMs]);
+      }
+      this.#setPlay(channel, is, play);
+    }
+  }
+
+  /** Stored ones, and those that are to be, in order. */
+  #playsIn(channel: string, fromMs: number, beforeMs: number, limit: number): NamedPlay[] {
+    const stored = this.#store.figures(TITLE_KIND, channel, { fromMs, beforeMs, limit });
+    const plays = new Map(stored.map(({ atMs, text }) => [atMs, JSON.parse(text) as PlayedTitle]));
+    for (const [atMs, play] of this.#plays.get(channel) ?? [])
+      if (atMs >= fromMs && atMs < beforeMs) plays.set(atMs, play);
+    for (const [ofChannel, was] of this.#movedPlays.values()) if (ofChannel === channel) plays.delete(was);
+    return [...plays].sort(([one], [other]) => one - other);
   }
 
   /** What a process counted. @param process its number */
@@ -197,7 +235,8 @@ export class Recorder {
     return this.#slots.day.has(`${startOf('day', minuteMs)} ${scope}`) || this.#isKnown(scope);
   }
 
-  #addTitle([channel, atMs, performances, listenedMs]: TitleRow): void {
+  #addTitle([channel, namedMs, performances, listenedMs]: TitleRow): void {
+    const atMs = this.#movedPlays.get(`${channel} ${namedMs}`)?.[2] ?? namedMs;
     const play = this.#play(channel, atMs);
     // It is on air, so it stands in the history or came with a change; one without words does not.
     if (play !== undefined) this.#setPlay(channel, atMs, withAudience(play, performances, listenedMs));
@@ -248,10 +287,12 @@ export class Recorder {
     );
     for (const { slot } of slots) slot.isDirty = false;
     this.#plays.clear();
-    const removed = this.#expired();
+    const expired = this.#expired();
+    const moved = [...this.#movedPlays];
     const rows = new Map<string, readonly [FigureKey, string | undefined]>();
     const put = (key: FigureKey, text: string | undefined) => rows.set(key.join('\n'), [key, text]);
-    for (const key of removed) put(key, undefined);
+    for (const [, [channel, was]] of moved) put([TITLE_KIND, channel, was], undefined);
+    for (const key of expired) put(key, undefined);
     const rest = new Breaths();
     for (const { period, slot } of slots) {
       this.#putSlot(period, slot, put);
@@ -263,7 +304,9 @@ export class Recorder {
     if (rows.size === 0) return;
     try {
       await this.#store.saveFigures([...rows.values()]);
-      for (const [kind, scope] of removed) {
+      const beforeMs = this.#clock.now() - 2 * PERIOD_MS.minute;
+      for (const [name, [, , , movedMs]] of moved) if (movedMs < beforeMs) this.#movedPlays.delete(name);
+      for (const [kind, scope] of expired) {
         if (kind === TITLE_KIND) this.#titleCounts.set(scope, this.#titlesOf(scope) - 1);
       }
       this.#forget();

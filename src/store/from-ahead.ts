@@ -7,7 +7,12 @@
  */
 
 import { FAR_AHEAD_MS, type SteadyTime } from '../base/steady-time.js';
-import type { HistoryEntry } from '../now-playing/state.js';
+
+/** Of an entry: when it began and ended. */
+interface Stretch {
+  readonly fromMs: number;
+  readonly toMs: number | null;
+}
 
 /** More than these were not written by mistake. */
 export const MOST_FROM_AHEAD = 1000;
@@ -32,7 +37,7 @@ export class LastBegun {
  * @param above entries that begin after the new one, oldest first
  * @param fromMs when that begins
  */
-export function areFromAhead(above: readonly HistoryEntry[], fromMs: number, time: SteadyTime): boolean {
+export function areFromAhead(above: readonly Stretch[], fromMs: number, time: SteadyTime): boolean {
   const [first] = above;
   if (first === undefined || above.length > MOST_FROM_AHEAD || time.isBehind) return false;
   return first.fromMs - fromMs > FAR_AHEAD_MS;
@@ -44,12 +49,12 @@ export function areFromAhead(above: readonly HistoryEntry[], fromMs: number, tim
  * @param agoMs how long ago the last of `above` began
  * @returns what takes their places, in the same order, and that of `below`, where its end lies ahead as well
  */
-export function putBefore(
-  above: readonly HistoryEntry[],
-  below: HistoryEntry | undefined,
+export function putBefore<E extends Stretch>(
+  above: readonly E[],
+  below: E | undefined,
   fromMs: number,
   agoMs: number,
-): { readonly above: readonly HistoryEntry[]; readonly below: HistoryEntry | undefined } {
+): { readonly above: readonly E[]; readonly below: E | undefined } {
   const leastMs = below?.fromMs ?? 0;
   const aheadMs = above.at(-1)!.fromMs - (fromMs - agoMs);
   // No two titles begin in one millisecond.

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { TrackRecord } from '../../src/metadata/record.js';
+import type { HistoryEntry } from '../../src/now-playing/state.js';
 import { Collector } from '../../src/statistics/collector.js';
 import { type Dimension, PERIOD_MS, type Period } from '../../src/statistics/figures.js';
+import type { PlayedTitle } from '../../src/statistics/plays.js';
 import { StatisticsReader, type Subject } from '../../src/statistics/queries.js';
 import { type KeptStatistics, Recorder } from '../../src/statistics/recorder.js';
 import { playsCsv, playsJson, readFigures, useCsv } from '../../src/statistics/reports.js';
@@ -367,6 +369,51 @@ t.test('a clock that is 40 days ahead for an hour: salts, sketches and what is k
   const ahead = { fromMs: clock.wallMs() + 60_000, beforeMs: Number.MAX_SAFE_INTEGER, limit: 9 };
   for (const period of ['minute', 'hour', 'day'])
     t.strictSame(store.figures(period, 'channel:jazz', ahead), [], `no ${period} that is to come`);
+});
+
+t.test('titles that came while the clock was ahead stand where they were, with what was counted of them', async (t) => {
+  for (const isSaved of [true, false]) {
+    const clock = new FakeClock(0, NOON);
+    const store = new MemoryStore(undefined, clock);
+    const { join, pass, recorder, collector, play } = start(clock, store);
+    let last: HistoryEntry | null = null;
+    const onAir = (song: string) => {
+      const fromMs = clock.wallMs();
+      const ended = last === null ? [] : [{ ...last, toMs: Math.max(last.fromMs, fromMs) }];
+      last = { record: play(song), fromMs, toMs: null };
+      recorder.onTitle('jazz', [...ended, last]);
+      collector.onTitle('jazz', 'house', last.record);
+    };
+    const minute = async () => {
+      if (isSaved) return pass(60_000);
+      clock.advance(60_000);
+    };
+    join('192.0.2.1');
+    onAir('one');
+    await minute();
+    clock.stepWall(40 * PERIOD_MS.day);
+    onAir('two');
+    await minute();
+    onAir('three');
+    await minute();
+    clock.stepWall(-40 * PERIOD_MS.day);
+    onAir('four');
+    await pass(180_000);
+    const titles = store.figures('title', 'jazz', { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: 9 });
+    t.strictSame(
+      titles.map(({ atMs, text }) => {
+        const { song, fromMs, sinceMs, toMs, listenedMs } = JSON.parse(text) as PlayedTitle;
+        return [song, atMs - NOON, fromMs - NOON, sinceMs - NOON, toMs && toMs - NOON, listenedMs];
+      }),
+      [
+        ['one', 0, 0, 0, 60_000, 60_000],
+        ['two', 60_000, 60_000, 60_000, 120_000, 60_000],
+        ['three', 120_000, 120_000, 120_000, 180_000, 60_000],
+        ['four', 180_000, 180_000, 180_000, null, 180_000],
+      ],
+      isSaved ? 'stored meanwhile' : 'not stored yet',
+    );
+  }
 });
 
 t.test('a clock that is set: durations are right, and nothing is counted twice', async (t) => {
