@@ -154,6 +154,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'statistics/queries': ['statistics/recorder', 'behaviour/statistics'],
   'statistics/reports': ['statistics/recorder', 'behaviour/statistics'],
   'statistics/slot': ['statistics/recorder'],
+  'statistics/plays': ['statistics/recorder'],
   'store/lmdb': ['store/store', 'store/disk'],
   'store/lmdb-history': ['store/store'],
   'feed/sequence': ['behaviour/record-order', 'link/link-engine'],
