@@ -35,7 +35,7 @@ export function joinAt(tape: AudioTape, burstMs: number, moreMs = 0): number {
   if (moreMs === 0 || entryMs === undefined) return found;
   const wantedMs = tape.edgeMs - entryMs + moreMs;
   const earlier = joinWith(tape, wantedMs, LATE_MS + moreMs);
-  const givenMs = tape.edgeMs - tape.at(earlier)!.entryMs;
+  const givenMs = tape.edgeMs - (tape.at(earlier)?.entryMs ?? Number.POSITIVE_INFINITY);
   return givenMs >= wantedMs && givenMs <= tape.lagMs - SPARE_MS ? earlier : found;
 }
 

@@ -43,8 +43,17 @@ function readPages(bytes: Buffer) {
   return { count, serial, next, granule };
 }
 
+/** Whether these pages are the head of a link that another one can be made of. */
+export function isLinkHead(head: Buffer): boolean {
+  return readLink(head) !== undefined;
+}
+
 function linkOf(head: Buffer): OggLink {
+  return readLink(head)!;
+}
+
+function readLink(head: Buffer): OggLink | undefined {
   const framer = new OggFramer({ onFrame: () => undefined });
   framer.push(head);
-  return framer.link!;
+  return framer.link;
 }

@@ -20,6 +20,8 @@ export const FIRST = 2;
 export const LAST = 4;
 
 const CAPTURE = 0x4f676753; // "OggS"
+/** Of what comes from another process: a stream goes on from there. */
+const [MAX_GRANULE, MAX_PAGE] = [2 ** 52, 2 ** 31];
 const CRC_AT = 22;
 const UINT32 = 0x1_0000_0000;
 /** Bytes 6 to 21 of a page, from its position to its number, as they change: written and read at once. */
@@ -94,6 +96,28 @@ export function moveBack(header: Buffer, granules: number, pages: number): numbe
   const crc = crcBeforeZeros(crcOver(CHANGE, 0, CHANGE.length, 0), length - CRC_AT);
   header.writeInt32LE(header.readInt32LE(CRC_AT) ^ crc, CRC_AT);
   return length;
+}
+
+/**
+ * How many pages there are, whole and nothing behind them; null: it is something else, or cannot be counted on from there. What their CRCs say is not
+ * looked at.
+ * @param place that they may be moved back by
+ */
+export function pagesIn(bytes: Buffer, place = { granule: 0, page: 0 }): number | null {
+  if (!Number.isSafeInteger(place.granule) || place.page < 0) return null;
+  let count = 0;
+  for (let at = 0; at < bytes.length; count++) {
+    const there = bytes.length - at;
+    if (there < PAGE_HEADER_BYTES || !isPage(bytes, at)) return null;
+    const length = pageBytes(bytes, at, there);
+    if (length > there) return null;
+    const [low, high] = [bytes.readUInt32LE(at + 6), bytes.readInt32LE(at + 10)];
+    const [granule, page] = [high * UINT32 + low, bytes.readUInt32LE(at + 18)];
+    if (high >= 0 && (granule < place.granule || granule > MAX_GRANULE)) return null;
+    if (page < place.page || page > MAX_PAGE) return null;
+    at += length;
+  }
+  return count;
 }
 
 /** How a page of the one version that there is begins. */

@@ -8,7 +8,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import { PING } from './message-types.js';
+import { nameOf, PING } from './message-types.js';
 import { MessageWriter } from './message-writer.js';
 import { GreetingReader, greeting, OtherVersion } from './version.js';
 import { type MessageReader, WireError, WireReader } from './wire.js';
@@ -33,6 +33,8 @@ export interface MessageHandler {
 }
 
 export interface LinkOptions {
+  /** Who the other end is, for errors: `node b`, `worker 3`. */
+  readonly peer?: string;
   /** That wait in the stream, and a message. */
   readonly mostQueuedBytes?: number;
   /** Present at both ends of a link between machines: it is alive, or ended. */
@@ -56,6 +58,8 @@ export class LinkConnection implements AlarmHandler {
   readonly #writer = new MessageWriter();
   readonly #handlers: { readonly first: number; readonly last: number; readonly handler: MessageHandler }[] = [];
   readonly #onBroken: (error: unknown) => void;
+  /** Who the other end is, as far as it is known. */
+  peer: string;
   readonly #mostQueuedBytes: number;
   #isClosed = false;
   readonly #clock: Clock | null;
@@ -65,8 +69,9 @@ export class LinkConnection implements AlarmHandler {
   #dueMs = 0;
 
   /** @param onBroken called with why the link is closed, where that is a fault: OtherVersion before any message of the other end was read */
-  constructor(stream: Duplex, onBroken: (error: unknown) => void, { mostQueuedBytes, clock }: LinkOptions = {}) {
+  constructor(stream: Duplex, onBroken: (error: unknown) => void, { peer, mostQueuedBytes, clock }: LinkOptions = {}) {
     this.#stream = stream;
+    this.peer = peer ?? 'the other process';
     this.#onBroken = onBroken;
     this.#mostQueuedBytes = mostQueuedBytes ?? MOST_QUEUED_BYTES;
     this.#clock = clock ?? null;
@@ -162,7 +167,7 @@ export class LinkConnection implements AlarmHandler {
 
   #break(reason: string): void {
     if (this.#isClosed) return;
-    this.#onBroken(new LinkSilent(reason, this.#stream as Partial<Socket>));
+    this.#onBroken(new LinkSilent(`${this.peer}: ${reason}`, this.#stream as Partial<Socket>));
     this.close();
   }
 
@@ -200,10 +205,19 @@ export class LinkConnection implements AlarmHandler {
     if (this.#isClosed || type === PING) return;
     for (const { first, last, handler } of this.#handlers) {
       if (type >= first && type <= last) {
-        handler.onMessage(type, message);
+        try {
+          handler.onMessage(type, message);
+        } catch (error) {
+          throw this.#named(type, error);
+        }
         return;
       }
     }
-    throw new WireError(`a message of type ${type}`);
+    throw new WireError(`${this.peer}: a message of type ${type}`);
+  }
+
+  /** Whatever was thrown while it was read, the other end has said what it should not. */
+  #named(type: number, error: unknown): WireError {
+    return new WireError(`${this.peer}: message ${nameOf(type)}: ${(error as Error).message}`, { cause: error });
   }
 }

@@ -16,6 +16,7 @@ import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { NO_FACTS } from './channel-facts.js';
 import type { ChannelFacts } from './control.js';
 import { LinkedMarks } from './linked-marks.js';
+import { readAll } from './members.js';
 import {
   FACTS,
   FALLEN,
@@ -31,8 +32,23 @@ import {
   TAPE,
 } from './message-types.js';
 import { ReplicaTape } from './replica-tape.js';
-import { type CameSegment, readFramesSegment, readOggSegment, readTitles } from './segment-message.js';
-import { type AudioStats, type Listening, readFacts, readGrowth, readTape, type Subscribe } from './tape-messages.js';
+import {
+  type CameSegment,
+  readFramesSegment,
+  readLate,
+  readLinkHead,
+  readOggSegment,
+  readRevision,
+} from './segment-message.js';
+import {
+  type AudioStats,
+  FENCE_MEMBERS,
+  type Listening,
+  readFacts,
+  readGrowth,
+  readTape,
+  type Subscribe,
+} from './tape-messages.js';
 import { canGoOn, NO_NAME } from './tape-names.js';
 import { type MessageReader, WireError } from './wire.js';
 
@@ -41,6 +57,8 @@ export interface LinkedAudioParts {
   readonly clock: Clock;
   /** How long the tape comes after the last listener has gone. */
   readonly lingerMs: number;
+  /** How much of a tape is kept at most. */
+  mostLagMs(): number;
   /** It is needed, or no more. */
   onWanted(audio: LinkedAudio): void;
   /** `listening` has changed. */
@@ -207,7 +225,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     else if (type === MARK) this.#marks.read(message);
     else if (type === REVISION) this.#onRevision(message);
     else if (type === LATE) this.#onLate(message);
-    else if (type === LINK_HEAD) this.#head = readHead(message);
+    else if (type === LINK_HEAD) this.#head = readLinkHead(message);
     else if (type === FACTS) this.#onFacts(message);
     else if (type === FENCE) this.#onFence(message);
     else if (type === TAPE) this.#onTape(message);
@@ -240,8 +258,9 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     }
     if (facts.name.hub !== this.#hub) this.#marks.clear();
     this.#hub = facts.name.hub;
-    this.#arrivals = new Arrivals(facts.lagMs);
-    this.#replace(new ReplicaTape(facts));
+    const lagMs = Math.min(facts.lagMs, this.#parts.mostLagMs());
+    this.#arrivals = new Arrivals(lagMs);
+    this.#replace(new ReplicaTape({ ...facts, lagMs }));
   }
 
   #onSegment(type: number, message: MessageReader): void {
@@ -257,7 +276,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
 
   #onGrowth(message: MessageReader): void {
     const tape = this.#theTape();
-    const { endMs, audioMs, delayedMs, bitrateKbps, open, restFrom, rest } = readGrowth(message, tape.segmentBytes);
+    const { endMs, audioMs, delayedMs, bitrateKbps, open, restFrom, rest } = readGrowth(message);
     tape.grow(endMs, open, restFrom, rest);
     this.audioMs = audioMs;
     this.delayedMs = delayedMs;
@@ -266,24 +285,22 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
   }
 
   #onRevision(message: MessageReader): void {
-    const seq = message.whole();
-    const titles = readTitles(message, this.#marks);
-    message.end();
+    const { seq, titles } = readRevision(message, this.#marks);
     this.#theTape().retitle(seq, titles);
     for (const observer of this.#observers) observer.onRetitled?.(seq);
   }
 
   #onLate(message: MessageReader): void {
-    const before = this.#marks.at(message.whole());
-    const late = { before, mark: this.#marks.known(message.whole()), atMs: message.number() };
-    message.end();
+    const late = readLate(message, this.#marks);
     this.#theTape();
     for (const observer of this.#observers) observer.onLate(late);
   }
 
   #onFence(message: MessageReader): void {
-    this.#theTape().joinFrom = message.whole();
-    message.end();
+    const tape = this.#theTape();
+    const { joinFrom } = readAll(message, FENCE_MEMBERS);
+    if (joinFrom > Math.max(tape.head, tape.comesTo) + 1) throw new WireError(`a fence at ${joinFrom}`);
+    tape.joinFrom = joinFrom;
     for (const observer of this.#observers) observer.onFence();
   }
 
@@ -316,8 +333,4 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     if (this.#head?.number !== number) throw new WireError(`the head of link ${number} is not known`);
     return this.#head.pages;
   }
-}
-
-function readHead(message: MessageReader): { readonly number: number; readonly pages: LinkPages } {
-  return { number: message.whole(), pages: { pages: message.whole(), bytes: message.rest() } };
 }

@@ -8,14 +8,32 @@ import { Mark } from '../audio/mark.js';
 import { parseJson } from '../metadata/record-schema.js';
 import { RecordView } from '../metadata/view.js';
 import { MAX_BLOCK_BYTES, type MarkText, readMark } from './mark-schema.js';
+import { blob, type Members, readAll, text, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
 import { blockNumberOf, setBlockNumber } from './tape-names.js';
-import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from './wire.js';
+import { MAX_WHOLE, type MessageReader, MOST_MESSAGE_BYTES, WireError } from './wire.js';
 
 /** In the place of a mark's number. */
 export const NO_MARK = 0;
 /** After as many new ones it is looked which are still on the tape. */
 const MOST_UNSEEN = 32;
+/** Of one channel: on the longest tape there are fewer. */
+export const MOST_MARKS = 10_000;
+const MOST_BYTES = 4 * MOST_MESSAGE_BYTES;
+
+export const MARK_MEMBERS: Members<{
+  readonly order: number;
+  readonly keptFrom: number;
+  readonly blockNumber: number;
+  readonly text: string;
+  readonly block: Buffer;
+}> = {
+  order: whole(MAX_WHOLE, NO_MARK + 1),
+  keptFrom: whole(),
+  blockNumber: whole(),
+  text: text(MOST_MESSAGE_BYTES),
+  block: blob(MAX_BLOCK_BYTES),
+};
 
 export function numberOf(mark: Mark | null): number {
   return mark?.order ?? NO_MARK;
@@ -60,12 +78,22 @@ export class SentMarks {
   }
 }
 
+/** One that came, with the number of its block, and how long its text was. */
+interface CameMark {
+  readonly mark: Mark;
+  readonly blockNumber: number;
+  readonly bytes: number;
+}
+
 /** Those of one channel that came over the link. The next hub's have higher numbers (audio/mark.ts). */
 export class LinkedMarks {
   readonly #channel: string;
-  readonly #marks = new Map<number, Mark>();
-  /** The block of each mark, by number. */
-  readonly #blocks = new Map<number, number>();
+  readonly #marks = new Map<number, CameMark>();
+  /** By number, and how many marks have it. */
+  readonly #blocks = new Map<number, { readonly block: Buffer; count: number }>();
+  #keptFrom = NO_MARK;
+  /** Of all texts. */
+  #bytes = 0;
 
   /** @param channel that all of them are of */
   constructor(channel: string) {
@@ -74,33 +102,35 @@ export class LinkedMarks {
 
   /** What SentMarks wrote. @throws WireError where it cannot be believed */
   read(message: MessageReader): void {
-    const order = message.whole();
-    const keptFrom = message.whole();
-    const blockNumber = message.whole();
-    const text = message.text(MOST_MESSAGE_BYTES);
-    const block = message.blob(MAX_BLOCK_BYTES);
-    message.end();
-    const { record, channel, tags } = parse(this.#channel, text, block);
-    for (const each of this.#marks.keys()) if (each < keptFrom) this.#forget(each);
+    const { order, keptFrom, blockNumber, text, block } = readAll(message, MARK_MEMBERS);
+    if (keptFrom > this.#keptFrom) this.#keepFrom(keptFrom);
     // It was sent over another link.
     if (this.#marks.has(order)) return;
-    if (order === NO_MARK) throw new WireError('a mark without a number');
-    const same = this.#blockOf(blockNumber) ?? block;
-    setBlockNumber(same, blockNumber);
-    this.#marks.set(order, new Mark(new RecordView(record, channel), same, tags, order));
-    this.#blocks.set(order, blockNumber);
+    if (this.#marks.size >= MOST_MARKS || this.#bytes + text.length > MOST_BYTES) {
+      throw new WireError('more marks than lie on a tape');
+    }
+    const { record, channel, tags } = parse(this.#channel, text, block);
+    const same = this.#blocks.get(blockNumber) ?? { block, count: 0 };
+    same.count++;
+    this.#blocks.set(blockNumber, same);
+    setBlockNumber(same.block, blockNumber);
+    const mark = new Mark(new RecordView(record, channel), same.block, tags, order);
+    this.#marks.set(order, { mark, blockNumber, bytes: text.length });
+    this.#bytes += text.length;
   }
 
   /** The highest number. */
   get last(): number {
-    return Math.max(NO_MARK, ...this.#marks.keys());
+    let last = NO_MARK;
+    for (const order of this.#marks.keys()) last = Math.max(last, order);
+    return last;
   }
 
   /** @throws WireError where it did not come */
   known(number: number): Mark {
-    const mark = this.#marks.get(number);
-    if (mark === undefined) throw new WireError(`mark ${number} is not known`);
-    return mark;
+    const came = this.#marks.get(number);
+    if (came === undefined) throw new WireError(`mark ${number} is not known`);
+    return came.mark;
   }
 
   at(number: number): Mark | null {
@@ -111,16 +141,19 @@ export class LinkedMarks {
   clear(): void {
     this.#marks.clear();
     this.#blocks.clear();
+    this.#keptFrom = NO_MARK;
+    this.#bytes = 0;
   }
 
-  #forget(number: number): void {
-    this.#marks.delete(number);
-    this.#blocks.delete(number);
-  }
-
-  #blockOf(number: number): Buffer | undefined {
-    for (const [mark, block] of this.#blocks) if (block === number) return this.#marks.get(mark)!.block;
-    return undefined;
+  #keepFrom(number: number): void {
+    this.#keptFrom = number;
+    for (const [order, { blockNumber, bytes }] of this.#marks) {
+      if (order >= number) continue;
+      this.#marks.delete(order);
+      this.#bytes -= bytes;
+      const block = this.#blocks.get(blockNumber)!;
+      if (--block.count === 0) this.#blocks.delete(blockNumber);
+    }
   }
 
   get count(): number {

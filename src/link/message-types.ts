@@ -24,3 +24,15 @@ export const REVISION = 16;
 export const LATE = 17;
 export const GROWTH = 18;
 export const FENCE = 19;
+
+const NAMES: Readonly<Record<number, string>> = {
+  ...{ [SUBSCRIBE]: 'SUBSCRIBE', [UNSUBSCRIBE]: 'UNSUBSCRIBE', [LISTENING]: 'LISTENING' },
+  ...{ [TAPE]: 'TAPE', [NO_TAPE]: 'NO_TAPE', [FALLEN]: 'FALLEN', [FACTS]: 'FACTS', [MARK]: 'MARK' },
+  ...{ [LINK_HEAD]: 'LINK_HEAD', [FRAMES_SEGMENT]: 'FRAMES_SEGMENT', [OGG_SEGMENT]: 'OGG_SEGMENT' },
+  ...{ [REVISION]: 'REVISION', [LATE]: 'LATE', [GROWTH]: 'GROWTH', [FENCE]: 'FENCE' },
+};
+
+/** For errors. */
+export function nameOf(type: number): string {
+  return NAMES[type] ?? `of type ${type}`;
+}

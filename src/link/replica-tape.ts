@@ -6,12 +6,12 @@
 
 import type { AudioTape } from '../audio/audio-tape.js';
 import { joinAt } from '../audio/burst.js';
-import { ClosedSegments } from '../audio/closed-segments.js';
+import { ClosedSegments, type ForgottenHandler } from '../audio/closed-segments.js';
 import { OggRendering } from '../audio/ogg-rendering.js';
 import { OggSegment } from '../audio/ogg-segment.js';
 import { lastOggEntry, mostOggSegments } from '../audio/ogg-tape.js';
 import { Phase } from '../audio/phase.js';
-import { Segment, type SegmentTitles, withBlocksBytes } from '../audio/segment.js';
+import { NOTHING, Segment, type SegmentTitles, withBlocksBytes } from '../audio/segment.js';
 import type { TapeFacts } from './tape-messages.js';
 import type { TapeName } from './tape-names.js';
 import { WireError } from './wire.js';
@@ -19,8 +19,10 @@ import { WireError } from './wire.js';
 /** No audio has more (source/facts.ts). */
 const MAX_BYTES_PER_MS = 1250;
 const SLACK_BYTES = 8 * 1024 * 1024;
+/** Beside its audio a segment takes about as much. */
+const SEGMENT_BYTES = 1024;
 
-export class ReplicaTape implements AudioTape {
+export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSegment> {
   /** It gets another one where its feeder is lost. */
   name: TapeName;
   readonly metaint: number;
@@ -29,8 +31,11 @@ export class ReplicaTape implements AudioTape {
   comesTo: number;
   readonly #closed: ClosedSegments<Segment | OggSegment>;
   #endMs: number;
-  /** Of the open segment, without blocks, and with them. */
-  #rest: Buffer = Buffer.alloc(0);
+  /** Of all that is on it. */
+  #bytes = 0;
+  /** Of the open segment, without blocks, and with them. The former lies in a buffer with room for more. */
+  #restRoom: Buffer = NOTHING;
+  #rest: Buffer = NOTHING;
   #restWithBlocks: Buffer | undefined;
 
   constructor({ name, metaint, segmentBytes, isOgg, lagMs, first, startMs, head, joinFrom }: TapeFacts) {
@@ -39,7 +44,8 @@ export class ReplicaTape implements AudioTape {
     this.segmentBytes = segmentBytes;
     this.isOgg = isOgg;
     this.comesTo = head;
-    this.#closed = new ClosedSegments({ lagMs, first, startMs, ...(isOgg ? { most: mostOggSegments(lagMs) } : {}) });
+    const most = isOgg ? { most: mostOggSegments(lagMs) } : {};
+    this.#closed = new ClosedSegments<Segment | OggSegment>({ lagMs, first, startMs, ...most }, this);
     this.#closed.joinFrom = joinFrom;
     this.#endMs = startMs;
   }
@@ -113,18 +119,33 @@ export class ReplicaTape implements AudioTape {
     const { edgeMs } = this.#closed;
     if (segment.endMs < edgeMs || segment.startMs > segment.endMs)
       throw new WireError(`segment ${seq} ends before it begins`);
+    if (segment instanceof OggSegment) this.#mustGoOn(seq, segment);
+    this.#bytes += SEGMENT_BYTES + segment.bytes.length;
     this.#closed.append(segment);
     this.#mustFit(seq);
     this.#endMs = Math.max(this.#endMs, segment.endMs);
     this.#setRest(rest);
   }
 
+  onForgotten({ bytes }: Segment | OggSegment): void {
+    this.#bytes -= SEGMENT_BYTES + bytes.length;
+  }
+
   /** Whether times rise as fast as bytes come: what is forgotten goes by them. */
   #mustFit(seq: number): void {
-    const { tail, head, edgeMs } = this.#closed;
-    const keptMs = edgeMs - this.at(tail)!.startMs;
-    const mostSegments = this.isOgg ? head - tail : (SLACK_BYTES + keptMs * MAX_BYTES_PER_MS) / this.segmentBytes;
-    if (head - tail > mostSegments) throw new WireError(`segment ${seq} comes with more audio than fits into its time`);
+    const { tail, edgeMs, lagMs } = this.#closed;
+    const keptMs = Math.min(lagMs, edgeMs - this.at(tail)!.startMs);
+    if (this.#bytes <= SLACK_BYTES + keptMs * MAX_BYTES_PER_MS) return;
+    throw new WireError(`segment ${seq} comes with more audio than fits into its time`);
+  }
+
+  /** Pages of one link rise: a listener that joined in it has them moved back (audio/ogg-rendering.ts). */
+  #mustGoOn(seq: number, { joinPlace: { granule, page }, head }: OggSegment): void {
+    const last = this.at(seq - 1);
+    if (!(last instanceof OggSegment) || last.linkBytes > 0) return;
+    const { joinPlace, head: before } = last;
+    if (granule >= joinPlace.granule && page >= joinPlace.page && head.pages === before.pages) return;
+    throw new WireError(`segment ${seq} does not go on with its link`);
   }
 
   /** A title has come late. */
@@ -143,7 +164,7 @@ export class ReplicaTape implements AudioTape {
     if (restFrom > this.#rest.length) throw new WireError(`the rest of segment ${open} has a gap`);
     if (restFrom + rest.length > this.segmentBytes)
       throw new WireError(`the rest of segment ${open} is longer than it`);
-    this.#setRest(Buffer.concat([this.#rest.subarray(0, restFrom), rest]));
+    this.#addRest(restFrom, rest);
   }
 
   /** It goes on in a format that its listeners were not promised, or there is none any more. */
@@ -157,7 +178,21 @@ export class ReplicaTape implements AudioTape {
   }
 
   #setRest(rest: Buffer): void {
+    this.#restRoom = rest;
     this.#rest = rest;
+    this.#restWithBlocks = undefined;
+  }
+
+  /** In place, so that many small ones cost no more than a large one. */
+  #addRest(from: number, rest: Buffer): void {
+    const length = from + rest.length;
+    if (length > this.#restRoom.length) {
+      const room = Buffer.allocUnsafeSlow(Math.min(this.segmentBytes, 2 * length));
+      this.#rest.copy(room, 0, 0, from);
+      this.#restRoom = room;
+    }
+    rest.copy(this.#restRoom, from);
+    this.#rest = this.#restRoom.subarray(0, length);
     this.#restWithBlocks = undefined;
   }
 

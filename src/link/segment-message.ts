@@ -4,16 +4,25 @@
  * sent again by themselves.
  */
 
-import type { Mark, PlacedMark } from '../audio/mark.js';
+import { ADTS_HEADER_BYTES } from '../audio/adts.js';
+import { isAdts } from '../audio/header.js';
+import type { PlacedMark } from '../audio/mark.js';
 import { NO_MARKS } from '../audio/mark.js';
+import { isLinkHead } from '../audio/ogg-link-end.js';
+import { pagesIn } from '../audio/ogg-page.js';
 import type { LinkPages } from '../audio/ogg-segment.js';
 import { OggSegment } from '../audio/ogg-segment.js';
+import type { LateTitle } from '../audio/playable-audio.js';
 import { Segment, type SegmentTitles } from '../audio/segment.js';
+import { MAX_MOMENT_MS } from '../metadata/record-schema.js';
 import { type LinkedMarks, numberOf } from './linked-marks.js';
+import { blob, group, list, type Members, number, readAll, readMembers, rest, signed, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
-import { type MessageReader, WireError } from './wire.js';
+import { LIMITS } from './tape-messages.js';
+import { MAX_WHOLE, type MessageReader, WireError } from './wire.js';
 
 const MOST_MARKS = 10_000;
+const ENTRY_SLACK_MS = 2000;
 
 /** What comes with a segment, beside itself. */
 export interface SegmentCase {
@@ -70,20 +79,78 @@ export interface CameSegment<S> extends SegmentCase {
   readonly segment: S;
 }
 
+/** What a frame of AAC needs where a listener begins with it (audio/entry.ts). */
+function isWholeEntry(bytes: Buffer, metaint: number, entry: number, segmentBytes: number): boolean {
+  if (entry <= 0) return true;
+  const byteAt = (at: number) => bytes[at + Math.floor(at / metaint)]!;
+  return segmentBytes - entry >= ADTS_HEADER_BYTES || !isAdts(Buffer.of(byteAt(entry), byteAt(entry + 1)), 0);
+}
+
+/** Of a tape, where one title takes effect. */
+interface CamePlace {
+  readonly mark: number;
+  readonly atMs: number;
+  readonly atByte: number;
+  readonly blockByte: number;
+}
+
+/** Bytes count what is sent of a title ahead of its segment, too. */
+const PLACES = list<CamePlace>(
+  { mark: whole(), atMs: number(), atByte: whole(MAX_WHOLE), blockByte: whole(MAX_WHOLE) },
+  MOST_MARKS,
+);
+
+/** Of marks the numbers; NO_MARK: none. */
+interface CameTitles {
+  readonly repeats: number;
+  readonly late: number;
+  readonly marks: readonly CamePlace[];
+}
+
+export const TITLES_MEMBERS: Members<CameTitles> = { repeats: whole(), late: whole(), marks: PLACES };
+
+/** Of a closed segment of any tape. */
+const CLOSED = { seq: whole(), arrivedMs: number(0, MAX_MOMENT_MS), startMs: number(0), endMs: number(0) };
+
+export const FRAMES_SEGMENT_MEMBERS: Members<
+  Omit<SegmentCase, 'rest'> &
+    Pick<Segment, 'startMs' | 'endMs' | 'entry' | 'entryMs' | 'lastEntry'> & {
+      readonly before: number;
+      readonly following: number;
+      readonly titles: CameTitles;
+      readonly rest: Buffer;
+      readonly bytes: Buffer;
+    }
+> = {
+  ...CLOSED,
+  entry: signed(-1, LIMITS.segmentBytes),
+  entryMs: number(0),
+  lastEntry: signed(-1, MAX_WHOLE),
+  before: whole(),
+  following: whole(),
+  titles: group(TITLES_MEMBERS),
+  rest: blob(LIMITS.segmentBytes),
+  bytes: rest(2 * LIMITS.segmentBytes),
+};
+
 /** @param metaint, segmentBytes of its tape */
 export function readFramesSegment(
   message: MessageReader,
   known: LinkedMarks,
   { metaint, segmentBytes }: { readonly metaint: number; readonly segmentBytes: number },
 ): CameSegment<Segment> {
-  const [seq, arrivedMs, startMs, endMs] = [message.whole(), message.number(), message.number(), message.number()];
-  const [entry, entryMs, lastEntry] = [message.signed(), message.number(), message.signed()];
-  const [before, following] = [known.at(message.whole()), known.at(message.whole())];
-  const { repeats, late, marks } = readTitles(message, known);
-  const rest = message.blob(segmentBytes);
-  const bytes = message.rest(2 * segmentBytes);
+  const came = readMembers(message, FRAMES_SEGMENT_MEMBERS);
+  const { seq, arrivedMs, startMs, endMs, entry, entryMs, lastEntry, rest, bytes } = came;
   if (bytes.length !== segmentBytes + segmentBytes / metaint) throw new WireError(`a segment of ${bytes.length} bytes`);
-  if (entry < -1 || entry >= segmentBytes || lastEntry > seq) throw new WireError(`an entry at ${entry}`);
+  for (let at = metaint; at < bytes.length; at += metaint + 1) {
+    if (bytes[at] !== 0) throw new WireError(`a block at ${at} in a segment`);
+  }
+  if (entry >= segmentBytes || lastEntry > seq) throw new WireError(`an entry at ${entry}`);
+  if (entry >= 0) mustBeWithin(entryMs, came);
+  if (!isWholeEntry(bytes, metaint, entry, segmentBytes)) throw new WireError(`a frame cut at its entry, ${entry}`);
+  if (rest.length > segmentBytes) throw new WireError(`a rest of ${rest.length} bytes`);
+  const [before, following] = [known.at(came.before), known.at(came.following)];
+  const { repeats, late, marks } = titlesOf(came.titles, known);
   const segment = new Segment({
     ...{ bytes, metaint, startMs, endMs, entry, entryMs, lastEntry },
     ...{ before, marks, following, repeats },
@@ -94,7 +161,29 @@ export function readFramesSegment(
 
 const NOTHING = Buffer.alloc(0);
 /** What a tape closes a segment at, with a packet behind it, and the head of a link with its comments (audio/ogg-tape.ts). */
-const MOST_OGG_BYTES = 4 * 1024 * 1024;
+export const MOST_OGG_BYTES = 4 * 1024 * 1024;
+
+export const OGG_SEGMENT_MEMBERS: Members<
+  Omit<SegmentCase, 'rest'> &
+    Pick<OggSegment, 'startMs' | 'endMs' | 'entryMs' | 'linkBytes' | 'bytes'> & {
+      readonly head: number;
+      readonly granule: number;
+      readonly page: number;
+      readonly before: number;
+      readonly marks: readonly CamePlace[];
+    }
+> = {
+  ...CLOSED,
+  // What a decoder of Opus drops comes before a first segment.
+  entryMs: number(),
+  linkBytes: whole(MOST_OGG_BYTES),
+  head: whole(),
+  granule: number(0),
+  page: whole(),
+  before: whole(),
+  marks: PLACES,
+  bytes: rest(MOST_OGG_BYTES),
+};
 
 /** @param headOf the head of the link with this number; it throws where none came */
 export function readOggSegment(
@@ -102,32 +191,84 @@ export function readOggSegment(
   known: LinkedMarks,
   headOf: (number: number) => LinkPages,
 ): CameSegment<OggSegment> {
-  const [seq, arrivedMs, startMs, endMs] = [message.whole(), message.number(), message.number(), message.number()];
-  const [entryMs, linkBytes] = [message.number(), message.whole()];
-  const head = headOf(message.whole());
-  const joinPlace = { granule: message.number(), page: message.whole() };
-  const before = known.at(message.whole());
-  const marks = readMarks(message, known);
-  const bytes = message.rest(MOST_OGG_BYTES);
+  const came = readMembers(message, OGG_SEGMENT_MEMBERS);
+  const { seq, arrivedMs, startMs, endMs, entryMs, linkBytes, bytes } = came;
+  const head = headOf(came.head);
+  const joinPlace = { granule: came.granule, page: came.page };
+  mustBeWithin(entryMs, came);
   if (linkBytes > bytes.length) throw new WireError(`a head of ${linkBytes} bytes`);
+  mustBePages(bytes.subarray(0, bytes.length - linkBytes), head.pages, joinPlace);
+  if (linkBytes > 0) mustBeHead(bytes.subarray(bytes.length - linkBytes));
+  const [before, marks] = [known.at(came.before), placesOf(came.marks, known)];
   const segment = new OggSegment({ bytes, linkBytes, head, joinPlace, entryMs, startMs, endMs, before, marks });
   return { seq, arrivedMs, rest: NOTHING, segment };
 }
 
-export function readTitles(message: MessageReader, known: LinkedMarks): SegmentTitles {
-  const repeats: Mark | null = known.at(message.whole());
-  const late = known.at(message.whole());
-  return { repeats, late, marks: readMarks(message, known) };
+export const LINK_HEAD_MEMBERS: Members<{ readonly number: number } & LinkPages> = {
+  number: whole(),
+  pages: whole(MOST_OGG_BYTES),
+  bytes: rest(MOST_OGG_BYTES),
+};
+
+/** The head of an Ogg link, by its number. */
+export function readLinkHead(message: MessageReader): { readonly number: number; readonly pages: LinkPages } {
+  const { number, ...pages } = readMembers(message, LINK_HEAD_MEMBERS);
+  if (mustBeHead(pages.bytes) !== pages.pages) throw new WireError(`a head of ${pages.pages} pages`);
+  return { number, pages };
 }
 
-function readMarks(message: MessageReader, known: LinkedMarks): readonly PlacedMark[] {
-  const count = message.whole();
-  if (count === 0) return NO_MARKS;
-  if (count > MOST_MARKS) throw new WireError(`${count} titles in a segment`);
-  const marks: PlacedMark[] = [];
-  for (let i = 0; i < count; i++) {
-    const mark = known.known(message.whole());
-    marks.push({ mark, atMs: message.number(), atByte: message.whole(), blockByte: message.whole() });
-  }
-  return marks;
+export const REVISION_MEMBERS: Members<{ readonly seq: number } & CameTitles> = { seq: whole(), ...TITLES_MEMBERS };
+
+/** A late title has changed those of a segment. */
+export function readRevision(
+  message: MessageReader,
+  known: LinkedMarks,
+): Pick<SegmentCase, 'seq'> & { readonly titles: SegmentTitles } {
+  const { seq, ...titles } = readAll(message, REVISION_MEMBERS);
+  return { seq, titles: titlesOf(titles, known) };
+}
+
+export const LATE_MEMBERS: Members<{ readonly before: number; readonly mark: number; readonly atMs: number }> = {
+  before: whole(),
+  mark: whole(),
+  atMs: number(),
+};
+
+/** That title, as sessions must know it. */
+export function readLate(message: MessageReader, known: LinkedMarks): LateTitle {
+  const { before, mark, atMs } = readAll(message, LATE_MEMBERS);
+  return { before: known.at(before), mark: known.known(mark), atMs };
+}
+
+function titlesOf({ repeats, late, marks }: CameTitles, known: LinkedMarks): SegmentTitles {
+  return { repeats: known.at(repeats), late: known.at(late), marks: placesOf(marks, known) };
+}
+
+function placesOf(places: readonly CamePlace[], known: LinkedMarks): readonly PlacedMark[] {
+  return places.length === 0 ? NO_MARKS : places.map((place) => ({ ...place, mark: known.known(place.mark) }));
+}
+
+/** When its first frame plays: of Opus a decoder does not play the first ones. */
+function mustBeWithin(entryMs: number, { startMs, endMs }: Pick<Segment, 'startMs' | 'endMs'>): void {
+  if (entryMs >= startMs - ENTRY_SLACK_MS && entryMs <= endMs + ENTRY_SLACK_MS) return;
+  throw new WireError(`an entry at ${entryMs} ms in a segment from ${startMs} to ${endMs} ms`);
+}
+
+function mustBeHead(bytes: Buffer): number {
+  const count = mustBePages(bytes);
+  if (!isLinkHead(bytes)) throw new WireError('a head of no codec');
+  return count;
+}
+
+/**
+ * They are walked through by what they say of their own length, and moved back (audio/ogg-segment.ts).
+ * @param headPages, place where a listener joins: no page is before that
+ */
+function mustBePages(bytes: Buffer, headPages = 0, place?: OggSegment['joinPlace']): number {
+  const count = pagesIn(
+    bytes,
+    place === undefined ? undefined : { granule: place.granule, page: place.page - headPages },
+  );
+  if (count === null) throw new WireError('what are no pages of Ogg');
+  return count;
 }

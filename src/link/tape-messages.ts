@@ -1,15 +1,19 @@
 /**
  * The small messages of tapes, field by field: what each says is in README.md. All of them begin with the number of the subscription.
  *
- * The other end may be broken, or lie: LIMITS bounds each member, and each reader then checks the members against each other.
+ * What each member may be stands in its table (members.ts); each reader then checks the members against each other.
  */
 
 import { cleanText } from '../metadata/text.js';
+import { byte, group, list, type Members, number, readAll, readMembers, rest, text, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
-import { MOST_FORKS, type TapeName } from './tape-names.js';
+import { MOST_FORKS, type TapeFork, type TapeName } from './tape-names.js';
 import { type MessageReader, WireError } from './wire.js';
 
-/** The highest that a configuration can set, or that makes sense (source/facts.ts). */
+/**
+ * The highest that a configuration can set, or that makes sense (source/facts.ts). How much is kept goes by our own configuration
+ * (replica-tape.ts).
+ */
 export const LIMITS = {
   /** Of where a tape begins here: it goes on from there for as many again. */
   firstSegment: 2 ** 30,
@@ -21,7 +25,17 @@ export const LIMITS = {
   channels: 255,
   delayMs: 60_000,
   bitrateKbps: 10_000,
+  channelBytes: 128,
+  contentTypeBytes: 1024,
+  /** Of a hub, and of a fork. */
+  nameBytes: 64,
 } as const;
+
+const NAME: Members<TapeName> = {
+  hub: text(LIMITS.nameBytes),
+  number: whole(),
+  forks: list<TapeFork>({ seq: whole(), by: text(LIMITS.nameBytes) }, MOST_FORKS),
+};
 
 /** What a worker has when it asks for a channel. */
 export interface Subscribe {
@@ -37,10 +51,14 @@ export function writeSubscribe(message: MessageWriter, { channel, name, next }: 
   message.whole(next);
 }
 
+export const SUBSCRIBE_MEMBERS: Members<Subscribe> = {
+  channel: text(LIMITS.channelBytes),
+  name: group(NAME),
+  next: whole(),
+};
+
 export function readSubscribe(message: MessageReader): Subscribe {
-  const subscribe = { channel: message.text(), name: readName(message), next: message.whole() };
-  message.end();
-  return subscribe;
+  return readAll(message, SUBSCRIBE_MEMBERS);
 }
 
 export interface Listening {
@@ -48,9 +66,13 @@ export interface Listening {
   readonly playing: number;
 }
 
+export const LISTENING_MEMBERS: Members<Listening> = {
+  listeners: whole(LIMITS.listeners),
+  playing: whole(LIMITS.listeners),
+};
+
 export function readListening(message: MessageReader): Listening {
-  const listening = { listeners: message.whole(LIMITS.listeners), playing: message.whole(LIMITS.listeners) };
-  message.end();
+  const listening = readAll(message, LISTENING_MEMBERS);
   if (listening.playing > listening.listeners) throw new WireError('more play than listen');
   return listening;
 }
@@ -82,28 +104,26 @@ export function writeTape(message: MessageWriter, facts: TapeFacts): void {
   message.whole(facts.first).number(facts.startMs).whole(facts.head).whole(facts.joinFrom);
 }
 
+export const TAPE_MEMBERS: Members<Omit<TapeFacts, 'goesOn' | 'isOgg' | 'hasIcy'> & { readonly flags: number }> = {
+  name: group(NAME),
+  flags: byte(GOES_ON | IS_OGG | HAS_ICY),
+  metaint: whole(LIMITS.metaint, 1),
+  segmentBytes: whole(LIMITS.segmentBytes, 1),
+  lagMs: number(0, LIMITS.lagMs),
+  first: whole(),
+  startMs: number(0),
+  head: whole(),
+  joinFrom: whole(),
+};
+
 export function readTape(message: MessageReader): TapeFacts {
-  const name = readName(message);
-  const flags = message.byte();
-  const facts: TapeFacts = {
-    name,
-    goesOn: (flags & GOES_ON) !== 0,
-    isOgg: (flags & IS_OGG) !== 0,
-    hasIcy: (flags & HAS_ICY) !== 0,
-    metaint: message.whole(LIMITS.metaint),
-    segmentBytes: message.whole(LIMITS.segmentBytes),
-    lagMs: message.number(0, LIMITS.lagMs),
-    first: message.whole(),
-    startMs: message.number(0),
-    head: message.whole(),
-    joinFrom: message.whole(),
-  };
-  message.end();
-  const { metaint, segmentBytes, goesOn, first } = facts;
-  const isWhole = metaint > 0 && segmentBytes > 0 && segmentBytes % metaint === 0;
-  if (!isWhole) throw new WireError(`a metaint of ${metaint} bytes in segments of ${segmentBytes}`);
+  const { flags, ...facts } = readAll(message, TAPE_MEMBERS);
+  const { metaint, segmentBytes, first, head, joinFrom } = facts;
+  const goesOn = (flags & GOES_ON) !== 0;
+  if (segmentBytes % metaint !== 0) throw new WireError(`a metaint of ${metaint} bytes in segments of ${segmentBytes}`);
+  if (joinFrom > head + 1) throw new WireError(`a fence at ${joinFrom} on a tape up to ${head}`);
   if (!goesOn && first > LIMITS.firstSegment) throw new WireError(`a tape that begins with segment ${first}`);
-  return facts;
+  return { ...facts, goesOn, isOgg: (flags & IS_OGG) !== 0, hasIcy: (flags & HAS_ICY) !== 0 };
 }
 
 /** What heads and statistics say of a channel. */
@@ -118,16 +138,16 @@ export function writeFacts(message: MessageWriter, { contentType, sampleRate, ch
   message.text(contentType).number(sampleRate).number(channels).number(delayMs);
 }
 
+export const FACTS_MEMBERS: Members<AudioStats> = {
+  contentType: text(LIMITS.contentTypeBytes),
+  sampleRate: number(0, LIMITS.sampleRate),
+  channels: number(0, LIMITS.channels),
+  delayMs: number(0, LIMITS.delayMs),
+};
+
 export function readFacts(message: MessageReader): AudioStats {
-  const contentType = cleanText(message.text());
-  const facts = {
-    contentType,
-    sampleRate: message.number(0, LIMITS.sampleRate),
-    channels: message.number(0, LIMITS.channels),
-    delayMs: message.number(0, LIMITS.delayMs),
-  };
-  message.end();
-  return facts;
+  const facts = readAll(message, FACTS_MEMBERS);
+  return { ...facts, contentType: cleanText(facts.contentType) };
 }
 
 /** How far the tape's end has come, and of the open segment what a listener that is sent away there still gets. */
@@ -142,17 +162,18 @@ export interface Growth {
   readonly rest: Buffer;
 }
 
-/** @param mostRest of the open segment of its tape */
-export function readGrowth(message: MessageReader, mostRest: number): Growth {
-  return {
-    endMs: message.number(0),
-    audioMs: message.number(0),
-    delayedMs: message.number(0, 2 * LIMITS.delayMs),
-    bitrateKbps: message.number(0, LIMITS.bitrateKbps),
-    open: message.whole(),
-    restFrom: message.whole(mostRest),
-    rest: message.rest(mostRest),
-  };
+export const GROWTH_MEMBERS: Members<Growth> = {
+  endMs: number(0),
+  audioMs: number(0),
+  delayedMs: number(0, 2 * LIMITS.delayMs),
+  bitrateKbps: number(0, LIMITS.bitrateKbps),
+  open: whole(),
+  restFrom: whole(LIMITS.segmentBytes),
+  rest: rest(LIMITS.segmentBytes),
+};
+
+export function readGrowth(message: MessageReader): Growth {
+  return readMembers(message, GROWTH_MEMBERS);
 }
 
 export function writeGrowth(message: MessageWriter, growth: Omit<Growth, 'rest'>): void {
@@ -165,10 +186,7 @@ function writeName(message: MessageWriter, { hub, number, forks }: TapeName): vo
   for (const { seq, by } of forks) message.whole(seq).text(by);
 }
 
-function readName(message: MessageReader): TapeName {
-  const name = { hub: message.text(), number: message.whole() };
-  const count = message.whole();
-  if (count > MOST_FORKS) throw new WireError(`a tape that forked ${count} times`);
-  const forks = Array.from({ length: count }, () => ({ seq: message.whole(), by: message.text() }));
-  return { ...name, forks };
-}
+/** The first segment with which a listener may begin. */
+export const FENCE_MEMBERS: Members<{ readonly joinFrom: number }> = { joinFrom: whole() };
+/** The worker wants it no more; there is no tape; the worker has fallen off it. */
+export const NO_MEMBERS: Members<object> = {};

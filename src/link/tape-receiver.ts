@@ -10,7 +10,7 @@ import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../base/cloc
 import type { LinkConnection, MessageHandler } from './connection.js';
 import { LinkedAudio } from './linked-audio.js';
 import { FIRST_TAPE_TYPE, LAST_TAPE_TYPE, LISTENING, SUBSCRIBE, UNSUBSCRIBE } from './message-types.js';
-import { writeSubscribe } from './tape-messages.js';
+import { LIMITS, writeSubscribe } from './tape-messages.js';
 import type { OfferedTape } from './tape-offer.js';
 import type { MessageReader } from './wire.js';
 
@@ -18,6 +18,7 @@ export class TapeReceiver implements AlarmHandler {
   readonly #clock: Clock;
   readonly #lingerMs: number;
   readonly #onAnyWanted: () => void;
+  readonly #mostLagMs: () => number;
   readonly #audios = new Map<string, LinkedAudio>();
   readonly #bySubscription = new Map<number, LinkedAudio>();
   #last = 0;
@@ -26,11 +27,20 @@ export class TapeReceiver implements AlarmHandler {
   readonly #changed = new Set<LinkedAudio>();
   #alarm: Alarm | null = null;
 
-  /** @param lingerMs how long a tape comes after its last listener here has gone @param onWanted a tape is to come, or no more */
-  constructor(clock: Clock, lingerMs: number, onWanted: () => void = () => undefined) {
+  /**
+   * @param lingerMs how long a tape comes after its last listener here has gone @param onWanted a tape is to come, or no more
+   * @param mostLagMs how much of a tape is kept here at most, whatever the other end says
+   */
+  constructor(
+    clock: Clock,
+    lingerMs: number,
+    onWanted: () => void = () => undefined,
+    mostLagMs: () => number = () => LIMITS.lagMs,
+  ) {
     this.#clock = clock;
     this.#lingerMs = lingerMs;
     this.#onAnyWanted = onWanted;
+    this.#mostLagMs = mostLagMs;
   }
 
   /** The audio of a channel, always the same one. */
@@ -41,6 +51,7 @@ export class TapeReceiver implements AlarmHandler {
         key: channel,
         clock: this.#clock,
         lingerMs: this.#lingerMs,
+        mostLagMs: this.#mostLagMs,
         onWanted: (wanted) => this.#onWanted(wanted),
         onListening: (changed) => this.#onListening(changed),
       });

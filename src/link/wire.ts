@@ -7,6 +7,8 @@
  * `MOST_MESSAGE_BYTES`. Owned by one connection (connection.ts).
  */
 
+import { isUtf8 } from 'node:buffer';
+
 export const HEADER_BYTES = 5;
 /** The metrics of ten thousand channels, a channel's state with all pushes that it holds; what is of tapes is a few MiB at most. */
 export const MOST_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -78,7 +80,7 @@ export const MAX_WHOLE = 2 ** 31 - 1;
 /** Of channels, hubs, metaids, mounts, verdicts. */
 export const MOST_NAME_BYTES = 4096;
 /** Of moments and durations in milliseconds, and of other numbers that are not counts. */
-const MAX_NUMBER = 2 ** 52;
+export const MAX_NUMBER = 2 ** 52;
 
 /**
  * Reads a message's fields in turn. Each throws WireError where the message is too short, and where a value is out of the bounds that the caller
@@ -95,18 +97,18 @@ export class MessageReader {
     this.#isOwn = isOwn;
   }
 
-  byte(): number {
-    return this.#bytes[this.#take(1)]!;
+  byte(most = 255): number {
+    return within(this.#bytes[this.#take(1)]!, 0, most);
   }
 
-  /** Of 4 bytes, 0 to `most`. */
-  whole(most = MAX_WHOLE): number {
-    return within(this.#bytes.readUInt32LE(this.#take(4)), 0, most);
+  /** Of 4 bytes. */
+  whole(most = MAX_WHOLE, least = 0): number {
+    return within(this.#bytes.readUInt32LE(this.#take(4)), least, most);
   }
 
   /** Of 4 bytes, with a sign. */
-  signed(): number {
-    return this.#bytes.readInt32LE(this.#take(4));
+  signed(least = -MAX_WHOLE, most = MAX_WHOLE): number {
+    return within(this.#bytes.readInt32LE(this.#take(4)), least, most);
   }
 
   /** Of 8 bytes. */
@@ -117,7 +119,10 @@ export class MessageReader {
   text(mostBytes = MOST_NAME_BYTES): string {
     const length = this.whole(mostBytes);
     const from = this.#take(length);
-    return this.#bytes.toString('utf8', from, from + length);
+    const bytes = this.#bytes.subarray(from, from + length);
+    // What stands for broken bytes is longer than they are: it would be too long for who gets it from here.
+    if (!isUtf8(bytes)) throw new WireError('it is no UTF-8');
+    return bytes.toString('utf8');
   }
 
   /** Bytes with their length before them; to keep. */
