@@ -72,7 +72,9 @@ const ENTRANCES: Record<string, readonly string[]> = {
     ...['cli/archive.ts', 'cli/cluster.ts', 'cli/records.ts', 'setup/azuracast.ts'],
     ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts', 'http/admin/bodies.ts'],
     ...['metadata/record-schema.ts', 'now-playing/state-schema.ts', 'cluster/checked-log.ts', 'cluster/leases.ts'],
-    ...['cluster/remote-log.ts', 'cluster/ordered-schema.ts', 'link/facts-schema.ts', 'link/mark-schema.ts'],
+    ...['cluster/remote-log.ts', 'cluster/ordered-schema.ts'],
+    ...['link/admin-schema.ts', 'link/control-schema.ts', 'link/facts-schema.ts', 'link/mark-schema.ts'],
+    ...['link/offer-schema.ts', 'channel/place-schema.ts', 'audio/framer-schema.ts'],
   ],
 };
 

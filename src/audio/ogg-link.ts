@@ -16,6 +16,7 @@ import { FIRST, PageWriter } from './ogg-page.js';
 
 /** Of Opus' identification (RFC 7845, section 5.1). */
 const PRE_SKIP_AT = 10;
+const MAX_PRE_SKIP = 0xffff;
 
 /** Of an encoder's stream. Two links are the same only when they are the same object. */
 export class OggLink {
@@ -75,7 +76,7 @@ export class LinkHead {
 
 function skipping(identification: Buffer, samples: number): Buffer {
   const out = Buffer.from(identification);
-  out.writeUInt16LE(samples, PRE_SKIP_AT);
+  out.writeUInt16LE(Math.min(samples, MAX_PRE_SKIP), PRE_SKIP_AT);
   return out;
 }
 

@@ -21,7 +21,7 @@ import type { OggFramerState } from './ogg-state.js';
 export const MAX_PACKET_BYTES = 1024 * 1024;
 
 /** Pages of header packets before the first audio. A stream has no more; a picture of some MB fits. */
-const MAX_HEADER_BYTES = 8 * 1024 * 1024;
+export const MAX_HEADER_BYTES = 8 * 1024 * 1024;
 /** The longest is that of Opus with a table of 255 channels (RFC 7845, section 5.1). It is sent to every listener with every title. */
 const MOST_IDENTIFICATION_BYTES = 21 + 255;
 const NO_PAGE: OggPage = {

@@ -290,15 +290,16 @@ export class SharedAudio implements Leased {
 
   /** Another node comes for the tape. False: it cannot be had here. */
   serve({ purpose, epoch, node, url }: TapeRequest, stream: Duplex): boolean {
-    if (purpose === 'listen') return this.#phase === 'owning' && this.#giving.listen(stream);
-    if (purpose === 'offer') return this.#giving.offer(stream);
+    const peer = `machine ${node}`;
+    if (purpose === 'listen') return this.#phase === 'owning' && this.#giving.listen(stream, peer);
+    if (purpose === 'offer') return this.#giving.offer(stream, peer);
     if (this.#phase !== 'owning' || epoch < this.#owner.epoch) return false;
     // What its listeners hear next is the other node's.
     this.#stopFeeding();
     this.#owner = { ...NOBODY, node, url, epoch };
     this.#provisionalUntilMs = this.#phases.clock.now() + PROVISIONAL_MS;
     const { audio } = this.channel;
-    if (!this.#giving.handOver(audio, stream, () => this.#lookCaughtUp())) return false;
+    if (!this.#giving.handOver(audio, stream, peer, () => this.#lookCaughtUp())) return false;
     if (audio.listeners > 0) this.#link.audio.want(true);
     return true;
   }

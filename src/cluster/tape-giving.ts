@@ -33,10 +33,10 @@ export class TapeGiving {
     return this.#isHandingOver;
   }
 
-  /** All that comes, while the other node wants it. */
-  listen(stream: Duplex): true {
+  /** All that comes, while the other node wants it. @param peer which that is, for errors; so below */
+  listen(stream: Duplex, peer: string): true {
     const { clock, names, audio, onError } = this.#parts;
-    const sender = new TapeSender(new LinkConnection(stream, onError, { clock }), {
+    const sender = new TapeSender(new LinkConnection(stream, onError, { peer, clock }), {
       ...{ clock, names },
       audioOf: (channel) => (channel === this.#channel ? audio() : undefined),
       isPrompt: true,
@@ -47,18 +47,18 @@ export class TapeGiving {
   }
 
   /** What there is here of it, for a node that goes on with the tape of a lost one. False: nothing. */
-  offer(stream: Duplex): boolean {
+  offer(stream: Duplex, peer: string): boolean {
     const { clock, names, onError } = this.#parts;
     const audio = this.#parts.audio();
     const { tape } = audio;
     if (tape === undefined || !(tape.head > tape.tail)) return false;
     const offered = new Map([[this.#channel, { audio, name: names.nameOf(tape) }]]);
-    offerTapes(stream, offered, clock, onError, undefined, true);
+    offerTapes(stream, offered, clock, onError, undefined, peer, true);
     return true;
   }
 
   /** All of what was fed here, with what is open of it. False: there is none. @param onOver the other node has it, or is gone */
-  handOver(audio: ChannelAudio, stream: Duplex, onOver: () => void): boolean {
+  handOver(audio: ChannelAudio, stream: Duplex, peer: string, onOver: () => void): boolean {
     const { clock, names, onError } = this.#parts;
     const tape = fedTape(audio, null, names);
     if (tape === null) return false;
@@ -67,7 +67,7 @@ export class TapeGiving {
       this.#isHandingOver = false;
       onOver();
     };
-    offerTapes(stream, new Map([[this.#channel, tape]]), clock, onError, onEnded, true);
+    offerTapes(stream, new Map([[this.#channel, tape]]), clock, onError, onEnded, peer, true);
     return true;
   }
 

@@ -1,8 +1,9 @@
 /**
- * The messages of a link that are not of tapes: plain data as JSON, in order. Both ends run the same version of the program: what cannot be read
+ * The messages of a link that are not of tapes: plain data as JSON, in order. What cannot be read, or is none of them,
  * closes the link, and nothing more is made of it. What each says: README.md.
  */
 
+import { parseJson } from '../metadata/record-schema.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { SourceFacts } from '../source/facts.js';
 import type { SourceTitle } from '../source/source.js';
@@ -11,7 +12,7 @@ import type { DaySalt } from '../statistics/salts.js';
 import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
 import type { LinkConnection, MessageHandler } from './connection.js';
 import type { LastMetrics, TallyMessage } from './tally-messages.js';
-import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from './wire.js';
+import { type MessageReader, MOST_MESSAGE_BYTES } from './wire.js';
 
 /** Behind those of tapes (message-types.ts). */
 const CONTROL = 32;
@@ -134,21 +135,27 @@ export interface ControlHandler<In> {
   onClosed(): void;
 }
 
+/** As JSON.stringify has it. */
+export type PlainMember = (this: Readonly<Record<string, unknown>>, key: string, value: unknown) => unknown;
+
 /** The control messages of one end. */
 export class Control<In, Out> implements MessageHandler {
   readonly #connection: LinkConnection;
   readonly #handler: ControlHandler<In>;
+  readonly #read: (value: unknown) => In;
 
-  constructor(connection: LinkConnection, handler: ControlHandler<In>) {
+  /** @param read what a message is, as it came; it throws WireError, or CheckError, where it is none */
+  constructor(connection: LinkConnection, handler: ControlHandler<In>, read: (value: unknown) => In) {
     this.#connection = connection;
     this.#handler = handler;
+    this.#read = read;
     connection.handle(CONTROL, CONTROL, this);
   }
 
-  /** False: it is longer than this, and was not sent: it would end the link, and so it would when it is sent again. */
-  send(message: Out, mostBytes = MOST_MESSAGE_BYTES): boolean {
+  /** False: it is longer than this, and was not sent: it would end the link, and so it would when it is sent again. @param plain makes plain data of a member */
+  send(message: Out, mostBytes = MOST_MESSAGE_BYTES, plain?: PlainMember): boolean {
     if (this.#connection.isClosed) return true;
-    const text = JSON.stringify(message);
+    const text = JSON.stringify(message, plain);
     if (Buffer.byteLength(text) + LENGTH_BYTES > mostBytes) return false;
     this.#connection.begin(CONTROL).text(text).end();
     this.#connection.flush();
@@ -156,13 +163,9 @@ export class Control<In, Out> implements MessageHandler {
   }
 
   onMessage(_type: number, message: MessageReader): void {
-    let read: In;
-    try {
-      read = JSON.parse(message.text(MOST_MESSAGE_BYTES));
-    } catch (error) {
-      throw new WireError('a control message cannot be read', { cause: error });
-    }
-    this.#handler.onControl(read);
+    const text = message.text(MOST_MESSAGE_BYTES);
+    message.end();
+    this.#handler.onControl(this.#read(parseJson(text)));
   }
 
   onDrain(): void {}

@@ -4,18 +4,19 @@
  */
 
 import type { DelayedAudio } from '../audio/channel-audio.js';
+import { readIdentification } from '../audio/ogg-codec.js';
 import { OggLink } from '../audio/ogg-link.js';
 import type { AwaitedTitle } from '../audio/waiting-titles.js';
 import type { Clock } from '../base/clock.js';
-import type { TrackRecord } from '../metadata/record.js';
-import { type ChannelFace, RecordView } from '../metadata/view.js';
+import { must, viewSchema } from '../metadata/record-schema.js';
+import { RecordView } from '../metadata/view.js';
+import { WireError } from './wire.js';
 
 /** Of frames in one piece; each is at most a packet of Ogg. */
 const PIECE_BYTES = 512 * 1024;
 
 interface PlainFrame {
-  /** In base64. */
-  readonly bytes: string;
+  readonly bytes: Buffer;
   readonly durationMs: number;
   readonly bitrateKbps: number;
   readonly fresh: boolean;
@@ -28,17 +29,18 @@ interface PlainFrame {
 }
 
 interface PlainAwaitedTitle extends Omit<AwaitedTitle, 'view'> {
-  readonly record: TrackRecord;
-  readonly channel: ChannelFace;
+  /** As record-schema.ts has them. */
+  readonly record: unknown;
+  readonly channel: unknown;
 }
 
-/** One of several, in order. The first has all but the frames; each has some of these. */
+/** One of several, in order. The first has all but the frames; each has some of these. On the way bytes are in base64 (offer-schema.ts). */
 export interface PlainDelayedAudio {
   /** Unix milliseconds; null: nothing has come yet. */
   readonly playedMs: number | null;
   readonly titles: readonly PlainAwaitedTitle[];
-  /** Header packets in base64. */
-  readonly links: readonly (readonly string[])[];
+  /** Header packets. */
+  readonly links: readonly (readonly Buffer[])[];
   readonly frames: readonly PlainFrame[];
 }
 
@@ -60,7 +62,7 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
     bytes += frame.bytes.length;
     const { contentType } = frame.source ?? {};
     pieces.at(-1)!.push({
-      bytes: frame.bytes.toString('base64'),
+      bytes: frame.bytes,
       ...{ durationMs: frame.durationMs, bitrateKbps: frame.bitrateKbps, fresh: frame.fresh },
       link: numberOf(frame.link),
       source: frame.source === null ? null : contentType === undefined ? {} : { contentType },
@@ -72,32 +74,46 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
     titles: titles.map(({ view, momentMs, place }) => ({
       ...{ record: view.record, channel: view.channel, momentMs: momentMs + wallMs, place },
     })),
-    links: links.map((link) => link.packets(null, 0).map((packet) => packet.toString('base64'))),
+    links: links.map((link) => link.packets(null, 0)),
   };
   return pieces.map((frames, i) => (i === 0 ? { ...all, frames } : { playedMs: null, titles: [], links: [], frames }));
 }
 
-/** @param pieces all of them */
-export function readDelayedAudio(pieces: readonly PlainDelayedAudio[], clock: Clock): DelayedAudio | null {
+/** @param pieces all of them @throws WireError, CheckError where it cannot be believed */
+export function readDelayedAudio(
+  channel: string,
+  pieces: readonly PlainDelayedAudio[],
+  clock: Clock,
+): DelayedAudio | null {
   const [first] = pieces;
   if (first === undefined) return null;
+  const links = first.links.map((packets) => linkOf(packets));
   const frames = pieces.flatMap((piece) => piece.frames);
   // What has come came before now, whatever the clocks of two machines say.
   const wallMs = Math.max(clock.wallMs(), frames.at(-1)?.arrivedMs ?? 0) - clock.now();
-  const links = first.links.map((packets) => new OggLink(packets.map((packet) => Buffer.from(packet, 'base64'))));
   return {
     line: {
       playedMs: first.playedMs === null ? Number.NaN : first.playedMs - wallMs,
-      frames: frames.map(({ bytes, durationMs, bitrateKbps, fresh, link, source, arrivedMs }) => ({
-        frame: {
-          ...{ bytes: Buffer.from(bytes, 'base64'), durationMs, bitrateKbps, fresh, link: links[link] },
-          source: source === null ? null : { contentType: source.contentType },
-        },
-        arrivedMs: arrivedMs - wallMs,
-      })),
+      frames: frames.map(({ bytes, durationMs, bitrateKbps, fresh, link, source, arrivedMs }) => {
+        if (link >= links.length) throw new WireError(`link ${link} is not known`);
+        return {
+          frame: {
+            ...{ bytes, durationMs, bitrateKbps, fresh, link: links[link] },
+            source: source === null ? null : { contentType: source.contentType },
+          },
+          arrivedMs: Math.min(clock.now(), arrivedMs - wallMs),
+        };
+      }),
     },
-    titles: first.titles.map(({ record, channel, momentMs, place }) => ({
-      ...{ view: new RecordView(record, channel), momentMs: momentMs - wallMs, place },
-    })),
+    titles: first.titles.map(({ record, channel: face, momentMs, place }) => {
+      const read = must<Pick<RecordView, 'record' | 'channel'>>(viewSchema, { record, channel: face });
+      if (read.record.channel !== channel) throw new WireError('a title of another channel waits');
+      return { view: new RecordView(read.record, read.channel), momentMs: momentMs - wallMs, place };
+    }),
   };
+}
+
+function linkOf(packets: readonly Buffer[]): OggLink {
+  if (readIdentification(packets[0]!) === null) throw new WireError('a link of no codec');
+  return new OggLink(packets);
 }

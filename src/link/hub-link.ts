@@ -19,6 +19,7 @@ import {
   type Questions,
   type WorkerQuestions,
 } from './control.js';
+import { readAnswer, readFromWorker } from './control-schema.js';
 import { HubSessions } from './hub-sessions.js';
 import { OpenQuestions, refusedAnswer } from './questions.js';
 import type { SessionRegistry } from './session-registry.js';
@@ -73,9 +74,9 @@ export class HubLink implements ControlHandler<FromWorker> {
 
   constructor(stream: Duplex, parts: HubLinkParts) {
     this.#parts = parts;
-    this.#connection = new LinkConnection(stream, parts.onBroken);
+    this.#connection = new LinkConnection(stream, parts.onBroken, { peer: 'a worker' });
     this.tapes = new TapeSender(this.#connection, parts);
-    this.#control = new Control(this.#connection, this);
+    this.#control = new Control(this.#connection, this, readFromWorker);
     this.#sessions = new HubSessions(this.#connection, parts.sessions);
   }
 
@@ -94,7 +95,8 @@ export class HubLink implements ControlHandler<FromWorker> {
     question: Q,
     ask: WorkerQuestions[Q]['ask'],
   ): Promise<WorkerQuestions[Q]['answer']> {
-    return this.#questions.ask((id) => this.send({ type: 'ask', id, question, ask }));
+    const read = (answer: unknown) => readAnswer(question, ask, answer);
+    return this.#questions.ask((id) => this.send({ type: 'ask', id, question, ask }), read);
   }
 
   close(): void {
@@ -102,8 +104,10 @@ export class HubLink implements ControlHandler<FromWorker> {
   }
 
   onControl(message: FromWorker): void {
-    if (message.type === 'hello') this.#greet(message.worker);
-    else if (this.worker === 0) throw new WireError('a worker must say first who it is');
+    if (message.type === 'hello') {
+      if (this.worker !== 0) throw new WireError('it has said who it is');
+      this.#greet(message.worker);
+    } else if (this.worker === 0) throw new WireError('a worker must say first who it is');
     else if (message.type === 'tallies') this.#parts.onTallies(this, message);
     else if (message.type === 'figures') this.#parts.onFigures(this, message.figures);
     else if (message.type === 'metrics') this.#parts.onLastMetrics(this, message.metrics);
@@ -123,6 +127,7 @@ export class HubLink implements ControlHandler<FromWorker> {
   #greet(worker: number): void {
     const { turn, storeFault, salts, aheadMs } = this.#parts;
     this.worker = worker;
+    this.#connection.peer = `worker ${worker}`;
     this.applied = turn;
     this.#connection.cork();
     if (aheadMs !== null) this.send({ type: 'time', aheadMs });

@@ -8,6 +8,7 @@
 import type { Duplex } from 'node:stream';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { Refusal } from '../base/refusal.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Channel } from '../channel/channel.js';
 import type { Sequence } from '../feed/sequence.js';
@@ -131,7 +132,9 @@ export class HubLinks implements AlarmHandler {
       },
       openStamps: () => sequence.open,
       onQuestion: (question, ask, worker, id) => this.#onQuestion(question, ask, worker, id),
-      onPush: parts.onPush,
+      onPush: (channel) => {
+        if (this.#isKnown(channel)) parts.onPush(channel);
+      },
       onGreeted: (link) => this.#tallies.enter(link),
       onLastMetrics: ({ worker }, metrics) => parts.onLastMetrics(worker, metrics),
       onTallies: (link, message) => this.#tallies.hear(link, message),
@@ -262,6 +265,11 @@ export class HubLinks implements AlarmHandler {
     for (const link of [...this.#links]) link.close();
   }
 
+  #isKnown(channel: string): boolean {
+    for (const key of this.#parts.keys()) if (key === channel) return true;
+    return false;
+  }
+
   *#states(engine: EngineHost): Iterable<readonly [string, ChannelState]> {
     for (const channel of this.#parts.keys()) yield [channel, engine.state(channel)];
   }
@@ -301,6 +309,7 @@ export class HubLinks implements AlarmHandler {
     worker: number,
     id: number,
   ): Promise<Proposed> {
+    if (!this.#isKnown(channel)) throw new Refusal('not-found', 'There is no such channel.');
     const proposed = await this.#parts.engine.propose(channel, version, change, [worker, id]);
     if (!proposed.isStale) await this.#applied(this.#turn);
     return proposed;

@@ -5,19 +5,22 @@ import { Mark } from '../audio/mark.js';
 import type { OpenOgg } from '../audio/ogg-tape.js';
 import { Segment } from '../audio/segment.js';
 import type { OpenSegment } from '../audio/tape.js';
-import type { Tags } from '../metadata/icy.js';
-import type { TrackRecord } from '../metadata/record.js';
-import { type ChannelFace, RecordView } from '../metadata/view.js';
+import { RecordView } from '../metadata/view.js';
+import { readMark } from './mark-schema.js';
 import { blockNumberOf, setBlockNumber } from './tape-names.js';
+import { WireError } from './wire.js';
+
+/** No segment is longer: of 64 KiB between two blocks at 8 kb/s. */
+const MOST_OPEN_MS = 120_000;
 
 interface PlainMark {
   readonly order: number;
-  readonly record: TrackRecord;
-  readonly channel: ChannelFace;
-  readonly tags: Tags;
+  /** As mark-schema.ts has them. */
+  readonly record: unknown;
+  readonly channel: unknown;
+  readonly tags: unknown;
   readonly blockNumber: number;
-  /** In base64. */
-  readonly block: string;
+  readonly block: Buffer;
 }
 
 interface PlainPlace {
@@ -28,8 +31,7 @@ interface PlainPlace {
 }
 
 export interface PlainOpenFrames {
-  /** In base64. */
-  readonly audio: string;
+  readonly audio: Buffer;
   readonly endMs: number;
   readonly entry: number;
   readonly entryMs: number;
@@ -42,26 +44,26 @@ export interface PlainOpenFrames {
 }
 
 export interface PlainOpenOgg {
-  /** Packets in base64. */
-  readonly recent: readonly { readonly packet: string; readonly samples: number }[];
+  readonly recent: readonly { readonly packet: Buffer; readonly samples: number }[];
   readonly ahead: readonly Pick<PlainPlace, 'order' | 'atMs'>[];
   readonly marks: readonly PlainMark[];
 }
 
+/** On the way its bytes are in base64 (offer-schema.ts). */
 export type PlainOpenSegment = PlainOpenFrames | PlainOpenOgg;
 
 export function plainOpenSegment(open: OpenSegment | OpenOgg): PlainOpenSegment {
   const marks = openMarks(open).map(plainMark);
   if ('recent' in open) {
     return {
-      recent: open.recent.map(({ packet, samples }) => ({ packet: packet.toString('base64'), samples })),
+      recent: open.recent,
       ahead: open.ahead.map(({ mark, atMs }) => ({ order: mark.order, atMs })),
       marks,
     };
   }
   const { audio, endMs, entry, entryMs, before, repeats } = open;
   return {
-    ...{ audio: audio.toString('base64'), endMs, entry, entryMs },
+    ...{ audio, endMs, entry, entryMs },
     before: before?.order ?? 0,
     repeats: repeats?.order ?? 0,
     places: open.marks.map(({ mark, ...place }) => ({ order: mark.order, ...place })),
@@ -69,29 +71,39 @@ export function plainOpenSegment(open: OpenSegment | OpenOgg): PlainOpenSegment 
   };
 }
 
-/** @param tape whose closed segments came before */
-export function readOpenSegment(plain: PlainOpenSegment, tape: AudioTape): OpenSegment | OpenOgg {
+/** @param tape whose closed segments came before @throws WireError, CheckError where it is none that could follow them */
+export function readOpenSegment(channel: string, plain: PlainOpenSegment, tape: AudioTape): OpenSegment | OpenOgg {
+  const isOgg = tape.rendering(false) !== null;
+  if ('recent' in plain !== isOgg) throw new WireError('an open segment of another kind of tape');
   const known = marksOf(tape);
   const blocks = new Map([...known.values()].map((mark) => [blockNumberOf(mark), mark.block]));
-  for (const { order, record, channel, tags, blockNumber, block } of plain.marks) {
+  for (const { order, record, channel: face, tags, blockNumber, block } of plain.marks) {
     if (known.has(order)) continue;
-    const bytes = blocks.get(blockNumber) ?? Buffer.from(block, 'base64');
+    const read = readMark(channel, { record, channel: face, tags }, block);
+    const bytes = blocks.get(blockNumber) ?? block;
     setBlockNumber(bytes, blockNumber);
     blocks.set(blockNumber, bytes);
-    known.set(order, new Mark(new RecordView(record, channel), bytes, tags, order));
+    known.set(order, new Mark(new RecordView(read.record, read.channel), bytes, read.tags, order));
   }
+  const markOf = (order: number): Mark => {
+    const mark = known.get(order);
+    if (mark === undefined) throw new WireError(`mark ${order} is not known`);
+    return mark;
+  };
   if ('recent' in plain) {
-    return {
-      recent: plain.recent.map(({ packet, samples }) => ({ packet: Buffer.from(packet, 'base64'), samples })),
-      ahead: plain.ahead.map(({ order, atMs }) => ({ mark: known.get(order)!, atMs })),
-    };
+    return { recent: plain.recent, ahead: plain.ahead.map(({ order, atMs }) => ({ mark: markOf(order), atMs })) };
   }
   const { audio, endMs, entry, entryMs, before, repeats, places } = plain;
+  const isRoom = audio.length <= tape.segmentBytes && entry <= audio.length;
+  const isInTime = endMs >= tape.edgeMs && endMs - tape.edgeMs <= MOST_OPEN_MS;
+  if (!isRoom || !isInTime || (entry >= 0 && (entryMs < tape.edgeMs || entryMs > endMs))) {
+    throw new WireError(`an open segment of ${audio.length} bytes up to ${endMs} ms, behind ${tape.edgeMs} ms`);
+  }
   return {
-    ...{ audio: Buffer.from(audio, 'base64'), endMs, entry, entryMs },
-    before: known.get(before) ?? null,
-    repeats: known.get(repeats) ?? null,
-    marks: places.map(({ order, ...place }) => ({ mark: known.get(order)!, ...place })),
+    ...{ audio, endMs, entry, entryMs },
+    before: before === 0 ? null : markOf(before),
+    repeats: repeats === 0 ? null : markOf(repeats),
+    marks: places.map(({ order, ...place }) => ({ mark: markOf(order), ...place })),
   };
 }
 
@@ -107,7 +119,7 @@ export function openMarks(open: OpenSegment | OpenOgg): Mark[] {
 function plainMark(mark: Mark): PlainMark {
   return {
     ...{ order: mark.order, record: mark.view.record, channel: mark.view.channel, tags: mark.tags },
-    ...{ blockNumber: blockNumberOf(mark), block: mark.block.toString('base64') },
+    ...{ blockNumber: blockNumberOf(mark), block: mark.block },
   };
 }
 

@@ -1,6 +1,6 @@
 /** Questions that wait for the other end's answer, by number. Owned by one end of a link. */
 
-import { Refusal, type RefusalKind, retryLater } from '../base/refusal.js';
+import { REFUSALS, Refusal, type RefusalKind, retryLater } from '../base/refusal.js';
 import type { RefusedAnswer } from './control.js';
 
 /** The link has ended before the answer: what became of the question is not known. */
@@ -9,6 +9,8 @@ export class LinkLost extends Error {
 }
 
 interface WaitingQuestion {
+  /** @throws where the answer is none */
+  read(answer: unknown): unknown;
   resolve(answer: never): void;
   reject(error: unknown): void;
 }
@@ -17,21 +19,27 @@ export class OpenQuestions {
   readonly #waiting = new Map<number, WaitingQuestion>();
   #last = 0;
 
-  /** @param send called with the number of the question @returns its answer; rejects with a Refusal, or LinkLost */
-  ask<T>(send: (id: number) => void): Promise<T> {
+  /** @param send called with the number of the question @param read what an answer is @returns its answer; rejects with a Refusal, or LinkLost */
+  ask<T>(send: (id: number) => void, read: (answer: unknown) => unknown = (answer) => answer): Promise<T> {
     const id = ++this.#last;
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.#waiting.set(id, { read, resolve, reject });
       send(id);
     });
   }
 
+  /** @throws where it is none, of a question that waits on */
   answer(id: number, answer: unknown): void {
-    this.#take(id)?.resolve(answer as never);
+    const read = this.#waiting.get(id)?.read(answer);
+    this.#take(id)?.resolve(read as never);
   }
 
   refuse(id: number, { kind, detail, headers }: RefusedAnswer): void {
-    this.#take(id)?.reject(new Refusal(kind as RefusalKind, detail, { headers: { ...headers } }));
+    this.#take(id)?.reject(
+      new Refusal(Object.hasOwn(REFUSALS, kind) ? (kind as RefusalKind) : 'internal', detail, {
+        headers: { ...headers },
+      }),
+    );
   }
 
   /** The link has ended. */

@@ -6,7 +6,6 @@
  */
 
 import type { Duplex } from 'node:stream';
-import { serialize } from 'node:v8';
 import type { ChannelAudio, DelayedAudio } from '../audio/channel-audio.js';
 import { OggTape, type OpenOgg } from '../audio/ogg-tape.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
@@ -19,6 +18,7 @@ import { marksOf, openMarks, type PlainOpenSegment, plainOpenSegment } from './o
 import { type TapeName, TapeNames } from './tape-names.js';
 import { TapeSender } from './tape-sender.js';
 import { OtherVersion } from './version.js';
+import { WireError } from './wire.js';
 
 /** One tape. */
 export interface TapeOffer {
@@ -35,8 +35,8 @@ export interface TapeOffer {
 
 /** What is said of them. */
 export type OfferMessage =
-  /** Of a tape that is offered next, by the hub that has fed it: how far that has come. The place: as v8 writes it (it has buffers), in base64. */
-  | { readonly type: 'open'; readonly channel: string; readonly open: PlainOpenSegment; readonly place: string }
+  /** Of a tape that is offered next, by the hub that has fed it: how far that has come. The place: as channel/place-schema.ts has it, or null. */
+  | { readonly type: 'open'; readonly channel: string; readonly open: PlainOpenSegment; readonly place: unknown }
   /** Behind that, where its channel has a delay: what waits there, in pieces. */
   | { readonly type: 'delayed'; readonly channel: string; readonly delayed: PlainDelayedAudio }
   /** All that a process has; no mark there has a higher number. */
@@ -54,13 +54,14 @@ export interface OfferedTape {
   };
 }
 
-/** Offers them, and sends what is asked for. Nothing may be written to them meanwhile. @param onEnded called once, when the other end has what it wants @param isFar to another machine */
+/** Offers them, and sends what is asked for. Nothing may be written to them meanwhile. @param onEnded called once, when the other end has what it wants @param peer who asked, for errors @param isFar to another machine */
 export function offerTapes(
   stream: Duplex,
   offered: ReadonlyMap<string, OfferedTape>,
   clock: Clock,
   onError: (error: unknown) => void,
   onEnded: () => void = () => undefined,
+  peer = 'the hub that takes tapes back',
   isFar = false,
 ): void {
   const names = new TapeNames();
@@ -72,10 +73,12 @@ export function offerTapes(
       // Then none is taken, and the one that asked logs it.
       if (!(error instanceof OtherVersion)) onError(error);
     },
-    isFar ? { clock } : {},
+    isFar ? { peer, clock } : { peer },
   );
   new TapeSender(connection, { clock, names, audioOf: (channel) => offered.get(channel)?.audio });
-  const control = new Control<never, OfferMessage>(connection, { onControl: () => undefined, onClosed: onEnded });
+  const nothing = { onControl: () => undefined, onClosed: onEnded };
+  const control = new Control<never, OfferMessage>(connection, nothing, refuseAll);
+  const send = (message: OfferMessage) => control.send(message, undefined, withBase64);
   for (const [channel, { audio, name, fed }] of offered) {
     const tape = audio.tape!;
     names.set(tape, name);
@@ -84,12 +87,11 @@ export function offerTapes(
     lastMark = Math.max(lastMark, last);
     tapes.push({ channel, name, head: tape.head, endMs: tape.endMs, lastMark: last, playing: audio.playing });
     if (fed === undefined) continue;
-    const place = serialize(fed.place).toString('base64');
-    control.send({ type: 'open', channel, open: plainOpenSegment(fed.open), place });
+    send({ type: 'open', channel, open: plainOpenSegment(fed.open), place: fed.place });
     const pieces = fed.delayed === null ? [] : plainDelayedAudio(fed.delayed, clock);
-    for (const delayed of pieces) control.send({ type: 'delayed', channel, delayed });
+    for (const delayed of pieces) send({ type: 'delayed', channel, delayed });
   }
-  control.send({ type: 'offers', tapes, lastMark });
+  send({ type: 'offers', tapes, lastMark });
 }
 
 /** The whole of a tape that is fed here, where that stops. Null: there is none. @param place where the channel's sources stand, as plain data */
@@ -98,4 +100,14 @@ export function fedTape(audio: ChannelAudio, place: unknown, names: TapeNames): 
   const open = tape instanceof Tape ? tape.open : tape instanceof OggTape ? tape.leave() : null;
   if (open === null || tape === undefined || tape.head === tape.tail) return null;
   return { audio, name: names.nameOf(tape), fed: { open, delayed: audio.leaveDelayed(), place } };
+}
+
+/** Bytes in plain data, as offer-schema.ts reads them. */
+function withBase64(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  const own = this[key];
+  return own instanceof Buffer ? own.toString('base64') : value;
+}
+
+function refuseAll(): never {
+  throw new WireError('it asks for tapes, and says nothing else');
 }

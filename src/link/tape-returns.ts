@@ -6,23 +6,29 @@
  */
 
 import type { Duplex } from 'node:stream';
-import { deserialize } from 'node:v8';
 import type { DelayedAudio } from '../audio/channel-audio.js';
 import type { OpenOgg } from '../audio/ogg-tape.js';
 import type { OpenSegment } from '../audio/tape.js';
 import type { Alarm, Clock } from '../base/clock.js';
+import type { ChannelPlace } from '../channel/channel.js';
+import { placeSchema } from '../channel/place-schema.js';
+import { must } from '../metadata/record-schema.js';
 import { LinkConnection } from './connection.js';
 import { Control } from './control.js';
 import { type PlainDelayedAudio, readDelayedAudio } from './delayed-audio.js';
 import type { LinkedAudio } from './linked-audio.js';
+import { readOffer } from './offer-schema.js';
 import { readOpenSegment } from './open-segments.js';
 import { isSameTape, type TapeName } from './tape-names.js';
 import type { OfferMessage, TapeOffer } from './tape-offer.js';
 import { TapeReceiver } from './tape-receiver.js';
+import { WireError } from './wire.js';
 
 /** How long offers are waited for, and then tapes, milliseconds: sources play within two seconds of the hub's start. */
 const OFFERS_MS = 300;
 const TAPES_MS = 1000;
+/** Of one channel: the longest delay, at more than anything is heard with. */
+const MOST_DELAYED_BYTES = 64 * 1024 * 1024;
 
 export interface TapeReturnsParts {
   readonly clock: Clock;
@@ -30,6 +36,8 @@ export interface TapeReturnsParts {
   has(channel: string): boolean;
   /** Whether they come from another machine. */
   readonly isFar?: boolean;
+  /** How much of a tape is kept at most. */
+  mostLagMs?(): number;
   onError(error: unknown): void;
 }
 
@@ -56,7 +64,7 @@ export interface ReturnedTape {
   readonly fed: {
     readonly open: OpenSegment | OpenOgg;
     readonly delayed: DelayedAudio | null;
-    readonly place: unknown;
+    readonly place: ChannelPlace | null;
   } | null;
 }
 
@@ -78,30 +86,47 @@ export class TapeReturns {
   }
 
   /** Takes the connection of one that offers. One that comes too late is ended: it waits for that. */
-  take(stream: Duplex): void {
+  take(stream: Duplex, peer = 'a process that offers tapes'): void {
     if (this.#isClosed) {
       stream.destroy();
       return;
     }
-    const { clock, onError, isFar } = this.#parts;
-    const connection = new LinkConnection(stream, onError, isFar ? { clock } : {});
-    const receiver = new TapeReceiver(clock, Number.POSITIVE_INFINITY);
+    const { clock, onError, isFar, mostLagMs } = this.#parts;
+    const connection = new LinkConnection(stream, onError, isFar ? { peer, clock } : { peer });
+    const receiver = new TapeReceiver(clock, Number.POSITIVE_INFINITY, undefined, mostLagMs);
     const offerer: Offerer = { connection, receiver, offers: null, open: new Map(), delayed: new Map() };
     this.#offerers.add(offerer);
-    new Control<OfferMessage, never>(connection, {
-      onControl: (message) => {
-        if (message.type === 'open') offerer.open.set(message.channel, message);
-        else if (message.type === 'delayed') {
-          const { channel, delayed } = message;
-          offerer.delayed.set(channel, [...(offerer.delayed.get(channel) ?? []), delayed]);
-        } else {
-          offerer.offers = message;
-          this.#onNews();
-        }
-      },
+    const handler = {
+      onControl: (message: OfferMessage) => this.#onOffer(offerer, message),
       onClosed: () => this.#onNews(),
-    });
+    };
+    new Control<OfferMessage, never>(connection, handler, readOffer);
     receiver.connect(connection);
+  }
+
+  #onOffer(offerer: Offerer, message: OfferMessage): void {
+    if (offerer.offers !== null) throw new WireError('it has made its offers');
+    if (message.type === 'offers') {
+      offerer.offers = message;
+      this.#onNews();
+      return;
+    }
+    // What is of no channel here is not kept.
+    const { channel } = message;
+    if (!this.#parts.has(channel)) return;
+    if (message.type === 'open') {
+      if (offerer.open.has(channel)) throw new WireError('two open segments of a channel');
+      offerer.open.set(channel, message);
+      return;
+    }
+    const pieces = offerer.delayed.get(channel) ?? [];
+    offerer.delayed.set(channel, pieces);
+    pieces.push(message.delayed);
+    const bytes = pieces.reduce(
+      (sum, { frames }) => sum + frames.reduce((all, frame) => all + frame.bytes.length, 0),
+      0,
+    );
+    if (bytes > MOST_DELAYED_BYTES) throw new WireError(`${bytes} bytes wait`);
   }
 
   /** The tapes by channel, whole. Once. @param expected how many processes offer theirs */
@@ -123,7 +148,17 @@ export class TapeReturns {
       audio.want(true);
     }
     await this.#until(TAPES_MS, () => this.#asked.every((asked) => isWhole(asked) || asked.from.connection.isClosed));
-    return new Map(this.#asked.filter(isWhole).map((asked) => [asked.offer.channel, returnedTape(asked, clock)]));
+    const returned = new Map<string, ReturnedTape>();
+    for (const asked of this.#asked.filter(isWhole)) {
+      const { channel } = asked.offer;
+      try {
+        returned.set(channel, returnedTape(asked, clock));
+      } catch (error) {
+        const why = new WireError(`${asked.from.connection.peer}: the tape of ${channel}: ${(error as Error).message}`);
+        this.#parts.onError(why);
+      }
+    }
+    return returned;
   }
 
   close(): void {
@@ -180,10 +215,12 @@ function isWhole({ offer, audio }: AskedTape): boolean {
   return tape !== undefined && tape.head >= offer.head && tape.endMs >= offer.endMs && tape.head > tape.tail;
 }
 
+/** @throws Error where it cannot be gone on with */
 function returnedTape({ offer, audio, from }: AskedTape, clock: Clock): ReturnedTape {
-  const open = from.open.get(offer.channel);
-  if (open === undefined) return { audio, name: offer.name, fed: null };
-  const delayed = readDelayedAudio(from.delayed.get(offer.channel) ?? [], clock);
-  const place: unknown = deserialize(Buffer.from(open.place, 'base64'));
-  return { audio, name: offer.name, fed: { open: readOpenSegment(open.open, audio.tape!), delayed, place } };
+  const { channel, name } = offer;
+  const open = from.open.get(channel);
+  if (open === undefined) return { audio, name, fed: null };
+  const delayed = readDelayedAudio(channel, from.delayed.get(channel) ?? [], clock);
+  const place = open.place === null ? null : must<ChannelPlace>(placeSchema, open.place);
+  return { audio, name, fed: { open: readOpenSegment(channel, open.open, audio.tape!), delayed, place } };
 }

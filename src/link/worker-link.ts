@@ -29,6 +29,7 @@ import {
   type RefusedAnswer,
   type WorkerQuestions,
 } from './control.js';
+import { readFromHub } from './control-schema.js';
 import { LinkEngine, PATIENCE_MS } from './link-engine.js';
 import type { LinkedAudio } from './linked-audio.js';
 import { LinkLost, OpenQuestions, refusalOfLost } from './questions.js';
@@ -155,16 +156,16 @@ export class WorkerLink implements ControlHandler<FromHub> {
   /** A connection to the hub; the one before has ended. @param onEnded called once */
   connect(stream: Duplex, onEnded: () => void): void {
     const { onError, onOtherVersion } = this.#parts;
-    const connection = new LinkConnection(stream, (error) =>
-      error instanceof OtherVersion ? onOtherVersion(error) : onError(error),
-    );
-    this.#control = new Control<FromHub, FromWorker>(connection, {
+    const onBroken = (error: unknown) => (error instanceof OtherVersion ? onOtherVersion(error) : onError(error));
+    const connection = new LinkConnection(stream, onBroken, { peer: 'the hub' });
+    const handler: ControlHandler<FromHub> = {
       onControl: (message) => this.onControl(message),
       onClosed: () => {
         this.onClosed();
         onEnded();
       },
-    });
+    };
+    this.#control = new Control<FromHub, FromWorker>(connection, handler, readFromHub);
     this.#connection = connection;
     this.sessions.connect(connection);
     const control = this.#control;

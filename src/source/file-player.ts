@@ -104,8 +104,9 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       this.#skippedAtFrame = 0;
       let reason = '';
       try {
-        if (place !== null) await this.#round(place);
+        const from = place;
         place = null;
+        if (from !== null) await this.#round(from);
         while (!this.#hasEnded) await this.#round();
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);

@@ -44,7 +44,7 @@ class OwnStore extends MemoryStore {
   }
 }
 
-const KEYS = ['a', 'c0', 'c1'];
+const KEYS = ['a', ...Array.from({ length: 20 }, (_, i) => `c${i}`)];
 
 /** A hub of titles alone, at a local socket, on a store that outlives it. */
 class TitleHub {
@@ -107,7 +107,7 @@ class TitleWorker {
   constructor(t: Test, worker: number, path: string, clock: SystemClock) {
     this.link = new WorkerLink({
       tallies: new Tallies(),
-      ...{ worker, clock, sequence: this.sequence, onReady: () => undefined, metrics: async () => null },
+      ...{ worker, clock, sequence: this.sequence, onReady: () => undefined, metrics: async () => [] },
       deliver: (channel, change) => {
         this.delivered.push({ channel, change });
         this.onDeliver(channel, change);
@@ -160,12 +160,16 @@ t.test('the contract', (t) =>
   }),
 );
 
-const play = (channel: string, song: string) => (state: ChannelState) => {
-  // A push that is in force already changes nothing (now-playing/repeat.ts).
-  if (state.now?.song === song) return null;
-  const at = { channel, wallMs: Date.now(), newId: () => song, ageMs: () => 0 };
-  return takeNow(state, makeTrack({ type: 'now', artist: '', song }, song, 1_795_178_248), at);
-};
+/** @param extra bytes of other data */
+const play =
+  (channel: string, song: string, extra = 0) =>
+  (state: ChannelState) => {
+    // A push that is in force already changes nothing (now-playing/repeat.ts).
+    if (state.now?.song === song) return null;
+    const at = { channel, wallMs: Date.now(), newId: () => song, ageMs: () => 0 };
+    const extdata = extra === 0 ? {} : { extdata: `{"x":"${'x'.repeat(extra)}"}` };
+    return takeNow(state, makeTrack({ type: 'now', artist: '', song, ...extdata }, song, 1_795_178_248), at);
+  };
 
 t.test(
   'workers that change one channel at a time: each sees all changes in one order, answered when all have them',
@@ -214,10 +218,9 @@ t.test('what is long comes over, what is too long is refused, and the link holds
   hub.metrics = 'airsplice_source_up 1\n'.repeat(500_000);
   t.equal((await link.ask('metrics', null)).length, hub.metrics.length);
   // As many long pushes that wait for their time.
-  const long = 's'.repeat(5_000_000);
-  const change = await link.engine.update('a', play('a', long));
-  t.equal(change!.record!.song.length, long.length);
-  const tooLong = link.engine.update('a', play('a', long.repeat(3)));
+  const change = await link.engine.update('a', play('a', 'long', 5_000_000));
+  t.equal(change!.record!.extdata!.length, 5_000_008);
+  const tooLong = link.engine.update('a', play('a', 'longer', 15_000_000));
   await t.rejects(tooLong, { name: 'Refusal', kind: 'too-large' });
   t.equal(store.load('a')!.version, 1);
   const errors: unknown[] = [];

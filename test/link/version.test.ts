@@ -225,10 +225,8 @@ t.test('the version goes out before any message, and none is read before the oth
   const { stream, forged, seen } = await ends(t);
   const read: unknown[] = [];
   const connection = new LinkConnection(stream, (error) => t.error(error));
-  new Control<unknown, unknown>(connection, {
-    onControl: (message) => void read.push(message),
-    onClosed: () => undefined,
-  }).send({ type: 'x' });
+  const handler = { onControl: (message: unknown) => void read.push(message), onClosed: () => undefined };
+  new Control<unknown, unknown>(connection, handler, (message) => message).send({ type: 'x' });
   const bytes = Buffer.concat([greeting(), control({ type: 'y' })]);
   for (const byte of bytes) forged.write(Buffer.of(byte));
   await until(() => read.length > 0 && seen().length > GREETING_BYTES, 2000);

@@ -1,0 +1,81 @@
+/** Where a framer stands, as another process says it (framer.ts, ogg-state.ts): checked before one goes on there. Bytes are in base64. */
+
+import { z } from 'zod';
+import { MAX_COUNTED } from '../metadata/record-schema.js';
+import type { FormatState } from './format.js';
+import { SCRATCH_BYTES } from './framer.js';
+import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from './ogg.js';
+import { MAX_PAGE_BYTES, MOST_LACINGS } from './ogg-page.js';
+
+/** Bytes as text. @param most of them */
+export function base64(most: number) {
+  return z
+    .string()
+    .max(4 * Math.ceil(most / 3))
+    .regex(/^[A-Za-z0-9+/]*={0,2}$/)
+    .transform((text) => Buffer.from(text, 'base64'));
+}
+
+/** Counted in 32 bits. */
+const number32 = z
+  .int()
+  .min(-1)
+  .max(2 ** 32 - 1);
+const bytes = z.int().min(0).max(MAX_COUNTED);
+const ms = z.number().min(0).max(MAX_COUNTED);
+/** A position in a stream, and how many samples of it are left; +∞ is none in JSON. */
+const position = z
+  .int()
+  .min(-1)
+  .max(2 ** 53 - 1);
+const kbps = z.number().min(0).max(MAX_COUNTED);
+const mean = z.looseObject({ bytes, ms, isKnown: z.boolean() });
+const headers = z.array(base64(MAX_HEADER_BYTES)).min(2).max(16);
+
+const framesState = z.looseObject({
+  format: z.literal('frames'),
+  facts: z
+    .looseObject({
+      codec: z.enum(['mp3', 'aac']).optional(),
+      ...{ sampleRate: z.int().min(0).max(MAX_COUNTED), channels: z.int().min(0).max(255), bitrateKbps: kbps },
+    })
+    .transform((facts) => ({ ...facts, codec: facts.codec })),
+  kept: base64(SCRATCH_BYTES),
+  neededBytes: z.int().min(0).max(SCRATCH_BYTES),
+  ...{ tagLeftBytes: bytes, tagsBytes: bytes, key: z.int() },
+  ...{ atBoundary: z.boolean(), atFirst: z.boolean(), fresh: z.boolean(), mean },
+});
+
+const oggState = z.looseObject({
+  format: z.literal('ogg'),
+  pages: z.looseObject({
+    kept: base64(MAX_PAGE_BYTES),
+    neededBytes: z.int().min(0).max(MAX_PAGE_BYTES),
+    ...{ vainBytes: bytes, isUnderWay: z.boolean() },
+  }),
+  page: z.looseObject({
+    ...{ flags: z.int().min(0).max(255), granule: position, serial: number32, sequence: number32 },
+    ...{ lacings: base64(MOST_LACINGS), body: base64(MAX_PAGE_BYTES) },
+    ...{ lacing: z.int().min(0).max(MOST_LACINGS), packetAt: z.int().min(0).max(MAX_PAGE_BYTES) },
+    bodyAt: z.int().min(0).max(MAX_PAGE_BYTES),
+    leftSamples: z
+      .number()
+      .nullable()
+      .transform((left) => left ?? Number.POSITIVE_INFINITY),
+    ...{ isHead: z.boolean(), frames: z.int(), skipped: z.int() },
+  }),
+  stream: z.looseObject({
+    ...{ serial: number32, sequence: number32, granule: position, fresh: z.boolean(), isFilled: z.boolean() },
+    ...{ packetMs: ms, pageMs: ms, headers: z.array(base64(MAX_HEADER_BYTES)).max(16).nullable(), headerBytes: bytes },
+  }),
+  link: headers.nullable(),
+  lastSize: z.int().min(0).max(65_536),
+  open: z.looseObject({ piece: base64(2 * MAX_PACKET_BYTES), bytes, isLost: z.boolean() }).nullable(),
+  ...{ bitrateKbps: kbps, mean },
+});
+
+export const framerState = z.discriminatedUnion('format', [framesState, oggState]);
+
+/** The compiler holds it against the type. */
+type Is<_Wanted, _Found extends _Wanted> = true;
+export type FramerIsChecked = Is<FormatState, z.output<typeof framerState>>;

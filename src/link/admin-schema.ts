@@ -1,0 +1,117 @@
+/** What an operator asks, as one process passes it on to another (admin-reports.ts), and what comes back: checked before it is acted on, or shown. */
+
+import { z } from 'zod';
+import { KEY } from '../base/key.js';
+import { network, text, whole } from '../config/field.js';
+import { cleaned } from '../metadata/push-schema.js';
+import { counted, moment } from '../metadata/record-schema.js';
+import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
+
+/** Of one list in an answer; pages of it have less. */
+const MOST_ROWS = 1_000_000;
+const MOST_TEXT_BYTES = 65_536;
+
+const channel = z.string().regex(KEY);
+const words = cleaned(MOST_TEXT_BYTES);
+const nothing = z.null();
+const ofChannel = z.looseObject({ channel });
+const most = whole(0, MOST_ROWS);
+
+const filter = {
+  ids: z.array(text(1, 64)).max(1000).optional(),
+  channel: channel.optional(),
+  address: network().optional(),
+  agent: cleaned(MOST_TEXT_BYTES).optional(),
+};
+
+const block = z.looseObject({
+  network: network(),
+  ...{ untilMs: moment, reason: cleaned(1024), by: cleaned(1024), sinceMs: moment },
+});
+const fallback = z.looseObject({ channel, to: text(1, 255).regex(/^\//), by: cleaned(1024), sinceMs: moment });
+const token = z.looseObject({
+  ...{ id: text(1, 64), channel, name: cleaned(1024), sinceMs: moment, by: cleaned(1024) },
+  ...{ sha256: z.string().regex(/^[0-9a-f]{64}$/), untilMs: moment.nullable() },
+});
+
+/** What each question of the hub says. */
+export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {
+  cluster: nothing,
+  channels: nothing,
+  depth: ofChannel,
+  endEncoder: ofChannel,
+  moveEncoder: z.looseObject({ channel, to: channel }),
+  pin: z.looseObject({ channel, place: whole(0, 1000).nullable() }),
+  state: nothing,
+  used: nothing,
+  block,
+  unblock: z.looseObject({ network: cleaned(1024) }),
+  putFallback: fallback,
+  removeFallback: ofChannel,
+  putToken: token,
+  rotateToken: z.looseObject({ id: text(1, 64), made: token, untilMs: moment.nullable() }),
+  revokeToken: z.looseObject({ id: text(1, 64) }),
+};
+
+/** What each question of all processes says, and what one of them answers. */
+export const PROCESS_QUESTIONS: Readonly<
+  Record<ProcessQuestion, { readonly ask: z.ZodType; readonly answer: z.ZodType }>
+> = {
+  ages: {
+    ask: z.looseObject({ ...filter, most }),
+    answer: z.looseObject({ process: counted, total: counted, startedMs: z.array(z.number()).max(MOST_ROWS) }),
+  },
+  listeners: {
+    ask: z.looseObject({
+      ...filter,
+      places: z.record(z.string().max(16), z.looseObject({ from: most, count: most })),
+    }),
+    answer: rows({
+      ...{ id: words, channel, mount: words, address: words, agent: words, referer: words, sinceMs: z.number() },
+      ...{ lagMs: z.number(), bytes: z.number().min(0), title: words, hears: words, icy: z.boolean() },
+      metaid: words.nullable(),
+    }),
+  },
+  end: { ask: z.looseObject(filter), answer: counted },
+  move: {
+    ask: z.looseObject({ filter: z.looseObject(filter), to: text(1, 255) }),
+    answer: z.looseObject({ moved: counted, refused: counted }),
+  },
+  sessions: {
+    ask: z.looseObject({ channel: channel.optional(), most }),
+    answer: rows({ metaid: words, channel, mount: words, written: words, heard: words }),
+  },
+  watchers: {
+    ask: z.looseObject({ most }),
+    answer: rows({ scope: words, id: words, address: words, sinceMs: z.number() }),
+  },
+  refusals: {
+    ask: nothing,
+    answer: rows({
+      ...{ atMs: z.number(), address: words, what: words, why: words, channel: words.nullable() },
+      status: counted,
+    }),
+  },
+  crowd: {
+    ask: ofChannel,
+    answer: z.looseObject({
+      endings: z.record(z.string().max(64), counted),
+      bySecondsBehind: z.array(counted).max(1000),
+    }),
+  },
+  log: {
+    ask: z.looseObject({ afterMs: z.number() }),
+    answer: rows({ atMs: z.number(), process: counted, line: cleaned(1024 * 1024) }),
+  },
+  used: { ask: nothing, answer: z.record(z.string().max(256), moment) },
+};
+
+const states = z.looseObject({
+  ...{ blocks: z.array(block).max(MOST_ROWS), tokens: z.array(token).max(MOST_ROWS) },
+  fallbacks: z.array(fallback).max(MOST_ROWS),
+});
+export const adminState: z.ZodType<AdminState> = states;
+
+function rows(members: z.ZodRawShape) {
+  return z.array(z.looseObject(members)).max(MOST_ROWS);
+}

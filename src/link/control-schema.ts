@@ -1,0 +1,249 @@
+/** What a worker says to its hub, and the hub to its workers, beside tapes and sessions (control.ts): checked before it is believed. */
+
+import { z } from 'zod';
+import { KEY } from '../base/key.js';
+import { MAX_PUSH } from '../config/push-limits.js';
+import { cleaned } from '../metadata/push-schema.js';
+import {
+  CheckError,
+  check,
+  counted,
+  MAX_COUNTED,
+  moment,
+  must,
+  recordSchema,
+  stamp,
+  version,
+} from '../metadata/record-schema.js';
+import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
+import { entrySchema, stateFault, stateSchema } from '../now-playing/state-schema.js';
+import { DIMENSIONS } from '../statistics/figures.js';
+import { adminState, HUB_ASKS, PROCESS_QUESTIONS } from './admin-schema.js';
+import type { AskedHub, AskedProcess, FromHub, FromWorker, Questions } from './control.js';
+import { factsSchema } from './facts-schema.js';
+import { FIRST_NODE } from './session-registry.js';
+
+/** Of what is counted, and of rows of one message: a hub of a million connections has no more. */
+const MOST_NAMES = 200_000;
+const MOST_ROWS = 1_000_000;
+const MOST_KEY_BYTES = 256;
+/** Entries of the history that one change makes. */
+const MOST_ENTRIES = 1000;
+const MOST_METRICS = 10_000;
+const MOST_STAMPS = 100_000;
+const MAX_NUMBER = 2 ** 53;
+const MOST_LABEL_CHARACTERS = 1024;
+
+const [HEADER, HEADER_VALUE] = [/^[A-Za-z-]{1,64}$/, /^[\x20-\x7e]{0,1024}$/];
+
+const channel = z.string().regex(KEY);
+const id = counted;
+const key = z.string().max(MOST_KEY_BYTES);
+const figure = z.number().min(0).max(MAX_NUMBER);
+/** By hand, as there may be thousands, eight times a second. */
+const rowsOf = (least: number) =>
+  z.custom<readonly (readonly [string, number])[]>(
+    (value) => Array.isArray(value) && value.length <= MOST_ROWS && value.every((row) => isRow(row, least)),
+    { error: 'are no rows' },
+  );
+
+function isRow(row: unknown, least: number): boolean {
+  if (!Array.isArray(row) || row.length !== 2) return false;
+  const [name, count] = row as readonly unknown[];
+  if (typeof name !== 'string' || name.length > MOST_KEY_BYTES || typeof count !== 'number') return false;
+  return count >= least && count <= MAX_COUNTED;
+}
+
+const rows = rowsOf(0);
+
+const tallies = z.looseObject({
+  type: z.literal('tallies'),
+  rows: z.looseObject({
+    counts: z.array(z.tuple([key, rows])).max(MOST_NAMES),
+    peaks: rows,
+    notices: z.array(z.tuple([key, rowsOf(-MAX_COUNTED)])).max(MOST_NAMES),
+  }),
+  isFirst: z.boolean(),
+});
+
+const figureRow = z.tuple([
+  ...[key, z.enum([...DIMENSIONS, 'total']), cleaned(1024)],
+  ...[figure, figure, figure, figure, figure],
+  z.string().max(4096),
+] as const);
+
+const figures = z.looseObject({
+  minuteMs: moment,
+  saltDayMs: moment.nullable(),
+  rows: z.array(figureRow).max(MOST_ROWS),
+  titles: z.array(z.tuple([channel, moment, figure, figure])).max(MOST_ROWS),
+});
+
+const METRIC = /^[A-Za-z_:][A-Za-z0-9_:]{0,200}$/;
+const TYPES: readonly unknown[] = ['counter', 'gauge', 'histogram', 'summary'];
+const AGGREGATORS: readonly unknown[] = ['sum', 'max', 'min', 'first', 'average', 'omit'];
+
+/** As prom-client makes them, with a row for each source of a thousand channels: by hand, in a tenth of the time. What is no number is null in JSON. */
+const metrics = z.custom<unknown>(
+  (value) => Array.isArray(value) && value.length <= MOST_METRICS && value.every(isMetric),
+  { error: 'are no metrics' },
+);
+
+function isMetric(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name, help, type, values, aggregator } = value as Readonly<Record<string, unknown>>;
+  if (typeof name !== 'string' || !METRIC.test(name) || typeof help !== 'string' || help.length > 4096) return false;
+  if (!TYPES.includes(type) || !AGGREGATORS.includes(aggregator) || !Array.isArray(values)) return false;
+  return values.length <= MOST_ROWS && values.every(isMetricRow);
+}
+
+function isMetricRow(row: unknown): boolean {
+  if (typeof row !== 'object' || row === null) return false;
+  const { value, labels, metricName } = row as Readonly<Record<string, unknown>>;
+  if (typeof value !== 'number' && value !== null) return false;
+  if (metricName !== undefined && (typeof metricName !== 'string' || !METRIC.test(metricName))) return false;
+  if (typeof labels !== 'object' || labels === null) return false;
+  for (const [name, label] of Object.entries(labels)) {
+    if (!METRIC.test(name)) return false;
+    if (typeof label !== 'number' && (typeof label !== 'string' || label.length > MOST_LABEL_CHARACTERS)) return false;
+  }
+  return true;
+}
+
+const text = cleaned(MAX_PUSH.textBytes);
+const title = z.union([
+  text,
+  z.looseObject({ artist: text, song: text, separator: text.exactOptional(), cover: cleaned(MAX_PUSH.urlBytes) }),
+]);
+
+const change = z.looseObject({
+  state: stateSchema,
+  record: recordSchema.nullable(),
+  history: z.array(entrySchema).max(MOST_ENTRIES),
+  connection: key.optional(),
+});
+
+/** What each question says. */
+const ASKS: Readonly<Record<keyof Questions, z.ZodType>> = {
+  title: z.looseObject({ channel, title }),
+  metrics: z.null(),
+  admin: z.looseObject({ question: z.enum(namesOf(HUB_ASKS)), ask: z.unknown() }),
+  everywhere: z.looseObject({ question: z.enum(namesOf(PROCESS_QUESTIONS)), ask: z.unknown() }),
+  change: z.looseObject({ channel, version, change }),
+};
+
+const fromWorker = z.discriminatedUnion('type', [
+  tallies,
+  z.looseObject({ type: z.literal('metrics'), metrics }),
+  z.looseObject({
+    type: z.literal('hello'),
+    worker: z
+      .int()
+      .min(1)
+      .max(FIRST_NODE - 1),
+  }),
+  z.looseObject({ type: z.literal('figures'), figures }),
+  z.looseObject({ type: z.literal('ask'), id, question: z.enum(namesOf(ASKS)), ask: z.unknown() }),
+  z.looseObject({ type: z.literal('answer'), id, answer: z.unknown() }),
+  z.looseObject({ type: z.literal('applied'), turn: counted }),
+  z.looseObject({ type: z.literal('push'), channel }),
+]);
+
+/** @throws CheckError that names the member */
+export function readFromWorker(value: unknown): FromWorker {
+  const message = must<FromWorker>(fromWorker, value);
+  return message.type === 'ask' ? { ...message, ask: readAsk(message.question, message.ask) } : message;
+}
+
+function readAsk(question: keyof Questions, value: unknown): unknown {
+  const ask = inside<unknown>(`ask of ${question}`, ASKS[question], value);
+  if (question === 'admin') {
+    const asked = ask as AskedHub;
+    return { ...asked, ask: inside(`ask of ${asked.question}`, HUB_ASKS[asked.question], asked.ask) };
+  }
+  if (question === 'everywhere') {
+    const asked = ask as AskedProcess;
+    return { ...asked, ask: inside(`ask of ${asked.question}`, PROCESS_QUESTIONS[asked.question].ask, asked.ask) };
+  }
+  if (question === 'change') mustBeOf(ask as Questions['change']['ask']);
+  return ask;
+}
+
+/** @throws CheckError where it is of another channel in any part */
+function mustBeOf({ channel, change: { state, record, history } }: Questions['change']['ask']): void {
+  const fault = stateFault(channel, state);
+  if (fault !== null) throw new CheckError(fault);
+  const records = [record, ...history.map((entry: HistoryEntry) => entry.record)];
+  if (records.some((each) => each !== null && each.channel !== channel)) {
+    throw new CheckError('a record of another channel in a change');
+  }
+}
+
+/** What was asked of a worker, as it answers. @throws CheckError that names the member */
+export function readAnswer(question: 'metrics' | 'admin', ask: unknown, answer: unknown): unknown {
+  if (question === 'metrics') return inside('metrics', metrics, answer);
+  // It has gone wrong there.
+  if (answer === null) return null;
+  const asked = ask as AskedProcess;
+  return inside(`answer to ${asked.question}`, PROCESS_QUESTIONS[asked.question].answer, answer);
+}
+
+const fromHub = z.discriminatedUnion('type', [
+  tallies,
+  z.looseObject({ type: z.literal('state'), channel, state: stateSchema }),
+  z.looseObject({ type: z.literal('ready'), turn: counted, open: z.array(stamp).max(MOST_STAMPS) }),
+  z.looseObject({
+    type: z.literal('change'),
+    turn: counted,
+    channel,
+    change: z.looseObject({ state: stateSchema, record: recordSchema.nullable() }),
+    by: z.tuple([counted, counted]).nullable(),
+    open: z.array(stamp).max(MOST_STAMPS),
+  }),
+  z.looseObject({ type: z.literal('facts'), channel, facts: factsSchema }),
+  z.looseObject({ type: z.literal('salts'), salts: z.array(z.tuple([moment, z.string().max(1024)])).max(16) }),
+  z.looseObject({ type: z.literal('admin'), state: adminState }),
+  z.looseObject({ type: z.literal('store'), fault: z.string().nullable() }),
+  z.looseObject({ type: z.literal('ask'), id, question: z.enum(['metrics', 'admin']), ask: z.unknown() }),
+  z.looseObject({ type: z.literal('answer'), id, answer: z.unknown() }),
+  z.looseObject({
+    type: z.literal('refused'),
+    id,
+    refusal: z.looseObject({
+      kind: key,
+      detail: z.string().max(65_536),
+      headers: z.record(z.string().regex(HEADER), z.string().regex(HEADER_VALUE)),
+    }),
+  }),
+]);
+
+/** @throws CheckError that names the member */
+export function readFromHub(value: unknown): FromHub {
+  const message = must<FromHub>(fromHub, value);
+  if (message.type === 'state') mustBeState(message.channel, message.state);
+  if (message.type === 'change') mustBeState(message.channel, message.change.state);
+  if (message.type !== 'ask' || message.question !== 'admin') return message;
+  const asked = message.ask as AskedProcess;
+  const question = must(z.enum(namesOf(PROCESS_QUESTIONS)), asked?.question);
+  return { ...message, ask: { question, ask: inside(question, PROCESS_QUESTIONS[question].ask, asked.ask) } };
+}
+
+function mustBeState(channel: string, state: ChannelState): void {
+  const fault = stateFault(channel, state);
+  if (fault !== null) throw new CheckError(fault);
+}
+
+function inside<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
+  const { value: read, bad } = check(schema, value);
+  if (bad !== null) throw new CheckError(`${what}: ${bad}`);
+  return read;
+}
+
+function namesOf<T extends string>(table: Readonly<Record<T, unknown>>): T[] {
+  return Object.keys(table) as T[];
+}
+
+/** The compiler holds them against the types. */
+type Is<_Wanted, _Found extends _Wanted> = true;
+export type FromWorkerIsChecked = Is<FromWorker, z.output<typeof fromWorker>>;
+export type FromHubIsChecked = Is<FromHub, z.output<typeof fromHub>>;

@@ -1,0 +1,125 @@
+/** What a process says of tapes that it offers (tape-offer.ts), as another one takes it: checked before it is believed. */
+
+import { z } from 'zod';
+import { base64 } from '../audio/framer-schema.js';
+import { MAX_PACKET_BYTES } from '../audio/ogg.js';
+import { KEY } from '../base/key.js';
+import { MAX_PUSH } from '../config/push-limits.js';
+import { cleaned } from '../metadata/push-schema.js';
+import { check, MAX_COUNTED, moment } from '../metadata/record-schema.js';
+import { MAX_BLOCK_BYTES } from './mark-schema.js';
+import { LIMITS } from './tape-messages.js';
+import { MOST_FORKS } from './tape-names.js';
+import type { OfferMessage } from './tape-offer.js';
+import { WireError } from './wire.js';
+
+/** A hub has no more channels. */
+const MOST_TAPES = 100_000;
+/** Of a segment, and of what waits. */
+const MOST_MARKS = 10_000;
+const MOST_FRAMES = 100_000;
+/** Header packets of a link with its comments. */
+const MOST_HEAD_BYTES = 8 * 1024 * 1024;
+/** A packet of Opus plays no longer. */
+const MOST_OPUS_SAMPLES = 5760;
+const MOST_FRAME_MS = 60_000;
+/** Of anything that is counted on from here: marks of the tapes that are taken go on behind it. */
+export const MAX_LAST_MARK = 2 ** 30;
+
+const channel = z.string().regex(KEY);
+const counted = z.int().min(0).max(MAX_COUNTED);
+const audioMs = z
+  .number()
+  .min(0)
+  .max(2 ** 52);
+const name = z.string().max(LIMITS.nameBytes);
+const order = z.int().min(0).max(MAX_LAST_MARK);
+
+const tapeName = z.looseObject({
+  ...{ hub: name, number: counted },
+  forks: z.array(z.looseObject({ seq: counted, by: name })).max(MOST_FORKS),
+});
+
+const offers = z.looseObject({
+  type: z.literal('offers'),
+  tapes: z
+    .array(
+      z.looseObject({
+        ...{ channel, name: tapeName, head: counted, endMs: audioMs, lastMark: order },
+        playing: z.int().min(0).max(LIMITS.listeners),
+      }),
+    )
+    .max(MOST_TAPES),
+  lastMark: order,
+});
+
+/** Its record is checked where its block is known (mark-schema.ts). */
+const mark = z.looseObject({
+  ...{ order: order.min(1), record: z.unknown(), channel: z.unknown(), tags: z.unknown(), blockNumber: counted },
+  block: base64(MAX_BLOCK_BYTES),
+});
+const marks = z.array(mark).max(MOST_MARKS);
+
+const openFrames = z.looseObject({
+  audio: base64(LIMITS.segmentBytes),
+  endMs: audioMs,
+  entry: z.int().min(-1).max(LIMITS.segmentBytes),
+  entryMs: audioMs,
+  ...{ before: order, repeats: order, marks },
+  places: z.array(z.looseObject({ order, atMs: z.number(), atByte: counted, blockByte: counted })).max(MOST_MARKS),
+});
+
+const openOgg = z.looseObject({
+  recent: z
+    .array(z.looseObject({ packet: base64(MAX_PACKET_BYTES), samples: z.int().min(0).max(MOST_OPUS_SAMPLES) }))
+    .max(MOST_FRAMES),
+  ahead: z.array(z.looseObject({ order, atMs: z.number() })).max(MOST_MARKS),
+  marks,
+});
+
+const open = z.looseObject({
+  type: z.literal('open'),
+  channel,
+  open: z.union([openOgg, openFrames]),
+  place: z.unknown(),
+});
+
+const place = z.looseObject({ atMs: audioMs, atByte: z.int().min(0) });
+
+const delayed = z.looseObject({
+  type: z.literal('delayed'),
+  channel,
+  delayed: z.looseObject({
+    playedMs: moment.nullable(),
+    titles: z
+      .array(z.looseObject({ record: z.unknown(), channel: z.unknown(), momentMs: moment, place: place.nullable() }))
+      .max(MOST_MARKS),
+    links: z.array(z.array(base64(MOST_HEAD_BYTES)).min(2).max(16)).max(MOST_MARKS),
+    frames: z
+      .array(
+        z.looseObject({
+          bytes: base64(MAX_PACKET_BYTES).refine(({ length }) => length > 0),
+          durationMs: z.number().min(0).max(MOST_FRAME_MS),
+          bitrateKbps: z.number().min(0).max(LIMITS.bitrateKbps),
+          fresh: z.boolean(),
+          link: z.int().min(-1).max(MOST_MARKS),
+          source: z.looseObject({ contentType: cleaned(MAX_PUSH.textBytes).exactOptional() }).nullable(),
+          arrivedMs: moment,
+        }),
+      )
+      .max(MOST_FRAMES),
+  }),
+});
+
+const messages = z.discriminatedUnion('type', [offers, open, delayed]);
+
+/** @throws WireError that names the member */
+export function readOffer(value: unknown): OfferMessage {
+  const { value: read, bad } = check<OfferMessage>(messages, value);
+  if (bad !== null) throw new WireError(bad);
+  return read;
+}
+
+/** The compiler holds it against the type. */
+type Is<_Wanted, _Found extends _Wanted> = true;
+export type OfferIsChecked = Is<OfferMessage, z.output<typeof messages>>;
