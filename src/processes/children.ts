@@ -11,6 +11,7 @@ import type { DrainingWorkers } from './draining-workers.js';
 import { ManagedProcess, type ManagedProcessParts } from './managed-process.js';
 import type { HubPaths, ProcessRole } from './messages.js';
 import { ProcessPlace } from './place.js';
+import { SuspectTapes } from './suspect-tapes.js';
 
 /** How often a hub is looked for. */
 const LOOK_MS = 50;
@@ -28,6 +29,8 @@ export class Children {
   hubPaths: HubPaths;
   /** None is started any more. */
   isStopping = false;
+  /** Tapes that hubs ended of. */
+  readonly suspects = new SuspectTapes();
   readonly #handlers: Handlers;
   readonly #folder = mkdtempSync(join(tmpdir(), 'airsplice-'));
   /** Numbers are not given twice. */
@@ -76,7 +79,7 @@ export class Children {
   spawn(role: ProcessRole, hub: HubPaths, offers: number | null): ManagedProcess {
     return new ManagedProcess({
       role,
-      boot: { source: this.source, number: ++this.#last, hub, offers },
+      boot: { source: this.source, number: ++this.#last, hub, offers, without: this.suspects.channels },
       script: process.argv[1]!,
       ...this.#handlers,
     });
@@ -89,7 +92,10 @@ export class Children {
   }
 
   #start(role: ProcessRole): ManagedProcess {
-    if (role === 'hub') this.hubPaths = this.makePaths();
+    if (role === 'hub') {
+      this.hubPaths = this.makePaths();
+      this.suspects.begin();
+    }
     return this.spawn(role, this.hubPaths, this.allWorkers().filter(({ isReady }) => isReady).length);
   }
 }

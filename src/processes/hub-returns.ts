@@ -7,9 +7,9 @@ import net, { type Server, type Socket } from 'node:net';
 import type { ChannelAudio } from '../audio/channel-audio.js';
 import { numberMarksFrom } from '../audio/mark.js';
 import type { Clock } from '../base/clock.js';
-import type { Channel, ChannelPlace } from '../channel/channel.js';
+import type { Channel } from '../channel/channel.js';
 import type { TapeNames } from '../link/tape-names.js';
-import { TapeReturns, type TapeReturnsParts } from '../link/tape-returns.js';
+import { type ReturnedTape, TapeReturns, type TapeReturnsParts } from '../link/tape-returns.js';
 import { takeOver } from '../net/handover.js';
 import { listen } from './listen.js';
 import type { SentConnection } from './messages.js';
@@ -21,6 +21,13 @@ const MARKS_UNSEEN = 1000;
 /** Marks are numbered by the seconds since 2025 began. */
 const MARKS_SINCE = 1_735_689_600;
 
+export interface HubReturnsParts extends TapeReturnsParts {
+  /** Channels whose tape is not taken: hubs have ended of it. */
+  readonly without: readonly string[];
+  /** The tape of this channel is about to be put in place; null: all are. */
+  onTakes(channel: string | null): void;
+}
+
 export class HubReturns {
   readonly #clock: Clock;
   readonly #path: string;
@@ -30,11 +37,15 @@ export class HubReturns {
   /** Channels whose tape is what workers had of it: the hub before this one did not hand it over. */
   readonly unhanded = new Set<string>();
 
+  readonly #parts: HubReturnsParts;
+
   /** @param path where tapes come */
-  constructor(path: string, parts: TapeReturnsParts) {
+  constructor(path: string, parts: HubReturnsParts) {
     this.#path = path;
+    this.#parts = parts;
     this.#clock = parts.clock;
-    this.#tapes = new TapeReturns(parts);
+    const has = (channel: string) => parts.has(channel) && !parts.without.includes(channel);
+    this.#tapes = new TapeReturns({ ...parts, has });
     this.#server = net.createServer((socket) => this.#tapes.take(socket));
   }
 
@@ -46,17 +57,29 @@ export class HubReturns {
   async collect(expected: number, channels: ReadonlyMap<string, Channel>, names: TapeNames): Promise<number> {
     const tapes = await this.#tapes.collect(expected);
     numberMarksFrom(Math.max(firstMark(this.#clock), this.#tapes.lastMark + MARKS_UNSEEN));
-    for (const [key, { audio, name, fed }] of tapes) {
+    const { onTakes, onError } = this.#parts;
+    for (const [key, tape] of tapes) {
+      onTakes(key);
       const channel = channels.get(key)!;
-      names.set(channel.audio.goOn(audio, fed?.open), name);
-      if (fed === null) this.unhanded.add(key);
-      if (fed?.delayed != null) channel.audio.goOnDelayed(fed.delayed);
-      if (fed !== null) channel.goOn(fed.place as ChannelPlace);
-      this.#held.push(channel.audio);
+      try {
+        this.#put(channel, tape, names);
+      } catch (error) {
+        channel.audio.leave();
+        onError(new Error(`the tape of channel ${key} cannot be gone on with`, { cause: error }));
+      }
     }
+    onTakes(null);
     this.#server.close();
     this.#tapes.close();
-    return tapes.size;
+    return this.#held.length;
+  }
+
+  #put(channel: Channel, { audio, name, fed }: ReturnedTape, names: TapeNames): void {
+    names.set(channel.audio.goOn(audio, fed?.open), name);
+    if (fed?.delayed != null) channel.audio.goOnDelayed(fed.delayed);
+    if (fed !== null && fed.place !== null) channel.goOn(fed.place);
+    if (fed === null) this.unhanded.add(channel.key);
+    this.#held.push(channel.audio);
   }
 
   /** Until workers have said who plays them, tapes that go on are played: nobody replaces them. */

@@ -54,10 +54,16 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     if (!(error instanceof OtherVersion)) core.onError(error);
     else log.warn({ version: error.version, ownVersion: LINK_VERSION }, `${error.message}: it is refused`);
   };
+  const { without = [] } = boot;
   const returns = new HubReturns(boot.hub.tapes, {
-    ...{ clock, onError: onLinkError },
+    ...{ clock, without, onError: onLinkError },
     has: (channel) => hub.channels.has(channel),
+    mostLagMs: () => config.streams.lagSeconds * 1000,
+    onTakes: (channel) => send({ type: 'takes', channel }),
   });
+  for (const channel of without) {
+    log.error({ channel }, 'the hub has ended twice within a minute while it took this tape back: it begins anew');
+  }
   const waiting = new HubMessages(inbox);
   await returns.listen();
   send({ type: boot.offers === null ? 'standby' : 'taking' });

@@ -33,6 +33,8 @@ export interface Boot {
   readonly hub: HubPaths;
   /** Of a hub: how many processes may have tapes of the one before it; null: that one is still there, and hands over (`go`). */
   readonly offers: number | null;
+  /** Of a hub: channels whose tape it does not take back (suspect-tapes.ts). Absent: none. */
+  readonly without?: readonly string[];
 }
 
 /** Local sockets of one hub. */
@@ -106,6 +108,8 @@ export type FromChild =
   | { readonly type: 'alive' }
   /** A hub: it takes back tapes. */
   | { readonly type: 'taking' }
+  /** A hub: it puts the tape of this channel in place; null: all are. A supervisor that does not know it does nothing. */
+  | { readonly type: 'takes'; readonly channel: string | null }
   /** A hub that waits for the one before it; a worker that cannot speak with the hub, and waits for one of its own version. */
   | { readonly type: 'standby' }
   /** A hub has handed over. */

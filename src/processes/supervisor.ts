@@ -242,6 +242,8 @@ export class Supervisor {
   #onMessage(child: ManagedProcess, message: FromChild, socket: Socket | undefined): void {
     if (message.type === 'taking') {
       for (const worker of this.#children.allWorkers()) worker.send({ type: 'offer', hub: child.boot.hub });
+    } else if (message.type === 'takes') {
+      if (child === this.#children.hub.child) this.#children.suspects.onTakes(message);
     } else if (message.type === 'backedUp') this.#backups.onAnswer(message);
     else if (message.type === 'reloadStep') this.#reloads.onAnswer(child, message);
     else if (message.type === 'reload') void this.#reloadFor(child, message.id);
@@ -274,7 +276,10 @@ export class Supervisor {
       this.#onFailed(new Error(why.reason ?? `the ${child.role} ended (${why.signal ?? `code ${why.code}`})`));
       return;
     }
-    if (child.role === 'hub') this.#post.hold();
+    if (child.role === 'hub') {
+      this.#post.hold();
+      this.#children.suspects.onEnded(why);
+    }
     const againMs = place.again(() => this.#sayRestarts());
     const fields = { process: child.role, number: child.number, ...why, againMs };
     this.#parts.log.error(fields, 'a process has ended: it is started again');

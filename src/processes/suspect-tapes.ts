@@ -1,0 +1,67 @@
+/**
+ * Which tapes the next hub does not take back, as those before it ended of them. A hub says which one it puts in place, and when all are; where it ends
+ * meanwhile that one is suspect, and where it ends by an error of its own soon after, all that it took are: no one knows which.
+ *
+ *   takes a │ takes b ✕ ended                    b is suspect; ended twice within SUSPECT_MS: the next one starts without b
+ *
+ * Owned by the supervisor.
+ */
+
+import type { EndOfProcess } from './managed-process.js';
+import type { FromChild } from './messages.js';
+
+/** Two ends within this time are no chance. */
+const SUSPECT_MS = 60_000;
+const TWICE = 2;
+
+interface Suspicion {
+  readonly channels: readonly string[];
+  readonly atMs: number;
+}
+
+export class SuspectTapes {
+  readonly #nowMs: () => number;
+  /** By hubs that ended, the latest last. */
+  #suspicions: Suspicion[] = [];
+  /** What the hub of this moment has said: the tape that it puts in place, those that it has, and since when. */
+  #taking: string | null = null;
+  #taken: string[] = [];
+  #takenMs = 0;
+
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+  }
+
+  /** A hub begins. */
+  begin(): void {
+    this.#taking = null;
+    this.#taken = [];
+  }
+
+  onTakes({ channel }: Extract<FromChild, { type: 'takes' }>): void {
+    if (this.#taking !== null) this.#taken.push(this.#taking);
+    this.#taking = channel;
+    this.#takenMs = this.#nowMs();
+  }
+
+  onEnded({ code, wasHanging }: Pick<EndOfProcess, 'code' | 'wasHanging'>): void {
+    const nowMs = this.#nowMs();
+    const isOwnFault = wasHanging || (code !== null && code !== 0);
+    const isSoon = nowMs - this.#takenMs <= SUSPECT_MS;
+    const channels = this.#taking !== null ? [this.#taking] : isOwnFault && isSoon ? this.#taken : [];
+    this.begin();
+    this.#suspicions = this.#suspicions.filter(({ atMs }) => nowMs - atMs <= SUSPECT_MS);
+    if (channels.length > 0) this.#suspicions.push({ channels, atMs: nowMs });
+  }
+
+  /** Channels whose tape the next hub does not take. */
+  get channels(): readonly string[] {
+    const nowMs = this.#nowMs();
+    const counts = new Map<string, number>();
+    for (const { channels, atMs } of this.#suspicions) {
+      if (nowMs - atMs > SUSPECT_MS) continue;
+      for (const channel of channels) counts.set(channel, (counts.get(channel) ?? 0) + 1);
+    }
+    return [...counts].flatMap(([channel, count]) => (count >= TWICE ? [channel] : []));
+  }
+}
