@@ -25,8 +25,6 @@ export interface Difference {
   readonly there: string;
 }
 
-/** Of one channel's, as text. */
-export const MAX_SETTINGS_BYTES = 16_384;
 const MAX_SOURCES = 100;
 
 const settingsSchema = z.looseObject({

@@ -10,19 +10,28 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
 import { LinkConnection, type MessageHandler } from '../link/connection.js';
+import { readAll } from '../link/members.js';
 import {
   ASK,
   CLOCKS,
+  CLOCKS_MEMBERS,
   FIRST_SESSION_TYPE,
   FOLLOW,
   HEARD,
   LAST_SESSION_TYPE,
   LISTENERS,
+  LISTENERS_MEMBERS,
   PLACE,
   REPORT,
+  REPORT_MEMBERS,
   type RelayedType,
+  readFollow,
+  readRelayed,
   readTimes,
+  readTo,
+  readVerdict,
   SETTINGS,
+  SETTINGS_MEMBERS,
   SessionWriter,
   STATE,
   TITLE,
@@ -33,17 +42,16 @@ import type { RegistryPort, SessionRegistry } from '../link/session-registry.js'
 import { systemMs } from '../link/shared-time.js';
 import { type MessageReader, WireError } from '../link/wire.js';
 import type { SessionTimes } from '../listener/session-place.js';
-import { type ClusterSettings, MAX_SETTINGS_BYTES, type OtherSettings } from './channel-settings.js';
+import type { ClusterSettings, OtherSettings } from './channel-settings.js';
 import type { ClusterCounts, OtherCounts } from './cluster-counts.js';
 
 export interface SessionBridgeParts {
   readonly registry: SessionRegistry;
-  /** The other machine's number in the registry. */
+  /** The other machine, and its number in the registry. */
+  readonly node: string;
   readonly number: number;
   readonly counts: ClusterCounts;
   readonly settings: ClusterSettings;
-  /** The other machine's name. */
-  readonly node: string;
   /** Whether there is such a channel here. */
   has(channel: string): boolean;
   /** Its wall clock is the cluster's. */
@@ -70,7 +78,8 @@ export class SessionBridge implements MessageHandler {
 
   constructor(stream: Duplex, parts: SessionBridgeParts) {
     this.#parts = parts;
-    this.#connection = new LinkConnection(stream, parts.onError, { clock: parts.clock });
+    const { node, clock, onError } = parts;
+    this.#connection = new LinkConnection(stream, onError, { peer: `machine ${node}`, clock });
     this.#writer = new SessionWriter(this.#connection);
     this.#port = this.#makePort();
     this.#there = parts.counts.enter();
@@ -96,12 +105,11 @@ export class SessionBridge implements MessageHandler {
 
   onMessage(type: number, message: MessageReader): void {
     const { registry, number, counts } = this.#parts;
-    message.whole();
-    const metaid = message.text();
+    const { metaid } = readTo(message);
     if (type === CLOCKS) {
       if (this.#laterMs !== null) throw new WireError('the clocks are known');
-      const there = message.number() - message.number();
-      this.#laterMs = systemMs() - this.#parts.clock.wallMs() - there;
+      const { ownMs, clusterMs } = readAll(message, CLOCKS_MEMBERS);
+      this.#laterMs = systemMs() - this.#parts.clock.wallMs() - (ownMs - clusterMs);
       registry.add(number, this.#port);
       return;
     }
@@ -111,30 +119,41 @@ export class SessionBridge implements MessageHandler {
         registry.place(number, metaid, this.#moved(readTimes(message)));
         break;
       case FOLLOW:
-        registry.follow(number, metaid, message.byte() === 1);
+        registry.follow(number, metaid, readFollow(message));
         break;
       case ASK:
+        message.end();
         registry.ask(number, metaid);
         break;
       case STATE:
       case TITLE:
-      case HEARD:
+      case HEARD: {
         // To all here that follow: those that ask do.
-        registry.relay(type, number, metaid, 0, message.number() + this.#laterMs, message.rest());
+        const { sinceMs, rest } = readRelayed(type, message);
+        registry.relay(type, number, metaid, 0, sinceMs + this.#laterMs, rest);
         break;
-      case REPORT:
-        registry.report(number, metaid, message.whole(), message.rest());
+      }
+      case REPORT: {
+        const { id, bytes } = readAll(message, REPORT_MEMBERS);
+        registry.report(number, metaid, id, bytes);
         break;
-      case LISTENERS:
+      }
+      case LISTENERS: {
         // The name of what is counted stands in the place of a metaid.
-        if (this.#parts.has(metaid)) counts.hear(this.#there, metaid, message.whole());
+        const { count } = readAll(message, LISTENERS_MEMBERS);
+        if (this.#parts.has(metaid)) counts.hear(this.#there, metaid, count);
         break;
-      case SETTINGS:
-        this.#onSettings(metaid, message.text(MAX_SETTINGS_BYTES));
+      }
+      case SETTINGS: {
+        const { settings } = readAll(message, SETTINGS_MEMBERS);
+        this.#onSettings(metaid, settings);
         break;
-      case VERDICT:
-        this.#onVerdict(message.whole(), message.text());
+      }
+      case VERDICT: {
+        const { id, verdict } = readVerdict(message);
+        this.#onVerdict(id, verdict);
         break;
+      }
       default:
         throw new WireError(`a message of type ${type}`);
     }

@@ -51,6 +51,9 @@ export interface HubLinksParts {
   readonly tallies: Tallies;
   /** Addresses of which something is remembered for a worker that does not keep up. */
   readonly remembered: number;
+  /** Of metaids that one process has sessions of, or follows; of keys that it counts by. Absent: as many as it says. */
+  mostMetaids?(): number;
+  mostKeys?(): number;
   storeFault(): string | null;
   /** What a worker's listeners did in a minute. Absent: nothing is kept of it. */
   onFigures?(figures: MinuteFigures, worker: number): void;
@@ -78,7 +81,7 @@ interface WaitingAnswer {
 
 export class HubLinks implements AlarmHandler {
   /** Of all workers. */
-  readonly sessions = new SessionRegistry();
+  readonly sessions: SessionRegistry;
   readonly #parts: HubLinksParts;
   readonly #links = new Set<HubLink>();
   readonly #linkParts: HubLinkParts;
@@ -98,9 +101,10 @@ export class HubLinks implements AlarmHandler {
   constructor(parts: HubLinksParts) {
     this.#parts = parts;
     const { clock, channels, engine, sequence } = parts;
+    this.sessions = new SessionRegistry(parts.mostMetaids);
     for (const [key, channel] of channels) this.#facts.set(key, this.#factsOf(channel));
     this.#alarm = clock.alarm(clock.now() + LOOK_MS, this);
-    this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock.now());
+    this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock.now(), parts.mostKeys);
     this.#tallyAlarm = this.#passTallies(clock.now());
     const links = this;
     this.#linkParts = {

@@ -1,6 +1,7 @@
 /** What one worker says of sessions, to the registry, and back. Owned by its HubLink. */
 
 import type { LinkConnection, MessageHandler } from './connection.js';
+import { readAll } from './members.js';
 import {
   ASK,
   FIRST_SESSION_TYPE,
@@ -9,8 +10,13 @@ import {
   LAST_SESSION_TYPE,
   PLACE,
   REPORT,
+  REPORT_MEMBERS,
   type RelayedType,
+  readFollow,
+  readRelayed,
   readTimes,
+  readTo,
+  readVerdict,
   SessionWriter,
   STATE,
   TITLE,
@@ -40,29 +46,35 @@ export class HubSessions implements MessageHandler {
 
   onMessage(type: number, message: MessageReader): void {
     if (this.#worker === 0) throw new WireError('a worker must say first who it is');
-    const to = message.whole();
-    const metaid = message.text();
+    const { worker: to, metaid } = readTo(message);
     switch (type) {
       case PLACE:
         this.#registry.place(this.#worker, metaid, readTimes(message));
         break;
       case FOLLOW:
-        this.#registry.follow(this.#worker, metaid, message.byte() === 1);
+        this.#registry.follow(this.#worker, metaid, readFollow(message));
         break;
       case ASK:
+        message.end();
         this.#registry.ask(this.#worker, metaid);
         break;
       case STATE:
       case TITLE:
-      case HEARD:
-        this.#registry.relay(type, this.#worker, metaid, to, message.number(), message.rest());
+      case HEARD: {
+        const { sinceMs, rest } = readRelayed(type, message);
+        this.#registry.relay(type, this.#worker, metaid, to, sinceMs, rest);
         break;
-      case REPORT:
-        this.#registry.report(this.#worker, metaid, message.whole(), message.rest());
+      }
+      case REPORT: {
+        const { id, bytes } = readAll(message, REPORT_MEMBERS);
+        this.#registry.report(this.#worker, metaid, id, bytes);
         break;
-      case VERDICT:
-        this.#registry.verdict(to, message.whole(), message.text());
+      }
+      case VERDICT: {
+        const { id, verdict } = readVerdict(message);
+        this.#registry.verdict(to, id, verdict);
         break;
+      }
       default:
         throw new WireError(`a message of type ${type}`);
     }

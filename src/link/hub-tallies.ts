@@ -20,6 +20,8 @@ const SETTLE_MS = 4 * TALLY_MS;
 interface Participant {
   /** What it has: by name, by key. */
   readonly own: Map<string, Map<string, number>>;
+  /** Of all of them. */
+  keys: number;
   /** What the others have, as it is to be said. */
   readonly others: Tallies;
   readonly sender: TallySender;
@@ -33,9 +35,19 @@ export class HubTallies {
   readonly #hub: Participant;
   readonly #settledMs: number;
   readonly #remembered: number;
+  readonly #mostKeys: () => number;
 
-  /** @param tallies the hub's own @param remembered addresses of which notices wait for a worker, at most */
-  constructor(tallies: Tallies, remembered: number, nowMs: number) {
+  /**
+   * @param tallies the hub's own @param remembered addresses of which notices wait for a worker, at most
+   * @param mostKeys that one process counts by
+   */
+  constructor(
+    tallies: Tallies,
+    remembered: number,
+    nowMs: number,
+    mostKeys: () => number = () => Number.POSITIVE_INFINITY,
+  ) {
+    this.#mostKeys = mostKeys;
     this.#tallies = tallies;
     this.#remembered = remembered;
     this.#settledMs = nowMs + SETTLE_MS;
@@ -94,7 +106,7 @@ export class HubTallies {
       for (const [name, keys] of own) for (const [key, count] of keys) others.tally(name).add(key, count);
     }
     for (const [key, count] of sender.isDeaf ? [] : this.#peaks) others.raise(key, count);
-    const participant = { own: new Map(), others, sender, isFirst: true };
+    const participant: Participant = { own: new Map(), keys: 0, others, sender, isFirst: true };
     this.#participants.set(sender, participant);
     return participant;
   }
@@ -102,15 +114,25 @@ export class HubTallies {
   #hear(from: Participant, { counts, peaks, notices }: TallyRows): void {
     for (const [name, rows] of counts) {
       let keys = from.own.get(name);
-      if (keys === undefined) from.own.set(name, (keys = new Map()));
+      if (keys === undefined) {
+        if (from.own.size >= this.#mostKeys()) continue;
+        from.own.set(name, (keys = new Map()));
+      }
       for (const [key, count] of rows) {
+        const isNew = !keys.has(key);
+        // More than it can have is not counted.
+        if (isNew && count !== 0 && from.keys >= this.#mostKeys()) continue;
         this.#add(from, name, key, count - (keys.get(key) ?? 0));
-        if (count === 0) keys.delete(key);
-        else keys.set(key, count);
+        if (count === 0) from.keys -= Number(keys.delete(key));
+        else {
+          keys.set(key, count);
+          from.keys += Number(isNew);
+        }
       }
     }
     for (const [key, count] of peaks) {
-      if (count <= (this.#peaks.get(key) ?? 0)) continue;
+      const known = this.#peaks.get(key);
+      if (count <= (known ?? 0) || (known === undefined && this.#peaks.size >= this.#mostKeys())) continue;
       this.#peaks.set(key, count);
       for (const each of this.#hearing(from)) each.others.raise(key, count);
     }

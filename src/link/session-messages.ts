@@ -1,16 +1,20 @@
 /**
  * The messages of sessions, at both ends. All begin with a worker (to the hub: who is to get it, 0 where that is up to the hub; from the hub: whose
- * it is) and a metaid. The hub reads of them what it needs to pass them on, and nothing of what is rendered. What each says: README.md, "Sessions".
+ * it is) and a metaid. The hub keeps of them what it needs to pass them on, and nothing of what is rendered. What each says: README.md, "Sessions".
  *
  * They are many and small, so they are handed to the stream together, once a turn of the event loop.
  */
 
+import { METAID } from '../base/key.js';
+import { REPORT_BYTES, REPORT_VERDICTS, type ReportVerdict } from '../listener/heard-reports.js';
 import type { CopiedTitle, SessionState } from '../listener/session-copy.js';
 import { plays, type SessionTimes } from '../listener/session-place.js';
 import type { HeardTitle, Session } from '../listener/sessions.js';
 import type { LinkConnection } from './connection.js';
+import { byte, list, type Member, type Members, number, readAll, readMembers, rest, text, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
-import { type MessageReader, WireError } from './wire.js';
+import { LIMITS } from './tape-messages.js';
+import { MessageReader, WireError } from './wire.js';
 
 export const FIRST_SESSION_TYPE = 48;
 export const LAST_SESSION_TYPE = 63;
@@ -27,7 +31,6 @@ export const VERDICT = 55;
 export const CLOCKS = 56;
 /** How many listen to a channel on that machine. */
 export const LISTENERS = 57;
-
 /** What a channel has there that all machines are to have alike (cluster/channel-settings.ts). */
 export const SETTINGS = 58;
 
@@ -37,6 +40,86 @@ export type RelayedType = typeof STATE | typeof TITLE | typeof HEARD;
 /** Of a session: those that its listener may still hear. Of one of them, as a reader gets it. */
 const [MOST_TITLES, MOST_JSON_BYTES] = [10_000, 32 * 1024 * 1024];
 const [NO_SESSION, PLAYS, HAS_ENDED] = [0, 1, 2];
+/** Of moments of another machine's clock, and of what they are moved by: the sum can be passed on. */
+const MAX_MOMENT_MS = 2 ** 50;
+const MOST_NAME_BYTES = 128;
+export const MOST_SETTINGS_BYTES = 16_384;
+
+/** With what each begins. */
+export const TO_MEMBERS: Members<{ readonly worker: number; readonly metaid: string }> = {
+  worker: whole(),
+  metaid: text(MOST_NAME_BYTES),
+};
+export const FOLLOW_MEMBERS: Members<{ readonly isFollowed: number }> = { isFollowed: byte(1) };
+export const SINCE_MEMBERS: Members<{ readonly sinceMs: number }> = { sinceMs: moment() };
+/** Kind, and the moments that it has. */
+export const PLACE_MEMBERS: Members<{ readonly kind: number }> = { kind: byte(HAS_ENDED) };
+const TITLE_MEMBERS: Members<CopiedTitle> = {
+  order: number(-1),
+  version: number(0),
+  positionMs: number(),
+  json: text(MOST_JSON_BYTES),
+};
+const STATE_MEMBERS: Members<Omit<SessionState, 'isNew'> & { readonly isNew: number }> = {
+  id: text(MOST_NAME_BYTES),
+  channel: text(MOST_NAME_BYTES),
+  mount: text(),
+  isNew: byte(1),
+  heard: number(-1),
+  titles: list(TITLE_MEMBERS, MOST_TITLES),
+};
+const HEARD_MEMBERS: Members<{ readonly order: number }> = { order: number(-1) };
+/** What the hub passes on, behind the moment of the session. */
+export const RELAYED_MEMBERS = { [STATE]: STATE_MEMBERS, [TITLE]: TITLE_MEMBERS, [HEARD]: HEARD_MEMBERS } as const;
+export const REPORT_MEMBERS: Members<{ readonly id: number; readonly bytes: Buffer }> = {
+  id: whole(),
+  bytes: rest(REPORT_BYTES),
+};
+export const VERDICT_MEMBERS: Members<{ readonly id: number; readonly verdict: string }> = {
+  id: whole(),
+  verdict: text(MOST_NAME_BYTES),
+};
+export const CLOCKS_MEMBERS: Members<{ readonly ownMs: number; readonly clusterMs: number }> = {
+  ownMs: moment(),
+  clusterMs: moment(),
+};
+export const LISTENERS_MEMBERS: Members<{ readonly count: number }> = { count: whole(LIMITS.listeners) };
+export const SETTINGS_MEMBERS: Members<{ readonly settings: string }> = { settings: text(MOST_SETTINGS_BYTES) };
+
+function moment(): Member<number> {
+  return number(-MAX_MOMENT_MS, MAX_MOMENT_MS);
+}
+
+/** With what each begins. @throws WireError */
+export function readTo(message: MessageReader): { readonly worker: number; readonly metaid: string } {
+  const to = readMembers(message, TO_MEMBERS);
+  // Not what it is: it may be a secret.
+  if (to.metaid !== '' && !METAID.test(to.metaid)) throw new WireError('metaid: it is none');
+  return to;
+}
+
+/** What happens in a session, on its way to who follows it: read here, since it would end the links of those who cannot. */
+export function readRelayed(
+  type: RelayedType,
+  message: MessageReader,
+): { readonly sinceMs: number; readonly rest: Buffer } {
+  const { sinceMs } = readMembers(message, SINCE_MEMBERS);
+  const bytes = message.rest();
+  readAll<object>(new MessageReader(bytes, true), RELAYED_MEMBERS[type]);
+  return { sinceMs, rest: bytes };
+}
+
+/** @throws WireError */
+export function readVerdict(message: MessageReader): { readonly id: number; readonly verdict: ReportVerdict } {
+  const { id, verdict } = readAll(message, VERDICT_MEMBERS);
+  const known = REPORT_VERDICTS.find((each) => each === verdict);
+  if (known === undefined) throw new WireError('verdict: it is none');
+  return { id, verdict: known };
+}
+
+export function readFollow(message: MessageReader): boolean {
+  return readAll(message, FOLLOW_MEMBERS).isFollowed === 1;
+}
 
 /** Writes them to one end of a link. */
 export class SessionWriter {
@@ -71,14 +154,15 @@ export function writeTimes(message: MessageWriter, session: SessionTimes | null)
 }
 
 export function readTimes(message: MessageReader): SessionTimes | null {
-  const kind = message.byte();
-  if (kind > HAS_ENDED) throw new WireError(`a session of kind ${kind}`);
-  const times =
-    kind === NO_SESSION
-      ? null
-      : { sinceMs: message.number(), endedMs: kind === PLAYS ? Number.POSITIVE_INFINITY : message.number() };
+  const { kind } = readMembers(message, PLACE_MEMBERS);
+  if (kind === NO_SESSION) {
+    message.end();
+    return null;
+  }
+  const { sinceMs } = readMembers(message, SINCE_MEMBERS);
+  const endedMs = kind === PLAYS ? Number.POSITIVE_INFINITY : readMembers(message, SINCE_MEMBERS).sinceMs;
   message.end();
-  return times;
+  return { sinceMs, endedMs };
 }
 
 export function writeState(message: MessageWriter, session: Session, isNew: boolean): void {
@@ -93,13 +177,8 @@ export function writeState(message: MessageWriter, session: Session, isNew: bool
 }
 
 export function readState(message: MessageReader): SessionState {
-  const [id, channel, mount] = [message.text(), message.text(), message.text()];
-  const isNew = message.byte() === 1;
-  const heard = message.number();
-  const titles: CopiedTitle[] = [];
-  for (let left = message.whole(MOST_TITLES); left > 0; left--) titles.push(readTitle(message));
-  message.end();
-  return { id, channel, mount, isNew, heard, titles };
+  const state = readAll(message, STATE_MEMBERS);
+  return { ...state, isNew: state.isNew === 1 };
 }
 
 export function writeTitle(message: MessageWriter, session: Session, title: HeardTitle): void {
@@ -108,10 +187,15 @@ export function writeTitle(message: MessageWriter, session: Session, title: Hear
 }
 
 export function readTitle(message: MessageReader): CopiedTitle {
-  return {
-    order: message.number(),
-    version: message.number(),
-    positionMs: message.number(),
-    json: message.text(MOST_JSON_BYTES),
-  };
+  return readAll(message, TITLE_MEMBERS);
+}
+
+/** Of which session of its metaid it is. */
+export function readSince(message: MessageReader): number {
+  // As the hub has moved it, where it is another machine's.
+  return message.number();
+}
+
+export function readHeard(message: MessageReader): number {
+  return readAll(message, HEARD_MEMBERS).order;
 }

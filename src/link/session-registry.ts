@@ -48,6 +48,15 @@ interface RegisteredMetaid {
 export class SessionRegistry {
   readonly #metaids = new Map<string, RegisteredMetaid>();
   readonly #ports = new Map<number, RegistryPort>();
+  /** How many places each worker has, and how many metaids it follows. */
+  readonly #places = new Map<number, number>();
+  readonly #follows = new Map<number, number>();
+  readonly #most: () => number;
+
+  /** @param most of both, for one worker or machine: what is more is not kept */
+  constructor(most: () => number = () => Number.POSITIVE_INFINITY) {
+    this.#most = most;
+  }
 
   /** How many metaids have a session, or followers. */
   get count(): number {
@@ -81,6 +90,10 @@ export class SessionRegistry {
   place(worker: number, metaid: string, times: SessionTimes | null): void {
     const known = this.#known(metaid);
     const old = known.places.find((place) => place.worker === worker) ?? null;
+    if (!this.#count(this.#places, worker, Number(times !== null) - Number(old !== null))) {
+      this.#drop(metaid, known);
+      return;
+    }
     const place = times && { worker, sinceMs: times.sinceMs, endedMs: times.endedMs };
     known.places = known.places.filter((other) => other !== old);
     for (const [other, port] of this.#ports) {
@@ -95,7 +108,11 @@ export class SessionRegistry {
 
   follow(worker: number, metaid: string, isFollowed: boolean): void {
     const known = this.#known(metaid);
-    if (known.followers.includes(worker) === isFollowed) return;
+    const isSame = known.followers.includes(worker) === isFollowed;
+    if (isSame || !this.#count(this.#follows, worker, isFollowed ? 1 : -1)) {
+      this.#drop(metaid, known);
+      return;
+    }
     known.followers = known.followers.filter((other) => other !== worker);
     for (const [other, port] of this.#ports) {
       if (hears(other, worker) && !known.followers.some((follower) => hears(other, follower)))
@@ -133,6 +150,15 @@ export class SessionRegistry {
   /** @param worker to which the report came */
   verdict(worker: number, id: number, verdict: string): void {
     this.#ports.get(worker)?.verdict(id, verdict);
+  }
+
+  /** False: it would be more than one may have. */
+  #count(counts: Map<number, number>, worker: number, change: number): boolean {
+    const count = (counts.get(worker) ?? 0) + change;
+    if (change > 0 && count > this.#most()) return false;
+    if (count === 0) counts.delete(worker);
+    else counts.set(worker, count);
+    return true;
   }
 
   #firstElsewhere(metaid: string, worker: number): SessionPlace | null {

@@ -6,6 +6,7 @@ import type { SessionTimes } from '../listener/session-place.js';
 import type { HeardTitle, Session } from '../listener/sessions.js';
 import type { SessionLink, SharedSessions } from '../listener/shared-sessions.js';
 import type { LinkConnection, MessageHandler } from './connection.js';
+import { readAll } from './members.js';
 import {
   ASK,
   FIRST_SESSION_TYPE,
@@ -14,9 +15,15 @@ import {
   LAST_SESSION_TYPE,
   PLACE,
   REPORT,
+  REPORT_MEMBERS,
+  readFollow,
+  readHeard,
+  readSince,
   readState,
   readTimes,
   readTitle,
+  readTo,
+  readVerdict,
   SessionWriter,
   STATE,
   TITLE,
@@ -123,10 +130,10 @@ export class WorkerSessions implements SessionLink, MessageHandler {
   }
 
   onMessage(type: number, message: MessageReader): void {
-    const worker = message.whole();
-    const metaid = message.text();
+    const { worker, metaid } = readTo(message);
     if (type === VERDICT) {
-      this.#settle(message.whole(), message.text() as ReportVerdict);
+      const { id, verdict } = readVerdict(message);
+      this.#settle(id, verdict);
       return;
     }
     if (this.#target === null) return;
@@ -138,23 +145,24 @@ export class WorkerSessions implements SessionLink, MessageHandler {
         break;
       }
       case FOLLOW:
-        shared.onFollow(metaid, message.byte() === 1);
+        shared.onFollow(metaid, readFollow(message));
         break;
       case ASK:
+        message.end();
         shared.onAsk(metaid, worker);
         break;
       case STATE:
-        shared.onState(metaid, worker, message.number(), readState(message));
+        shared.onState(metaid, worker, readSince(message), readState(message));
         break;
       case TITLE:
-        shared.onTitle(metaid, worker, message.number(), readTitle(message));
+        shared.onTitle(metaid, worker, readSince(message), readTitle(message));
         break;
       case HEARD:
-        shared.onHeardTitle(metaid, worker, message.number(), message.number());
+        shared.onHeardTitle(metaid, worker, readSince(message), readHeard(message));
         break;
       case REPORT: {
-        const id = message.whole();
-        const verdict = reports.judge(metaid, message.rest());
+        const { id, bytes } = readAll(message, REPORT_MEMBERS);
+        const verdict = reports.judge(metaid, bytes);
         this.#writer?.begin(VERDICT, worker, '').whole(id).text(verdict).end();
         break;
       }

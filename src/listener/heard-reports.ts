@@ -14,14 +14,16 @@ import type { Sessions } from './sessions.js';
 /** A longer report is not read. */
 export const REPORT_BYTES = 256;
 
-export type ReportVerdict =
-  | 'taken'
-  | 'unreadable'
-  | 'malformed'
-  | 'impossible'
-  | 'too-often'
-  | 'not-playing'
-  | 'former';
+export const REPORT_VERDICTS = [
+  'taken',
+  'unreadable',
+  'malformed',
+  'impossible',
+  'too-often',
+  'not-playing',
+  'former',
+] as const;
+export type ReportVerdict = (typeof REPORT_VERDICTS)[number];
 
 interface HeardReport {
   readonly heardMs: number;

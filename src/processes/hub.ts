@@ -41,6 +41,8 @@ import { leave } from './leaving.js';
 import { listen } from './listen.js';
 import { STEPS_VERSION, type ToChild } from './messages.js';
 
+/** What a process counts by: of each connection by address, of each channel, and the rest. */
+const [KEYS_OF_CONNECTION, KEYS_OF_CHANNEL, OTHER_KEYS] = [8, 1000, 10_000];
 /** What is left for the store, once titles and encoders have been waited for. */
 const STORE_MS = 500;
 
@@ -88,6 +90,8 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const links: HubLinks = new HubLinks({
     ...{ clock, channels, engine, sequence, names, keys: () => channels.keys(), tallies: core.tallies },
     ...{ remembered: config.limits.addressesRemembered, onError: onLinkError },
+    mostMetaids: () => config.sessions.max + config.limits.listeners + config.limits.watchers,
+    mostKeys: () => KEYS_OF_CONNECTION * config.limits.connections + KEYS_OF_CHANNEL * channels.size + OTHER_KEYS,
     storeFault: () => store.fault(),
     elsewhere: (channel) => shared?.elsewhere(channel),
     onFigures: (figures, worker) => recorder.add(figures, worker),

@@ -1,12 +1,8 @@
 /** What two machines have of a channel: named once for each change, in the report while it differs; what is none of it is refused. */
 
 import t from 'tap';
-import {
-  type ChannelSettings,
-  ClusterSettings,
-  type Difference,
-  MAX_SETTINGS_BYTES,
-} from '../../src/cluster/channel-settings.js';
+import { type ChannelSettings, ClusterSettings, type Difference } from '../../src/cluster/channel-settings.js';
+import { MOST_SETTINGS_BYTES } from '../../src/link/session-messages.js';
 
 const SAME: ChannelSettings = { delaySeconds: 0, metaint: null, sources: ['encoder', 'file'] };
 
@@ -78,5 +74,5 @@ t.test('what is none of it', async (t) => {
   t.doesNotThrow(hear({ ...SAME, metaint: 65_535, more: 'of a newer version' }));
   t.throws(hear({ ...SAME, metaint: 65_536 }));
   t.throws(() => a.settings.hear(other, 'live', '{'));
-  t.ok(JSON.stringify({ ...SAME, sources: Array(100).fill('x'.repeat(20)) }).length < MAX_SETTINGS_BYTES);
+  t.ok(JSON.stringify({ ...SAME, sources: Array(100).fill('x'.repeat(20)) }).length < MOST_SETTINGS_BYTES);
 });

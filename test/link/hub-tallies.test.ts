@@ -1,7 +1,11 @@
 /** What several processes count together, against one model: exact once they have heard of each other, whatever dies and begins again. */
 
 import t from 'tap';
+import { Tallies } from '../../src/base/tallies.js';
+import { HubTallies } from '../../src/link/hub-tallies.js';
 import { MOST_TALLY_ROWS, TALLY_MS } from '../../src/link/tally-messages.js';
+import type { TallySender } from '../../src/link/worker-tallies.js';
+import { FakeClock } from '../kit/clock.js';
 import { type JoinedProcess, JoinedProcesses } from '../kit/joined.js';
 import { Random } from '../kit/random.js';
 
@@ -144,4 +148,35 @@ t.test('notices reach all others once, the hub too', async (t) => {
   joined.tallies.notices('pushes').add('other', 1);
   joined.exchange(3);
   t.same(heard.sort(), ['0 demo 2', '0 other 1', '1 other 1', '2 demo 2', '2 other 1', '3 demo 2']);
+});
+
+t.test('of keys no more are kept than one process may count by', async (t) => {
+  const clock = new FakeClock();
+  const hub = new HubTallies(new Tallies(), 10, clock.now() - 10_000, () => 100);
+  const liar: TallySender = { isFull: false, send: () => undefined };
+  const said: number[] = [];
+  hub.enter(liar);
+  hub.enter({
+    isFull: false,
+    send: ({ rows }) => void said.push(rows.counts.reduce((sum, [, keys]) => sum + keys.length, 0)),
+  });
+  const hear = (name: string, from: number, count: number) =>
+    hub.hear(liar, {
+      ...{ type: 'tallies', isFirst: false },
+      rows: {
+        counts: [[name, Array.from({ length: count }, (_, i) => [`key${from + i}`, 1])]],
+        peaks: [],
+        notices: [],
+      },
+    });
+  hear('a', 0, 60);
+  hear('b', 0, 40);
+  hub.pass(clock.now());
+  t.equal(said.pop(), 100, 'at the limit');
+  hear('a', 1000, 5000);
+  for (let i = 0; i < 5000; i++) hear(`name${i}`, 0, 1);
+  hub.pass(clock.now());
+  t.equal(said.pop(), undefined, 'past it nothing is passed on');
+  t.equal(hub.without(new Set(), 'a', 'key1'), 1);
+  t.equal(hub.without(new Set(), 'a', 'key1000'), 0);
 });

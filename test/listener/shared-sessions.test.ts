@@ -455,7 +455,7 @@ t.test('a title that watchers missed of a session that has ended they get of the
 t.test('what a watcher waits for is followed until it goes', async (t) => {
   const { cluster, other } = await setUp(t);
   const before = cluster.registry.count;
-  const { onGone } = other.watch('of nobody', 'audio');
+  const { onGone } = other.watch('of-nobody', 'audio');
   await cluster.settle();
   t.equal(cluster.registry.count, before + 1);
   onGone();

@@ -1,0 +1,73 @@
+/** What a worker, or another machine, says of sessions, as it should be, and each message with each of its members at every boundary (lies.ts). */
+
+import type { Members } from '../../src/link/members.js';
+import * as sessions from '../../src/link/session-messages.js';
+import { framed, honest, type Lie, lies } from './lies.js';
+
+export interface SessionMessage {
+  readonly name: string;
+  readonly type: number;
+  /** Behind the worker and the metaid. */
+  honest(): Buffer;
+  lies(): Iterable<Lie>;
+}
+
+function known<T extends object>(name: string, type: number, members: Members<T>, values: T): SessionMessage {
+  return { name, type, honest: () => honest(members, values), lies: () => lies(members, values) };
+}
+
+/** The metaid that the liar has a session of, and others follow. */
+export const METAID = 'metaid-of-a-liar';
+export const SINCE_MS = 1000;
+
+const since = { sinceMs: SINCE_MS };
+const title = { order: 3, version: 1, positionMs: 0, json: '{"song":"x"}' };
+const state = {
+  id: 'id',
+  channel: 'demo',
+  mount: '/demo',
+  isNew: 0,
+  heard: -1,
+  titles: [title, title] as readonly (typeof title)[],
+};
+const { SINCE_MEMBERS, RELAYED_MEMBERS, STATE, TITLE, HEARD } = sessions;
+
+export const PLACE = known(
+  'PLACE',
+  sessions.PLACE,
+  { ...sessions.PLACE_MEMBERS, ...SINCE_MEMBERS },
+  { kind: 1, ...since },
+);
+
+export const SESSION_MESSAGES: readonly SessionMessage[] = [
+  PLACE,
+  known('FOLLOW', sessions.FOLLOW, sessions.FOLLOW_MEMBERS, { isFollowed: 1 }),
+  known('ASK', sessions.ASK, {}, {}),
+  known('STATE', STATE, { ...SINCE_MEMBERS, ...RELAYED_MEMBERS[STATE] }, { ...since, ...state }),
+  known('TITLE', TITLE, { ...SINCE_MEMBERS, ...RELAYED_MEMBERS[TITLE] }, { ...since, ...title }),
+  known('HEARD', HEARD, { ...SINCE_MEMBERS, ...RELAYED_MEMBERS[HEARD] }, { ...since, order: 3 }),
+  known('REPORT', sessions.REPORT, sessions.REPORT_MEMBERS, { id: 1, bytes: Buffer.from('{"heardMs":1}') }),
+  known('VERDICT', sessions.VERDICT, sessions.VERDICT_MEMBERS, { id: 1, verdict: 'taken' }),
+];
+
+/** Between machines. */
+export const BRIDGE_MESSAGES: readonly SessionMessage[] = [
+  known('LISTENERS', sessions.LISTENERS, sessions.LISTENERS_MEMBERS, { count: 3 }),
+  known('CLOCKS', sessions.CLOCKS, sessions.CLOCKS_MEMBERS, { ownMs: 1, clusterMs: 1 }),
+];
+
+export const clocks = (ownMs: number, clusterMs: number): Buffer =>
+  said(sessions.CLOCKS, honest(sessions.CLOCKS_MEMBERS, { ownMs, clusterMs }), '');
+
+/** On the wire. */
+export function said(type: number, payload: Buffer, metaid = METAID): Buffer {
+  return framed(type, Buffer.concat([honest(sessions.TO_MEMBERS, { worker: 0, metaid }), payload]));
+}
+
+/** With each lie in what it begins with, too. */
+export function* liesOf(message: SessionMessage): Iterable<{ readonly what: string; readonly bytes: Buffer }> {
+  for (const { what, payload } of message.lies()) yield { what, bytes: said(message.type, payload) };
+  for (const { what, payload } of lies(sessions.TO_MEMBERS, { worker: 2, metaid: METAID })) {
+    yield { what, bytes: framed(message.type, Buffer.concat([payload, message.honest()])) };
+  }
+}
