@@ -17,6 +17,7 @@ import type { LoadedConfig } from '../config/load.js';
 import type { ClusterConfig } from '../config/schema.js';
 import type { ClusterPlace, ClusterReport } from '../link/admin-reports.js';
 import { LinkSilent } from '../link/connection.js';
+import { LeftAlone, machineAt } from '../link/left-alone.js';
 import { OtherVersion } from '../link/version.js';
 import type { Deliver } from '../titles/engine.js';
 import type { Core } from './core.js';
@@ -60,11 +61,15 @@ function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, cloc
     return () => Promise.resolve(held.open());
   }
   const client = { node, secret: tapes!.secret.export(), ca: pem(tapes!.caFile) };
+  const alone = new LeftAlone(clock);
+  const onBroken = (error: unknown) => alone.note(error);
   return async () => {
     let reason: unknown;
     for (const origin of origins) {
+      const peer = machineAt(origin);
       try {
-        return new RemoteLog(await askForLog(origin, client), answerMs, clock);
+        if (alone.has(peer)) throw new Error(`the ${peer} has lied, and is left alone`);
+        return new RemoteLog(await askForLog(origin, client), answerMs, clock, { peer, onBroken });
       } catch (error) {
         reason = error;
       }
@@ -133,7 +138,7 @@ export function makeSharedTapes(
   if (cluster?.tapes === undefined) return null;
   const { host, port, advertise, secret, tls, caFile } = cluster.tapes;
   return new SharedTapes({
-    ...{ ...parts, clock, log },
+    ...{ ...parts, clock, log, mostLagMs: () => config.streams.lagSeconds * 1000 },
     options: {
       answerMs: cluster.answerSeconds * 1000,
       ...{ node: cluster.node, mayFeed: cluster.sources, host, port, advertise, secret: secret.export() },

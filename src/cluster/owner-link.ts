@@ -6,6 +6,7 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
 import { LinkConnection, LinkSilent } from '../link/connection.js';
+import { machineAt } from '../link/left-alone.js';
 import type { LinkedAudio } from '../link/linked-audio.js';
 import { TapeReceiver } from '../link/tape-receiver.js';
 
@@ -15,6 +16,8 @@ export interface OwnerLinkParts {
   /** Where the owner gives its tapes; null: there is none, or it is this node. */
   ownerUrl(): string | null;
   ask(url: string): Promise<Duplex>;
+  /** How much of a tape is kept at most. */
+  mostLagMs?(): number;
   /** The connection is lost. */
   onLost(): void;
   onError(error: unknown): void;
@@ -40,7 +43,7 @@ export class OwnerLink {
 
   constructor(parts: OwnerLinkParts) {
     this.#parts = parts;
-    this.#receiver = new TapeReceiver(parts.clock, LINGER_MS, () => this.look());
+    this.#receiver = new TapeReceiver(parts.clock, LINGER_MS, () => this.look(), parts.mostLagMs);
     this.audio = this.#receiver.audio(parts.channel);
   }
 
@@ -78,7 +81,8 @@ export class OwnerLink {
       const stream = await ask(url);
       if (this.#isClosed || ownerUrl() !== url) stream.destroy();
       else {
-        const connection: LinkConnection = new LinkConnection(stream, (error) => this.#onBroken(error), { clock });
+        const onBroken = (error: unknown) => this.#onBroken(error);
+        const connection: LinkConnection = new LinkConnection(stream, onBroken, { peer: machineAt(url), clock });
         this.#connection = connection;
         this.found();
         this.#receiver.connect(connection);

@@ -69,17 +69,20 @@ export class RemoteLog implements SharedLog {
   #lost: LogLost | null = null;
   onLost: (reason: Error) => void = () => undefined;
 
-  /** @param stream behind the answer of an origin @param answerMs how long an answer may take */
-  constructor(stream: Duplex, answerMs: number, clock: Clock) {
+  /** @param stream behind the answer of an origin @param answerMs how long an answer may take @param peer the origin, for errors */
+  constructor(
+    stream: Duplex,
+    answerMs: number,
+    clock: Clock,
+    { peer = 'the origin', onBroken }: { readonly peer?: string; readonly onBroken?: (error: unknown) => void } = {},
+  ) {
     this.#answerMs = answerMs;
     let why: unknown;
-    this.#connection = new LinkConnection(
-      stream,
-      (error) => {
-        why = error;
-      },
-      { clock },
-    );
+    const onError = (error: unknown) => {
+      why = error;
+      onBroken?.(error);
+    };
+    this.#connection = new LinkConnection(stream, onError, { peer, clock });
     this.#connection.handle(LOG, LOG, {
       onMessage: (_, message) => {
         const answered = read<LogAnswer>(message, answerSchema);
@@ -146,6 +149,7 @@ export async function serveLog(
   open: () => Promise<SharedLog>,
   clock: Clock,
   onError: (error: unknown) => void,
+  peer = 'a machine',
 ): Promise<void> {
   let log: SharedLog;
   try {
@@ -155,7 +159,7 @@ export async function serveLog(
     stream.destroy();
     return;
   }
-  const connection = new LinkConnection(stream, onError, { clock });
+  const connection = new LinkConnection(stream, onError, { peer, clock });
   log.onLost = () => connection.close();
   let waiting = 0;
   const answer = async ({ id, ask, args }: LogQuestion) => {

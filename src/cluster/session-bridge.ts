@@ -10,6 +10,7 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
 import { LinkConnection, type MessageHandler } from '../link/connection.js';
+import { machineOf } from '../link/left-alone.js';
 import { readAll } from '../link/members.js';
 import {
   ASK,
@@ -79,7 +80,7 @@ export class SessionBridge implements MessageHandler {
   constructor(stream: Duplex, parts: SessionBridgeParts) {
     this.#parts = parts;
     const { node, clock, onError } = parts;
-    this.#connection = new LinkConnection(stream, onError, { peer: `machine ${node}`, clock });
+    this.#connection = new LinkConnection(stream, onError, { peer: machineOf(node), clock });
     this.#writer = new SessionWriter(this.#connection);
     this.#port = this.#makePort();
     this.#there = parts.counts.enter();

@@ -16,6 +16,8 @@ export interface SessionBridgesParts {
   has(channel: string): boolean;
   readonly clock: Clock;
   ask(url: string): Promise<Duplex>;
+  /** Whether it has lied, and comes again too soon. */
+  isLeftAlone?(node: string): boolean;
   onError(error: unknown): void;
 }
 
@@ -39,7 +41,7 @@ export class SessionBridges {
   /** Those that are there, by name. Called now and then. */
   look(urls: ReadonlyMap<string, string>): void {
     for (const [node, url] of urls) {
-      const isOurs = this.#parts.node < node;
+      const isOurs = this.#parts.node < node && !this.#parts.isLeftAlone?.(node);
       if (isOurs && !this.#bridges.has(node) && !this.#connecting.has(node)) void this.#connect(node, url);
     }
   }

@@ -15,6 +15,7 @@ import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Log } from '../base/log.js';
 import type { Channel } from '../channel/channel.js';
 import type { ChannelFacts } from '../link/control.js';
+import { machineOf } from '../link/left-alone.js';
 import { canGoOn, forkedAt } from '../link/tape-names.js';
 import { Claim } from './claim.js';
 import { ALONE_MS, FeedingTime } from './feeding-time.js';
@@ -88,6 +89,7 @@ export class SharedAudio implements Leased {
     this.remote = new RemoteFacts(parts.clock);
     this.#link = new OwnerLink({
       ...{ channel: channel.key, clock: parts.clock, onError: parts.onError, onLost: parts.onDue },
+      ...(parts.mostLagMs && { mostLagMs: parts.mostLagMs }),
       ownerUrl: () => {
         const { url, node } = this.#owner;
         const isNeeded = this.#phase === 'following' || this.#isAlone;
@@ -290,7 +292,7 @@ export class SharedAudio implements Leased {
 
   /** Another node comes for the tape. False: it cannot be had here. */
   serve({ purpose, epoch, node, url }: TapeRequest, stream: Duplex): boolean {
-    const peer = `machine ${node}`;
+    const peer = machineOf(node);
     if (purpose === 'listen') return this.#phase === 'owning' && this.#giving.listen(stream, peer);
     if (purpose === 'offer') return this.#giving.offer(stream, peer);
     if (this.#phase !== 'owning' || epoch < this.#owner.epoch) return false;

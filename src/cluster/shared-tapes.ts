@@ -10,6 +10,7 @@ import type { Log } from '../base/log.js';
 import type { Channel } from '../channel/channel.js';
 import type { ChannelFacts } from '../link/control.js';
 import type { HubTallies } from '../link/hub-tallies.js';
+import { LeftAlone, machineAt, machineOf } from '../link/left-alone.js';
 import type { SessionRegistry } from '../link/session-registry.js';
 import type { TapeNames } from '../link/tape-names.js';
 import { type ChannelSettings, ClusterSettings, type Difference } from './channel-settings.js';
@@ -57,6 +58,8 @@ export interface SharedTapesParts {
   settings(): Iterable<readonly [channel: string, settings: ChannelSettings]>;
   /** Another machine has a channel otherwise: once for each change. */
   onDiffers(difference: Difference): void;
+  /** How much of a tape is kept at most. */
+  mostLagMs?(): number;
   /** Another machine has this one's name. */
   onNameTwice(): void;
   /** As ClusterEngineParts has it. */
@@ -80,6 +83,7 @@ export class SharedTapes {
   readonly #server: TapeServer;
   readonly #bridges: SessionBridges;
   readonly #settings: ClusterSettings;
+  readonly #alone: LeftAlone;
   #leases: Leases | null = null;
   #url = '';
   #timer: NodeJS.Timeout | null = null;
@@ -89,26 +93,29 @@ export class SharedTapes {
   constructor(parts: SharedTapesParts) {
     this.#parts = parts;
     const { host, port, tls, secret } = parts.options;
+    this.#alone = new LeftAlone(parts.clock);
+    const onError = (error: unknown) => this.#onError(error);
+    const isLeftAlone = (node: string) => this.#alone.has(machineOf(node));
     this.#server = new TapeServer({
-      ...{ host, port, tls, secret, onError: parts.onError },
+      ...{ host, port, tls, secret, isLeftAlone, onError },
       isOwnHost: (host) => this.#url !== '' && host === new URL(this.#url).host,
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
       // Which of two sessions is the newer cannot be said before it is known what time it is.
       onSessions: (node, stream) =>
         void (parts.engine.time.isKnown ? this.#bridges.take(node, stream) : stream.destroy()),
-      onLog: (stream) => void serveLog(stream, () => parts.engine.open(), parts.clock, parts.onError),
+      onLog: (stream, node) => void serveLog(stream, () => parts.engine.open(), parts.clock, onError, machineOf(node)),
     });
-    const { options, clock, onError } = parts;
+    const { options, clock } = parts;
     this.#settings = new ClusterSettings({
       channels: () => parts.settings(),
       onDiffers: (difference) => parts.onDiffers(difference),
     });
     this.#bridges = new SessionBridges({
-      ...{ registry: parts.sessions, node: options.node, clock, onError },
+      ...{ registry: parts.sessions, node: options.node, clock, isLeftAlone, onError },
       counts: new ClusterCounts({ counted: parts.counted, channels: () => parts.channels.keys() }),
       settings: this.#settings,
       has: (channel) => parts.channels.has(channel),
-      ask: (url) => askForSessions(url, this.#client),
+      ask: (url) => this.#unlessAlone(url, () => askForSessions(url, this.#client)),
     });
     this.refresh();
   }
@@ -240,12 +247,26 @@ export class SharedTapes {
     return new Map(others.map(([node, { url }]) => [node, url]));
   }
 
+  /** What a machine has said counts, whatever kind of link it was. */
+  #onError(error: unknown): void {
+    this.#alone.note(error);
+    this.#parts.onError(error);
+  }
+
+  #unlessAlone(url: string, ask: () => Promise<Duplex>): Promise<Duplex> {
+    const { host } = new URL(url);
+    return this.#alone.has(machineAt(url)) ? Promise.reject(new Error(`${host} has lied, and is left alone`)) : ask();
+  }
+
   #make(channel: Channel): SharedAudio {
-    const { options, clock, log, engine, names, isReturned, onMoved, onFacts, onOwned, onError } = this.#parts;
+    const { options, clock, log, engine, names, isReturned, onMoved, onFacts, onOwned, mostLagMs } = this.#parts;
+    const onError = (error: unknown) => this.#onError(error);
     const { node, mayFeed, answerMs } = options;
     return new SharedAudio(channel, {
       ...{ clock, log, node, names, mayFeed, isReturned, onMoved, onFacts, onOwned, onError },
-      ask: (url, key, purpose, epoch): Promise<Duplex> => askForTape(url, key, purpose, this.#client, epoch),
+      ...(mostLagMs && { mostLagMs }),
+      ask: (url, key, purpose, epoch): Promise<Duplex> =>
+        this.#unlessAlone(url, () => askForTape(url, key, purpose, this.#client, epoch)),
       others: async () => {
         return [...this.#othersOf(await engine.nodes()).values()];
       },

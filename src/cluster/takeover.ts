@@ -8,6 +8,7 @@ import type { ChannelAudio } from '../audio/channel-audio.js';
 import { numberMarksFrom } from '../audio/mark.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Clock } from '../base/clock.js';
+import { machineAt } from '../link/left-alone.js';
 import type { LinkedAudio } from '../link/linked-audio.js';
 import { canGoOn, forkedAt, type TapeName, type TapeNames } from '../link/tape-names.js';
 import { type ReturnedTape, TapeReturns } from '../link/tape-returns.js';
@@ -19,6 +20,8 @@ export interface TakeoverParts {
   ask(url: string, channel: string, purpose: Purpose, epoch?: number): Promise<Duplex>;
   /** Where the other nodes give their tapes. */
   others(): Promise<readonly string[]>;
+  /** How much of a tape is kept at most. */
+  mostLagMs?(): number;
   onError(error: unknown): void;
 }
 
@@ -54,8 +57,15 @@ export async function takeOver(
   former: FormerOwner | null,
   parts: TakeoverParts,
 ): Promise<void> {
-  const { clock, names, onError } = parts;
-  const make = () => new TapeReturns({ clock, has: (channel) => channel === audio.key, isFar: true, onError });
+  const { clock, names, mostLagMs, onError } = parts;
+  const make = () =>
+    new TapeReturns({
+      clock,
+      has: (channel) => channel === audio.key,
+      isFar: true,
+      onError,
+      ...(mostLagMs && { mostLagMs }),
+    });
   const [whole, most] = [make(), make()];
   try {
     const there = former === null ? undefined : await thereOf(audio.key, former, whole, most, parts);
@@ -133,7 +143,7 @@ async function handedOver(
   // The way to it may come back a moment later than that to Redis.
   for (let i = 0; stream === null && i < retries; i++) stream = (await pause(RETRY_MS)) ?? (await askOnce());
   if (stream === null) return undefined;
-  returns.take(stream);
+  returns.take(stream, machineAt(url));
   return (await returns.collect(1)).get(channel);
 }
 
@@ -155,7 +165,7 @@ async function mostOf(
     }),
   );
   const there = streams.filter((stream) => stream !== null);
-  for (const stream of there) returns.take(stream);
+  for (const [i, stream] of streams.entries()) if (stream !== null) returns.take(stream, machineAt(urls[i]!));
   return there.length === 0 ? undefined : (await returns.collect(there.length)).get(channel);
 }
 

@@ -44,7 +44,9 @@ export interface TapeServerParts {
   /** @param node that has connected */
   onSessions(node: string, stream: Duplex): void;
   /** Another node comes for what all have in common. */
-  onLog(stream: Duplex): void;
+  onLog(stream: Duplex, node: string): void;
+  /** Whether it has lied, and comes again too soon. */
+  isLeftAlone?(node: string): boolean;
   onError(error: unknown): void;
 }
 
@@ -144,9 +146,10 @@ export class TapeServer {
     stream.once('close', () => this.#streams.delete(stream));
     // What is written to it next goes out behind this.
     stream.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${PROTOCOL}\r\nConnection: Upgrade\r\n\r\n`);
-    if (common?.of === 'sessions') this.#parts.onSessions(common.node, stream);
-    else if (common?.of === 'log') this.#parts.onLog(stream);
-    else if (!this.#parts.onTape(asked!, stream)) {
+    const isLeftAlone = this.#parts.isLeftAlone?.(common?.node ?? asked!.node) ?? false;
+    if (!isLeftAlone && common?.of === 'sessions') this.#parts.onSessions(common.node, stream);
+    else if (!isLeftAlone && common?.of === 'log') this.#parts.onLog(stream, common.node);
+    else if (isLeftAlone || !this.#parts.onTape(asked!, stream)) {
       stream.end();
       setTimeout(() => stream.destroy(), REFUSED_MS).unref();
     }

@@ -53,6 +53,16 @@ export class LinkSilent extends Error {
   }
 }
 
+/** The other end has said what it should not. */
+export class LinkLie extends WireError {
+  readonly peer: string;
+
+  constructor(peer: string, what: string, cause?: unknown) {
+    super(`${peer}: ${what}`, { cause });
+    this.peer = peer;
+  }
+}
+
 export class LinkConnection implements AlarmHandler {
   readonly #stream: Duplex;
   readonly #writer = new MessageWriter();
@@ -85,8 +95,11 @@ export class LinkConnection implements AlarmHandler {
         const taken = greetings.take(chunk);
         reader.push(taken === 0 ? chunk : chunk.subarray(taken));
       } catch (error) {
-        this.#onBroken(error);
-        if (error instanceof OtherVersion) this.#part();
+        const isOther = error instanceof OtherVersion;
+        this.#onBroken(
+          isOther || error instanceof LinkLie ? error : new LinkLie(this.peer, (error as Error).message, error),
+        );
+        if (isOther) this.#part();
         else this.close();
       }
     });
@@ -213,11 +226,11 @@ export class LinkConnection implements AlarmHandler {
         return;
       }
     }
-    throw new WireError(`${this.peer}: a message of type ${type}`);
+    throw new LinkLie(this.peer, `a message of type ${type}`);
   }
 
   /** Whatever was thrown while it was read, the other end has said what it should not. */
-  #named(type: number, error: unknown): WireError {
-    return new WireError(`${this.peer}: message ${nameOf(type)}: ${(error as Error).message}`, { cause: error });
+  #named(type: number, error: unknown): LinkLie {
+    return new LinkLie(this.peer, `message ${nameOf(type)}: ${(error as Error).message}`, error);
   }
 }

@@ -49,6 +49,8 @@ export interface HubLinkParts extends TapeSenderParts {
     id: number,
   ): Promise<Questions[Q]['answer']>;
   onPush(channel: string): void;
+  /** Whether it has lied, and comes again too soon. */
+  isLeftAlone(worker: number): boolean;
   /** It has said who it is. */
   onGreeted(link: HubLink): void;
   onTallies(link: HubLink, message: TallyMessage): void;
@@ -126,6 +128,10 @@ export class HubLink implements ControlHandler<FromWorker> {
 
   #greet(worker: number): void {
     const { turn, storeFault, salts, aheadMs } = this.#parts;
+    if (this.#parts.isLeftAlone(worker)) {
+      this.close();
+      return;
+    }
     this.worker = worker;
     this.#connection.peer = `worker ${worker}`;
     this.applied = turn;

@@ -21,6 +21,7 @@ import type { AskedHub, AskedProcess, ChannelFacts, FromHub, Question, Questions
 import type { EngineHost } from './engine-host.js';
 import { HubLink, type HubLinkParts } from './hub-link.js';
 import { HubTallies } from './hub-tallies.js';
+import { LeftAlone } from './left-alone.js';
 import type { Proposed } from './link-engine.js';
 import { SessionRegistry } from './session-registry.js';
 import { systemMs } from './shared-time.js';
@@ -84,6 +85,7 @@ export class HubLinks implements AlarmHandler {
   readonly sessions: SessionRegistry;
   readonly #parts: HubLinksParts;
   readonly #links = new Set<HubLink>();
+  readonly #alone: LeftAlone;
   readonly #linkParts: HubLinkParts;
   readonly #facts = new Map<string, ChannelFacts>();
   readonly #waiting = new Set<WaitingAnswer>();
@@ -101,6 +103,7 @@ export class HubLinks implements AlarmHandler {
   constructor(parts: HubLinksParts) {
     this.#parts = parts;
     const { clock, channels, engine, sequence } = parts;
+    this.#alone = new LeftAlone(clock);
     this.sessions = new SessionRegistry(parts.mostMetaids);
     for (const [key, channel] of channels) this.#facts.set(key, this.#factsOf(channel));
     this.#alarm = clock.alarm(clock.now() + LOOK_MS, this);
@@ -149,7 +152,11 @@ export class HubLinks implements AlarmHandler {
         this.#tallies.leave(link);
         this.#release();
       },
-      onBroken: parts.onError,
+      isLeftAlone: (worker) => this.#alone.has(`worker ${worker}`),
+      onBroken: (error) => {
+        this.#alone.note(error);
+        parts.onError(error);
+      },
     };
   }
 

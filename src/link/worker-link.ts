@@ -30,6 +30,7 @@ import {
   type WorkerQuestions,
 } from './control.js';
 import { readFromHub } from './control-schema.js';
+import { LeftAlone } from './left-alone.js';
 import { LinkEngine, PATIENCE_MS } from './link-engine.js';
 import type { LinkedAudio } from './linked-audio.js';
 import { LinkLost, OpenQuestions, refusalOfLost } from './questions.js';
@@ -43,6 +44,7 @@ import { WorkerTallies } from './worker-tallies.js';
 
 /** How long a tape comes after its last listener has gone: who comes back finds it. */
 const LINGER_MS = 10_000;
+const HUB = 'the hub';
 /** How many minutes' figures wait for a hub. */
 const MINUTES = 10;
 /** Of what a worker asks, a change alone can be so long. */
@@ -59,6 +61,8 @@ export interface WorkerLinkParts {
   readonly sequence: Sequence;
   /** What this process counts together with the others. */
   readonly tallies: Tallies;
+  /** How much of a tape is kept at most. */
+  mostLagMs?(): number;
   deliver: Deliver;
   /** The hub's states are known: the first time, or of another hub. */
   onReady(): void;
@@ -83,6 +87,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
   readonly #parts: WorkerLinkParts;
   readonly #tapes: TapeReceiver;
   readonly #tallies: WorkerTallies;
+  readonly #alone: LeftAlone;
   readonly #lives = new Map<string, LinkedLive>();
   readonly #questions = new OpenQuestions();
   /** By the number of what was asked: called with a change of ours as it was committed. */
@@ -96,8 +101,9 @@ export class WorkerLink implements ControlHandler<FromHub> {
 
   constructor(parts: WorkerLinkParts) {
     this.#parts = parts;
+    this.#alone = new LeftAlone(parts.clock);
     this.sessions = new WorkerSessions(parts.clock);
-    this.#tapes = new TapeReceiver(parts.clock, LINGER_MS);
+    this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.mostLagMs);
     this.#tallies = new WorkerTallies(parts.tallies);
     this.#sayTallies(parts.clock.now());
     this.engine = new LinkEngine({
@@ -153,11 +159,20 @@ export class WorkerLink implements ControlHandler<FromHub> {
     }
   }
 
+  /** How long the hub is left alone, as it has lied, milliseconds. */
+  get leftAloneMs(): number {
+    return this.#alone.leftMs(HUB);
+  }
+
   /** A connection to the hub; the one before has ended. @param onEnded called once */
   connect(stream: Duplex, onEnded: () => void): void {
     const { onError, onOtherVersion } = this.#parts;
-    const onBroken = (error: unknown) => (error instanceof OtherVersion ? onOtherVersion(error) : onError(error));
-    const connection = new LinkConnection(stream, onBroken, { peer: 'the hub' });
+    const onBroken = (error: unknown) => {
+      this.#alone.note(error);
+      if (error instanceof OtherVersion) onOtherVersion(error);
+      else onError(error);
+    };
+    const connection = new LinkConnection(stream, onBroken, { peer: HUB });
     const handler: ControlHandler<FromHub> = {
       onControl: (message) => this.onControl(message),
       onClosed: () => {

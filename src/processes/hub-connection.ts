@@ -7,7 +7,7 @@ import type { WorkerLink } from '../link/worker-link.js';
 const RECONNECT_MS = 50;
 
 export class HubConnection {
-  readonly #link: Pick<WorkerLink, 'connect' | 'ready'>;
+  readonly #link: Pick<WorkerLink, 'connect' | 'ready' | 'leftAloneMs'>;
   /** Empty: there is none to connect to. */
   #path = '';
   #isClosed = false;
@@ -15,7 +15,7 @@ export class HubConnection {
   /** Runs while it is to be tried again. */
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(link: Pick<WorkerLink, 'connect' | 'ready'>) {
+  constructor(link: Pick<WorkerLink, 'connect' | 'ready' | 'leftAloneMs'>) {
     this.#link = link;
   }
 
@@ -50,7 +50,8 @@ export class HubConnection {
     const socket = net.connect(path);
     this.#socket = socket;
     const again = () => {
-      if (this.#socket === socket && this.#path === path) this.#timer = setTimeout(() => this.#connect(), RECONNECT_MS);
+      if (this.#socket !== socket || this.#path !== path) return;
+      this.#timer = setTimeout(() => this.#connect(), Math.max(RECONNECT_MS, this.#link.leftAloneMs));
     };
     socket.once('error', again).once('connect', () => {
       socket.off('error', again);

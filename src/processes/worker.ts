@@ -62,6 +62,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   );
   const link: WorkerLink = new WorkerLink({
     ...{ worker: boot.number, clock, sequence: feed.sequence, tallies: core.tallies, onError: core.onError },
+    mostLagMs: () => config.streams.lagSeconds * 1000,
     deliver: (channel, change) => {
       const face = faces.byChannel.get(channel);
       // It has gone, or comes with what is being put in force.

@@ -39,7 +39,7 @@ class Hub {
 }
 
 /** A worker's link, of which only the connections count. */
-function worker(t: Test) {
+function worker(t: Test, leftAloneMs = () => 0) {
   const open = new Set<Duplex>();
   const connection = new HubConnection({
     connect: (stream, onEnded) => {
@@ -53,6 +53,9 @@ function worker(t: Test) {
       stream.resume();
     },
     ready: () => Promise.resolve(),
+    get leftAloneMs() {
+      return leftAloneMs();
+    },
   });
   t.teardown(() => connection.close());
   return { open, connection };
@@ -98,4 +101,20 @@ t.test('another hub, none, and the end', async (t) => {
   await connection.open(join(folder, '0'));
   await later();
   t.same([hubs[0].sockets.size, hubs[1].sockets.size, open.size], [0, 0, 0]);
+});
+
+t.test('a hub that has lied is left alone, and another one is not', async (t) => {
+  let leftMs = 0;
+  const { open, connection } = worker(t, () => leftMs);
+  const folder = tempFolder(t);
+  const hubs = [await new Hub(t).listen(join(folder, '0')), await new Hub(t).listen(join(folder, '1'))] as const;
+  await connection.open(join(folder, '0'));
+  await until(() => open.size === 1, 5000);
+  leftMs = 600_000;
+  for (const socket of hubs[0].sockets) socket.destroy();
+  await later();
+  t.same([hubs[0].taken, open.size], [1, 0]);
+  await connection.open(join(folder, '1'));
+  await until(() => open.size === 1, 5000);
+  t.same([hubs[0].taken, hubs[1].taken], [1, 1]);
 });

@@ -1,0 +1,62 @@
+/** A peer that lies is left alone for a time that grows, and for no longer. */
+
+import t from 'tap';
+import { LinkConnection, LinkLie, LinkSilent } from '../../src/link/connection.js';
+import { LeftAlone } from '../../src/link/left-alone.js';
+import { greeting } from '../../src/link/version.js';
+import { FakeClock } from '../kit/clock.js';
+import { framed } from '../kit/lies.js';
+import { asStream, linkPipe } from '../kit/link-pipe.js';
+
+t.test('the time doubles up to five minutes, and begins anew after five good ones', async (t) => {
+  const clock = new FakeClock();
+  const alone = new LeftAlone(clock);
+  const lie = () => alone.note(new LinkLie('machine b', 'x'));
+  t.equal(alone.leftMs('machine b'), 0);
+  for (const seconds of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
+    lie();
+    t.equal(alone.leftMs('machine b'), seconds * 1000);
+    t.equal(alone.has('machine c'), false, 'nobody else');
+    clock.advance(seconds * 1000 - 1);
+    t.ok(alone.has('machine b'));
+    clock.advance(1);
+    t.notOk(alone.has('machine b'));
+  }
+  clock.advance(299_999);
+  lie();
+  t.equal(alone.leftMs('machine b'), 300_000, 'a millisecond too soon');
+  clock.advance(600_000);
+  lie();
+  t.equal(alone.leftMs('machine b'), 1000);
+});
+
+t.test('who is silent, or gone, is no liar; of a thousand and one the first is forgotten', async (t) => {
+  const alone = new LeftAlone(new FakeClock());
+  alone.note(new LinkSilent('machine b: it says nothing', {}));
+  alone.note(new Error('machine b'));
+  t.notOk(alone.has('machine b'));
+  for (let i = 0; i <= 1000; i++) alone.note(new LinkLie(`machine ${i}`, 'x'));
+  t.notOk(alone.has('machine 0'));
+  t.ok(alone.has('machine 1'));
+  t.ok(alone.has('machine 1000'));
+});
+
+t.test('a link says who has lied, and about what', async (t) => {
+  const pipe = linkPipe();
+  const errors: unknown[] = [];
+  const connection = new LinkConnection(asStream(pipe.hub), (error) => errors.push(error), { peer: 'machine b' });
+  connection.handle(8, 8, {
+    onMessage: () => {
+      throw new TypeError('whatever goes wrong while it is read');
+    },
+    ...{ onDrain: () => undefined, onClosed: () => undefined },
+  });
+  pipe.worker.write(greeting());
+  pipe.worker.write(framed(8, Buffer.alloc(0)));
+  pipe.worker.deliver(Number.POSITIVE_INFINITY);
+  const [error] = errors as [LinkLie];
+  t.type(error, LinkLie);
+  t.equal(error.peer, 'machine b');
+  t.equal(error.message, 'machine b: message TAPE: whatever goes wrong while it is read');
+  t.ok(connection.isClosed);
+});
