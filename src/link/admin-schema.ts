@@ -24,6 +24,11 @@ const filter = {
   agent: cleaned(MOST_TEXT_BYTES).optional(),
 };
 
+/** A crowd that is ended or moved is named by something. */
+const named = z
+  .looseObject(filter)
+  .refine((crowd) => Object.keys(filter).some((name) => crowd[name] !== undefined), { error: 'names no listeners' });
+
 const block = z.looseObject({
   network: network(),
   ...{ untilMs: moment, reason: cleaned(1024), by: cleaned(1024), sinceMs: moment },
@@ -72,9 +77,9 @@ export const PROCESS_QUESTIONS: Readonly<
       metaid: words.nullable(),
     }),
   },
-  end: { ask: z.looseObject(filter), answer: counted },
+  end: { ask: named, answer: counted },
   move: {
-    ask: z.looseObject({ filter: z.looseObject(filter), to: text(1, 255) }),
+    ask: z.looseObject({ filter: named, to: text(1, 255) }),
     answer: z.looseObject({ moved: counted, refused: counted }),
   },
   sessions: {

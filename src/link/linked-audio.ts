@@ -205,6 +205,13 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     this.#replace(undefined);
   }
 
+  /** What has come of it cannot be believed. */
+  drop(): void {
+    this.#marks.clear();
+    this.#head = null;
+    this.#replace(undefined);
+  }
+
   arrivedMs(atMs: number): number {
     return this.#arrivals.momentOf(atMs);
   }

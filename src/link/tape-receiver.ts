@@ -2,14 +2,15 @@
  * The tapes that a worker takes, at the worker: one audio for each channel, which outlives the link. When another link is there, each goes
  * on where it is.
  *
- * Invariant: what comes for a subscription that has ended is ignored; what cannot be read closes the link, and nothing else.
+ * Invariant: what comes for a subscription that has ended is ignored; what cannot be read closes the link, or lets go of that one tape, and nothing else.
  * Owned by the worker.
  */
 
 import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../base/clock.js';
-import type { LinkConnection, MessageHandler } from './connection.js';
+import { type LinkConnection, LinkLie, type MessageHandler } from './connection.js';
+import { LeftAlone } from './left-alone.js';
 import { LinkedAudio } from './linked-audio.js';
-import { FIRST_TAPE_TYPE, LAST_TAPE_TYPE, LISTENING, SUBSCRIBE, UNSUBSCRIBE } from './message-types.js';
+import { FIRST_TAPE_TYPE, LAST_TAPE_TYPE, LISTENING, nameOf, SUBSCRIBE, UNSUBSCRIBE } from './message-types.js';
 import { LIMITS, writeSubscribe } from './tape-messages.js';
 import type { OfferedTape } from './tape-offer.js';
 import type { MessageReader } from './wire.js';
@@ -19,6 +20,9 @@ export class TapeReceiver implements AlarmHandler {
   readonly #lingerMs: number;
   readonly #onAnyWanted: () => void;
   readonly #mostLagMs: () => number;
+  readonly #onBad: ((error: LinkLie) => void) | null;
+  /** Channels whose tape could not be believed. */
+  readonly #alone: LeftAlone;
   readonly #audios = new Map<string, LinkedAudio>();
   readonly #bySubscription = new Map<number, LinkedAudio>();
   #last = 0;
@@ -30,17 +34,21 @@ export class TapeReceiver implements AlarmHandler {
   /**
    * @param lingerMs how long a tape comes after its last listener here has gone @param onWanted a tape is to come, or no more
    * @param mostLagMs how much of a tape is kept here at most, whatever the other end says
+   * @param onBad what cannot be believed of one tape costs that one: it comes from another machine than those of other channels. Null: it ends the link
    */
   constructor(
     clock: Clock,
     lingerMs: number,
     onWanted: () => void = () => undefined,
     mostLagMs: () => number = () => LIMITS.lagMs,
+    onBad: ((error: LinkLie) => void) | null = null,
   ) {
     this.#clock = clock;
     this.#lingerMs = lingerMs;
     this.#onAnyWanted = onWanted;
     this.#mostLagMs = mostLagMs;
+    this.#onBad = onBad;
+    this.#alone = new LeftAlone(clock);
   }
 
   /** The audio of a channel, always the same one. */
@@ -97,7 +105,27 @@ export class TapeReceiver implements AlarmHandler {
   }
 
   #onMessage(type: number, message: MessageReader): void {
-    this.#bySubscription.get(message.whole())?.onMessage(type, message);
+    const audio = this.#bySubscription.get(message.whole());
+    if (audio === undefined) return;
+    try {
+      audio.onMessage(type, message);
+    } catch (error) {
+      if (this.#onBad === null) throw error;
+      this.#drop(audio, `message ${nameOf(type)}: ${(error as Error).message}`, error);
+    }
+  }
+
+  /** Its tape is let go, and asked for anew after a time that grows. */
+  #drop(audio: LinkedAudio, what: string, cause: unknown): void {
+    const lie = new LinkLie(`the tape of ${audio.key}`, what, cause);
+    this.#alone.note(lie);
+    this.#unsubscribe(audio);
+    audio.drop();
+    this.#onBad!(lie);
+    const onAlarm = () => {
+      if (audio.isWanted && audio.subscription === 0 && this.#audios.get(audio.key) === audio) this.#subscribe(audio);
+    };
+    this.#clock.alarm(this.#clock.now() + this.#alone.leftMs(lie.peer), { onAlarm });
   }
 
   #onClosed(connection: LinkConnection): void {
@@ -120,7 +148,7 @@ export class TapeReceiver implements AlarmHandler {
 
   #subscribe(audio: LinkedAudio): void {
     const connection = this.#connection;
-    if (connection === null) return;
+    if (connection === null || this.#alone.has(`the tape of ${audio.key}`)) return;
     audio.subscription = ++this.#last;
     this.#bySubscription.set(audio.subscription, audio);
     const message = connection.begin(SUBSCRIBE).whole(audio.subscription);

@@ -103,7 +103,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#parts = parts;
     this.#alone = new LeftAlone(parts.clock);
     this.sessions = new WorkerSessions(parts.clock);
-    this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.mostLagMs);
+    this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.mostLagMs, parts.onError);
     this.#tallies = new WorkerTallies(parts.tallies);
     this.#sayTallies(parts.clock.now());
     this.engine = new LinkEngine({

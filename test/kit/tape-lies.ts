@@ -76,27 +76,26 @@ const facts = known(types.FACTS, FACTS_MEMBERS, {
   delayMs: 0,
 });
 
-const markText = (changes: object = {}) =>
+const markText = (channel: string) =>
   JSON.stringify({
-    record: { ...makeRecord(), ...changes },
-    channel: FACE,
+    record: makeRecord({ channel }),
+    channel: { ...FACE, key: channel },
     tags: { artist: '', title: 'Song', album: '' },
   });
 
-const mark: KnownMessage = (() => {
-  const values = { order: 1, keptFrom: 0, blockNumber: 1, text: markText(), block: icyBlock('Song') };
-  const one = known(types.MARK, MARK_MEMBERS, values);
+function markOf(channel: string): KnownMessage {
+  const values = { order: 1, keptFrom: 0, blockNumber: 1, text: markText(channel), block: icyBlock('Song') };
   return {
-    ...one,
+    ...known(types.MARK, MARK_MEMBERS, values),
     *lies() {
       yield* lies(MARK_MEMBERS, { ...values, order: 2, blockNumber: 2 });
-      for (const { what, value } of plainLies(JSON.parse(markText()))) {
+      for (const { what, value } of plainLies(JSON.parse(values.text))) {
         const text = JSON.stringify(value) ?? 'undefined';
         yield { what: `text.${what}`, payload: honest(MARK_MEMBERS, { ...values, order: 2, text }) };
       }
     },
   };
-})();
+}
 
 const place = { mark: 1, atMs: 500, atByte: 100, blockByte: 256 };
 const titles = { repeats: 0, late: 0, marks: [place, place] };
@@ -146,12 +145,12 @@ const segmentOf = (kind: TapeKind, seq: number): Buffer => {
 };
 
 /** An honest hub's, up to two segments. */
-export function storyOf(kind: TapeKind): Buffer[] {
+export function storyOf(kind: TapeKind, channel = 'demo'): Buffer[] {
   const heads = kind === 'ogg' ? [of(head)] : [];
-  return [of(facts), of(tapeOf(kind)), of(mark), ...heads, segmentOf(kind, 0), segmentOf(kind, 1)];
+  return [of(facts), of(tapeOf(kind)), of(markOf(channel)), ...heads, segmentOf(kind, 0), segmentOf(kind, 1)];
 }
 
-export function fromHub(kind: TapeKind): KnownMessage[] {
+export function fromHub(kind: TapeKind, channel = 'demo'): KnownMessage[] {
   const after = [segmentOf(kind, 2), segmentOf(kind, 3)];
   const segment = kind === 'ogg' ? oggOf(2) : frames;
   const endMs = kind === 'ogg' ? OGG[1]!.endMs : 2000;
@@ -159,9 +158,9 @@ export function fromHub(kind: TapeKind): KnownMessage[] {
   const first = kind === 'ogg' ? oggOf(0) : known(types.FRAMES_SEGMENT, FRAMES_SEGMENT_MEMBERS, firstFrames);
   const all = [
     { ...segment, after: after.slice(1) },
-    { ...first, before: storyOf(kind).slice(0, -2), after: [segmentOf(kind, 1), ...after] },
-    { ...tapeOf(kind), after: storyOf(kind).slice(2) },
-    ...[facts, mark],
+    { ...first, before: storyOf(kind, channel).slice(0, -2), after: [segmentOf(kind, 1), ...after] },
+    { ...tapeOf(kind), after: storyOf(kind, channel).slice(2) },
+    ...[facts, markOf(channel)],
     known(types.GROWTH, GROWTH_MEMBERS, { ...values, rest: Buffer.alloc(3) }),
     known(types.LATE, LATE_MEMBERS, { before: 1, mark: 1, atMs: 1500 }),
     known(types.REVISION, REVISION_MEMBERS, { seq: 1, ...titles }),
@@ -172,13 +171,13 @@ export function fromHub(kind: TapeKind): KnownMessage[] {
   ];
   return all.map((message) => ({
     ...message,
-    before: message.before.length > 0 ? message.before : storyOf(kind),
+    before: message.before.length > 0 ? message.before : storyOf(kind, channel),
     after: message.after.length > 0 ? message.after : after,
   }));
 }
 
-export function fromWorker(): KnownMessage[] {
-  const subscribe = known(types.SUBSCRIBE, SUBSCRIBE_MEMBERS, { channel: 'demo', name: NAME, next: 2 });
+export function fromWorker(channel = 'demo'): KnownMessage[] {
+  const subscribe = known(types.SUBSCRIBE, SUBSCRIBE_MEMBERS, { channel, name: NAME, next: 2 });
   const before = [of(subscribe)];
   return [
     subscribe,

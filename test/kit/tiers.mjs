@@ -65,7 +65,7 @@ const CHANGE = {
     'behaviour',
     'encoder-takeover delay upstream-preference moved-encoder statistics fallbacks push-order joining-at-a-switch',
   ),
-  pairs: files('long', 'cluster-faults'),
+  pairs: files('long', 'cluster-faults lying-peers'),
   alone: files('long', 'hostile'),
 };
 /** Their minutes with each change; by themselves they take their full ones. */

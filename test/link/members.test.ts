@@ -166,3 +166,55 @@ t.test('marks that are never let go of, and a tape whose time stands still', asy
     'behind a leap',
   );
 });
+
+t.test('of many tapes on one link one that cannot be believed costs that one, for a growing time', async (t) => {
+  const [clock, pipe] = [new FakeClock(), linkPipe()];
+  const [errors, bad] = [[] as Error[], [] as string[]];
+  const receiver = new TapeReceiver(clock, 1000, undefined, undefined, ({ message }) => bad.push(message));
+  receiver.connect(new LinkConnection(asStream(pipe.worker), (error) => errors.push(error as Error)));
+  const asked: number[] = [];
+  pipe.hub.on('data', (bytes: Buffer) => {
+    // SUBSCRIBE, and LISTENING behind it.
+    for (
+      let at = bytes.toString('latin1', 0, 8) === 'airsplnk' ? 12 : 0;
+      at < bytes.length;
+      at += 5 + bytes.readUInt32LE(at)
+    ) {
+      if (bytes[at + 4] === 1) asked.push(bytes.readUInt32LE(at + 5));
+    }
+  });
+  const say = (messages: readonly Buffer[], id: number) => {
+    for (const message of messages) {
+      const copy = Buffer.from(message);
+      copy.writeUInt32LE(id, 5);
+      pipe.hub.write(copy);
+    }
+    pipe.hub.deliver(Number.POSITIVE_INFINITY);
+    pipe.worker.deliver(Number.POSITIVE_INFINITY);
+  };
+  const [demo, other] = [receiver.audio('demo'), receiver.audio('other')];
+  pipe.hub.write(greeting());
+  for (const audio of [demo, other]) audio.want(true);
+  pipe.worker.deliver(Number.POSITIVE_INFINITY);
+  t.same(asked, [1, 2]);
+  say(storyOf('frames'), 1);
+  say(storyOf('ogg', 'other'), 2);
+  const whole = other.tape!;
+  // Another tape under the name of the one that is there: as a hub passes it on that was lied to.
+  const oggOf = storyOf('ogg').at(-1)!;
+  for (const pauseMs of [1000, 2000, 4000]) {
+    say([oggOf], asked.at(-1) === 2 ? 1 : asked.at(-1)!);
+    t.equal(demo.tape, undefined);
+    t.equal(other.tape, whole, 'the other one stays');
+    clock.advance(pauseMs - 1);
+    pipe.worker.deliver(Number.POSITIVE_INFINITY);
+    const before = asked.length;
+    clock.advance(1);
+    pipe.worker.deliver(Number.POSITIVE_INFINITY);
+    t.equal(asked.length, before + 1, `asked for again after ${pauseMs} ms`);
+    say(storyOf('frames'), asked.at(-1)!);
+    t.ok(demo.tape!.head > 0, 'and taken');
+  }
+  t.same(errors, []);
+  t.match(bad[0], /^the tape of demo: message OGG_SEGMENT: /);
+});

@@ -1,0 +1,298 @@
+/** Machines and workers that have the secret, speak the link as it is to be spoken, and lie in what they say: to one server, as fast as it lets them. */
+
+import { readdirSync } from 'node:fs';
+import net from 'node:net';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import type { Test } from 'tap';
+import type { ClusterEngine } from '../../src/cluster/cluster-engine.js';
+import { askForLog, askForSessions, askForTape, type TapeClientOptions } from '../../src/cluster/tape-client.js';
+import { TapeServer } from '../../src/cluster/tape-server.js';
+import { NO_FACTS } from '../../src/link/channel-facts.js';
+import { greeting } from '../../src/link/version.js';
+import { framed, plainLies, uint32 } from './lies.js';
+import { Player } from './player.js';
+import type { Random } from './random.js';
+import { makeRecord } from './record.js';
+import { BRIDGE_MESSAGES, clocks, liesOf, SESSION_MESSAGES } from './session-lies.js';
+import { fromHub, fromWorker, type KnownMessage } from './tape-lies.js';
+
+const [CONTROL, LOG] = [32, 64];
+
+/** What a liar says on one connection: as it should be up to the lie. */
+interface Story {
+  readonly what: string;
+  readonly bytes: Buffer;
+}
+
+const json = (type: number, value: unknown): Buffer => {
+  const text = Buffer.from(JSON.stringify(value) ?? 'undefined');
+  return framed(type, Buffer.concat([uint32(text.length), text]));
+};
+
+/** With the number of the subscription that was asked for. */
+function ofSubscription(message: Buffer, id: number): Buffer {
+  const copy = Buffer.from(message);
+  copy.writeUInt32LE(id, 5);
+  return copy;
+}
+
+/** Takes one after the other, in an order by seed, over and over. */
+class Deck<T> {
+  readonly #random: Random;
+  readonly #all: readonly T[];
+  #left: T[] = [];
+  taken = 0;
+
+  constructor(random: Random, all: readonly T[]) {
+    this.#random = random;
+    this.#all = all;
+  }
+
+  next(): T {
+    if (this.#left.length === 0) this.#left = [...this.#all];
+    this.taken++;
+    const at = this.#random.int(0, this.#left.length - 1);
+    const one = this.#left[at]!;
+    this.#left[at] = this.#left.at(-1)!;
+    this.#left.pop();
+    return one;
+  }
+}
+
+/** There is audio. */
+const FACTS = JSON.stringify({ ...NO_FACTS, hopeful: true, hasSegments: true, onAir: 0, metaint: 256 });
+
+/** A machine that feeds a channel, as Redis says. */
+export class LyingOwner {
+  readonly channel: string;
+  readonly #t: Test;
+  readonly #deck: Deck<{ readonly message: KnownMessage; readonly what: string; readonly payload: Buffer }>;
+  readonly #place: number;
+  #server: TapeServer | null = null;
+  #port = 0;
+  #urls = 0;
+  #player: Player | null = null;
+
+  constructor(t: Test, channel: string, place: number, random: Random) {
+    this.#t = t;
+    this.channel = channel;
+    this.#place = place;
+    const kinds = ['frames', 'ogg'] as const;
+    const messages = kinds.flatMap((kind) => fromHub(kind, channel));
+    this.#deck = new Deck(
+      random,
+      messages.flatMap((message) => [...message.lies()].map((lie) => ({ message, ...lie }))),
+    );
+  }
+
+  /** How many lies were said. */
+  get count(): number {
+    return this.#deck.taken;
+  }
+
+  /** Each time another machine, as the one before is left alone. */
+  get #url(): string {
+    return `http://127.${10 + this.#place}.${this.#urls >> 8}.${this.#urls & 255}:${this.#port}`;
+  }
+
+  /** @param port of the victim, for listeners */
+  async start(secret: Buffer, port: number): Promise<void> {
+    this.#server = new TapeServer({
+      ...{ host: '0.0.0.0', port: 0, secret, isOwnHost: () => true, onError: () => undefined },
+      onTape: (_, stream) => this.#lie(stream),
+      onSessions: (_, stream) => void stream.destroy(),
+      onLog: (stream) => void stream.destroy(),
+    });
+    this.#port = await this.#server.listen();
+    this.#t.teardown(() => this.#server?.close());
+    this.#listen(port);
+  }
+
+  /** It keeps its lease, and a listener of the victim wants its channel. */
+  async renew(engine: ClusterEngine, port: number): Promise<void> {
+    const head = [`owner-${this.channel}`, this.#url, 5000, 800];
+    await engine.lease([...head, this.channel, 3, 0, FACTS, '']).catch(() => null);
+    if (this.#player?.closed) this.#listen(port);
+  }
+
+  #listen(port: number): void {
+    this.#player = new Player(port, `/${this.channel}`);
+    this.#t.teardown(() => this.#player?.close());
+  }
+
+  #lie(stream: Duplex): boolean {
+    this.#urls++;
+    stream.on('error', () => undefined);
+    stream.write(greeting());
+    let seen = Buffer.alloc(0);
+    stream.on('data', (chunk: Buffer) => {
+      // Behind the greeting: the length of the first message, its type, the number of the subscription.
+      seen = Buffer.concat([seen, chunk]);
+      if (seen.length < 12 + 9 || seen.length - chunk.length >= 12 + 9) return;
+      const id = seen.readUInt32LE(12 + 5);
+      const { message, payload } = this.#deck.next();
+      const lie = framed(message.type, Buffer.concat([uint32(id), payload]));
+      for (const each of [...message.before, lie, ...message.after]) {
+        stream.write(each === lie ? lie : ofSubscription(each, id));
+      }
+      // What was believed is used for a moment.
+      setTimeout(() => stream.destroy(), 300).unref();
+    });
+    return true;
+  }
+}
+
+/** A machine that asks the victim for what it has. */
+export class LyingMachine {
+  readonly #deck: Deck<Story & { readonly of: 'tape' | 'sessions' | 'log' }>;
+  readonly #random: Random;
+  #names = 0;
+
+  constructor(random: Random, channel: string) {
+    this.#random = random;
+    const before = (message: KnownMessage) => Buffer.concat([greeting(), ...message.before]);
+    const tapes = fromWorker(channel).flatMap((message) =>
+      [...message.lies()].map(({ what, payload }) => {
+        const lie = framed(message.type, Buffer.concat([uint32(1), payload]));
+        return { of: 'tape' as const, what: `${message.name} ${what}`, bytes: Buffer.concat([before(message), lie]) };
+      }),
+    );
+    const known = Buffer.concat([greeting(), clocks(1, 1)]);
+    const sessions = [...SESSION_MESSAGES, ...BRIDGE_MESSAGES].flatMap((message) =>
+      [...liesOf(message)].map(({ what, bytes }) => {
+        const opening = message.name === 'CLOCKS' ? greeting() : known;
+        return { of: 'sessions' as const, what: `${message.name} ${what}`, bytes: Buffer.concat([opening, bytes]) };
+      }),
+    );
+    const asks = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget', 'close'];
+    const logs = asks.flatMap((ask) =>
+      [...plainLies({ id: 1, ask, args: [['a', 'b', 1], 2, 3] })].map(({ what, value }) => ({
+        ...{ of: 'log' as const, what: `${ask} ${what}` },
+        bytes: Buffer.concat([greeting(), json(LOG, value)]),
+      })),
+    );
+    this.#deck = new Deck(random, [...tapes, ...sessions, ...logs]);
+  }
+
+  get count(): number {
+    return this.#deck.taken;
+  }
+
+  /** Never rejects. */
+  async lie(url: string, channel: string, options: TapeClientOptions): Promise<void> {
+    const { of, bytes } = this.#deck.next();
+    // Each time another machine, as the one before is left alone.
+    const own = { ...options, node: `liar-${this.#random.int(0, 99)}-${this.#names++}` };
+    try {
+      const stream = await (of === 'tape'
+        ? askForTape(url, channel, 'listen', own)
+        : of === 'sessions'
+          ? askForSessions(url, own)
+          : askForLog(url, own));
+      stream.on('error', () => undefined).resume();
+      stream.write(bytes);
+      setTimeout(() => stream.destroy(), 200).unref();
+    } catch {
+      // It is refused.
+    }
+  }
+}
+
+/** A worker that somebody has broken into. */
+export class LyingWorker {
+  readonly #deck: Deck<Story>;
+  readonly #folder: string;
+  #number = 1_000_000;
+
+  /** @param folder the temporary one of the server @param channel which it may do harm to */
+  constructor(random: Random, folder: string, channel: string) {
+    this.#folder = folder;
+    const said = FROM_WORKER(channel).flatMap((message) =>
+      [...plainLies(message)].map(({ what, value }) => ({
+        what: `${(message as { type: string }).type} ${what}`,
+        bytes: json(CONTROL, value),
+      })),
+    );
+    const tapes = fromWorker(channel).flatMap((message) =>
+      [...message.lies()].map(({ what, payload }) => {
+        const lie = framed(message.type, Buffer.concat([uint32(1), payload]));
+        return { what: `${message.name} ${what}`, bytes: Buffer.concat([...message.before, lie]) };
+      }),
+    );
+    const sessions = SESSION_MESSAGES.flatMap((message) =>
+      [...liesOf(message)].map(({ what, bytes }) => ({ what: `${message.name} ${what}`, bytes })),
+    );
+    this.#deck = new Deck(random, [...said, ...tapes, ...sessions]);
+  }
+
+  get count(): number {
+    return this.#deck.taken;
+  }
+
+  /** Resolves when it is said, or there is no hub. */
+  async lie(): Promise<void> {
+    const folder = readdirSync(this.#folder).find((name) => name.startsWith('airsplice-'));
+    const path = folder && readdirSync(join(this.#folder, folder)).findLast((name) => name.endsWith('.link'));
+    if (path === undefined) return;
+    const { bytes } = this.#deck.next();
+    const socket = net.connect(join(this.#folder, folder!, path));
+    await new Promise<void>((resolve) => {
+      socket.on('error', () => resolve()).once('connect', resolve);
+    });
+    socket.resume();
+    socket.write(Buffer.concat([greeting(), json(CONTROL, { type: 'hello', worker: ++this.#number }), bytes]));
+    setTimeout(() => socket.destroy(), 200).unref();
+  }
+}
+
+/** What a worker says beside tapes and sessions, as it should be. */
+function FROM_WORKER(channel: string): object[] {
+  const record = makeRecord({ channel });
+  const state = {
+    ...{ version: 1, now: record, next: null, nowsSinceNext: 0, nextHasTime: false, held: [], saidSeconds: null },
+    ...{ lost: false, covered: null, onAirSinceMs: 1 },
+  };
+  const change = { state, record, history: [{ record, fromMs: 1, toMs: null }] };
+  const ask = (question: string, asked: unknown) => ({ type: 'ask', id: 1, question, ask: asked });
+  const admin = (question: string, asked: unknown) => ask('admin', { question, ask: asked });
+  const everywhere = (question: string, asked: unknown) => ask('everywhere', { question, ask: asked });
+  const token = {
+    ...{ id: 'x', channel, name: 'n', sinceMs: 1, by: 'b', sha256: 'a'.repeat(64), untilMs: null },
+  };
+  const block = { network: '192.0.2.1', untilMs: 2e12, reason: '', by: 'b', sinceMs: 1 };
+  const rows = {
+    counts: [['unique', [['192.0.2.7', 3]]]],
+    peaks: [['listeners', 2]],
+    notices: [['pushes', [['x', 1]]]],
+  };
+  const metric = {
+    name: 'x',
+    help: 'x',
+    type: 'counter',
+    values: [{ value: 1, labels: { a: 'b' } }],
+    aggregator: 'sum',
+  };
+  const figureRow = [`channel:${channel}`, 'total', '', 1, 1, 1, 1, 1, 'l'];
+  const figures = { minuteMs: Date.now(), saltDayMs: null, rows: [figureRow], titles: [[channel, 1, 1, 1]] };
+  return [
+    { type: 'tallies', rows, isFirst: false },
+    { type: 'metrics', metrics: [metric] },
+    { type: 'hello', worker: 5 },
+    { type: 'figures', figures },
+    { type: 'answer', id: 1, answer: [metric] },
+    { type: 'applied', turn: 1 },
+    { type: 'push', channel },
+    ask('title', { channel, title: { artist: 'a', song: 's', cover: '' } }),
+    ask('change', { channel, version: 0, change }),
+    ask('metrics', null),
+    ...[admin('putToken', token), admin('rotateToken', { id: 'x', made: token, untilMs: null }), admin('block', block)],
+    ...[admin('depth', { channel }), admin('pin', { channel, place: 0 }), admin('unblock', { network: '192.0.2.1' })],
+    ...[admin('putFallback', { channel, to: '/live', by: 'b', sinceMs: 1 }), admin('used', null)],
+    everywhere('ages', { channel, most: 10 }),
+    everywhere('listeners', { channel, places: { 1: { from: 0, count: 1 } } }),
+    everywhere('move', { filter: { channel }, to: channel }),
+    everywhere('crowd', { channel }),
+    everywhere('log', { afterMs: 0 }),
+  ];
+}
