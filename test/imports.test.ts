@@ -74,7 +74,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
     ...['metadata/record-schema.ts', 'now-playing/state-schema.ts', 'cluster/checked-log.ts', 'cluster/leases.ts'],
     ...['cluster/remote-log.ts', 'cluster/ordered-schema.ts'],
     ...['link/admin-schema.ts', 'link/control-schema.ts', 'link/facts-schema.ts', 'link/mark-schema.ts'],
-    ...['link/offer-schema.ts', 'channel/place-schema.ts', 'audio/framer-schema.ts'],
+    ...['link/offer-schema.ts', 'channel/place-schema.ts', 'audio/framer-schema.ts', 'processes/encoder-schema.ts'],
   ],
 };
 

@@ -10,6 +10,7 @@ import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { GreetingReader, greeting } from '../link/version.js';
 import { letGo } from '../net/handover.js';
 import type { RequestHead } from '../net/request-head.js';
+import { readEncoder } from './encoder-schema.js';
 import { listen } from './listen.js';
 import type { SentEncoder } from './messages.js';
 
@@ -79,10 +80,10 @@ export class EncoderPipeServer {
       const length = seen.readUInt32LE(0);
       if (length > MOST_HEAD_BYTES) return drop();
       if (seen.length < 4 + length) return;
-      stop();
-      socket.pause();
       try {
-        const encoder: SentEncoder = JSON.parse(seen.toString('utf8', 4, 4 + length), lively);
+        const encoder: SentEncoder = readEncoder(JSON.parse(seen.toString('utf8', 4, 4 + length), lively));
+        stop();
+        socket.pause();
         onEncoder({ ...withRest(encoder, seen.subarray(4 + length)), socket });
       } catch (error) {
         // What a worker says must not end the hub.

@@ -34,6 +34,7 @@ import { openLmdbStore } from '../store/lmdb.js';
 import { ChildReloads } from './child-reloads.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { EncoderPipeServer } from './encoder-pipe.js';
+import { readEncoder } from './encoder-schema.js';
 import { handOver } from './hub-handover.js';
 import { hubReload } from './hub-reload.js';
 import { HubReturns, takeConnection } from './hub-returns.js';
@@ -56,10 +57,12 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     if (!(error instanceof OtherVersion)) core.onError(error);
     else log.warn({ version: error.version, ownVersion: LINK_VERSION }, `${error.message}: it is refused`);
   };
+  const faces = new Faces(config);
   const { without = [] } = boot;
   const returns = new HubReturns(boot.hub.tapes, {
     ...{ clock, without, onError: onLinkError },
-    has: (channel) => hub.channels.has(channel),
+    // Offers come before there are channels.
+    has: (channel) => faces.byChannel.has(channel),
     mostLagMs: () => config.streams.lagSeconds * 1000,
     onTakes: (channel) => send({ type: 'takes', channel }),
   });
@@ -73,7 +76,6 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
   const store = await openLmdbStore(config.data.folder, config.history, onStoreError, undefined, clock);
   const sequence = new Sequence();
-  const faces = new Faces(config);
   const hub: Hub = new Hub(core, { store, sequence, faces });
   const { channels, engine, titles } = hub;
   let shared: SharedTapes | null = null;
@@ -258,9 +260,11 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     // Of a process of another version: its encoder comes again.
     else if ('version' in message && message.version !== LINK_VERSION) socket.destroy();
     else if (message.type === 'encoder') {
+      const encoder = readEncoder(message.encoder);
+      if (encoder === null) return void socket.destroy();
       takeOver(socket);
-      connections.take(socket, message.encoder.address);
-      admit({ ...message.encoder, socket });
+      connections.take(socket, encoder.address);
+      admit({ ...encoder, socket });
     } else if (message.type === 'connection') {
       // Over TLS it is counted where that is spoken.
       if (socket.remoteAddress !== undefined) connections.take(socket, socket.remoteAddress);

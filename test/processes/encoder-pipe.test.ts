@@ -6,10 +6,17 @@ import t, { type Test } from 'tap';
 import type { ProvenEncoder } from '../../src/http/ingest/proven.js';
 import { greeting, LINK_VERSION } from '../../src/link/version.js';
 import { EncoderPipeServer, HEAD_MS, pipeEncoder } from '../../src/processes/encoder-pipe.js';
+import { plainLies } from '../kit/lies.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until, untilPromised } from '../kit/until.js';
 
-const encoder = { kind: 'shoutcast', channel: 'demo', rest: Buffer.from('icy-name: x\r\n\r\n') };
+const encoder = {
+  kind: 'shoutcast',
+  channel: 'demo',
+  address: '192.0.2.1',
+  path: '',
+  rest: Buffer.from('icy-name: x\r\n\r\n'),
+};
 
 /** A hub's end, and what came to it. */
 async function hub(t: Test): Promise<{ path: string; taken: ProvenEncoder[]; faults: unknown[] }> {
@@ -97,6 +104,32 @@ t.test('a head that cannot be read, one that never ends, and one that does not c
   const all = await Promise.all(slow.map((part) => send(t, path, [part])));
   await untilPromised(() => all.every(({ isOver }) => isOver()), 2 * HEAD_MS);
   t.equal(taken.length, 0);
+});
+
+t.test('what is no encoder ends its connection, and nothing else', async (t) => {
+  const { path, taken } = await hub(t);
+  const said = (text: string) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(Buffer.byteLength(text));
+    return Buffer.concat([greeting(), length, Buffer.from(text)]);
+  };
+  const honest = JSON.parse(JSON.stringify(encoder)) as object;
+  const lies = [...plainLies(honest)].map(({ value }) => JSON.stringify(value) ?? 'undefined');
+  let refused = 0;
+  for (const text of ['', '{', 'null', ...lies]) {
+    const before = taken.length;
+    const { isOver } = await send(t, path, [said(text)]);
+    await until(
+      () => isOver() || taken.length > before,
+      5000,
+      () => text.slice(0, 200),
+    );
+    if (taken.length === before) refused++;
+  }
+  t.ok(refused > 100, `${refused} of ${lies.length}`);
+  const before = taken.length;
+  await send(t, path, [forged(LINK_VERSION)]);
+  await until(() => taken.length > before, 5000);
 });
 
 t.test('what a worker sends is what the hub takes', async (t) => {
