@@ -6,9 +6,10 @@
  * new build stands.
  */
 
-import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { bundledLicences } from './licences.mjs';
 
 /** As packages that were written for `require` need it. */
 const REQUIRE =
@@ -48,6 +49,7 @@ async function buildProgram() {
     sourcemap: true,
     sourcesContent: false,
   });
+  writeFileSync('dist/THIRD-PARTY-LICENSES', bundledLicences([program.metafile, client.metafile]));
   cpSync('src/web', 'dist/web', { recursive: true });
 
   const built = new Set([...Object.keys(program.metafile.outputs), ...Object.keys(client.metafile.outputs)]);

@@ -61,6 +61,7 @@ t.test('npm pack, npm install -g, npx: the command runs the demo, with nothing o
     'config/demo.yaml',
     'config/airsplice.schema.json',
     'LICENSE',
+    'dist/THIRD-PARTY-LICENSES',
   ])
     t.ok(paths.includes(path), path);
   t.strictSame(

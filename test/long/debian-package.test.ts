@@ -21,6 +21,14 @@ t.test('the Debian package: installed, upgraded, watched, rotated, purged', { sk
   const shared = join(folder, 'shared');
   mkdirSync(shared);
   await buildPackages(shared);
+  await t.test('it has the licences of what is bundled, in its copyright too', async (t) => {
+    const tree = join(shared, 'tree');
+    const licences = readFileSync(join(tree, 'usr/lib/airsplice/dist/THIRD-PARTY-LICENSES'), 'utf8');
+    t.match(licences, /^fastify \d/m);
+    const copyright = readFileSync(join(tree, 'usr/share/doc/airsplice/copyright'), 'utf8');
+    t.ok(copyright.startsWith('MIT License\n\nCopyright (c) 2026 The airsplice authors'));
+    t.ok(copyright.endsWith(licences));
+  });
   await t.test('it depends on what it needs, which this machine may have anyway', async (t) => {
     const { libraries, programs, missing } = needsOf(join(shared, 'first.deb'), join(folder, 'unpacked'));
     for (const name of ['libstdc++', 'libc.so'])

@@ -41,8 +41,9 @@ install -Dm644 "$here/default" "$stage/etc/default/airsplice"
 install -Dm644 "$here/airsplice.yaml" -t "$stage/usr/share/airsplice/"
 install -Dm644 "$deploy/sysctl/60-airsplice.conf" -t "$doc/examples/"
 install -m644 "$root/config/example.yaml" "$root/config/demo.yaml" "$doc/examples/"
-install -m644 "$root/README.md" "$root/LICENSE" "$doc/"
-mv "$doc/LICENSE" "$doc/copyright"
+install -m644 "$root/README.md" "$doc/"
+# Packages of node_modules have theirs beside them.
+cat "$root/LICENSE" <(echo) "$root/dist/THIRD-PARTY-LICENSES" >"$doc/copyright"
 gzip -9nc "$root/CHANGELOG.md" >"$doc/changelog.gz"
 for page in "$program"/dist/*.1; do
   [ -f "$page" ] || continue
