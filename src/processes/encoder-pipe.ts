@@ -81,7 +81,8 @@ export class EncoderPipeServer {
       if (length > MOST_HEAD_BYTES) return drop();
       if (seen.length < 4 + length) return;
       try {
-        const encoder: SentEncoder = readEncoder(JSON.parse(seen.toString('utf8', 4, 4 + length), lively));
+        const encoder = readEncoder(JSON.parse(seen.toString('utf8', 4, 4 + length), lively));
+        if (encoder === null) throw new Error('what a worker passes on is not an encoder');
         stop();
         socket.pause();
         onEncoder({ ...withRest(encoder, seen.subarray(4 + length)), socket });
