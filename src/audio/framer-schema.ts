@@ -1,7 +1,7 @@
 /** Where a framer stands, as another process says it (framer.ts, ogg-state.ts): checked before one goes on there. Bytes are in base64. */
 
 import { z } from 'zod';
-import { MAX_COUNTED } from '../metadata/record-schema.js';
+import { type Is, MAX_COUNTED } from '../metadata/record-schema.js';
 import type { FormatState } from './format.js';
 import { SCRATCH_BYTES } from './framer.js';
 import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from './ogg.js';
@@ -77,5 +77,4 @@ const oggState = z.looseObject({
 export const framerState = z.discriminatedUnion('format', [framesState, oggState]);
 
 /** The compiler holds it against the type. */
-type Is<_Wanted, _Found extends _Wanted> = true;
 export type FramerIsChecked = Is<FormatState, z.output<typeof framerState>>;

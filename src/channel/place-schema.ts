@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { framerState } from '../audio/framer-schema.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
-import { counted, MAX_MOMENT_MS, moment } from '../metadata/record-schema.js';
+import { counted, type Is, MAX_MOMENT_MS, moment } from '../metadata/record-schema.js';
 import type { ChannelPlace } from './channel.js';
 
 /** Of a source's timeline. */
@@ -46,5 +46,4 @@ export const placeSchema = z
   .transform((read) => ({ ...read, contentType: read.contentType, lastTitle: read.lastTitle }));
 
 /** The compiler holds it against the type. */
-type Is<_Wanted, _Found extends _Wanted> = true;
 export type PlaceIsChecked = Is<ChannelPlace, z.output<typeof placeSchema>>;

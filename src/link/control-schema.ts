@@ -8,6 +8,7 @@ import {
   CheckError,
   check,
   counted,
+  type Is,
   MAX_COUNTED,
   moment,
   must,
@@ -44,7 +45,7 @@ const figure = z.number().min(0).max(MAX_NUMBER);
 const rowsOf = (least: number) =>
   z.custom<readonly (readonly [string, number])[]>(
     (value) => Array.isArray(value) && value.length <= MOST_ROWS && value.every((row) => isRow(row, least)),
-    { error: 'are no rows' },
+    { error: 'have to be pairs of a key and a number' },
   );
 
 function isRow(row: unknown, least: number): boolean {
@@ -83,10 +84,10 @@ const METRIC = /^[A-Za-z_:][A-Za-z0-9_:]{0,200}$/;
 const TYPES: readonly unknown[] = ['counter', 'gauge', 'histogram', 'summary'];
 const AGGREGATORS: readonly unknown[] = ['sum', 'max', 'min', 'first', 'average', 'omit'];
 
-/** As prom-client makes them, with a row for each source of a thousand channels: by hand, in a tenth of the time. What is no number is null in JSON. */
+/** As prom-client makes them, with a row for each source of a thousand channels: by hand, in a tenth of the time. NaN is null in JSON. */
 const metrics = z.custom<unknown>(
   (value) => Array.isArray(value) && value.length <= MOST_METRICS && value.every(isMetric),
-  { error: 'are no metrics' },
+  { error: 'have to be as prom-client makes them' },
 );
 
 function isMetric(value: unknown): boolean {
@@ -244,6 +245,5 @@ function namesOf<T extends string>(table: Readonly<Record<T, unknown>>): T[] {
 }
 
 /** The compiler holds them against the types. */
-type Is<_Wanted, _Found extends _Wanted> = true;
 export type FromWorkerIsChecked = Is<FromWorker, z.output<typeof fromWorker>>;
 export type FromHubIsChecked = Is<FromHub, z.output<typeof fromHub>>;

@@ -8,7 +8,7 @@ import { Mark } from '../audio/mark.js';
 import { parseJson } from '../metadata/record-schema.js';
 import { RecordView } from '../metadata/view.js';
 import { MAX_BLOCK_BYTES, type MarkText, readMark } from './mark-schema.js';
-import { blob, type Members, readAll, text, whole } from './members.js';
+import { blob, type MemberTable, readAll, text, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
 import { blockNumberOf, setBlockNumber } from './tape-names.js';
 import { MAX_WHOLE, type MessageReader, MOST_MESSAGE_BYTES, WireError } from './wire.js';
@@ -21,7 +21,7 @@ const MOST_UNSEEN = 32;
 export const MOST_MARKS = 10_000;
 const MOST_BYTES = 4 * MOST_MESSAGE_BYTES;
 
-export const MARK_MEMBERS: Members<{
+export const MARK_MEMBERS: MemberTable<{
   readonly order: number;
   readonly keptFrom: number;
   readonly blockNumber: number;

@@ -17,10 +17,10 @@ export interface Member<T> {
 }
 
 /** By name. */
-export type Members<T> = { readonly [K in keyof T]-?: Member<T[K]> };
+export type MemberTable<T> = { readonly [K in keyof T]-?: Member<T[K]> };
 
 /** @throws WireError that names the member */
-export function readMembers<T extends object>(message: MessageReader, members: Members<T>): T {
+export function readMembers<T extends object>(message: MessageReader, members: MemberTable<T>): T {
   const read: Partial<T> = {};
   let name = '';
   try {
@@ -32,7 +32,7 @@ export function readMembers<T extends object>(message: MessageReader, members: M
 }
 
 /** The whole of a message. */
-export function readAll<T extends object>(message: MessageReader, members: Members<T>): T {
+export function readAll<T extends object>(message: MessageReader, members: MemberTable<T>): T {
   const read = readMembers(message, members);
   message.end();
   return read;
@@ -66,13 +66,13 @@ export function rest(most: number): Member<Buffer> {
   return { kind: 'rest', least: 0, most, read: (message) => message.rest(most) };
 }
 
-export function group<T extends object>(members: Members<T>): Member<T> {
+export function group<T extends object>(members: MemberTable<T>): Member<T> {
   const read = (message: MessageReader) => readMembers(message, members);
   return { kind: 'group', least: 0, most: 0, members: members as Readonly<Record<string, Member<unknown>>>, read };
 }
 
 /** Their number, and each. */
-export function list<T extends object>(members: Members<T>, most: number): Member<readonly T[]> {
+export function list<T extends object>(members: MemberTable<T>, most: number): Member<readonly T[]> {
   const read = (message: MessageReader) => {
     const all: T[] = [];
     for (let left = message.whole(most); left > 0; left--) all.push(readMembers(message, members));

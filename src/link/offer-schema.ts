@@ -6,7 +6,7 @@ import { MAX_PACKET_BYTES } from '../audio/ogg.js';
 import { KEY } from '../base/key.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
-import { check, MAX_COUNTED, moment } from '../metadata/record-schema.js';
+import { check, type Is, MAX_COUNTED, moment } from '../metadata/record-schema.js';
 import { MAX_BLOCK_BYTES } from './mark-schema.js';
 import { LIMITS } from './tape-messages.js';
 import { MOST_FORKS } from './tape-names.js';
@@ -121,5 +121,4 @@ export function readOffer(value: unknown): OfferMessage {
 }
 
 /** The compiler holds it against the type. */
-type Is<_Wanted, _Found extends _Wanted> = true;
 export type OfferIsChecked = Is<OfferMessage, z.output<typeof messages>>;

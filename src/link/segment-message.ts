@@ -16,7 +16,7 @@ import type { LateTitle } from '../audio/playable-audio.js';
 import { Segment, type SegmentTitles } from '../audio/segment.js';
 import { MAX_MOMENT_MS } from '../metadata/record-schema.js';
 import { type LinkedMarks, numberOf } from './linked-marks.js';
-import { blob, group, list, type Members, number, readAll, readMembers, rest, signed, whole } from './members.js';
+import { blob, group, list, type MemberTable, number, readAll, readMembers, rest, signed, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
 import { LIMITS } from './tape-messages.js';
 import { MAX_WHOLE, type MessageReader, WireError } from './wire.js';
@@ -107,12 +107,12 @@ interface CameTitles {
   readonly marks: readonly CamePlace[];
 }
 
-export const TITLES_MEMBERS: Members<CameTitles> = { repeats: whole(), late: whole(), marks: PLACES };
+export const TITLES_MEMBERS: MemberTable<CameTitles> = { repeats: whole(), late: whole(), marks: PLACES };
 
 /** Of a closed segment of any tape. */
 const CLOSED = { seq: whole(), arrivedMs: number(0, MAX_MOMENT_MS), startMs: number(0), endMs: number(0) };
 
-export const FRAMES_SEGMENT_MEMBERS: Members<
+export const FRAMES_SEGMENT_MEMBERS: MemberTable<
   Omit<SegmentCase, 'rest'> &
     Pick<Segment, 'startMs' | 'endMs' | 'entry' | 'entryMs' | 'lastEntry'> & {
       readonly before: number;
@@ -163,7 +163,7 @@ const NOTHING = Buffer.alloc(0);
 /** What a tape closes a segment at, with a packet behind it, and the head of a link with its comments (audio/ogg-tape.ts). */
 export const MOST_OGG_BYTES = 4 * 1024 * 1024;
 
-export const OGG_SEGMENT_MEMBERS: Members<
+export const OGG_SEGMENT_MEMBERS: MemberTable<
   Omit<SegmentCase, 'rest'> &
     Pick<OggSegment, 'startMs' | 'endMs' | 'entryMs' | 'linkBytes' | 'bytes'> & {
       readonly head: number;
@@ -204,7 +204,7 @@ export function readOggSegment(
   return { seq, arrivedMs, rest: NOTHING, segment };
 }
 
-export const LINK_HEAD_MEMBERS: Members<{ readonly number: number } & LinkPages> = {
+export const LINK_HEAD_MEMBERS: MemberTable<{ readonly number: number } & LinkPages> = {
   number: whole(),
   pages: whole(MOST_OGG_BYTES),
   bytes: rest(MOST_OGG_BYTES),
@@ -217,7 +217,7 @@ export function readLinkHead(message: MessageReader): { readonly number: number;
   return { number, pages };
 }
 
-export const REVISION_MEMBERS: Members<{ readonly seq: number } & CameTitles> = { seq: whole(), ...TITLES_MEMBERS };
+export const REVISION_MEMBERS: MemberTable<{ readonly seq: number } & CameTitles> = { seq: whole(), ...TITLES_MEMBERS };
 
 /** A late title has changed those of a segment. */
 export function readRevision(
@@ -228,7 +228,7 @@ export function readRevision(
   return { seq, titles: titlesOf(titles, known) };
 }
 
-export const LATE_MEMBERS: Members<{ readonly before: number; readonly mark: number; readonly atMs: number }> = {
+export const LATE_MEMBERS: MemberTable<{ readonly before: number; readonly mark: number; readonly atMs: number }> = {
   before: whole(),
   mark: whole(),
   atMs: number(),
@@ -269,6 +269,6 @@ function mustBePages(bytes: Buffer, headPages = 0, place?: OggSegment['joinPlace
     bytes,
     place === undefined ? undefined : { granule: place.granule, page: place.page - headPages },
   );
-  if (count === null) throw new WireError('what are no pages of Ogg');
+  if (count === null) throw new WireError('something else than pages of Ogg');
   return count;
 }

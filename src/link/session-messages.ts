@@ -11,7 +11,18 @@ import type { CopiedTitle, SessionState } from '../listener/session-copy.js';
 import { plays, type SessionTimes } from '../listener/session-place.js';
 import type { HeardTitle, Session } from '../listener/sessions.js';
 import type { LinkConnection } from './connection.js';
-import { byte, list, type Member, type Members, number, readAll, readMembers, rest, text, whole } from './members.js';
+import {
+  byte,
+  list,
+  type Member,
+  type MemberTable,
+  number,
+  readAll,
+  readMembers,
+  rest,
+  text,
+  whole,
+} from './members.js';
 import type { MessageWriter } from './message-writer.js';
 import { LIMITS } from './tape-messages.js';
 import { MessageReader, WireError } from './wire.js';
@@ -46,21 +57,21 @@ const MOST_NAME_BYTES = 128;
 export const MOST_SETTINGS_BYTES = 16_384;
 
 /** With what each begins. */
-export const TO_MEMBERS: Members<{ readonly worker: number; readonly metaid: string }> = {
+export const TO_MEMBERS: MemberTable<{ readonly worker: number; readonly metaid: string }> = {
   worker: whole(),
   metaid: text(MOST_NAME_BYTES),
 };
-export const FOLLOW_MEMBERS: Members<{ readonly isFollowed: number }> = { isFollowed: byte(1) };
-export const SINCE_MEMBERS: Members<{ readonly sinceMs: number }> = { sinceMs: moment() };
+export const FOLLOW_MEMBERS: MemberTable<{ readonly isFollowed: number }> = { isFollowed: byte(1) };
+export const SINCE_MEMBERS: MemberTable<{ readonly sinceMs: number }> = { sinceMs: moment() };
 /** Kind, and the moments that it has. */
-export const PLACE_MEMBERS: Members<{ readonly kind: number }> = { kind: byte(HAS_ENDED) };
-const TITLE_MEMBERS: Members<CopiedTitle> = {
+export const PLACE_MEMBERS: MemberTable<{ readonly kind: number }> = { kind: byte(HAS_ENDED) };
+const TITLE_MEMBERS: MemberTable<CopiedTitle> = {
   order: number(-1),
   version: number(0),
   positionMs: number(),
   json: text(MOST_JSON_BYTES),
 };
-const STATE_MEMBERS: Members<Omit<SessionState, 'isNew'> & { readonly isNew: number }> = {
+const STATE_MEMBERS: MemberTable<Omit<SessionState, 'isNew'> & { readonly isNew: number }> = {
   id: text(MOST_NAME_BYTES),
   channel: text(MOST_NAME_BYTES),
   mount: text(),
@@ -68,23 +79,23 @@ const STATE_MEMBERS: Members<Omit<SessionState, 'isNew'> & { readonly isNew: num
   heard: number(-1),
   titles: list(TITLE_MEMBERS, MOST_TITLES),
 };
-const HEARD_MEMBERS: Members<{ readonly order: number }> = { order: number(-1) };
+const HEARD_MEMBERS: MemberTable<{ readonly order: number }> = { order: number(-1) };
 /** What the hub passes on, behind the moment of the session. */
 export const RELAYED_MEMBERS = { [STATE]: STATE_MEMBERS, [TITLE]: TITLE_MEMBERS, [HEARD]: HEARD_MEMBERS } as const;
-export const REPORT_MEMBERS: Members<{ readonly id: number; readonly bytes: Buffer }> = {
+export const REPORT_MEMBERS: MemberTable<{ readonly id: number; readonly bytes: Buffer }> = {
   id: whole(),
   bytes: rest(REPORT_BYTES),
 };
-export const VERDICT_MEMBERS: Members<{ readonly id: number; readonly verdict: string }> = {
+export const VERDICT_MEMBERS: MemberTable<{ readonly id: number; readonly verdict: string }> = {
   id: whole(),
   verdict: text(MOST_NAME_BYTES),
 };
-export const CLOCKS_MEMBERS: Members<{ readonly ownMs: number; readonly clusterMs: number }> = {
+export const CLOCKS_MEMBERS: MemberTable<{ readonly ownMs: number; readonly clusterMs: number }> = {
   ownMs: moment(),
   clusterMs: moment(),
 };
-export const LISTENERS_MEMBERS: Members<{ readonly count: number }> = { count: whole(LIMITS.listeners) };
-export const SETTINGS_MEMBERS: Members<{ readonly settings: string }> = { settings: text(MOST_SETTINGS_BYTES) };
+export const LISTENERS_MEMBERS: MemberTable<{ readonly count: number }> = { count: whole(LIMITS.listeners) };
+export const SETTINGS_MEMBERS: MemberTable<{ readonly settings: string }> = { settings: text(MOST_SETTINGS_BYTES) };
 
 function moment(): Member<number> {
   return number(-MAX_MOMENT_MS, MAX_MOMENT_MS);

@@ -5,7 +5,7 @@
  */
 
 import { cleanText } from '../metadata/text.js';
-import { byte, group, list, type Members, number, readAll, readMembers, rest, text, whole } from './members.js';
+import { byte, group, list, type MemberTable, number, readAll, readMembers, rest, text, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
 import { MOST_FORKS, type TapeFork, type TapeName } from './tape-names.js';
 import { type MessageReader, WireError } from './wire.js';
@@ -31,7 +31,7 @@ export const LIMITS = {
   nameBytes: 64,
 } as const;
 
-const NAME: Members<TapeName> = {
+const NAME: MemberTable<TapeName> = {
   hub: text(LIMITS.nameBytes),
   number: whole(),
   forks: list<TapeFork>({ seq: whole(), by: text(LIMITS.nameBytes) }, MOST_FORKS),
@@ -51,7 +51,7 @@ export function writeSubscribe(message: MessageWriter, { channel, name, next }: 
   message.whole(next);
 }
 
-export const SUBSCRIBE_MEMBERS: Members<Subscribe> = {
+export const SUBSCRIBE_MEMBERS: MemberTable<Subscribe> = {
   channel: text(LIMITS.channelBytes),
   name: group(NAME),
   next: whole(),
@@ -66,7 +66,7 @@ export interface Listening {
   readonly playing: number;
 }
 
-export const LISTENING_MEMBERS: Members<Listening> = {
+export const LISTENING_MEMBERS: MemberTable<Listening> = {
   listeners: whole(LIMITS.listeners),
   playing: whole(LIMITS.listeners),
 };
@@ -104,7 +104,7 @@ export function writeTape(message: MessageWriter, facts: TapeFacts): void {
   message.whole(facts.first).number(facts.startMs).whole(facts.head).whole(facts.joinFrom);
 }
 
-export const TAPE_MEMBERS: Members<Omit<TapeFacts, 'goesOn' | 'isOgg' | 'hasIcy'> & { readonly flags: number }> = {
+export const TAPE_MEMBERS: MemberTable<Omit<TapeFacts, 'goesOn' | 'isOgg' | 'hasIcy'> & { readonly flags: number }> = {
   name: group(NAME),
   flags: byte(GOES_ON | IS_OGG | HAS_ICY),
   metaint: whole(LIMITS.metaint, 1),
@@ -138,7 +138,7 @@ export function writeFacts(message: MessageWriter, { contentType, sampleRate, ch
   message.text(contentType).number(sampleRate).number(channels).number(delayMs);
 }
 
-export const FACTS_MEMBERS: Members<AudioStats> = {
+export const FACTS_MEMBERS: MemberTable<AudioStats> = {
   contentType: text(LIMITS.contentTypeBytes),
   sampleRate: number(0, LIMITS.sampleRate),
   channels: number(0, LIMITS.channels),
@@ -162,7 +162,7 @@ export interface Growth {
   readonly rest: Buffer;
 }
 
-export const GROWTH_MEMBERS: Members<Growth> = {
+export const GROWTH_MEMBERS: MemberTable<Growth> = {
   endMs: number(0),
   audioMs: number(0),
   delayedMs: number(0, 2 * LIMITS.delayMs),
@@ -187,6 +187,6 @@ function writeName(message: MessageWriter, { hub, number, forks }: TapeName): vo
 }
 
 /** The first segment with which a listener may begin. */
-export const FENCE_MEMBERS: Members<{ readonly joinFrom: number }> = { joinFrom: whole() };
+export const FENCE_MEMBERS: MemberTable<{ readonly joinFrom: number }> = { joinFrom: whole() };
 /** The worker wants it no more; there is no tape; the worker has fallen off it. */
-export const NO_MEMBERS: Members<object> = {};
+export const NO_MEMBERS: MemberTable<object> = {};

@@ -138,6 +138,6 @@ function firstIssue({ issues }: z.ZodError): string {
 }
 
 /** The compiler holds the schemas against the types. */
-type Is<_Wanted, _Found extends _Wanted> = true;
+export type Is<_Wanted, _Found extends _Wanted> = true;
 export type RecordIsChecked = Is<TrackRecord, z.output<typeof recordSchema>>;
 export type FaceIsChecked = Is<ChannelFace, z.output<typeof viewSchema>['channel']>;

@@ -10,7 +10,7 @@
 import type { EndOfProcess } from './managed-process.js';
 import type { FromChild } from './messages.js';
 
-/** Two ends within this time are no chance. */
+/** Two ends within this time are not taken for chance. */
 const SUSPECT_MS = 60_000;
 const TWICE = 2;
 

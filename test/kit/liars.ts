@@ -199,7 +199,7 @@ export class LyingMachine {
   }
 }
 
-/** A worker that somebody has broken into. */
+/** A worker that an attacker has broken into. */
 export class LyingWorker {
   readonly #deck: Deck<Story>;
   readonly #folder: string;
@@ -208,7 +208,7 @@ export class LyingWorker {
   /** @param folder the temporary one of the server @param channel which it may do harm to */
   constructor(random: Random, folder: string, channel: string) {
     this.#folder = folder;
-    const said = FROM_WORKER(channel).flatMap((message) =>
+    const said = saidByWorker(channel).flatMap((message) =>
       [...plainLies(message)].map(({ what, value }) => ({
         what: `${(message as { type: string }).type} ${what}`,
         bytes: json(CONTROL, value),
@@ -247,7 +247,7 @@ export class LyingWorker {
 }
 
 /** What a worker says beside tapes and sessions, as it should be. */
-function FROM_WORKER(channel: string): object[] {
+export function saidByWorker(channel: string): object[] {
   const record = makeRecord({ channel });
   const state = {
     ...{ version: 1, now: record, next: null, nowsSinceNext: 0, nextHasTime: false, held: [], saidSeconds: null },

@@ -3,7 +3,7 @@
  * plain data with each of its members replaced.
  */
 
-import type { Member, Members } from '../../src/link/members.js';
+import type { Member, MemberTable } from '../../src/link/members.js';
 
 type AnyMember = Member<unknown>;
 type AnyMembers = Readonly<Record<string, AnyMember>>;
@@ -39,12 +39,12 @@ const BROKEN_TEXT = Buffer.from([0xff, 0xfe, 0xc0, 0x80]);
 const MOST_BYTES = 2 * 1024 * 1024;
 
 /** The message as it should be. */
-export function honest<T extends object>(members: Members<T>, values: T): Buffer {
+export function honest<T extends object>(members: MemberTable<T>, values: T): Buffer {
   return encoded(members as unknown as AnyMembers, values as Values);
 }
 
 /** The same, with one member after the other at each boundary. */
-export function* lies<T extends object>(members: Members<T>, values: T): Iterable<Lie> {
+export function* lies<T extends object>(members: MemberTable<T>, values: T): Iterable<Lie> {
   yield* liesOf(members as unknown as AnyMembers, values as Values, '');
 }
 

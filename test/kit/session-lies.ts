@@ -1,6 +1,6 @@
 /** What a worker, or another machine, says of sessions, as it should be, and each message with each of its members at every boundary (lies.ts). */
 
-import type { Members } from '../../src/link/members.js';
+import type { MemberTable } from '../../src/link/members.js';
 import * as sessions from '../../src/link/session-messages.js';
 import { framed, honest, type Lie, lies } from './lies.js';
 
@@ -12,7 +12,7 @@ export interface SessionMessage {
   lies(): Iterable<Lie>;
 }
 
-function known<T extends object>(name: string, type: number, members: Members<T>, values: T): SessionMessage {
+function known<T extends object>(name: string, type: number, members: MemberTable<T>, values: T): SessionMessage {
   return { name, type, honest: () => honest(members, values), lies: () => lies(members, values) };
 }
 

@@ -4,7 +4,7 @@ import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import type { OggSegment } from '../../src/audio/ogg-segment.js';
 import type { OggTape } from '../../src/audio/ogg-tape.js';
 import { MARK_MEMBERS } from '../../src/link/linked-marks.js';
-import type { Members } from '../../src/link/members.js';
+import type { MemberTable } from '../../src/link/members.js';
 import * as types from '../../src/link/message-types.js';
 import {
   FRAMES_SEGMENT_MEMBERS,
@@ -49,7 +49,7 @@ const NAME = { hub: HUB, number: 1, forks: [{ seq: 2, by: 'abcdefabcdef' }] };
 
 function known<T extends object>(
   type: number,
-  members: Members<T>,
+  members: MemberTable<T>,
   values: T,
   { before = [], after = [] }: Partial<Pick<KnownMessage, 'before' | 'after'>> = {},
 ): KnownMessage {

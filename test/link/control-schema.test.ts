@@ -1,0 +1,79 @@
+/** What a worker says to its hub, with each member replaced by what it should not be: it is refused by name, or is what it should be. */
+
+import t from 'tap';
+import { NO_FACTS } from '../../src/link/channel-facts.js';
+import { readAnswer, readFromHub, readFromWorker } from '../../src/link/control-schema.js';
+import { CheckError } from '../../src/metadata/record-schema.js';
+import { EMPTY_STATE } from '../../src/now-playing/state.js';
+import { saidByWorker } from '../kit/liars.js';
+import { plainLies } from '../kit/lies.js';
+import { makeRecord } from '../kit/record.js';
+
+const asked = (question: string, ask: unknown) => ({ type: 'ask', id: 1, question: 'admin', ask: { question, ask } });
+
+/** Only an error of ours. */
+function isTaken(read: () => unknown, what: string): boolean {
+  try {
+    read();
+    return true;
+  } catch (error) {
+    if (!(error instanceof CheckError)) t.fail(`${what}: ${(error as Error).stack}`);
+    return false;
+  }
+}
+
+t.test('from a worker', async (t) => {
+  for (const message of saidByWorker('demo')) {
+    t.ok(readFromWorker(message), JSON.stringify(message).slice(0, 60));
+    let refused = 0;
+    for (const { what, value } of plainLies(message)) if (!isTaken(() => readFromWorker(value), what)) refused++;
+    t.ok(refused > 10, `${refused} were refused`);
+  }
+});
+
+t.test('from a hub', async (t) => {
+  const state = { ...EMPTY_STATE, version: 1, now: makeRecord() };
+  const change = { state, record: makeRecord() };
+  for (const message of [
+    { type: 'state', channel: 'demo', state },
+    { type: 'change', turn: 1, channel: 'demo', change, by: [1, 2], open: [1] },
+    { type: 'facts', channel: 'demo', facts: NO_FACTS },
+    { type: 'ready', turn: 1, open: [] },
+    { type: 'refused', id: 1, refusal: { kind: 'not-found', detail: 'x', headers: { 'Retry-After': '2' } } },
+    { type: 'ask', id: 1, question: 'admin', ask: { question: 'crowd', ask: { channel: 'demo' } } },
+  ]) {
+    t.ok(readFromHub(message), message.type);
+    for (const { what, value } of plainLies(message)) isTaken(() => readFromHub(value), what);
+  }
+});
+
+t.test('what would end a process later', async (t) => {
+  const token = { id: 'x', channel: 'demo', name: 'n', sinceMs: 1, by: 'b', sha256: 'a'.repeat(64), untilMs: null };
+  t.ok(readFromWorker(asked('putToken', token)));
+  t.throws(() => readFromWorker(asked('putToken', { ...token, sha256: 'aa' })), /ask of putToken: sha256/);
+  const block = { network: '192.0.2.0/24', untilMs: 1, reason: '', by: 'b', sinceMs: 1 };
+  t.ok(readFromWorker(asked('block', block)));
+  for (const network of ['192.0.2.0/33', 'x', '', '192.0.2.0/-1', '1/2/3']) {
+    t.throws(() => readFromWorker(asked('block', { ...block, network })), /ask of block: network/, network);
+  }
+  t.throws(() => readFromWorker(asked('toString', null)), /question/);
+  const filter = (ask: unknown) => ({ type: 'ask', id: 1, question: 'everywhere', ask: { question: 'end', ask } });
+  t.throws(() => readFromWorker(filter({})), /names no listeners/);
+  t.ok(readFromWorker(filter({ channel: 'demo' })));
+  const record = makeRecord({ channel: 'other' });
+  const change = { state: { ...EMPTY_STATE, version: 1, now: record }, record, history: [] };
+  const proposed = { type: 'ask', id: 1, question: 'change', ask: { channel: 'demo', version: 0, change } };
+  t.throws(() => readFromWorker(proposed), /another channel/);
+  t.throws(() => readFromWorker({ type: 'hello', worker: 1_000_000_000 }), /worker/, 'the number of a machine');
+  t.ok(readFromWorker({ type: 'hello', worker: 999_999_999 }));
+});
+
+t.test('answers', async (t) => {
+  const metric = { name: 'x', help: '', type: 'gauge', values: [{ value: null, labels: { a: 1 } }], aggregator: 'sum' };
+  t.ok(readAnswer('metrics', null, [metric]));
+  for (const { what, value } of plainLies([metric])) isTaken(() => readAnswer('metrics', null, value), what);
+  t.throws(() => readAnswer('metrics', null, [{ ...metric, values: {} }]), CheckError);
+  t.equal(readAnswer('admin', { question: 'used', ask: null }, null), null);
+  t.same(readAnswer('admin', { question: 'used', ask: null }, { x: 1 }), { x: 1 });
+  t.throws(() => readAnswer('admin', { question: 'used', ask: null }, { x: 'y' }), /answer to used: x/);
+});
